@@ -14,10 +14,11 @@ use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use fsverdict::backend::{Backend, Clock, DeviceOrder, Files, GuestSockets, Served, Sockets};
-use fsverdict::device::built_in;
 use fsverdict::host::placement::{Pinned, Placement};
 use fsverdict::host::sandbox::possible_walls;
+use fsverdict::lab::backend::{Backend, DeviceOrder, Files, GuestSockets, Sockets};
+use fsverdict_disk::backend::{Clock, Served};
+use fsverdict_disk::device::built_in;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::net::{

@@ -14,8 +14,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use fsverdict::dataset::{Prepared, prepare};
-use fsverdict::plan::{Bytes, Dataset, Operation, TreeShape};
 use fsverdict::workload::{Ledger, Workplace, run};
+use fsverdict_judgement::plan::{Dataset, Operation, TreeShape};
+use fsverdict_text::Bytes;
 use rustix::fs::{AtFlags, Mode, OFlags, RawDir, StatxFlags};
 
 const FILES: u64 = 50_000;

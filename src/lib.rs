@@ -6,17 +6,9 @@
 // Both panic where nobody listens: talk goes through host/talk.rs, results are written to standard output.
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
-// What calculates is a crate of its own, so that it cannot know what measures.
-pub use fsverdict_judgement::{journal, plan, reason, report, statistics, verdict};
-
 pub mod host;
 
 pub mod kernel;
-
-pub mod device;
-
-pub mod backend;
-pub mod calibrate;
 
 pub mod filesystem;
 pub mod layer;

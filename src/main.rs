@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use fsverdict::reason::Hinted;
+use fsverdict_text::Hinted;
 
 fn main() -> ExitCode {
     // Before anything that takes some.

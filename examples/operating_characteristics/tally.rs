@@ -1,6 +1,6 @@
 //! Many simulated runs of one kind, and what came of them.
 
-use fsverdict::statistics::{BlockOutcome, Race, Rule, Ruling};
+use fsverdict_judgement::statistics::{BlockOutcome, Race, Rule, Ruling};
 
 use crate::world::{Noise, World};
 use crate::{MOST_BLOCKS, Request, TIE};

@@ -6,11 +6,11 @@ use clap::Args;
 
 use crate::fleet::{BlockEnd, BlockOrder, Site, conduct_block, merge, shared_run};
 use crate::host::talk::say;
-use crate::plan::{DeviceSource, Overrides, quoted};
-use crate::reason::Reason;
-use crate::report::{DeviceReport, write_devices};
 use crate::study::{Permission, RunFolder};
-use crate::verdict::DeviceRun;
+use fsverdict_judgement::plan::{DeviceSource, Overrides};
+use fsverdict_judgement::verdict::DeviceRun;
+use fsverdict_report::{DeviceReport, write_devices};
+use fsverdict_text::{Reason, quoted};
 
 use super::consent::{PlanOrigin, agree};
 use super::device::{ask, erases_a_device};

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::fleet::{Hiding, bundle, bundle_name};
-use crate::plan::{Bytes, quoted};
-use crate::report::count;
 use crate::study::RunFolder;
+use fsverdict_report::count;
+use fsverdict_text::{Bytes, quoted};
 
 use super::{CliError, Exit};
 

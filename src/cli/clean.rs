@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::host::leftovers;
 use crate::host::root::Root;
-use crate::reason::{Hinted, Reason};
+use fsverdict_text::{Hinted, Reason};
 
 use super::{CliError, Exit};
 

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::journal::Run;
-use crate::plan::Plan;
-use crate::reason::{Hinted, Reason};
-use crate::report::{ComparisonReport, write_comparison};
-use crate::verdict::ComparedSide;
+use fsverdict_judgement::journal::Run;
+use fsverdict_judgement::plan::Plan;
+use fsverdict_judgement::verdict::ComparedSide;
+use fsverdict_report::{ComparisonReport, write_comparison};
+use fsverdict_text::{Hinted, Reason};
 
 use super::opened::open_run;
 use super::report::{ReportFormat, write_to, written};
@@ -58,7 +58,8 @@ fn compare(arguments: &CompareArguments) -> Result<Exit, CliError> {
     }
     let sides: Vec<ComparedSide<'_>> =
         opened.iter().map(|(_, plan, run)| ComparedSide { plan, run }).collect();
-    let found = crate::verdict::compare(&sides, arguments.between_runs).map_err(CliError::failed)?;
+    let found =
+        fsverdict_judgement::verdict::compare(&sides, arguments.between_runs).map_err(CliError::failed)?;
     let runs: Vec<&Run> = opened.iter().map(|(.., run)| run).collect();
     let [before, between @ .., after] = runs.as_slice() else {
         return Err(CliError::usage("there must be two runs or more".to_owned()));

@@ -5,11 +5,12 @@ use std::io::{BufRead, IsTerminal};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use crate::host::talk::{self, say};
+use crate::host::talk;
+use crate::host::talk::say;
 use crate::lab::hidden_from;
-use crate::plan::{AXES, AxisLevel, AxisRole, Dataset, DeviceSource, PhaseWork, Plan, quoted};
-use crate::reason::Reason;
-use crate::report::{count, in_lines};
+use fsverdict_judgement::plan::{AXES, AxisLevel, AxisRole, Dataset, DeviceSource, PhaseWork, Plan};
+use fsverdict_report::{count, in_lines};
+use fsverdict_text::{Reason, quoted};
 
 use super::CliError;
 
@@ -208,7 +209,7 @@ fn reading(plan: &Plan) -> String {
 #[cfg(test)]
 mod tests {
     use super::{PlanOrigin, description, ours};
-    use crate::plan::Plan;
+    use fsverdict_judgement::plan::Plan;
 
     #[test]
     fn what_is_ours_is_own_and_everything_else_a_strangers() {
@@ -223,7 +224,8 @@ mod tests {
     fn a_description_says_every_command_option_and_folder() {
         let mut plan: Plan = serde_json::from_str(include_str!("../../tests/runs/demo/plan.json")).unwrap();
         plan.candidates[0].mkfs = vec!["-d".to_owned(), "/srv/x".to_owned()];
-        plan.phases[0].work = crate::plan::PhaseWork::Command("cat /etc/passwd\ncurl evil".to_owned());
+        plan.phases[0].work =
+            fsverdict_judgement::plan::PhaseWork::Command("cat /etc/passwd\ncurl evil".to_owned());
         plan.reads = vec!["/home/me".into()];
         plan.kernel = Some("/srv/evil".into());
         let text = description(&plan, "a page");

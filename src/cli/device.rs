@@ -4,9 +4,10 @@
 use std::io::{BufRead, IsTerminal};
 
 use crate::host::guard::Refusal;
-use crate::host::talk::{self, say};
-use crate::plan::DeviceSource;
-use crate::reason::Reason;
+use crate::host::talk;
+use crate::host::talk::say;
+use fsverdict_judgement::plan::DeviceSource;
+use fsverdict_text::Reason;
 
 use super::CliError;
 

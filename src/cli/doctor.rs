@@ -7,10 +7,10 @@ use clap::Args;
 use crate::kernel::{KernelCache, KernelEntry, in_the_way};
 use crate::lab::{by_default, every};
 use crate::layer::usual_layers;
-use crate::plan::{Candidate, Overrides, Plan};
-use crate::reason::{Hinted, Reason};
-use crate::report::width;
 use crate::study::{Permission, Prospect};
+use fsverdict_judgement::plan::{Candidate, Overrides, Plan};
+use fsverdict_report::width;
+use fsverdict_text::{Hinted, Reason};
 
 use super::consent::PlanOrigin;
 use super::dry_run::{look_ahead, may_begin};

@@ -5,10 +5,10 @@ use std::io::Write;
 
 use crate::dataset::readable;
 use crate::lab::{ChosenLab, Lab, LabError};
-use crate::plan::{Dataset, DeviceSource, Plan, duration_text};
-use crate::reason::{Hinted, Reason};
-use crate::report::in_lines;
 use crate::study::{Permission, Prospect, order};
+use fsverdict_judgement::plan::{Dataset, DeviceSource, Plan};
+use fsverdict_report::in_lines;
+use fsverdict_text::{Hinted, Reason, duration_text};
 
 use super::consent::PlanOrigin;
 use super::forecast::forecast;

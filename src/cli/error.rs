@@ -5,8 +5,8 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 
 use crate::host::talk::say_styled;
-use crate::reason::{Hinted, Reason, ReasonLine};
-use crate::report::in_lines;
+use fsverdict_report::in_lines;
+use fsverdict_text::{Hinted, Reason, ReasonLine};
 
 /// What `git bisect run` takes for: neither good nor bad.
 const CANNOT_TELL: u8 = 125;

@@ -8,9 +8,9 @@ use crate::fleet::{
     Fleet, FleetError, Merged, On, conduct_fleet, keep, kept, merge, sites_of_run, state_folder,
 };
 use crate::host::talk::say;
-use crate::plan::{Plan, quoted};
-use crate::reason::Reason;
 use crate::study::RunFolder;
+use fsverdict_judgement::plan::Plan;
+use fsverdict_text::{Reason, quoted};
 
 use super::report::show_run;
 use super::{CliError, Exit};

@@ -6,15 +6,15 @@ use crate::dataset::room_for;
 use crate::filesystem::written_by_mkfs;
 use crate::host::procfs::memory;
 use crate::host::root::Root;
-use crate::journal::Run;
 use crate::lab::ChosenLab;
-use crate::plan::{
-    Bytes, Dataset, DeviceSource, Operation, Phase, PhaseWork, Plan, Until, bytes_written, duration_text,
-    image_room, rough_duration_text,
-};
-use crate::report::{count, listing};
 use crate::study::{Prospect, RunFolder};
 use crate::trial::bytes_to_stage;
+use fsverdict_judgement::journal::Run;
+use fsverdict_judgement::plan::{
+    Dataset, DeviceSource, Operation, Phase, PhaseWork, Plan, Until, bytes_written, image_room,
+};
+use fsverdict_report::{count, listing};
+use fsverdict_text::{Bytes, duration_text, rough_duration_text};
 
 /// How many of the latest runs are looked through for one of the same work.
 const LATEST: usize = 20;

@@ -12,7 +12,7 @@ use crate::kernel::{
     Attendant, KernelCache, KernelEntry, KernelTrial, Lack, Progress, Recipe, Subject, build, export, import,
 };
 use crate::lab::{by_default, try_kernel};
-use crate::plan::{Overrides, Plan, read_with};
+use fsverdict_judgement::plan::{Overrides, Plan, read_with};
 
 use super::vocabulary::{read_plan, with_vocabulary};
 use super::{CliError, Exit};

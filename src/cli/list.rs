@@ -59,14 +59,17 @@ fn entries(what: What) -> Vec<(String, String)> {
             .map(|(name, summary)| own(name, summary))
             .chain(crate::layer::SCHEDULERS.iter().map(|scheduler| own(scheduler.name, scheduler.summary)))
             .collect(),
-        What::Operations => crate::plan::Operation::all().map(|one| own(one.name(), one.summary())).collect(),
-        What::Adapters => crate::workload::adapters().iter().map(|a| own(a.name(), a.summary())).collect(),
-        What::Presets => {
-            crate::plan::presets().iter().map(|preset| own(preset.name, preset.summary)).collect()
+        What::Operations => {
+            fsverdict_judgement::plan::Operation::all().map(|one| own(one.name(), one.summary())).collect()
         }
-        What::Models => crate::device::built_in()
+        What::Adapters => crate::workload::adapters().iter().map(|a| own(a.name(), a.summary())).collect(),
+        What::Presets => fsverdict_judgement::plan::presets()
             .iter()
-            .filter_map(|built_in| crate::device::Model::named(built_in.name).ok())
+            .map(|preset| own(preset.name, preset.summary))
+            .collect(),
+        What::Models => fsverdict_disk::device::built_in()
+            .iter()
+            .filter_map(|built_in| fsverdict_disk::device::Model::named(built_in.name).ok())
             .map(|model| match model.states {
                 [] => own(&model.name, &model.summary),
                 states => own(&model.name, &format!("{} (:{})", model.summary, states.join(", :"))),
@@ -75,9 +78,9 @@ fn entries(what: What) -> Vec<(String, String)> {
         What::Profiles => {
             crate::dataset::PROFILES.iter().map(|profile| own(profile.name, profile.summary)).collect()
         }
-        What::Metrics => crate::journal::METRICS
+        What::Metrics => fsverdict_judgement::journal::METRICS
             .iter()
-            .filter(|metric| metric.group != crate::journal::Group::Former)
+            .filter(|metric| metric.group != fsverdict_judgement::journal::Group::Former)
             .chain(crate::workload::adapters().iter().flat_map(|adapter| adapter.metrics()))
             .map(|metric| own(metric.name, metric.meaning))
             .collect(),

@@ -1,9 +1,9 @@
 //! The report as the run goes: after each block the page in the run's folder shows what is known so far.
 
-use crate::journal::{Event, Run, TrialId};
-use crate::plan::Plan;
-use crate::report::Format;
 use crate::study::{Observer, RunFolder};
+use fsverdict_judgement::journal::{Event, Run, TrialId};
+use fsverdict_judgement::plan::Plan;
+use fsverdict_report::Format;
 
 use super::CliError;
 use super::report::{PAGE, gathered, replace};
@@ -42,8 +42,8 @@ pub(super) fn write_page(folder: &RunFolder, plan: &Plan, run: &Run) -> Result<(
 mod tests {
     use super::super::opened::read_run;
     use super::write_page;
-    use crate::plan::Plan;
     use crate::study::RunFolder;
+    use fsverdict_judgement::plan::Plan;
 
     /// A folder for the recorded run, without its journal.
     fn place() -> (tempfile::TempDir, Plan, RunFolder) {

@@ -20,6 +20,7 @@ mod live;
 mod manual;
 mod opened;
 mod progress;
+mod reckoned;
 mod report;
 mod requests;
 mod resume;
@@ -182,7 +183,7 @@ fn inner_step() -> Option<u8> {
         "guest" => Some(crate::lab::guest(arguments)),
         own_folder::STAND_BY => Some(own_folder::stand_by(arguments)),
         "launch" => Some(crate::lab::launch(arguments)),
-        crate::backend::COMMAND => Some(crate::backend::main()),
+        crate::lab::backend::COMMAND => Some(crate::lab::backend::main()),
         _ => None,
     }
 }

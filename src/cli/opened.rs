@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use crate::fleet::open_bundle;
-use crate::journal::Run;
-use crate::plan::Plan;
 use crate::study::RunFolder;
+use fsverdict_judgement::journal::Run;
+use fsverdict_judgement::plan::Plan;
 
 use super::CliError;
 

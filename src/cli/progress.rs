@@ -6,12 +6,11 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::host::talk::{say, screenful};
-use crate::journal::{Event, Status, TrialId};
-use crate::plan::rough_duration_text;
-use crate::reason::Reason;
-use crate::report::in_lines;
 use crate::study::Observer;
 use crate::trial::THE_KERNEL;
+use fsverdict_judgement::journal::{Event, Status, TrialId};
+use fsverdict_report::in_lines;
+use fsverdict_text::{Reason, rough_duration_text};
 
 /// A bar over the trials with the current candidate and phase, or one line a trial where no terminal is.
 #[derive(Debug)]

@@ -7,11 +7,11 @@ use clap::Args;
 
 use crate::host::talk::say;
 use crate::host::whole_file;
-use crate::journal::{CandidateStatus, Run};
-use crate::plan::{Plan, quoted};
-use crate::reason::{Hinted, Reason};
-use crate::report::{Format, Report, ReportError, TerminalLook};
 use crate::study::RunFolder;
+use fsverdict_judgement::journal::{CandidateStatus, Run};
+use fsverdict_judgement::plan::Plan;
+use fsverdict_report::{Format, Report, ReportError, TerminalLook};
+use fsverdict_text::{Hinted, Reason, quoted};
 
 use super::opened::{open_run, read_run};
 use super::requests::requests;
@@ -84,7 +84,7 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<Exit, CliError> {
         report.page = Some(page).filter(|page| page.exists());
     }
     let format = format.format(file.is_some(), arguments.all);
-    write_to(file.as_deref(), &mut |out| written(crate::report::write(&report, format, out)))?;
+    write_to(file.as_deref(), &mut |out| written(fsverdict_report::write(&report, format, out)))?;
     if let Some(file) = file.filter(|_| arguments.open) {
         open_page(&file);
     }
@@ -134,7 +134,7 @@ pub(super) fn show_run(folder: &RunFolder, plan: &Plan, run: &Run, all: bool) ->
             .try_for_each(|(name, format)| replace(&report, format, &folder.path().join(name)));
     report.page = Some(folder.path().join(PAGE)).filter(|page| page.exists());
     let format = Format::Terminal(TerminalLook::of_stdout(all));
-    written(crate::report::write(&report, format, &mut std::io::stdout().lock()))?;
+    written(fsverdict_report::write(&report, format, &mut std::io::stdout().lock()))?;
     kept.map_err(|error| {
         let run = quoted(&folder.path().to_string_lossy());
         let hint = format!(
@@ -149,7 +149,7 @@ pub(super) fn show_run(folder: &RunFolder, plan: &Plan, run: &Run, all: bool) ->
 /// returns, lest its writing be measured; where it cannot be, nothing of it stays to take the journal's room.
 pub(super) fn replace(report: &Report<'_>, format: Format, path: &Path) -> Result<(), CliError> {
     let write = |file: &mut dyn Write| {
-        crate::report::write(report, format, file).map_err(|error| match error {
+        fsverdict_report::write(report, format, file).map_err(|error| match error {
             ReportError::Io(error) => error,
             ReportError::Json(error) => error.into(),
         })

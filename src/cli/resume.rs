@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::host::talk::say;
-use crate::plan::{DeviceSource, Plan};
-use crate::reason::Hinted;
 use crate::study::{Permission, Resumed, RunFolder, Session, SessionError};
+use fsverdict_judgement::plan::{DeviceSource, Plan};
+use fsverdict_text::Hinted;
 
 use super::consent::{PlanOrigin, agree};
 use super::device::{ask, erases_a_device};

@@ -10,10 +10,10 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use crate::fleet::{FleetError, shared_run};
 use crate::host::talk::say;
 use crate::lab::{ChosenLab, choose, choose_to_look};
-use crate::plan::{Blocks, DeviceSource, LabChoice, Overrides, Twice, parse_time, quoted};
-use crate::reason::Hinted;
-use crate::report::{TerminalLook, wrap};
 use crate::study::{FolderRequest, Observer, Permission, RunFolder, Session, SessionError, Silent};
+use fsverdict_judgement::plan::{Blocks, DeviceSource, LabChoice, Overrides, Twice};
+use fsverdict_report::{TerminalLook, wrap};
+use fsverdict_text::{Hinted, parse_time, quoted};
 
 use super::consent::{Consent, agree};
 use super::device::{ask, erases_a_device};

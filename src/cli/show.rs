@@ -5,10 +5,10 @@ use std::path::Path;
 
 use clap::Args;
 
-use crate::device;
-use crate::plan::{Overrides, preset, suggest, write};
-use crate::reason::Reason;
 use crate::study::RunFolder;
+use fsverdict_disk::device;
+use fsverdict_judgement::plan::{Overrides, preset, write};
+use fsverdict_text::{Reason, suggest};
 
 use super::vocabulary::{Among, read_plan, shown_names};
 use super::{CliError, Exit};

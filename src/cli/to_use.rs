@@ -2,9 +2,9 @@
 
 use crate::filesystem::find;
 use crate::layer::{Layer, LayerPlace};
-use crate::plan::{Candidate, split_layer, with_devices};
-use crate::report::{ToUse, shell_word};
 use crate::trial::{Arrangement, Below, LayerSite};
+use fsverdict_judgement::plan::{Candidate, split_layer, with_devices};
+use fsverdict_report::{ToUse, shell_word};
 
 /// Whoever types the lines has named it: the device of this number.
 fn device(number: usize) -> String {
@@ -132,7 +132,7 @@ mod tests {
 
     use super::to_use;
     use crate::filesystem::registry;
-    use crate::plan::Candidate;
+    use fsverdict_judgement::plan::Candidate;
 
     fn candidate(filesystem: &str, encryption: &str) -> Candidate {
         let mut candidate: Candidate = serde_json::from_value(serde_json::json!({
@@ -174,7 +174,7 @@ mod tests {
         assert!(luks.contains("'%s %s %s\\n' \"/dev/mapper/$NAME\" \"$MOUNTED\""), "{luks}");
         assert!(!luks.contains("iterations") && !luks.contains("--batch-mode"), "{luks}");
         let mut stacked = candidate("xfs", "none");
-        stacked.layers = crate::plan::Layers::of(["luks2", "luks1"]).unwrap();
+        stacked.layers = fsverdict_judgement::plan::Layers::of(["luks2", "luks1"]).unwrap();
         let stacked = to_use(&stacked, 1).unwrap();
         let made = [
             "cryptsetup open \"$DEVICE\" \"$NAME\" &&",
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(notes.iter().filter(|note| note.contains("crypttab")).count(), 1, "{notes:?}");
         let nilfs2 = to_use(&candidate("nilfs2", "none"), 1).unwrap();
         assert!(nilfs2.notes.iter().any(|note| note.contains("garbage collector")), "{:?}", nilfs2.notes);
-        assert!(to_use(&candidate(crate::plan::DIRECTORY, "none"), 1).is_none());
+        assert!(to_use(&candidate(fsverdict_judgement::plan::DIRECTORY, "none"), 1).is_none());
     }
 
     /// With programs that do nothing in place of the real ones, one of which fails, and tables of the test's own.

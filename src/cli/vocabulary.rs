@@ -6,14 +6,13 @@ use std::path::Path;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 
-use crate::journal::Group;
-use crate::plan::{
-    Bytes, LONGEST_PLAN, Overrides, Plan, Preset, Vocabulary, preset, presets, quoted, read_with, suggest,
-};
+use fsverdict_judgement::journal::Group;
+use fsverdict_judgement::plan::{Overrides, Plan, Preset, Vocabulary, preset, presets, read_with};
+use fsverdict_text::{Bytes, LONGEST, quoted, suggest};
 
-use crate::reason::{Hinted, Reason};
-use crate::report::{LONGEST_PAGE, plan_in_page};
 use crate::study::RunFolder;
+use fsverdict_report::{LONGEST_PAGE, plan_in_page};
+use fsverdict_text::{Hinted, Reason};
 
 use super::consent::PlanOrigin;
 use super::error::CliError;
@@ -25,7 +24,8 @@ pub fn with_vocabulary<T>(read: impl FnOnce(&Vocabulary<'_>) -> T) -> T {
     let profiles: Vec<&str> = crate::dataset::PROFILES.iter().map(|profile| profile.name).collect();
     let adapters: Vec<&str> = crate::workload::adapters().iter().map(|adapter| adapter.name()).collect();
     let of_adapters = crate::workload::adapters().iter().flat_map(|adapter| adapter.metrics());
-    let measured = crate::journal::METRICS.iter().filter(|metric| metric.group != Group::Former);
+    let measured =
+        fsverdict_judgement::journal::METRICS.iter().filter(|metric| metric.group != Group::Former);
     let metrics: Vec<&str> = measured.chain(of_adapters).map(|metric| metric.name).collect();
     read(&Vocabulary {
         filesystems: &filesystems,
@@ -35,7 +35,7 @@ pub fn with_vocabulary<T>(read: impl FnOnce(&Vocabulary<'_>) -> T) -> T {
         profiles: &profiles,
         metrics: &metrics,
         least_device: crate::layer::least_device,
-        model: crate::device::can_be_had,
+        model: fsverdict_disk::device::can_be_had,
     })
 }
 
@@ -67,7 +67,7 @@ pub(super) fn preset_names() -> Vec<&'static str> {
 
 /// What `fsverdict show` shows.
 pub(super) fn shown_names() -> Vec<&'static str> {
-    let models = crate::device::built_in().iter().map(|model| model.name);
+    let models = fsverdict_disk::device::built_in().iter().map(|model| model.name);
     preset_names().into_iter().chain(models).collect()
 }
 
@@ -108,9 +108,9 @@ fn read_file(name: &str) -> Result<(String, String, PlanOrigin), CliError> {
             "`fsverdict show quick > mine.toml` begins one",
         )));
     }
-    if text.len() as u64 > LONGEST_PLAN {
+    if text.len() as u64 > LONGEST {
         return Err(CliError::usage(Reason::new(
-            format!("{name} is longer than {} and surely no plan", Bytes(LONGEST_PLAN)),
+            format!("{name} is longer than {} and surely no plan", Bytes(LONGEST)),
             "`fsverdict show demo` prints one",
         )));
     }

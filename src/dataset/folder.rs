@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::plan::Dataset;
+use fsverdict_judgement::plan::Dataset;
 
 use super::descriptor::{Listing, look, open_directory, type_of};
 

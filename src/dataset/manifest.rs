@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use crate::plan::OperationKind;
+use fsverdict_judgement::plan::OperationKind;
 
 use super::content::{Body, Content};
 use super::error::DatasetError;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags};
 
-use crate::plan::{Dataset, OperationKind, TreeShape};
+use fsverdict_judgement::plan::{Dataset, OperationKind, TreeShape};
 
 use super::content::Content;
 use super::error::DatasetError;

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use rustix::fs::{Mode, OFlags, SeekFrom};
 use serde::{Deserialize, Serialize};
 
-use crate::plan::{Dataset, OperationKind, least_space};
+use fsverdict_judgement::plan::{Dataset, OperationKind, least_space};
 
 use super::content::Body;
 use super::copy::{Copied, Skipped, copy_folder};

@@ -4,7 +4,7 @@ use super::model::Filesystem;
 
 /// No row of the registry: there are no tools, drivers or facts of it.
 pub static DIRECTORY: Filesystem = Filesystem {
-    name: crate::plan::DIRECTORY,
+    name: fsverdict_judgement::plan::DIRECTORY,
     title: "a folder of yours, on whatever it lies: NFS, Ceph, Lustre, ZFS … (`path`)",
     ..Filesystem::PLAIN
 };

@@ -3,7 +3,7 @@
 use super::facts::{DirectoryIndex, Inodes};
 use super::model::Filesystem;
 use super::registry::find;
-use crate::plan::Candidate;
+use fsverdict_judgement::plan::Candidate;
 
 /// Whether what the candidate's filesystem stores is compressed.
 pub fn compresses(candidate: &Candidate) -> bool {
@@ -52,7 +52,7 @@ pub struct FewInodes {
 mod tests {
     use super::{compresses, reads_without_trace, searches_directories};
     use crate::filesystem::find;
-    use crate::plan::Candidate;
+    use fsverdict_judgement::plan::Candidate;
 
     fn with(filesystem: &str, mkfs: &[&str], mount: &[&str]) -> Candidate {
         let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();

@@ -1,7 +1,7 @@
 //! What mkfs writes ahead, however little will be stored.
 
 use super::registry::find;
-use crate::plan::Candidate;
+use fsverdict_judgement::plan::Candidate;
 
 /// Bytes of an inode (mke2fs.conf(5): `inode_size`).
 const INODE: u64 = 256;
@@ -20,7 +20,7 @@ pub fn written_by_mkfs(candidate: &Candidate, device: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::written_by_mkfs;
-    use crate::plan::Candidate;
+    use fsverdict_judgement::plan::Candidate;
 
     #[test]
     fn ext2_and_ext3_write_their_tables_and_ext4_does_not() {

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::journal::{Event, Run, kernel_release};
-use crate::plan::{Plan, digest};
 use crate::study::Changes;
+use fsverdict_judgement::journal::{Event, Run, kernel_release};
+use fsverdict_judgement::plan::{Plan, digest};
 
 use super::shard::Shard;
 use super::site::{BINARY, Site};

@@ -3,8 +3,8 @@
 
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::journal::{Event, Journal, MERGED_FACT, Observation, Record};
-use crate::plan::Plan;
+use fsverdict_judgement::journal::{Event, Journal, MERGED_FACT, Observation, Record};
+use fsverdict_judgement::plan::Plan;
 
 use super::site::{SITE, Site};
 

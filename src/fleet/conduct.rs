@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use crate::plan::Plan;
 use crate::study::RunFolder;
+use fsverdict_judgement::plan::Plan;
 
 use super::FleetError;
 use super::engine::{BlockRequest, FleetEngine};

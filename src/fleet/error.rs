@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::journal::JournalError;
-use crate::plan::quoted;
-use crate::reason::{Hinted, Reason};
 use crate::study::{RunFolderError, SessionError};
+use fsverdict_judgement::journal::JournalError;
+use fsverdict_text::{Hinted, Reason, quoted};
 
 use super::left::Left;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::quoted;
+use fsverdict_text::quoted;
 
 use super::FleetError;
 use super::site::Site;

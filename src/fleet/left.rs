@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::reason::Reason;
+use fsverdict_text::Reason;
 
 /// A file that is no whole block, and why it is left out.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use crate::host::whole_file;
-use crate::journal::{Beginning, BlockSite, Caution, Event, Facts, Fold, MERGED_FACT, Record, Run, first};
-use crate::plan::{Plan, digest};
 use crate::study::{Changes, Conclusion, RunFolder, next_to_try};
+use fsverdict_judgement::journal::{
+    Beginning, BlockSite, Caution, Event, Facts, Fold, MERGED_FACT, Record, Run, first,
+};
+use fsverdict_judgement::plan::{Plan, digest};
 
 use super::FleetError;
 use super::agreement::{SAME, differences, listed, of_start};

@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::{CWD, OFlags};
 
 use crate::host::whole_file;
-use crate::journal::{Links, open_regular};
+use fsverdict_text::{Links, open_regular};
 
 use super::FleetError;
 
@@ -77,7 +77,7 @@ mod tests {
     use std::fs;
 
     use super::{FILE, RunKey};
-    use crate::reason::Hinted;
+    use fsverdict_text::Hinted;
 
     #[test]
     fn a_run_has_one_key_that_is_kept_and_plain() {

@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
-use crate::journal::{Event, Facts, Journal, JournalError, Links, Writer, open_regular, read_open};
-use crate::plan::Plan;
-use crate::reason::{Hinted, Reason};
+use fsverdict_judgement::journal::{Event, Facts, Journal, JournalError, Writer, read_open};
+use fsverdict_judgement::plan::Plan;
+use fsverdict_text::{Hinted, Links, Reason, open_regular};
 
 use super::FleetError;
 use super::believe::{content, disbelieved};

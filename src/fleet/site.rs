@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::reason::Reason;
+use fsverdict_text::Reason;
 
 /// The fact in which a block's journal names its site.
 pub(super) const SITE: &str = "site";

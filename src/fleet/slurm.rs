@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::host::program::{Program, succeeded};
-use crate::reason::Hinted;
+use fsverdict_text::Hinted;
 
 use super::FleetError;
 use super::engine::{BlockRequest, FleetEngine};

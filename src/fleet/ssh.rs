@@ -9,8 +9,7 @@ use std::thread::JoinHandle;
 use crate::host::program::{Program, succeeded};
 use crate::host::sandbox::{Isolation, Sandbox};
 use crate::host::talk::say;
-use crate::plan::quoted;
-use crate::reason::{Hinted, Reason};
+use fsverdict_text::{Hinted, Reason, quoted};
 
 use super::FleetError;
 use super::engine::{BlockRequest, FleetEngine};

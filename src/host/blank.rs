@@ -13,7 +13,7 @@ use rustix::fs::{Advice, Mode, OFlags, SeekFrom, fadvise};
 
 use super::block_device::BlockDevice;
 use super::syscall;
-use crate::plan::Bytes;
+use fsverdict_text::Bytes;
 
 /// How long is read before the user is asked instead. A disk that takes longer to read than this is asked about.
 pub const PATIENCE: Duration = Duration::from_secs(10);

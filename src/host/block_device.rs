@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::identity::{DeviceIdentity, NameKind};
 use super::root::Root;
-use crate::plan::Bytes;
+use fsverdict_text::Bytes;
 
 /// Major and minor number: what the kernel calls the device, however its path is spelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

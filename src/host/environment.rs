@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use crate::journal::Facts;
+use fsverdict_judgement::journal::Facts;
 
 use super::procfs;
 use super::root::{ParserPosition, ReadError, Root};

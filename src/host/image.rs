@@ -11,8 +11,7 @@ use rustix::fs::{Mode, OFlags};
 
 use super::process_key::ProcessKey;
 use super::root::Root;
-use crate::plan::Bytes;
-use crate::reason::Hinted;
+use fsverdict_text::{Bytes, Hinted};
 
 /// Free space below which the folder's filesystem is never filled up, in bytes.
 const MARGIN: u64 = 64 << 20;
@@ -218,7 +217,7 @@ mod tests {
         ImageError, create, create_and_unlink, create_store, folders_in, of_store, private_folder,
         scratch_folder, tmpfs_caution,
     };
-    use crate::reason::Hinted;
+    use fsverdict_text::Hinted;
     use std::fs::{self, File};
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
     use std::path::{Path, PathBuf};

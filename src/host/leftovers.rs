@@ -6,7 +6,7 @@
 //! `fsverdict-…`, a mount of one of these, a scratch file or a folder (noted in ours) whose maker is gone, an I/O scheduler set by a trial that is no
 //! more, a guest kernel or agent of ours without a conductor above it.
 
-use crate::reason::Hinted;
+use fsverdict_text::Hinted;
 
 mod processes;
 #[cfg(test)]

@@ -6,8 +6,7 @@ use std::io;
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
-use crate::plan::Bytes;
-use crate::reason::Hinted;
+use fsverdict_text::{Bytes, Hinted};
 
 /// A run with several trials under way, and the programs they start, stay far below.
 const FILES: u64 = 128;

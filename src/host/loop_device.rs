@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::reason::Hinted;
+use fsverdict_text::Hinted;
 
 use super::block_device::read_trimmed;
 use super::process_key::ProcessKey;

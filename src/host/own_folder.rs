@@ -24,8 +24,7 @@ use super::process_key::ProcessKey;
 use super::procfs::mounts;
 use super::root::Root;
 use super::sandbox::THIS_PROGRAM;
-use crate::plan::Bytes;
-use crate::reason::Hinted;
+use fsverdict_text::{Bytes, Hinted};
 
 /// How the names of notes begin; the owner's process key and a number follow.
 pub const NOTE_PREFIX: &str = "folder-";

@@ -3,7 +3,7 @@
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use crate::journal::Facts;
+use fsverdict_judgement::journal::Facts;
 
 /// The processors of one trial's guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -19,7 +19,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::foreign::harmless;
 use super::sandbox::{Gate, Sandbox, Workshop};
-use crate::journal::CommandRecord;
+use fsverdict_judgement::journal::CommandRecord;
 
 pub use error::ProgramError;
 

@@ -118,12 +118,12 @@ pub struct Sandbox {
     pub memory: Vec<PathBuf>,
     /// Folders and files shown elsewhere: (source, as it was before `memory` covered it; where, made if absent).
     pub shown: Vec<(PathBuf, PathBuf)>,
-    /// What looks empty, to what this sandbox starts as well. Only for [`Walls::Namespaces`]: an ordinary user may read no more
+    /// What looks empty, to what this sandbox starts as well. Only for [`Isolation::Namespaces`]: an ordinary user may read no more
     /// than is theirs.
     #[serde(default)]
     pub secrets: Secrets,
     pub devices: Devices,
-    /// What is kept of root's capabilities. A stranger ([`Powers::of_a_stranger`]) is shut off further: it has neither
+    /// What is kept of root's capabilities. A stranger ([`Capabilities::of_a_stranger`]) is shut off further: it has neither
     /// services, nor IPC, nor a terminal in common with anybody.
     pub capabilities: Capabilities,
     /// Let a stranger use this machine's network; otherwise it has one of its own, with itself alone in it.
@@ -131,7 +131,7 @@ pub struct Sandbox {
     /// Descriptors that a stranger gets besides its standard streams.
     pub keeps: Vec<RawFd>,
     /// A mount namespace, as an open descriptor, whose mounts are there in the beginning instead of the caller's.
-    /// Only for [`Walls::Namespaces`].
+    /// Only for [`Isolation::Namespaces`].
     pub joins: Option<RawFd>,
     /// Say `ready` on the first descriptor and wait for a byte on the second before becoming the program.
     pub gate: Option<(RawFd, RawFd)>,
@@ -140,7 +140,7 @@ pub struct Sandbox {
     pub stops: Option<RawFd>,
     /// The program and its arguments; the program as an absolute path.
     pub argv: Vec<String>,
-    /// Who starts the supervisor, by its number; set by [`Cell::command`].
+    /// Who starts the supervisor, by its number; set by [`Sandbox::command`].
     #[serde(default)]
     pub parent: Option<u32>,
     /// End of a pipe that hangs up when the supervisor dies; set by the supervisor.
@@ -149,7 +149,7 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// A sandbox with these isolation that changes nothing else.
+    /// A sandbox with this isolation that changes nothing else.
     pub fn new<S: Into<String>>(isolation: Isolation, argv: impl IntoIterator<Item = S>) -> Self {
         Sandbox {
             isolation,

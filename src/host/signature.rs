@@ -15,8 +15,8 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::identity::{DeviceIdentity, NameKind};
 use super::program::{Program, ProgramError, succeeded};
-use crate::journal::CommandRecord;
-use crate::reason::Hinted;
+use fsverdict_judgement::journal::CommandRecord;
+use fsverdict_text::Hinted;
 
 const EDGE: u64 = 1 << 20;
 const PAGE: u64 = 4096;

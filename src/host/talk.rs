@@ -5,7 +5,7 @@
 
 use std::io::Write;
 
-use crate::report::in_lines;
+use fsverdict_report::in_lines;
 
 /// Lines of a screen, and columns of a line that is folded a few times.
 const LINES: usize = 40;

@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::error::{KernelBuildError, file};
 use super::outcome::KernelTrial;
 use super::scratch::lock;
-use crate::host::beneath::{read_regular, remove_tree};
+use crate::host::beneath::remove_tree;
 use crate::host::root::names_in;
+use fsverdict_text::read_regular;
 
 /// Of root, and looked into by everybody.
 const SHARED: &str = "/var/cache/fsverdict/kernels";
@@ -240,7 +241,7 @@ pub(crate) fn numbers(release: &str) -> Vec<u64> {
 mod tests {
     use super::{KernelCache, KernelFacts};
     use crate::kernel::staged::StagedSources;
-    use crate::reason::Hinted;
+    use fsverdict_text::Hinted;
 
     fn put(cache: &KernelCache, release: &str, digest: &str) {
         let facts = KernelFacts {

@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::plan::Bytes;
-use crate::reason::Hinted;
+use fsverdict_text::{Bytes, Hinted};
 
 /// Bytes a build takes up: sources 1.7 GiB where all are unpacked, objects 0.2 GiB.
 pub(super) const ROOM: u64 = 2 << 30;

@@ -3,12 +3,11 @@
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use crate::journal::{Caution, Facts, TrialId};
-use crate::plan::once_each;
-
 use super::Attachment;
 use super::attachment::{AttachmentError, LentDevice};
 use super::LabError;
+use fsverdict_judgement::journal::{Caution, Facts, TrialId};
+use fsverdict_judgement::plan::once_each;
 
 /// In the order in which the plan has them; the first is there always.
 #[derive(Debug, Clone)]

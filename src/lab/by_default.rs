@@ -2,7 +2,7 @@
 //! filesystems, its layers and its clock.
 
 use crate::kernel::{KernelCache, KernelEntry, KernelTrial, way_out};
-use crate::plan::{Candidate, Plan, once_each};
+use fsverdict_judgement::plan::{Candidate, Plan, once_each};
 
 use super::kernel::{Kernel, parse_configuration};
 use super::modelled;
@@ -124,7 +124,7 @@ mod tests {
 
     use super::choose;
     use crate::kernel::KernelCache;
-    use crate::plan::{Candidate, Plan};
+    use fsverdict_judgement::plan::{Candidate, Plan};
 
     const FACTS: &str = r#"{"release":"RELEASE","digest":"00000000000000aa","source":"/s","patches":[],"refused":[],"compiler":"gcc","built":"2026-01-01T00:00:00Z"TRIAL}"#;
     const PASSED: &str = r#","trial":{"passed":{"at":"2026-01-01T00:00:00Z","filesystems":["ext4"],"encryptions":[],"without_tools":[],"trace":"0"}}"#;
@@ -146,7 +146,12 @@ mod tests {
             phase = [{ name = \"w\", operation = \"tree.write\", dataset = \"tree\" }]\n\
             [matrix]\nfilesystem = [\"ext4\"]\n";
         let mut plan = crate::cli::with_vocabulary(|vocabulary| {
-            crate::plan::read_with(text, "plan", &crate::plan::Overrides::default(), vocabulary)
+            fsverdict_judgement::plan::read_with(
+                text,
+                "plan",
+                &fsverdict_judgement::plan::Overrides::default(),
+                vocabulary,
+            )
         })
         .unwrap();
         plan.candidates = filesystems.iter().map(|name| Candidate::plain(name)).collect();

@@ -1,6 +1,6 @@
 //! Which lab: the plan's, or the first that may and can run every candidate.
 
-use crate::plan::{Candidate, DeviceSource, LabChoice, Plan};
+use fsverdict_judgement::plan::{Candidate, DeviceSource, LabChoice, Plan};
 
 use super::native::{self, Native};
 use super::{Intent, LABS, Lab, LabError, uml};

@@ -5,8 +5,8 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use crate::host::sandbox::SandboxError;
-use crate::plan::Dataset;
 use crate::trial::Assignment;
+use fsverdict_judgement::plan::Dataset;
 
 /// The description's disk is a multiple of this; the kernel looks for partition tables that far into a disk.
 const DESCRIPTION_SIZE: usize = 64 * 1024;

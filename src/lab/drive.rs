@@ -15,10 +15,10 @@ use crate::host::placement::{Pinned, Placement};
 use crate::host::procfs::activity;
 use crate::host::root::Root;
 use crate::host::sandbox::{Capabilities, FROM_OUTSIDE, OF_MACHINE, Sandbox, SandboxError, inherit};
-use crate::journal::{CommandRecord, Event, Status};
-use crate::plan::{PhaseWork, duration_text};
-use crate::reason::Reason;
 use crate::trial::TrialSpec;
+use fsverdict_judgement::journal::{CommandRecord, Event, Status};
+use fsverdict_judgement::plan::PhaseWork;
+use fsverdict_text::{Reason, duration_text};
 
 use super::LabError;
 use super::console::Console;
@@ -189,7 +189,7 @@ pub(super) fn drive(
         || reported.is_none()
             && (signal(ended).is_some()
                 || ended.is_some() && console.has_panic()
-                // A guest that capabilities off in the midst of its work: its agent was taken away.
+                // A guest that powers off in the midst of its work: its agent was taken away.
                 || ended.is_some_and(|status| status.success()) && !step.is_empty()
                 || held.is_some());
     let from_outside = held.is_some() || signal(ended).is_some_and(|signal| FROM_OUTSIDE.contains(&signal));

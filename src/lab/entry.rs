@@ -1,6 +1,6 @@
 //! What stands in the table of labs.
 
-use crate::plan::{DeviceSource, LabChoice, Plan};
+use fsverdict_judgement::plan::{DeviceSource, LabChoice, Plan};
 
 use super::guest::Arrival;
 use super::{Intent, Lab, LabError};

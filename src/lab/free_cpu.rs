@@ -1,10 +1,10 @@
 //! In simulated time computing takes none. Where it would take a share that matters, a reader of the times must know.
 
-use crate::device::Limits;
 use crate::filesystem::{compresses, searches_directories};
-use crate::journal::{Event, is_of_cpu};
-use crate::plan::{Dataset, once_each};
 use crate::trial::TrialSpec;
+use fsverdict_disk::device::Limits;
+use fsverdict_judgement::journal::{Event, is_of_cpu};
+use fsverdict_judgement::plan::{Dataset, once_each};
 
 /// A device with a queue deeper than SATA's 32 answers in tens of microseconds, in which a processor does little.
 const DEEP: u32 = 32;
@@ -48,10 +48,11 @@ mod tests {
     use std::time::Duration;
 
     use super::cautions;
-    use crate::device::Model;
-    use crate::journal::TrialId;
-    use crate::plan::{Bytes, Candidate, Dataset, Layers};
     use crate::trial::TrialSpec;
+    use fsverdict_disk::device::Model;
+    use fsverdict_judgement::journal::TrialId;
+    use fsverdict_judgement::plan::{Candidate, Dataset, Layers};
+    use fsverdict_text::Bytes;
 
     #[test]
     fn who_profits_from_a_free_processor_is_named() {

@@ -1,5 +1,5 @@
 //! `fsverdict guest`: the first process of a guest kernel. It makes the guest habitable, runs the agent in a sandbox
-//! as the native lab does, and capabilities off.
+//! as the native lab does, and powers off.
 
 use std::fs::File;
 use std::io::Read;

@@ -11,9 +11,9 @@ use crate::host::procfs::memory;
 use crate::host::root::Root;
 use crate::host::sandbox::inherit;
 use crate::host::secrets::Secrets;
-use crate::plan::StagingChoice;
-use crate::reason::Reason;
 use crate::trial::{Assignment, STAGED, Staging, TestBench, TrialDevice, TrialSpec, staging_sandbox};
+use fsverdict_judgement::plan::StagingChoice;
+use fsverdict_text::Reason;
 
 use super::LabError;
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::host::root::Root;
 use crate::host::secrets::Secrets;
-use crate::plan::{Dataset, Plan};
+use fsverdict_judgement::plan::{Dataset, Plan};
 
 /// What is hidden from the trials of a plan, but for `needed`. An ordinary user's trials read what that user may, and
 /// nothing needs hiding.

@@ -7,7 +7,7 @@ use crate::host::program::{Program, ProgramError, succeeded};
 use crate::host::sandbox::{Capabilities, Devices, Isolation, Sandbox};
 use crate::host::secrets::Secrets;
 use crate::kernel::{is_release, way_out};
-use crate::reason::Hinted;
+use fsverdict_text::Hinted;
 
 use super::hidden::hidden_but_for;
 

@@ -8,9 +8,9 @@ use crate::host::root::Root;
 use crate::host::sandbox::Isolation;
 use crate::kernel::KernelCache;
 use crate::layer::{SCHEDULERS, Scheduler, find_scheduler};
-use crate::plan::{Candidate, Plan, once_each};
-use crate::reason::Reason;
 use crate::trial::Modules;
+use fsverdict_judgement::plan::{Candidate, Plan, once_each};
+use fsverdict_text::Reason;
 
 use super::LabError;
 use super::by_default::{by_default, way_to};

@@ -3,6 +3,7 @@
 
 mod attachment;
 mod attachments;
+pub mod backend;
 mod by_default;
 mod choose;
 mod console;
@@ -21,6 +22,7 @@ mod launch;
 mod modelled;
 mod native;
 mod scheduler_obstacle;
+mod trace_file;
 mod traced;
 mod try_kernel;
 mod uml;
@@ -29,10 +31,10 @@ mod vm;
 use std::path::PathBuf;
 
 use crate::host::sandbox::SandboxError;
-use crate::journal::{Event, Facts};
-use crate::plan::{Candidate, DeviceSource};
-use crate::reason::{Hinted, Reason};
 use crate::trial::TrialSpec;
+use fsverdict_judgement::journal::{Event, Facts};
+use fsverdict_judgement::plan::{Candidate, DeviceSource};
+use fsverdict_text::{Hinted, Reason};
 
 pub use attachment::Attachment;
 pub use attachments::Attachments;
@@ -43,6 +45,7 @@ pub use entry::LabEntry;
 pub use guest::main as guest;
 pub use hidden::{hidden_from, lacking};
 pub use launch::main as launch;
+pub use trace_file::TraceFile;
 pub use try_kernel::try_kernel;
 pub use vm::is_kernel_package;
 

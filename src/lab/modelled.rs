@@ -3,20 +3,20 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::backend::{
-    Backend, BackendError, BackendReport, Clock, DeviceOrder, Files, GuestSockets, Served, Sockets,
-};
-use crate::device::{Device, Draw, Limits, Model};
 use crate::host::limits::HINT;
 use crate::host::placement::{Pinned, Placement};
 use crate::host::program::locate;
 use crate::host::sandbox::Isolation;
-use crate::journal::{Caution, Event, Learnt, Status, TrialId};
 
-use crate::plan::{ClockChoice, DrawnNumbers};
-use crate::reason::{Hinted, Reason};
+use fsverdict_disk::backend::{BackendReport, Clock, Served};
+use fsverdict_disk::device::{Device, Draw, Limits, Model};
+use fsverdict_judgement::journal::{Caution, Event, Learnt, Status, TrialId};
+
 use crate::trial::seeds;
+use fsverdict_judgement::plan::ClockChoice;
+use fsverdict_text::{DrawnNumbers, Hinted, Reason};
 
+use super::backend::{Backend, DeviceOrder, Files, GuestSockets, ServingError, Sockets};
 use super::drive::TrialEnd;
 use super::kernel::{Kernel, Provision};
 use super::traced::{Spans, TracedDevice};
@@ -30,6 +30,15 @@ const BUS: &str = "CONFIG_VIRTIO_UML";
 const DRIVER: (&str, &str) = ("CONFIG_VIRTIO_BLK", "virtio_blk");
 /// Where the guest finds its description.
 pub(super) const DESCRIPTION: &str = "/dev/shm/fsverdict-trial";
+/// When the guest thinks it starts, in nanoseconds since 1970: 2023-11-14. Never another, so that no two trials differ.
+const START: u64 = 1_700_000_000_000_000_000;
+/// The guest kernel's descriptors of the first disk's socket, the clock's, and the pipe for events; the other disks' follow.
+pub(super) const LENT_DESCRIPTORS: [i32; 3] = [launch::LENT, launch::LENT + 1, launch::LENT + 2];
+/// Bytes of a trace at most.
+const TRACE: u64 = 256 << 20;
+/// Seconds of wall time a guest may compute without asking for time or disk, or half of what its trial may take.
+const SILENCE: u64 = 120;
+
 /// The disk of this number, from 1, as the guest sees it.
 pub(super) fn disk_name(number: usize) -> String {
     disk_of("/dev/vd", number)
@@ -40,15 +49,6 @@ pub(super) fn disk_of(begins: &str, number: usize) -> String {
     let letter = u8::try_from(number.saturating_sub(1)).unwrap_or(u8::MAX);
     format!("{begins}{}", char::from(b'a'.saturating_add(letter)))
 }
-
-/// When the guest thinks it starts, in nanoseconds since 1970: 2023-11-14. Never another, so that no two trials differ.
-const START: u64 = 1_700_000_000_000_000_000;
-/// The guest kernel's descriptors of the first disk's socket, the clock's, and the pipe for events; the other disks' follow.
-pub(super) const LENT_DESCRIPTORS: [i32; 3] = [launch::LENT, launch::LENT + 1, launch::LENT + 2];
-/// Bytes of a trace at most.
-const TRACE: u64 = 256 << 20;
-/// Seconds of wall time a guest may compute without asking for time or disk, or half of what its trial may take.
-const SILENCE: u64 = 120;
 
 /// Whether a kernel can be given simulated time; if not, what it lacks.
 fn lacks(kernel: &Kernel) -> Option<&'static str> {
@@ -140,7 +140,7 @@ impl Modelled<'_> {
 
     /// The device of a trial, as it is before the first request.
     pub(super) fn device(&self, trial: &TrialId) -> Result<Device, LabError> {
-        let failed = |error: crate::device::ModelError| LabError::Given(error.reason());
+        let failed = |error: fsverdict_disk::device::ModelError| LabError::Given(error.reason());
         Device::new(&self.found()?, self.size, self.seed(trial)).map_err(failed)
     }
 
@@ -168,7 +168,7 @@ pub(super) fn serve(
     placement: Placement,
     limit: Duration,
 ) -> Result<(Backend, GuestSockets), LabError> {
-    let failed = |error: crate::backend::BackendError| LabError::Host(error.to_string());
+    let failed = |error: ServingError| LabError::Host(error.to_string());
     let first = devices.first().ok_or_else(|| std::io::Error::from(rustix::io::Errno::NODEV))?;
     let sockets = Sockets::new(devices.len())?;
     let files = |device: &Modelled<'_>| -> Result<_, LabError> {
@@ -265,7 +265,7 @@ pub(super) fn close(
         Err(error) => {
             return Ok(TrialEnd {
                 killed: true,
-                unheard: end.unheard || at.is_none() && matches!(error, BackendError::Killed { .. }),
+                unheard: end.unheard || at.is_none() && matches!(error, ServingError::Killed { .. }),
                 ..failed(&end, Reason::plain(format!("the device's process: {error}")))
             });
         }
@@ -329,10 +329,10 @@ fn seconds(report: &BackendReport) -> Option<f64> {
 }
 
 /// What is said of the device of this number, from 1.
-fn facts(number: usize, report: &BackendReport) -> crate::journal::Facts {
+fn facts(number: usize, report: &BackendReport) -> fsverdict_judgement::journal::Facts {
     let of = if number > 1 { format!("device.{number}.") } else { "device.".to_owned() };
     let fact = |name: &str, value: String| (format!("{of}{name}"), value);
-    let mut facts = crate::journal::Facts::from([
+    let mut facts = fsverdict_judgement::journal::Facts::from([
         fact("requests", report.requests.to_string()),
         fact("held", report.held_bytes.to_string()),
         fact("erases", report.wear.erases.to_string()),

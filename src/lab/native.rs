@@ -12,12 +12,12 @@ use crate::host::root::Root;
 use crate::host::sandbox::{Isolation, inherit, possible_walls};
 use crate::host::secrets::Secrets;
 use crate::host::sysfs::Schedulers;
-use crate::journal::{Caution, Event};
 use crate::layer::{Layer, LayerKind, find_scheduler};
 use crate::measure::{IDLE_WINDOW, idle_load};
-use crate::plan::{Candidate, DeviceSource, LabChoice, Plan, StagingChoice, folder_room};
-use crate::reason::{Hinted, Reason};
 use crate::trial::{Assignment, Staging, TestBench, TrialSpec, agent_sandbox, bytes_to_stage};
+use fsverdict_judgement::journal::{Caution, Event};
+use fsverdict_judgement::plan::{Candidate, DeviceSource, LabChoice, Plan, StagingChoice, folder_room};
+use fsverdict_text::{Hinted, Reason};
 
 use super::attachment::LentDevice;
 use super::drive::{Stops, TrialEnd, drive};
@@ -153,8 +153,8 @@ impl Lab for Native {
         "native kernel".to_owned()
     }
 
-    fn facts(&self) -> crate::journal::Facts {
-        crate::journal::Facts::new()
+    fn facts(&self) -> fsverdict_judgement::journal::Facts {
+        fsverdict_judgement::journal::Facts::new()
     }
 
     fn obstacle(&self, candidate: &Candidate) -> Option<Reason> {

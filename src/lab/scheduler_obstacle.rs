@@ -1,6 +1,6 @@
 //! Is the I/O scheduler a candidate asks for to be had in a lab? Learned before its first trial.
 
-use crate::reason::Reason;
+use fsverdict_text::Reason;
 
 /// Schedulers of kernels before 5.0, and what took their place.
 const FORMER: [(&str, &str); 3] = [("cfq", "bfq"), ("deadline", "mq-deadline"), ("noop", "none")];

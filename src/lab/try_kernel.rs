@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use crate::host::image::scratch_folder;
 use crate::host::sandbox::possible_walls;
-use crate::journal::{Event, Status};
 use crate::kernel::{KernelFailure, KernelProof, KernelTrial, Subject};
 use crate::layer::usual_layers;
-use crate::plan::{Candidate, DeviceSource, Plan};
 use crate::trial::TrialSpec;
+use fsverdict_judgement::journal::{Event, Status};
+use fsverdict_judgement::plan::{Candidate, DeviceSource, Plan};
 
 use super::choose::choose;
 use super::kernel::{Kernel, parse_configuration};

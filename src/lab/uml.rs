@@ -8,12 +8,12 @@
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use crate::backend::Clock;
 use crate::host::sandbox::{Devices, Isolation, possible_walls};
-use crate::journal::{Facts, TrialId};
-use crate::plan::{Candidate, DeviceSource, LabChoice, NuisancesChoice, Plan};
-use crate::reason::Reason;
 use crate::trial::TrialSpec;
+use fsverdict_disk::backend::Clock;
+use fsverdict_judgement::journal::{Facts, TrialId};
+use fsverdict_judgement::plan::{Candidate, DeviceSource, LabChoice, NuisancesChoice, Plan};
+use fsverdict_text::Reason;
 
 use super::description::{UBD_OF_STAGING, describe, ubd_disks, ubd_number};
 use super::drive::TrialEnd;

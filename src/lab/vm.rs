@@ -18,15 +18,15 @@ use std::time::Duration;
 
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
 
-use crate::backend::Clock;
 use crate::host::program::{Program, locate, succeeded};
 use crate::host::root::Root;
 use crate::host::sandbox::{Devices, Isolation, possible_walls};
-use crate::journal::{Caution, Event, Facts};
 use crate::kernel::KernelCache;
-use crate::plan::{Candidate, DeviceSource, LabChoice, Plan};
-use crate::reason::Reason;
 use crate::trial::TrialSpec;
+use fsverdict_disk::backend::Clock;
+use fsverdict_judgement::journal::{Caution, Event, Facts};
+use fsverdict_judgement::plan::{Candidate, DeviceSource, LabChoice, Plan};
+use fsverdict_text::Reason;
 
 use super::drive::TrialEnd;
 use super::guests::{Guests, Habits, Handover, Ordered, Start};

@@ -1,6 +1,6 @@
 //! How small a device may be under a candidate.
 
-use crate::plan::Candidate;
+use fsverdict_judgement::plan::Candidate;
 
 /// Bytes of the smallest device that the candidate's filesystem and layers take with their fair defaults.
 pub fn least_device(candidate: &Candidate) -> u64 {

@@ -1,10 +1,8 @@
 //! Software RAID by the kernel's md: several devices put together into one.
 
 use crate::filesystem::{Packages, Tool};
-use crate::plan::Bytes;
-use crate::reason::Reason;
-
 use super::model::{InUse, Layer, LayerKind, LayerLine, LayerPlace, words};
+use fsverdict_text::{Bytes, Reason};
 
 const MDADM: Tool =
     Tool { program: "mdadm", version: &["--version"], packages: Packages::everywhere("mdadm") };

@@ -11,8 +11,8 @@ mod md;
 mod model;
 mod scheduler;
 
-use crate::plan::{Candidate, Layers, split_layer};
-use crate::reason::Reason;
+use fsverdict_judgement::plan::{Candidate, Layers, split_layer};
+use fsverdict_text::Reason;
 
 pub use least_device::least_device;
 pub use model::{InUse, Layer, LayerKind, LayerLine, LayerPlace};

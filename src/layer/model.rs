@@ -1,7 +1,7 @@
 //! What is described of every layer.
 
 use crate::filesystem::Tool;
-use crate::reason::Reason;
+use fsverdict_text::Reason;
 
 /// Something between devices and what lies on them: a block device that programs make and open.
 ///

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::journal::{Histogram, Measurement, Unit};
+use fsverdict_judgement::journal::{Histogram, Measurement, Unit};
 
 use super::dirty::DirtyPeak;
 use super::latency::percentiles;
@@ -43,7 +43,7 @@ pub(super) struct AccountReadings {
     pub(super) ticks_per_second: u64,
 }
 
-/// The measurements of a phase, in the order of [`METRICS`](crate::journal::METRICS). What cannot be known here is left out, never zero.
+/// The measurements of a phase, in the order of [`METRICS`](fsverdict_judgement::journal::METRICS). What cannot be known here is left out, never zero.
 pub(super) fn measurements(readings: &AccountReadings, work: &WorkDone) -> Vec<Measurement> {
     let mut list = List(Vec::with_capacity(28));
     let durable = readings.durable.as_secs_f64();
@@ -148,10 +148,10 @@ mod tests {
 
     use super::{AccountReadings, WorkDone, measurements};
     use crate::host::procfs::CpuTimes;
-    use crate::journal::{Histogram, Measurement, metric};
     use crate::measure::dirty::DirtyPeak;
     use crate::measure::sample::{DeviceCounters, Sample};
     use crate::measure::space::Space;
+    use fsverdict_judgement::journal::{Histogram, Measurement, metric};
 
     fn readings() -> AccountReadings {
         let before = Sample {

@@ -1,6 +1,6 @@
 //! Percentiles of a latency histogram as the journal keeps it.
 
-use crate::journal::Histogram;
+use fsverdict_judgement::journal::Histogram;
 
 /// Percentiles in nanoseconds; each the upper edge of its bucket, so exact to the histogram's two digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(super) fn percentiles(histogram: &Histogram) -> Option<Percentiles> {
 #[cfg(test)]
 mod tests {
     use super::{Percentiles, percentiles};
-    use crate::journal::Histogram;
+    use fsverdict_judgement::journal::Histogram;
 
     fn histogram(buckets: &[(u64, u64)]) -> Histogram {
         Histogram { call: "create".to_owned(), buckets: buckets.to_vec() }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::host::procfs::cpu_times;
 use crate::host::root::{ReadError, Root};
 use crate::host::sysfs::is_counted;
-use crate::journal::{Caution, Observation};
+use fsverdict_judgement::journal::{Caution, Observation};
 
 use super::account::{AccountReadings, WorkDone, measurements};
 use super::dirty::DirtyWatch;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::host::procfs::memory;
 use crate::host::root::{ReadError, Root};
 use crate::host::sysfs::{device_stat, is_in_flight};
-use crate::journal::{Caution, Measurement, Unit};
+use fsverdict_judgement::journal::{Caution, Measurement, Unit};
 
 use super::sample::below_all;
 

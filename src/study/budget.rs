@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use crate::journal::Run;
-use crate::plan::{duration_text, rough_duration_text};
+use fsverdict_judgement::journal::Run;
+use fsverdict_text::{duration_text, rough_duration_text};
 
 /// Why no block of so many candidates can follow within the budget; `None` when one can, or nobody knows yet.
 pub(super) fn exhausted(budget: Duration, run: &Run, candidates: usize) -> Option<String> {
@@ -37,8 +37,9 @@ mod tests {
     use super::super::conclusion::Conclusion;
     use super::super::made;
     use super::exhausted;
-    use crate::journal::{Ending, Event, Journal, Record, Run, TrialId};
-    use crate::plan::{Blocks, Plan, rough_duration_text};
+    use fsverdict_judgement::journal::{Ending, Event, Journal, Record, Run, TrialId};
+    use fsverdict_judgement::plan::{Blocks, Plan};
+    use fsverdict_text::rough_duration_text;
 
     /// A run of two candidates whose blocks took so many seconds each; at a minus sign it was interrupted for a day.
     fn run(blocks: &[i64]) -> Run {

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use crate::journal::{Event, Grid, GridFindings, Status};
 use crate::lab::choose;
-use crate::plan::Plan;
-use crate::reason::Reason;
 use crate::trial::TrialSpec;
+use fsverdict_judgement::journal::{Event, Status};
+use fsverdict_judgement::plan::Plan;
+use fsverdict_text::{Grid, GridFindings, Reason};
 
 use super::claim::Permission;
 use super::error::SessionError;

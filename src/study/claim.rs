@@ -3,16 +3,16 @@
 
 use std::path::Path;
 
-use crate::device::{Device, Model};
 use crate::host::block_device::BlockDevice;
 use crate::host::guard::{Refusal, examine};
 use crate::host::image::{create, create_store, look, scratch_folder};
 use crate::host::own_folder::lies_on;
 use crate::host::root::Root;
-use crate::journal::Facts;
 use crate::lab::{Attachment, Attachments};
-use crate::plan::{DeviceSource, Plan, image_room, once_each};
-use crate::reason::Hinted;
+use fsverdict_disk::device::{Device, Model};
+use fsverdict_judgement::journal::Facts;
+use fsverdict_judgement::plan::{DeviceSource, Plan, image_room, once_each};
+use fsverdict_text::Hinted;
 
 use super::error::SessionError;
 

@@ -2,13 +2,13 @@
 //!
 //! A pure function of plan and journal, so that a study that was interrupted goes on as it would have.
 
-use crate::journal::{CandidateStatus, Ending, Run};
-use crate::plan::{CONTROL_SUFFIX, Plan, Until, contestants};
-use crate::statistics::Ruling;
+use fsverdict_judgement::journal::{CandidateStatus, Ending, Run};
+use fsverdict_judgement::plan::{CONTROL_SUFFIX, Plan, Until, contestants};
+use fsverdict_judgement::statistics::Ruling;
 
 use super::budget::exhausted;
 use super::disturbance::hopelessly_disturbed;
-use crate::verdict::{Deliberation, environment_runs};
+use fsverdict_judgement::verdict::{Deliberation, environment_runs};
 
 /// What to do between two blocks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,9 +23,9 @@ impl Conclusion {
     /// Concludes from a run whose last block has ended. Under several environments each is concluded for itself, and the
     /// study ends when all have.
     pub fn of(plan: &Plan, run: &Run) -> Self {
-        let environment_runs = environment_runs(plan, run);
-        let Some(each) = (!environment_runs.is_empty()).then(|| {
-            environment_runs
+        let environments = environment_runs(plan, run);
+        let Some(each) = (!environments.is_empty()).then(|| {
+            environments
                 .iter()
                 .map(|one| (one.under.title(), Self::of_one(&one.plan, &one.run)))
                 .collect::<Vec<_>>()

@@ -1,9 +1,9 @@
 //! The loop over blocks.
 
-use crate::journal::{Caution, Ending, Event, OpenJournal, TrialId};
 use crate::lab::{Attachments, Lab};
-use crate::plan::Plan;
-use crate::reason::Reason;
+use fsverdict_judgement::journal::{Caution, Ending, Event, OpenJournal, TrialId};
+use fsverdict_judgement::plan::Plan;
+use fsverdict_text::Reason;
 
 use super::conclusion::{Conclusion, next_to_try, still_in};
 use super::disturbance::broken_rule;

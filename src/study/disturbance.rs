@@ -1,9 +1,10 @@
 //! Whether a block counts: the rules of the plan, applied to what was seen of the machine while it ran. Results have no
 //! part in it.
 
-use crate::journal::{Run, Sentinel, Surroundings, Trial};
-use crate::plan::{Bytes, Disturbance};
-use crate::statistics::median;
+use fsverdict_judgement::journal::{Run, Sentinel, Surroundings, Trial};
+use fsverdict_judgement::plan::Disturbance;
+use fsverdict_judgement::statistics::median;
+use fsverdict_text::Bytes;
 
 /// Bytes of others that are never a disturbance: our own journal and reports are among them.
 const FEW_BYTES: u64 = 16 << 20;
@@ -113,8 +114,8 @@ pub(super) fn hopelessly_disturbed(run: &Run) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::broken;
-    use crate::journal::{Sentinel, Surroundings};
-    use crate::plan::Disturbance;
+    use fsverdict_judgement::journal::{Sentinel, Surroundings};
+    use fsverdict_judgement::plan::Disturbance;
 
     fn quiet() -> Surroundings {
         Surroundings {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::filesystem::Tool;
 use crate::host::program::Program;
 use crate::host::root::Root;
-use crate::journal::Facts;
-use crate::plan::Plan;
+use fsverdict_judgement::journal::Facts;
+use fsverdict_judgement::plan::Plan;
 
 /// Everything about this machine that a reader may hold against the numbers.
 pub(super) fn environment(plan: &Plan) -> Facts {

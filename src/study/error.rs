@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use crate::host::limits::LimitError;
-use crate::journal::JournalError;
 use crate::lab::LabError;
-use crate::reason::{Hinted, Reason};
+use fsverdict_judgement::journal::JournalError;
+use fsverdict_text::{Hinted, Reason};
 
 use super::folder::RunFolderError;
 

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, OFlags};
 
 use crate::host::whole_file;
-use crate::journal::{JournalError, Links, Writer, open_regular};
-use crate::plan::Plan;
-use crate::reason::Hinted;
+use fsverdict_judgement::journal::{JournalError, Writer};
+use fsverdict_judgement::plan::Plan;
+use fsverdict_text::{Hinted, Links, open_regular};
 
 /// The resolved plan's file name within the folder of a run.
 pub const PLAN_FILE: &str = "plan.json";
@@ -146,7 +146,7 @@ impl RunFolder {
     }
 
     pub fn journal(&self) -> PathBuf {
-        self.path.join(crate::journal::FILE_NAME)
+        self.path.join(fsverdict_judgement::journal::FILE_NAME)
     }
 
     /// Its name, which is the run's identity.
@@ -171,7 +171,7 @@ mod tests {
     use std::fs;
 
     use super::{RunFolder, RunFolderError};
-    use crate::plan::Plan;
+    use fsverdict_judgement::plan::Plan;
 
     #[test]
     fn a_folder_without_a_record_is_taken_over_and_no_other() {

@@ -13,8 +13,8 @@ mod environment;
 mod error;
 mod folder;
 #[cfg(test)]
-#[path = "../../judgement/src/journal/made.rs"]
-mod made;
+#[path = "../../crates/judgement/src/journal/made.rs"]
+pub mod made;
 mod nuisances;
 mod observer;
 mod one_block;

@@ -1,6 +1,6 @@
 //! Who hears what happens while a study is conducted.
 
-use crate::journal::{Event, Run, TrialId};
+use fsverdict_judgement::journal::{Event, Run, TrialId};
 
 /// Hears what happens while a study is conducted.
 pub trait Observer {

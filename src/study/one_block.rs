@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::journal::{Event, Facts};
 use crate::lab::ChosenLab;
-use crate::plan::{DeviceSource, Plan};
+use fsverdict_judgement::journal::{Event, Facts};
+use fsverdict_judgement::plan::{DeviceSource, Plan};
 
 use super::claim::Permission;
 use super::conduct::Study;

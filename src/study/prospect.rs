@@ -1,8 +1,8 @@
 //! What a run would meet, before it begins: the checks that it makes itself, none of which writes to or claims what is not its own.
 
 use crate::lab::Lab;
-use crate::plan::{Candidate, Dataset, Plan};
-use crate::reason::Reason;
+use fsverdict_judgement::plan::{Candidate, Dataset, Plan};
+use fsverdict_text::Reason;
 
 use super::claim::Permission;
 use super::error::SessionError;

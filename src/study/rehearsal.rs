@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::host::image::scratch_folder;
-use crate::journal::{Event, Status};
 use crate::lab::{Attachment, Attachments, Lab, choose};
-use crate::plan::{Bytes, Candidate, DeviceSource, Environment, Plan};
-use crate::reason::Reason;
 use crate::trial::TrialSpec;
+use fsverdict_judgement::journal::{Event, Status};
+use fsverdict_judgement::plan::{Candidate, DeviceSource, Environment, Plan};
+use fsverdict_text::{Bytes, Reason};
 
 /// As large as an image is at first: of a whole disk some mkfs write tables for minutes.
 const SMALL: u64 = 1 << 30;
@@ -97,7 +97,7 @@ fn rehearse(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) -> Opt
     let mut last = String::new();
     let mut watch = |event| {
         if let Event::StepStarted { step } = event
-            && step != crate::journal::TEAR_DOWN
+            && step != fsverdict_judgement::journal::TEAR_DOWN
         {
             last = step;
         }

@@ -7,10 +7,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::journal::{Run, Status, Trial};
-use crate::plan::{Operation, PhaseWork, Plan};
-use crate::statistics::median;
 use crate::trial::Repeats;
+use fsverdict_judgement::journal::{Run, Status, Trial};
+use fsverdict_judgement::plan::{Operation, PhaseWork, Plan};
+use fsverdict_judgement::statistics::median;
 
 /// Beyond so many repetitions the differences between trials are all that is left.
 const MOST: f64 = 10.0;
@@ -64,8 +64,8 @@ fn times(pilot: &[&Trial], phase: &str) -> u32 {
 mod tests {
     use super::super::made;
     use super::repeats;
-    use crate::journal::{Event, Run};
-    use crate::plan::{Plan, Vocabulary};
+    use fsverdict_judgement::journal::{Event, Run};
+    use fsverdict_judgement::plan::{Plan, Vocabulary};
 
     const PLAN: &str = r#"
         title = "t"
@@ -91,7 +91,13 @@ layer: |_, _| Ok(1),
             least_device: |_| 0,
             model: |_, _| Ok(()),
         };
-        crate::plan::read_with(text, "plan.toml", &crate::plan::Overrides::default(), &vocabulary).unwrap()
+        fsverdict_judgement::plan::read_with(
+            text,
+            "plan.toml",
+            &fsverdict_judgement::plan::Overrides::default(),
+            &vocabulary,
+        )
+        .unwrap()
     }
 
     /// A run of one block, each candidate with these seconds of writing, warm reading, cold reading and checking.

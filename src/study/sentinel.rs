@@ -8,7 +8,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use crate::journal::Sentinel;
+use fsverdict_judgement::journal::Sentinel;
 
 /// The best of so many is taken: the scheduler then has no part in it.
 const REPETITIONS: u32 = 7;

@@ -5,10 +5,12 @@ use std::path::Path;
 use crate::host::limits::{LimitError, check};
 use crate::host::procfs::memory;
 use crate::host::root::Root;
-use crate::journal::{Beginning, Caution, Event, Facts, JournalError, OpenJournal, Run, SCHEMA};
 use crate::lab::{Attachment, Attachments, ChosenLab, Lab, choose, lacking};
-use crate::plan::{DeviceSource, Plan};
-use crate::reason::Reason;
+use fsverdict_judgement::journal::{
+    Beginning, Caution, Event, Facts, JournalError, OpenJournal, Run, SCHEMA,
+};
+use fsverdict_judgement::plan::{DeviceSource, Plan};
+use fsverdict_text::Reason;
 
 use super::claim::Permission;
 use super::conclusion::still_in;
@@ -65,7 +67,7 @@ impl Session {
     }
 
     /// Carries on the run in `folder`: in the same lab, on the same kernel and device, by the same plan; with `jobs` trials at
-    /// once (see [`Choice::with_jobs`]), which may be others than before. One that has ended goes on for `more` blocks, or
+    /// once (see [`ChosenLab::with_jobs`]), which may be others than before. One that has ended goes on for `more` blocks, or
     /// until every candidate has its place.
     pub fn resume(
         folder: RunFolder,
@@ -199,7 +201,7 @@ pub(super) fn start(
         schema: SCHEMA,
         id,
         title: plan.title.clone(),
-        plan_digest: crate::plan::digest(plan),
+        plan_digest: fsverdict_judgement::plan::digest(plan),
         lab: choice.lab.name().to_owned(),
         lab_reason: choice.reason.clone(),
         fidelity: format!("{}; {}", choice.lab.fidelity(), attachments.fidelity()),

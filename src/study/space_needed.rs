@@ -4,8 +4,8 @@
 //! Only certain shortages are told: what phases keep at the same time, and what command lines write, nobody knows.
 
 use crate::filesystem::{FewInodes, Filesystem, find};
-use crate::plan::{Bytes, Candidate, Dataset, Flow, Needs, Phase, PhaseWork, Plan, least_space};
-use crate::reason::Reason;
+use fsverdict_judgement::plan::{Candidate, Dataset, Flow, Needs, Phase, PhaseWork, Plan, least_space};
+use fsverdict_text::{Bytes, Reason};
 
 /// Why a candidate cannot hold the plan's data on a device of this size, if that is certain.
 pub(super) fn shortage(plan: &Plan, candidate: &Candidate, device: u64) -> Option<Reason> {
@@ -112,7 +112,7 @@ fn too_long_a_log(
 mod tests {
     use super::super::made;
     use super::shortage;
-    use crate::plan::Plan;
+    use fsverdict_judgement::plan::Plan;
 
     fn plan(
         mkfs: &[&str],

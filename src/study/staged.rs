@@ -1,6 +1,6 @@
 //! Whether trials worked on the same data: folders of the user's may change while a run goes on.
 
-use crate::journal::{Run, Trial};
+use fsverdict_judgement::journal::{Run, Trial};
 
 /// Why a block does not count whose trials worked on different data.
 pub(super) fn mixed(run: &Run, block: u32, attempt: u32) -> Option<String> {

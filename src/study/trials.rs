@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::scope;
 
-use crate::journal::{Caution, Event, Observation, Status, Surroundings, TrialId};
 use crate::lab::{LabError, TrialEnd};
-use crate::plan::Candidate;
-use crate::reason::{Hinted, Reason};
 use crate::trial::{Drawn, Repeats, TrialSpec};
+use fsverdict_judgement::journal::{Caution, Event, Observation, Status, Surroundings, TrialId};
+use fsverdict_judgement::plan::Candidate;
+use fsverdict_text::{Hinted, Reason};
 
 use super::conduct::Study;
 use super::error::SessionError;

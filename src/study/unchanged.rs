@@ -1,8 +1,8 @@
 //! Is a run carried on where it began? What must not differ, lest trials be compared that were not done alike, and what
 //! may, said with the numbers.
 
-use crate::journal::{Facts, Header};
-use crate::plan::{Plan, digest};
+use fsverdict_judgement::journal::{Facts, Header};
+use fsverdict_judgement::plan::{Plan, digest};
 
 /// Facts that must be as they were: another kernel, processor or device makes other numbers of the same filesystem.
 const BINDING: [(&str, &str); 9] = [
@@ -81,8 +81,8 @@ fn of_one(fact: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::Changes;
-    use crate::journal::{Facts, Run};
-    use crate::plan::Plan;
+    use fsverdict_judgement::journal::{Facts, Run};
+    use fsverdict_judgement::plan::Plan;
 
     #[test]
     fn what_may_not_differ_is_refused_and_what_may_is_said() {
@@ -90,7 +90,7 @@ mod tests {
         let plan: Plan =
             serde_json::from_str(&std::fs::read_to_string(format!("{folder}plan.json")).unwrap()).unwrap();
         let mut run = Run::read(&plan, std::path::Path::new(&format!("{folder}journal.jsonl"))).unwrap();
-        run.header.plan_digest = crate::plan::digest(&plan);
+        run.header.plan_digest = fsverdict_judgement::plan::digest(&plan);
         run.header.environment.insert("device.identity".to_owned(), "disk-1".to_owned());
         run.header.environment.insert("device.2.identity".to_owned(), "disk-3".to_owned());
         run.header.environment.insert("device.2.folder".to_owned(), "/here".to_owned());

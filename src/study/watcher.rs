@@ -15,8 +15,8 @@ use crate::host::block_device::DeviceNumber;
 use crate::host::procfs::{CpuTimes, ProcessStat, cpu_times};
 use crate::host::root::Root;
 use crate::host::sysfs::{SECTOR, bottom_devices, device_stat, partition_parent};
-use crate::journal::{Sentinel, Surroundings};
 use crate::lab::{Attachment, Attachments};
+use fsverdict_judgement::journal::{Sentinel, Surroundings};
 
 use super::sentinel::sentinel;
 
@@ -215,6 +215,6 @@ mod tests {
         let found = machine.end(0);
         assert!(found.sentinel.is_some(), "{found:?}");
         assert!(found.foreign_cpu <= found.cpu_time, "{found:?}");
-        assert_eq!(machine.end(0), crate::journal::Surroundings::default());
+        assert_eq!(machine.end(0), fsverdict_judgement::journal::Surroundings::default());
     }
 }

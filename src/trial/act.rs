@@ -1,7 +1,7 @@
 //! What the steps of a trial are made of.
 
-use crate::journal::Grid;
-use crate::plan::Phase;
+use fsverdict_judgement::plan::Phase;
+use fsverdict_text::Grid;
 
 /// One thing that is done.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -9,10 +9,10 @@ use crate::filesystem::reads_without_trace;
 use crate::host::root::Root;
 use crate::host::sandbox::OF_MACHINE;
 use crate::host::talk::say;
-use crate::journal::{CommandRecord, Event, Facts, Observation, Status};
 use crate::measure::{Meter, Quiet};
-use crate::reason::{Hinted, Reason};
 use crate::workload::{Ledger, verify_written};
+use fsverdict_judgement::journal::{CommandRecord, Event, Facts, Observation, Status};
+use fsverdict_text::{Hinted, Reason};
 
 use super::act::Act;
 use super::bare_device::BareDevice;

@@ -6,7 +6,7 @@
 //! nothing to put several together, lies on the first; the others stay unused.
 
 use crate::filesystem::find;
-use crate::plan::{Candidate, devices_named};
+use fsverdict_judgement::plan::{Candidate, devices_named};
 
 /// The layers of a candidate from the devices up, each as often as it is opened, and what the filesystem gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,7 +89,7 @@ impl Arrangement {
 #[cfg(test)]
 mod tests {
     use super::{Arrangement, Below, LayerSite, TopDevice};
-    use crate::plan::{Candidate, Layers};
+    use fsverdict_judgement::plan::{Candidate, Layers};
 
     fn candidate(filesystem: &str, layers: &[&str], mkfs: &[&str]) -> Candidate {
         Candidate {

@@ -12,8 +12,8 @@ use crate::host::loop_device::{LoopDevice, LoopOptions};
 use crate::host::root::Root;
 use crate::host::syscall::own;
 use crate::host::sysfs::Schedulers;
-use crate::journal::Facts;
-use crate::reason::{Hinted, Reason};
+use fsverdict_judgement::journal::Facts;
+use fsverdict_text::{Hinted, Reason};
 
 use super::error::TrialError;
 use super::sink::Sink;

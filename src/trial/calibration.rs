@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use crate::calibrate::{Raw, measure};
-use crate::journal::{Facts, Grid, Learnt};
+use fsverdict_disk::calibrate::{Raw, measure};
+use fsverdict_judgement::journal::{Facts, Learnt};
+use fsverdict_text::Grid;
 
 use super::error::TrialError;
 use super::sink::Sink;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::filesystem::Inodes;
 use crate::host::program::{ProgramError, succeeded};
-use crate::journal::CommandRecord;
+use fsverdict_judgement::journal::CommandRecord;
 
 use super::error::TrialError;
 use super::stack::{MOUNT, Stack};

@@ -5,8 +5,8 @@ use crate::host::limits::cannot_start;
 use crate::host::program::ProgramError;
 use crate::host::sandbox::SandboxError;
 use crate::measure::MeasureError;
-use crate::reason::{Hinted, Reason};
 use crate::workload::{AdapterError, WorkError};
+use fsverdict_text::{Hinted, Reason};
 
 /// A trial could not go on. The text becomes the reason in the journal.
 #[derive(Debug, thiserror::Error)]

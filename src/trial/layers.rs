@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::layer::{Layer, LayerKind, LayerLine, LayerPlace};
-use crate::plan::{Candidate, split_layer};
+use fsverdict_judgement::plan::{Candidate, split_layer};
 
 use super::act::OfLayer;
 use super::arrangement::{Arrangement, Below, LayerSite};
@@ -208,7 +208,7 @@ mod tests {
     use super::super::arrangement::{Below, LayerSite};
     use super::{Mapper, OpenLayer, OpenLayers, OpenNode, mapping};
     use crate::layer::{InUse, Layer, LayerKind, LayerLine};
-    use crate::plan::{Candidate, Layers};
+    use fsverdict_judgement::plan::{Candidate, Layers};
 
     const fn layer(name: &'static str, make: Option<LayerLine>, open: LayerLine) -> Layer {
         Layer {

@@ -6,10 +6,10 @@ use crate::dataset::{HardLinks, Manifest};
 use crate::host::procfs::memory;
 use crate::host::program::{Program, locate};
 use crate::host::root::Root;
-use crate::journal::{CommandRecord, Event, Observation};
 use crate::measure::{Clocked, Meter, Quiet, SettleLimits, WorkDone};
-use crate::plan::{Flow, Operation, Phase, PhaseWork};
 use crate::workload::{CommandContext, FOLDER, Ledger, Workplace, adapter, command, run, verify};
+use fsverdict_judgement::journal::{CommandRecord, Event, Observation};
+use fsverdict_judgement::plan::{Flow, Operation, Phase, PhaseWork};
 
 use super::act::{CacheState, Durable, Timed};
 use super::agent::Agent;

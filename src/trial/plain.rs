@@ -4,7 +4,8 @@ use std::path::Path;
 
 use crate::filesystem::{DIRECTORY, find};
 use crate::layer::{Layer, LayerPlace};
-use crate::plan::{DeviceSource, Phase, PhaseWork, Plan, quoted, split_layer};
+use fsverdict_judgement::plan::{DeviceSource, Phase, PhaseWork, Plan, split_layer};
+use fsverdict_text::quoted;
 
 use super::act::{Act, Durable, OfLayer, Timed};
 use super::arrangement::{Arrangement, Below, TopDevice};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::filesystem::{ApartDevice, Cleaner, Filesystem, MountOptions};
-use crate::plan::{Candidate, with_devices};
+use fsverdict_judgement::plan::{Candidate, with_devices};
 
 /// What a trial's programs are told of the place they run in.
 #[derive(Debug, Clone)]

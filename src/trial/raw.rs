@@ -2,10 +2,10 @@
 
 use crate::dataset::Prepared;
 use crate::host::syscall;
-use crate::journal::{Facts, Observation};
 use crate::measure::WorkDone;
-use crate::plan::{Operation, Phase};
 use crate::workload::{read_device, verify_device, write_device};
+use fsverdict_judgement::journal::{Facts, Observation};
+use fsverdict_judgement::plan::{Operation, Phase};
 
 use super::act::{CacheState, Timed};
 use super::agent::Agent;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::host::sandbox::{Capabilities, Isolation, Sandbox, THIS_PROGRAM};
-use crate::plan::Dataset;
+use fsverdict_judgement::plan::Dataset;
 
 use super::spec::{Assignment, Staging, TrialDevice, TrialSpec};
 use super::stack::PLACE;

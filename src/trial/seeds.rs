@@ -11,24 +11,29 @@ fn pair(block: u32) -> u64 {
     u64::from(block.div_ceil(2))
 }
 
+/// A seed of what is numbered, a pair or a block.
+fn apart(seed: u64, number: u64) -> u64 {
+    seed ^ number.wrapping_mul(STEP)
+}
+
 /// Of the order in which a pair of blocks tries the candidates.
 pub fn of_order(seed: u64, block: u32) -> u64 {
-    seed ^ pair(block).wrapping_mul(STEP)
+    apart(seed, pair(block))
 }
 
 /// Of the memory, size and pause that a pair of blocks meets.
 pub fn of_nuisances(seed: u64, block: u32) -> u64 {
-    seed.rotate_left(32) ^ pair(block).wrapping_mul(STEP)
+    apart(seed.rotate_left(32), pair(block))
 }
 
 /// Of the member of a class of devices that a pair of blocks has.
 pub fn of_member(seed: u64, block: u32) -> u64 {
-    seed ^ pair(block).wrapping_mul(STEP)
+    apart(seed, pair(block))
 }
 
 /// Of the names in a block's datasets.
 pub fn of_names(seed: u64, block: u32) -> u64 {
-    seed ^ u64::from(block).wrapping_mul(STEP)
+    apart(seed, u64::from(block))
 }
 
 /// Of what is left to chance in a modelled device: the same for all candidates of a block.

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::journal::{Caution, CommandRecord, Event, Facts, Learnt, Observation};
+use fsverdict_judgement::journal::{Caution, CommandRecord, Event, Facts, Learnt, Observation};
 
 /// Sends events. A conductor that is gone is not an error here: the agent is about to be ended with it.
 pub struct Sink {

@@ -16,9 +16,9 @@ use crate::host::kernel_log::KernelLog;
 use crate::host::root::Root;
 use crate::host::sandbox::private_devices;
 use crate::host::{caches, mounts, syscall};
-use crate::journal::{CommandRecord, Facts};
 use crate::measure::Fresh;
-use crate::plan::Candidate;
+use fsverdict_judgement::journal::{CommandRecord, Facts};
+use fsverdict_judgement::plan::Candidate;
 
 use super::act::OfLayer;
 use super::arrangement::Arrangement;

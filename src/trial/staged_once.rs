@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::host::mounts;
 use crate::host::talk::say;
-use crate::reason::Hinted;
+use fsverdict_text::Hinted;
 
 use super::error::TrialError;
 use super::sink::Sink;

@@ -6,13 +6,14 @@ use std::ffi::OsString;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use crate::dataset::{self, Manifest, Prepared, Staged, StagingRecord, Totals};
+use crate::dataset;
+use crate::dataset::{Manifest, Prepared, Staged, StagingRecord, Totals};
 use crate::host::loop_device::{LoopDevice, LoopOptions};
 use crate::host::program::{Program, succeeded};
 use crate::host::syscall::own;
-use crate::journal::{DATASET_FACT, Facts, Learnt, STAGE};
-use crate::plan::{Bytes, Dataset, Phase, PhaseWork, measure_variable, variable};
-use crate::reason::Hinted;
+use fsverdict_judgement::journal::{DATASET_FACT, Facts, Learnt, STAGE};
+use fsverdict_judgement::plan::{Dataset, Phase, PhaseWork, measure_variable, variable};
+use fsverdict_text::{Bytes, Hinted};
 
 use super::error::TrialError;
 use super::sink::Sink;

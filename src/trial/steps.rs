@@ -2,8 +2,8 @@
 //! tells them, and the documentation is held to them.
 
 use crate::filesystem::find;
-use crate::journal::{CLAIM, TEAR_DOWN};
-use crate::plan::{Flow, Operation, Phase, PhaseWork};
+use fsverdict_judgement::journal::{CLAIM, TEAR_DOWN};
+use fsverdict_judgement::plan::{Flow, Operation, Phase, PhaseWork};
 
 use super::act::{Act, CacheState, OfLayer, Timed};
 use super::arrangement::Arrangement;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::host::program::{Program, succeeded};
 use crate::host::sandbox::Workshop;
-use crate::journal::CommandRecord;
+use fsverdict_judgement::journal::CommandRecord;
 
 use super::error::TrialError;
 use super::sink::Sink;

@@ -11,7 +11,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::dataset::{Body, DatasetOrigin, IoFailure, Prepared, TRANSFER, read_some};
-use crate::plan::Operation;
+use fsverdict_judgement::plan::Operation;
 
 use super::latency::{LatencyRecorder, finish};
 use super::{Done, WorkError};
@@ -113,7 +113,8 @@ mod tests {
 
     use super::{read_device, verify_device, write_device};
     use crate::dataset::prepare;
-    use crate::plan::{Bytes, Dataset};
+    use fsverdict_judgement::plan::Dataset;
+    use fsverdict_text::Bytes;
 
     #[test]
     fn what_is_written_is_read_and_compared() {

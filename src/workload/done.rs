@@ -1,6 +1,6 @@
 //! What an operation did.
 
-use crate::journal::Histogram;
+use fsverdict_judgement::journal::Histogram;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Done {

@@ -5,7 +5,7 @@ use std::time::Instant;
 use hdrhistogram::{CreationError, Histogram};
 
 use crate::dataset::{Call, WriteProbe};
-use crate::journal;
+use fsverdict_judgement::journal;
 
 /// The longest latency kept apart: an hour, in nanoseconds.
 const LONGEST: u64 = 3_600_000_000_000;

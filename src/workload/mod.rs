@@ -3,7 +3,7 @@
 //! An operation runs at the speed of the system calls: names and layout lie in memory, every call is relative to an
 //! open directory, nothing is allocated for a file. The caller holds the clock and syncs; an operation times only its
 //! single calls, for the latency histograms. Afterwards, outside the clock, it reads back what it did and compares.
-//! What is known of each without running it stands in [`crate::plan::Operation`].
+//! What is known of each without running it stands in [`fsverdict_judgement::plan::Operation`].
 
 mod adapter;
 mod command;

@@ -1,6 +1,6 @@
 //! How each operation on a mounted filesystem is carried out, and how what it did is verified.
 
-use crate::plan::Operation;
+use fsverdict_judgement::plan::Operation;
 
 use super::verify::{absent, empty};
 use super::{Done, WorkError, Workplace, directory, rotation, stream, tree, walk};

@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use crate::dataset::{HardLinks, Manner};
-use crate::plan::Operation;
+use fsverdict_judgement::plan::Operation;
 
 use super::generations::{Generations, WHOLE};
 use super::ledger::{LedgerEntry, Remains};

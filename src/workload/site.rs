@@ -11,7 +11,7 @@ use crate::dataset::{
     DatasetError, DatasetOrigin, HardLinks, IoFailure, Listing, Manifest, Prepared, Staged, Tree, TreeSource,
     open_below, open_directory, open_path,
 };
-use crate::plan::{Operation, OperationKind};
+use fsverdict_judgement::plan::{Operation, OperationKind};
 
 use super::WorkError;
 use super::ledger::{LastSeen, Ledger, LedgerEntry, Remains};

@@ -19,7 +19,7 @@ pub(crate) fn shared_run(folder: &Path, blocks: usize) {
 /// A site's block; `slower` takes so many times as long there.
 pub(crate) fn shard(folder: &Path, (site, block): (&str, u32), (slower, factor): (&str, f64)) {
     let plan = fs::read_to_string(folder.join("plan.json")).unwrap();
-    let digest = fsverdict::plan::digest(&serde_json::from_str(&plan).unwrap());
+    let digest = fsverdict_judgement::plan::digest(&serde_json::from_str(&plan).unwrap());
     let journal = fs::read_to_string(format!("{RECORDED}journal.jsonl")).unwrap();
     let mut random = (u64::from(block) << 32) + site.bytes().fold(7, |sum, byte| sum * 31 + u64::from(byte));
     let mut lines = Vec::new();

@@ -86,7 +86,7 @@ fn loop_the_json_report_has_the_fields_of_the_contract() {
         "verdict",
     ];
     assert_eq!(names(&report), wanted);
-    assert_eq!(report["schema"], fsverdict::report::JSON_SCHEMA);
+    assert_eq!(report["schema"], fsverdict_report::JSON_SCHEMA);
     for field in ["id", "title", "lab", "fidelity", "blocks", "environment"] {
         assert!(!report["run"][field].is_null(), "run.{field}");
     }

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use fsverdict::dataset::prepare;
-use fsverdict::plan::{Bytes, Dataset, Operation};
 use fsverdict::workload::{Ledger, Workplace, run};
+use fsverdict_judgement::plan::{Dataset, Operation};
+use fsverdict_text::Bytes;
 
 use crate::common::tool;
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use fsverdict::device::{Action, Device, Model, Request};
+use fsverdict_disk::device::{Action, Device, Model, Request};
 
 use crate::common::not_run;
 use crate::drives::folder;

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use fsverdict::dataset::{CompareError, HardLinks, Manifest, prepare, stage};
-use fsverdict::plan::{Bytes, Dataset, TreeShape};
+use fsverdict_judgement::plan::{Dataset, TreeShape};
+use fsverdict_text::Bytes;
 
 fn shape(profile: &str) -> TreeShape {
     TreeShape {

@@ -326,7 +326,7 @@ fn who_disagrees_is_named_with_the_others_whatever_it_is_called() {
 fn six_heads_that_begin_a_run_at_once_find_one_plan() {
     let place = Place::new();
     let plan = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runs/demo/plan.json")).unwrap();
-    let plan: fsverdict::plan::Plan = serde_json::from_str(&plan).unwrap();
+    let plan: fsverdict_judgement::plan::Plan = serde_json::from_str(&plan).unwrap();
     for round in 0..100 {
         let run = place.path().join(round.to_string());
         let barrier = std::sync::Barrier::new(6);

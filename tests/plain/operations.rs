@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use fsverdict::dataset::{Prepared, Staged, prepare, stage};
-use fsverdict::plan::{Bytes, Dataset, Operation, OperationKind, TreeShape};
 use fsverdict::workload::{Done, Ledger, WorkError, Workplace, run, verify, verify_written};
+use fsverdict_judgement::plan::{Dataset, Operation, OperationKind, TreeShape};
+use fsverdict_text::Bytes;
 
 fn tree(files: u64, size: u64) -> Dataset {
     Dataset::Tree(TreeShape {

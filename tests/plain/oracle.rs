@@ -2,7 +2,7 @@
 //! and tiny samples among them, with scipy's answers; `oracle/generate.py` wrote it and can verify it.
 use std::sync::LazyLock;
 
-use fsverdict::statistics::{
+use fsverdict_judgement::statistics::{
     Evidence, FEWEST, best_of, holm, mean, median, quantile, student_quantile, student_tail, trimmed_mean,
 };
 use serde::Deserialize;

@@ -9,18 +9,18 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use fsverdict::cli::with_vocabulary;
-use fsverdict::device::trace::{Flags, TraceReader, TraceWriter, Traced};
-use fsverdict::device::{Action, Device, Model, built_in};
 use fsverdict::fleet::{Fleet, On, open_bundle};
-use fsverdict::journal::Run;
 use fsverdict::kernel::{
     Attendant, KernelCache, KernelProof, KernelTrial, Lack, Progress, Subject, export, import,
 };
 use fsverdict::lab::is_kernel_package;
-use fsverdict::plan::{Overrides, Plan, digest, presets, read_with};
-use fsverdict::report::{Format, Report, plan_in_page, write};
-use fsverdict::verdict::Deliberation;
 use fsverdict::workload::adapter;
+use fsverdict_disk::device::trace::{Flags, TraceReader, TraceWriter, Traced};
+use fsverdict_disk::device::{Action, Device, Model, built_in};
+use fsverdict_judgement::journal::Run;
+use fsverdict_judgement::plan::{Overrides, Plan, digest, presets, read_with};
+use fsverdict_judgement::verdict::Deliberation;
+use fsverdict_report::{Format, Report, plan_in_page, write};
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 
 /// One damage to an input; places are shares of its length.
@@ -319,7 +319,7 @@ mod guest {
     use std::os::fd::AsFd;
     use std::time::Duration;
 
-    use fsverdict::backend::{Clock, DeviceToServe, Served, serve};
+    use fsverdict_disk::backend::{Clock, DeviceToServe, Served, serve};
     use rustix::fs::{MemfdFlags, memfd_create};
     use rustix::net::{
         AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown, SocketAddrUnix,

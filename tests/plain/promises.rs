@@ -13,8 +13,7 @@ fn package() -> &'static Path {
 
 /// The names of all tests, those of a macro's in `tests/plain/parsers.rs` left out.
 fn tests() -> BTreeSet<String> {
-    let mut folders: Vec<PathBuf> =
-        ["tests", "src", "judgement/src"].map(|folder| package().join(folder)).into();
+    let mut folders: Vec<PathBuf> = ["tests", "src", "crates"].map(|folder| package().join(folder)).into();
     let mut found = BTreeSet::new();
     while let Some(folder) = folders.pop() {
         for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
@@ -87,8 +86,7 @@ fn every_test_that_is_named_is_there() {
 #[test]
 fn every_file_that_is_named_is_there() {
     let page = page();
-    let of_ours =
-        |word: &&str| ["tests/", "src/", "judgement/"].iter().any(|folder| word.starts_with(folder));
+    let of_ours = |word: &&str| ["tests/", "src/", "crates/"].iter().any(|folder| word.starts_with(folder));
     let named: Vec<&str> = quoted(&page).filter(of_ours).collect();
     let missing: Vec<&&str> = named.iter().filter(|path| !package().join(path).exists()).collect();
     assert!(missing.is_empty(), "{missing:#?}");

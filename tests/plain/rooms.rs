@@ -1,5 +1,5 @@
-//! The house holds: no room imports from one below it in the lists of `judgement/src/lib.rs` and `src/lib.rs`, and inside a room no files
-//! import one another in a circle.
+//! The house holds: no room imports from one below it in the list of its crate's `lib.rs`, no crate from one below it in the list
+//! here, and inside a room no files import one another in a circle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -7,26 +7,59 @@ use std::path::{Path, PathBuf};
 /// A file as its path of modules: `["host", "guard", "usage"]`.
 type Module = Vec<String>;
 
-/// Every file below `src` with its code.
-fn texts() -> BTreeMap<Module, String> {
+/// A crate of the workspace.
+struct RoomCrate {
+    /// Where its files lie.
+    folder: &'static str,
+    /// What others import it by.
+    name: &'static str,
+    /// The room that it is, where it is a single one.
+    room: Option<&'static str>,
+}
+
+/// Ground floor first.
+const CRATES: [RoomCrate; 5] = [
+    RoomCrate { folder: "crates/text/src", name: "fsverdict_text", room: Some("text") },
+    RoomCrate { folder: "crates/disk/src", name: "fsverdict_disk", room: None },
+    RoomCrate { folder: "crates/judgement/src", name: "fsverdict_judgement", room: None },
+    RoomCrate { folder: "crates/report/src", name: "fsverdict_report", room: Some("report") },
+    RoomCrate { folder: "src", name: "fsverdict", room: None },
+];
+
+/// The room of a crate that is a single one, as the beginning of a path.
+fn beginning(room: Option<&str>) -> Module {
+    room.map(str::to_owned).into_iter().collect()
+}
+
+/// Every Rust file of every crate, by its path below the package.
+pub(crate) fn sources() -> BTreeMap<PathBuf, String> {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let roots = ["judgement/src", "src"].map(|root| package.join(root));
-    let mut texts: BTreeMap<Module, String> = BTreeMap::new();
-    let mut folders: Vec<PathBuf> = roots.to_vec();
+    let mut folders: Vec<PathBuf> = CRATES.iter().map(|one| package.join(one.folder)).collect();
+    let mut sources = BTreeMap::new();
     while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-            if entry.is_dir() {
-                folders.push(entry);
-            } else if entry.extension().is_some_and(|extension| extension == "rs") {
-                let below = roots.iter().find_map(|root| entry.strip_prefix(root).ok());
-                let path = below.unwrap().with_extension("");
-                let mut module: Module =
-                    path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-                module.pop_if(|last| last == "mod");
-                if !["lib", "main"].contains(&module[0].as_str()) {
-                    texts.insert(module, std::fs::read_to_string(&entry).unwrap());
-                }
+        for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                sources.insert(path.strip_prefix(package).unwrap().to_owned(), text);
             }
+        }
+    }
+    sources
+}
+
+/// Every file of every crate with its code.
+fn texts() -> BTreeMap<Module, String> {
+    let mut texts: BTreeMap<Module, String> = BTreeMap::new();
+    for (path, text) in sources() {
+        let within = CRATES.iter().find_map(|one| Some((one, path.strip_prefix(one.folder).ok()?)));
+        let (one, path) = within.unwrap();
+        let mut module = beginning(one.room);
+        module.extend(path.with_extension("").iter().map(|part| part.to_string_lossy().into_owned()));
+        module.pop_if(|last| ["mod", "lib", "main"].contains(&last.as_str()));
+        if !module.is_empty() {
+            texts.insert(module, text);
         }
     }
     let of_tests: BTreeSet<Module> =
@@ -63,16 +96,23 @@ fn code(text: &str) -> String {
     text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
 }
 
-/// The paths of a file that begin with `crate::` or `super::`, groups taken apart.
+/// The paths of a file that begin with `crate::`, `super::` or the name of a crate of ours, groups taken apart.
 fn paths(text: &str, module: &Module) -> Vec<Module> {
+    let single = |one: &&RoomCrate| one.room.is_some_and(|room| room == module[0]);
+    let mut starts = vec![
+        ("crate".to_owned(), beginning(CRATES.iter().find(single).and_then(|own| own.room))),
+        ("super".to_owned(), module[..module.len() - 1].to_vec()),
+    ];
+    starts.extend(CRATES.iter().map(|one| (one.name.to_owned(), beginning(one.room))));
     let mut found = Vec::new();
-    for (at, start) in text.match_indices("crate::").chain(text.match_indices("super::")) {
-        // `super::super::` is found at its first part.
-        if text[..at].ends_with("::") || text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_') {
-            continue;
+    for (start, base) in starts {
+        for (at, _) in text.match_indices(&format!("{start}::")) {
+            // `super::super::` is found at its first part.
+            if text[..at].ends_with("::") || text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_') {
+                continue;
+            }
+            take(&text[at + start.len() + 2..], base.clone(), &mut found);
         }
-        let base: Module = if start == "crate::" { Vec::new() } else { module[..module.len() - 1].to_vec() };
-        take(&text[at + start.len()..], base, &mut found);
     }
     found
 }
@@ -120,13 +160,18 @@ fn file_of(mut path: Module, known: &BTreeSet<Module>) -> Option<Module> {
     None
 }
 
-/// The rooms of both crates in their order, ground floor first.
+/// The rooms of all crates in their order, ground floor first.
 fn rooms() -> Vec<String> {
-    let text = [include_str!("../../judgement/src/lib.rs"), include_str!("../../src/lib.rs")].concat();
-    text.lines()
-        .filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'))
-        .map(str::to_owned)
-        .collect()
+    let rooms = |one: RoomCrate| -> Vec<String> {
+        if one.room.is_some() {
+            return beginning(one.room);
+        }
+        let list = Path::new(env!("CARGO_MANIFEST_DIR")).join(one.folder).join("lib.rs");
+        let text = std::fs::read_to_string(list).unwrap();
+        let names = text.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
+        names.map(str::to_owned).collect()
+    };
+    CRATES.into_iter().flat_map(rooms).collect()
 }
 
 #[test]

@@ -3,12 +3,12 @@
 use std::process::Command;
 
 use fsverdict::cli::with_vocabulary;
-use fsverdict::journal::Unit;
-use fsverdict::plan::{
+use fsverdict_judgement::journal::Unit;
+use fsverdict_judgement::plan::{
     Assertion, Dataset, DeviceSource, GOAL, Legacy, Overrides, PhaseWork, Plan, measure_variable, preset,
     read_with,
 };
-use fsverdict::verdict::{ByBlock, Estimate, Now, PhaseEstimate, then_and_now};
+use fsverdict_judgement::verdict::{ByBlock, Estimate, Now, PhaseEstimate, then_and_now};
 
 fn study(name: &str, scale: Option<f64>) -> Plan {
     let overrides = Overrides { scale, ..Overrides::default() };
@@ -128,7 +128,7 @@ fn backup_server_writes_links_and_drops_generations_with_and_without_the_huge_di
     assert!(work(&plan, "next").contains("--link-dest=") && work(&plan, "drop").starts_with("rm -rf"));
     assert_eq!(
         plan.datasets["crowd"],
-        Dataset::Flat { files: 500_000, file_size: fsverdict::plan::Bytes(1024) }
+        Dataset::Flat { files: 500_000, file_size: fsverdict_text::Bytes(1024) }
     );
 }
 
@@ -163,8 +163,8 @@ fn every_study_has_its_findings() {
 
 /// What a phase measures of a metric, if anything.
 fn measures(plan: &Plan, phase: &str, metric: &str) -> Option<Unit> {
-    let of_program = fsverdict::journal::adapter_metric(metric);
-    let known = fsverdict::journal::metric(metric).or(of_program)?;
+    let of_program = fsverdict_judgement::journal::adapter_metric(metric);
+    let known = fsverdict_judgement::journal::metric(metric).or(of_program)?;
     let work = plan.phases.iter().find(|found| found.name == phase).map(|found| &found.work)?;
     let there = match work {
         PhaseWork::Adapter { name, .. } => {

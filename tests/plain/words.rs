@@ -2,7 +2,9 @@
 //! stands for two types.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+use crate::rooms::sources;
 
 /// A row of the table: the word, the types that stand for it, and the names it is never called by.
 struct Word {
@@ -30,25 +32,6 @@ fn words() -> Vec<Word> {
         .collect()
 }
 
-/// Every Rust file of the program below the package, by its path.
-fn files() -> BTreeMap<PathBuf, String> {
-    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut folders = vec![package.join("src"), package.join("judgement/src"), package.join("crates")];
-    let mut files = BTreeMap::new();
-    while let Some(folder) = folders.pop() {
-        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
-        for path in entries.map(|entry| entry.unwrap().path()) {
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let text = std::fs::read_to_string(&path).unwrap();
-                files.insert(path.strip_prefix(package).unwrap().to_owned(), text);
-            }
-        }
-    }
-    files
-}
-
 /// The type that a line begins to define outside of functions, traits and impls.
 fn defined(line: &str) -> Option<&str> {
     let line = match line.strip_prefix("pub") {
@@ -62,7 +45,7 @@ fn defined(line: &str) -> Option<&str> {
 /// Where each type is defined; what is inside of modules of tests is indented, and counts for itself.
 fn types() -> BTreeMap<String, Vec<PathBuf>> {
     let mut places: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
-    for (path, text) in files() {
+    for (path, text) in sources() {
         for name in text.lines().filter_map(defined) {
             places.entry(name.to_owned()).or_default().push(path.clone());
         }
@@ -92,7 +75,7 @@ fn nothing_has_a_name_that_was_given_up() {
     let never: BTreeSet<String> = words().into_iter().flat_map(|row| row.never).collect();
     assert!(never.contains("warden"), "nothing was read");
     let of_types = types().into_keys().map(|name| name.to_lowercase());
-    let of_files = files().into_keys().flat_map(|path| {
+    let of_files = sources().into_keys().flat_map(|path| {
         let parts: Vec<String> =
             path.with_extension("").iter().map(|part| part.to_string_lossy().into_owned()).collect();
         parts

@@ -10,8 +10,7 @@ use clap_complete::Shell;
 use roff::{Roff, bold, roman};
 
 use crate::host::viewer;
-use crate::plan::suggest;
-use crate::reason::Reason;
+use fsverdict_text::{Reason, suggest};
 
 use super::{Cli, CliError, EXIT_STATUS, Exit, STARTS};
 

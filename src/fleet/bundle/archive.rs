@@ -11,10 +11,10 @@ use flate2::write::GzEncoder;
 use rustix::fs::{CWD, OFlags};
 use tar::{Archive, Builder, Entry, EntryType, Header};
 
-use crate::journal::{FILE_NAME, JournalError, Links, Record, Run, open_regular};
-use crate::plan::Plan;
-use crate::reason::{Hinted, Reason};
 use crate::study::PLAN_FILE;
+use fsverdict_judgement::journal::{FILE_NAME, JournalError, Record, Run};
+use fsverdict_judgement::plan::Plan;
+use fsverdict_text::{Hinted, Links, Reason, open_regular};
 
 use super::BundleError;
 

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::journal::JournalError;
-use crate::reason::{Hinted, Reason};
+use fsverdict_judgement::journal::JournalError;
+use fsverdict_text::{Hinted, Reason};
 
 /// A bundle cannot be made or read.
 #[derive(Debug, thiserror::Error)]

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use crate::journal::DATASET_FACT;
+use fsverdict_judgement::journal::DATASET_FACT;
 
 use super::names::{HiddenKind, NameReplacer, is_public};
-use crate::plan::{Tells, axis};
+use fsverdict_judgement::plan::{Tells, axis};
 
 /// Words of the schemas besides those of axes: whatever they are, nobody chose them.
 const OURS: [&str; 16] = [
@@ -80,7 +80,7 @@ pub(super) fn learn(value: &Value, names: &mut NameReplacer) {
         Value::Object(map) => {
             for (key, value) in map {
                 match value.as_str() {
-                    Some(text) if key == crate::journal::MERGED_FACT => {
+                    Some(text) if key == fsverdict_judgement::journal::MERGED_FACT => {
                         text.split(", ").for_each(|site| names.know(site, HiddenKind::Site));
                     }
                     Some(text) if key != "path" || !text.starts_with("/dev/") => {

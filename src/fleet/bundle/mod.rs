@@ -11,9 +11,9 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::host::root::Root;
-use crate::journal::{Record, Run, read};
-use crate::plan::{Dataset, Plan, digest, grouped};
 use crate::study::RunFolder;
+use fsverdict_judgement::journal::{Record, Run, read};
+use fsverdict_judgement::plan::{Dataset, Plan, digest, grouped};
 
 use hide::{hide, learn, leave_out};
 use names::{HiddenKind, NameReplacer, is_public};

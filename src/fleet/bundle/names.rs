@@ -7,7 +7,7 @@ use std::hash::Hasher;
 use regex_lite::Regex;
 use siphasher::sip::SipHasher24;
 
-use crate::journal::HIDDEN_DIGEST;
+use fsverdict_judgement::journal::HIDDEN_DIGEST;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum HiddenKind {

@@ -12,7 +12,8 @@ use crate::host::blank::Survey;
 use crate::host::block_device::{BlockDevice, DeviceNumber};
 use crate::host::identity::DeviceIdentity;
 use crate::host::root::Root;
-use crate::host::signature::{self, DeviceContents};
+use crate::host::signature;
+use crate::host::signature::DeviceContents;
 use crate::host::syscall;
 
 /// The permission to write one device, for as long as it stays that device.

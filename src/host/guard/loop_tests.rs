@@ -13,7 +13,7 @@ use crate::host::image;
 use crate::host::loop_device::{LoopDevice, LoopOptions};
 use crate::host::procfs::mounts;
 use crate::host::root::Root;
-use crate::reason::Hinted;
+use fsverdict_text::Hinted;
 
 const SIZE: u64 = 320 << 20;
 const UUID: &str = "7d9c2a52-3c1c-4a53-9d0c-7a0f5e2b6c11";

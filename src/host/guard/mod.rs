@@ -1,11 +1,11 @@
 //! The guard: nothing but the device the user named, and means, is ever written.
 //!
 //! [`examine`] looks at a device in the order of what can do harm: first the kernel's tables (no open at all), then
-//! an exclusive open for reading, then what is written on it. [`Cleared`] keeps that open, so that nobody else can
-//! mount or claim the device meanwhile. Its [`Ticket`] goes to whoever will write; [`Ticket::redeem`] checks again,
+//! an exclusive open for reading, then what is written on it. [`GrantedLease`] keeps that open, so that nobody else can
+//! mount or claim the device meanwhile. Its [`LeaseTicket`] goes to whoever will write; [`LeaseTicket::redeem`] checks again,
 //! on the very descriptor the writing begins with, that device, identity and contents are still those examined.
-//! From then on a [`Hold`] keeps the device open and compares it before each mkfs, mount and fsck. For the length of a
-//! run nobody else's run gets it ([`lock`]).
+//! From then on a [`HeldLease`] keeps the device open and compares it before each mkfs, mount and fsck. For the length of a
+//! run nobody else's run gets it ([`lease_lock`]).
 
 mod held_lease;
 mod lease_lock;

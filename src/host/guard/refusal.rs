@@ -7,8 +7,7 @@ use std::path::PathBuf;
 use crate::host::block_device::{BlockDevice, DeviceNumber, InspectError};
 use crate::host::identity::DeviceIdentity;
 use crate::host::signature::SignatureError;
-use crate::plan::{Bytes, quoted};
-use crate::reason::{Hinted, Reason};
+use fsverdict_text::{Bytes, Hinted, Reason, quoted};
 
 /// What only root may do in whatever lab, because only root can see who uses a device.
 const NEEDS_ROOT: &str = "testing a real device needs root, in every lab: sudo fsverdict …; or use a scratch image: --device image:4GiB";

@@ -2,7 +2,8 @@
 
 use super::{Leftover, find_in, find_lasting, undo};
 use crate::host::guard::fake::FakeMachine;
-use crate::host::image::{self, SCRATCH_PREFIX};
+use crate::host::image;
+use crate::host::image::SCRATCH_PREFIX;
 use crate::host::process_key::ProcessKey;
 use crate::host::root::Root;
 use std::os::fd::AsFd;

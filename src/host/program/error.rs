@@ -1,8 +1,8 @@
 //! What is reported of a program that could not be run to its end, or did not end well: the gist of what it said.
 
 use super::KEPT_OUTPUT;
-use crate::journal::CommandRecord;
-use crate::reason::Hinted;
+use fsverdict_judgement::journal::CommandRecord;
+use fsverdict_text::Hinted;
 
 /// Of a longer output only the first and the last two lines are shown with an error.
 const SHOWN_LINES: usize = 6;

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, open, stat};
 
 use super::{SandboxError, system};
-use crate::host::mounts::{self, DEVICES};
+use crate::host::mounts;
+use crate::host::mounts::DEVICES;
 use crate::host::root::names_in;
 
 /// Where programs share memory. Without it nilfs_cleanerd says that it runs, and dies.

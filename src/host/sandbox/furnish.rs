@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use super::covers::Covers;
 use super::devices::{SHARED_MEMORY, bare_devices};
 use super::{Devices, Isolation, Sandbox, SandboxError, system};
-use crate::host::mounts::{self, DEVICES};
+use crate::host::mounts;
+use crate::host::mounts::DEVICES;
 use crate::host::syscall::own;
 
 /// Where services have their sockets: containers' and the init system's would do as root whatever they are asked to.

@@ -14,7 +14,7 @@ use super::{Capabilities, SandboxError, system};
 use crate::host::mounts;
 use crate::host::syscall::unshare;
 
-/// A thread that starts programs with [`Powers::Tool`].
+/// A thread that starts programs with [`Capabilities::Tool`].
 #[derive(Debug, Clone)]
 pub struct Workshop {
     jobs: mpsc::Sender<WorkshopJob>,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::reason::{Hinted, Reason};
+use fsverdict_text::{Hinted, Reason};
 
 /// Where distributions put their kernels …
 pub(super) const INSTALLED: &str = "/boot";

@@ -15,7 +15,7 @@ use crate::host::program::{Program, ProgramError, succeeded};
 use crate::host::sandbox::{Capabilities, Devices, Isolation, Sandbox};
 use crate::kernel::{KernelCache, is_release};
 use crate::lab::{Intent, LabError};
-use crate::reason::{Hinted, Reason};
+use fsverdict_text::{Hinted, Reason};
 
 use super::error::KernelFileError;
 

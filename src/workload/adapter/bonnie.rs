@@ -4,8 +4,8 @@
 //! 1.03 has neither the first eight nor the latencies. A test that took less than half a second has pluses for a value, and nothing
 //! at all where the clock did not move, as in simulated time: what was too fast to measure has no number, and is no failure.
 
-use crate::journal::bonnie::METRICS;
-use crate::journal::{Measurement, MetricInfo, Unit};
+use fsverdict_judgement::journal::bonnie::METRICS;
+use fsverdict_judgement::journal::{Measurement, MetricInfo, Unit};
 
 use super::{Adapter, AdapterProblem, Reading, words};
 
@@ -177,7 +177,7 @@ fn size(text: &str) -> Result<Option<u64>, String> {
 mod tests {
     use super::super::{Adapter, Reading};
     use super::Bonnie;
-    use crate::journal::Unit;
+    use fsverdict_judgement::journal::Unit;
 
     /// Printed by bonnie++ 2.00a with -s 1024 -r 0 -n 16:1024:1024, on a tmpfs.
     const FULL: &str = include_str!("fixtures/bonnie-2.00.csv");

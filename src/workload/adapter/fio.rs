@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::journal::{Measurement, MetricInfo, fio};
+use fsverdict_judgement::journal::{Measurement, MetricInfo, fio};
 
 use super::{Adapter, AdapterProblem, Reading};
 
@@ -172,7 +172,7 @@ fn add_latency(
 mod tests {
     use super::super::{Adapter, Reading};
     use super::Fio;
-    use crate::journal::fio::METRICS;
+    use fsverdict_judgement::journal::fio::METRICS;
 
     /// Printed by fio 3.33 with --rw=randrw --bs=4k --size=32M, on a tmpfs.
     const MIXED: &str = include_str!("fixtures/fio-3.33.json");

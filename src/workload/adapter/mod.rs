@@ -8,7 +8,7 @@ mod fio;
 
 use std::collections::BTreeSet;
 
-use crate::journal::{Measurement, MetricInfo};
+use fsverdict_judgement::journal::{Measurement, MetricInfo};
 
 /// The variable in which an adapter's line finds the folder it works in.
 pub const FOLDER: &str = "FOLDER";
@@ -91,7 +91,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::{adapter, adapters};
-    use crate::journal::{Better, METRICS, Unit, adapter_metric};
+    use fsverdict_judgement::journal::{Better, METRICS, Unit, adapter_metric};
 
     #[test]
     fn every_adapter_is_documented_and_every_metric_is_unique_and_has_a_direction() {

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use fsverdict::plan::{self, Candidate, Overrides, Plan, digest};
+use fsverdict_judgement::plan;
+use fsverdict_judgement::plan::{Candidate, Overrides, Plan, digest};
 
 use super::{names, read, set};
 

@@ -8,16 +8,18 @@ mod wrong;
 use std::path::Path;
 
 use fsverdict::cli::with_vocabulary;
-use fsverdict::plan::{
-    self, Blocks, Bytes, Dataset, DeviceSource, LabChoice, Overrides, Plan, PlanError, Twice, contestants,
-    digest, image_room, keys, preset, presets,
+use fsverdict_judgement::plan;
+use fsverdict_judgement::plan::{
+    Blocks, Dataset, DeviceSource, LabChoice, Overrides, Plan, Twice, contestants, digest, image_room, keys,
+    preset, presets,
 };
+use fsverdict_text::{Bytes, TextError};
 
-fn read_with(text: &str, file_name: &str, overrides: &Overrides) -> Result<Plan, PlanError> {
+fn read_with(text: &str, file_name: &str, overrides: &Overrides) -> Result<Plan, TextError> {
     with_vocabulary(|vocabulary| plan::read_with(text, file_name, overrides, vocabulary))
 }
 
-fn read(text: &str, file_name: &str) -> Result<Plan, PlanError> {
+fn read(text: &str, file_name: &str) -> Result<Plan, TextError> {
     read_with(text, file_name, &Overrides::default())
 }
 

@@ -1,6 +1,7 @@
 //! Plans, and changes to them, that are wrong: where, what, and what instead.
 
-use fsverdict::plan::{Bytes, DeviceSource, LabChoice, Overrides, Twice};
+use fsverdict_judgement::plan::{DeviceSource, LabChoice, Overrides, Twice};
+use fsverdict_text::Bytes;
 
 use super::{BASE, changed, read, read_with, set, snapshot};
 

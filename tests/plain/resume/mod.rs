@@ -9,11 +9,14 @@ mod player;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use fsverdict::journal::{Beginning, CandidateStatus, Event, Facts, OpenJournal, Run, SCHEMA, TrialId, read};
 use fsverdict::lab::{Attachment, Lab};
-use fsverdict::plan::{Blocks, Bytes, Candidate, Disturbance, Plan, digest};
-use fsverdict::report::{Format, Report, write};
 use fsverdict::study::{Silent, Study};
+use fsverdict_judgement::journal::{
+    Beginning, CandidateStatus, Event, Facts, OpenJournal, Run, SCHEMA, TrialId, read,
+};
+use fsverdict_judgement::plan::{Blocks, Candidate, Disturbance, Plan, digest};
+use fsverdict_report::{Format, Report, write};
+use fsverdict_text::Bytes;
 use player::{Machine, Player, RECORDED, Tale, lock};
 
 fn plan(candidates: &[&str]) -> Plan {

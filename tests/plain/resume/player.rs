@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use fsverdict::journal::{Event, FILE_NAME, Facts, Learnt, Status, Surroundings, TrialId, read};
 use fsverdict::lab::{Attachments, Lab, LabError, TrialEnd, Watch};
-use fsverdict::plan::Candidate;
-use fsverdict::reason::Reason;
 use fsverdict::study::Watcher;
 use fsverdict::trial::TrialSpec;
+use fsverdict_judgement::journal::{Event, FILE_NAME, Facts, Learnt, Status, Surroundings, TrialId, read};
+use fsverdict_judgement::plan::Candidate;
+use fsverdict_text::Reason;
 
 const RECORDED_BLOCKS: u32 = 8;
 pub(super) const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runs/recorded");

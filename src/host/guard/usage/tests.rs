@@ -2,7 +2,7 @@
 
 use super::{check, system_mount_beside};
 use crate::host::guard::fake::FakeMachine;
-use crate::reason::Hinted;
+use fsverdict_text::Hinted;
 use std::path::Path;
 
 /// sda: the system (sda1 /boot, sda2 → LVM → /), sdb: free, with two partitions.

@@ -1,0 +1,285 @@
+//! Moves a model's numbers until it answers the grid as the device did.
+
+use super::disk::ModelledDisk;
+use super::figures::errors;
+use super::grid::measure;
+use super::text::{number, rounded, value, with};
+use crate::device::knobs::{Effect, Figures, Knob};
+use crate::device::{Model, ModelError};
+use fsverdict_text::{Grid, GridFindings, Hinted, Reason};
+
+/// A device could not be calibrated.
+#[derive(Debug, thiserror::Error)]
+pub enum CalibrateError {
+    /// The grid cannot be done on the model.
+    #[error("cannot measure a device of that size: {0}")]
+    Grid(#[from] std::io::Error),
+    /// No model to start from, or the numbers make none.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+}
+
+impl Hinted for CalibrateError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            CalibrateError::Grid(_) => "it must hold 512 MiB or more".to_owned(),
+            CalibrateError::Model(error) => return error.hint(),
+        })
+    }
+
+    fn reason(&self) -> Reason {
+        match self {
+            CalibrateError::Grid(_) => Reason::new(self, self.hint().unwrap_or_default()),
+            CalibrateError::Model(error) => error.reason(),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct Calibrated {
+    /// The model's file.
+    pub toml: String,
+    /// Each number that was measured: section, key, value.
+    pub numbers: Vec<(&'static str, &'static str, f64)>,
+    /// How far the model is from the device on the half of the grid it was not fitted to, by kind of access, as shares.
+    pub errors: Vec<(&'static str, f64)>,
+}
+
+const SPEEDS: [f64; 6] = [4200.0, 5400.0, 5900.0, 7200.0, 10_000.0, 15_000.0];
+
+/// Rounds of each step. A number moves by what is still missing; where one hides another, that takes several.
+const ROUNDS: usize = 10;
+
+/// What a model that is made is called, after which device, and when it was measured.
+#[derive(Debug, Clone, Copy)]
+pub struct Titled<'a> {
+    pub name: &'a str,
+    pub device: &'a str,
+    pub date: &'a str,
+}
+
+/// Fits the model of `template`'s file, which keeps what the grid does not show, to what the grid found on a device of this
+/// size.
+pub fn calibrate(
+    found: &GridFindings,
+    size: u64,
+    titled: &Titled<'_>,
+    template: &str,
+) -> Result<Calibrated, CalibrateError> {
+    let Titled { name, device, date } = titled;
+    let size = size / 4096 * 4096;
+    let writes = found.has(Grid::Writing);
+    let real = Figures::of(found);
+    let like = value(template, "", "name").unwrap_or_default().trim_matches('"').to_owned();
+    let mut text = template
+        .lines()
+        .skip_while(|line| line.starts_with('#'))
+        .fold(String::new(), |text, line| text + line + "\n");
+    for (section, key, value) in [
+        ("", "name", format!("{name:?}")),
+        ("", "version", "1".to_owned()),
+        ("", "summary", format!("{:?}", format!("measured on {device}, {date}"))),
+        ("device", "capacity", format!("\"{size}B\"")),
+    ] {
+        text = with(&text, section, key, &value);
+    }
+    let answer = |text: &str, writing: bool| -> Result<GridFindings, CalibrateError> {
+        let model = Model::read(text, name, None)?;
+        let on = |grid| Ok(measure(&mut ModelledDisk::new(&model, size, 1)?, grid)?);
+        if writing { on(Grid::Writing) } else { on(Grid::Reading) }
+    };
+    let knobs = Model::read(&text, name, None)?.knobs();
+    let (reads, writing) = (knobs.reading.len(), if writes { knobs.writing } else { &[] });
+    let steps: Vec<&[Knob]> = [knobs.reading, writing].concat();
+    for (at, step) in steps.iter().enumerate() {
+        let mut rounds: Vec<Vec<f64>> = Vec::new();
+        for _ in 0..ROUNDS {
+            let said = Figures::of(&answer(&text, at >= reads)?);
+            for Knob(section, key, figure, effect) in *step {
+                let old = number(&text, section, key).unwrap_or(0.0);
+                let new = effect.of(old, figure(&real), figure(&said));
+                // What the device does not show stays the template's.
+                if new.is_finite() {
+                    text = with(&text, section, key, &rounded(new));
+                }
+            }
+            text = ordered(text);
+            let values = step.iter().map(|Knob(section, key, ..)| number(&text, section, key));
+            let values: Vec<f64> = values.map(|value| value.unwrap_or(f64::NAN)).collect();
+            if rounds.last() == Some(&values) {
+                rounds.clear();
+                break;
+            }
+            rounds.push(values);
+        }
+        // Where the model's own answers hang on chance, every round moves a number by another: the mean of the late ones does less.
+        for (place, Knob(section, key, _, effect)) in step.iter().enumerate() {
+            let late: Vec<f64> = rounds.iter().skip(ROUNDS / 2).map(|values| values[place]).collect();
+            let mean = late.iter().sum::<f64>() / late.len() as f64;
+            if mean.is_finite() && !matches!(effect, Effect::Counts | Effect::Speed) {
+                text = with(&text, section, key, &rounded(mean));
+            }
+        }
+    }
+    let mut said = answer(&text, false)?;
+    if writes {
+        said = said.and(answer(&text, true)?);
+    }
+    let errors = errors(found, &said);
+    let numbers: Vec<_> = steps
+        .iter()
+        .copied()
+        .flatten()
+        .filter_map(|Knob(section, key, ..)| Some((*section, *key, number(&text, section, key)?)))
+        .collect();
+    let shows = if writes { "measuring" } else { "reading" };
+    let mut toml = format!(
+        "# {device}, measured by `fsverdict calibrate` on {date}. What {shows} does not show is of the model {like}.\n"
+    );
+    for (kind, error) in &errors {
+        toml += &format!(
+            "# Error on the half of the grid it was not fitted to, {kind}: {:.1} %\n",
+            error * 100.0
+        );
+    }
+    for (section, key, value) in &numbers {
+        text = with(&text, section, key, &format!("{}  # measured", rounded(*value)));
+    }
+    Ok(Calibrated { toml: toml + &text, numbers, errors })
+}
+
+/// What a noisy device shows can be no disk's: that the end is faster than the start, or a far jump than a near one.
+fn ordered(text: String) -> String {
+    let pairs = [("platter.seek", "minimum_ms", "average_ms"), ("platter", "inner_mb_s", "outer_mb_s")];
+    pairs.iter().fold(text, |text, (section, less, more)| {
+        match (number(&text, section, less), number(&text, section, more)) {
+            (Some(low), Some(high)) if low > high => with(&text, section, more, &rounded(low)),
+            _ => text,
+        }
+    })
+}
+
+impl Effect {
+    /// The number that follows where it was `old`, of a figure that is `real` on the device and was `said` by the model.
+    fn of(&self, old: f64, real: f64, said: f64) -> f64 {
+        match self {
+            Effect::Moves(scale) => (old + (real - said) * scale).max(0.001),
+            Effect::Rate => 1e3 / (1e3 / old + real - said).max(1e-3),
+            Effect::Times => old * real / said,
+            Effect::Slower => old * said / real,
+            Effect::Counts => (old + real - said).max(1.0),
+            Effect::Speed => {
+                let wanted = (old * said / real).ln();
+                let away = |speed: &f64| (speed.ln() - wanted).abs();
+                let nearest = SPEEDS.into_iter().min_by(|one, other| away(one).total_cmp(&away(other)));
+                nearest.unwrap_or(old)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::disk::ModelledDisk;
+    use super::super::grid::measure;
+    use super::super::text::with;
+    use super::{Calibrated, Titled, calibrate};
+    use crate::device::{Model, built_in};
+    use fsverdict_text::Grid;
+
+    /// Calibrates a device whose model is the built-in one with these numbers replaced, starting from the built-in one.
+    fn find(like: &str, planted: &[(&str, &str, &str)], gib: u64) -> Calibrated {
+        let template = built_in().iter().find(|model| model.name == like).unwrap().toml;
+        let text = planted
+            .iter()
+            .fold(template.to_owned(), |text, (section, key, value)| with(&text, section, key, value));
+        let text = with(&text, "device", "capacity", &format!("\"{gib}GiB\""));
+        let model = Model::read(&text, like, None).unwrap();
+        let on = |grid| measure(&mut ModelledDisk::new(&model, gib << 30, 7).unwrap(), grid).unwrap();
+        let found = on(Grid::Reading).and(on(Grid::Writing));
+        let titled = Titled { name: "found", device: "/dev/sdx", date: "2026-01-01" };
+        calibrate(&found, gib << 30, &titled, template).unwrap()
+    }
+
+    #[test]
+    fn a_models_own_numbers_are_found() {
+        let mut wrong = Vec::new();
+        for (like, gib, planted) in [
+            (
+                "usb-disk-5400",
+                500,
+                &[
+                    ("link", "command_us", "400"),
+                    ("link", "mb_s", "28"),
+                    ("platter", "rpm", "7200"),
+                    // The template's, and hidden by the link.
+                    ("platter", "outer_mb_s", "100"),
+                    ("platter.seek", "minimum_ms", "1.7"),
+                    ("platter.seek", "average_ms", "9.5"),
+                    ("platter", "write_settle_ms", "2"),
+                    ("cache", "flush_us", "4000"),
+                ][..],
+            ),
+            (
+                "hdd-7200",
+                1000,
+                &[
+                    ("link", "command_us", "60"),
+                    ("link", "mb_s", "280"),
+                    ("platter", "outer_mb_s", "160"),
+                    ("platter", "inner_mb_s", "75"),
+                    ("platter", "rpm", "5400"),
+                    ("platter.seek", "minimum_ms", "0.7"),
+                    ("platter.seek", "average_ms", "12.5"),
+                ],
+            ),
+            (
+                "usb-stick",
+                16,
+                &[
+                    ("units", "read_us", "800"),
+                    ("units", "read_mb_s", "21"),
+                    ("units", "write_us", "1500"),
+                    ("units", "write_mb_s", "7"),
+                    ("units", "open", "4"),
+                    ("units", "copy_mb_s", "12"),
+                ],
+            ),
+            (
+                "sata-ssd",
+                100,
+                &[
+                    ("link", "read_us", "60"),
+                    ("link", "mb_s", "300"),
+                    ("link", "write_us", "40"),
+                    ("flash", "program_us", "2500"),
+                    ("cache", "flush_us", "2000"),
+                ],
+            ),
+            ("ideal", 10, &[("ideal", "access_us", "95"), ("link", "mb_s", "700")]),
+        ] {
+            let found = find(like, planted, gib);
+            for (section, key, value) in planted {
+                let is_it = |found: &&(&str, &str, f64)| (found.0, found.1) == (*section, *key);
+                let number = found.numbers.iter().find(is_it).unwrap().2;
+                // What an arm takes is seen through the wait for the platter, of 8 to 11 ms; so is a flush of a disk.
+                let planted = value.parse::<f64>().unwrap();
+                let allowed = match *key {
+                    "flush_us" if like.contains("disk") => 1500.0,
+                    "write_settle_ms" => 0.3,
+                    "minimum_ms" => 0.2,
+                    "average_ms" => 0.02 * planted,
+                    _ => 0.05 * planted,
+                };
+                if (number - planted).abs() > allowed {
+                    wrong.push(format!("{like} [{section}] {key}: {number}, and {value} was planted"));
+                }
+            }
+            if found.errors.iter().any(|(_, error)| *error > 0.05) {
+                wrong.push(format!("{like}: {:?} {:?}", found.errors, found.numbers));
+            }
+            Model::read(&found.toml, "found.toml", None).unwrap();
+        }
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+}

@@ -1,0 +1,167 @@
+//! What the program itself goes by of how a run began, and of what a trial learnt. Facts beside it, by name, are for showing.
+//!
+//! Journals of earlier versions say it in facts alone: those are asked here, where a field is missing, and nowhere else.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use fsverdict_text::{DrawnNumbers, GridFindings};
+
+use super::{DATASET_FACT, Event, Facts, MERGED_FACT};
+
+/// Of a run; what is not known is left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Beginning {
+    /// Seed of the order of trials.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order_seed: Option<u64>,
+    /// Whether circumstances are drawn for each block.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drawn: Option<bool>,
+    /// Bytes of memory where trials are done: of guests with several sizes the smallest, else the machine's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u64>,
+    /// Bytes of it that datasets take.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_of_datasets: Option<u64>,
+    /// Bytes of the device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_size: Option<u64>,
+    /// In a journal that was merged from those of several sites: their names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sites: Option<Vec<String>>,
+}
+
+impl Beginning {
+    /// That of a run whose first record this is; none where it is another event.
+    pub fn of(first: &Event) -> Option<Self> {
+        match first {
+            Event::RunStarted { beginning, environment, .. } => Some(beginning.clone().or_told(environment)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_unknown(&self) -> bool {
+        *self == Beginning::default()
+    }
+
+    fn or_told(self, facts: &Facts) -> Self {
+        // Of several the first.
+        let number = |name: &str| facts.get(name)?.split(',').next()?.parse::<u64>().ok();
+        let names = || facts.get(MERGED_FACT).map(|names| names.split(", ").map(str::to_owned).collect());
+        Beginning {
+            order_seed: self.order_seed.or_else(|| number("order.seed")),
+            drawn: self.drawn.or_else(|| facts.get("circumstances").map(|choice| choice == "drawn")),
+            memory: self.memory.or_else(|| number("lab.memory")).or_else(|| number("memory.total")),
+            memory_of_datasets: self.memory_of_datasets.or_else(|| number("lab.memory_of_datasets")),
+            device_size: self.device_size.or_else(|| number("device.size")),
+            sites: self.sites.or_else(names),
+        }
+    }
+}
+
+/// Of a trial; what is not known is left out.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Learnt {
+    /// Seconds that it took on its device, in simulated time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_seconds: Option<f64>,
+    /// What each of the user's folders held when it was staged, by dataset: number of files, bytes and digest.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub held: BTreeMap<String, String>,
+    /// What the device was found to take, where it was measured by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<GridFindings>,
+    /// Of a class of devices: what this one's numbers are.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub drawn: DrawnNumbers,
+}
+
+impl Learnt {
+    pub(super) fn is_nothing(&self) -> bool {
+        *self == Learnt::default()
+    }
+
+    pub(super) fn or_told(mut self, facts: &Facts) -> Self {
+        let seconds = || facts.get("device.seconds")?.parse().ok();
+        self.device_seconds = self.device_seconds.or_else(seconds);
+        for (name, held) in facts {
+            if let Some(dataset) = name.strip_prefix(DATASET_FACT) {
+                self.held.entry(dataset.to_owned()).or_insert_with(|| held.clone());
+            }
+        }
+        self
+    }
+
+    /// Takes in what was learnt since.
+    pub(super) fn add(&mut self, later: Learnt) {
+        self.device_seconds = later.device_seconds.or(self.device_seconds);
+        self.held.extend(later.held);
+        self.calibration = later.calibration.or(self.calibration.take());
+        self.drawn.extend(later.drawn);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Beginning, Learnt};
+    use crate::journal::{Event, Facts};
+
+    fn facts(facts: &[(&str, &str)]) -> Facts {
+        facts.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn a_field_is_taken_before_a_fact_and_a_fact_where_there_is_no_field() {
+        let told = facts(&[
+            ("order.seed", "7"),
+            ("circumstances", "drawn"),
+            ("lab.memory", "1024, 2048"),
+            ("memory.total", "9"),
+            ("device.size", "512"),
+            ("merged.sites", "a, b"),
+        ]);
+        let old = Beginning::default().or_told(&told);
+        let sites = Some(vec!["a".to_owned(), "b".to_owned()]);
+        let wanted = Beginning {
+            order_seed: Some(7),
+            drawn: Some(true),
+            memory: Some(1024),
+            memory_of_datasets: None,
+            device_size: Some(512),
+            sites,
+        };
+        assert_eq!(old, wanted);
+        let new = Beginning { order_seed: Some(8), drawn: Some(false), ..Beginning::default() };
+        let new = new.or_told(&told);
+        assert_eq!((new.order_seed, new.drawn, new.device_size), (Some(8), Some(false), Some(512)));
+        assert_eq!(Beginning::default().or_told(&facts(&[("memory.total", "9")])).memory, Some(9));
+    }
+
+    #[test]
+    fn what_a_trial_learnt_is_read_from_either() {
+        let told = facts(&[("device.seconds", "2460.04"), ("dataset.docs", "3 files"), ("device.size", "1")]);
+        let old = Learnt::default().or_told(&told);
+        assert_eq!((old.device_seconds, old.held.len()), (Some(2460.04), 1));
+        assert_eq!(old.held["docs"], "3 files");
+        let mut new = Learnt { device_seconds: Some(1.0), ..Learnt::default() }.or_told(&told);
+        assert_eq!(new.device_seconds, Some(1.0));
+        new.add(Learnt::default());
+        assert_eq!(new.device_seconds, Some(1.0));
+    }
+
+    #[test]
+    fn a_journal_says_nothing_of_what_is_not_known() {
+        let event = Event::Facts { facts: Facts::new(), learnt: Learnt::default() };
+        assert_eq!(serde_json::to_string(&event).unwrap(), r#"{"event":"facts","facts":{}}"#);
+        assert_eq!(serde_json::from_str::<Event>(r#"{"event":"facts","facts":{}}"#).unwrap(), event);
+        let started = crate::journal::made::started();
+        let text = serde_json::to_string(&started).unwrap();
+        assert!(!text.contains("beginning"), "{text}");
+        assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), started);
+        assert_eq!(Beginning::of(&started), Some(Beginning::default()));
+    }
+}

@@ -1,0 +1,43 @@
+//! The record of a run: what happened, in order, never changed afterwards.
+//!
+//! Everything later (statistics, verdict, reports) is derived from it and can be derived again.
+
+mod beginning;
+pub mod bonnie;
+mod derive;
+#[cfg(test)]
+mod derive_tests;
+mod error;
+mod event;
+pub mod fio;
+#[cfg(test)]
+pub mod made;
+mod metric;
+mod open;
+mod open_trial;
+mod reader;
+mod run;
+mod writer;
+
+pub use beginning::{Beginning, Learnt};
+pub use derive::Fold;
+pub use error::JournalError;
+
+pub use event::{
+    BlockSite, CLAIM, Caution, CommandRecord, DATASET_FACT, Ending, Event, Facts, HIDDEN_DIGEST, Histogram,
+    MERGED_FACT, Measurement, Observation, Record, STAGE, Sentinel, Status, Surroundings, TEAR_DOWN, TrialId,
+};
+pub use metric::{Better, Group, METRICS, MetricInfo, Unit, adapter_metric, is_of_cpu, metric};
+pub use open::OpenJournal;
+pub use reader::{Journal, first, read, read_open};
+pub use run::{
+    BlockState, CandidateState, CandidateStatus, Header, HeldCaution, Latencies, Run, Spent, Trial,
+    TrialCommands, TrialStanding, kernel_release,
+};
+pub use writer::Writer;
+
+/// The version of the journal's schema that this program writes, and the latest it can read.
+pub const SCHEMA: u32 = 1;
+
+/// The journal's file name within the folder of a run.
+pub const FILE_NAME: &str = "journal.jsonl";

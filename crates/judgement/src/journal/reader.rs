@@ -1,0 +1,228 @@
+//! Reads a journal back. A crash may tear its last line; anything else that is wrong is an error.
+
+use std::borrow::Cow;
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use rustix::fs::{CWD, OFlags};
+use serde::Deserialize;
+
+use super::{Event, JournalError, Record, SCHEMA, TrialId};
+use fsverdict_text::{Links, open_regular};
+
+/// No line is longer: the longest is the output of a benchmark program, of which half a mebibyte is kept.
+const LONGEST_LINE: u64 = 8 << 20;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Journal {
+    pub path: PathBuf,
+    pub records: Vec<Record>,
+    /// Whether the last line was cut short by a crash and left out.
+    pub torn: bool,
+}
+
+/// Reads the journal at `path`. A torn last line is left out and reported in [`Journal::torn`].
+pub fn read(path: &Path) -> Result<Journal, JournalError> {
+    read_open(path, opened(path)?)
+}
+
+/// The same of a file that is open; `path` is only named in errors.
+pub fn read_open(path: &Path, file: impl Read) -> Result<Journal, JournalError> {
+    let mut records = Vec::new();
+    let torn = scan(path, BufReader::with_capacity(1 << 17, file), |record| records.push(record))?.torn;
+    Ok(Journal { path: path.to_path_buf(), records, torn })
+}
+
+fn opened(path: &Path) -> Result<fs::File, JournalError> {
+    open_regular(CWD, path, OFlags::RDONLY, Links::Follow)
+        .map_err(|error| JournalError::opening("read", path, error))
+}
+
+/// Gives each record of the journal at `path` to `take`, without ever holding all of them. Returns whether the last
+/// line was torn.
+pub(super) fn read_each(path: &Path, take: impl FnMut(Record)) -> Result<bool, JournalError> {
+    Ok(scan(path, BufReader::with_capacity(1 << 17, opened(path)?), take)?.torn)
+}
+
+/// The first record of the journal at `path`, if it is one.
+pub fn first(path: &Path) -> Result<Option<Record>, JournalError> {
+    let mut line = Vec::new();
+    let read = BufReader::new(opened(path)?).take(LONGEST_LINE).read_until(b'\n', &mut line);
+    read.map_err(|error| JournalError::io("read", path, error))?;
+    Ok(record(&line).ok())
+}
+
+/// Gives each record of an open journal to `take`; how many of its bytes are intact, for a writer that is to go on after
+/// them, and whether something torn follows. The path is only named in errors.
+pub(super) fn intact_bytes(
+    path: &Path,
+    file: &fs::File,
+    take: impl FnMut(Record),
+) -> Result<(u64, bool), JournalError> {
+    let Scanned { torn, intact_bytes } = scan(path, BufReader::new(file), take)?;
+    Ok((intact_bytes, torn))
+}
+
+/// How far a journal could be read.
+pub(super) struct Scanned {
+    pub(super) torn: bool,
+    intact_bytes: u64,
+}
+
+pub(super) fn scan(
+    path: &Path,
+    mut lines: impl BufRead,
+    mut take: impl FnMut(Record),
+) -> Result<Scanned, JournalError> {
+    let failed = |error: io::Error| JournalError::io("read", path, error);
+    let mut intact_bytes = 0;
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        if lines.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line).map_err(failed)? == 0 {
+            break;
+        }
+        if line.len() as u64 == LONGEST_LINE {
+            let reason = format!("it is longer than {} MiB", LONGEST_LINE >> 20);
+            return Err(JournalError::Malformed { path: path.to_path_buf(), line: number, reason });
+        }
+        // Without its line feed the line was never acknowledged, even if what is there happens to parse.
+        if !line.ends_with(b"\n") {
+            return Ok(Scanned { torn: true, intact_bytes });
+        }
+        let record = match record(&line) {
+            Ok(record) => record,
+            // Pages of the last write may reach the disk out of order: a hole with its line feed in place. But JSON
+            // that is complete and still no record is somebody's doing, not a crash's.
+            Err(_)
+                if lines.fill_buf().map_err(failed)?.is_empty()
+                    && serde_json::from_slice::<serde_json::Value>(&line).is_err() =>
+            {
+                return Ok(Scanned { torn: true, intact_bytes });
+            }
+            Err(error) => {
+                return Err(later_schema(path, &line).unwrap_or_else(|| JournalError::Malformed {
+                    path: path.to_path_buf(),
+                    line: number,
+                    reason: reason(&error),
+                }));
+            }
+        };
+        if let Event::RunStarted { schema, .. } = &record.event
+            && *schema > SCHEMA
+        {
+            return Err(JournalError::TooNew { path: path.to_path_buf(), found: *schema, known: SCHEMA });
+        }
+        take(record);
+        intact_bytes += line.len() as u64;
+    }
+    Ok(Scanned { torn: false, intact_bytes })
+}
+
+/// What stands in front of every event.
+#[derive(Deserialize)]
+struct EventHead<'a> {
+    at: Timestamp,
+    #[serde(default)]
+    trial: Option<TrialId>,
+    #[serde(borrow)]
+    event: Cow<'a, str>,
+}
+
+/// The record of a line. The two kinds of event that fill a journal are read by their own types: an enum that is told
+/// apart by one of its fields is first taken apart into pieces of its own, which takes several times as long.
+fn record(line: &[u8]) -> serde_json::Result<Record> {
+    let EventHead { at, trial, event } = serde_json::from_slice(line)?;
+    let event = match event.as_ref() {
+        "observation" => Event::Observation(serde_json::from_slice(line)?),
+        "command" => Event::Command(serde_json::from_slice(line)?),
+        _ => return serde_json::from_slice(line),
+    };
+    Ok(Record { at, trial, event })
+}
+
+/// A first line of a later schema may not even parse; its number is then looked up by hand.
+fn later_schema(path: &Path, line: &[u8]) -> Option<JournalError> {
+    let value: serde_json::Value = serde_json::from_slice(line).ok()?;
+    let found = u32::try_from(value.get("schema")?.as_u64()?).ok()?;
+    (found > SCHEMA).then(|| JournalError::TooNew { path: path.to_path_buf(), found, known: SCHEMA })
+}
+
+/// What the parser said, without its line number: that is always 1 here, and would mislead.
+fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.rfind(" at line ") {
+        Some(at) => format!("{} (column {})", &text[..at], error.column()),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{record, scan};
+    use crate::journal::JournalError;
+
+    const RESUMED: &str = r#"{"at":"2026-11-21T07:00:00Z","event":"run_resumed"}"#;
+
+    /// How many records there are, and whether the last line is torn.
+    fn parsed(text: &str) -> Result<(usize, bool), JournalError> {
+        let mut records = 0;
+        let scanned = scan(Path::new("runs/x/journal.jsonl"), text.as_bytes(), |_| records += 1)?;
+        Ok((records, scanned.torn))
+    }
+
+    #[test]
+    fn every_line_reads_the_same_whichever_way_it_is_read() {
+        let recorded = include_str!("../../../../tests/runs/demo/journal.jsonl");
+        for line in recorded.lines() {
+            let general: crate::journal::Record = serde_json::from_str(line).unwrap();
+            assert_eq!(record(line.as_bytes()).unwrap(), general);
+        }
+    }
+
+    #[test]
+    fn an_empty_journal_has_no_records_and_is_not_torn() {
+        assert_eq!(parsed("").unwrap(), (0, false));
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_not_read_to_its_end() {
+        let long = "x".repeat(usize::try_from(super::LONGEST_LINE).unwrap() + 1);
+        let error = parsed(&long).unwrap_err().to_string();
+        assert!(
+            error.starts_with("runs/x/journal.jsonl:1: ") && error.contains("longer than 8 MiB"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_malformed_line_before_the_last_names_file_and_line() {
+        let error = parsed(&format!("{RESUMED}\n{{\"at\":\n{RESUMED}\n")).unwrap_err().to_string();
+        assert!(error.starts_with("runs/x/journal.jsonl:2: not a journal record: "), "{error}");
+        assert!(!error.contains("line 1"), "{error}");
+        let error = parsed(&format!("\n{RESUMED}\n")).unwrap_err().to_string();
+        assert!(error.starts_with("runs/x/journal.jsonl:1: "), "{error}");
+    }
+
+    #[test]
+    fn a_hole_in_the_last_line_is_a_tear_but_a_strange_record_is_not() {
+        let holed = format!("{RESUMED}\n{}\0\0\0\0\"}}\n", &RESUMED[..30]);
+        assert_eq!(parsed(&holed).unwrap(), (1, true));
+        let strange = format!("{RESUMED}\n{{\"at\":\"2026-11-21T07:00:00Z\",\"event\":\"coffee_break\"}}\n");
+        let error = parsed(&strange).unwrap_err().to_string();
+        assert!(error.contains(":2: ") && error.contains("coffee_break"), "{error}");
+    }
+
+    #[test]
+    fn a_later_schema_is_told_apart_from_damage() {
+        let later = r#"{"at":"2026-11-21T07:00:00Z","event":"run_started","schema":7,"new":"shape"}"#;
+        assert!(matches!(
+            parsed(&format!("{later}\n")),
+            Err(JournalError::TooNew { found: 7, known: 1, .. })
+        ));
+    }
+}

@@ -1,0 +1,255 @@
+//! Appends to a journal. One writer at a time; when `append` returns, the event is on the disk.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, FlockOperation, OFlags, flock};
+
+use super::{Event, JournalError, Record, TrialId, reader};
+use fsverdict_text::{Links, open_regular};
+
+/// The one writer of a journal. It holds an exclusive lock on the file until dropped.
+#[derive(Debug)]
+pub struct Writer {
+    path: PathBuf,
+    file: File,
+    /// Length of the file up to the last acknowledged record.
+    acknowledged: u64,
+    closed: bool,
+}
+
+impl Writer {
+    /// Begins a new journal. The folder must exist, the file must not.
+    pub fn create(path: &Path) -> Result<Self, JournalError> {
+        let file =
+            OpenOptions::new().read(true).append(true).create_new(true).open(path).map_err(|error| {
+                match error.kind() {
+                    io::ErrorKind::AlreadyExists => JournalError::Exists { path: path.to_path_buf() },
+                    _ => JournalError::io("create", path, error),
+                }
+            })?;
+        lock(&file, path)?;
+        let writer = Self { path: path.to_path_buf(), file, acknowledged: 0, closed: false };
+        // The name must survive a crash too, or the records in it are of no use.
+        sync_folder(path).map_err(|error| JournalError::io("sync the folder of", path, error))?;
+        Ok(writer)
+    }
+
+    /// Goes on with an existing journal, and gives what it holds so far to `take`. A torn last line is cut off first.
+    pub fn append_to(path: &Path, take: impl FnMut(Record)) -> Result<Self, JournalError> {
+        // As an append-only file (chattr(1)) must be opened.
+        let access = OFlags::RDWR | OFlags::APPEND;
+        let file = open_regular(CWD, path, access, Links::Refuse)
+            .map_err(|error| JournalError::opening("open", path, error))?;
+        lock(&file, path)?;
+        let mut writer = Self { path: path.to_path_buf(), file, acknowledged: 0, closed: false };
+        let (intact_bytes, torn) = reader::intact_bytes(path, &writer.file, take)?;
+        writer.acknowledged = intact_bytes;
+        if torn {
+            writer.cut().map_err(|error| JournalError::io("cut the torn end of", path, error))?;
+        }
+        Ok(writer)
+    }
+
+    /// Stamps and appends one event; when this returns, it is on the disk. Returns the record as written.
+    ///
+    /// # Errors
+    /// When it cannot be written whole; the file is then as it was before.
+    pub fn append(&mut self, trial: Option<&TrialId>, event: Event) -> Result<Record, JournalError> {
+        if self.closed {
+            return Err(JournalError::Closed { path: self.path.clone() });
+        }
+        if !self.is_in_place() {
+            return Err(JournalError::Gone { path: self.path.clone() });
+        }
+        if let Some((what, value)) = not_finite(&event) {
+            return Err(JournalError::NotFinite { path: self.path.clone(), what, value });
+        }
+        let record = Record { at: jiff::Timestamp::now(), trial: trial.cloned(), event };
+        let mut line = serde_json::to_vec(&record)
+            .map_err(|source| JournalError::Json { path: self.path.clone(), source })?;
+        line.push(b'\n');
+        if let Err(error) = self.file.write_all(&line).and_then(|()| self.file.sync_data()) {
+            // Half a line must not be followed by a whole one.
+            self.closed = self.cut().is_err();
+            return Err(JournalError::io("write to", &self.path, error));
+        }
+        self.acknowledged += line.len() as u64;
+        Ok(record)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes whatever follows the last acknowledged record.
+    fn cut(&mut self) -> io::Result<()> {
+        self.file.set_len(self.acknowledged)?;
+        self.file.sync_data()
+    }
+
+    /// Whether the file still has its name. One that was removed takes every record and keeps none.
+    fn is_in_place(&self) -> bool {
+        let key = |found: io::Result<Metadata>| found.map(|found| (found.dev(), found.ino())).ok();
+        let own = key(self.file.metadata());
+        own.is_some() && own == key(std::fs::metadata(&self.path))
+    }
+}
+
+impl Drop for Writer {
+    /// Gives the lock back by word. Closing the file alone would not: a child process forked elsewhere in this program
+    /// shares the open file until it executes its program.
+    fn drop(&mut self) {
+        // Nothing is lost when this fails: the lock then goes with the last copy of the file.
+        let _ = flock(&self.file, FlockOperation::Unlock);
+    }
+}
+
+fn lock(file: &File, path: &Path) -> Result<(), JournalError> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(()),
+        Err(rustix::io::Errno::WOULDBLOCK) => Err(JournalError::Locked { path: path.to_path_buf() }),
+        Err(error) => Err(JournalError::io("lock", path, error.into())),
+    }
+}
+
+fn sync_folder(path: &Path) -> io::Result<()> {
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    File::open(folder)?.sync_all()
+}
+
+/// The first number of an event that JSON has no way to write (it would become `null` and never be read again).
+fn not_finite(event: &Event) -> Option<(String, f64)> {
+    match event {
+        Event::Observation(observation) => {
+            observation.measurements.iter().find(|measurement| !measurement.value.is_finite()).map(
+                |measurement| (format!("{} of {}", measurement.metric, observation.phase), measurement.value),
+            )
+        }
+        Event::Command(command) if !command.seconds.is_finite() => {
+            Some((format!("the time of a command of {}", command.step), command.seconds))
+        }
+        Event::TrialFinished { wall, .. } if !wall.is_finite() => {
+            Some(("the wall time of a trial".to_owned(), *wall))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use tempfile::TempDir;
+
+    use super::Writer;
+    use crate::journal::made::{ended, measured};
+    use crate::journal::{Event, Histogram, JournalError, Observation, Record, TrialId, Unit, read};
+
+    fn place() -> (TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal.jsonl");
+        (folder, path)
+    }
+
+    fn trial() -> TrialId {
+        TrialId { block: 1, candidate: "ext4|\"x\"\n".to_owned(), attempt: 2 }
+    }
+
+    fn observation(value: f64) -> Event {
+        let histograms = vec![Histogram { call: "open".to_owned(), buckets: vec![(u64::MAX, 1)] }];
+        Event::Observation(Observation {
+            histograms,
+            ..measured("write", &[("durable", Unit::Seconds, value)])
+        })
+    }
+
+    fn written(path: &std::path::Path) -> Vec<Record> {
+        let mut writer = Writer::create(path).unwrap();
+        let trial = trial();
+        vec![
+            writer.append(None, Event::RunResumed { more: None }).unwrap(),
+            writer.append(Some(&trial), observation(1.0 / 3.0)).unwrap(),
+            writer.append(Some(&trial), ended(None, 0.1 + 0.2)).unwrap(),
+        ]
+    }
+
+    #[test]
+    fn what_was_appended_is_read_back_exactly() {
+        let (_folder, path) = place();
+        let records = written(&path);
+        let journal = read(&path).unwrap();
+        assert_eq!(journal.records, records);
+        assert!(!journal.torn);
+    }
+
+    #[test]
+    fn a_journal_torn_anywhere_keeps_its_whole_lines_and_can_be_continued() {
+        let (_folder, path) = place();
+        let records = written(&path);
+        let whole = fs::read(&path).unwrap();
+        for length in 0..whole.len() {
+            fs::write(&path, &whole[..length]).unwrap();
+            let lines = whole[..length].iter().filter(|&&byte| byte == b'\n').count();
+            assert_eq!(read(&path).unwrap().torn, length > 0 && whole[length - 1] != b'\n', "{length} bytes");
+            let mut held = Vec::new();
+            let mut writer = Writer::append_to(&path, |record| held.push(record)).unwrap();
+            assert_eq!(held, records[..lines], "cut after {length} bytes");
+            let added = writer.append(None, Event::RunResumed { more: None }).unwrap();
+            drop(writer);
+            let journal = read(&path).unwrap();
+            assert!(!journal.torn);
+            assert_eq!(journal.records.last(), Some(&added));
+            assert_eq!(journal.records.len(), lines + 1);
+        }
+    }
+
+    #[test]
+    fn only_one_may_write() {
+        let (_folder, path) = place();
+        let first = Writer::create(&path).unwrap();
+        assert!(matches!(Writer::append_to(&path, drop), Err(JournalError::Locked { .. })));
+        assert!(matches!(Writer::create(&path), Err(JournalError::Exists { .. })));
+        assert!(read(&path).is_ok(), "a reader may look on");
+        drop(first);
+        assert!(Writer::append_to(&path, drop).is_ok());
+    }
+
+    #[test]
+    fn a_journal_that_was_removed_or_replaced_takes_no_more() {
+        let (_folder, path) = place();
+        let mut writer = Writer::create(&path).unwrap();
+        writer.append(None, Event::RunResumed { more: None }).unwrap();
+        let away = path.with_extension("away");
+        fs::rename(&path, &away).unwrap();
+        let append = |writer: &mut Writer| writer.append(None, Event::RunResumed { more: None });
+        assert!(matches!(append(&mut writer), Err(JournalError::Gone { .. })));
+        fs::write(&path, "another").unwrap();
+        assert!(matches!(append(&mut writer), Err(JournalError::Gone { .. })));
+        fs::rename(&away, &path).unwrap();
+        writer.append(None, Event::RunResumed { more: None }).unwrap();
+        drop(writer);
+        fs::remove_file(&path).unwrap();
+        assert!(matches!(read(&path), Err(JournalError::NoRun { .. })));
+        assert!(matches!(Writer::append_to(&path, drop), Err(JournalError::NoRun { .. })));
+    }
+
+    #[test]
+    fn a_number_that_could_not_be_read_back_is_refused() {
+        let (_folder, path) = place();
+        let mut writer = Writer::create(&path).unwrap();
+        let error = writer.append(Some(&trial()), observation(f64::NAN)).unwrap_err();
+        assert!(
+            matches!(&error, JournalError::NotFinite { what, .. } if what == "durable of write"),
+            "{error}"
+        );
+        writer.append(None, Event::RunResumed { more: None }).unwrap();
+        assert_eq!(read(&path).unwrap().records.len(), 1);
+    }
+}

@@ -1,0 +1,16 @@
+//! What calculates: the plan as it was written, the journal of what happened, and everything that follows from the two.
+//!
+//! Nothing here touches a device, runs a program or knows a lab: the compiler holds it to that, for none of those rooms
+//! is in this crate, nor how anything is said. Its rooms stand on one another in this order, as those of the program stand on them.
+
+pub mod plan;
+
+pub mod journal;
+
+pub mod statistics;
+
+pub mod verdict;
+
+// Journals made by hand (`journal/made.rs`) are part of the tests of other crates, too, and name this one by its name.
+#[cfg(test)]
+extern crate self as fsverdict_judgement;

@@ -1,0 +1,185 @@
+//! Short, unique names for candidates, derived from what sets them apart.
+//!
+//! `ext4`, `ext4+luks2`, `ext3:^dir_index`, `btrfs:compress=zstd`, `ext4@mq-deadline`: the filesystem, a colon
+//! before each option, a plus before each layer, an at-sign before the scheduler; then what it is tried under
+//! (`ext4-on-usb-stick`, `xfs-under-6.12`). A folder has its own name (`share` for `/mnt/share`).
+
+use super::axes::AXES;
+use super::axis::{Axis, AxisRole};
+use super::{CONTROL_SUFFIX, Candidate, Environment};
+use fsverdict_text::{Placed, Problems};
+
+/// Names every draft that has none, and notes names that occur twice.
+pub(super) fn name_all(drafts: &mut [Placed<Candidate>], problems: &Problems) {
+    let given: Vec<String> = drafts.iter().map(|draft| draft.value.name.clone()).collect();
+    let short: Vec<String> = drafts.iter().map(|draft| derive(&draft.value, false)).collect();
+    for index in 0..drafts.len() {
+        if !given[index].is_empty() {
+            continue;
+        }
+        let shared = (0..drafts.len()).any(|other| {
+            other != index
+                && (given[other] == short[index] || (given[other].is_empty() && short[other] == short[index]))
+        });
+        drafts[index].value.name =
+            if shared { derive(&drafts[index].value, true) } else { short[index].clone() };
+    }
+    for index in 1..drafts.len() {
+        let (earlier, rest) = drafts.split_at(index);
+        let Some(draft) = rest.first() else { continue };
+        let Some(twin) = earlier.iter().find(|twin| twin.value.name == draft.value.name) else { continue };
+        // The matrix stands before candidates in some files: the later of the two is told.
+        let at = draft.at.max(twin.at);
+        let hint = "to try the same configuration twice, give one of them another `name`";
+        problems.add(at, format!("there are two candidates `{}`", draft.value.name), hint);
+    }
+}
+
+/// The name; in full it also holds the letters of the mkfs options.
+fn derive(candidate: &Candidate, in_full: bool) -> String {
+    let place = marks(candidate, in_full, |axis| matches!(axis.role, AxisRole::Place));
+    let name = if place.is_empty() { candidate.filesystem.clone() } else { place };
+    name + &marks(candidate, in_full, |axis| !matches!(axis.role, AxisRole::Filesystem | AxisRole::Place))
+}
+
+/// What is said on these axes, each behind its mark.
+fn marks(candidate: &Candidate, in_full: bool, wanted: fn(&Axis) -> bool) -> String {
+    let mark = |axis: &Axis| match axis.given(candidate) {
+        level if level.is_nothing() => String::new(),
+        level => format!("{}{}", axis.mark, (axis.in_name)(&level, in_full)),
+    };
+    AXES.iter().filter(|axis| wanted(axis)).map(mark).collect::<String>().chars().map(plain).collect()
+}
+
+/// Commas would split a name in `--fs`, slashes and white space do not belong into a file's name.
+fn plain(letter: char) -> char {
+    match letter {
+        ',' => ':',
+        '/' => '_',
+        other if other.is_whitespace() || other.is_control() => '_',
+        other => other,
+    }
+}
+
+impl Environment {
+    /// For people: `usb-stick, Linux 6.12, 512 MiB of memory`; empty where there is nothing but the plan's own.
+    pub fn title(&self) -> String {
+        let bearer = self.bearer();
+        let titles = AXES.iter().filter_map(|axis| match (&axis.role, axis.given(&bearer)) {
+            (AxisRole::Circumstance(under), level) if !level.is_nothing() => Some((under.title)(&level)),
+            _ => None,
+        });
+        titles.collect::<Vec<_>>().join(", ")
+    }
+
+    /// A candidate's name without what it is tried under: that of the configuration alone.
+    pub fn without(&self, name: &str) -> String {
+        let (name, twin) =
+            name.strip_suffix(CONTROL_SUFFIX).map_or((name, ""), |name| (name, CONTROL_SUFFIX));
+        let bearer = self.bearer();
+        let suffixes = [false, true].map(|in_full| marks(&bearer, in_full, Axis::is_circumstance));
+        let bare = suffixes.iter().find_map(|suffix| name.strip_suffix(suffix.as_str()));
+        format!("{}{twin}", bare.unwrap_or(name))
+    }
+
+    /// A candidate of which nothing is known but these: axes are asked of candidates.
+    fn bearer(&self) -> Candidate {
+        Candidate { under: self.clone(), ..Candidate::plain("") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
+
+    use super::super::{Candidate, Environment, Layers};
+    use super::name_all;
+    use fsverdict_text::{Bytes, Placed, Problems, TextSpan};
+
+    fn candidate(filesystem: &str, mkfs: &[&str], mount: &[&str], layers: &[&str]) -> Placed<Candidate> {
+        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let value = Candidate {
+            name: String::new(),
+            mkfs: owned(mkfs),
+            mount: owned(mount),
+            layers: Layers::of(layers.iter().copied()).unwrap(),
+            ..Candidate::plain(filesystem)
+        };
+        Placed { at: TextSpan { text: 0, start: 0, end: 0 }, value }
+    }
+
+    fn names(mut drafts: Vec<Placed<Candidate>>) -> (Vec<String>, bool) {
+        let problems = Problems::default();
+        name_all(&mut drafts, &problems);
+        (drafts.into_iter().map(|draft| draft.value.name).collect(), problems.is_empty())
+    }
+
+    #[test]
+    fn names_say_what_differs_and_what_a_candidate_is_tried_under_in_full_where_they_collide() {
+        let plain = |filesystem| candidate(filesystem, &[], &[], &[]);
+        let mut scheduled = plain("ext4");
+        scheduled.value.scheduler = Some("mq-deadline".to_owned());
+        let under = |model: Option<&str>, kernel: Option<&str>, memory: Option<u64>| {
+            let mut draft = candidate("ext4", &[], &[], &["luks2"]);
+            draft.value.under = Environment {
+                model: model.map(str::to_owned),
+                kernel: kernel.map(Into::into),
+                memory: memory.map(Bytes),
+            };
+            draft
+        };
+        let cases = [
+            (plain("ext4"), "ext4"),
+            (candidate("ext4", &[], &[], &["luks2"]), "ext4+luks2"),
+            (candidate("ext4", &[], &[], &["luks2", "luks1"]), "ext4+luks2+luks1"),
+            (
+                candidate("ext3", &["-O", "^dir_index,^resize_inode"], &[], &[]),
+                "ext3:^dir_index:^resize_inode",
+            ),
+            (
+                candidate("btrfs", &["-m", "single"], &["noatime", "compress=zstd"], &[]),
+                "btrfs:single:noatime:compress=zstd",
+            ),
+            (scheduled, "ext4@mq-deadline"),
+            (candidate("xfs", &["-K"], &["logdev=/dev/sdb"], &[]), "xfs:-K:logdev=_dev_sdb"),
+            (candidate("btrfs", &["-m", "single"], &[], &[]), "btrfs:-msingle"),
+            (candidate("btrfs", &["-d", "single"], &[], &[]), "btrfs:-dsingle"),
+            (
+                under(Some("usb-stick"), Some("6.12"), Some(512 << 20)),
+                "ext4+luks2-on-usb-stick-under-6.12-with-512MiB",
+            ),
+            (under(Some("/home/me/mine.toml"), None, None), "ext4+luks2-on-mine"),
+            (under(None, Some("/a/linux"), None), "ext4+luks2-under-_a_linux"),
+            (under(None, Some("/b/linux"), None), "ext4+luks2-under-_b_linux"),
+        ];
+        let (drafts, expected): (Vec<_>, Vec<_>) = cases.into_iter().unzip();
+        assert_eq!(names(drafts), (expected.into_iter().map(str::to_owned).collect(), true));
+    }
+
+    #[test]
+    fn the_same_configuration_twice_needs_a_name() {
+        let twice = || vec![candidate("ext4", &[], &[], &[]), candidate("ext4", &[], &[], &[])];
+        assert!(!names(twice()).1);
+        let mut named = twice();
+        named[1].value.name = "ext4-again".to_owned();
+        assert_eq!(names(named), (vec!["ext4".to_owned(), "ext4-again".to_owned()], true));
+    }
+
+    proptest! {
+        #[test]
+        fn names_have_no_white_space_and_are_unique_or_told(
+            options in vec(("[a-z ,/=-]{0,6}", "[a-z=]{1,4}"), 1..6),
+        ) {
+            let drafts = options.iter().map(|(mkfs, mount)| candidate("ext4", &[mkfs], &[mount], &[])).collect();
+            let (names, told_none) = names(drafts);
+            let mut unique = names.clone();
+            unique.sort();
+            unique.dedup();
+            prop_assert_eq!(unique.len() == names.len(), told_none);
+            for name in names {
+                prop_assert!(!name.contains([' ', ',', '/']), "{}", name);
+            }
+        }
+    }
+}

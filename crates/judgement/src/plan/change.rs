@@ -1,0 +1,255 @@
+//! Changes to a plan from the command line: `--set`, `--fs`, `--lab`, `--device`, `--blocks`, `--for`, `--scale`.
+
+use std::time::Duration;
+
+use fsverdict_text::Reason;
+
+use super::lab::KernelOwner;
+use super::scale::scale;
+use super::space::scale_image;
+use super::{Blocks, DeviceSource, LabChoice, Plan, Twice, Vocabulary};
+use fsverdict_text::{
+    Node, Problems, TextProblem, TextSpan, Texts, TomlEntry, TomlTable, TomlValue, parse, suggest,
+};
+
+/// What the command line changes in a plan; the default changes nothing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Overrides {
+    /// `KEY=VALUE`, in TOML, applied to the plan's own TOML in this order: `protocol.blocks=5`,
+    /// `phase.read.cold=false` (a phase by its name), `candidate.1.mount=noatime` (a candidate by name or number).
+    pub set: Vec<String>,
+    /// Keep only candidates of these names or filesystems; all when empty.
+    pub filesystems: Vec<String>,
+    pub lab: Option<LabChoice>,
+    /// In place of the plan's; see [`PlannedDevice::replace`](super::PlannedDevice::replace).
+    pub device: Vec<DeviceSource>,
+    pub blocks: Option<Blocks>,
+    /// Stop starting new blocks when they cannot end within this time.
+    pub budget: Option<Duration>,
+    pub twice: Option<Twice>,
+    /// Shrink the data to this share, and the image with them unless `device` gives one; see [`scale`].
+    pub scale: Option<f64>,
+}
+
+/// Applies every `KEY=VALUE` to the tree, and notes those that cannot be.
+pub(super) fn amend(tree: &mut Node, settings: &[String], texts: &mut Texts, problems: &Problems) {
+    for setting in settings {
+        let text = texts.add_text("--set", setting);
+        let result = parse_setting(setting, text, texts).and_then(|change| merge(tree, "", change, texts));
+        if let Err(problem) = result {
+            problems.push(problem);
+        }
+    }
+}
+
+/// Reads `KEY=VALUE` as TOML; a value that is no TOML is taken as a string, so that quotes may be left out.
+fn parse_setting(setting: &str, text: usize, texts: &mut Texts) -> Result<TomlTable, TextProblem> {
+    let Some((key, value)) = setting.split_once('=') else {
+        return Err(TextProblem {
+            at: texts.whole(text),
+            message: format!("\"{setting}\" is not KEY=VALUE"),
+            hint: "for example: --set protocol.blocks=5".to_owned(),
+        });
+    };
+    let first =
+        |problems: Vec<TextProblem>| problems.into_iter().next().unwrap_or_else(|| texts.no_toml(text));
+    let as_toml = parse(texts, text).map_err(first).and_then(table_of);
+    if as_toml.is_ok() || value.trim_start().starts_with(['"', '\'', '[', '{']) {
+        return as_toml;
+    }
+    // The same key with a value that surely is TOML and as long at least, so that places stay true.
+    let stand_in = texts.add_text("--set", &format!("{key}=0"));
+    let first =
+        |problems: Vec<TextProblem>| problems.into_iter().next().unwrap_or_else(|| texts.no_toml(text));
+    let mut table = parse(texts, stand_in).map_err(first).and_then(table_of).map_err(|problem| {
+        TextProblem { at: TextSpan { text, end: problem.at.end.min(setting.len()), ..problem.at }, ..problem }
+    })?;
+    let at = TextSpan { text, start: key.len() + 1, end: setting.len() };
+    replace_leaf(&mut table, text, &Node { at, value: TomlValue::Text(value.trim().to_owned()) });
+    Ok(table)
+}
+
+fn table_of(node: Node) -> Result<TomlTable, TextProblem> {
+    match node.value {
+        TomlValue::Table(table) => Ok(table),
+        other => Err(TextProblem {
+            at: node.at,
+            message: format!("a table is wanted, not {}", other.kind()),
+            hint: String::new(),
+        }),
+    }
+}
+
+/// Puts `leaf` in the place of the one value at the end of a dotted key, and moves all places to `text`.
+fn replace_leaf(table: &mut TomlTable, text: usize, leaf: &Node) {
+    for entry in &mut table.entries {
+        entry.key_at.text = text;
+        entry.node.at.text = text;
+        match &mut entry.node.value {
+            TomlValue::Table(inner) => replace_leaf(inner, text, leaf),
+            _ => entry.node = leaf.clone(),
+        }
+    }
+}
+
+/// Merges a change into the tree: tables key by key, members of the list called `key` by name or
+/// number, all else replaced.
+fn merge(node: &mut Node, key: &str, change: TomlTable, texts: &Texts) -> Result<(), TextProblem> {
+    match &mut node.value {
+        TomlValue::Table(table) => merge_table(table, change, texts),
+        TomlValue::Array(members)
+            if members.iter().all(|member| matches!(member.value, TomlValue::Table(_))) =>
+        {
+            for TomlEntry { key: member, key_at, node: value } in change.entries {
+                let member = find_member(members, key, &member, key_at)?;
+                match value.value {
+                    TomlValue::Table(inner) if !texts.is_inline_table(value.at) => {
+                        merge(member, "", inner, texts)?;
+                    }
+                    other => *member = Node { at: value.at, value: other },
+                }
+            }
+            Ok(())
+        }
+        _ => {
+            node.value = TomlValue::Table(change);
+            Ok(())
+        }
+    }
+}
+
+fn merge_table(table: &mut TomlTable, change: TomlTable, texts: &Texts) -> Result<(), TextProblem> {
+    for entry in change.entries {
+        match (table.get_mut(&entry.key), entry) {
+            // `a.b = 1` is a change within `a`; `a = { b = 1 }` replaces it.
+            (Some(old), TomlEntry { key, node: Node { value: TomlValue::Table(inner), at }, .. })
+                if !texts.is_inline_table(at)
+                    && matches!(old.node.value, TomlValue::Table(_) | TomlValue::Array(_)) =>
+            {
+                merge(&mut old.node, &key, inner, texts)?;
+            }
+            (Some(old), new) => *old = new,
+            (None, TomlEntry { key, key_at, node: Node { value: TomlValue::Table(_), .. } })
+                if key == "candidate" =>
+            {
+                return Err(TextProblem {
+                    at: key_at,
+                    message: "the plan names no candidate by itself".to_owned(),
+                    hint:
+                        "those of [matrix] are changed by its keys: --set matrix.mount='[\"\", \"noatime\"]'"
+                            .to_owned(),
+                });
+            }
+            (None, new) => table.entries.push(new),
+        }
+    }
+    Ok(())
+}
+
+fn find_member<'a>(
+    members: &'a mut [Node],
+    list: &str,
+    key: &str,
+    at: TextSpan,
+) -> Result<&'a mut Node, TextProblem> {
+    let names: Vec<Option<String>> = members.iter().map(name_of).collect();
+    let by_name = names.iter().position(|name| name.as_deref() == Some(key));
+    let by_number =
+        || key.parse::<usize>().ok().and_then(|number| number.checked_sub(1)).filter(|i| *i < names.len());
+    match by_name.or_else(by_number) {
+        Some(index) => Ok(&mut members[index]),
+        None => {
+            let known: Vec<&str> = names.iter().flatten().map(String::as_str).collect();
+            let numbers = format!("by number: 1 to {}", members.len());
+            let hint =
+                if known.is_empty() { numbers } else { format!("{} ({numbers})", suggest(key, &known)) };
+            Err(TextProblem { at, message: format!("there is no {list} `{key}`"), hint })
+        }
+    }
+}
+
+fn name_of(node: &Node) -> Option<String> {
+    let TomlValue::Table(table) = &node.value else { return None };
+    match &table.get("name")?.node.value {
+        TomlValue::Text(name) => Some(name.clone()),
+        _ => None,
+    }
+}
+
+/// Applies the other changes to the typed plan; gives where its device is named, if that is here.
+pub(super) fn apply(
+    plan: &mut Plan,
+    overrides: &Overrides,
+    vocabulary: &Vocabulary<'_>,
+    texts: &mut Texts,
+    problems: &Problems,
+) -> Option<TextSpan> {
+    if !overrides.filesystems.is_empty() {
+        let at = texts.add_option("--fs", &overrides.filesystems.join(","));
+        problems.note(at, keep_filesystems(plan, &overrides.filesystems));
+    }
+    if let Some(lab) = overrides.lab {
+        problems.note(texts.add_option("--lab", &lab.to_string()), choose_lab(plan, lab));
+    }
+    let device_at = (!overrides.device.is_empty()).then(|| {
+        if overrides.device.iter().any(|source| matches!(source, DeviceSource::Path(_))) {
+            // A folder is where images lie, and only modelled devices fail when they are told to.
+            plan.device.folder = None;
+            plan.device.fails = None;
+        }
+        plan.device.replace(&overrides.device);
+        let given: Vec<String> = overrides.device.iter().map(as_given).collect();
+        texts.add_option("--device", &given.join(" --device "))
+    });
+    plan.protocol.blocks = overrides.blocks.unwrap_or(plan.protocol.blocks);
+    plan.protocol.budget = overrides.budget.or(plan.protocol.budget);
+    if let Some(factor) = overrides.scale {
+        problems.note(texts.add_option("--scale", &factor.to_string()), scale(plan, factor));
+        if overrides.device.is_empty() {
+            scale_image(plan, factor, vocabulary);
+        }
+    }
+    device_at
+}
+
+/// A device as the command line names it.
+fn as_given(source: &DeviceSource) -> String {
+    match source {
+        DeviceSource::Image(size) => format!("image:{size}"),
+        DeviceSource::Path(path) => path.display().to_string(),
+        DeviceSource::Model { name, size } => format!("model:{name}@{size}"),
+        DeviceSource::Folders => source.to_string(),
+    }
+}
+
+/// Keeps only the candidates whose name or filesystem is among the words.
+fn keep_filesystems(plan: &mut Plan, words: &[String]) -> Result<(), Reason> {
+    for word in words {
+        if !plan.candidates.iter().any(|candidate| candidate.name == *word || candidate.filesystem == *word) {
+            let mut known: Vec<&str> = Vec::new();
+            for candidate in &plan.candidates {
+                known.extend([candidate.filesystem.as_str(), candidate.name.as_str()]);
+            }
+            known.sort_unstable();
+            known.dedup();
+            return Err(Reason::new(
+                format!("the plan has no candidate and no filesystem `{word}`"),
+                suggest(word, &known),
+            ));
+        }
+    }
+    plan.candidates
+        .retain(|candidate| words.contains(&candidate.name) || words.contains(&candidate.filesystem));
+    Ok(())
+}
+
+fn choose_lab(plan: &mut Plan, lab: LabChoice) -> Result<(), Reason> {
+    if let (KernelOwner::Machine, Some(kernel)) = (lab.offer().kernel, &plan.kernel) {
+        return Err(Reason::new(
+            format!("the plan names the kernel {}, but {lab} is this machine's own", kernel.display()),
+            format!("choose {}, or take `kernel` out of the plan", LabChoice::guests(["--lab ", ""])),
+        ));
+    }
+    plan.lab = lab;
+    Ok(())
+}

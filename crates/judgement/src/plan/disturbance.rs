@@ -1,0 +1,66 @@
+//! By which rules, fixed before the run, a block does not count: what others may do to the machine at most.
+
+use serde::{Deserialize, Serialize};
+
+use fsverdict_text::Reason;
+
+use fsverdict_text::value::{number, share};
+use fsverdict_text::{Node, Problems, Section, TomlValue};
+
+/// How much disturbance a block bears. Beyond any of these it is thrown out, whatever it measured, and repeated whole.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Disturbance {
+    /// Other programs in user mode, as a share of the machine's CPU time.
+    pub foreign_cpu: f64,
+    /// What a hypervisor gave to others, as a share of the machine's CPU time.
+    pub steal: f64,
+    /// Bytes that others moved on the same disk, as a share of the run's own.
+    pub foreign_bytes: f64,
+    /// How many times as slow, or as fast, as the run's median a fixed piece of work may be.
+    pub drift: f64,
+}
+
+impl Default for Disturbance {
+    fn default() -> Self {
+        // A quarter of the CPU or of the disk is more than a quiet desktop uses, and blocks absorb less than that; a
+        // hypervisor that takes a tenth is overbooked; clocks of processors vary by less than half.
+        Self { foreign_cpu: 0.25, steal: 0.1, foreign_bytes: 0.25, drift: 1.5 }
+    }
+}
+
+pub(super) const KEYS: &[&str] = &["foreign_cpu", "steal", "foreign_bytes", "drift"];
+
+/// As it stands in a plan: `false` for never, or a table of limits.
+pub(super) fn read_disturbance(node: &Node, problems: &Problems) -> Option<Disturbance> {
+    let default = Disturbance::default();
+    match &node.value {
+        TomlValue::Boolean(wanted) => wanted.then_some(default),
+        TomlValue::Table(_) => {
+            let section = Section::new("disturbed", node, KEYS, problems)?;
+            Some(Disturbance {
+                foreign_cpu: section.get("foreign_cpu", share).unwrap_or(default.foreign_cpu),
+                steal: section.get("steal", share).unwrap_or(default.steal),
+                foreign_bytes: section.get("foreign_bytes", number).unwrap_or(default.foreign_bytes),
+                drift: section.get("drift", drift).unwrap_or(default.drift),
+            })
+        }
+        other => {
+            problems.add(
+                node.at,
+                format!("`disturbed`: a table of limits or false is wanted here, not {}", other.kind()),
+                "disturbed = { foreign_cpu = 0.5 } bears more, disturbed = false lets every block count",
+            );
+            None
+        }
+    }
+}
+
+fn drift(node: &Node) -> Result<f64, Reason> {
+    match number(node)? {
+        factor if factor > 1.0 => Ok(factor),
+        other => Err(Reason::new(
+            format!("it must be above 1, but is {other}"),
+            "1.5: half as fast again, or as slow",
+        )),
+    }
+}

@@ -1,0 +1,139 @@
+//! What a candidate is tried under: device model, kernel and memory. Nobody chooses them for a filesystem's sake, so that
+//! candidates are compared with those under the same, and each of these environments has a verdict of its own.
+
+use std::path::Path;
+
+use fsverdict_text::Reason;
+
+use super::lab::KernelOwner;
+use super::lists::once_each;
+use super::{Candidate, ClockChoice, DeviceSource, Environment, LabChoice, Plan};
+use fsverdict_text::value::{filled_text, size};
+use fsverdict_text::{Bytes, Node};
+
+/// The least a guest starts with, besides its datasets.
+const LEAST_MEMORY: Bytes = Bytes(64 << 20);
+
+/// A modelled device as a plan has it for a candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlannedModel<'a> {
+    /// The model's name, with its state where it has several.
+    pub name: &'a str,
+    pub size: Bytes,
+}
+
+impl Plan {
+    /// The environments candidates are tried under, each once, in the order of the candidates.
+    pub fn environments(&self) -> Vec<&Environment> {
+        once_each(self.candidates.iter().map(|candidate| &candidate.under))
+    }
+
+    /// The modelled devices of a candidate in their order; none where they are of another kind. A model of its own is that
+    /// of each.
+    pub fn models_of<'a>(&'a self, candidate: &'a Candidate) -> Vec<PlannedModel<'a>> {
+        let of = |source: &'a DeviceSource| match source {
+            DeviceSource::Model { name, size } => {
+                Some(PlannedModel { name: candidate.under.model.as_ref().unwrap_or(name), size: *size })
+            }
+            _ => None,
+        };
+        self.device.all().filter_map(of).collect()
+    }
+
+    pub fn kernel_of<'a>(&'a self, candidate: &'a Candidate) -> Option<&'a Path> {
+        candidate.under.kernel.as_deref().or(self.kernel.as_deref())
+    }
+
+    pub fn models(&self) -> Vec<&str> {
+        let all = self.candidates.iter().flat_map(|candidate| self.models_of(candidate));
+        once_each(all.map(|model| model.name))
+    }
+
+    /// What only a guest can be given, if the plan asks for it.
+    pub fn wants_guest(&self) -> Option<&'static str> {
+        let any = |has: fn(&Environment) -> bool| self.candidates.iter().any(|one| has(&one.under));
+        if self.kernel.is_some() || any(|under| under.kernel.is_some()) {
+            Some("kernel")
+        } else if self.memory.is_some() || any(|under| under.memory.is_some()) {
+            Some("memory")
+        } else if any(|under| under.model.is_some()) {
+            Some("model")
+        } else {
+            None
+        }
+    }
+}
+
+/// What goes with what: models with a modelled device, guests' memory and kernels with a guest.
+pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
+    let model = plan.candidates.iter().find_map(|candidate| candidate.under.model.as_ref());
+    if let (Some(model), false) = (model, plan.device.source.is_modelled()) {
+        return Err(Reason::new(
+            format!(
+                "candidates are to be tried on the model {model}, but the device is a {}",
+                plan.device.source
+            ),
+            "write `[device] size = \"16GB\"`; on the command line, --device model:NAME@SIZE replaces the device",
+        ));
+    }
+    let (lab, offer) = (plan.lab, plan.lab.offer());
+    if let (KernelOwner::Machine, Some(key)) = (offer.kernel, plan.wants_guest()) {
+        return Err(Reason::new(
+            format!("`{key}` does not go with lab = \"{lab}\", which is this machine as it is"),
+            format!("take `{key}` out, or let lab be {}", LabChoice::guests(["\""; 2])),
+        ));
+    }
+    if !offer.has_models && plan.device.source.is_modelled() {
+        return Err(Reason::new(
+            format!("the lab {lab} has no modelled devices, and the device is a {}", plan.device.source),
+            "take lab = \"uml\", which has them; or name another device: --device image:SIZE",
+        ));
+    }
+    if let (Some(why), ClockChoice::Simulated) = (offer.against_simulation, plan.clock) {
+        return Err(Reason::new(
+            format!("clock = \"simulated\" does not go with lab = \"{lab}\": {why}"),
+            "take `clock` out, or let lab be \"uml\", whose kernels take their time from the device",
+        ));
+    }
+    Ok(())
+}
+
+/// No guest has any of this machine's network.
+pub(super) fn check_network(plan: &Plan) -> Result<(), Reason> {
+    let guest = match plan.lab.offer().kernel {
+        KernelOwner::Guest => format!("lab = \"{}\"", plan.lab),
+        KernelOwner::Open if plan.device.source.is_modelled() => "a modelled device".to_owned(),
+        KernelOwner::Open | KernelOwner::Machine => return Ok(()),
+    };
+    match plan.phases.iter().find(|phase| phase.network) {
+        Some(phase) => Err(Reason::new(
+            format!(
+                "the phase `{}` wants this machine's network, which no guest has any of, and {guest} means a guest",
+                phase.name
+            ),
+            "let lab be \"native\" (as root), on a device that it has; or take `network = true` out: its own loopback every phase has",
+        )),
+        None => Ok(()),
+    }
+}
+
+/// A model's name; `known` says whether there is such a one.
+pub(super) fn known_model(
+    known: fn(&str, Option<Bytes>) -> Result<(), Reason>,
+) -> impl Fn(&Node) -> Result<String, Reason> {
+    move |node| {
+        let name = filled_text(node)?;
+        known(&name, None).map(|()| name)
+    }
+}
+
+/// The memory of a guest, besides its datasets.
+pub(super) fn memory(node: &Node) -> Result<Bytes, Reason> {
+    match size(node)? {
+        least if least < LEAST_MEMORY => Err(Reason::new(
+            format!("a guest with {least} of memory does not start"),
+            format!("give it {LEAST_MEMORY} or more, for example: memory = \"512MiB\""),
+        )),
+        enough => Ok(enough),
+    }
+}

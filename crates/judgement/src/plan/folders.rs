@@ -1,0 +1,45 @@
+//! Plans whose candidates are folders of the user's: what cannot go with them.
+
+use fsverdict_text::Reason;
+
+use super::lab::KernelOwner;
+use super::{Candidate, DIRECTORY, DeviceSource, Needs, Operation, PhaseWork, Plan};
+
+/// Refuses what needs a device where there is none, and a comparison of folders with what is made anew.
+pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
+    let in_folder = |candidate: &&Candidate| candidate.path.is_some();
+    let Some(folder) = plan.candidates.iter().find(in_folder) else { return Ok(()) };
+    if let Some(other) = plan.candidates.iter().find(|candidate| !in_folder(candidate)) {
+        return Err(Reason::new(
+            format!("`{}` is a folder, and `{}` would be made on a device", folder.name, other.name),
+            "what is as it is cannot be held against what is made anew: compare folders with folders",
+        ));
+    }
+    if plan.device.source != DeviceSource::Folders {
+        return Err(Reason::new(
+            format!("the candidates are folders, which have no place on a {}", plan.device.source),
+            format!(
+                "take [device] or --device out: each candidate with filesystem = \"{DIRECTORY}\" has a path of its own"
+            ),
+        ));
+    }
+    if plan.lab.offer().kernel == KernelOwner::Guest {
+        return Err(Reason::new(
+            format!("folders are this machine's, and the lab {} has a kernel of its own", plan.lab),
+            "take --lab native, or leave it out; folders need no root",
+        ));
+    }
+    let on_device = |work: &PhaseWork| match work {
+        PhaseWork::Operation(operation) => {
+            *operation == Operation::Fsck || operation.needs() == Needs::BareDevice
+        }
+        PhaseWork::Command(_) | PhaseWork::Adapter { .. } => false,
+    };
+    match plan.phases.iter().find(|phase| on_device(&phase.work)) {
+        Some(phase) => Err(Reason::new(
+            format!("the phase `{}` works on a device, and the candidates are folders", phase.name),
+            "take it out: what a folder lies on is neither read nor written nor checked",
+        )),
+        None => Ok(()),
+    }
+}

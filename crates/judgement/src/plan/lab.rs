@@ -1,0 +1,133 @@
+//! The labs a plan can name, a row for each: its word, and what a plan may not ask of it. What it does is its own file's in
+//! the room `lab`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use fsverdict_text::Reason;
+
+use fsverdict_text::choose;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LabChoice {
+    /// The first of native, uml that may and can run every candidate.
+    Auto,
+    /// This machine's kernel, as root.
+    Native,
+    /// A Linux kernel as an ordinary process (User-Mode Linux).
+    Uml,
+    Vm,
+}
+
+/// Whose kernel trials run on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KernelOwner {
+    /// Not settled before the lab is.
+    Open,
+    /// This machine, which a plan can give neither a kernel nor memory.
+    Machine,
+    /// A guest, which has nothing of this machine: no folder, no network.
+    Guest,
+}
+
+/// What a plan may ask of a lab.
+pub(super) struct Offer {
+    lab: LabChoice,
+    word: &'static str,
+    pub(super) kernel: KernelOwner,
+    pub(super) has_models: bool,
+    /// Why its clock cannot be a modelled device's, where that has to be said of the lab itself.
+    pub(super) against_simulation: Option<&'static str>,
+}
+
+const OFFERS: &[Offer] = &[
+    Offer {
+        lab: LabChoice::Auto,
+        word: "auto",
+        kernel: KernelOwner::Open,
+        has_models: true,
+        against_simulation: None,
+    },
+    Offer {
+        lab: LabChoice::Native,
+        word: "native",
+        kernel: KernelOwner::Machine,
+        has_models: false,
+        against_simulation: None,
+    },
+    Offer {
+        lab: LabChoice::Uml,
+        word: "uml",
+        kernel: KernelOwner::Guest,
+        has_models: true,
+        against_simulation: None,
+    },
+    Offer {
+        lab: LabChoice::Vm,
+        word: "vm",
+        kernel: KernelOwner::Guest,
+        has_models: true,
+        against_simulation: Some("a virtual machine's clock is this machine's"),
+    },
+];
+
+impl LabChoice {
+    /// Every one, `auto` first.
+    pub fn all() -> impl Iterator<Item = LabChoice> {
+        OFFERS.iter().map(|offer| offer.lab)
+    }
+
+    /// Its word in a plan and on the command line.
+    pub fn word(self) -> &'static str {
+        self.offer().word
+    }
+
+    pub(super) fn offer(self) -> &'static Offer {
+        OFFERS.iter().find(|offer| offer.lab == self).unwrap_or(&OFFERS[0])
+    }
+
+    /// The labs whose kernel is a guest's, for a hint: each word within `around`.
+    pub(super) fn guests(around: [&str; 2]) -> String {
+        let [before, after] = around;
+        let guests = OFFERS.iter().filter(|offer| offer.kernel == KernelOwner::Guest);
+        guests.map(|offer| format!("{before}{}{after}", offer.word)).collect::<Vec<_>>().join(" or ")
+    }
+}
+
+impl fmt::Display for LabChoice {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.word())
+    }
+}
+
+impl FromStr for LabChoice {
+    type Err = Reason;
+
+    fn from_str(word: &str) -> Result<Self, Reason> {
+        let words: Vec<_> = LabChoice::all().map(|lab| (lab.word(), lab)).collect();
+        choose(word, &words, "there is no lab")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LabChoice;
+
+    #[test]
+    fn labs_are_read_as_they_are_shown_and_stored() {
+        for lab in LabChoice::all() {
+            assert_eq!(lab.word().parse::<LabChoice>().unwrap(), lab);
+            assert_eq!(serde_json::to_value(lab).unwrap(), lab.word());
+        }
+        let error = "umll".parse::<LabChoice>().unwrap_err();
+        assert_eq!(error.to_string(), "there is no lab `umll`\nhint: did you mean `uml`?");
+    }
+
+    #[test]
+    fn hints_name_the_labs_with_guests() {
+        assert_eq!(LabChoice::guests(["--lab ", ""]), "--lab uml or --lab vm");
+    }
+}

@@ -1,0 +1,64 @@
+//! What is to be tried: the typed plan, its TOML form, presets, and the matrix of candidates.
+//!
+//! This room only reads and checks; nothing here touches a device or runs a program. The words a plan may
+//! use for filesystems, operations, layers and profiles come from the rooms that own them, as a [`Vocabulary`].
+
+mod axes;
+mod axis;
+mod candidate;
+mod candidate_name;
+mod change;
+mod choice;
+mod command_variables;
+mod control;
+mod device;
+mod device_variables;
+mod digest;
+mod disturbance;
+mod environment;
+mod folders;
+mod lab;
+mod layers;
+mod limits;
+mod lists;
+mod meaning;
+mod model;
+mod operation;
+mod preset;
+mod published;
+mod read;
+mod read_candidate;
+mod read_dataset;
+mod read_device;
+mod read_phase;
+mod read_protocol;
+mod scale;
+mod space;
+mod value;
+mod write;
+
+pub use axes::{AXES, axis, columns};
+pub use axis::{Axis, AxisLevel, AxisRole, EnvironmentAxis, Tells};
+pub use candidate::{Candidate, DIRECTORY, Environment};
+pub use change::Overrides;
+pub use control::{CONTROL_SUFFIX, Twice, contestants, is_twin};
+pub use device::{DeviceFailure, DeviceSource, PlannedDevice, StagingChoice};
+pub use device_variables::{devices_named, with_devices};
+pub use digest::digest;
+pub use disturbance::Disturbance;
+pub use environment::PlannedModel;
+pub use lab::LabChoice;
+pub use layers::{Layers, split_layer};
+pub use lists::{grouped, once_each};
+pub use model::{
+    Blocks, ClockChoice, Dataset, DevicesChoice, Goal, Legacy, NuisancesChoice, Phase, PhaseWork, Plan,
+    Protocol, TreeShape, Until, Verify, Vocabulary,
+};
+pub use operation::{Flow, Needs, Operation, OperationKind};
+pub use preset::{Preset, preset, presets};
+pub use published::{Assertion, GOAL, Of, Published};
+pub use read::{keys, read_with};
+pub use read_dataset::{measure_variable, variable};
+pub use scale::scale;
+pub use space::{bytes_written, folder_room, image_room, least_space};
+pub use write::write;

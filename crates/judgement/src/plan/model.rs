@@ -1,0 +1,272 @@
+//! The resolved plan: every default filled in, every name checked, every candidate of the matrix spelled out.
+//!
+//! These types are what the rest of the program sees; the TOML a user writes is read in `source.rs`. They are
+//! stored as JSON in the run folder, so a field may be added here but not renamed.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Candidate, Disturbance, LabChoice, Operation, PlannedDevice, Published};
+use fsverdict_text::{Bytes, Reason};
+
+/// A resolved plan: everything a run needs to know, and nothing about how it will be carried out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// One line that says what is being found out.
+    pub title: String,
+    pub lab: LabChoice,
+    /// The kernel for `uml` or `vm`; the lab's own default when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<PathBuf>,
+    /// The memory of a guest besides its datasets; the lab's own default when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Bytes>,
+    /// Whose time passes on a modelled device.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub clock: ClockChoice,
+    /// What trials see although it is hidden from them where they are root's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reads: Vec<PathBuf>,
+    pub device: PlannedDevice,
+    /// How often, in which order, and when to stop.
+    pub protocol: Protocol,
+    pub goal: Goal,
+    #[serde(default)]
+    pub datasets: BTreeMap<String, Dataset>,
+    /// The configurations under test, with unique names.
+    pub candidates: Vec<Candidate>,
+    /// The workload: timed steps in order.
+    pub phases: Vec<Phase>,
+    /// What a study found that the plan repeats.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<Published>,
+    /// The share of its data that is used, where they were scaled from the command line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<f64>,
+}
+
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// Whose time passes while a modelled device works.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClockChoice {
+    /// Simulated where the device is modelled and the kernel can, else real.
+    #[default]
+    Auto,
+    /// The guest's calendar: the device takes as long as its model says, and computing takes no time.
+    Simulated,
+    /// This machine's.
+    Real,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Protocol {
+    pub blocks: Blocks,
+    /// Seed of generated data, and of everything that is left to chance in simulated time.
+    pub seed: u64,
+    /// Seed of the random order; drawn for the run when absent, and recorded with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<u64>,
+    /// What is to be known before the run ends.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub until: Until,
+    /// δ, as a fraction: smaller relative differences do not matter to this user.
+    pub tie: f64,
+    /// A trial that takes longer than this is stopped and counts as failed.
+    pub timeout: Duration,
+    /// Stop starting new blocks after this long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Duration>,
+    /// By which rules a block does not count; `None`: every block counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbed: Option<Disturbance>,
+    /// How the study that the plan repeats combined its runs; shown beside the medians, never used for the verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub legacy: Option<Legacy>,
+    /// Whether blocks are to stand for machines like the plan's, in simulated time, or each for the same one.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub circumstances: NuisancesChoice,
+    /// Whether a model that describes a class stands for its devices or for one of them.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub devices: DevicesChoice,
+}
+
+/// What a trial in simulated time meets besides its candidate: memory, the device's size, when it begins, names of files.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NuisancesChoice {
+    /// A little different in every block, around what the plan says.
+    #[default]
+    Drawn,
+    /// What the plan says, in every block.
+    Fixed,
+}
+
+/// What a model stands for whose numbers are ranges, in simulated time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DevicesChoice {
+    /// Its class: each block meets another device of it, where circumstances are drawn at all.
+    #[default]
+    Class,
+    /// The one that is typical.
+    One,
+}
+
+/// What is to be known before a run ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Until {
+    /// A candidate that nobody beats by more than δ.
+    #[default]
+    Recommended,
+    /// Besides, of each other candidate whether it is behind that one or tied with it.
+    Ranked,
+}
+
+/// A way to combine runs that studies have used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Legacy {
+    BestOf,
+    /// The mean without the best and the worst run.
+    TrimmedMean,
+    Mean,
+}
+
+/// A fixed number of blocks (`min == max`) or an adaptive range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Blocks {
+    pub min: u32,
+    pub max: u32,
+}
+
+/// What the verdict is about: a metric, and how much each phase counts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Goal {
+    /// Name of the metric, e.g. `durable`.
+    pub metric: String,
+    /// Weight per phase; phases that are not named do not count. Empty in a plan means: each work phase 1.
+    pub weights: BTreeMap<String, f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", tag = "kind")]
+pub enum Dataset {
+    Tree(TreeShape),
+    /// One directory with this many small files.
+    Flat {
+        files: u64,
+        file_size: Bytes,
+    },
+    File {
+        size: Bytes,
+        /// The share of its bytes a compressor can remove: 0 incompressible, 1 all zeros.
+        compressible: f64,
+    },
+    /// A real directory of the user's, staged in memory.
+    Folder {
+        path: PathBuf,
+        /// Take whole subdirectories, picked in a fixed pseudo-random order, until about this much is reached; all when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        size: Option<Bytes>,
+    },
+}
+
+/// The shape of a generated tree (METHOD: Impressions, Agrawal et al., FAST'09).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TreeShape {
+    /// Name of the profile that gives the size distribution.
+    pub profile: String,
+    pub files: u64,
+    /// Directories in total, the root included.
+    pub directories: u64,
+    /// Bytes in all files together.
+    pub size: Bytes,
+    /// The share of bytes a compressor can remove, 0 to 1; the profile's own when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compressible: Option<f64>,
+    /// The share of files that are byte-for-byte copies of another, 0 to 1; the profile's own when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duplicates: Option<f64>,
+    /// The share of files that are further hard links to another file, 0 to 1; the profile's own when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hard_links: Option<f64>,
+}
+
+/// One timed step of the workload.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Phase {
+    /// Unique within the plan.
+    pub name: String,
+    pub work: PhaseWork,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dataset: Option<String>,
+    /// Folder below the mount point to work in; the dataset's name when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub into: Option<String>,
+    /// Start with nothing of it cached: unmount, sync the device, put what is cached of it out of memory, mount.
+    #[serde(default)]
+    pub cold: bool,
+    /// How many times it is done within a trial; what it took is their mean. Nothing: by the rule (see docs/methodology.md).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<u32>,
+    /// For `rotation.next`: the share of files that changed since the generation before, 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed: Option<f64>,
+    /// A command or adapter that needs this machine's network; it has one of its own otherwise, with itself alone in it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub network: bool,
+    /// After a command or adapter, outside the clock: this folder must hold exactly this dataset.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verify: Option<Verify>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PhaseWork {
+    Operation(Operation),
+    /// A line for `/bin/sh -c`.
+    Command(String),
+    /// A benchmark program whose output is understood.
+    Adapter {
+        /// Name in the registry (`bonnie++`, `fio`).
+        name: String,
+        options: String,
+    },
+}
+
+/// What must be true of the filesystem after a phase whose work fsverdict did not do itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Verify {
+    /// The dataset that must be found …
+    pub dataset: String,
+    /// … in this folder below the mount point.
+    pub at: String,
+}
+
+/// The words a plan may use, gathered from the registries of the rooms that own them.
+#[derive(Debug, Clone, Copy)]
+pub struct Vocabulary<'a> {
+    pub filesystems: &'a [&'a str],
+    pub layers: &'a [&'a str],
+    /// How many devices the layer of this name puts together at least with these options, 1 where it puts none together; or
+    /// why it does not take them.
+    pub layer: fn(name: &str, options: &str) -> Result<usize, Reason>,
+    pub adapters: &'a [&'a str],
+    pub profiles: &'a [&'a str],
+    /// Metrics a goal may name.
+    pub metrics: &'a [&'a str],
+    /// Bytes that a candidate needs of any device, however little is written to it.
+    pub least_device: fn(&Candidate) -> u64,
+    /// Whether there is a modelled device of this name and, where one is given, this size; only what is known without opening a
+    /// file of the user's.
+    pub model: fn(&str, Option<Bytes>) -> Result<(), Reason>,
+}

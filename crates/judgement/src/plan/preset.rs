@@ -1,0 +1,47 @@
+//! Plans that ship inside the binary: each is a TOML file to be read as documentation, and a start for one's own.
+
+/// A plan that ships inside the binary.
+#[derive(Debug, Clone, Copy)]
+pub struct Preset {
+    pub name: &'static str,
+    /// What it finds out, in a line.
+    pub summary: &'static str,
+    /// The plan itself, comments included.
+    pub toml: &'static str,
+}
+
+/// A row: the name, and the summary.
+macro_rules! presets {
+    ($($name:literal $summary:literal;)*) => {
+        &[$(Preset {
+            name: $name,
+            summary: $summary,
+            toml: include_str!(concat!("../../../../presets/", $name, ".toml")),
+        },)*]
+    };
+}
+
+const PRESETS: &[Preset] = presets! {
+    "backup-server"
+        "500 000 files in one directory, hard-linked generations by rsync: nine candidates, with and without directory indexes";
+    "build-farm" "350 000 files, 55 GB: written, checked, removed on seven candidates";
+    "demo"
+        "usb-backup with 40 MB, in 3 to 10 blocks: every filesystem once, plain and on LUKS, without root, in minutes";
+    "magazine"
+        "bonnie++, a kernel tree and a 2 GB ISO copied to and fro, raw device rates: a magazine's test of 2009";
+    "quick" "the built-in operations on ext4, xfs and btrfs, in two minutes: does it work here?";
+    "root-on-flash"
+        "a 4 GB file and 4499 tiny ones on a USB stick: ten candidates, nilfs2 and discard among them";
+    "stick"
+        "photos and documents on a modelled USB stick, as sold (FAT, exFAT, NTFS) or made for Linux: no stick and no root needed";
+    "usb-backup"
+        "1.5 GB of /usr written by rsync, read by sha1sum, removed and checked: eight filesystems, plain and on LUKS";
+};
+
+pub fn presets() -> &'static [Preset] {
+    PRESETS
+}
+
+pub fn preset(name: &str) -> Option<&'static Preset> {
+    PRESETS.iter().find(|preset| preset.name == name)
+}

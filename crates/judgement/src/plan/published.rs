@@ -1,0 +1,296 @@
+//! `[[published]]`: what a study found, as data, so that a report can set today's numbers beside it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use fsverdict_text::Reason;
+
+use super::Vocabulary;
+use super::read_phase::Phases;
+use fsverdict_text::value::{filled_text, number, share, text};
+use fsverdict_text::{Node, Problems, Section, TomlEntry, TomlValue};
+
+pub(super) const PUBLISHED: &[&str] = &["finding", "source", "phase", "metric", "figures", "unit", "claim"];
+pub(super) const CLAIM: &[&str] = &[
+    "better",
+    "than",
+    "by",
+    "than_phase",
+    "alike",
+    "within",
+    "spread",
+    "among",
+    "at_most",
+    "reach",
+    "share",
+    "of",
+    "of_metric",
+    "of_phase",
+];
+
+/// What a finding may be about besides the plan's phases: steps of every trial, and the goal as a whole.
+const STEPS: [&str; 5] = ["mkfs", "mount", "umount", "fsck", GOAL];
+
+/// The goal as a whole, where a finding is about no single phase.
+pub const GOAL: &str = "goal";
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Published {
+    pub finding: String,
+    pub source: String,
+    pub phase: String,
+    pub metric: String,
+    /// The published figures by candidate; empty where only a sentence was published.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub figures: BTreeMap<String, f64>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub unit: String,
+    /// What must be true for the finding to hold.
+    pub claim: Assertion,
+}
+
+/// What must be true of the estimates for a finding to hold.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", tag = "kind")]
+pub enum Assertion {
+    /// Each of some candidates is better than each of others, by this factor at least.
+    Better {
+        /// These …
+        better: Vec<String>,
+        /// … than these …
+        than: Vec<String>,
+        /// … by this factor; 1: however little.
+        by: f64,
+        /// The phase in which the others are looked at; the finding's own when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        than_phase: Option<String>,
+        #[serde(flatten)]
+        of: Of,
+    },
+    /// Some candidates do not differ by more than a share.
+    Alike {
+        alike: Vec<String>,
+        /// The largest may be this share above the smallest.
+        within: f64,
+        #[serde(flatten)]
+        of: Of,
+    },
+    /// The worst of some candidates is this many times the best.
+    Spread {
+        /// All that were measured when empty.
+        among: Vec<String>,
+        spread: f64,
+        /// And no more than this many times.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at_most: Option<f64>,
+    },
+    /// Some candidates reach a share of another number of their own: of the bare device's rate, of the wall time.
+    Reach {
+        /// These …
+        reach: Vec<String>,
+        /// … at least this share …
+        share: f64,
+        /// … of this metric; the finding's own when absent …
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        of_metric: Option<String>,
+        /// … in this phase; the finding's own when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        of_phase: Option<String>,
+    },
+}
+
+/// What the numbers of a claim are multiples of, where they are not looked at by themselves: what encryption costs is a
+/// multiple of the same filesystem's time without it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Of {
+    /// Of another candidate's number; of its own where it is not named here.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub of: BTreeMap<String, String>,
+    /// Of this metric; the finding's own when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_metric: Option<String>,
+    /// In this phase; the finding's own when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_phase: Option<String>,
+}
+
+impl Of {
+    pub fn is_none(&self) -> bool {
+        *self == Of::default()
+    }
+}
+
+impl Published {
+    pub fn candidates(&self) -> impl Iterator<Item = &str> {
+        self.claim.candidates().chain(self.figures.keys().map(String::as_str))
+    }
+}
+
+impl Assertion {
+    /// The candidates whose numbers decide, and those that they are multiples of.
+    pub fn candidates(&self) -> impl Iterator<Item = &str> {
+        let (one, other): (&[String], &[String]) = match self {
+            Assertion::Better { better, than, .. } => (better, than),
+            Assertion::Alike { alike, .. } => (alike, &[]),
+            Assertion::Spread { among, .. } => (among, &[]),
+            Assertion::Reach { reach, .. } => (reach, &[]),
+        };
+        let bases = self.of().into_iter().flat_map(|of| of.of.values());
+        one.iter().chain(other).chain(bases).map(String::as_str)
+    }
+
+    /// What its numbers are multiples of, in claims that may say so.
+    pub fn of(&self) -> Option<&Of> {
+        match self {
+            Assertion::Better { of, .. } | Assertion::Alike { of, .. } => Some(of),
+            Assertion::Spread { .. } | Assertion::Reach { .. } => None,
+        }
+    }
+}
+
+pub(super) fn read_published(
+    top: &Section<'_>,
+    phases: &Phases,
+    vocabulary: &Vocabulary<'_>,
+) -> Vec<Published> {
+    let Some((_, nodes)) = top.list("published", "published findings") else { return Vec::new() };
+    // A phase that could not be read has no name to be found; its own problem is the one to report.
+    let known: Option<Vec<&str>> = phases.complete.then(|| phases.names().into_iter().chain(STEPS).collect());
+    let words = Words { phases: known, metrics: vocabulary.metrics };
+    nodes.iter().filter_map(|node| read_one(node, &words, top.problems)).collect()
+}
+
+/// Names that a finding may use.
+struct Words<'a> {
+    phases: Option<Vec<&'a str>>,
+    metrics: &'a [&'a str],
+}
+
+impl Words<'_> {
+    fn phase(&self, section: &Section<'_>, key: &str) -> Option<String> {
+        match &self.phases {
+            Some(known) => section.word(key, "phase", known),
+            None => section.get(key, filled_text),
+        }
+    }
+}
+
+fn read_one(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Published> {
+    let section = Section::new("[[published]]", node, PUBLISHED, problems)?;
+    let finding = section.need("finding", "finding = \"xfs is slow to remove\"", filled_text);
+    let source = section.need("source", "source = \"the article, figure 3\"", filled_text);
+    if section.entry("phase").is_none() {
+        section.need("phase", "phase = \"remove\"", filled_text);
+    }
+    let phase = words.phase(&section, "phase");
+    let metric = section.word("metric", "metric", words.metrics);
+    let unit = section.get("unit", text).unwrap_or_default();
+    let figures = table(&section, "figures", "{ ext4 = 552, btrfs = 553 }", number);
+    if !figures.is_empty() && unit.is_empty() {
+        section.lacks(section.at, "`figures` need a `unit`", "for example: unit = \"s\"");
+    }
+    let claim = section.entry("claim");
+    if claim.is_none() {
+        let hint = "for example: claim = { better = [\"ext4\"], than = [\"xfs\"] }";
+        section.lacks(section.at, "[[published]] lacks `claim`", hint);
+    }
+    let claim = claim.and_then(|entry| read_claim(&entry.node, words, problems));
+    Some(Published {
+        finding: finding?,
+        source: source?,
+        phase: phase?,
+        metric: metric.unwrap_or_else(|| "durable".to_owned()),
+        figures,
+        unit,
+        claim: claim?,
+    })
+}
+
+/// What a table says of candidates; empty where there is none.
+fn table<T>(
+    section: &Section<'_>,
+    key: &str,
+    example: &str,
+    read: impl Fn(&Node) -> Result<T, Reason>,
+) -> BTreeMap<String, T> {
+    let Some(entry) = section.entry(key) else { return BTreeMap::new() };
+    let TomlValue::Table(table) = &entry.node.value else {
+        let hint = format!("for example: {key} = {example}");
+        section.problems.add(entry.node.at, format!("`{key}` must be a table"), hint);
+        return BTreeMap::new();
+    };
+    let read = |entry: &TomlEntry| {
+        Some((entry.key.clone(), section.problems.note(entry.node.at, read(&entry.node))?))
+    };
+    table.entries.iter().filter_map(read).collect()
+}
+
+/// Each kind of claim: the key to know it by, and the keys that go with it.
+const CLAIMS: [(&str, &[&str]); 4] = [
+    ("reach", &["share", "of_metric", "of_phase"]),
+    ("alike", &["within", "of", "of_metric", "of_phase"]),
+    ("spread", &["among", "at_most"]),
+    ("better", &["than", "by", "than_phase", "of", "of_metric", "of_phase"]),
+];
+
+fn read_claim(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Assertion> {
+    let section = Section::new("claim", node, CLAIM, problems)?;
+    let found = CLAIMS.iter().find(|(kind, _)| section.entry(kind).is_some());
+    let (kind, own) = found.unwrap_or(&CLAIMS[3]);
+    let others: Vec<&str> = CLAIM.iter().copied().filter(|key| key != kind && !own.contains(key)).collect();
+    let own: Vec<String> = own.iter().map(|key| format!("`{key}`")).collect();
+    let go_with = format!("it goes with {}", own.join(", "));
+    section.forbid(&others, &format!("`{kind}`"), &go_with);
+    let of_metric = section.word("of_metric", "metric", words.metrics);
+    let of_phase = words.phase(&section, "of_phase");
+    let of = table(&section, "of", "{ \"btrfs+luks2\" = \"btrfs\" }", filled_text);
+    match *kind {
+        "reach" => {
+            let reach = section.get("reach", |node| names(node, 1));
+            let share = section.need("share", "share = 0.9", share);
+            if section.entry("of_metric").is_none() && section.entry("of_phase").is_none() {
+                let hint = "for example: of_phase = \"raw-read\", of_metric = \"throughput\"";
+                let message = "`reach` needs `of_metric` or `of_phase`: a share of what?";
+                section.lacks(section.at, message, hint);
+            }
+            Some(Assertion::Reach { reach: reach?, share: share?, of_metric, of_phase })
+        }
+        "alike" => {
+            let alike = section.get("alike", |node| names(node, 2));
+            let within = section.need("within", "within = 0.1", share);
+            Some(Assertion::Alike { alike: alike?, within: within?, of: Of { of, of_metric, of_phase } })
+        }
+        "spread" => {
+            let among = section.get("among", |node| names(node, 2)).unwrap_or_default();
+            let at_most = section.get("at_most", factor);
+            Some(Assertion::Spread { among, spread: section.get("spread", factor)?, at_most })
+        }
+        _ => {
+            let better = section.need("better", "better = [\"ext4\", \"btrfs\"]", |node| names(node, 1));
+            let than = section.need("than", "than = [\"ext2\"]", |node| names(node, 1));
+            let by = section.get("by", factor).unwrap_or(1.0);
+            let than_phase = words.phase(&section, "than_phase");
+            let of = Of { of, of_metric, of_phase };
+            Some(Assertion::Better { better: better?, than: than?, by, than_phase, of })
+        }
+    }
+}
+
+fn names(node: &Node, least: usize) -> Result<Vec<String>, Reason> {
+    let hint = "list names of candidates: [\"ext4\", \"xfs\"]";
+    let TomlValue::Array(nodes) = &node.value else {
+        return Err(Reason::new(format!("an array is wanted here, not {}", node.value.kind()), hint));
+    };
+    if nodes.len() < least {
+        return Err(Reason::new(format!("it needs {least} or more candidates"), hint));
+    }
+    nodes.iter().map(filled_text).collect()
+}
+
+fn factor(node: &Node) -> Result<f64, Reason> {
+    match number(node)? {
+        factor if factor >= 1.0 => Ok(factor),
+        other => Err(Reason::new(format!("it is a factor of 1 or more, but is {other}"), "twice is 2")),
+    }
+}

@@ -1,0 +1,221 @@
+//! From TOML to a resolved plan: the top level, and the sections that are about the run as a whole.
+
+use std::collections::BTreeMap;
+
+use fsverdict_text::Reason;
+
+use super::change::{Overrides, amend, apply};
+use super::control::Twice;
+use super::disturbance;
+use super::environment;
+use super::folders;
+use super::lab::KernelOwner;
+use super::published::{self, read_published};
+use super::read_candidate::{self, read_candidates};
+use super::read_dataset::{self, read_datasets};
+use super::read_device::{self, read_device};
+use super::read_phase::{self, Phases, read_phases};
+use super::read_protocol::{self, read_protocol};
+use super::value::kernel;
+use super::{Goal, LabChoice, Operation, Phase, PhaseWork, Plan, Vocabulary, space};
+use fsverdict_text::value::{filled_text, number, paths, text};
+use fsverdict_text::{
+    Node, Placed, Problems, Section, TextError, TextSpan, Texts, TomlValue, read_tree, suggest,
+};
+
+const TOP: &[&str] = &[
+    "title",
+    "lab",
+    "kernel",
+    "memory",
+    "clock",
+    "reads",
+    "device",
+    "protocol",
+    "goal",
+    "dataset",
+    "candidate",
+    "matrix",
+    "phase",
+    "published",
+];
+const GOAL: &[&str] = &["metric", "weights"];
+
+/// Every key a plan may hold, by the section it stands in. The reference (docs/plan-format.md) covers them all.
+pub fn keys() -> Vec<(&'static str, Vec<&'static str>)> {
+    vec![
+        ("", TOP.to_vec()),
+        ("[device]", read_device::DEVICE.to_vec()),
+        ("fails", read_device::FAILS.to_vec()),
+        ("[protocol]", read_protocol::PROTOCOL.to_vec()),
+        ("blocks", read_protocol::BLOCKS.to_vec()),
+        ("disturbed", disturbance::KEYS.to_vec()),
+        ("[goal]", GOAL.to_vec()),
+        ("[dataset.NAME]", read_dataset::KEYS.to_vec()),
+        ("[[candidate]]", read_candidate::candidate_keys()),
+        ("[matrix]", read_candidate::matrix_keys()),
+        ("[[phase]]", read_phase::PHASE.to_vec()),
+        ("verify", read_phase::VERIFY.to_vec()),
+        ("[[published]]", published::PUBLISHED.to_vec()),
+        ("claim", published::CLAIM.to_vec()),
+    ]
+}
+
+/// Reads a plan, makes the changes that the command line asks for, checks it, and spells out everything it leaves to
+/// defaults.
+///
+/// `--set` is applied to the TOML before it is typed, so that its mistakes are reported like those of a file; then
+/// candidates are picked, lab, device and blocks replaced, the data scaled, and the whole checked to fit.
+///
+/// # Errors
+/// Everything wrong in the plan and in the changes. What can be judged only of a plan that is right (a change to its
+/// candidates, whether its data fit) is judged once the rest is.
+pub fn read_with(
+    text: &str,
+    file_name: &str,
+    overrides: &Overrides,
+    vocabulary: &Vocabulary<'_>,
+) -> Result<Plan, TextError> {
+    read_tree(file_name, text, |mut tree, texts, problems| {
+        amend(&mut tree, &overrides.set, texts, problems);
+        let typed = read_top(&tree, vocabulary, problems).filter(|_| problems.is_empty())?;
+        Some(finish(typed, overrides, vocabulary, texts, problems))
+    })
+}
+
+/// Makes the changes that the command line asks for, and checks what can be checked only after them.
+fn finish(
+    Typed { mut plan, device_at, network_at, twice }: Typed,
+    overrides: &Overrides,
+    vocabulary: &Vocabulary<'_>,
+    texts: &mut Texts,
+    problems: &Problems,
+) -> Plan {
+    let device_at = apply(&mut plan, overrides, vocabulary, texts, problems).or(device_at);
+    // Only now is it known which candidates are left; the command line's word goes before the plan's.
+    let asked = overrides.twice.as_ref().map(|twice| {
+        let given = if let Twice::Named(name) = twice { name.as_str() } else { "" };
+        Placed { at: texts.add_option("--aa", given), value: twice.clone() }
+    });
+    if let Some(Placed { at, value }) = asked.or(twice) {
+        problems.note(at, value.enter(&mut plan));
+    }
+    if problems.is_empty() {
+        problems.note(device_at.unwrap_or_default(), models(&plan, vocabulary));
+        problems.note(network_at.or(device_at).unwrap_or_default(), environment::check_network(&plan));
+        problems.note(device_at.unwrap_or_default(), environment::check(&plan));
+        problems.note(device_at.unwrap_or_default(), folders::check(&plan));
+        problems.note(device_at.unwrap_or_default(), read_device::check(&plan, vocabulary));
+        problems.note(device_at.unwrap_or_default(), space::check(&plan));
+    }
+    plan
+}
+
+/// Whether there are such modelled devices, the command line's included.
+fn models(plan: &Plan, vocabulary: &Vocabulary<'_>) -> Result<(), Reason> {
+    let every = plan.candidates.iter().flat_map(|candidate| plan.models_of(candidate));
+    every.into_iter().try_for_each(|model| (vocabulary.model)(model.name, Some(model.size)))
+}
+
+/// The typed plan, with what can only be settled after the command line's changes.
+struct Typed {
+    plan: Plan,
+    device_at: Option<TextSpan>,
+    /// Where a phase asks for this machine's network.
+    network_at: Option<TextSpan>,
+    twice: Option<Placed<Twice>>,
+}
+
+fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Option<Typed> {
+    let top = Section::new("", tree, TOP, problems)?;
+    let title = top.need("title", "title = \"Backup to a USB disk\"", filled_text);
+    let lab = top.get("lab", |node| text(node)?.parse());
+    let kernel = top.placed("kernel", kernel);
+    let clock = top.get("clock", |node| text(node)?.parse());
+    let on_machine = |lab: &LabChoice| lab.offer().kernel == KernelOwner::Machine;
+    if let (Some(kernel), Some(lab)) = (&kernel, lab.filter(on_machine)) {
+        problems.add(
+            kernel.at,
+            format!("a kernel of one's own does not go with lab = \"{lab}\", which is this machine's kernel"),
+            format!("take `kernel` out, or let lab be {}", LabChoice::guests(["\""; 2])),
+        );
+    }
+    let memory = top.get("memory", environment::memory);
+    let reads = top.get("reads", paths).unwrap_or_default();
+    let protocol = read_protocol(&top);
+    let datasets = read_datasets(&top, vocabulary);
+    let candidates = read_candidates(&top, vocabulary);
+    let device = read_device(&top, &candidates, vocabulary);
+    let phases = read_phases(&top, &datasets, vocabulary);
+    let goal = read_goal(&top, &phases, vocabulary);
+    let published = read_published(&top, &phases, vocabulary);
+    let datasets = datasets.into_iter().filter_map(|(name, dataset)| Some((name, dataset?))).collect();
+    let (device, device_at) = device?;
+    let (protocol, twice) = protocol?;
+    let plan = Plan {
+        title: title?,
+        lab: lab.unwrap_or(LabChoice::Auto),
+        kernel: kernel.map(|kernel| kernel.value),
+        memory,
+        clock: clock.unwrap_or_default(),
+        reads,
+        device,
+        protocol,
+        goal: goal?,
+        datasets,
+        candidates,
+        phases: phases.list,
+        published,
+        scale: None,
+    };
+    let network_at = phases.network_at;
+    Some(Typed { plan, device_at, network_at, twice })
+}
+
+fn read_goal(top: &Section<'_>, phases: &Phases, vocabulary: &Vocabulary<'_>) -> Option<Goal> {
+    let mut goal = Goal { metric: "durable".to_owned(), weights: even_weights(&phases.list) };
+    let Some(entry) = top.entry("goal") else { return Some(goal) };
+    let section = Section::new("[goal]", &entry.node, GOAL, top.problems)?;
+    goal.metric = section.word("metric", "metric", vocabulary.metrics).unwrap_or(goal.metric);
+    if let Some(entry) = section.entry("weights") {
+        let TomlValue::Table(table) = &entry.node.value else {
+            let message = format!("`weights` must be a table, not {}", entry.node.value.kind());
+            top.problems.add(entry.node.at, message, "for example: weights = { write = 5, read = 2 }");
+            return None;
+        };
+        if !table.entries.is_empty() {
+            goal.weights = read_weights(&entry.node, phases, top.problems);
+        }
+    }
+    Some(goal)
+}
+
+fn read_weights(node: &Node, phases: &Phases, problems: &Problems) -> BTreeMap<String, f64> {
+    let names = phases.names();
+    let mut weights = BTreeMap::new();
+    let TomlValue::Table(table) = &node.value else { return weights };
+    for weight in &table.entries {
+        if phases.complete && !names.contains(&weight.key.as_str()) {
+            let message = format!("the weight `{}` names no phase of this plan", weight.key);
+            problems.add(weight.key_at, message, suggest(&weight.key, &names));
+        }
+        let result =
+            number(&weight.node).map_err(|error| error.after(format!("the weight of `{}`: ", weight.key)));
+        if let Some(number) = problems.note(weight.node.at, result) {
+            weights.insert(weight.key.clone(), number);
+        }
+    }
+    if weights.len() == table.entries.len() && weights.values().all(|weight| *weight == 0.0) {
+        let hint = "give at least one phase a weight above 0";
+        problems.add(node.at, "every weight is 0, so nothing would count", hint);
+    }
+    weights
+}
+
+/// Each phase counts once; checks count only where there is nothing else.
+fn even_weights(phases: &[Phase]) -> BTreeMap<String, f64> {
+    let is_check = |phase: &&Phase| phase.work == PhaseWork::Operation(Operation::Fsck);
+    let only_checks = phases.iter().all(|phase| is_check(&phase));
+    let counted = phases.iter().filter(|phase| only_checks || !is_check(phase));
+    counted.map(|phase| (phase.name.clone(), 1.0)).collect()
+}

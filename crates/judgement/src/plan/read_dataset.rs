@@ -1,0 +1,168 @@
+//! `[dataset.NAME]`: what phases work on. Which keys stand there says which kind of dataset it is.
+
+use std::collections::BTreeMap;
+
+use super::{Dataset, TreeShape, Vocabulary};
+use fsverdict_text::value::{absolute_path, count, filled_text, share, size};
+use fsverdict_text::{Problems, Section, TomlEntry, TomlValue};
+
+pub(super) const KEYS: &[&str] = &[
+    "profile",
+    "files",
+    "directories",
+    "size",
+    "compressible",
+    "duplicates",
+    "hard_links",
+    "path",
+    "file",
+    "flat",
+    "file_size",
+];
+
+/// Names that would hide a variable a command line depends on.
+const TAKEN: &[&str] = &[
+    "mount", "device", "path", "home", "ifs", "pwd", "oldpwd", "shell", "user", "lang", "term", "tmpdir",
+    "env", "ps1", "ps2", "ps4", "optind", "optarg", "ppid", "cdpath", "lineno",
+];
+
+/// The datasets by name; `None` stands for one in which something is wrong.
+pub(super) type Datasets = BTreeMap<String, Option<Dataset>>;
+
+/// The name of the environment variable in which a command line finds a dataset.
+pub fn variable(dataset: &str) -> String {
+    dataset.to_ascii_uppercase()
+}
+
+/// What command lines are given of a dataset with its place: `$ISO_BYTES`, `$ISO_MIB` and `$ISO_FILES` for `iso`.
+const MEASURES: [&str; 3] = ["bytes", "mib", "files"];
+
+/// The name of the environment variable in which a command line finds one of the [`MEASURES`] of a dataset.
+pub fn measure_variable(dataset: &str, measure: &str) -> String {
+    variable(&format!("{dataset}_{measure}"))
+}
+
+/// Every variable that a dataset gives command lines.
+pub(super) fn variables(dataset: &str) -> Vec<String> {
+    let measures = MEASURES.iter().map(|measure| measure_variable(dataset, measure));
+    std::iter::once(variable(dataset)).chain(measures).collect()
+}
+
+pub(super) fn read_datasets(top: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Datasets {
+    let Some(entry) = top.entry("dataset") else { return Datasets::new() };
+    let TomlValue::Table(table) = &entry.node.value else {
+        let hint = "write [dataset.tree], with single brackets";
+        top.problems.add(entry.key_at, "a dataset has a name", hint);
+        return Datasets::new();
+    };
+    let read = |entry: &TomlEntry| {
+        check_name(entry, top.problems);
+        (entry.key.clone(), read_dataset(entry, vocabulary, top.problems))
+    };
+    table.entries.iter().map(read).collect()
+}
+
+/// Whether a dataset of this name would hide nothing that command lines need.
+pub(super) fn may_be_called(name: &str) -> bool {
+    !TAKEN.contains(&name)
+}
+
+fn check_name(entry: &TomlEntry, problems: &Problems) {
+    let name = entry.key.as_str();
+    let letters = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
+    if !name.chars().all(letters) || !name.starts_with(|first: char| first.is_ascii_lowercase()) {
+        problems.add(
+            entry.key_at,
+            format!("\"{}\" cannot be the name of a dataset", name.escape_debug()),
+            "command lines find a dataset in the variable of its name ($TREE for `tree`), \
+             so use lower-case letters a-z, digits and _, a letter first",
+        );
+    } else if !may_be_called(name) {
+        problems.add(
+            entry.key_at,
+            format!("a dataset may not be called `{name}`"),
+            format!("command lines need ${} for something else; choose another name", variable(name)),
+        );
+    } else if MEASURES
+        .iter()
+        .any(|measure| name.strip_suffix(measure).is_some_and(|rest| rest.ends_with('_')))
+    {
+        problems.add(
+            entry.key_at,
+            format!("a dataset may not be called `{name}`"),
+            format!("${} is how large another dataset is; choose another name", variable(name)),
+        );
+    }
+}
+
+fn read_dataset(entry: &TomlEntry, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Option<Dataset> {
+    let title = format!("[dataset.{}]", entry.key);
+    let section = Section::new(&title, &entry.node, KEYS, problems)?;
+    let has = |key: &str| section.entry(key).is_some();
+    if has("path") {
+        only(&section, &["path", "size"], "`path` (a real directory)");
+        let path = section.need("path", "path = \"/usr/share/doc\"", absolute_path);
+        let size = section.get("size", size);
+        Some(Dataset::Folder { path: path?, size })
+    } else if has("file") {
+        only(&section, &["file", "compressible"], "`file` (one big file)");
+        let size = section.need("file", "file = \"2GiB\"", size);
+        let compressible = section.get("compressible", share).unwrap_or(0.0);
+        Some(Dataset::File { size: size?, compressible })
+    } else if has("flat") || has("file_size") {
+        only(&section, &["flat", "file_size"], "`flat` (one directory of small files)");
+        let files = section.needed("flat", "flat = 60000", count);
+        let file_size = section.need("file_size", "file_size = \"1KiB\"", size);
+        let (files, file_size) = (files?, file_size?);
+        if files.value.checked_mul(file_size.0).is_none() {
+            problems.add(files.at, "so many files of that size are more than 16 EiB", "");
+        }
+        Some(Dataset::Flat { files: files.value, file_size })
+    } else if has("profile") || has("files") || has("directories") {
+        read_tree(&section, vocabulary)
+    } else {
+        section.lacks(
+            section.at,
+            &format!("{title} does not say what it is"),
+            "give it profile, files, directories and size (a generated tree), path (a real directory), \
+             file (one big file) or flat and file_size (one directory of small files)",
+        );
+        None
+    }
+}
+
+fn read_tree(section: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Option<Dataset> {
+    let profile = section.needed("profile", "profile = \"mixed\"", filled_text);
+    if let Some(profile) = &profile {
+        section.problems.must_be_known(profile.at, "tree profile", &profile.value, vocabulary.profiles);
+    }
+    let files = section.need("files", "files = 5000", count);
+    let directories = section.need("directories", "directories = 400", count);
+    let size = section.need("size", "size = \"200MiB\"", size);
+    let duplicates = section.get("duplicates", share);
+    let hard_links = section.placed("hard_links", share);
+    if let (Some(duplicates), Some(hard_links)) = (duplicates, &hard_links)
+        && duplicates + hard_links.value > 1.0
+    {
+        section.problems.add(
+            hard_links.at,
+            "`duplicates` and `hard_links` together are more than all files",
+            "both are shares of the files, and their sum may be 1 at most",
+        );
+    }
+    Some(Dataset::Tree(TreeShape {
+        compressible: section.get("compressible", share),
+        profile: profile?.value,
+        files: files?,
+        directories: directories?,
+        size: size?,
+        duplicates,
+        hard_links: hard_links.map(|share| share.value),
+    }))
+}
+
+/// Notes every key that belongs to another kind of dataset.
+fn only(section: &Section<'_>, allowed: &[&str], with: &str) {
+    let others: Vec<&str> = KEYS.iter().copied().filter(|key| !allowed.contains(key)).collect();
+    section.forbid(&others, with, &format!("beside it may stand: {}", allowed[1..].join(", ")));
+}

@@ -1,0 +1,261 @@
+//! `[[phase]]`: the timed steps of the workload.
+
+use super::command_variables::{offered, unknown};
+use super::limits::{PHASES, check_length};
+use super::read_dataset::{Datasets, may_be_called, variables};
+use super::value::{inside_path, name, repetitions};
+use super::{Dataset, Needs, Operation, OperationKind, Phase, PhaseWork, Verify, Vocabulary};
+use fsverdict_text::value::{boolean, filled_text, share, text};
+use fsverdict_text::{Node, Placed, Problems, Section, TextSpan, TomlEntry, TomlValue, suggest};
+
+pub(super) const PHASE: &[&str] = &[
+    "name",
+    "operation",
+    "command",
+    "adapter",
+    "options",
+    "dataset",
+    "into",
+    "cold",
+    "repeat",
+    "changed",
+    "network",
+    "verify",
+];
+pub(super) const VERIFY: &[&str] = &["dataset", "at"];
+
+/// What a trial itself reports under these names; a phase of the same name would be confused with it.
+const TAKEN: &[&str] = &["mkfs", "mount", "umount", "unmount", "fsck"];
+
+const EXAMPLE: &str = "for example: [[phase]] name = \"write\" operation = \"tree.write\" dataset = \"tree\"";
+
+pub(super) struct Phases {
+    pub(super) list: Vec<Phase>,
+    /// Whether they are all: else a name that is not among them may be that of one that is wrong.
+    pub(super) complete: bool,
+    /// Where the first asks for this machine's network.
+    pub(super) network_at: Option<TextSpan>,
+}
+
+impl Phases {
+    pub(super) fn names(&self) -> Vec<&str> {
+        self.list.iter().map(|phase| phase.name.as_str()).collect()
+    }
+}
+
+pub(super) fn read_phases(top: &Section<'_>, datasets: &Datasets, vocabulary: &Vocabulary<'_>) -> Phases {
+    const NONE: &str = "the plan has no phase, so there is nothing to time";
+    let (problems, mut phases) =
+        (top.problems, Phases { list: Vec::new(), complete: false, network_at: None });
+    if top.entry("phase").is_none() {
+        top.lacks(top.at, NONE, EXAMPLE);
+    }
+    let Some((entry, nodes)) = top.list("phase", "phases") else { return phases };
+    if nodes.is_empty() {
+        problems.add(entry.node.at, NONE, EXAMPLE);
+    }
+    if problems.note(entry.key_at, check_length("phases", Some(nodes.len()), PHASES)).is_none() {
+        return phases;
+    }
+    for node in nodes {
+        let earlier = phases.names();
+        let Some(phase) = read_phase(node, &earlier, datasets, vocabulary, problems) else { continue };
+        if let (true, TomlValue::Table(table)) = (phase.network, &node.value) {
+            let at = table.get("network").map(|entry| entry.key_at);
+            phases.network_at = phases.network_at.or(at);
+        }
+        if on_bare_device(&phase) && !phases.list.iter().all(on_bare_device) {
+            let message = format!("`{}` needs the bare device, but comes after other phases", phase.name);
+            problems.add(node.at, message, "put it before all others: mkfs comes after it");
+        }
+        phases.list.push(phase);
+    }
+    phases.complete = phases.list.len() == nodes.len();
+    phases
+}
+
+fn on_bare_device(phase: &Phase) -> bool {
+    matches!(phase.work, PhaseWork::Operation(operation) if operation.needs() == Needs::BareDevice)
+}
+
+fn read_phase(
+    node: &Node,
+    earlier: &[&str],
+    datasets: &Datasets,
+    vocabulary: &Vocabulary<'_>,
+    problems: &Problems,
+) -> Option<Phase> {
+    let section = Section::new("[[phase]]", node, PHASE, problems)?;
+    let name = section.needed("name", "name = \"write\"", name);
+    if let Some(Placed { at, value }) = &name {
+        if earlier.contains(&value.as_str()) {
+            problems.add(*at, format!("there are two phases `{value}`"), "names of phases are unique");
+        }
+        if TAKEN.contains(&value.as_str()) {
+            let hint = "every trial reports a step of that name by itself; choose another";
+            problems.add(*at, format!("a phase may not be called `{value}`"), hint);
+        }
+    }
+    let cold = section.get("cold", boolean).unwrap_or(false);
+    let network = section.get("network", boolean).unwrap_or(false);
+    let into = section.get("into", inside_path);
+    let dataset = read_dataset_name(&section, datasets);
+    let verify = section.entry("verify").and_then(|entry| read_verify(&entry.node, datasets, problems));
+    let work = read_work(&section, vocabulary);
+    check_variables(work.as_ref(), section.entry("options"), datasets, problems);
+    if let Some(Placed { value: PhaseWork::Operation(operation), at }) = &work {
+        section.forbid(&["verify"], "an operation", "built-in operations verify their own data");
+        section.forbid(&["network"], "an operation", "built-in operations need none");
+        if operation.takes().is_empty() {
+            let hint = "it works on the whole filesystem";
+            section.forbid(&["dataset", "into"], &format!("`{operation}`"), hint);
+        } else if let Some(chosen) = &dataset {
+            check_kind(*operation, chosen, datasets, problems);
+        } else if section.entry("dataset").is_none() {
+            section.lacks(*at, &format!("`{operation}` needs a dataset"), &needs(*operation, datasets));
+        }
+    }
+    if let Some(Placed { value: PhaseWork::Command(_), .. }) = &work {
+        section.forbid(&["into"], "`command`", "write the folder into the command line, below \"$MOUNT\"");
+    }
+    let changed = section.get("changed", share);
+    let repeat = section.get("repeat", repetitions);
+    let repeats = |work: &Placed<PhaseWork>| matches!(work.value, PhaseWork::Operation(operation) if operation.leaves_all_as_it_was());
+    if !work.as_ref().is_some_and(repeats) {
+        let hint = "only what reads or checks can be done again on the same files";
+        section.forbid(&["repeat"], "a phase that changes something, or may", hint);
+    }
+    let rotates = |work: &Placed<PhaseWork>| matches!(work.value, PhaseWork::Operation(operation) if operation.takes_changed());
+    if !work.as_ref().is_some_and(rotates) {
+        section.forbid(
+            &["changed"],
+            &format!("anything but `{}`", Operation::RotationNext),
+            "only there a part of the files changes",
+        );
+    }
+    let dataset = dataset.map(|dataset| dataset.value);
+    let work = work?.value;
+    let default_into = if matches!(work, PhaseWork::Operation(_)) { dataset.clone() } else { None };
+    let into = into.or(default_into);
+    Some(Phase { name: name?.value, work, dataset, into, cold, repeat, changed, network, verify })
+}
+
+fn read_work(section: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Option<Placed<PhaseWork>> {
+    let problems = section.problems;
+    let kinds = ["operation", "command", "adapter"];
+    let mut present = kinds.iter().filter_map(|kind| section.entry(kind)).collect::<Vec<_>>();
+    present.sort_by_key(|entry| entry.key_at);
+    let hint =
+        "a phase is one of operation (built in), command (a shell line) and adapter (a benchmark program)";
+    if present.is_empty() {
+        section.lacks(section.at, "this phase does not say what is done", hint);
+    }
+    if let [first, second, ..] = present.as_slice() {
+        let message = format!("this phase has both `{}` and `{}`", first.key, second.key);
+        problems.add(second.key_at, message, hint);
+    }
+    if section.entry("adapter").is_none() {
+        let hint = "options are for adapters; put them into the command line";
+        section.forbid(&["options"], "a phase without `adapter`", hint);
+    }
+    let operation = section.placed("operation", filled_text);
+    let command = section.placed("command", filled_text);
+    let adapter = section.placed("adapter", filled_text);
+    let options = section.get("options", text).unwrap_or_default();
+    if let Some(Placed { at, value }) = operation {
+        let known: Vec<&str> = Operation::all().map(Operation::name).collect();
+        problems.must_be_known(at, "operation", &value, &known);
+        return Some(Placed { at, value: PhaseWork::Operation(value.try_into().ok()?) });
+    }
+    if let Some(Placed { at, value }) = command {
+        return Some(Placed { at, value: PhaseWork::Command(value) });
+    }
+    let Placed { at, value } = adapter?;
+    problems.must_be_known(at, "adapter", &value, vocabulary.adapters);
+    Some(Placed { at, value: PhaseWork::Adapter { name: value, options } })
+}
+
+/// What a command line, or the options of a program, read must be set by somebody: nothing in its place would copy nothing.
+fn check_variables(
+    work: Option<&Placed<PhaseWork>>,
+    options: Option<&TomlEntry>,
+    datasets: &Datasets,
+    problems: &Problems,
+) {
+    let (line, at) = match work {
+        Some(Placed { at, value: PhaseWork::Command(line) }) => (line, *at),
+        Some(Placed { at, value: PhaseWork::Adapter { options: line, .. } }) => {
+            (line, options.map_or(*at, |entry| entry.node.at))
+        }
+        _ => return,
+    };
+    let known: Vec<String> = datasets.keys().flat_map(|name| variables(name)).collect();
+    if let Some(name) = unknown(line, &known) {
+        // What no dataset may be called is told, and offered to nobody.
+        let known: Vec<String> =
+            datasets.keys().filter(|name| may_be_called(name)).flat_map(|name| variables(name)).collect();
+        let hint = format!(
+            "{}; a dataset is found in the variable of its name in capitals, and `${{{name}:-}}` is empty where nothing is set",
+            suggest(&name, &offered(&known))
+        );
+        problems.add(at, format!("nothing sets the variable ${name}"), hint);
+    }
+}
+
+fn read_dataset_name(section: &Section<'_>, datasets: &Datasets) -> Option<Placed<String>> {
+    let chosen = section.placed("dataset", filled_text)?;
+    if datasets.contains_key(&chosen.value) {
+        return Some(chosen);
+    }
+    let names: Vec<&str> = datasets.keys().map(String::as_str).collect();
+    let hint = if names.is_empty() {
+        format!("define it: [dataset.{}]", chosen.value)
+    } else {
+        suggest(&chosen.value, &names)
+    };
+    section.problems.add(chosen.at, format!("there is no dataset `{}`", chosen.value), hint);
+    None
+}
+
+fn check_kind(operation: Operation, chosen: &Placed<String>, datasets: &Datasets, problems: &Problems) {
+    // A dataset with something wrong in it has no kind; that is reported at the dataset.
+    let Some(Some(dataset)) = datasets.get(&chosen.value) else { return };
+    if !suits(operation, dataset) {
+        let is = dataset.kind().described();
+        let message = format!("`{operation}` cannot work on `{}`, which is {is}", chosen.value);
+        problems.add(chosen.at, message, needs(operation, datasets));
+    }
+}
+
+/// What an operation needs, and which datasets of the plan would do.
+fn needs(operation: Operation, datasets: &Datasets) -> String {
+    // What is said of a tree covers real folders.
+    let kinds = operation.takes().iter().filter(|kind| **kind != OperationKind::Folder);
+    let wanted: Vec<&str> = kinds.map(|kind| kind.described()).collect();
+    let fitting: Vec<String> = datasets
+        .iter()
+        .filter(|(_, dataset)| dataset.as_ref().is_some_and(|dataset| suits(operation, dataset)))
+        .map(|(name, _)| format!("dataset = \"{name}\""))
+        .collect();
+    let offer = if fitting.is_empty() {
+        "this plan has none".to_owned()
+    } else {
+        format!("write {}", fitting.join(" or "))
+    };
+    format!("it needs {}; {offer}", wanted.join(" or "))
+}
+
+fn suits(operation: Operation, dataset: &Dataset) -> bool {
+    operation.takes().contains(&dataset.kind())
+}
+
+fn read_verify(node: &Node, datasets: &Datasets, problems: &Problems) -> Option<Verify> {
+    let section = Section::new("verify", node, VERIFY, problems)?;
+    let example = "verify = { dataset = \"usr\", at = \"usr\" }";
+    if section.entry("dataset").is_none() {
+        section.need("dataset", example, filled_text);
+    }
+    let dataset = read_dataset_name(&section, datasets);
+    let at = section.need("at", example, inside_path);
+    Some(Verify { dataset: dataset?.value, at: at? })
+}

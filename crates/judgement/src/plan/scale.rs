@@ -1,0 +1,70 @@
+//! Shrinks the data of a plan.
+
+use fsverdict_text::Reason;
+
+use super::{Dataset, Plan};
+use fsverdict_text::Bytes;
+
+/// Neither a big file nor a part of a directory shrinks below this: a few bytes would time nothing.
+const SMALLEST: u64 = 4096;
+
+/// Shrinks every dataset to this share of its size: the files, directories and bytes of a tree, the number of
+/// files of a flat directory, the size of a big file, the part taken of a real directory.
+///
+/// The sizes of the small files and command lines stay as they are. At least one file and one
+/// directory remain; a big file and the part of a real directory keep 4 KiB, a tree one byte per file.
+///
+/// # Errors
+/// When the factor is not above 0 and at most 1, or a real directory is taken whole, so that its size is not known.
+pub fn scale(plan: &mut Plan, factor: f64) -> Result<(), Reason> {
+    if !(factor > 0.0 && factor <= 1.0) {
+        return Err(Reason::new(
+            format!("the data cannot be scaled by {factor}"),
+            "the factor lies above 0 and is at most 1: 0.01 takes a hundredth of the data",
+        ));
+    }
+    plan.scale = Some(factor).filter(|factor| *factor < 1.0);
+    for (name, dataset) in &mut plan.datasets {
+        match dataset {
+            Dataset::Tree(shape) => {
+                shape.files = shrink(shape.files, factor, 1);
+                shape.directories = shrink(shape.directories, factor, 1);
+                shape.size = Bytes(shrink(shape.size.0, factor, shape.files));
+            }
+            Dataset::Flat { files, .. } => *files = shrink(*files, factor, 1),
+            Dataset::File { size, .. } => *size = Bytes(shrink(size.0, factor, SMALLEST)),
+            Dataset::Folder { size: Some(size), .. } => *size = Bytes(shrink(size.0, factor, SMALLEST)),
+            Dataset::Folder { path, size: None } if factor < 1.0 => {
+                return Err(Reason::new(
+                    format!(
+                        "the dataset `{name}` is all of {}, which has no stated size to scale",
+                        path.display()
+                    ),
+                    format!("say how much of it to take: --set dataset.{name}.size=100MB"),
+                ));
+            }
+            Dataset::Folder { .. } => {}
+        }
+    }
+    Ok(())
+}
+
+/// A share of an amount, but not below the floor, unless it was there before.
+fn shrink(amount: u64, factor: f64, floor: u64) -> u64 {
+    // Amounts beyond 2^53 (8 PiB) lose their last digits here, which no dataset will notice.
+    let scaled = (amount as f64 * factor).round() as u64;
+    scaled.max(floor).min(amount)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shrink;
+
+    #[test]
+    fn shrinking_stops_at_the_floor_and_never_grows() {
+        assert_eq!(shrink(5000, 0.01, 1), 50);
+        assert_eq!(shrink(5000, 1.0, 1), 5000);
+        assert_eq!(shrink(10, 0.001, 1), 1);
+        assert_eq!(shrink(512, 0.5, 4096), 512);
+    }
+}

@@ -1,0 +1,60 @@
+//! Reads what only a plan has, as the readers of values do: each takes a node, and refuses what is out of bounds.
+
+use std::path::PathBuf;
+
+use fsverdict_text::value::{absolute_path, count, filled_text};
+use fsverdict_text::{Node, Reason};
+
+use super::limits;
+
+/// A name: no white space, and nothing that gets in the way of lists and file names.
+pub(super) fn name(node: &Node) -> Result<String, Reason> {
+    let name = filled_text(node)?;
+    match name.chars().find(|letter| letter.is_whitespace() || letter.is_control() || ",/".contains(*letter))
+    {
+        Some(letter) => Err(Reason::new(
+            format!("the name \"{}\" may not contain {letter:?}", name.escape_debug()),
+            "names have no white space, commas or slashes, so that they fit lists, files and options",
+        )),
+        None if super::is_twin(&name) => Err(Reason::new(
+            format!(
+                "the name \"{name}\" ends in {}, which marks a candidate that is entered twice",
+                super::CONTROL_SUFFIX
+            ),
+            "aa = true in [protocol], or --aa, enters a candidate twice",
+        )),
+        None => Ok(name),
+    }
+}
+
+/// How many times a phase is done within a trial, from 1 to [`limits::REPETITIONS`].
+pub(super) fn repetitions(node: &Node) -> Result<u32, Reason> {
+    match count(node)? {
+        number if number > limits::REPETITIONS => {
+            Err(Reason::new(format!("it may be {} at most, but is {number}", limits::REPETITIONS), ""))
+        }
+        number => Ok(u32::try_from(number).unwrap_or(u32::MAX)),
+    }
+}
+
+/// A kernel's path, or its name in the cache, which has no `/`.
+pub(super) fn kernel(node: &Node) -> Result<PathBuf, Reason> {
+    let name = filled_text(node)?;
+    if name.contains('/') { absolute_path(node) } else { Ok(PathBuf::from(name)) }
+}
+
+/// A folder below the mount point: relative, and never out of it.
+pub(super) fn inside_path(node: &Node) -> Result<String, Reason> {
+    let text = filled_text(node)?;
+    let stays = std::path::Path::new(&text)
+        .components()
+        .all(|component| matches!(component, std::path::Component::Normal(_)));
+    if stays {
+        Ok(text.trim_end_matches('/').to_owned())
+    } else {
+        Err(Reason::new(
+            format!("\"{text}\" is not a folder below the mount point"),
+            "name a folder without a leading / and without . and .. , as in \"backup/usr\"",
+        ))
+    }
+}

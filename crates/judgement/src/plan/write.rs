@@ -1,0 +1,251 @@
+//! From a resolved plan back to TOML: what `fsverdict show` prints of a run or of somebody's page, to be run again.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{AXES, AxisLevel, CONTROL_SUFFIX, Candidate, Dataset, DeviceSource, PhaseWork, Plan};
+use fsverdict_text::{Bytes, duration_text};
+
+/// The plan as TOML, spelled out; read again it is the same plan. That its data were scaled is not kept: they are as large
+/// as they were made.
+pub fn write(plan: &Plan) -> String {
+    let mut lines = PlanLines::default();
+    lines.put("title", &plan.title);
+    lines.put("lab", plan.lab);
+    lines.put("kernel", &plan.kernel);
+    lines.put("memory", plan.memory.map(size));
+    lines.put("clock", plan.clock);
+    lines.put("reads", &plan.reads);
+    device(&mut lines, plan);
+    protocol(&mut lines, plan);
+    lines.section("[goal]");
+    lines.put("metric", &plan.goal.metric);
+    lines.put("weights", &plan.goal.weights);
+    for (name, dataset) in &plan.datasets {
+        lines.section(&format!("[dataset.{name}]"));
+        of_dataset(&mut lines, dataset);
+    }
+    for candidate in plan.candidates.iter().filter(|candidate| !candidate.name.ends_with(CONTROL_SUFFIX)) {
+        lines.section("[[candidate]]");
+        of_candidate(&mut lines, candidate);
+    }
+    phases(&mut lines, plan);
+    for found in &plan.published {
+        lines.section("[[published]]");
+        lines.put("finding", &found.finding);
+        lines.put("source", &found.source);
+        lines.put("phase", &found.phase);
+        lines.put("metric", &found.metric);
+        lines.put("figures", &found.figures);
+        lines.put("unit", &found.unit);
+        let mut claim = json!(found.claim);
+        if let Value::Object(keys) = &mut claim {
+            keys.retain(|key, value| key != "kind" && !is_nothing(value));
+        }
+        lines.put("claim", claim);
+    }
+    lines.text
+}
+
+fn device(lines: &mut PlanLines, plan: &Plan) {
+    lines.section("[device]");
+    let paths: Vec<_> = plan
+        .device
+        .all()
+        .filter_map(|source| if let DeviceSource::Path(path) = source { Some(path) } else { None })
+        .collect();
+    let alike = plan.device.further.iter().all(|other| *other == plan.device.source);
+    match &plan.device.source {
+        DeviceSource::Image(bytes) => lines.put("image", size(*bytes)),
+        DeviceSource::Path(path) if paths.len() == 1 => lines.put("path", path),
+        DeviceSource::Path(_) => lines.put("path", paths),
+        DeviceSource::Folders => {}
+        DeviceSource::Model { name, size: bytes } => {
+            let names: Vec<&str> = plan
+                .device
+                .all()
+                .filter_map(|source| match source {
+                    DeviceSource::Model { name, .. } => Some(name.as_str()),
+                    _ => None,
+                })
+                .collect();
+            if alike { lines.put("model", name) } else { lines.put("model", names) }
+            lines.put("size", size(*bytes));
+        }
+    }
+    if alike && !plan.device.further.is_empty() {
+        lines.put("count", plan.device.count());
+    }
+    if let Some(fails) = plan.device.fails {
+        lines.put("fails", json!({ "device": fails.device, "after": duration_text(fails.after) }));
+    }
+    lines.put("folder", &plan.device.folder);
+    if plan.device.staging != super::StagingChoice::Auto {
+        lines.put("staging", plan.device.staging);
+    }
+}
+
+fn protocol(lines: &mut PlanLines, plan: &Plan) {
+    let protocol = &plan.protocol;
+    lines.section("[protocol]");
+    lines.put("blocks", protocol.blocks);
+    lines.put("until", protocol.until);
+    lines.put("seed", protocol.seed);
+    lines.put("order", protocol.order);
+    lines.put("tie", protocol.tie);
+    lines.put("timeout", duration_text(protocol.timeout));
+    lines.put("for", protocol.budget.map(duration_text));
+    lines.put("aa", plan.candidates.iter().find_map(|candidate| candidate.name.strip_suffix(CONTROL_SUFFIX)));
+    match protocol.disturbed {
+        Some(limits) => lines.put("disturbed", limits),
+        None => lines.line("disturbed", "false"),
+    }
+    lines.put("legacy", protocol.legacy);
+    if protocol.circumstances != super::NuisancesChoice::Drawn {
+        lines.put("circumstances", protocol.circumstances);
+    }
+    if protocol.devices != super::DevicesChoice::Class {
+        lines.put("devices", protocol.devices);
+    }
+}
+
+fn of_dataset(lines: &mut PlanLines, dataset: &Dataset) {
+    match dataset {
+        Dataset::Tree(shape) => {
+            lines.put("profile", &shape.profile);
+            lines.put("files", shape.files);
+            lines.put("directories", shape.directories);
+            lines.put("size", size(shape.size));
+            lines.put("compressible", shape.compressible);
+            lines.put("duplicates", shape.duplicates);
+            lines.put("hard_links", shape.hard_links);
+        }
+        Dataset::Flat { files, file_size } => {
+            lines.put("flat", files);
+            lines.put("file_size", size(*file_size));
+        }
+        Dataset::File { size: bytes, compressible } => {
+            lines.put("file", size(*bytes));
+            lines.put("compressible", compressible);
+        }
+        Dataset::Folder { path, size: bytes } => {
+            lines.put("path", path);
+            lines.put("size", bytes.map(size));
+        }
+    }
+}
+
+fn of_candidate(lines: &mut PlanLines, candidate: &Candidate) {
+    lines.put("name", &candidate.name);
+    for axis in &AXES {
+        let level = axis.given(candidate);
+        let key = axis.key_of(&level.text());
+        match level {
+            AxisLevel::Options(_) => lines.put(key, level.text()),
+            AxisLevel::Size(bytes) => lines.put(key, size(bytes)),
+            level => lines.put(key, level),
+        }
+    }
+}
+
+fn phases(lines: &mut PlanLines, plan: &Plan) {
+    for phase in &plan.phases {
+        lines.section("[[phase]]");
+        lines.put("name", &phase.name);
+        match &phase.work {
+            PhaseWork::Operation(operation) => lines.put("operation", operation),
+            PhaseWork::Command(line) => lines.put("command", line),
+            PhaseWork::Adapter { name, options } => {
+                lines.put("adapter", name);
+                lines.put("options", options);
+            }
+        }
+        lines.put("dataset", &phase.dataset);
+        lines.put("into", &phase.into);
+        lines.put("cold", phase.cold);
+        lines.put("repeat", phase.repeat);
+        lines.put("changed", phase.changed);
+        lines.put("network", phase.network);
+        lines.put("verify", &phase.verify);
+    }
+}
+
+/// A size so that just as many bytes are read back.
+fn size(bytes: Bytes) -> String {
+    let shown = bytes.to_string();
+    if shown.parse() == Ok(bytes) { shown } else { format!("{}B", bytes.0) }
+}
+
+#[derive(Default)]
+struct PlanLines {
+    text: String,
+    /// The title of a section of which no key was written yet.
+    section: Option<String>,
+}
+
+impl PlanLines {
+    fn section(&mut self, title: &str) {
+        self.section = Some(title.to_owned());
+    }
+
+    /// A key with its value; nothing where that is what the reader takes for granted anyway: none, empty, false.
+    fn put(&mut self, key: &str, value: impl Serialize) {
+        let value = json!(value);
+        if !is_nothing(&value) {
+            self.line(key, &in_toml(&value));
+        }
+    }
+
+    fn line(&mut self, key: &str, value: &str) {
+        if let Some(title) = self.section.take() {
+            self.text.push_str(&format!("\n{title}\n"));
+        }
+        self.text.push_str(&format!("{key} = {value}\n"));
+    }
+}
+
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(values) => values.is_empty(),
+        Value::Object(keys) => keys.is_empty(),
+        Value::Bool(true) | Value::Number(_) => false,
+    }
+}
+
+fn in_toml(value: &Value) -> String {
+    match value {
+        Value::String(text) => quoted(text),
+        Value::Array(values) => {
+            format!("[{}]", values.iter().map(in_toml).collect::<Vec<_>>().join(", "))
+        }
+        Value::Object(keys) => {
+            let one = |(key, value): (&String, &Value)| format!("{} = {}", quoted_key(key), in_toml(value));
+            format!("{{ {} }}", keys.iter().map(one).collect::<Vec<_>>().join(", "))
+        }
+        // JSON and TOML write these alike.
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
+}
+
+fn quoted_key(key: &str) -> String {
+    let bare = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
+    if !key.is_empty() && key.chars().all(bare) { key.to_owned() } else { quoted(key) }
+}
+
+/// A string of TOML on one line; what cannot be seen, or steers what follows it, becomes an escape.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => quoted.extend(['\\', letter]),
+            '\n' => quoted.push_str("\\n"),
+            '\t' => quoted.push_str("\\t"),
+            ' ' => quoted.push(letter),
+            _ if letter.is_alphanumeric() || letter.is_ascii_graphic() => quoted.push(letter),
+            _ => quoted.push_str(&format!("\\U{:08X}", u32::from(letter))),
+        }
+    }
+    quoted + "\""
+}

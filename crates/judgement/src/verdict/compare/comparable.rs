@@ -1,0 +1,173 @@
+//! Whether two runs can be compared at all: the same work, on the same kind of ground.
+//!
+//! Kernel, options, tool versions and the day may differ: they are what is compared. Lab, device, data and workload
+//! may not: the difference they make would be taken for a difference between kernels or options.
+
+use crate::journal::{HIDDEN_DIGEST, Run, Trial};
+use crate::plan::{Dataset, DeviceSource, Phase, Plan, TreeShape};
+use fsverdict_text::Bytes;
+
+#[derive(Debug, Clone, Copy)]
+pub struct ComparedSide<'a> {
+    pub plan: &'a Plan,
+    pub run: &'a Run,
+}
+
+impl ComparedSide<'_> {
+    fn fact(&self, name: &str) -> Option<&str> {
+        self.run.header.environment.get(name).map(String::as_str)
+    }
+}
+
+/// Everything that forbids a comparison, each in a sentence; none when the runs can be compared.
+pub(super) fn obstacles(before: &ComparedSide<'_>, after: &ComparedSide<'_>) -> Vec<String> {
+    let mut found = Vec::new();
+    let labs = (&before.run.header.lab, &after.run.header.lab);
+    if labs.0 != labs.1 {
+        found.push(format!("another lab: {} before, {} after", labs.0, labs.1));
+    }
+    found.extend(device(before, after));
+    found.extend(workload(&before.plan.phases, &after.plan.phases));
+    found.extend(datasets(before.plan, after.plan));
+    found.extend(folders(before.run, after.run));
+    for (side, name) in [(before, "before"), (after, "after")] {
+        if side.run.complete_blocks() == 0 {
+            found.push(format!("no block of the run {name} is complete and valid"));
+        }
+    }
+    found
+}
+
+/// A device is known by its kind, its size, and its identity where it has one.
+fn device(before: &ComparedSide<'_>, after: &ComparedSide<'_>) -> Option<String> {
+    let kind = |side: &ComparedSide<'_>| match &side.plan.device.source {
+        DeviceSource::Image(_) => "a scratch image".to_owned(),
+        DeviceSource::Path(_) => "a block device".to_owned(),
+        DeviceSource::Folders => "folders".to_owned(),
+        DeviceSource::Model { name, .. } => format!("a modelled {name}"),
+    };
+    let number = |side: &ComparedSide<'_>| side.plan.device.count();
+    if number(before) != number(after) {
+        return Some(format!(
+            "another number of devices: {} before, {} after",
+            number(before),
+            number(after)
+        ));
+    }
+    if before.plan.device.source.is_modelled() && before.plan.device.further != after.plan.device.further {
+        return Some("other devices besides the first".to_owned());
+    }
+    let (one, other) = (kind(before), kind(after));
+    if one != other {
+        return Some(format!("another kind of device: {one} before, {other} after"));
+    }
+    let size =
+        |side: &ComparedSide<'_>| match (&side.plan.device.source, side.run.header.beginning.device_size) {
+            (_, Some(size)) => Bytes(size).to_string(),
+            (DeviceSource::Image(size) | DeviceSource::Model { size, .. }, None) => size.to_string(),
+            (DeviceSource::Path(_) | DeviceSource::Folders, None) => "of unknown size".to_owned(),
+        };
+    let (one, other) = (size(before), size(after));
+    if one != other {
+        return Some(format!("another size of device: {one} before, {other} after"));
+    }
+    // A path such as /dev/sdb may be another disk after a boot: it counts only where there is nothing better.
+    let identity = |side: &ComparedSide<'_>| match &side.plan.device.source {
+        DeviceSource::Image(_) | DeviceSource::Model { .. } | DeviceSource::Folders => String::new(),
+        DeviceSource::Path(path) => {
+            side.fact("device.identity").map_or_else(|| path.display().to_string(), str::to_owned)
+        }
+    };
+    let (one, other) = (identity(before), identity(after));
+    (one != other).then(|| format!("another device: {one} before, {other} after"))
+}
+
+/// The phases one after the other: each leaves behind what the next begins with.
+fn workload(before: &[Phase], after: &[Phase]) -> Option<String> {
+    if before.len() != after.len() {
+        return Some(format!("another workload: {} phases before, {} after", before.len(), after.len()));
+    }
+    let (one, other) = before.iter().zip(after).find(|(one, other)| one != other)?;
+    Some(if one.name == other.name {
+        format!("another workload: phase `{}` does something else", one.name)
+    } else {
+        format!("another workload: phase `{}` before, `{}` in its place after", one.name, other.name)
+    })
+}
+
+/// The data of every phase: the same description, and where they are generated the same seed.
+fn datasets(before: &Plan, after: &Plan) -> Vec<String> {
+    let mut names: Vec<&String> = Vec::new();
+    for phase in &before.phases {
+        let own = phase.dataset.iter().chain(phase.verify.iter().map(|verify| &verify.dataset));
+        names.extend(own);
+    }
+    // A command may use any dataset through its variable.
+    if before.phases.iter().any(|phase| phase.dataset.is_none()) {
+        names.extend(before.datasets.keys());
+    }
+    names.sort();
+    names.dedup();
+    let mut found: Vec<String> = names
+        .iter()
+        .filter_map(|name| match (before.datasets.get(*name), after.datasets.get(*name)) {
+            (one, other) if one == other => None,
+            (Some(one), Some(other)) => {
+                Some(format!("another dataset `{name}`: {} before, {} after", shape(one), shape(other)))
+            }
+            (_, other) => {
+                let which = if other.is_none() { "before" } else { "after" };
+                Some(format!("another dataset: `{name}` is there only {which}"))
+            }
+        })
+        .collect();
+    let drawn =
+        |name: &&String| !matches!(before.datasets.get(*name), Some(Dataset::Folder { size: None, .. }));
+    let seeds = (before.protocol.seed, after.protocol.seed);
+    if seeds.0 != seeds.1 && names.iter().any(drawn) {
+        found.push(format!(
+            "other data: they are drawn with seed {} before and {} after (--set protocol.seed={})",
+            seeds.0, seeds.1, seeds.0
+        ));
+    }
+    found
+}
+
+/// What the user's folders held when they were staged: `/usr`, say, changes with every upgrade.
+fn folders(before: &Run, after: &Run) -> Vec<String> {
+    let last = |run: &Run, name: &str| {
+        let counting = run.trials.iter().rev().filter(|trial| trial.counts());
+        counting.flat_map(Trial::datasets).find(|(known, _)| *known == name).map(|(_, held)| held.to_owned())
+    };
+    let counting = before.trials.iter().find(|trial| trial.counts());
+    let names = counting.into_iter().flat_map(Trial::datasets).map(|(name, _)| name);
+    let pairs = names.filter_map(|name| Some((name, last(before, name)?, last(after, name)?)));
+    pairs
+        .filter(|(_, one, other)| one != other)
+        .map(|(name, one, other)| {
+            let of_packs = [&one, &other].iter().filter(|held| held.contains(HIDDEN_DIGEST)).count();
+            let only_the_digest = one.split(" (").next() == other.split(" (").next();
+            if of_packs == 1 && only_the_digest {
+                return format!(
+                    "whether the folder of dataset `{name}` held the same cannot be told: one of the runs is a bundle, and digests are hidden in bundles; compare bundles of both, made on one machine"
+                );
+            }
+            format!("the folder of dataset `{name}` held {one} before, {other} after")
+        })
+        .collect()
+}
+
+/// A dataset in few words, in which any two that differ are seen to differ in the common cases.
+fn shape(dataset: &Dataset) -> String {
+    match dataset {
+        Dataset::Tree(TreeShape { profile, files, directories, size, .. }) => {
+            format!("{profile} tree of {files} files in {directories} directories, {size}")
+        }
+        Dataset::Flat { files, file_size } => format!("{files} files of {file_size}"),
+        Dataset::File { size, compressible } => format!("file of {size}, {compressible} compressible"),
+        Dataset::Folder { path, size } => match size {
+            Some(size) => format!("{size} of {}", path.display()),
+            None => path.display().to_string(),
+        },
+    }
+}

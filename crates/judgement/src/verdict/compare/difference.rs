@@ -1,0 +1,141 @@
+//! What differs between two runs that can be compared: what the change in the numbers may come from.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::ComparedSide;
+use crate::journal::Facts;
+use crate::plan::{AXES, Blocks, Candidate, Plan};
+use crate::verdict::weights;
+use fsverdict_text::duration_text;
+
+/// Something that is not the same in both runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// The candidate it concerns; `None` where it concerns all.
+    #[serde(skip)]
+    pub candidate: Option<String>,
+    /// What: a fact's dotted name, or `candidate: option`.
+    pub what: String,
+    /// Its value before; `None` where there was none.
+    pub before: Option<String>,
+    pub after: Option<String>,
+    /// Whether numbers may differ for it; how long a run goes on, and what is made of its numbers, changes none of them.
+    #[serde(skip)]
+    pub(super) explains: bool,
+}
+
+/// What of a plan's protocol and goal says how its numbers are judged, and no more.
+const JUDGES: [&str; 7] = [
+    "protocol.blocks",
+    "protocol.until",
+    "protocol.tie",
+    "protocol.for",
+    "protocol.disturbed",
+    "goal.metric",
+    "goal.weights",
+];
+
+/// Facts that differ from trial to trial, or follow from others, or were measured, and explain nothing.
+const ACCIDENTAL: [&str; 8] = [
+    "device.name",
+    "device.loop.backing_file",
+    "device.erases",
+    "device.held",
+    "device.medium_written",
+    "device.requests",
+    "device.seconds",
+    "order.seed",
+];
+
+/// Options of the common candidates first, then the plan's protocol and goal, machine and tools, and what the trials found.
+pub(super) fn differences(
+    before: &ComparedSide<'_>,
+    after: &ComparedSide<'_>,
+    common: &[&str],
+) -> Vec<Difference> {
+    let mut found = Vec::new();
+    for name in common {
+        let options = |plan: &Plan| {
+            plan.candidates.iter().find(|candidate| candidate.name == *name).map(options).unwrap_or_default()
+        };
+        found.extend(of_facts(Some(name), &options(before.plan), &options(after.plan)));
+    }
+    found.extend(of_facts(None, &protocol(before.plan), &protocol(after.plan)));
+    found.extend(of_facts(None, &before.run.header.environment, &after.run.header.environment));
+    let (one, other) = (&before.run.header.fidelity, &after.run.header.fidelity);
+    if one != other {
+        found.push(Difference {
+            candidate: None,
+            what: "fidelity".to_owned(),
+            before: Some(one.clone()),
+            after: Some(other.clone()),
+            explains: true,
+        });
+    }
+    for name in common {
+        found.extend(of_facts(Some(name), &steady_facts(before, name), &steady_facts(after, name)));
+    }
+    found
+}
+
+/// What was chosen for a candidate. Where it is worked, and what it is tried under, the facts of its trials tell.
+fn options(candidate: &Candidate) -> Facts {
+    let chosen = AXES.iter().filter(|axis| axis.is_chosen());
+    let said = chosen.map(|axis| (axis, axis.level(candidate))).filter(|(_, level)| !level.is_nothing());
+    said.map(|(axis, level)| (axis.key.to_owned(), level.text())).collect()
+}
+
+/// How it was tried and judged, by the keys of the plan. Of the order only what the plan says: one that is drawn is another
+/// in every run.
+fn protocol(plan: &Plan) -> Facts {
+    let protocol = &plan.protocol;
+    let word = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let blocks = match protocol.blocks {
+        Blocks { min, max } if min == max => min.to_string(),
+        Blocks { min, max } => format!("{min} to {max}"),
+    };
+    let values = [
+        ("protocol.blocks", Some(blocks)),
+        ("protocol.seed", Some(protocol.seed.to_string())),
+        ("protocol.order", protocol.order.map(|seed| seed.to_string())),
+        ("protocol.until", Some(word(json!(protocol.until)))),
+        ("protocol.tie", Some(protocol.tie.to_string())),
+        ("protocol.timeout", Some(duration_text(protocol.timeout))),
+        ("protocol.for", protocol.budget.map(duration_text)),
+        ("protocol.disturbed", protocol.disturbed.map(|limits| word(json!(limits)))),
+        ("protocol.circumstances", Some(word(json!(protocol.circumstances)))),
+        ("goal.metric", Some(plan.goal.metric.clone())),
+        ("goal.weights", Some(word(json!(weights(plan))))),
+        ("memory", plan.memory.map(|size| size.to_string())),
+    ];
+    values.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
+/// The facts about a candidate's trials that were the same in all of them.
+fn steady_facts(side: &ComparedSide<'_>, candidate: &str) -> Facts {
+    let mut trials = side.run.trials.iter().filter(|trial| trial.counts() && trial.id.candidate == candidate);
+    let Some(first) = trials.next() else { return Facts::new() };
+    let mut facts = first.facts.clone();
+    for trial in trials {
+        facts.retain(|name, value| trial.facts.get(name) == Some(value));
+    }
+    facts
+}
+
+fn of_facts(candidate: Option<&str>, before: &Facts, after: &Facts) -> Vec<Difference> {
+    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    names
+        .into_iter()
+        .filter(|name| !ACCIDENTAL.contains(&name.as_str()) && before.get(*name) != after.get(*name))
+        .map(|name| Difference {
+            candidate: candidate.map(str::to_owned),
+            what: candidate.map_or_else(|| name.clone(), |candidate| format!("{candidate}: {name}")),
+            before: before.get(name).cloned(),
+            after: after.get(name).cloned(),
+            explains: !JUDGES.contains(&name.as_str()),
+        })
+        .collect()
+}

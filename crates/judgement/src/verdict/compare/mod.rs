@@ -1,0 +1,426 @@
+//! Runs of the same work, before and after a change or night after night: what got better, what got worse, what stayed the
+//! same.
+//!
+//! The runs happened at different times, so nothing pairs their blocks: they are compared as independent samples.
+
+mod change;
+mod comparable;
+mod comparison;
+mod difference;
+#[cfg(test)]
+mod tests;
+
+use change::Judged;
+pub use change::MetricChange;
+pub use comparable::ComparedSide;
+pub use comparison::{Comparison, settled};
+pub use difference::Difference;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::journal::{CandidateStatus, Run};
+use crate::plan::{Goal, Plan, is_twin, once_each};
+use crate::statistics::{FEWEST, holm};
+use crate::verdict::weights;
+use fsverdict_text::Hinted;
+
+use change::{of_goal, of_phase};
+
+/// The probability, over all comparisons together, of calling anything different that is not.
+pub const ALPHA: f64 = 0.05;
+
+/// The fewest trials of each run with which anything is tested.
+const FEWEST_TO_TEST: usize = FEWEST as usize;
+
+/// By how much, as a standard deviation, two runs of the same may differ on a machine that works in real time: memory,
+/// layout, heat and neighbours are not the same a second time, and no test on two runs tells that from a change.
+pub const BETWEEN_RUNS: f64 = 0.03;
+
+/// Metrics shown beside the goal's: they inform, and decide nothing.
+const COSTS: [&str; 3] = ["cpu", "cpu_kernel", "device_written"];
+
+/// And where the kernels differ: what another one asks the device for.
+const REQUESTS: [&str; 4] = ["device_read", "device_reads", "device_writes", "device_flushes"];
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("these runs cannot be compared\n  {}", reasons.join("\n  "))]
+pub struct Incomparable {
+    pub reasons: Vec<String>,
+}
+
+impl Hinted for Incomparable {
+    fn hint(&self) -> Option<String> {
+        let hint = "`compare` is for the same plan run twice: kernel, options and tool versions may differ, and nothing else";
+        Some(hint.to_owned())
+    }
+}
+
+/// What comparing two runs found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunComparison {
+    /// By which "better" is meant: that of the run before, with every weight that counts.
+    pub goal: Goal,
+    pub alpha: f64,
+    /// δ: smaller differences do not matter.
+    pub tie: f64,
+    /// By how much (a standard deviation, as a share) times of two runs of the same may differ.
+    pub between_runs: f64,
+    /// For each candidate its goal, then its phases: these are judged together.
+    #[serde(rename = "comparisons")]
+    pub judged: Vec<MetricChange>,
+    /// CPU, device writes, and the steps around the phases: for information.
+    #[serde(rename = "information")]
+    pub costs: Vec<MetricChange>,
+    /// Candidates that went well before and fail now.
+    pub broken: Vec<LeftOut>,
+    pub left_out: Vec<LeftOut>,
+    /// What else is not the same in the two runs.
+    pub differences: Vec<Difference>,
+    /// Limits of the comparison, each a sentence.
+    pub cautions: Vec<String>,
+}
+
+/// A candidate that was not compared, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    pub candidate: String,
+    pub reason: String,
+}
+
+impl LeftOut {
+    fn new(candidate: &str, reason: impl Into<String>) -> Self {
+        Self { candidate: candidate.to_owned(), reason: reason.into() }
+    }
+}
+
+impl RunComparison {
+    /// What got worse by more than δ.
+    pub fn regressions(&self) -> impl Iterator<Item = &MetricChange> {
+        self.judged_as(Comparison::Worse)
+    }
+
+    /// Whether anything got worse by more than δ, or a candidate no longer works.
+    pub fn has_regression(&self) -> bool {
+        !self.broken.is_empty() || self.regressions().next().is_some()
+    }
+
+    pub fn judged_as(&self, outcome: Comparison) -> impl Iterator<Item = &MetricChange> {
+        self.judged.iter().filter(move |change| change.outcome() == Some(outcome))
+    }
+}
+
+/// Several runs of the same work in their order, the oldest first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct History {
+    /// The last against the first.
+    pub whole: RunComparison,
+    /// Each against the one before it; none of two runs, where that is the whole.
+    pub steps: Vec<RunComparison>,
+}
+
+impl History {
+    /// Whether the last run is worse than the first, or than the one before it. What got worse in between and was mended
+    /// is none of its business.
+    pub fn has_regression(&self) -> bool {
+        self.whole.has_regression() || self.steps.last().is_some_and(RunComparison::has_regression)
+    }
+
+    /// Whether it is known of everything judged, of the last run against the first and against the one before it, that it is not
+    /// worse.
+    pub fn tells(&self) -> bool {
+        let known = |found: &RunComparison| {
+            !found.judged.is_empty() && found.judged_as(Comparison::Undecided).next().is_none()
+        };
+        known(&self.whole) && self.steps.last().is_none_or(known)
+    }
+
+    /// How many comparisons are judged together.
+    pub fn comparisons(&self) -> usize {
+        self.each().map(|found| found.judged.len()).sum()
+    }
+
+    /// The whole, then the steps.
+    pub fn each(&self) -> impl Iterator<Item = &RunComparison> {
+        std::iter::once(&self.whole).chain(&self.steps)
+    }
+}
+
+/// Compares two runs or more: the last with the first, and each with the one before it. All of it is judged together, so
+/// that the more is looked at, the stronger a change must be to be called one. `between_runs` is by how much (a standard
+/// deviation, as a share) times of two runs of the same differ; where it is not known, [`BETWEEN_RUNS`] in real time, and
+/// nothing in simulated time.
+pub fn compare(runs: &[ComparedSide<'_>], between_runs: Option<f64>) -> Result<History, Incomparable> {
+    let (Some(first), Some(last)) = (runs.first(), runs.last()) else {
+        return Err(Incomparable { reasons: vec!["there is no run".to_owned()] });
+    };
+    let steps: &[ComparedSide<'_>] = if runs.len() > 2 { runs } else { &[] };
+    let pairs = std::iter::once((first, last)).chain(steps.iter().zip(steps.iter().skip(1)));
+    let mut reasons = Vec::new();
+    let mut found = Vec::new();
+    for (before, after) in pairs {
+        match changes(*before, *after, between_runs) {
+            Ok(comparison) => found.push((before, after, comparison)),
+            Err(wrong) if runs.len() < 3 => reasons.extend(wrong),
+            Err(wrong) => {
+                let (one, other) = (&before.run.header.id, &after.run.header.id);
+                reasons.extend(wrong.into_iter().map(|reason| format!("{one}, then {other}: {reason}")));
+            }
+        }
+    }
+    if !reasons.is_empty() {
+        return Err(Incomparable { reasons });
+    }
+    let mut all: Vec<&mut MetricChange> =
+        found.iter_mut().flat_map(|(.., comparison)| &mut comparison.judged).collect();
+    judge(&mut all, first.plan.protocol.tie);
+    let mut judged = found.into_iter().map(|(before, after, mut comparison)| {
+        comparison.cautions = cautions(before, after, &comparison);
+        comparison
+    });
+    let whole = judged.next();
+    let none = || Incomparable { reasons: vec!["nothing was compared".to_owned()] };
+    let mut history = History { whole: whole.ok_or_else(none)?, steps: judged.collect() };
+    let started = runs.iter().map(|side| side.run.header.started);
+    if runs.len() > 2 && !started.is_sorted() {
+        let order = "the runs are in the order in which they were named, which is not that of their dates";
+        history.whole.cautions.push(order.to_owned());
+    }
+    Ok(history)
+}
+
+/// How two runs differ, not yet judged, or every reason why they cannot be compared.
+fn changes(
+    before: ComparedSide<'_>,
+    after: ComparedSide<'_>,
+    between_runs: Option<f64>,
+) -> Result<RunComparison, Vec<String>> {
+    let simulated = is_simulated(before.run) && is_simulated(after.run);
+    let between_runs = between_runs.unwrap_or(if simulated { 0.0 } else { BETWEEN_RUNS });
+    let mut reasons = comparable::obstacles(&before, &after);
+    let mut roll = Roll::of(before.run, after.run);
+    if roll.common.is_empty() && roll.broken.is_empty() && reasons.is_empty() {
+        reasons.push("no candidate was measured in both; they are matched by name".to_owned());
+        reasons.extend(roll.reasons());
+    }
+    if !reasons.is_empty() {
+        return Err(reasons);
+    }
+    let weights = weights(before.plan);
+    let headline = headline(before.plan, &weights);
+    let metric = before.plan.goal.metric.as_str();
+    let mut judged = Vec::new();
+    let mut costs = Vec::new();
+    for candidate in &roll.common.clone() {
+        // A goal of one phase is that phase: judged once.
+        if weights.len() > 1 {
+            let goal = of_goal(before, after, &weights, candidate, between_runs);
+            if goal.is_none() {
+                let why = format!("goal: {metric} was nothing, or not measured, in a phase that counts");
+                roll.left_out.push(LeftOut::new(candidate, why));
+            }
+            judged.extend(goal);
+        }
+        let phase =
+            |phase: &str, metric| of_phase(before.run, after.run, candidate, phase, metric, between_runs);
+        for name in &headline {
+            match phase(name, metric) {
+                Some(change) => judged.push(change),
+                None => roll
+                    .left_out
+                    .push(LeftOut::new(candidate, format!("{name}: {metric} was not measured in both runs"))),
+            }
+        }
+        let another_kernel = before.run.header.kernel() != after.run.header.kernel();
+        for (name, cost) in costs_shown(before.run, &headline, metric, another_kernel) {
+            // What nobody has is no cost.
+            let is_there = |change: &MetricChange| change.before.point > 0.0 || change.after.point > 0.0;
+            costs.extend(phase(name, cost).filter(is_there));
+        }
+    }
+    if judged.is_empty() && roll.broken.is_empty() {
+        return Err(roll.reasons());
+    }
+    Ok(RunComparison {
+        goal: Goal { metric: metric.to_owned(), weights },
+        alpha: ALPHA,
+        between_runs,
+        tie: before.plan.protocol.tie,
+        judged,
+        costs,
+        differences: difference::differences(&before, &after, &roll.common),
+        broken: roll.broken,
+        left_out: roll.left_out,
+        cautions: Vec::new(),
+    })
+}
+
+/// The phases that are judged: the plan's, and a step such as fsck where the goal weighs it.
+fn headline<'a>(plan: &'a Plan, weights: &'a BTreeMap<String, f64>) -> Vec<&'a str> {
+    let mut names: Vec<&str> = plan.phases.iter().map(|phase| phase.name.as_str()).collect();
+    names.extend(
+        weights
+            .keys()
+            .map(String::as_str)
+            .filter(|name| !plan.phases.iter().any(|phase| phase.name == *name)),
+    );
+    names
+}
+
+/// Costs of the judged phases, and the time of the steps around them.
+fn costs_shown<'a>(
+    run: &'a Run,
+    headline: &[&'a str],
+    goal: &str,
+    another_kernel: bool,
+) -> Vec<(&'a str, &'static str)> {
+    let mut shown: Vec<(&str, &str)> = Vec::new();
+    for name in headline {
+        let costs = COSTS.iter().chain(REQUESTS.iter().filter(|_| another_kernel));
+        shown.extend(costs.filter(|cost| **cost != goal).map(|cost| (*name, *cost)));
+    }
+    let observations = run.trials.iter().flat_map(|trial| &trial.observations);
+    let steps = once_each(observations.map(|observation| observation.phase.as_str()));
+    shown.extend(steps.into_iter().filter(|name| !headline.contains(name)).map(|name| (name, "durable")));
+    shown
+}
+
+/// Holm's correction over everything that is judged, then the answer for each.
+fn judge(changes: &mut [&mut MetricChange], tie: f64) {
+    // What cannot be tested shows nothing.
+    let p_values: Vec<f64> = changes.iter().map(|change| change.p.p.unwrap_or(1.0)).collect();
+    let of_these: Vec<f64> = changes.iter().map(|change| change.p.of_these.unwrap_or(1.0)).collect();
+    let adjusted = holm(&p_values).into_iter().zip(holm(&of_these));
+    for (change, (p, (p_adjusted, of_these))) in changes.iter_mut().zip(p_values.into_iter().zip(adjusted)) {
+        let by = |p: f64| settled(&change.cost_ratio(), p, ALPHA, tie);
+        let (outcome, these) = (by(p_adjusted), by(of_these));
+        let moved = matches!(these, Comparison::Better | Comparison::Worse);
+        let apart = outcome == Comparison::Undecided && moved;
+        change.judged = Some(Judged { p, p_adjusted, outcome, apart });
+    }
+}
+
+/// Whether its trials were in simulated time.
+fn is_simulated(run: &Run) -> bool {
+    let mut trials = run.trials.iter().filter(|trial| trial.counts());
+    trials.any(|trial| trial.learnt.device_seconds.is_some())
+}
+
+/// Which candidates are compared, and which are not.
+struct Roll<'a> {
+    common: Vec<&'a str>,
+    broken: Vec<LeftOut>,
+    left_out: Vec<LeftOut>,
+}
+
+impl<'a> Roll<'a> {
+    fn of(before: &'a Run, after: &'a Run) -> Self {
+        let mut roll = Roll { common: Vec::new(), broken: Vec::new(), left_out: Vec::new() };
+        for one in before.candidates.iter().filter(|state| !is_twin(&state.name)) {
+            let mut leave = |reason: String| roll.left_out.push(LeftOut::new(&one.name, reason));
+            let Some(other) = after.candidates.iter().find(|state| state.name == one.name) else {
+                leave("not in the run after".to_owned());
+                continue;
+            };
+            match (one.status, other.status) {
+                (CandidateStatus::Ok, CandidateStatus::Ok) => roll.common.push(&one.name),
+                (CandidateStatus::Ok, CandidateStatus::Failed) => {
+                    roll.broken.push(LeftOut::new(&one.name, &other.reason));
+                }
+                (CandidateStatus::Ok, status) => {
+                    leave(format!("{} after{}", word(status), because(&other.reason)));
+                }
+                (status, _) => leave(format!("{} before{}", word(status), because(&one.reason))),
+            }
+        }
+        for other in after.candidates.iter().filter(|state| !is_twin(&state.name)) {
+            if !before.candidates.iter().any(|state| state.name == other.name) {
+                roll.left_out.push(LeftOut::new(&other.name, "not in the run before"));
+            }
+        }
+        roll
+    }
+
+    /// Why candidates were left out.
+    fn reasons(&self) -> Vec<String> {
+        self.left_out.iter().map(|left| format!("{}: {}", left.candidate, left.reason)).collect()
+    }
+}
+
+fn word(status: CandidateStatus) -> &'static str {
+    match status {
+        CandidateStatus::Ok => "measured",
+        CandidateStatus::Untried => "not tried yet",
+        CandidateStatus::Skipped => "skipped",
+        CandidateStatus::Failed => "failed",
+    }
+}
+
+fn because(reason: &str) -> String {
+    if reason.is_empty() { String::new() } else { format!(": {reason}") }
+}
+
+fn cautions(before: &ComparedSide<'_>, after: &ComparedSide<'_>, found: &RunComparison) -> Vec<String> {
+    let mut cautions = Vec::new();
+    let sizes = found.judged.iter().map(|change| (change.before.n, change.after.n));
+    if let Some((one, other)) = sizes.min_by_key(|(one, other)| one.min(other).to_owned())
+        && one.min(other) < FEWEST_TO_TEST
+    {
+        cautions.push(format!(
+            "too few blocks: with {one} before and {other} after nothing can be tested; {FEWEST_TO_TEST} in each run are needed"
+        ));
+    }
+    let weights = &found.goal.weights;
+    let is_goal = |change: &&MetricChange| {
+        change.phase.as_ref().is_none_or(|name| weights.len() == 1 && weights.contains_key(name))
+    };
+    let goals: Vec<Option<Comparison>> =
+        found.judged.iter().filter(is_goal).map(MetricChange::outcome).collect();
+    for (outcome, word) in [(Comparison::Worse, "worse"), (Comparison::Better, "better")] {
+        if goals.len() > 1 && goals.iter().all(|goal| *goal == Some(outcome)) {
+            cautions.push(format!(
+                "every candidate got {word}: that speaks of machine, kernel or device rather than of a filesystem"
+            ));
+        }
+    }
+    for name in moved_without_cause(found) {
+        cautions.push(format!(
+            "{name} changed, and nothing that is recorded differs for it: suspect the machine (other load, heat, neighbours) before anything else"
+        ));
+    }
+    cautions.push(
+        "the runs are not randomised against each other: whatever else changed between them is in the numbers too"
+            .to_owned(),
+    );
+    if found.between_runs <= 0.0 && !(is_simulated(before.run) && is_simulated(after.run)) {
+        cautions.push("two runs cannot tell a change from an offset that one of them has as a whole, and none is allowed for".to_owned());
+    }
+    if before.plan.goal != after.plan.goal
+        || before.plan.protocol.tie.to_bits() != after.plan.protocol.tie.to_bits()
+    {
+        cautions.push("goal or tie differ between the plans: those of the run before are used".to_owned());
+    }
+    for (side, name) in [(before, "before"), (after, "after")] {
+        if side.run.finished.is_none() {
+            cautions.push(format!("the run {name} is not finished"));
+        }
+    }
+    cautions
+}
+
+/// Candidates that changed although neither they nor what they ran on did.
+fn moved_without_cause(found: &RunComparison) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for change in &found.judged {
+        let caused = found.differences.iter().any(|difference| {
+            difference.explains
+                && difference.candidate.as_deref().is_none_or(|candidate| candidate == change.candidate)
+        });
+        let moved = matches!(change.outcome(), Some(Comparison::Worse | Comparison::Better));
+        if moved && !caused && !names.contains(&change.candidate.as_str()) {
+            names.push(&change.candidate);
+        }
+    }
+    names
+}

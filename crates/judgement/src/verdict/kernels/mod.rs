@@ -1,0 +1,117 @@
+//! What another kernel does with the same work: time, requests, bytes and flushes of each configuration and phase, as
+//! regressions (more) and gains (less), paired within blocks.
+
+mod change;
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::Judgement;
+use crate::journal::Trial;
+use crate::plan::{Candidate, Environment};
+
+pub use change::{ChangeOutcome, KernelChange, MEASURES, TIME, judged_alone};
+use change::{Measure, judge, weigh};
+
+/// A kernel of a plan against the one before it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct KernelPair {
+    pub kernel: PathBuf,
+    pub against: PathBuf,
+    /// Smaller changes do not matter.
+    pub tie: f64,
+    #[serde(skip)]
+    pub blocks: usize,
+    pub phases: Vec<KernelPhase>,
+}
+
+/// A phase of a configuration that was tried under both.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct KernelPhase {
+    /// Named without what it was tried under.
+    pub candidate: String,
+    /// What else that was.
+    #[serde(skip_serializing_if = "Environment::is_plain")]
+    pub under: Environment,
+    pub phase: String,
+    pub changes: Vec<KernelChange>,
+}
+
+impl KernelPhase {
+    pub fn change(&self, measure: &str) -> Option<&KernelChange> {
+        self.changes.iter().find(|change| change.measure == measure)
+    }
+
+    pub fn has_changed(&self) -> bool {
+        let so =
+            |change: &KernelChange| matches!(change.outcome, ChangeOutcome::Regression | ChangeOutcome::Gain);
+        self.changes.iter().any(so)
+    }
+
+    /// Its time, or unchanged where that was not measured.
+    pub fn time(&self) -> ChangeOutcome {
+        self.change(TIME).map_or(ChangeOutcome::Unchanged, |time| time.outcome)
+    }
+}
+
+impl KernelPair {
+    /// Each kernel of a plan against the one before it, in the plan's order; nothing where there are not two.
+    pub fn of(judged: &Judgement<'_>) -> Vec<Self> {
+        let candidates = &judged.plan.candidates;
+        let mut named: Vec<&PathBuf> = Vec::new();
+        for kernel in candidates.iter().filter_map(|candidate| candidate.under.kernel.as_ref()) {
+            if !named.contains(&kernel) {
+                named.push(kernel);
+            }
+        }
+        let pairs = named.iter().zip(named.iter().skip(1));
+        let compared = pairs.map(|(against, kernel)| {
+            let old = candidates.iter().filter(|old| old.under.kernel.as_ref() == Some(against));
+            let both = old.filter_map(|old| {
+                let same = Environment { kernel: Some(kernel.to_path_buf()), ..old.under.clone() };
+                let name = old.under.without(&old.name);
+                let is_it = |new: &&Candidate| new.under == same && new.under.without(&new.name) == name;
+                Some([old, candidates.iter().find(is_it)?])
+            });
+            KernelPair {
+                kernel: kernel.to_path_buf(),
+                against: against.to_path_buf(),
+                tie: judged.plan.protocol.tie,
+                blocks: judged.verdict.blocks,
+                phases: both.flat_map(|pair| phases(judged, pair)).collect(),
+            }
+        });
+        let mut found: Vec<Self> = compared.filter(|kernels| !kernels.phases.is_empty()).collect();
+        for kernels in &mut found {
+            for (measure, ..) in MEASURES {
+                let all = kernels.phases.iter_mut().flat_map(|phase| &mut phase.changes);
+                weigh(&mut all.filter(|change| change.measure == measure).collect::<Vec<_>>());
+            }
+        }
+        let all = found.iter_mut().flat_map(|kernels| &mut kernels.phases);
+        let mut all: Vec<&mut KernelChange> = all.flat_map(|phase| &mut phase.changes).collect();
+        judge(&mut all, judged.plan.protocol.tie);
+        found
+    }
+}
+
+/// The plan's phases of a configuration under both kernels.
+fn phases(judged: &Judgement<'_>, [old, new]: [&Candidate; 2]) -> Vec<KernelPhase> {
+    let planned = judged.phases.iter().filter(|phase| phase.planned);
+    let all = planned.map(|phase| {
+        let change = |measure: Measure| {
+            let sum = |trial: &Trial| {
+                measure.2.iter().map(|metric| trial.value(&phase.name, metric)).sum::<Option<f64>>()
+            };
+            KernelChange::of(measure, judged.blocks.pairs(&new.name, &old.name, sum))
+        };
+        KernelPhase {
+            candidate: old.under.without(&old.name),
+            under: Environment { kernel: None, ..old.under.clone() },
+            phase: phase.name.clone(),
+            changes: MEASURES.into_iter().filter_map(change).collect(),
+        }
+    });
+    all.filter(|phase| !phase.changes.is_empty()).collect()
+}

@@ -1,0 +1,126 @@
+//! The words of what may not be concluded.
+
+use std::fmt;
+
+use crate::statistics::{Estimate, FEWEST};
+use fsverdict_text::Bytes;
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Limit {
+    /// A candidate that took this much of what the one in the first place does, until it failed.
+    Lost {
+        candidate: String,
+        against: String,
+        times: Estimate,
+        reason: String,
+    },
+    /// A phase that not all candidates have.
+    LeftOut {
+        phase: String,
+        lacking: Vec<String>,
+    },
+    /// A candidate that was entered twice took so many times its own time.
+    ToldApart {
+        candidate: String,
+        times: f64,
+    },
+    /// The machine was too busy for any verdict.
+    Refused,
+    /// Fewer than what anything is concluded from.
+    FewBlocks(usize),
+    /// What the last trial of a block takes, of the first.
+    Slope(Estimate),
+    /// What a trial takes right after this candidate's, of one after others'.
+    After {
+        candidate: String,
+        times: Estimate,
+    },
+    /// Blocks follow those before them, with this correlation.
+    Resemblance(f64),
+    /// In some blocks a candidate differed from another as in no other block. They were set aside, which is what made the
+    /// difference certain: with all blocks it is this.
+    SetAside {
+        candidate: String,
+        against: String,
+        aside: usize,
+        of: usize,
+        all: Estimate,
+    },
+    /// So many blocks did not count.
+    MostInvalid(usize),
+    ScratchImage,
+    FitsInMemory(Bytes),
+    Folders,
+    FreshlyMade,
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lost { candidate, against, times, reason } => write!(
+                formatter,
+                "{candidate} took {} {against} while it went well, and is out: {reason}",
+                as_long(times)
+            ),
+            Self::LeftOut { phase, lacking } => {
+                let have = if lacking.len() == 1 { "has" } else { "have" };
+                let lacking = lacking.join(" and ");
+                write!(formatter, "{phase} is no part of the comparison: {lacking} {have} nothing in it")
+            }
+            Self::ToldApart { candidate, times } => write!(
+                    formatter,
+                    "{candidate} entered twice took {times:.2} times its own time, which is no chance: something here favours one of two that are the same"
+                ),
+            Self::Refused => formatter.write_str(
+                "run it again when the machine is quiet; --set protocol.disturbed.foreign_cpu=0.5 bears more, \
+                 --set protocol.disturbed=false counts every block",
+            ),
+            Self::FewBlocks(blocks) => {
+                let several = if *blocks == 1 { "" } else { "s" };
+                write!(
+                    formatter,
+                    "{blocks} block{several}: nothing is concluded below {FEWEST}; the order is that of the sample"
+                )
+            }
+            Self::Slope(times) => write!(
+                    formatter,
+                    "the last trial of a block takes {} the first: the order is turned round in every second block, so that it favours nobody for long",
+                    as_long(times)
+                ),
+            Self::After { candidate, times } => write!(formatter, "who is tried right after {candidate} takes {} the others", as_long(times)),
+            Self::Resemblance(lag) => write!(
+                    formatter,
+                    "blocks resemble those before them (lag-1 correlation {lag:.1}): the intervals are too narrow, and what is said here is less sure than it says"
+                ),
+            Self::SetAside { candidate, against, aside, of, all } => {
+                let (lie, were) = if *aside == 1 { ("lies", "was") } else { ("lie", "were") };
+                let times = as_long(all);
+                write!(
+                    formatter,
+                    "{aside} of {of} blocks {lie} far from the others and {were} set aside: with all of them {candidate} takes {times} {against}"
+                )
+            }
+            Self::MostInvalid(blocks) => write!(
+                    formatter,
+                    "{blocks} blocks did not count, more than did: this machine is too busy to trust"
+                ),
+            Self::ScratchImage => formatter.write_str(
+                "a scratch image, not a disk of its own: what your disk makes of it is not part of this",
+            ),
+            Self::FitsInMemory(data) => write!(
+                    formatter,
+                    "the data ({data}) fit in memory: only phases marked cold read from the device"
+                ),
+            Self::Folders => formatter.write_str(
+                "folders as they are: how old and how full what they lie on is, and who else uses it, is part of this",
+            ),
+            Self::FreshlyMade => formatter.write_str("freshly made filesystems: nothing is said of aged ones"),
+        }
+    }
+}
+
+fn as_long(times: &Estimate) -> String {
+    let interval =
+        times.low.zip(times.high).map_or(String::new(), |(low, high)| format!(" ({low:.2} to {high:.2})"));
+    format!("{:.2}{interval} times as long as", times.point)
+}

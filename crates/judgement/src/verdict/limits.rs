@@ -1,0 +1,91 @@
+//! What may not be concluded: limits that are shown with every verdict (docs/methodology.md).
+
+use super::limit::Limit;
+use super::order::peculiarities;
+use super::{ByBlock, Rank, VerdictEvidence, control_pairs};
+use crate::journal::{CandidateStatus, Run};
+use crate::plan::{Dataset, DeviceSource, Plan};
+use crate::statistics::{Estimate, Evidence, FEWEST};
+use fsverdict_text::Bytes;
+
+/// The limits of this run's verdict, the gravest first.
+pub(super) fn limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Limit> {
+    let VerdictEvidence { plan, run, objective, .. } = *evidence;
+    let left_out = objective.left_out.iter();
+    let left_out =
+        left_out.map(|left| Limit::LeftOut { phase: left.phase.clone(), lacking: left.lacking.clone() });
+    let mut limits: Vec<Limit> = lost(evidence, ranking).into_iter().chain(left_out).collect();
+    let told_apart = control_pairs(objective, run).into_iter().filter(|pair| pair.told_apart);
+    limits.extend(
+        told_apart.map(|pair| Limit::ToldApart { candidate: pair.candidate, times: pair.ratio.point }),
+    );
+    let blocks = run.complete_blocks();
+    let refused = run.was_too_disturbed();
+    if refused {
+        limits.push(Limit::Refused);
+    } else if (1..FEWEST as usize).contains(&blocks) {
+        limits.push(Limit::FewBlocks(blocks));
+    }
+    limits.extend(peculiarities(evidence, ranking));
+    limits.extend(set_aside(evidence, ranking));
+    let invalid = run.invalid_blocks().count();
+    if invalid > blocks && !refused {
+        limits.push(Limit::MostInvalid(invalid));
+    }
+    if matches!(plan.device.source, DeviceSource::Image(_)) {
+        limits.push(Limit::ScratchImage);
+    }
+    limits.extend(fits_in_memory(plan, run).map(Limit::FitsInMemory));
+    let folders = plan.device.source == DeviceSource::Folders;
+    limits.push(if folders { Limit::Folders } else { Limit::FreshlyMade });
+    limits
+}
+
+/// Who was ahead of the first of the ranking, by the estimate, until it failed.
+fn lost(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Limit> {
+    let Some(first) = ranking.first() else { return Vec::new() };
+    let failed = evidence.run.candidates.iter().filter(|state| state.status == CandidateStatus::Failed);
+    // No number is made from the trials of those.
+    let trials: ByBlock<'_> = evidence.run.trials.iter().filter(|trial| trial.counts()).collect();
+    let ahead = failed.filter_map(|state| {
+        let behind = trials.differences(&state.name, &first.candidate, |trial| evidence.score(trial));
+        let times = Evidence::of(&behind)?.ratio();
+        (times.point < 1.0).then(|| Limit::Lost {
+            candidate: state.name.clone(),
+            against: first.candidate.clone(),
+            times,
+            reason: state.reason.clone(),
+        })
+    });
+    ahead.collect()
+}
+
+/// The closest candidate whose difference from the leader is plain only without the blocks that were set aside.
+fn set_aside(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Option<Limit> {
+    let against = &ranking.first()?.candidate;
+    ranking.iter().find_map(|rank| {
+        let (shown, sample) = (rank.behind?, evidence.behind(&rank.candidate, against));
+        let all = Evidence::of_all(&sample)?.ratio_at_the_stop();
+        let plain = |estimate: Estimate| estimate.low.is_some_and(|low| low > 1.0);
+        (shown.n < all.n && plain(shown) && !plain(all)).then(|| Limit::SetAside {
+            candidate: rank.candidate.clone(),
+            against: against.clone(),
+            aside: all.n - shown.n,
+            of: all.n,
+            all,
+        })
+    })
+}
+
+fn fits_in_memory(plan: &Plan, run: &Run) -> Option<Bytes> {
+    let size = |dataset: &Dataset| match dataset {
+        Dataset::Tree(shape) => shape.size.0,
+        Dataset::Flat { files, file_size } => files * file_size.0,
+        Dataset::File { size, .. } => size.0,
+        Dataset::Folder { size, .. } => size.map_or(0, |size| size.0),
+    };
+    let data = plan.datasets.values().map(size).max().filter(|size| *size > 0)?;
+    let beginning = &run.header.beginning;
+    let memory = beginning.memory?.saturating_sub(beginning.memory_of_datasets.unwrap_or(0));
+    (data < memory).then_some(Bytes(data))
+}

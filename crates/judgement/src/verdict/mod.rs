@@ -1,0 +1,215 @@
+//! From estimates to a verdict about the plan's goal: the best, those tied with it, those ruled out, and the limits.
+
+mod across;
+mod candidates;
+mod compare;
+mod control;
+mod cost;
+mod deliberate;
+mod dependence;
+mod devices;
+mod effect;
+mod environment_runs;
+mod estimates;
+mod evidence;
+mod factors;
+mod field;
+mod goal;
+mod harness;
+mod judgement;
+mod kernels;
+mod latency;
+mod legacy;
+mod limit;
+mod limits;
+mod noise;
+mod open;
+mod order;
+mod paired;
+mod raw_share;
+mod sensitivity;
+mod sites;
+mod standing;
+mod then_and_now;
+mod tradeoff;
+
+pub use across::{Across, AcrossColumn, Order};
+pub use candidates::{CandidateEntry, Why};
+pub use compare::{
+    ALPHA, BETWEEN_RUNS, ComparedSide, Comparison, Difference, History, Incomparable, LeftOut, MetricChange,
+    RunComparison, compare, settled,
+};
+pub use control::{ControlPair, control_pairs};
+pub use cost::{CostColumn, cost_columns};
+pub use deliberate::{Deliberation, better_of};
+pub use dependence::{Dependence, DeviceSide};
+pub use devices::{DevicePart, DeviceRun, DeviceTable, LikeThese, OnDevice, device_parts};
+pub use effect::{EffectSize, OptionEffect, option_effects};
+pub use environment_runs::{EnvironmentRun, environment_runs};
+pub use estimates::{PhaseEstimate, estimate_all};
+pub use factors::{FactorEffect, Interaction};
+pub use field::{Field, Mark, times_worse};
+pub use goal::{LeftOutPhase, Objective, weights};
+pub use harness::Harness;
+pub use judgement::{Judgement, PhaseEntry, TrialBasis};
+pub use kernels::{ChangeOutcome, KernelChange, KernelPair, KernelPhase, MEASURES, TIME, judged_alone};
+pub use latency::{LatencyCounts, latencies, latency_at};
+pub use legacy::{Combined, combine, legacy_name};
+pub use limit::Limit;
+pub use noise::RunNoise;
+pub use open::OpenPair;
+pub use paired::ByBlock;
+pub use raw_share::{RawShare, raw_shares};
+pub use sensitivity::{WeightRange, WeightTurn};
+pub use sites::{AtSites, SiteRatios, by_site};
+pub use standing::{Rank, Relation, Standing};
+pub use then_and_now::{Because, Now, ThenAndNow, same_quantity, then_and_now};
+pub use tradeoff::{COSTS, Cost, CostLead, Tradeoff};
+
+pub use crate::statistics::Estimate;
+
+use dependence::dependences;
+use evidence::VerdictEvidence;
+use factors::factor_effects;
+use limits::limits;
+use noise::noise;
+use open::open_pairs;
+use sensitivity::sensitivity;
+use standing::{ranking, standings};
+use tradeoff::tradeoffs;
+
+use serde::Serialize;
+
+use crate::journal::Run;
+use crate::plan::Plan;
+use crate::statistics;
+use crate::statistics::FEWEST;
+
+/// What may be concluded about the goal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// Nobody is better than one candidate by more than δ.
+    Recommended,
+    /// Besides, each other one is known to be behind it or tied with it.
+    Ranked,
+    /// The evidence does not suffice for either.
+    Undecided,
+}
+
+/// The verdict: part of the JSON report as it is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Verdict {
+    pub outcome: Outcome,
+    /// The candidate to take; none where undecided.
+    pub recommended: Option<String>,
+    /// Those shown to be within δ of the leader.
+    pub tied: Vec<String>,
+    /// Those shown to be worse than the leader.
+    pub behind: Vec<String>,
+    /// Those of which neither is shown.
+    pub open: Vec<String>,
+    /// Why nothing may be ranked at all: too many blocks were disturbed.
+    pub refused: Option<String>,
+    /// Phases of the goal that somebody lacks, and which thus count for nobody.
+    pub left_out_phases: Vec<LeftOutPhase>,
+    /// Candidates by the goal, the leader first: what the sample shows, certain or not.
+    pub ranking: Vec<Rank>,
+    /// The evidence: every candidate against the leader of the look that decided about it.
+    pub standings: Vec<Standing>,
+    /// What is not known of whom, and what would settle it.
+    pub unsettled: Vec<OpenPair>,
+    /// How noisy the run is; none below three blocks.
+    pub noise: Option<RunNoise>,
+    /// What each level of each factor does wherever it was tried.
+    pub factors: Vec<FactorEffect>,
+    /// What each costs, in the order of the ranking, and who is beaten in everything.
+    pub tradeoffs: Vec<Tradeoff>,
+    /// How far each weight may move before another leads.
+    pub sensitivity: Vec<WeightRange>,
+    /// Where a difference turns with a number of the class of devices; nothing where each block met the same device.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub depends: Vec<Dependence>,
+    /// What may not be concluded, the gravest first.
+    #[serde(skip)]
+    pub limits: Vec<Limit>,
+    #[serde(skip)]
+    pub blocks: usize,
+}
+
+impl Verdict {
+    /// Ranks and recommends nothing, for this reason.
+    pub fn refuse(&mut self, reason: &str) {
+        self.refused = Some(reason.to_owned());
+        self.outcome = Outcome::Undecided;
+        self.recommended = None;
+        self.tied.clear();
+        self.behind.clear();
+        self.open.clear();
+        self.unsettled.clear();
+        self.ranking.clear();
+        self.standings.clear();
+        self.tradeoffs.clear();
+        self.sensitivity.clear();
+        self.depends.clear();
+    }
+}
+
+/// Judges the candidates that were measured: what the rule concluded, and the limits of that. `trials` are those that the
+/// numbers are made from.
+pub fn judge(
+    plan: &Plan,
+    run: &Run,
+    objective: &Objective,
+    trials: &ByBlock<'_>,
+    measured: &[&str],
+) -> Verdict {
+    let deliberation = Deliberation::of(plan, run);
+    let refused = run.was_too_disturbed();
+    let standings = if refused { Vec::new() } else { standings(&deliberation, run, measured) };
+    let with = |relation: &[Relation]| -> Vec<String> {
+        let fitting = standings.iter().filter(|standing| relation.contains(&standing.relation));
+        fitting.map(|standing| standing.candidate.clone()).collect()
+    };
+    let (tied, behind) = (with(&[Relation::Tied]), with(&[Relation::Behind]));
+    let leader = deliberation.last_look().map(|look| deliberation.leader(look).to_owned());
+    let leader = leader.filter(|name| measured.contains(&name.as_str()));
+    let unsettled = if refused { Vec::new() } else { open_pairs(&deliberation, run, measured) };
+    let evidence = VerdictEvidence { plan, run, objective, trials };
+    let outcome = match deliberation.outcome() {
+        // Old runs went on after what would end one now: there the last look may have nobody to recommend.
+        _ if refused || leader.is_none() || standings.is_empty() => Outcome::Undecided,
+        _ if run.complete_blocks() < FEWEST as usize => Outcome::Undecided,
+        statistics::Ruling::Recommended if unsettled.is_empty() => Outcome::Ranked,
+        statistics::Ruling::Recommended => Outcome::Recommended,
+        _ if standings.iter().any(|standing| standing.relation == Relation::Open) => Outcome::Undecided,
+        _ if unsettled.is_empty() => Outcome::Ranked,
+        _ => Outcome::Recommended,
+    };
+    let ranking =
+        if refused { Vec::new() } else { ranking(leader.as_deref(), &standings, measured, &evidence) };
+    let recommended = leader.filter(|_| outcome != Outcome::Undecided);
+    let placed = |name: &&str| {
+        let known = recommended.iter().chain(&tied).chain(&behind);
+        known.into_iter().any(|known| known == name)
+    };
+    Verdict {
+        outcome,
+        open: measured.iter().filter(|name| !placed(name)).map(|name| (*name).to_owned()).collect(),
+        noise: noise(&evidence, &ranking),
+        factors: factor_effects(&evidence, measured),
+        tradeoffs: tradeoffs(&evidence, &ranking),
+        sensitivity: sensitivity(&evidence, &ranking, &tied),
+        depends: dependences(&evidence, &ranking),
+        limits: limits(&evidence, &ranking),
+        left_out_phases: objective.left_out.clone(),
+        refused: if refused { run.finished.clone() } else { None },
+        blocks: run.complete_blocks(),
+        recommended,
+        tied,
+        behind,
+        ranking,
+        standings,
+        unsettled,
+    }
+}

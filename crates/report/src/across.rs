@@ -1,0 +1,182 @@
+//! The verdicts in several environments, in words: which to take where, and where the order changes.
+
+use super::kernels;
+use super::number::{percent, times, times_within};
+use super::sentence::outcome;
+use super::text::listing;
+use super::text_table::TextTable;
+use fsverdict_judgement::plan::grouped;
+use fsverdict_judgement::verdict::{Across, AcrossColumn, Judgement, Order, environment_runs};
+
+/// What was found under each circumstance, with its sentence.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct SideBySide {
+    pub(super) found: Across,
+    sentences: Vec<String>,
+}
+
+impl SideBySide {
+    /// Of a run; `None` where everything was tried under the same environment.
+    pub(super) fn of(whole: &Judgement<'_>) -> Option<Self> {
+        let environments = environment_runs(whole.plan, whole.run);
+        let judged: Vec<Judgement<'_>> = environments
+            .iter()
+            .map(|environment| Judgement::of(&environment.plan, &environment.run))
+            .collect();
+        let found = Across::of(whole, &environments, &judged)?;
+        Some(Self { found, sentences: judged.iter().map(outcome).collect() })
+    }
+
+    /// Each column with its sentence.
+    pub(super) fn columns(&self) -> impl Iterator<Item = (&AcrossColumn, &str)> {
+        self.found.columns.iter().zip(self.sentences.iter().map(String::as_str))
+    }
+
+    /// Where the order changes, and each verdict.
+    pub(super) fn sentence(&self) -> String {
+        let each = self.columns().map(|(column, sentence)| format!("{}: {sentence}", column.title));
+        format!("{} {}", change(&self.found), each.collect::<Vec<_>>().join(" "))
+    }
+}
+
+/// Which to take where, and where the order changes.
+pub(super) fn headline(across: &Across) -> String {
+    let taken = across.columns.iter().map(|column| (column.taken(), column.title.as_str()));
+    let mut choices = grouped(taken);
+    // What is not decided comes last.
+    choices.sort_by_key(|(taken, _)| taken.is_none());
+    let parts = choices.iter().map(|(taken, titles)| {
+        let on = listing(titles, titles.len());
+        taken.as_ref().map_or(format!("undecided: {on}"), |taken| format!("take {taken} ({on})"))
+    });
+    let parts = parts.collect::<Vec<_>>().join("; ");
+    format!("By {}: {parts}. {}", across.what, change(across))
+}
+
+/// Where the order changes most, and what another kernel changes.
+pub(super) fn change(across: &Across) -> String {
+    let kernels = across.kernels.iter().map(kernels::sentence);
+    std::iter::once(order(across)).chain(kernels).collect::<Vec<_>>().join(" ")
+}
+
+fn order(across: &Across) -> String {
+    let what = across.what;
+    match across.order() {
+        Order::NotCompared => format!(
+            "There is no order to compare by {what}: no two candidates were measured under two or more."
+        ),
+        Order::Turns { one, other, ahead, behind } => format!(
+            "The order changes with the {what}: {one} is ahead of {other} by a factor of {} ({}), and behind it by {} ({}).",
+            times_within(&ahead.0),
+            ahead.1,
+            times_within(&behind.0),
+            behind.1
+        ),
+        Order::Same => {
+            format!("The order is the same whatever the {what}, within {}.", percent(across.tie))
+        }
+        Order::Untold => {
+            format!("Whether the order changes with the {what} is not told: the intervals allow both.")
+        }
+    }
+}
+
+pub(super) fn tables(across: &Across) -> Vec<TextTable> {
+    let mut header = vec!["candidate".to_owned()];
+    header.extend(across.columns.iter().map(|column| column.title.clone()));
+    let cell = |behind: &Option<f64>| behind.map_or("–".to_owned(), times);
+    let row = |(name, cells): &(String, Vec<Option<f64>>)| {
+        std::iter::once(name.clone()).chain(cells.iter().map(cell)).collect()
+    };
+    let table = TextTable {
+        title: format!("Times the best for each {}", across.what),
+        header,
+        rows: across.rows.iter().map(row).collect(),
+    };
+    std::iter::once(table).chain(across.kernels.iter().map(kernels::table)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{headline, tables};
+    use crate::Report;
+    use crate::fixtures::{Story, id};
+    use fsverdict_judgement::plan::Environment;
+
+    #[test]
+    fn nothing_is_claimed_of_an_order_that_nobody_measured() {
+        let names = ["ext4-on-usb-stick", "ext4-on-hdd-7200"];
+        let mut story = Story::new(&names, &["write"]);
+        for (candidate, model) in story.plan.candidates.iter_mut().zip(["usb-stick", "hdd-7200"]) {
+            candidate.under = Environment { model: Some(model.to_owned()), ..Environment::default() };
+        }
+        story.finish();
+        let run = story.run();
+        let sentence = Report::new(&story.plan, &run, None).sentence;
+        assert!(sentence.starts_with("There is no order to compare by device: "), "{sentence}");
+    }
+
+    /// Two filesystems on two devices: who is ahead on one is behind on the other, by these seconds.
+    fn shown(times: [f64; 4]) -> (String, String, String) {
+        strayed(times, |_, _| 0.01)
+    }
+
+    /// The same, each trial by so much longer for each block.
+    fn strayed(times: [f64; 4], by: impl Fn(u32, usize) -> f64) -> (String, String, String) {
+        let names = ["ext4-on-usb-stick", "ext4-on-hdd-7200", "f2fs-on-usb-stick", "f2fs-on-hdd-7200"];
+        let mut story = Story::new(&names, &["write"]);
+        for (candidate, model) in
+            story.plan.candidates.iter_mut().zip(["usb-stick", "hdd-7200"].into_iter().cycle())
+        {
+            candidate.under = Environment { model: Some(model.to_owned()), ..Environment::default() };
+        }
+        for block in 1..=3 {
+            story.open_block(block, 1, &names);
+            for (at, (name, seconds)) in names.iter().zip(times).enumerate() {
+                story.trial(&id(block, name), &[("write", seconds + by(block, at) * f64::from(block))]);
+            }
+            story.close_block(block, 1, None);
+        }
+        story.finish();
+        let run = story.run();
+        let report = Report::new(&story.plan, &run, None);
+        assert!(report.judged.verdict.refused.is_some() && report.judged.verdict.ranking.is_empty());
+        // Nor is a candidate on one device beaten by one on another.
+        assert!(report.judged.verdict.tradeoffs.is_empty());
+        let across = &report.across.as_ref().unwrap().found;
+        assert_eq!(tables(across).len(), 1);
+        (report.sentence.clone(), format!("{:?}", tables(across)[0].rows), headline(across))
+    }
+
+    #[test]
+    fn it_is_said_on_which_device_the_order_changes() {
+        let (sentence, rows, headline) = shown([8.0, 1.0, 2.0, 3.0]);
+        let words = [
+            "The order changes with the device: ext4 is ahead of f2fs by a factor of 2.9",
+            "(hdd-7200), and behind it by 3.9",
+            "(usb-stick). usb-stick: ",
+            " hdd-7200: ",
+        ];
+        assert!(words.iter().all(|word| sentence.contains(word)), "{sentence}");
+        assert!(rows.contains("[[\"ext4\", \"3.9") && rows.contains("[\"f2fs\", \"1.00\", \"2.9"), "{rows}");
+        assert!(
+            headline.starts_with("By device: take f2fs (usb-stick); take ext4 (hdd-7200). The order changes"),
+            "{headline}"
+        );
+        let (sentence, _, headline) = shown([8.0, 6.0, 2.0, 3.0]);
+        assert!(headline.starts_with("By device: take f2fs (usb-stick and hdd-7200). "), "{headline}");
+        assert!(sentence.starts_with("The order is the same whatever the device"), "{sentence}");
+    }
+
+    #[test]
+    fn an_order_that_only_the_points_have_neither_changes_nor_stays() {
+        let by = |block: u32, at: usize| [0.0, 0.4, 0.3, 0.0][at] * f64::from(block % 2);
+        for times in [[2.2, 1.9, 2.0, 2.1], [2.0, 2.0, 2.1, 2.1]] {
+            let (sentence, _, headline) = strayed(times, by);
+            let not_told =
+                "Whether the order changes with the device is not told: the intervals allow both. ";
+            assert!(sentence.starts_with(not_told), "{sentence}");
+            assert!(!headline.contains("The order"), "{headline}");
+        }
+    }
+}

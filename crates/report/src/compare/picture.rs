@@ -1,0 +1,98 @@
+//! The picture of a comparison: what became of each candidate in each phase, run by run. Nothing in it needs a script.
+
+use std::fmt::Write;
+
+use libm::log;
+use maud::{Markup, PreEscaped, html};
+
+use super::trend::Trend;
+use super::{ComparisonReport, row, word};
+use crate::html::place;
+use crate::text::one_line;
+use fsverdict_judgement::plan::once_each;
+use fsverdict_judgement::verdict::{Comparison, MetricChange};
+
+/// A course is drawn this large, and shows at least this factor and at most the other.
+const WIDTH: f64 = 112.0;
+const HEIGHT: f64 = 26.0;
+const NARROWEST: f64 = 1.1;
+const WIDEST: f64 = 4.0;
+
+/// Candidates by phases, in the order in which they were judged.
+pub(super) fn picture(report: &ComparisonReport<'_>) -> Markup {
+    let judged = &report.found.whole.judged;
+    let names = once_each(judged.iter().map(|change| change.candidate.as_str()));
+    let phases = once_each(judged.iter().map(MetricChange::subject));
+    let trends: Vec<Trend<'_>> = judged.iter().map(|change| Trend::of(report, change)).collect();
+    let reach = trends.iter().map(Trend::reach).fold(NARROWEST, f64::max).min(WIDEST);
+    let at = |name: &str, phase: &str| {
+        judged.iter().position(|one| one.candidate == name && one.subject() == phase)
+    };
+    html! { div.scroll {
+        table.picture {
+            caption.unseen { "What changed, by candidate and phase" }
+            thead { tr { th scope="col" { "candidate" } @for phase in &phases { th scope="col" { (one_line(phase)) } } } }
+            tbody { @for name in &names { tr {
+                th scope="row" { span.name { (one_line(name)) } }
+                @for phase in &phases {
+                    @match at(name, phase) {
+                        Some(at) => { (cell(&judged[at], &trends[at], reach)) }
+                        None => { td.none { "–" } }
+                    }
+                }
+            } } }
+        }
+    } }
+}
+
+fn cell(change: &MetricChange, trend: &Trend<'_>, reach: f64) -> Markup {
+    let judged = change.outcome().unwrap_or(Comparison::Undecided);
+    let (class, sign) = match judged {
+        Comparison::Better => ("best", "▼"),
+        Comparison::Worse => ("behind", "▲"),
+        Comparison::Same => ("once", "="),
+        Comparison::Undecided => ("unclear", "?"),
+    };
+    let shown = row::row(change);
+    let heat = place(change.ratio.point.max(1.0 / change.ratio.point).min(reach), 1.0, reach);
+    let hover = format!("{} → {} ({}), {}", shown.before, shown.after, shown.interval, word(judged));
+    html! {
+        td.cell.(class) style=(format!("--heat:{heat:.0}%")) title=(hover) {
+            div.beside {
+                span.value { span.sign aria-hidden="true" { (sign) } span.unseen { (word(judged)) ": " } (shown.change) }
+                (PreEscaped(course(trend, reach)))
+            }
+        }
+    }
+}
+
+/// Each run's number as a multiple of the first that is known.
+fn course(trend: &Trend<'_>, reach: f64) -> String {
+    let mut points = trend.values.iter().flatten().map(|estimate| estimate.point);
+    let Some(base) = points.find(|point| *point > 0.0) else {
+        return String::new();
+    };
+    let last = (trend.values.len() - 1).max(1) as f64;
+    let across = |at: usize| 4.0 + at as f64 / last * (WIDTH - 8.0);
+    let up = |value: f64| HEIGHT / 2.0 * (1.0 - (log(value / base) / log(reach)).clamp(-1.0, 1.0) * 0.8);
+    let band = (up(base * (1.0 + trend.tie)), up(base / (1.0 + trend.tie)));
+    let mut image = format!(
+        "<svg class=\"course\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" aria-hidden=\"true\"><rect y=\"{:.1}\" width=\"{WIDTH}\" height=\"{:.1}\"/>",
+        band.0,
+        band.1 - band.0
+    );
+    let (mut line, mut points) = (String::new(), String::new());
+    for (at, value) in trend.values.iter().enumerate() {
+        let Some(value) = value else { continue };
+        let (x, y) = (across(at), up(value.point));
+        let _ = write!(line, "{}{x:.1} {y:.1}", if line.is_empty() { 'M' } else { 'L' });
+        if let Some((low, high)) = value.low.zip(value.high) {
+            let _ = write!(points, "<path d=\"M{x:.1} {:.1}V{:.1}\"/>", up(low), up(high));
+        }
+        let step = at.checked_sub(1).and_then(|at| trend.steps.get(at)?.as_ref()?.outcome());
+        let class = step.map_or("", word);
+        let _ = write!(points, "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.2\"/>");
+    }
+    let _ = write!(image, "<path d=\"{line}\"/>{points}</svg>");
+    image
+}

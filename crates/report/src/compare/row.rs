@@ -1,0 +1,83 @@
+//! A change as the cells of a table: numbers with no more digits than they carry.
+
+use crate::number::{NumberScale, decimals, fixed, percent, signed_percent, times};
+use fsverdict_judgement::statistics::Estimate;
+use fsverdict_judgement::verdict::MetricChange;
+
+pub(super) struct CompareRow {
+    /// The number before, with its unit and half its interval.
+    pub(super) before: String,
+    pub(super) after: String,
+    /// After against before.
+    pub(super) change: String,
+    /// Its interval; a dash where there are too few blocks.
+    pub(super) interval: String,
+}
+
+pub(super) fn row(found: &MetricChange) -> CompareRow {
+    let scale = NumberScale::suited(found.unit, [found.before.point, found.after.point].into_iter());
+    let cell = |estimate: &Estimate| {
+        let spread = match (estimate.low, estimate.high) {
+            (Some(low), Some(high)) => Some(0.5 * (high - low) / estimate.point),
+            _ => None,
+        };
+        let value = estimate.point / scale.divisor;
+        let number = fixed(value, decimals(value, spread));
+        let unit = if scale.label.is_empty() { String::new() } else { format!(" {}", scale.label) };
+        match spread {
+            Some(spread) if spread > 0.0 => format!("{number}{unit} ±{}", percent(spread)),
+            _ => format!("{number}{unit}"),
+        }
+    };
+    let ratio = &found.ratio;
+    CompareRow {
+        before: cell(&found.before),
+        after: cell(&found.after),
+        change: change(ratio.point, ratio),
+        interval: match (ratio.low, ratio.high) {
+            (Some(low), Some(high)) => format!("{} to {}", change(low, ratio), change(high, ratio)),
+            _ => "–".to_owned(),
+        },
+    }
+}
+
+/// A ratio as a change: `+12%`, `−3.1%` where the whole interval is that narrow, `×12.3` where per cent get unwieldy.
+pub(super) fn change(ratio: f64, of: &Estimate) -> String {
+    if ratio.is_infinite() {
+        return "appeared".to_owned();
+    }
+    if ratio == 0.0 {
+        return "disappeared".to_owned();
+    }
+    if ratio >= 10.0 {
+        return format!("×{}", times(ratio));
+    }
+    let narrow = matches!((of.low, of.high), (Some(low), Some(high)) if high - low < 0.03);
+    signed_percent(ratio - 1.0, usize::from(narrow))
+}
+
+pub(super) fn share(fraction: f64) -> String {
+    let rounded = (fraction * 1e4).round() / 1e2;
+    format!("{rounded}%")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{change, share};
+    use fsverdict_judgement::statistics::Estimate;
+
+    #[test]
+    fn a_change_carries_as_many_digits_as_its_interval() {
+        let wide = Estimate { point: 1.2, low: Some(1.1), high: Some(1.3), n: 8 };
+        let narrow = Estimate { point: 1.2, low: Some(1.195), high: Some(1.205), n: 8 };
+        let none = Estimate { point: 1.2, low: None, high: None, n: 2 };
+        assert_eq!(change(1.2, &wide), "+20%");
+        assert_eq!(change(0.7512, &narrow), "−24.9%");
+        assert_eq!(change(0.9999, &none), "±0%");
+        assert_eq!(change(1.00001, &narrow), "±0%");
+        assert_eq!(change(12.34, &wide), "×12.3");
+        assert_eq!(change(f64::INFINITY, &none), "appeared");
+        assert_eq!(change(0.0, &none), "disappeared");
+        assert_eq!((share(0.03), share(0.005)), ("3%".to_owned(), "0.5%".to_owned()));
+    }
+}

@@ -1,0 +1,166 @@
+//! What of a class of devices decides, in words and as a table.
+
+use super::number::{times_with_ends, times_within};
+use super::text::listing;
+use super::text_table::TextTable;
+use fsverdict_judgement::verdict::{Dependence, DeviceSide, Judgement};
+use fsverdict_text::DrawnNumber;
+
+/// Nobody reads of more; the JSON has all.
+const MOST: usize = 8;
+
+/// What the difference depends on in which another leads with some devices, without a full stop; nothing where none does.
+pub(super) fn turning(judged: &Judgement<'_>) -> Option<String> {
+    let first = judged.verdict.depends.first()?;
+    first.turns(judged.plan.protocol.tie).then(|| in_words(first))
+}
+
+/// The widest difference that depends on the device, without a full stop; nothing where there is none, or where
+/// [another leads](turning), which is said before everything else.
+pub(super) fn widening(judged: &Judgement<'_>) -> Option<String> {
+    let first = judged.verdict.depends.first()?;
+    (!first.turns(judged.plan.protocol.tie)).then(|| format!("how much depends {}", in_words(first)))
+}
+
+fn in_words(one: &Dependence) -> String {
+    let Dependence { candidate, against, sides: [small, large], .. } = one;
+    format!(
+        "on the device, by its {}: where that is {} {candidate} takes {} times as long as {against}, where it is {} {} times",
+        number(one),
+        values(small),
+        times_within(&small.ratio),
+        values(large),
+        times_within(&large.ratio),
+    )
+}
+
+/// Every pair and number, one in a row; nothing where nothing depends on the device.
+pub(super) fn table(judged: &Judgement<'_>) -> Option<TextTable> {
+    let found = &judged.verdict.depends;
+    if found.is_empty() {
+        return None;
+    }
+    let cell = |side: &DeviceSide| format!("{}: {}", values(side), times_with_ends(&side.ratio));
+    let row = |one: &Dependence| {
+        let [small, large] = &one.sides;
+        vec![one.candidate.clone(), one.against.clone(), number(one), cell(small), cell(large)]
+    };
+    let more = found.len().saturating_sub(MOST);
+    let rest = if more > 0 { format!(" {more} more are in the JSON.") } else { String::new() };
+    let title = format!(
+        "It depends on the device: how many times as long the first takes as the second, by what was drawn of the class.{rest}"
+    );
+    let header = ["candidate", "against", "number", "where small, or false", "where large, or true"];
+    Some(TextTable::new(title, &header, found.iter().take(MOST).map(row).collect()))
+}
+
+/// The key, and others that went the same way.
+pub(super) fn number(one: &Dependence) -> String {
+    let names: Vec<&str> = std::iter::once(&one.number).chain(&one.or).map(String::as_str).collect();
+    match names.as_slice() {
+        [only] => (*only).to_owned(),
+        [first, rest @ ..] => {
+            format!("{first} (or {}, which went with it in these blocks)", listing(rest, rest.len()))
+        }
+        [] => String::new(),
+    }
+}
+
+/// `true`, `8`, `256 KiB to 1.2 MiB`.
+pub(super) fn values(side: &DeviceSide) -> String {
+    match (side.from, side.to) {
+        (DrawnNumber::Flag(flag), _) => flag.to_string(),
+        (from, to) if from == to => from.to_string(),
+        (from, to) => format!("{from} to {to}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Format;
+    use crate::examples::chance;
+    use crate::fixtures::{PLAIN, Story, data_of, id, page_of};
+    use fsverdict_text::{Bytes, DrawnNumber, DrawnNumbers};
+
+    /// jfs takes twice as long as ext4; xfs half as long as it on a disk that reads on, and as long again on one that does not.
+    /// What else is drawn does nothing; `effect` 0: nor does that.
+    fn story(blocks: u32, effect: f64, world: u32) -> Story {
+        let names = ["ext4", "xfs", "jfs"];
+        let mut story = Story::new(&names, &["read"]);
+        for block in 1..=blocks {
+            let place = |what: u32| {
+                let place = 0.5 + chance(world * 1000 + block.div_ceil(2), 50, what) / 2.0;
+                if block % 2 == 0 { 1.0 - place } else { place }
+            };
+            let through = place(0) < 0.5;
+            story.drawn = DrawnNumbers::from([
+                ("platter.through".to_owned(), DrawnNumber::Flag(through)),
+                ("cache.delay_ms".to_owned(), DrawnNumber::Number(5.0 + 40.0 * place(1))),
+                (
+                    "platter.read_ahead".to_owned(),
+                    DrawnNumber::Size(Bytes((1 << 18) + (place(2) * 1e7) as u64)),
+                ),
+            ]);
+            story.open_block(block, 1, &names);
+            let turn = 1.0 + if through { -effect } else { effect };
+            for (at, (name, seconds)) in (0..).zip(names.iter().zip([8.0, 8.0 * turn, 16.0])) {
+                let seconds = seconds * (1.0 + 0.02 * chance(world * 1000 + block, at, 3));
+                story.trial(&id(block, name), &[("read", seconds)]);
+            }
+            story.close_block(block, 1, None);
+        }
+        story.finish_for("all blocks are done");
+        story
+    }
+
+    #[test]
+    fn the_number_that_decides_is_named_on_the_page() {
+        let shown = page_of(&story(8, 0.5, 0), None, Format::Terminal(PLAIN));
+        let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        for told in [
+            "It depends on the device, by its platter.through: where that is false ext4 takes 0.66",
+            "It depends on the device: how many times as long the first takes as the second",
+        ] {
+            assert!(shown.contains(told), "{shown}");
+        }
+        let page = page_of(&story(8, 0.5, 0), None, Format::Html);
+        assert!(page.contains("id=\"depends\"") && page.contains("<circle "), "no picture");
+        let data = data_of(&story(8, 0.5, 0));
+        assert_eq!(data["verdict"]["depends"][0]["number"], "platter.through");
+    }
+
+    #[test]
+    fn where_nothing_was_drawn_nothing_is_said() {
+        let mut story = story(0, 0.5, 0);
+        story.drawn.clear();
+        assert!(data_of(&story)["verdict"].get("depends").is_none());
+    }
+
+    /// How often the one that decides is named first, and how often another is named at all, in 200 runs.
+    fn rates(blocks: u32, effect: f64) -> (usize, usize) {
+        let named = |world: u32| {
+            let data = data_of(&story(blocks, effect, world));
+            let found = data["verdict"]["depends"].as_array().cloned().unwrap_or_default();
+            let is = |one: &serde_json::Value| one["number"] == "platter.through";
+            let or = |one: &serde_json::Value| one["or"].to_string().contains("platter.through");
+            (
+                found.first().is_some_and(|one| is(one) || or(one)),
+                found.iter().any(|one| !is(one) && !or(one)),
+            )
+        };
+        let all: Vec<(bool, bool)> = (1..=200).map(named).collect();
+        (all.iter().filter(|one| one.0).count(), all.iter().filter(|one| one.1).count())
+    }
+
+    #[test]
+    fn who_decides_is_named_and_who_does_not_is_not() {
+        for (blocks, least) in [(6, 180), (8, 195), (12, 200)] {
+            let (named, wrong) = rates(blocks, 0.5);
+            assert!(named >= least && wrong <= 10, "{blocks} blocks: named {named}, wrong {wrong} of 200");
+        }
+        for blocks in [4, 8, 12] {
+            let (chance, wrong) = rates(blocks, 0.0);
+            assert!(chance + wrong <= 12, "{blocks} blocks: {chance} and {wrong} of 200");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Runs of one plan on several devices as a table: a row for each device with its own verdict.
+
+mod data;
+mod page;
+
+use std::io;
+
+use super::across::headline;
+use super::forms::{self, Forms};
+use super::number::{percent, times, times_with_ends};
+use super::page::ReportPage;
+use super::sentence::outcome;
+use super::text::{count, listing};
+use super::text_table::TextTable;
+use super::{Format, ReportError};
+use fsverdict_judgement::statistics::FEWEST;
+use fsverdict_judgement::verdict::{DeviceRun, DeviceTable, Judgement, LikeThese, OnDevice, device_parts};
+
+#[derive(Debug)]
+pub struct DeviceReport {
+    found: DeviceTable,
+    /// What was found on each, row by row.
+    sentences: Vec<String>,
+    cautions: Vec<String>,
+}
+
+pub fn write_devices(
+    report: &DeviceReport,
+    format: Format,
+    out: &mut dyn io::Write,
+) -> Result<(), ReportError> {
+    forms::write(report, format, out)
+}
+
+impl Forms for DeviceReport {
+    fn page(&self) -> ReportPage<'_> {
+        page::page(self)
+    }
+
+    fn json(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
+        data::json(self, out)
+    }
+
+    fn csv(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
+        data::csv(self, out)
+    }
+}
+
+impl DeviceReport {
+    /// Of these runs.
+    ///
+    /// # Errors
+    /// What forbids to set them side by side, each in a sentence.
+    pub fn of(sources: &[DeviceRun]) -> Result<Self, Vec<String>> {
+        let parts = device_parts(sources)?;
+        let judged: Vec<Judgement<'_>> =
+            parts.iter().map(|part| Judgement::of(part.plan, &part.run)).collect();
+        let found = DeviceTable::of(&parts, &judged).ok_or_else(Vec::new)?;
+        let cautions = limits(&found);
+        Ok(Self { found, sentences: judged.iter().map(outcome).collect(), cautions })
+    }
+
+    /// Each device with its sentence.
+    fn rows(&self) -> impl Iterator<Item = (&OnDevice, &str)> {
+        self.found.rows.iter().zip(self.sentences.iter().map(String::as_str))
+    }
+
+    /// What all of it comes to: that it depends on the device first, then which to take on which, then on others like them.
+    fn sentence(&self) -> String {
+        let found = &self.found;
+        let turn = found.sites.as_ref().and_then(|sites| Some((sites, sites.turn(found.tie)?)));
+        let depends = turn.map_or(String::new(), |(sites, (candidate, device, ratio))| {
+            let (leader, ratio) = (&sites.leader, times(ratio));
+            format!(
+                "It depends on the device: on {device}, {candidate} takes {ratio} times as long as {leader}. "
+            )
+        });
+        format!("{depends}{} {}", headline(&found.across), self.like_these())
+    }
+
+    /// What may be expected of other devices.
+    fn like_these(&self) -> String {
+        let n = count(self.found.devices, "device");
+        match self.found.like_these() {
+            LikeThese::Unknown => format!("Of other devices nothing is known (n = {n})."),
+            LikeThese::TooFew => {
+                format!("Of other devices nothing is concluded (n = {n}; {FEWEST} are needed).")
+            }
+            LikeThese::Take(leader) => format!(
+                "On devices like these (n = {n}) take {leader}: nobody is better by more than {}.",
+                percent(self.found.tie)
+            ),
+            LikeThese::Open(leader, open) => format!(
+                "On devices like these (n = {n}) {leader} is ahead on the mean, but {} may be better.",
+                listing(&open, 4)
+            ),
+        }
+    }
+
+    fn table(&self) -> TextTable {
+        let found = &self.found;
+        let mut header: Vec<String> = ["device", "kernel", "lab", "blocks", "take"].map(str::to_owned).into();
+        header.extend(found.candidates.iter().cloned());
+        let row = |row: &OnDevice| {
+            let take = row.verdict.recommended.clone().unwrap_or_else(|| "undecided".to_owned());
+            let own = [row.device.clone(), row.kernel.clone(), row.lab.clone(), row.blocks.to_string(), take];
+            own.into_iter().chain(found.candidates.iter().map(|name| cell(row, name))).collect()
+        };
+        let mut rows: Vec<Vec<String>> = found.rows.iter().map(row).collect();
+        if let Some(sites) = &found.sites {
+            let name = format!("devices like these (n = {})", found.devices);
+            let of = |name: &String| match sites.rivals.iter().find(|rival| rival.candidate == *name) {
+                Some(rival) => times_with_ends(&rival.like_these),
+                None if *name == sites.leader => "1.00".to_owned(),
+                None => "–".to_owned(),
+            };
+            let own = [name, String::new(), String::new(), String::new(), String::new()];
+            rows.push(own.into_iter().chain(found.candidates.iter().map(of)).collect());
+        }
+        TextTable { title: "Times the best of each device, with the 95% interval".to_owned(), header, rows }
+    }
+}
+
+fn cell(row: &OnDevice, candidate: &str) -> String {
+    let found = row.behind.iter().find(|(name, _)| name == candidate);
+    found.map_or("–".to_owned(), |(_, behind)| times_with_ends(behind))
+}
+
+/// What else is not the same, and what may not be concluded.
+fn limits(table: &DeviceTable) -> Vec<String> {
+    let mut found = Vec::new();
+    for (what, of) in
+        [("kernel", (|row: &OnDevice| &row.kernel) as fn(&OnDevice) -> &String), ("lab", |row| &row.lab)]
+    {
+        let mut all: Vec<&str> = table.rows.iter().map(|row| of(row).as_str()).collect();
+        all.sort_unstable();
+        all.dedup();
+        if all.len() > 1 {
+            found.push(format!(
+                "the {what} is not the same on all devices ({}): what it does is part of the differences",
+                listing(&all, 6)
+            ));
+        }
+    }
+    let twice = table.rows.len() - table.devices;
+    if twice > 0 {
+        found.push(format!(
+            "{} of a device that another one is of, too: each device counts once",
+            count(twice, "run")
+        ));
+    }
+    if table.sites.is_some() {
+        found.push("who shares runs is no random sample of those who have such devices".to_owned());
+    }
+    found
+}

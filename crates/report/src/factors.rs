@@ -1,0 +1,137 @@
+//! What options do wherever they were tried, in words and as a table.
+
+use super::number::{fine_percent, times_within};
+use super::text_table::TextTable;
+use fsverdict_judgement::plan::axis;
+use fsverdict_judgement::verdict::{Estimate, FactorEffect, Interaction, Judgement};
+
+/// The effects that are certain, in a sentence without a full stop; that of filesystems is the ranking. Nothing where none is.
+pub(super) fn sentence(judged: &Judgement<'_>) -> Option<String> {
+    let certain = judged.verdict.factors.iter().filter(|effect| effect.certain || apart(effect).is_some());
+    let tie = judged.plan.protocol.tie;
+    let certain = certain.filter(|effect| effect.factor != "filesystem");
+    let certain: Vec<String> = certain.map(|effect| words(effect, tie)).collect();
+    (!certain.is_empty()).then(|| certain.join("; "))
+}
+
+/// `encryption luks2 costs 11% (±3.4%) overall, more so on xfs, where it costs 24% (±4.1%)`.
+fn words(effect: &FactorEffect, tie: f64) -> String {
+    let within = effect.ratio.within(1.0 / (1.0 + tie), 1.0 + tie);
+    let overall = match (effect.certain, effect.slight) {
+        (true, _) => does(&effect.ratio),
+        (_, true) if within => format!("{}, which is less than matters,", does(&effect.ratio)),
+        (_, true) => format!("{}, of which it is not told whether it matters,", does(&effect.ratio)),
+        _ if within => "makes no difference that matters".to_owned(),
+        _ => "makes no certain difference".to_owned(),
+    };
+    let against = match effect.against.as_deref() {
+        None => " against the mean of all".to_owned(),
+        Some("") => String::new(),
+        Some(base) => format!(" against {base}"),
+    };
+    let differs = apart(effect).map_or(String::new(), |apart| {
+        let more = match (effect.ratio.point >= 1.0) == (apart.ratio.point >= 1.0) {
+            _ if !effect.certain => "but otherwise",
+            true => "more so",
+            false => "less so",
+        };
+        format!(", {more} {}, where it {}", place(apart), does(&apart.here))
+    });
+    format!("{} {}{against} {overall} overall{differs}", effect.factor, name(&effect.level))
+}
+
+/// `costs 11% (±3.4%)`, or what its interval leaves of that.
+fn does(ratio: &Estimate) -> String {
+    let ends = ratio.low.zip(ratio.high);
+    let half = ends.map_or(String::new(), |(low, high)| format!(" (±{})", fine_percent((high - low) / 2.0)));
+    match ends {
+        Some((low, high)) if low <= 1.0 && high >= 1.0 => format!("does nothing certain{half}"),
+        _ if ratio.point >= 1.0 => format!("costs {}{half}", fine_percent(ratio.point - 1.0)),
+        _ => format!("saves {}{half}", fine_percent(1.0 - ratio.point)),
+    }
+}
+
+/// Where it differs most, of what is certain.
+fn apart(effect: &FactorEffect) -> Option<&Interaction> {
+    let size = |one: &&Interaction| libm::fabs(libm::log(one.ratio.point));
+    let certain = effect.interactions.iter().filter(|one| one.certain);
+    certain.max_by(|one, other| size(one).total_cmp(&size(other)))
+}
+
+pub(super) fn place(interaction: &Interaction) -> String {
+    let level = name(&interaction.level);
+    axis(interaction.factor).map_or_else(|| level.to_owned(), |axis| axis.phrase(interaction.factor, level))
+}
+
+/// The default of an option is not named in a plan.
+pub(super) fn name(level: &str) -> &str {
+    if level.is_empty() { "default" } else { level }
+}
+
+/// Every effect, and each interaction that is certain.
+pub(super) fn table(judged: &Judgement<'_>) -> Option<TextTable> {
+    let sign = |effect: &FactorEffect| match (effect.certain, effect.slight, effect.ratio.point >= 1.0) {
+        (true, _, true) => "costs",
+        (true, _, false) => "saves",
+        (_, true, true) => "costs little",
+        (_, true, false) => "saves little",
+        _ => "",
+    };
+    let mut rows = Vec::new();
+    for effect in &judged.verdict.factors {
+        let against = effect.against.as_deref().map_or("mean of all", name);
+        let what = format!("{} {}", effect.factor, name(&effect.level));
+        let ratio = times_within(&effect.ratio);
+        rows.push(vec![what, against.to_owned(), ratio, sign(effect).to_owned()]);
+        for one in effect.interactions.iter().filter(|one| one.certain) {
+            let sure = if one.ratio.point >= 1.0 { "more there" } else { "less there" };
+            let here = format!("  {}", place(one));
+            rows.push(vec![here, against.to_owned(), times_within(&one.here), sure.to_owned()]);
+        }
+    }
+    let title = "What each option does wherever it was tried, times as much as with the other. Intervals are 95% of each alone; \
+                 what is named certain is so with all taken together.";
+    let header = ["option", "against", "times", "certain"].map(str::to_owned).to_vec();
+    (!rows.is_empty()).then(|| TextTable { title: title.to_owned(), header, rows })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Estimate, FactorEffect, Interaction, words};
+
+    #[test]
+    fn what_is_certain_and_smaller_than_matters_is_not_called_uncertain() {
+        let ratio =
+            |point: f64, low: f64, high: f64| Estimate { point, low: Some(low), high: Some(high), n: 5 };
+        let on_xfs = Interaction {
+            factor: "filesystem",
+            level: "xfs".to_owned(),
+            here: ratio(1.2, 1.15, 1.25),
+            ratio: ratio(1.2, 1.15, 1.25),
+            certain: true,
+        };
+        let said = |ratio: Estimate, slight: bool| {
+            let effect = FactorEffect {
+                factor: "mount",
+                level: "noatime".to_owned(),
+                against: Some(String::new()),
+                ratio,
+                pairs: 3,
+                certain: false,
+                slight,
+                interactions: vec![on_xfs.clone()],
+            };
+            words(&effect, 0.03)
+        };
+        let small = said(ratio(0.9865, 0.981, 0.992), true);
+        let wanted =
+            "mount noatime saves 1.3% (±0.55%), which is less than matters, overall, but otherwise on xfs";
+        assert!(small.starts_with(wanted), "{small}");
+        let near = said(ratio(0.975, 0.96, 0.99), true);
+        assert!(near.contains("of which it is not told whether it matters"), "{near}");
+        let none = said(ratio(1.001, 0.99, 1.01), false);
+        assert!(none.contains("noatime makes no difference that matters overall"), "{none}");
+        let unknown = said(ratio(1.02, 0.9, 1.15), false);
+        assert!(unknown.contains("makes no certain difference overall"), "{unknown}");
+    }
+}

@@ -1,0 +1,93 @@
+//! The plan that a page carries, so that somebody who has nothing but the page can run it again: written into it as text,
+//! and taken out of it again.
+
+use maud::{Markup, PreEscaped, html};
+
+use fsverdict_judgement::plan::{Plan, write};
+use fsverdict_text::Hinted;
+
+/// Just what stands before the plan and after it. Nothing else in a page can look so: all of it is escaped.
+const BEFORE: &str = "<pre id=\"plan\" tabindex=\"0\">";
+const AFTER: &str = "</pre>";
+
+const ENTITIES: [(&str, char); 4] = [("&amp;", '&'), ("&lt;", '<'), ("&gt;", '>'), ("&quot;", '"')];
+
+/// Bytes of a page that are read at most for the plan in it.
+pub const LONGEST_PAGE: u64 = 64 << 20;
+
+/// A page has no plan that could be taken from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoPlan {
+    #[error("there is no plan in it")]
+    Missing,
+    #[error("there is more than one plan in it")]
+    Several,
+    #[error("the plan in it is damaged")]
+    Damaged,
+}
+
+impl Hinted for NoPlan {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            NoPlan::Missing => {
+                "pages of fsverdict carry theirs; `fsverdict report RUN --format html` makes one anew"
+                    .to_owned()
+            }
+            NoPlan::Several => "no page that fsverdict wrote has two: it was changed".to_owned(),
+            NoPlan::Damaged => {
+                "no page that fsverdict wrote has such text in its plan: it was changed".to_owned()
+            }
+        })
+    }
+}
+
+pub(super) fn shown(plan: &Plan) -> Markup {
+    let text = write(plan);
+    html! { (PreEscaped(BEFORE)) (text) (PreEscaped(AFTER)) }
+}
+
+/// The plan's TOML out of a page, not yet read: whoever sends a page may have put anything there.
+pub fn plan_in_page(page: &str) -> Result<String, NoPlan> {
+    let (_, rest) = page.split_once(BEFORE).ok_or(NoPlan::Missing)?;
+    let (escaped, rest) = rest.split_once(AFTER).ok_or(NoPlan::Damaged)?;
+    if rest.contains(BEFORE) {
+        return Err(NoPlan::Several);
+    }
+    let mut text = String::with_capacity(escaped.len());
+    let mut left = escaped;
+    while let Some(at) = left.find(['&', '<', '>']) {
+        text.push_str(&left[..at]);
+        left = &left[at..];
+        let known = ENTITIES.iter().find(|(entity, _)| left.starts_with(entity));
+        let (entity, letter) = known.ok_or(NoPlan::Damaged)?;
+        text.push(*letter);
+        left = &left[entity.len()..];
+    }
+    Ok(text + left)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AFTER, BEFORE, NoPlan, plan_in_page, shown};
+    use crate::fixtures::Story;
+    use fsverdict_judgement::plan::write;
+
+    #[test]
+    fn what_a_page_carries_is_taken_from_it_and_nothing_else() {
+        let mut plan = Story::new(&["ext4"], &["write"]).plan;
+        plan.title = format!("a & b</pre>{BEFORE}<script>\u{1b}[31m\u{202e}\"'&lt;");
+        let page = format!("<!DOCTYPE html><p>{}{}<p>", "&lt;pre id=", shown(&plan).into_string());
+        assert_eq!(plan_in_page(&page), Ok(write(&plan)));
+        assert!(!page.contains(['\u{1b}', '\u{202e}']));
+        let cases = [
+            ("<!DOCTYPE html>".to_owned(), NoPlan::Missing),
+            (format!("{page}{BEFORE}{AFTER}"), NoPlan::Several),
+            (format!("{BEFORE}title = 1"), NoPlan::Damaged),
+            (format!("{BEFORE}<b>{AFTER}"), NoPlan::Damaged),
+            (format!("{BEFORE}&nbsp;{AFTER}"), NoPlan::Damaged),
+        ];
+        for (page, wrong) in cases {
+            assert_eq!(plan_in_page(&page), Err(wrong), "{page}");
+        }
+    }
+}

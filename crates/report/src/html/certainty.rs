@@ -1,0 +1,48 @@
+//! How certain the order is: every candidate against the leader.
+
+use crate::Report;
+use crate::number::times;
+use crate::page::{PageBlock, PageTable, Text};
+use crate::text::one_line;
+use crate::text_table::TextTable;
+use fsverdict_judgement::verdict::{Relation, Standing};
+
+/// The whole comparison, folded; nothing where nothing was compared.
+pub(super) fn folded(report: &Report<'_>) -> Option<PageBlock<'static>> {
+    let mut standings: Vec<&Standing> = report.judged.verdict.standings.iter().collect();
+    if standings.is_empty() {
+        return None;
+    }
+    standings.sort_by(|one, other| one.ratio.point.total_cmp(&other.ratio.point));
+    let row = |standing: &&Standing| {
+        let ratio = standing.ratio;
+        let ends = ratio.low.zip(ratio.high);
+        vec![
+            standing.candidate.clone(),
+            standing.against.clone(),
+            times(ratio.point),
+            ends.map_or("–".to_owned(), |(low, high)| format!("{}–{}", times(low), times(high))),
+            ratio.n.to_string(),
+            conclusion(standing.relation).to_owned(),
+        ]
+    };
+    let header = ["candidate", "against", "times", "95% interval", "blocks", "conclusion"];
+    let table = TextTable::new("", &header, standings.iter().map(row).collect());
+    let noise = report.noise.as_ref().map_or(String::new(), |noise| format!(" Noise: {}.", one_line(noise)));
+    let said = "Each candidate against whoever led at the time, paired within blocks, for the whole goal. The interval is of this pair \
+                alone; the conclusion allows for all comparisons and all looks at the data.";
+    let blocks = vec![
+        PageBlock::Note(Text::ours(said).plain(noise)),
+        PageBlock::Table(PageTable { by_candidate: true, ..PageTable::plain(table) }),
+    ];
+    Some(PageBlock::fold(Some("certainty"), "How certain is the order", blocks))
+}
+
+fn conclusion(relation: Relation) -> &'static str {
+    match relation {
+        Relation::Behind => "✕ behind",
+        Relation::Tied => "≈ tied",
+        Relation::NotBetter => "≤ not better by more than matters",
+        Relation::Open => "? open",
+    }
+}

@@ -1,0 +1,159 @@
+//! What one option does: candidates that differ in nothing else, compared within each block, where the machine was
+//! in the same mood for both.
+
+use std::rc::Rc;
+
+use maud::{Markup, html};
+
+use super::figures::{along, place, strip};
+use crate::index::Index;
+use crate::number::{percent, times, times_within};
+use crate::page::PageBlock;
+use crate::text::{count, one_line};
+use crate::{Report, factors};
+use fsverdict_judgement::verdict::{EffectSize, Estimate, FactorEffect, OptionEffect};
+
+/// The strips of effects show at least this factor and at most the other, to either side.
+const NARROWEST: f64 = 1.25;
+const WIDEST: f64 = 8.0;
+
+/// How far the strips of these effects go.
+fn reach<'a>(ratios: impl Iterator<Item = &'a Estimate>) -> f64 {
+    ratios.map(|ratio| ratio.point.max(1.0 / ratio.point)).fold(NARROWEST, f64::max).min(WIDEST)
+}
+
+/// The section; nothing where no two candidates differ in just one option.
+pub(super) fn section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Option<PageBlock<'a>> {
+    let rows = &report.judged.effects;
+    if rows.is_empty() {
+        return None;
+    }
+    let goal = report.judged.plan.goal.metric.as_str();
+    let ratios = || rows.iter().flat_map(|effect| effect.phases.iter().flatten());
+    let reach = reach(ratios());
+    let lead = format!(
+        "Pairs of candidates that differ in one option only: how many times as much ({goal}) with it as without. \
+         Compared within each block; the line is the 95% interval, which there is from three blocks on."
+    );
+    let said = match ratios().any(|ratio| ratio.low.is_some()) {
+        true => {
+            "► certainly better, ◄ certainly worse, ≈ within the tie, ? the interval points both ways. Each cell is judged alone."
+        }
+        false => "With fewer than three blocks there is no interval, and nothing is claimed.",
+    };
+    let (least, most) = (times(1.0 / reach), times(reach));
+    let note = format!("The upright in the middle is no effect; the edges are {least}× and {most}×. {said}");
+    let index = Rc::clone(index);
+    let drawn = move || {
+        html! {
+            div.scroll { table.picture.effects {
+                caption.unseen { "Effect of one option by phase, as a ratio" }
+                thead { tr {
+                    th scope="col" { "from → to" }
+                    @for phase in report.judged.headline() { th scope="col" { (one_line(&phase.name)) } }
+                } }
+                tbody { @for effect in rows { (row(report, &index, effect, reach)) } }
+            } }
+        }
+    };
+    let blocks = vec![PageBlock::Lead(lead.into()), PageBlock::picture(drawn), PageBlock::Note(note.into())];
+    Some(PageBlock::section("effects", "What an option does", blocks))
+}
+
+/// The effects of whole factors, a strip each; nothing where there is one candidate of each.
+pub(super) fn of_factors<'a>(report: &'a Report<'a>) -> Option<PageBlock<'a>> {
+    let found = &report.judged.verdict.factors;
+    if found.is_empty() {
+        return None;
+    }
+    let reach = reach(found.iter().map(|effect| &effect.ratio));
+    let lead = "How many times as much the goal takes with an option, over everything that was tried both with it and \
+                without: from all trials, blocks allowed for. Below it, where it does more or less than elsewhere.";
+    let note = format!(
+        "The line is the 95% interval of each alone; ► and ◄ mark what is certain with all of them taken together \
+         and larger than {}. Edges: {}× and {}×.",
+        percent(report.judged.plan.protocol.tie),
+        times(1.0 / reach),
+        times(reach)
+    );
+    let blocks = vec![
+        PageBlock::Lead(lead.into()),
+        PageBlock::picture(move || strips(found, reach)),
+        PageBlock::Note(note.into()),
+    ];
+    Some(PageBlock::section("factors", "What options do overall", blocks))
+}
+
+fn strips(found: &[FactorEffect], reach: f64) -> Markup {
+    let cell = |ratio: &Estimate, certain: bool| {
+        let seen = match (certain, ratio.point < 1.0) {
+            (true, true) => EffectSize::Better,
+            (true, false) => EffectSize::Worse,
+            (false, _) if ratio.low.is_none() => EffectSize::TooFew,
+            (false, _) => EffectSize::Unclear,
+        };
+        drawn(ratio, seen, reach)
+    };
+    html! {
+        div.scroll { table.picture.effects {
+            caption.unseen { "Effect of each option over all candidates, as a ratio" }
+            thead { tr { th scope="col" { "option" } th scope="col" { "goal" } th scope="col" { "against" } } }
+            tbody { @for effect in found {
+                tr {
+                    th scope="row" { span.name { (effect.factor) " " (one_line(factors::name(&effect.level))) } }
+                    (cell(&effect.ratio, effect.certain))
+                    td { (one_line(effect.against.as_deref().map_or("the mean of all", factors::name))) }
+                }
+                @for one in effect.interactions.iter().filter(|one| one.certain) { tr {
+                    th scope="row" { small { (one_line(&factors::place(one))) ": as against elsewhere" } }
+                    (cell(&one.ratio, true))
+                    td { (times_within(&one.here)) "× there" }
+                } }
+            } }
+        } }
+    }
+}
+
+fn row(report: &Report<'_>, index: &Index<'_>, option: &OptionEffect, reach: f64) -> Markup {
+    html! {
+        tr data-candidate=[index.number(&option.changed)] {
+            th scope="row" {
+                span.name { (one_line(&option.base)) " → " (one_line(&option.changed)) }
+                small { (one_line(&option.change)) }
+            }
+            @for effect in &option.phases {
+                @match effect {
+                    Some(ratio) => { (drawn(ratio, EffectSize::of(ratio, report.judged.plan.protocol.tie), reach)) }
+                    None => { td.none { "–" } }
+                }
+            }
+        }
+    }
+}
+
+/// What an effect amounts to: class, sign, words.
+fn looks(seen: EffectSize) -> (&'static str, &'static str, &'static str) {
+    match seen {
+        EffectSize::TooFew => ("once", "", ""),
+        EffectSize::Same => ("tied", "≈", "no practical difference: "),
+        EffectSize::Better => ("best", "►", "better: "),
+        EffectSize::Worse => ("behind", "◄", "worse: "),
+        EffectSize::Unclear => ("unclear", "?", "unclear: "),
+    }
+}
+
+fn drawn(ratio: &Estimate, seen: EffectSize, reach: f64) -> Markup {
+    let (class, sign, words) = looks(seen);
+    let at = |ratio: f64| along(ratio, 1.0 / reach, reach);
+    let heat = place(ratio.point.max(1.0), 1.0, reach);
+    let hover = format!("{}× over {}", times_within(ratio), count(ratio.n, "block"));
+    let range = ratio.low.zip(ratio.high).map(|(low, high)| (at(low), at(high)));
+    html! {
+        td.cell.(class) style=(format!("--heat:{heat:.0}%")) title=(hover) {
+            div.beside {
+                span.value { span.sign aria-hidden="true" { (sign) } span.unseen { (words) } (times(ratio.point)) "×" }
+                " " (strip(at(ratio.point), range, ratio.point > reach, Some(50.0)))
+            }
+        }
+    }
+}

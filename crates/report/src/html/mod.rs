@@ -1,0 +1,133 @@
+//! `--format html`: the whole report as one page that needs nothing else: no network, no server, no second file.
+//!
+//! What must be seen at once (verdict, picture, costs, effects) is plain HTML and shows without scripts, in print and
+//! in a screen reader. Where a reader wants to look closer, scripts of our own draw every trial from the data in the page.
+
+mod across;
+mod carried;
+mod certainty;
+mod commands;
+mod costs;
+mod data;
+mod depends;
+mod effects;
+mod evidence;
+mod figures;
+mod latency;
+mod phases;
+mod picture;
+mod requests;
+mod sites;
+mod then;
+mod thinning;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+use std::rc::Rc;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+pub use self::carried::{LONGEST_PAGE, NoPlan, plan_in_page};
+pub(super) use self::figures::{place, ratio};
+use self::writer::body;
+use super::index::Index;
+use super::page::{PageBlock, ReportPage};
+use super::text::one_line;
+use super::{Report, ReportError};
+use fsverdict_judgement::journal::CandidateStatus;
+
+const STYLE: &str = include_str!("style.css");
+/// Our own scripts: what every part uses, how a chart is drawn, which charts there are, and the controls that start them.
+const SCRIPTS: [&str; 4] = [
+    include_str!("base.js"),
+    include_str!("drawing.js"),
+    include_str!("charts.js"),
+    include_str!("controls.js"),
+];
+
+/// Nothing from anywhere: a page runs our own scripts, known by their digests (see build.rs), and loads nothing, whatever else
+/// should come to stand in it. Attributes of style place the marks of a picture, and can load nothing either.
+const POLICY: &str = concat!(
+    "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data: blob:; style-src-attr 'unsafe-inline'; ",
+    include_str!(concat!(env!("OUT_DIR"), "/page.policy"))
+);
+
+/// Seconds after which a browser reads the page of a running run again.
+const RENEWAL: u32 = 15;
+
+/// The page of a run, with the data its charts are drawn from.
+pub(super) fn render(report: &Report<'_>, page: &ReportPage<'_>) -> Result<String, ReportError> {
+    let data = data::embedded(report)?;
+    let title = one_line(&report.judged.run.header.title);
+    let scripts = html! {
+        script type="application/json" id="data" { (PreEscaped(&data.json)) }
+        script type="text/plain" id="csv" { (data.csv) }
+        @for script in SCRIPTS { script { (PreEscaped(script)) } }
+    };
+    let body = body(page);
+    Ok(shell(&title, report.live.then_some(RENEWAL), &body, &scripts).into_string())
+}
+
+/// A page without data of its own, which needs no script.
+pub(super) fn written(page: &ReportPage<'_>) -> String {
+    shell(&one_line(&page.opening.title), None, &body(page), &html! {}).into_string()
+}
+
+/// What is drawn of a run, each part in a file of its own: a new picture is one more, and its line here.
+pub(super) fn sections<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Vec<Option<PageBlock<'a>>> {
+    let (_, thinned) = thinning::choose(report);
+    let thinned = thinned.as_ref();
+    let judged = &report.judged;
+    let is_measured =
+        judged.with_status(CandidateStatus::Ok).next().is_some() && !judged.estimates.is_empty();
+    let mut sections = vec![
+        report.across.as_ref().map(across::section),
+        Some(picture::section(report, index)),
+        sites::section(report),
+        depends::section(report),
+    ];
+    if is_measured {
+        sections.extend([
+            Some(phases::section(report, index, thinned)),
+            requests::section(report),
+            Some(costs::section(report, index)),
+            effects::of_factors(report),
+            effects::section(report, index),
+            phases::steps(report, index),
+            latency::section(report, index),
+            then::section(report),
+            phases::drift(report),
+        ]);
+    }
+    sections.push(Some(evidence::section(report, thinned)));
+    sections
+}
+
+/// What every page is put into; it is read again after so many seconds, where that is wanted.
+fn shell(title: &str, renewal: Option<u32>, body: &Markup, scripts: &Markup) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="generator" content=(concat!("fsverdict ", env!("CARGO_PKG_VERSION")));
+                meta name="color-scheme" content="light dark";
+                @if let Some(seconds) = renewal { meta http-equiv="refresh" content=(seconds); }
+                title { (title) " – fsverdict" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                a.skip href="#picture" { "Skip to the picture" }
+                main { (body) }
+                footer { p {
+                    "Made by fsverdict " (env!("CARGO_PKG_VERSION")) ". This file holds everything it shows and loads nothing."
+                } }
+                (scripts)
+            }
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! The picture: candidates × phases at a glance. Each cell says how many times the best of its phase, with its
+//! interval; colour, sign and place say the same, so that none of them is needed.
+
+use std::rc::Rc;
+
+use maud::{Markup, html};
+
+use super::certainty;
+use super::figures::{alone, along, in_full, place, spread, strip};
+use crate::index::Index;
+use crate::matrix::{Matrix, MatrixCell, MatrixColumn};
+use crate::number::{percent, times};
+use crate::page::{Keys, PageBlock, PageTable, Text};
+use crate::text::one_line;
+use crate::{Report, sentence};
+use fsverdict_judgement::journal::{CandidateStatus, metric};
+use fsverdict_judgement::verdict::{CandidateEntry, Mark, Relation, times_worse};
+
+/// The strips begin a little below the best, so that its own interval has room, and end here at the latest: what is
+/// slower is marked as lying beyond.
+const NEAREST: f64 = 0.85;
+const FARTHEST: f64 = 16.0;
+
+/// Sign, class and words of a mark.
+fn looks(mark: Mark) -> (&'static str, &'static str, &'static str) {
+    match mark {
+        Mark::Best => ("►", "best", "best of its phase: "),
+        Mark::Tied => ("≈", "tied", "tied with the best: "),
+        Mark::Unsure => ("~", "unsure", "not certainly behind the best: "),
+        Mark::Plain => ("", "behind", ""),
+    }
+}
+
+pub(super) fn section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> PageBlock<'a> {
+    let goal = report.judged.plan.goal.metric.as_str();
+    let what = metric(goal).map_or(goal, |known| known.title);
+    let columns = report.picture.as_ref().map_or(&[][..], |matrix| &matrix.columns);
+    let crowned = columns.iter().any(|column| column.best.is_some());
+    let tie = percent(report.judged.plan.protocol.tie);
+    let said = |lead: Text| Keys { lead, keys: Vec::new(), has_switch: false };
+    let keys = match crowned {
+        _ if columns.is_empty() => said("Nothing was measured that could be compared.".into()),
+        false => said(format!("What was measured ({what}); nothing is ranked.").into()),
+        true => Keys {
+            lead: format!("× the best of each phase ({what})").into(),
+            keys: vec![
+                ("best", "► best".to_owned()),
+                ("tied", format!("≈ within {tie}")),
+                ("unsure", "~ may be chance".to_owned()),
+                ("behind", "the deeper, the slower".to_owned()),
+            ],
+            has_switch: true,
+        },
+    };
+    let mut blocks = {
+        let index = Rc::clone(index);
+        vec![PageBlock::picture(move || picture(report, &index, columns, crowned))]
+    };
+    if let Some(matrix) = &report.picture {
+        if crowned {
+            blocks.push(PageBlock::Note(legend(report, matrix).into()));
+        }
+        blocks.extend(certainty::folded(report));
+        blocks.extend(beside(report));
+    }
+    PageBlock::Section { id: "picture", title: "The picture", keys: Some(keys), blocks }
+}
+
+/// Costs beside time with the Pareto set, and how far the weights may move, folded; nothing where nothing is ranked.
+fn beside<'a>(report: &Report<'_>) -> Option<PageBlock<'a>> {
+    let tables = report.beside.iter().cloned().map(|table| PageBlock::Table(PageTable::plain(table)));
+    let tables: Vec<PageBlock<'a>> = tables.collect();
+    let title = "Costs beside time, and other weights";
+    (!tables.is_empty()).then(|| PageBlock::fold(Some("beside"), title, tables))
+}
+
+fn picture(report: &Report<'_>, index: &Index<'_>, columns: &[MatrixColumn], crowned: bool) -> Markup {
+    html! {
+        p.swipe.note { "The table scrolls sideways." }
+        div.scroll {
+            table.picture {
+                caption.unseen { "Candidates by phase, as multiples of the best of each phase" }
+                (head(report, columns, crowned))
+                tbody { @for entry in &report.judged.candidates { (row(report, index, columns.len(), crowned, entry)) } }
+            }
+        }
+    }
+}
+
+fn head(report: &Report<'_>, columns: &[MatrixColumn], crowned: bool) -> Markup {
+    let weights = &report.judged.objective.weights;
+    let even = weights.values().all(|weight| *weight == 1.0);
+    html! {
+        thead {
+            tr {
+                th scope="col" { "candidate" }
+                @if crowned {
+                    th.goal scope="col" { "goal" small { "all phases" } }
+                }
+                @for column in columns {
+                    th scope="col" {
+                        (one_line(&column.phase))
+                        small {
+                            @match weights.get(&column.phase) {
+                                Some(weight) if *weight > 0.0 => { @if !even { "weight " (weight) ", " } }
+                                _ => { "not in the goal, " }
+                            }
+                            @if let Some(best) = column.best.and_then(|at| report.judged.estimates.get(at)) {
+                                "best " (alone(best.estimate.point, best.unit, spread(best)))
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A candidate, in so many phases, and under the goal where anybody is crowned.
+fn row(
+    report: &Report<'_>,
+    index: &Index<'_>,
+    phases: usize,
+    crowned: bool,
+    entry: &CandidateEntry<'_>,
+) -> Markup {
+    let cells = report.picture.as_ref().and_then(|matrix| matrix.row(entry.name)).map(|row| &row.cells);
+    let farthest = farthest(report);
+    html! {
+        tr data-candidate=[index.number(entry.name)] {
+            th scope="row" {
+                div.beside {
+                    span.name { (one_line(entry.name)) }
+                    @if let Some(state) = state(report, entry).filter(|_| crowned) { " " small.(state.1) { (state.0) } }
+                }
+            }
+            @if entry.status == CandidateStatus::Ok {
+                @if crowned {
+                    td.goal {
+                        @match entry.behind {
+                            Some(behind) => {
+                                b { (times(behind.point)) "×" }
+                                @if let Some((low, high)) = behind.low.zip(behind.high).map(|(low, high)| (times(low), times(high))).filter(|(low, high)| low != high) { " " small { (low) "–" (high) } }
+                            }
+                            None => { span title="not ranked" { "–" } }
+                        }
+                    }
+                }
+                @for cell in cells.into_iter().flatten() {
+                    @match cell {
+                        Some(cell) => { (shown(report, cell, farthest)) }
+                        None => { td.none { "–" } }
+                    }
+                }
+            } @else {
+                td.why colspan=(phases + usize::from(crowned)) {
+                    b { (sentence::fared(entry)) } @if !entry.why.is_nothing() { ": " (one_line(&sentence::why(entry))) }
+                    @if !entry.hint.is_empty() { br; span.hint { "hint: " (one_line(entry.hint)) } }
+                }
+            }
+        }
+    }
+}
+
+/// What the verdict says of a candidate: text, class. Of one that was only compared with itself it says nothing.
+fn state(report: &Report<'_>, entry: &CandidateEntry<'_>) -> Option<(&'static str, &'static str)> {
+    let verdict = &report.judged.verdict;
+    if entry.status != CandidateStatus::Ok || report.judged.against_itself().is_some() {
+        return None;
+    }
+    if verdict.recommended.as_deref() == Some(entry.name) {
+        return Some(("► take", "best"));
+    }
+    let standing = verdict.standings.iter().find(|standing| standing.candidate == entry.name);
+    match standing.map(|standing| standing.relation) {
+        Some(Relation::Tied) => Some(("≈ tied", "tied")),
+        Some(Relation::Behind) => Some(("✕ behind", "out")),
+        Some(Relation::NotBetter) => Some(("≤ not better", "open")),
+        Some(Relation::Open) => Some(("? open", "open")),
+        None => verdict.open.iter().any(|name| name == entry.name).then_some(("? open", "open")),
+    }
+}
+
+fn shown(report: &Report<'_>, cell: &MatrixCell, farthest: f64) -> Markup {
+    let Some(found) = report.judged.estimates.get(cell.at) else { return html! { td.none { "–" } } };
+    let absolute = alone(found.estimate.point, found.unit, spread(found));
+    let Some(ratio) = cell.times else {
+        return html! { td.cell title=(in_full(found)) { span.value { (absolute) } } };
+    };
+    let (sign, class, words) = looks(cell.mark);
+    let at = |ratio: f64| along(ratio, NEAREST, farthest);
+    let range = found.ends().map(|(low, high)| {
+        let end = |value: f64| at(ratio * times_worse(found, value, found.estimate.point).unwrap_or(1.0));
+        (end(low).min(end(high)), end(low).max(end(high)))
+    });
+    html! {
+        td.cell.(class) style=(format!("--heat:{:.0}%", place(ratio, 1.0, farthest))) title=(in_full(found)) {
+            div.beside {
+                span.value {
+                    span.sign aria-hidden="true" { (sign) }
+                    span.unseen { (words) }
+                    span.relative { (times(ratio)) "×" }
+                    span.absolute { (absolute) }
+                }
+                (strip(at(ratio), range, ratio > farthest, Some(at(1.0))))
+            }
+        }
+    }
+}
+
+/// Where the strips end: the slowest cell, but not nearer than twice the best and not farther than [`FARTHEST`].
+fn farthest(report: &Report<'_>) -> f64 {
+    let rows = report.picture.iter().flat_map(|matrix| &matrix.rows);
+    let ratios = rows.flat_map(|row| row.cells.iter().flatten()).filter_map(|cell| cell.times);
+    ratios.fold(2.0, f64::max).min(FARTHEST)
+}
+
+fn legend(report: &Report<'_>, matrix: &Matrix) -> String {
+    let cells = || matrix.rows.iter().flat_map(|row| row.cells.iter().flatten());
+    let mut found = cells().filter_map(|cell| report.judged.estimates.get(cell.at));
+    let line = if found.clone().any(|found| found.estimate.low.is_some()) {
+        "the line the 95% interval of its distance from the leader"
+    } else if found.any(|found| found.estimate.n > 1) {
+        "the line the range from its best trial to its worst"
+    } else {
+        "one trial each, so that no interval is known"
+    };
+    let sizes = match report.judged.sample_sizes() {
+        Some((few, many)) if few != many => {
+            format!("Means over {few} to {many} trials, side by side within blocks. ")
+        }
+        Some((_, many)) if many > 1 => format!("Means over {many} trials, side by side within blocks. "),
+        _ => String::new(),
+    };
+    format!(
+        "{sizes}In each strip the thin upright is the best of the phase, the dot this candidate, {line}, with an \
+         arrow where it goes on; the right edge is {}×, and steps are equal for equal ratios. Rows are ordered by the goal. The goal column is the weighted geometric mean, as a multiple \
+         of the leader's.",
+        times(farthest(report))
+    )
+}

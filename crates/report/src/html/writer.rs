@@ -1,0 +1,144 @@
+//! The page as HTML: each block in its frame.
+
+use maud::{Markup, html};
+
+use super::then::finding;
+use crate::index::Index;
+use crate::page::{FoldedPart, For, Keys, Opening, PageBlock, PageTable, ReportPage, Span, Text};
+use crate::text::one_line;
+use crate::text_table::TextTable;
+
+/// What stands in the body of a page; candidates are known by their numbers in the index.
+pub(super) fn body(page: &ReportPage<'_>) -> Markup {
+    let index = page.index.as_deref();
+    html! {
+        (opening(&page.opening, index))
+        @for one in page.blocks(For::HTML) { (block(one, index)) }
+    }
+}
+
+fn opening(opening: &Opening, index: Option<&Index<'_>>) -> Markup {
+    let top = &opening.top;
+    html! {
+        header.opening {
+            div.title { h1 { (one_line(&opening.title)) } p.kicker { "fsverdict · " (top.kicker) } }
+            section.verdict.(top.class) aria-labelledby="verdict" {
+                @if let Some((badge, tally)) = &top.tally { p.tally { b.badge { (badge) } " " (tally) } }
+                p #verdict.sentence { (one_line(top.sentence.as_ref().unwrap_or(&opening.sentence))) }
+            }
+            @if !top.basis.is_empty() {
+                dl.basis { @for (what, said) in &top.basis { dt { (what) } dd { (text(said)) } } }
+            }
+            @if let Some(folds) = &top.folds { div.folds { @for one in folds { (block(one, index)) } } }
+        }
+    }
+}
+
+fn block(of: &PageBlock<'_>, index: Option<&Index<'_>>) -> Markup {
+    match of {
+        PageBlock::Section { id, title, keys, blocks } => section(id, title, keys.as_ref(), blocks, index),
+        PageBlock::Fold(FoldedPart { id, title, blocks })
+        | PageBlock::Folded(FoldedPart { id, title, blocks }) => html! {
+            details id=[id] {
+                summary { (text(title)) }
+                @for one in blocks { (block(one, index)) }
+            }
+        },
+        PageBlock::Heading(said) => html! { h4 { (text(said)) } },
+        PageBlock::Lead(said) => html! { p.lead { (text(said)) } },
+        PageBlock::Paragraph(said) => html! { p { (text(said)) } },
+        PageBlock::Sentences(all) => html! { @for said in all { p { (one_line(said)) } } },
+        PageBlock::Note(said) => html! { p.note { (text(said)) } },
+        PageBlock::Table(PageTable { table, by_candidate, .. }) => {
+            numbers(table, index.filter(|_| *by_candidate))
+        }
+        // Drawn on a page, with who is missing in its place.
+        PageBlock::Matrix(_) | PageBlock::Missing(_) => html! {},
+        PageBlock::Findings(all) => html! { @for one in all { (finding(one)) } },
+        PageBlock::Commands(all) => html! { pre { @for line in all { (one_line(line)) "\n" } } },
+        PageBlock::Next(_, all) => html! { pre { @for (line, _) in all { (one_line(line)) "\n" } } },
+        PageBlock::Labelled(label, said) => html! { p { b { (label) ":" } " " (one_line(said)) } },
+        PageBlock::Bullets(all, _) => {
+            html! { @if !all.is_empty() { ul { @for said in all { li { (text(said)) } } } } }
+        }
+        PageBlock::Remarks(all) => html! {
+            @if !all.is_empty() { ul { @for one in all { li { (one.label) ": " (one_line(&one.text)) } } } }
+        },
+        PageBlock::Gist { id, what, lines } => {
+            let lines: Vec<String> = lines.iter().map(|line| one_line(line)).collect();
+            html! {
+                @if !lines.is_empty() {
+                    details.cautions id=[id] {
+                        summary { b { (what) ":" } " " span.gist { (lines.join(" · ")) } }
+                        ul { @for line in &lines { li { (line) } } }
+                    }
+                }
+            }
+        }
+        PageBlock::Facts(all) => html! {
+            dl.facts { @for (what, said) in all { dt { (text(what)) } dd { (text(said)) } } }
+        },
+        PageBlock::Picture(draw) => draw(),
+    }
+}
+
+fn section(
+    id: &str,
+    title: &str,
+    keys: Option<&Keys>,
+    blocks: &[PageBlock<'_>],
+    index: Option<&Index<'_>>,
+) -> Markup {
+    let titled = format!("{id}-title");
+    html! {
+        section id=(id) aria-labelledby=(titled) {
+            @match keys {
+                None => { h2 id=(titled) { (title) } }
+                Some(Keys { lead, keys, has_switch }) => { div.keys {
+                    h2 id=(titled) { (title) }
+                    p.lead { (text(lead)) }
+                    @for (class, words) in keys { b class=(format!("key {class}").trim_end()) { (words) } }
+                    @if *has_switch {
+                        p.switch hidden { button type="button" data-absolute="" aria-pressed="false" { "absolute numbers" } }
+                    }
+                } }
+            }
+            @for one in blocks { (block(one, index)) }
+        }
+    }
+}
+
+pub(super) fn text(text: &Text) -> Markup {
+    html! {
+        @for span in &text.0 {
+            @match span {
+                Span::Plain(words) | Span::Said(words) => { (words) }
+                Span::Strong(words) => { b { (words) } }
+                Span::Code(words) => { code { (words) } }
+                Span::Small(words) => { small { (words) } }
+                Span::Marked(class, words) => { span.(class) { (words) } }
+                Span::Meant(meaning, words) => { b title=[meaning] { (words) } }
+                Span::Sign(sign) => { (sign.sign()) }
+                Span::Break => { br; }
+            }
+        }
+    }
+}
+
+/// A small table under its title; a row that is a candidate's can be left out with it.
+pub(super) fn numbers(table: &TextTable, index: Option<&Index<'_>>) -> Markup {
+    let number = |row: &[String]| index?.number(row.first()?);
+    html! {
+        @if !table.title.is_empty() { h3.extra { (one_line(&table.title)) } }
+        div.scroll { table.numbers {
+            thead { tr { @for title in &table.header { th scope="col" { (one_line(title)) } } } }
+            tbody { @for row in &table.rows {
+                tr data-candidate=[number(row)] {
+                    @for (at, cell) in row.iter().enumerate() {
+                        @if at == 0 { th scope="row" { (one_line(cell)) } } @else { td { (one_line(cell)) } }
+                    }
+                }
+            } }
+        } }
+    }
+}

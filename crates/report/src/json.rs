@@ -1,0 +1,213 @@
+//! `--format json`: the stable, versioned form for programs. docs/output-formats.md describes every field.
+
+use std::io;
+
+use serde::{Serialize, Serializer};
+
+use super::across::SideBySide;
+use super::sentence::why;
+use super::{Report, ReportError, ToUse};
+use fsverdict_judgement::journal::{CandidateStatus, Ending, Facts};
+use fsverdict_judgement::plan::{AXES, Axis, Candidate, Environment, Goal};
+use fsverdict_judgement::verdict::{
+    CandidateEntry, Combined, KernelPair, PhaseEstimate, RawShare, SiteRatios, ThenAndNow, TrialBasis,
+    Verdict,
+};
+
+/// Version of the format: raised when a field changes its meaning or goes, not when one is added.
+pub const SCHEMA: u32 = 4;
+
+/// The whole document; the HTML report carries it too.
+#[derive(Serialize)]
+pub(super) struct RunDocument<'a> {
+    schema: u32,
+    run: RunJson<'a>,
+    candidates: Vec<RunCandidateJson<'a>>,
+    estimates: &'a [PhaseEstimate],
+    verdict: VerdictPart<'a>,
+    strata: Vec<EnvironmentJson<'a>>,
+    kernels: &'a [KernelPair],
+    findings: &'a [ThenAndNow],
+    legacy: Option<&'a Combined>,
+    raw_shares: &'a [RawShare],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sites: Option<&'a SiteRatios>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to_use: Option<&'a ToUse>,
+}
+
+#[derive(Serialize)]
+struct RunJson<'a> {
+    id: &'a str,
+    title: &'a str,
+    started: jiff::Timestamp,
+    lab: &'a str,
+    lab_reason: &'a str,
+    fidelity: &'a str,
+    plan_digest: &'a str,
+    seed: u64,
+    blocks: usize,
+    blocks_invalid: usize,
+    invalid: Vec<InvalidPart<'a>>,
+    provisional: bool,
+    complete: bool,
+    ended: Option<EndPart<'a>>,
+    environment: Facts,
+}
+
+#[derive(Serialize)]
+struct InvalidPart<'a> {
+    block: u32,
+    attempt: u32,
+    rule: &'a str,
+}
+
+#[derive(Serialize)]
+struct EndPart<'a> {
+    reason: &'a str,
+    by: Option<Ending>,
+}
+
+#[derive(Serialize)]
+struct RunCandidateJson<'a> {
+    name: &'a str,
+    #[serde(flatten)]
+    chosen: ChosenOptions<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    under: Option<&'a Environment>,
+    status: &'static str,
+    reason: String,
+    hint: &'a str,
+}
+
+/// Filesystem and options, each by its key; nothing where the plan no longer names the candidate.
+struct ChosenOptions<'a>(Option<&'a Candidate>);
+
+impl Serialize for ChosenOptions<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let unnamed = Candidate::plain("");
+        let level = |axis: &Axis| match self.0 {
+            Some(candidate) => axis.level(candidate),
+            None => axis.level(&unnamed).unsaid(),
+        };
+        let chosen = AXES.iter().filter(|axis| axis.is_chosen());
+        serializer.collect_map(chosen.map(|axis| {
+            let level = level(axis);
+            (axis.key_of(&level.text()), level)
+        }))
+    }
+}
+
+#[derive(Serialize)]
+struct VerdictPart<'a> {
+    goal: Goal,
+    #[serde(flatten)]
+    verdict: &'a Verdict,
+    words: Option<&'a str>,
+    cautions: Vec<String>,
+}
+
+/// What was concluded in some environments, where a run has several.
+#[derive(Serialize)]
+struct EnvironmentJson<'a> {
+    under: &'a Environment,
+    #[serde(flatten)]
+    verdict: &'a Verdict,
+    words: &'a str,
+}
+
+pub(super) fn render(report: &Report<'_>, out: &mut dyn io::Write) -> Result<(), ReportError> {
+    serde_json::to_writer_pretty(&mut *out, &document(report)).map_err(|error| {
+        match error.io_error_kind() {
+            // A closed pipe must stay recognisable as one.
+            Some(kind) => ReportError::Io(io::Error::new(kind, error)),
+            None => ReportError::Json(error),
+        }
+    })?;
+    Ok(out.write_all(b"\n")?)
+}
+
+pub(super) fn document<'a>(report: &'a Report<'a>) -> RunDocument<'a> {
+    let (run, verdict) = (report.judged.run, &report.judged.verdict);
+    let mut environment = run.header.environment.clone();
+    if let Some(harness) = report.judged.harness {
+        match harness.simulated {
+            Some(seconds) => environment.insert("harness.simulated".to_owned(), format!("{seconds:.3}")),
+            None => environment.insert("harness.share".to_owned(), format!("{:.4}", harness.share)),
+        };
+        environment.insert("harness.settle".to_owned(), format!("{:.4}", harness.settle));
+        for (part, share) in harness.parts() {
+            environment.insert(format!("harness.{part}"), format!("{share:.4}"));
+        }
+    }
+    RunDocument {
+        schema: SCHEMA,
+        run: RunJson {
+            id: &run.header.id,
+            title: &run.header.title,
+            started: run.header.started,
+            lab: &run.header.lab,
+            lab_reason: &run.header.lab_reason,
+            fidelity: &run.header.fidelity,
+            plan_digest: &run.header.plan_digest,
+            seed: report.judged.plan.protocol.seed,
+            blocks: run.complete_blocks(),
+            blocks_invalid: run.invalid_blocks().count(),
+            invalid: run
+                .invalid_blocks()
+                .map(|(state, rule)| InvalidPart { block: state.block, attempt: state.attempt, rule })
+                .collect(),
+            provisional: matches!(report.judged.basis, TrialBasis::OpenBlock(_)),
+            complete: run.finished.is_some(),
+            ended: run.finished.as_deref().map(|reason| EndPart { reason, by: run.ending }),
+            environment,
+        },
+        candidates: in_plan_order(report).map(candidate).collect(),
+        estimates: &report.judged.estimates,
+        verdict: VerdictPart {
+            goal: Goal {
+                metric: report.judged.plan.goal.metric.clone(),
+                weights: report.judged.objective.weights.clone(),
+            },
+            verdict,
+            words: report.paragraph.as_deref(),
+            cautions: report.notes.iter().map(super::PageNote::line).collect(),
+        },
+        strata: report
+            .across
+            .iter()
+            .flat_map(SideBySide::columns)
+            .map(|(column, words)| EnvironmentJson { under: &column.under, verdict: &column.verdict, words })
+            .collect(),
+        kernels: report.across.as_ref().map_or(&[], |across| across.found.kernels.as_slice()),
+        findings: &report.judged.findings,
+        legacy: report.judged.combined.as_ref(),
+        raw_shares: &report.judged.raw_shares,
+        sites: report.judged.sites.as_ref(),
+        to_use: report.to_use.as_ref(),
+    }
+}
+
+/// The order of a data format must not hang on the numbers.
+fn in_plan_order<'a>(report: &'a Report<'a>) -> impl Iterator<Item = &'a CandidateEntry<'a>> {
+    let states = report.judged.run.candidates.iter();
+    states.filter_map(|state| report.judged.candidates.iter().find(|entry| entry.name == state.name))
+}
+
+fn candidate<'a>(entry: &'a CandidateEntry<'a>) -> RunCandidateJson<'a> {
+    let (status, reason) = match entry.status {
+        CandidateStatus::Ok => ("ok", why(entry)),
+        CandidateStatus::Failed => ("failed", why(entry)),
+        CandidateStatus::Untried if entry.why.is_nothing() => ("skipped", "not tried yet".to_owned()),
+        CandidateStatus::Skipped | CandidateStatus::Untried => ("skipped", why(entry)),
+    };
+    let plan = entry.plan;
+    RunCandidateJson {
+        name: entry.name,
+        chosen: ChosenOptions(plan),
+        under: plan.map(|plan| &plan.under).filter(|under| !under.is_plain()),
+        status,
+        reason,
+        hint: entry.hint,
+    }
+}

@@ -1,0 +1,223 @@
+//! What another kernel does, in words.
+
+use super::number::{NumberScale, decimals, fixed, signed_percent};
+use super::text_table::TextTable;
+use fsverdict_judgement::journal::Unit;
+use fsverdict_judgement::statistics::FEWEST;
+use fsverdict_judgement::verdict::{ChangeOutcome, KernelChange, KernelPair, KernelPhase, MEASURES, TIME};
+
+/// How many of a kind are named in a sentence.
+const NAMED: usize = 4;
+
+/// `Linux 6.12 against 6.1`.
+fn title(kernels: &KernelPair) -> String {
+    format!("Linux {} against {}", kernels.kernel.display(), kernels.against.display())
+}
+
+/// In how many phases there is what, and where most.
+pub(super) fn sentence(kernels: &KernelPair) -> String {
+    let timed = |outcome: ChangeOutcome| {
+        let mut found: Vec<(f64, String)> = kernels
+            .phases
+            .iter()
+            .filter_map(|phase| {
+                let time = phase.change(TIME).filter(|change| change.outcome == outcome)?;
+                Some((time.size(), format!("{} {}", phase_title(phase), share(time))))
+            })
+            .collect();
+        found.sort_by(|one, other| other.0.total_cmp(&one.0));
+        let most: Vec<&str> = found.iter().take(NAMED).map(|(_, text)| text.as_str()).collect();
+        (found.len(), most.join("; "))
+    };
+    let (slower, faster) = (timed(ChangeOutcome::Regression), timed(ChangeOutcome::Gain));
+    let all = kernels.phases.len();
+    let of = |outcome: ChangeOutcome, changed: bool| {
+        let is = |phase: &&KernelPhase| phase.time() == outcome && phase.has_changed() == changed;
+        kernels.phases.iter().filter(is).count()
+    };
+    let untold = of(ChangeOutcome::Untold, false) + of(ChangeOutcome::Untold, true);
+    let why = if kernels.blocks < FEWEST as usize {
+        format!("nothing is below {FEWEST} blocks")
+    } else {
+        String::new()
+    };
+    let parts = [
+        ("slower", slower.0, slower.1),
+        ("faster", faster.0, faster.1),
+        ("as fast with other requests", of(ChangeOutcome::Unchanged, true), String::new()),
+        ("unchanged", of(ChangeOutcome::Unchanged, false), String::new()),
+        ("not told", untold, why),
+    ];
+    let parts: Vec<String> = parts
+        .into_iter()
+        .filter(|(_, count, _)| *count > 0)
+        .map(|(word, count, most)| match most.as_str() {
+            "" => format!("{count} {word}"),
+            most if count > NAMED => format!("{count} {word} (most: {most})"),
+            most => format!("{count} {word} ({most})"),
+        })
+        .collect();
+    format!("{}, of {all} phases: {}.", title(kernels), parts.join(", "))
+}
+
+pub(super) fn table(kernels: &KernelPair) -> TextTable {
+    let rows = kernels.phases.iter().filter(|phase| phase.has_changed()).map(|phase| {
+        let cells = MEASURES.map(|(title, ..)| phase.change(title).map_or("–".to_owned(), shown));
+        [phase_title(phase), conclusion(phase)].into_iter().chain(cells).collect()
+    });
+    let title = format!("{}: what changed by more than {:.0}%", title(kernels), kernels.tie * 100.0);
+    let header = ["candidate, phase", "regression or gain"].into_iter();
+    let header: Vec<&str> = header.chain(MEASURES.map(|(title, ..)| title)).collect();
+    TextTable::new(title, &header, rows.collect())
+}
+
+/// `ext2 (usb-stick), write`.
+fn phase_title(phase: &KernelPhase) -> String {
+    let under = Some(phase.under.title()).filter(|under| !under.is_empty());
+    let under = under.map_or(String::new(), |under| format!(" ({under})"));
+    format!("{}{under}, {}", phase.candidate, phase.phase)
+}
+
+/// `regression: time, requests; gain: bytes`.
+fn conclusion(phase: &KernelPhase) -> String {
+    let kinds = [("regression", ChangeOutcome::Regression), ("gain", ChangeOutcome::Gain)];
+    let parts = kinds.map(|(word, outcome)| {
+        let so = phase.changes.iter().filter(|change| change.outcome == outcome);
+        let titles: Vec<&str> = so.map(|change| change.measure).collect();
+        (!titles.is_empty()).then(|| format!("{word}: {}", titles.join(", ")))
+    });
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+/// `+72%`.
+fn share(change: &KernelChange) -> String {
+    let share = change.times() - 1.0;
+    if !share.is_finite() {
+        return "from none".to_owned();
+    }
+    signed_percent(share, usize::from(share.abs() < 0.0995))
+}
+
+/// `638 → 1096 ms, +72%`; one value where it stayed as it was.
+fn shown(change: &KernelChange) -> String {
+    let scale = NumberScale::suited(change.unit, [change.before, change.after].into_iter());
+    let shown = |value: f64| {
+        let value = value / scale.divisor;
+        let digits = if change.unit == Unit::Count { 0 } else { decimals(value, Some(0.01)).max(0) };
+        fixed(value, digits)
+    };
+    let label = if scale.label.is_empty() { String::new() } else { format!(" {}", scale.label) };
+    let both = || format!("{} → {}{label}", shown(change.before), shown(change.after));
+    match change.outcome {
+        ChangeOutcome::Unchanged => format!("{}{label}", shown(change.after)),
+        ChangeOutcome::Untold => format!("{}, not told", both()),
+        ChangeOutcome::Regression | ChangeOutcome::Gain => format!("{}, {}", both(), share(change)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{sentence, shown, table};
+    use crate::examples::under_kernels;
+    use crate::fixtures::{Story, id, normals};
+    use fsverdict_judgement::plan::Environment;
+    use fsverdict_judgement::verdict::{ChangeOutcome, Judgement, KernelPair, MEASURES, judged_alone};
+
+    #[test]
+    fn what_became_slower_and_faster_under_each_next_kernel_is_named() {
+        let story = under_kernels();
+        let run = story.run();
+        let found = KernelPair::of(&Judgement::of(&story.plan, &run));
+        let cases = [
+            (
+                "Linux 6.12 against 6.1",
+                "1 slower (ext2, write +72%), 1 faster (xfs, read −50%), 1 unchanged, 1 not told.",
+                [
+                    ["ext2, write", "regression: time", "1.00 → 1.72 s, +72%", "–", "–", "–"],
+                    ["xfs, read", "gain: time", "2.00 → 1.00 s, −50%", "–", "–", "–"],
+                ],
+            ),
+            (
+                "Linux 6.18 against 6.12",
+                "1 slower (xfs, read +100%), 1 faster (ext2, write −42%), 1 unchanged, 1 not told.",
+                [
+                    ["ext2, write", "gain: time", "1.72 → 1.00 s, −42%", "–", "–", "–"],
+                    ["xfs, read", "regression: time", "1.00 → 2.00 s, +100%", "–", "–", "–"],
+                ],
+            ),
+        ];
+        assert_eq!(found.len(), cases.len());
+        for (kernels, (title, told, rows)) in found.iter().zip(cases) {
+            assert_eq!(sentence(kernels), format!("{title}, of 4 phases: {told}"));
+            let table = table(kernels);
+            assert_eq!(table.title, format!("{title}: what changed by more than 3%"));
+            assert_eq!(table.rows, rows.map(|row| row.map(str::to_owned).to_vec()).to_vec());
+        }
+    }
+
+    /// What so many blocks of two kernels show, by the seconds of a phase and kernel in a block.
+    fn told(phases: &[&str], blocks: u32, mut seconds: impl FnMut(u32, usize) -> f64) -> String {
+        let names = ["ext4-under-6.1", "ext4-under-6.12"];
+        let mut story = Story::new(&names, phases);
+        for (candidate, kernel) in story.plan.candidates.iter_mut().zip(["6.1", "6.12"]) {
+            candidate.under = Environment { kernel: Some(kernel.into()), ..Environment::default() };
+        }
+        for block in 1..=blocks {
+            story.open_block(block, 1, &names);
+            for (at, name) in names.iter().enumerate() {
+                let found: Vec<_> = phases.iter().map(|phase| (*phase, seconds(block, at))).collect();
+                story.trial(&id(block, name), &found);
+            }
+            story.close_block(block, 1, None);
+        }
+        story.finish();
+        let run = story.run();
+        sentence(&KernelPair::of(&Judgement::of(&story.plan, &run))[0])
+    }
+
+    #[test]
+    fn one_block_tells_nothing_and_a_wide_interval_is_not_unchanged() {
+        let title = "Linux 6.12 against 6.1, of 1 phases: 1 not told";
+        let one = told(&["write"], 1, |_, kernel| [1.0, 1.11][kernel]);
+        assert_eq!(one, format!("{title} (nothing is below 3 blocks)."));
+        // 1.27 times, between 0.68 and 2.38.
+        let wide = told(&["write"], 3, |block, kernel| [1.0, [1.0, 1.27, 1.6][block as usize - 1]][kernel]);
+        assert_eq!(wide, format!("{title}."));
+    }
+
+    #[test]
+    fn of_many_phases_that_are_the_same_hardly_ever_one_is_called_slower_or_faster() {
+        let names: Vec<String> = (0..24).map(|at| format!("phase{at}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut normal = normals(11);
+        let mut wrong = 0;
+        for _ in 0..40 {
+            let sentence = told(&names, 3, |_, _| libm::exp(0.05 * normal()));
+            wrong += u32::from(sentence.contains("slower") || sentence.contains("faster"));
+        }
+        assert!(wrong <= 2, "{wrong} of 40");
+    }
+
+    #[test]
+    fn more_requests_are_a_regression_and_fewer_a_gain() {
+        let of = |blocks: usize, values: (f64, f64)| {
+            let change = judged_alone(MEASURES[1], vec![values; blocks], 0.03).unwrap();
+            (shown(&change), change.outcome)
+        };
+        for (before, after, blocks, words, outcome) in [
+            (200.0, 220.0, 3, "200 → 220, +10%", ChangeOutcome::Regression),
+            (200.0, 150.0, 3, "200 → 150, −25%", ChangeOutcome::Gain),
+            (200.0, 201.0, 3, "201", ChangeOutcome::Unchanged),
+            // One block, or two, show nothing; nor do three signs.
+            (200.0, 220.0, 1, "200 → 220, not told", ChangeOutcome::Untold),
+            (200.0, 200.0, 2, "200 → 200, not told", ChangeOutcome::Untold),
+            (0.0, 3.0, 3, "0 → 3, not told", ChangeOutcome::Untold),
+            (0.0, 3.0, 6, "0 → 3, from none", ChangeOutcome::Regression),
+            (3.0, 0.0, 6, "3 → 0, −100%", ChangeOutcome::Gain),
+            (0.0, 0.0, 3, "0", ChangeOutcome::Unchanged),
+        ] {
+            assert_eq!(of(blocks, (after, before)), (words.to_owned(), outcome));
+        }
+        assert_eq!(judged_alone(MEASURES[1], Vec::new(), 0.03), None);
+    }
+}

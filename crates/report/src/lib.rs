@@ -1,0 +1,114 @@
+//! What the user sees of a run: words and tables made of what was judged, on a page of blocks that one writer per form lays out.
+
+mod across;
+mod against;
+#[cfg(test)]
+mod claims_tests;
+mod compare;
+mod csv;
+mod depends;
+mod devices;
+#[cfg(test)]
+mod examples;
+mod factors;
+mod findings;
+#[cfg(test)]
+mod fixtures;
+mod forms;
+mod harness;
+mod html;
+mod index;
+mod json;
+mod kernels;
+#[cfg(test)]
+#[path = "../../judgement/src/journal/made.rs"]
+pub mod made;
+mod markdown;
+mod matrix;
+mod model;
+mod noise;
+mod notes;
+mod number;
+mod page;
+mod requests;
+mod run;
+mod sentence;
+mod sites;
+#[cfg(test)]
+mod study_tests;
+mod tables;
+mod terminal;
+#[cfg(test)]
+mod tests;
+mod text;
+mod text_table;
+mod to_use;
+#[cfg(test)]
+mod verdict_tests;
+mod words;
+
+use std::io;
+
+use forms::Forms;
+use page::ReportPage;
+use run::page_of_run;
+
+pub use against::{AgainstReport, Shares, TracePart, write_against};
+pub use compare::{ComparisonReport, write_comparison};
+pub use devices::{DeviceReport, write_devices};
+pub use html::{LONGEST_PAGE, NoPlan, plan_in_page};
+pub use json::SCHEMA as JSON_SCHEMA;
+pub use model::Report;
+pub use notes::PageNote;
+pub use requests::Requests;
+pub use terminal::TerminalLook;
+pub use text::{count, in_lines, listing, width, wrap};
+pub use to_use::{ToUse, shell_word};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// A page of text, for this look.
+    Terminal(TerminalLook),
+    /// The stable, versioned data format.
+    Json,
+    /// One row per observation and metric.
+    Csv,
+    /// Tables for a pull request or a forum.
+    Markdown,
+    /// One self-contained page with pictures.
+    Html,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    #[error("cannot write the report: {0}")]
+    Io(#[from] io::Error),
+    #[error("cannot write the report as JSON: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+/// Writes the report in the given format.
+///
+/// # Errors
+/// When `out` does not take it; a closed pipe shows as [`io::ErrorKind::BrokenPipe`].
+pub fn write(report: &Report<'_>, format: Format, out: &mut dyn io::Write) -> Result<(), ReportError> {
+    forms::write(report, format, out)
+}
+
+impl Forms for Report<'_> {
+    fn page(&self) -> ReportPage<'_> {
+        page_of_run(self)
+    }
+
+    fn html(&self) -> Result<String, ReportError> {
+        html::render(self, &self.page())
+    }
+
+    fn json(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
+        json::render(self, out)
+    }
+
+    fn csv(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
+        csv::render(self, out)
+    }
+}

@@ -1,0 +1,207 @@
+//! `--format markdown`: the outcome and its tables, to be pasted into a pull request, an issue or a forum.
+
+use super::findings::Finding;
+use super::matrix::{Matrix, MatrixCell};
+use super::number::{fixed, percent, times};
+use super::page::{FoldedPart, For, Missing, PageBlock, PageTable, ReportPage, Span, Text};
+use super::text::one_line;
+use super::text_table::TextTable;
+use fsverdict_judgement::verdict::Mark;
+
+/// The page as Markdown.
+pub(super) fn written(page: &ReportPage<'_>) -> String {
+    let opening = &page.opening;
+    let subtitle = opening.subtitle.map_or(String::new(), |subtitle| format!(": {subtitle}"));
+    let sentence = escaped(&opening.sentence);
+    let mut text = Vec::new();
+    text.push(format!("## {}{subtitle}", escaped(&opening.title)));
+    text.push(if opening.tone.is_some() { format!("**{sentence}**") } else { sentence });
+    let mut last_is_item = false;
+    for block in page.blocks(For::MARKDOWN) {
+        let (is_item, mut all) = (is_of_a_list(block), paragraphs(block));
+        all.retain(|text| !text.is_empty());
+        if all.is_empty() {
+            continue;
+        }
+        match text.last_mut().filter(|_| is_item && last_is_item) {
+            Some(list) => all.iter().for_each(|item| *list = format!("{list}\n{item}")),
+            None => text.append(&mut all),
+        }
+        last_is_item = is_item;
+    }
+    text.join("\n\n") + "\n"
+}
+
+/// Lines of one list, whatever blocks they are of.
+fn is_of_a_list(block: &PageBlock<'_>) -> bool {
+    matches!(block, PageBlock::Labelled(..) | PageBlock::Bullets(..) | PageBlock::Remarks(_))
+}
+
+/// The block as paragraphs, which blank lines are to keep apart.
+fn paragraphs(block: &PageBlock<'_>) -> Vec<String> {
+    let lines = |lines: Vec<String>| vec![lines.join("\n")];
+    match block {
+        PageBlock::Section { title, blocks, .. } => under(&escaped(title), blocks),
+        PageBlock::Fold(FoldedPart { title, blocks, .. }) => under(&marked(title), blocks),
+        PageBlock::Folded(FoldedPart { title, blocks, .. }) => {
+            let inside: Vec<String> = blocks.iter().flat_map(paragraphs).collect();
+            let title = marked(title);
+            vec![format!("<details><summary>{title}</summary>\n\n{}\n\n</details>", inside.join("\n\n"))]
+        }
+        PageBlock::Heading(text) => vec![format!("### {}", marked(text))],
+        PageBlock::Lead(text) | PageBlock::Paragraph(text) | PageBlock::Note(text) => vec![marked(text)],
+        PageBlock::Sentences(all) => lines(all.iter().map(|text| escaped(text)).collect()),
+        PageBlock::Table(PageTable { table, words, changes, .. }) => {
+            let table_itself = text_table(table, words, changes.is_some());
+            match table.title.as_str() {
+                "" => vec![table_itself],
+                title => vec![escaped(title), table_itself],
+            }
+        }
+        PageBlock::Matrix(block) => block.matrix.into_iter().map(matrix).collect(),
+        PageBlock::Missing(all) if all.is_empty() => Vec::new(),
+        PageBlock::Missing(all) => vec![missing(all)],
+        PageBlock::Findings(all) => vec![findings(all)],
+        // Not in a fence: nothing in a line can end an indented block.
+        PageBlock::Commands(all) => lines(all.iter().map(|line| format!("    {line}")).collect()),
+        PageBlock::Next(_, all) => lines(all.iter().map(|(line, _)| format!("    {line}")).collect()),
+        PageBlock::Labelled(label, text) => vec![labelled(label, text)],
+        PageBlock::Bullets(all, _) => lines(all.iter().map(|text| format!("- {}", marked(text))).collect()),
+        PageBlock::Remarks(all) => {
+            lines(all.iter().map(|remark| labelled(remark.label, &remark.text)).collect())
+        }
+        PageBlock::Gist { lines: all, .. } => {
+            lines(all.iter().map(|text| format!("- {}", escaped(text))).collect())
+        }
+        PageBlock::Facts(all) => {
+            let line = |(what, text): &(Text, Text)| format!("- {}: {}", marked(what), marked(text));
+            lines(all.iter().map(line).collect())
+        }
+        PageBlock::Picture(_) => Vec::new(),
+    }
+}
+
+fn under(title: &str, blocks: &[PageBlock<'_>]) -> Vec<String> {
+    std::iter::once(format!("### {title}")).chain(blocks.iter().flat_map(paragraphs)).collect()
+}
+
+fn labelled(label: &str, text: &str) -> String {
+    format!("- **{label}**: {}", escaped(text))
+}
+
+fn marked(text: &Text) -> String {
+    let span = |span: &Span| match span {
+        Span::Plain(text) => text.clone(),
+        Span::Said(text) | Span::Small(text) | Span::Marked(_, text) => harmless(text),
+        Span::Strong(text) => format!("**{}**", harmless(text)),
+        Span::Meant(_, text) => format!("*{}*", harmless(text)),
+        Span::Code(text) => format!("`{}`", text.replace('`', "'")),
+        Span::Sign(sign) => sign.sign().to_owned(),
+        Span::Break => " ".to_owned(),
+    };
+    text.0.iter().map(span).collect()
+}
+
+/// A small table: names and these columns of words on the left, values on the right. What is news has a sign, which is not lost
+/// on a screen reader either.
+fn text_table(table: &TextTable, words: &[&str], has_changes: bool) -> String {
+    let cell = |cell: &String| match cell.as_str() {
+        "worse" if has_changes => "▲ **worse**".to_owned(),
+        "better" if has_changes => "▼ **better**".to_owned(),
+        cell => escaped(cell),
+    };
+    let row = |cells: &Vec<String>| {
+        let cells: Vec<String> = cells.iter().map(cell).collect();
+        format!("| {} |", cells.join(" | "))
+    };
+    let left = |at: usize, title: &str| at == 0 || words.contains(&title);
+    let rules = table.header.iter().enumerate();
+    let rule: String = rules.map(|(at, title)| if left(at, title) { ":--|" } else { "--:|" }).collect();
+    let head = [row(&table.header), format!("|{rule}")];
+    head.into_iter().chain(table.rows.iter().map(row)).collect::<Vec<_>>().join("\n")
+}
+
+fn missing(all: &[Missing<'_>]) -> String {
+    let mut text = "| candidate | status | why |\n|:--|:--|:--|".to_owned();
+    for Missing { name, fared, why, hint, .. } in all {
+        let mut why = escaped(why);
+        if !hint.is_empty() {
+            why.push_str(&format!(" ({})", escaped(hint)));
+        }
+        text.push_str(&format!("\n| {} | {fared} | {why} |", escaped(name)));
+    }
+    text
+}
+
+fn findings(all: &[Finding]) -> String {
+    let mut text = "| finding | then | now | holds? |\n|:--|:--|:--|:--|".to_owned();
+    for found in all {
+        let [finding, source, then, now, why] =
+            [&found.finding, &found.source, &found.then, &found.now, &found.why].map(|part| escaped(part));
+        let word = found.now_as.words();
+        text.push_str(&format!("\n| {finding} ({source}) | {then} | {now} | **{word}**: {why} |"));
+    }
+    text
+}
+
+fn matrix(matrix: &Matrix) -> String {
+    let ranked = matrix.rows.iter().filter(|row| row.behind.is_some()).count() > 1;
+    let mut header = "| candidate |".to_owned();
+    let mut rule = "|:--|".to_owned();
+    if ranked {
+        header.push_str(" goal, × |");
+        rule.push_str("--:|");
+    }
+    for column in &matrix.columns {
+        let unit = if column.unit.is_empty() { String::new() } else { format!(", {}", column.unit) };
+        header.push_str(&format!(" {}{unit} |", escaped(&column.phase)));
+        rule.push_str("--:|");
+    }
+    let mut text = format!("{header}\n{rule}");
+    for row in &matrix.rows {
+        text.push_str(&format!("\n| {} |", escaped(&row.candidate)));
+        if ranked {
+            text.push_str(&format!(" {} |", row.behind.map_or("–".to_owned(), |behind| times(behind.point))));
+        }
+        for cell in &row.cells {
+            text.push_str(&format!(" {} |", cell.as_ref().map_or("–".to_owned(), shown)));
+        }
+    }
+    text
+}
+
+/// The best in bold and with a sign: neither a plain-text mail nor a screen reader need lose it.
+fn shown(cell: &MatrixCell) -> String {
+    let spread = cell.spread.map_or(String::new(), |spread| format!(" ±{}", percent(spread)));
+    let text = format!("{}{spread}", fixed(cell.value, cell.decimals));
+    match cell.mark {
+        Mark::Best => format!("► **{text}**"),
+        Mark::Tied => format!("≈ {text}"),
+        Mark::Unsure | Mark::Plain => text,
+    }
+}
+
+/// Foreign text that stays text, on one line.
+fn escaped(text: &str) -> String {
+    harmless(&one_line(text))
+}
+
+/// Nothing in it is a table border, a tag, an entity, a link or emphasis.
+fn harmless(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '&' => safe.push_str("&amp;"),
+            // An `@name` would notify somebody in a forge.
+            '@' => safe.push_str("&#64;"),
+            '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '~' | '#' => {
+                safe.push('\\');
+                safe.push(character);
+            }
+            other => safe.push(other),
+        }
+    }
+    safe
+}

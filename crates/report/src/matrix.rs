@@ -1,0 +1,142 @@
+//! Candidates × phases for one metric: the table every renderer lays out in its own way.
+
+use super::number::{NumberScale, decimals};
+use fsverdict_judgement::journal::CandidateStatus;
+use fsverdict_judgement::verdict::{Estimate, Field, Judgement, Mark, PhaseEntry, PhaseEstimate};
+
+/// One metric of all measured candidates in some phases.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Matrix {
+    pub(super) columns: Vec<MatrixColumn>,
+    pub(super) rows: Vec<MatrixRow>,
+    pub(super) spread: Spread,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct MatrixColumn {
+    pub(super) phase: String,
+    pub(super) unit: &'static str,
+    /// Where its best estimate is in the report; `None` where nobody is to be crowned: the run ranks nothing, the metric
+    /// has no better, there is no rival.
+    pub(super) best: Option<usize>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct MatrixRow {
+    pub(super) candidate: String,
+    /// How many times worse than the leader for the goal; 1 for the leader.
+    pub(super) behind: Option<Estimate>,
+    pub(super) cells: Vec<Option<MatrixCell>>,
+}
+
+/// A number in its column's unit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct MatrixCell {
+    /// Where its estimate is in the report.
+    pub(super) at: usize,
+    /// How many times worse than the best of its column.
+    pub(super) times: Option<f64>,
+    pub(super) value: f64,
+    pub(super) decimals: i32,
+    /// Half the spread as a share of it; `None` for a single trial.
+    pub(super) spread: Option<f64>,
+    pub(super) mark: Mark,
+}
+
+/// What the ± of a matrix stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Spread {
+    /// Half the width of its interval.
+    Interval,
+    /// Half the way from the smallest value to the largest.
+    Range,
+    /// There is one trial each.
+    Unknown,
+}
+
+impl Matrix {
+    /// Lays out a metric. Phases without a value of it are left out; `None` where nothing is left.
+    pub(super) fn of(
+        judged: &Judgement<'_>,
+        metric: &str,
+        wanted: impl Fn(&PhaseEntry) -> bool,
+    ) -> Option<Self> {
+        let fields: Vec<(&PhaseEntry, Field<'_>)> = judged
+            .phases
+            .iter()
+            .filter(|phase| wanted(phase))
+            .map(|phase| (phase, Field::of(judged, metric, &phase.name)))
+            .filter(|(_, field)| !field.all.is_empty())
+            .collect();
+        let shown = || fields.iter().flat_map(|(_, field)| &field.all);
+        let spread = if shown().all(|(_, found)| found.estimate.low.is_some()) {
+            Spread::Interval
+        } else if shown().any(|(_, found)| found.estimate.n > 1) {
+            Spread::Range
+        } else {
+            Spread::Unknown
+        };
+        let mut rows: Vec<MatrixRow> = judged
+            .with_status(CandidateStatus::Ok)
+            .map(|entry| MatrixRow {
+                candidate: entry.name.to_owned(),
+                behind: entry.behind,
+                cells: Vec::new(),
+            })
+            .collect();
+        let leader = judged.verdict.ranking.split_first().filter(|(_, rest)| !rest.is_empty());
+        let leader = leader.map(|(leader, _)| leader.candidate.as_str());
+        let mut columns = Vec::new();
+        for (phase, field) in &fields {
+            let points = field.all.iter().map(|(_, found)| found.estimate.point);
+            let scale = NumberScale::suited(field.all.first()?.1.unit, points);
+            let typical = typical_share(field.all.iter().map(|(_, found)| *found), spread);
+            for row in &mut rows {
+                let own = field.all.iter().find(|(_, found)| found.candidate == row.candidate);
+                row.cells.push(own.map(|(at, own)| {
+                    let value = own.estimate.point / scale.divisor;
+                    MatrixCell {
+                        at: *at,
+                        times: field.times(own),
+                        value,
+                        decimals: decimals(value, typical),
+                        // Everybody's spread is that of its distance from the leader.
+                        spread: spread_share(own, spread).filter(|_| leader != Some(own.candidate.as_str())),
+                        mark: field.mark(own),
+                    }
+                }));
+            }
+            columns.push(MatrixColumn {
+                phase: phase.name.clone(),
+                unit: scale.label,
+                best: field.best.map(|best| best.0),
+            });
+        }
+        (!columns.is_empty() && !rows.is_empty()).then_some(Self { columns, rows, spread })
+    }
+
+    pub(super) fn row(&self, candidate: &str) -> Option<&MatrixRow> {
+        self.rows.iter().find(|row| row.candidate == candidate)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.iter().flat_map(|row| row.cells.iter().flatten()).all(|cell| cell.value == 0.0)
+    }
+}
+
+/// The middle one of the spreads of a column: digits follow it, so that they are alike where the numbers are.
+fn typical_share<'a>(column: impl Iterator<Item = &'a PhaseEstimate>, spread: Spread) -> Option<f64> {
+    let mut shares: Vec<f64> = column.filter_map(|found| spread_share(found, spread)).collect();
+    shares.sort_by(f64::total_cmp);
+    shares.get(shares.len() / 2).copied()
+}
+
+/// Half the spread as a share of the point.
+fn spread_share(own: &PhaseEstimate, spread: Spread) -> Option<f64> {
+    let half = match (spread, own.estimate.low, own.estimate.high) {
+        (Spread::Interval, Some(low), Some(high)) => (high - low) / 2.0,
+        (Spread::Range, ..) if own.estimate.n > 1 => (own.max - own.min) / 2.0,
+        _ => return None,
+    };
+    (own.estimate.point != 0.0).then(|| half / own.estimate.point.abs())
+}

@@ -1,0 +1,113 @@
+//! A run as it is shown: what was judged, once, and the words and tables made of it. Renderers only lay them out.
+
+use std::path::PathBuf;
+
+use super::across::SideBySide;
+use super::matrix::Matrix;
+use super::text_table::TextTable;
+use super::{PageNote, Requests, ToUse, noise, notes, sentence, tables, words};
+use fsverdict_judgement::journal::{Group, METRICS, Run, adapter_metric};
+use fsverdict_judgement::plan::{Candidate, Plan};
+use fsverdict_judgement::verdict::Judgement;
+
+#[derive(Debug, Clone)]
+pub struct Report<'a> {
+    pub judged: Judgement<'a>,
+    pub sentence: String,
+    /// The verdict as a paragraph; `None` where there is nothing to compare, or not yet.
+    pub paragraph: Option<String>,
+    /// How noisy the run is, without a full stop.
+    pub(super) noise: Option<String>,
+    /// What a reader of the numbers must know.
+    pub notes: Vec<PageNote>,
+    /// The goal's metric in the phases of the first table.
+    pub(super) picture: Option<Matrix>,
+    pub(super) around: Option<Matrix>,
+    pub(super) details: Vec<Detail>,
+    /// Time beside its costs, and how far the weights may move.
+    pub(super) beside: Vec<TextTable>,
+    /// What a plan that repeats a study has of its own.
+    pub(super) of_study: Vec<TextTable>,
+    /// The verdicts in several environments, where there are several: then the whole of the run has none.
+    pub(super) across: Option<SideBySide>,
+    /// The folder of the run, to point the reader to.
+    pub folder: Option<PathBuf>,
+    /// The page among its files, if it is there.
+    pub page: Option<PathBuf>,
+    /// What a modelled device was asked for, a trial of each candidate; for pages, and empty until it is put in.
+    pub requests: Vec<Requests>,
+    /// How whom the verdict takes is made where it is to stay; for pages, and none until it is put in.
+    pub to_use: Option<ToUse>,
+    /// Whether the run goes on right now, so that a page of it should be looked at again.
+    pub live: bool,
+}
+
+impl<'a> Report<'a> {
+    /// Gathers the report. `folder` is where the run lies.
+    pub fn new(plan: &'a Plan, run: &'a Run, folder: Option<PathBuf>) -> Self {
+        let judged = Judgement::of(plan, run);
+        let goal = plan.goal.metric.as_str();
+        let across = SideBySide::of(&judged);
+        let found = across.as_ref().map(|across| &across.found);
+        let noise = noise::sentence(&judged);
+        let outcome = sentence::outcome(&judged);
+        Self {
+            paragraph: words::paragraph(&judged, found, &outcome, noise.as_deref()),
+            notes: notes::gather(&judged),
+            picture: Matrix::of(&judged, goal, |phase| judged.is_headline(phase)),
+            // What the goal weighs of them stands with the phases, if it weighs their time.
+            around: Matrix::of(&judged, "durable", |phase| {
+                !phase.planned && (goal != "durable" || !judged.is_headline(phase))
+            }),
+            details: details(&judged),
+            beside: tables::beside(&judged),
+            of_study: tables::of_study(&judged),
+            sentence: across.as_ref().map_or(outcome, SideBySide::sentence),
+            across,
+            noise,
+            judged,
+            folder,
+            page: None,
+            requests: Vec::new(),
+            to_use: None,
+            live: false,
+        }
+    }
+
+    /// Whom the lines [to use it](Self::to_use) are for; nobody where nothing is recommended.
+    pub fn taken(&self) -> Option<&Candidate> {
+        let taken = self.judged.verdict.recommended.as_ref().filter(|_| self.across.is_none())?;
+        self.judged.plan.candidates.iter().find(|candidate| candidate.name == *taken)
+    }
+}
+
+/// A metric by phase, with what it means.
+#[derive(Debug, Clone)]
+pub(super) struct Detail {
+    pub(super) metric: String,
+    pub(super) meaning: &'static str,
+    pub(super) group: Group,
+    pub(super) matrix: Matrix,
+}
+
+/// Rates, then costs, then whatever adapters measured, where they were measured and are not nothing.
+fn details(judged: &Judgement<'_>) -> Vec<Detail> {
+    let listed = |group: Group| METRICS.iter().filter(move |metric| metric.group == group);
+    let mut metrics: Vec<(&str, &'static str, Group)> = listed(Group::Rate)
+        .chain(listed(Group::Cost))
+        .map(|metric| (metric.name, metric.meaning, metric.group))
+        .collect();
+    for found in &judged.estimates {
+        let built_in = METRICS.iter().any(|metric| metric.name == found.metric);
+        if !built_in && !metrics.iter().any(|(name, ..)| *name == found.metric) {
+            let meaning = adapter_metric(&found.metric).map_or("", |known| known.meaning);
+            metrics.push((&found.metric, meaning, Group::Rate));
+        }
+    }
+    let detail = |(metric, meaning, group): (&str, &'static str, Group)| {
+        let matrix = Matrix::of(judged, metric, |phase| phase.planned)?;
+        (!matrix.is_empty()).then(|| Detail { metric: metric.to_owned(), meaning, group, matrix })
+    };
+    let goal = judged.plan.goal.metric.as_str();
+    metrics.into_iter().filter(|(name, ..)| *name != goal).filter_map(detail).collect()
+}

@@ -1,0 +1,234 @@
+//! Numbers for people: a unit that suits the whole column, and no more digits than the data carry.
+
+use fsverdict_judgement::journal::Unit;
+use fsverdict_judgement::verdict::Estimate;
+
+/// A unit chosen for a set of numbers that stand together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct NumberScale {
+    /// What a number in the base unit is divided by.
+    pub(super) divisor: f64,
+    /// The unit's sign; empty for plain ratios and counts.
+    pub(super) label: &'static str,
+}
+
+impl NumberScale {
+    /// The unit that suits these values (in the base unit), which stand in one column.
+    pub(super) fn suited(unit: Unit, values: impl Iterator<Item = f64>) -> Self {
+        let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
+        for value in values.filter(|value| *value > 0.0 && value.is_finite()) {
+            low = low.min(value);
+            high = high.max(value);
+        }
+        // The geometric middle: it stands for the column better than either end.
+        let middle = if high > 0.0 { libm::sqrt(low) * libm::sqrt(high) } else { 1.0 };
+        let steps: &[(f64, &'static str)] = match unit {
+            Unit::Seconds => &[(1e-6, "µs"), (1e-3, "ms"), (1.0, "s"), (60.0, "min")],
+            Unit::Bytes => &[(1.0, "B"), (KIB, "KiB"), (KIB * KIB, "MiB"), (KIB * KIB * KIB, "GiB")],
+            Unit::BytesPerSecond => &[(1.0, "B/s"), (1e3, "kB/s"), (1e6, "MB/s"), (1e9, "GB/s")],
+            Unit::PerSecond => &[(1.0, "1/s"), (1e3, "1000/s")],
+            Unit::Ratio | Unit::Count => &[(1.0, "")],
+        };
+        // Seconds go further than minutes' divisor would have it: 600 s is shown in seconds, as the studies do.
+        let reach = |label: &str| if label == "min" { 20.0 } else { 0.5 };
+        let suited = steps.iter().rev().find(|(divisor, label)| middle >= divisor * reach(label));
+        let (divisor, label) = suited.or(steps.first()).copied().unwrap_or((1.0, ""));
+        Self { divisor, label }
+    }
+}
+
+const KIB: f64 = 1024.0;
+
+/// Decimals that a value carries when its relative uncertainty is `spread`: the last digit shown is between a third
+/// and a thirtieth of it. Negative: that many digits before the point are not carried. A single value (`None`) is
+/// taken to carry two digits, or three where the first is a 1: runs of one and the same thing commonly differ by some
+/// per cent.
+pub(super) fn decimals(value: f64, spread: Option<f64>) -> i32 {
+    let leading = exponent(value);
+    let digits = match spread {
+        Some(spread) if spread > 0.0 => {
+            // A few at most, whatever the spread.
+            #[allow(clippy::cast_possible_truncation)]
+            let carried = libm::round(-libm::log10(spread)).clamp(1.0, 3.0) as i32;
+            carried + 1
+        }
+        Some(_) => 3,
+        None if value.abs() / libm::exp10(f64::from(leading)) < 2.0 => 3,
+        None => 2,
+    };
+    digits - 1 - leading
+}
+
+/// The value with that many decimals; digits not carried before the point become zeros.
+pub(super) fn fixed(value: f64, decimals: i32) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    match usize::try_from(decimals) {
+        Ok(decimals) => format!("{value:.decimals$}"),
+        Err(_) => {
+            let step = libm::exp10(f64::from(-decimals));
+            format!("{:.0}", libm::round(value / step) * step)
+        }
+    }
+}
+
+/// A share as a whole percentage: `4%`, `<1%`, `0%`.
+pub(super) fn percent(share: f64) -> String {
+    match share * 100.0 {
+        exact if exact > 0.0 && exact < 0.95 => "<1%".to_owned(),
+        near => format!("{near:.0}%"),
+    }
+}
+
+/// A share as a percentage of two digits: `12%`, `2.1%`, `0.34%`.
+pub(super) fn fine_percent(share: f64) -> String {
+    match share * 100.0 {
+        none if none <= 0.0 => "0%".to_owned(),
+        tiny if tiny < 0.01 => "<0.01%".to_owned(),
+        near => format!("{}%", fixed(near, 1 - exponent(near))),
+    }
+}
+
+/// A share of more or less, in words or a table: `+72%`, `−24.9%`, and `±0%` for what rounds to nothing, of which neither sign is true.
+pub(super) fn signed_percent(share: f64, digits: usize) -> String {
+    let size = format!("{:.digits$}", (share * 100.0).abs());
+    match size.bytes().all(|letter| matches!(letter, b'0' | b'.')) {
+        true => "±0%".to_owned(),
+        false => format!("{}{size}%", if share < 0.0 { '−' } else { '+' }),
+    }
+}
+
+/// A number with two digits: `0.34`, `3.2`, `12`, `130`.
+pub(super) fn plain_number(value: f64) -> String {
+    fixed(value, 1 - exponent(value))
+}
+
+/// A ratio with its interval and no more digits than that carries: `1.42 (1.31 to 1.55)`, `1.004 (0.999 to 1.010)`.
+pub(super) fn times_within(ratio: &Estimate) -> String {
+    let Some((low, high)) = ratio.low.zip(ratio.high) else { return times(ratio.point) };
+    if high - low < 1e-3 || high < 0.0995 {
+        return times(ratio.point);
+    }
+    // The last digit is between a tenth and the whole of half the interval.
+    #[allow(clippy::cast_possible_truncation)]
+    let carried = libm::ceil(-libm::log10((high - low) / 2.0)).clamp(0.0, 4.0) as i32;
+    // However wide, it says on which side of 1 the ratio lies, and is the one of the table beside it.
+    let decimals = match ratio.point {
+        near if (0.905..1.095).contains(&near) => carried.max(2),
+        point => carried.max(1 - exponent(point)),
+    };
+    format!("{} ({} to {})", fixed(ratio.point, decimals), fixed(low, decimals), fixed(high, decimals))
+}
+
+/// A ratio with its interval, each as [`times`] has it.
+pub(super) fn times_with_ends(ratio: &Estimate) -> String {
+    match ratio.low.zip(ratio.high) {
+        Some((low, high)) => format!("{} ({} to {})", times(ratio.point), times(low), times(high)),
+        None => times(ratio.point),
+    }
+}
+
+/// How many times: `1.00`, `1.4`, `12`, with as many digits as stay readable.
+pub(super) fn times(ratio: f64) -> String {
+    match ratio {
+        0.0 => "0".to_owned(),
+        // Two digits of it, however little.
+        #[allow(clippy::cast_sign_loss)]
+        tiny if tiny < 0.0995 => format!("{tiny:.0$}", (1 - exponent(tiny)).clamp(2, 9) as usize),
+        small if small < 9.95 => format!("{small:.2}"),
+        middle if middle < 99.5 => format!("{middle:.1}"),
+        large => format!("{large:.0}"),
+    }
+}
+
+/// Decimal exponent of the first digit.
+fn exponent(value: f64) -> i32 {
+    if value == 0.0 || !value.is_finite() {
+        return 0;
+    }
+    // A double's exponent lies within ±324.
+    #[allow(clippy::cast_possible_truncation)]
+    let floor = libm::floor(libm::log10(value.abs())) as i32;
+    floor
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NumberScale, decimals, fine_percent, fixed, percent, plain_number, times, times_within};
+    use fsverdict_judgement::journal::Unit;
+    use fsverdict_judgement::verdict::Estimate;
+
+    fn shown(value: f64, spread: Option<f64>) -> String {
+        fixed(value, decimals(value, spread))
+    }
+
+    #[test]
+    fn digits_end_where_the_spread_begins() {
+        assert_eq!(shown(12.3456, Some(0.03)), "12.3");
+        assert_eq!(shown(12.3456, Some(0.003)), "12.35");
+        assert_eq!(shown(893.4, Some(0.05)), "890");
+        assert_eq!(shown(893.4, Some(0.01)), "893");
+        assert_eq!(shown(0.066_66, Some(0.01)), "0.0667");
+        // Never fewer than two digits, never more than four.
+        assert_eq!(shown(893.4, Some(0.9)), "890");
+        assert_eq!(shown(1.234_567, Some(1e-9)), "1.235");
+        assert_eq!(shown(66.0, Some(0.0)), "66.0");
+    }
+
+    #[test]
+    fn an_interval_tells_how_many_digits_a_ratio_carries() {
+        let within = |point: f64, low: f64, high: f64| {
+            times_within(&Estimate { point, low: Some(low), high: Some(high), n: 8 })
+        };
+        assert_eq!(within(1.4213, 1.3127, 1.5501), "1.4 (1.3 to 1.6)");
+        assert_eq!(within(1.4213, 1.3927, 1.4501), "1.42 (1.39 to 1.45)");
+        assert_eq!(within(1.0042, 0.9987, 1.0098), "1.004 (0.999 to 1.010)");
+        assert_eq!(within(12.3, 8.4, 17.9), "12 (8 to 18)");
+        // Not "1 (1 to 3)", nor a factor of "1.0".
+        assert_eq!(within(1.24, 0.62, 2.61), "1.2 (0.6 to 2.6)");
+        assert_eq!(within(1.04, 0.92, 1.18), "1.04 (0.92 to 1.18)");
+        assert_eq!(within(0.67, 0.67, 0.67), "0.67");
+        assert_eq!(times_within(&Estimate { point: 1.234, low: None, high: None, n: 3 }), "1.23");
+    }
+
+    #[test]
+    fn shares_and_weights_have_two_digits() {
+        assert_eq!(
+            [0.0, 0.000_01, 0.0034, 0.0213, 0.124, 1.7].map(fine_percent),
+            ["0%", "<0.01%", "0.34%", "2.1%", "12%", "170%"]
+        );
+        assert_eq!([0.3456, 3.21, 12.4, 134.0].map(plain_number), ["0.35", "3.2", "12", "130"]);
+    }
+
+    #[test]
+    fn a_single_value_carries_two_digits_or_three_after_a_leading_one() {
+        assert_eq!(shown(7.3456, None), "7.3");
+        assert_eq!(shown(1.3456, None), "1.35");
+        assert_eq!(shown(0.073_456, None), "0.073");
+        assert_eq!(shown(553.0, None), "550");
+        assert_eq!(shown(0.0, None), "0");
+    }
+
+    #[test]
+    fn a_column_has_one_unit() {
+        let label = |unit, values: &[f64]| NumberScale::suited(unit, values.iter().copied()).label;
+        assert_eq!(label(Unit::Seconds, &[0.1, 0.3]), "ms");
+        assert_eq!(label(Unit::Seconds, &[0.9, 3.0]), "s");
+        assert_eq!(label(Unit::Seconds, &[553.0, 893.0]), "s");
+        assert_eq!(label(Unit::Seconds, &[3000.0, 12000.0]), "min");
+        assert_eq!(label(Unit::Bytes, &[60.0 * 1024.0 * 1024.0]), "MiB");
+        assert_eq!(label(Unit::Seconds, &[]), "s");
+        assert_eq!(label(Unit::Seconds, &[0.0]), "s");
+    }
+
+    #[test]
+    fn shares_and_ratios_stay_short() {
+        assert_eq!(percent(0.004), "<1%");
+        assert_eq!(percent(0.0), "0%");
+        assert_eq!(percent(0.126), "13%");
+        assert_eq!(times(1.0), "1.00");
+        assert_eq!(times(12.34), "12.3");
+        assert_eq!(times(345.6), "346");
+    }
+}

@@ -1,0 +1,42 @@
+//! Parts that stand in several places of a page, or on several pages.
+
+use super::{FoldedPart, PageBlock, Remark, Text};
+use crate::PageNote;
+use crate::text::count;
+use crate::to_use::{LEAD, ToUse};
+
+/// The verdict as a paragraph, to be pasted into a mail.
+pub(crate) fn in_plain_words(title: &'static str, paragraph: &str) -> PageBlock<'static> {
+    PageBlock::fold(Some("words"), title, vec![PageBlock::Paragraph(Text::foreign(paragraph))])
+}
+
+/// The lines to type, and what one gets by them.
+pub(crate) fn in_use(to_use: &ToUse) -> FoldedPart<'static> {
+    let notes = to_use.notes.iter().map(|note| format!("{}.", note.trim_end_matches('.')));
+    let said = std::iter::once(format!("{}.", to_use.properties())).chain(notes);
+    let blocks = vec![
+        PageBlock::Paragraph(LEAD.into()),
+        PageBlock::Commands(to_use.lines.clone()),
+        PageBlock::Sentences(said.collect()),
+    ];
+    FoldedPart { id: Some("to-use"), title: "To use it".into(), blocks }
+}
+
+/// The cautions, under this label.
+pub(crate) fn remarks<'a>(
+    label: &'static str,
+    notes: impl Iterator<Item = &'a PageNote>,
+) -> PageBlock<'static> {
+    let remark = |note: &PageNote| Remark { label, text: note.line(), tone: None, is_cut: true };
+    PageBlock::Remarks(notes.map(remark).collect())
+}
+
+/// So many of something in a word, and each of them where that is unfolded.
+pub(crate) fn gist(
+    id: Option<&'static str>,
+    what: &str,
+    lines: impl Iterator<Item = String>,
+) -> PageBlock<'static> {
+    let lines: Vec<String> = lines.collect();
+    PageBlock::Gist { id, what: count(lines.len(), what), lines }
+}

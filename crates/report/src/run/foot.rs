@@ -1,0 +1,93 @@
+//! The foot of a run's page: what it stands on, and what to do next.
+
+use crate::page::{For, PageBlock, ReportPage, Text, remarks};
+use crate::text::count;
+use crate::{Report, factors, harness, sentence};
+use fsverdict_judgement::journal::{CandidateStatus, TrialStanding};
+use fsverdict_judgement::verdict::TrialBasis;
+use fsverdict_text::quoted;
+
+pub(super) fn foot(report: &Report<'_>, page: &mut ReportPage<'_>) {
+    let run = report.judged.run;
+    let header = &run.header;
+    let mut line = |shown: For, label: &'static str, text: String| {
+        page.add(shown, PageBlock::Labelled(label, text));
+    };
+    line(For::TERMINAL, "Trials", trials(report));
+    line(For::MARKDOWN, "Trials", sentence::tally(&report.judged));
+    line(For::MARKDOWN, "Lab", header.lab.clone());
+    line(For::MARKDOWN, "Fidelity", header.fidelity.clone());
+    let factors = factors::sentence(&report.judged);
+    for (label, text) in [("Ended", &run.finished), ("Noise", &report.noise), ("Options", &factors)] {
+        text.iter().for_each(|text| line(For::TEXT, label, text.clone()));
+    }
+    line(For::TERMINAL, "Lab", join(&header.lab, &header.lab_reason));
+    line(For::TERMINAL, "Fidelity", header.fidelity.clone());
+    if let Some(harness) = report.judged.harness {
+        line(For::TEXT, "Harness", harness::sentence(&harness));
+    }
+    let brief = report.notes.iter().filter(|note| !note.detail);
+    page.add(For::BRIEF, remarks("Cautions", brief));
+    page.add(For::DETAIL, remarks("Cautions", report.notes.iter()));
+    page.add(For::MARKDOWN, remarks("Caution", report.notes.iter()));
+    if let Some(folder) = &report.folder {
+        page.add(For::TERMINAL, PageBlock::Labelled("Run", folder.display().to_string()));
+    }
+    page.add(For::BRIEF, PageBlock::Next("Next", next(report, false)));
+    page.add(For::DETAIL, PageBlock::Next("Next", next(report, true)));
+    // Last, where it is seen.
+    if let Some(file) = &report.page {
+        page.add(For::TERMINAL, PageBlock::Next("Page", vec![(file.display().to_string(), None)]));
+    }
+    let of = Text::ours("Run ").code(&header.id).plain(", plan ").code(&header.plan_digest).plain(".");
+    page.add(For::MARKDOWN, PageBlock::Paragraph(of));
+}
+
+fn trials(report: &Report<'_>) -> String {
+    let trials = report.judged.run.trials.iter();
+    let used = trials.clone().filter(|trial| trial.standing != TrialStanding::Discarded).count();
+    let mut text = match report.judged.basis {
+        TrialBasis::Nothing => format!("{used}; {}", sentence::tally(&report.judged)),
+        _ => format!("{used} in {}", sentence::tally(&report.judged)),
+    };
+    match trials.count() - used {
+        0 => {}
+        discarded => text.push_str(&format!("; {} discarded", count(discarded, "trial"))),
+    }
+    text
+}
+
+fn join(one: &str, other: &str) -> String {
+    if other.is_empty() { one.to_owned() } else { format!("{one}: {other}") }
+}
+
+/// What to type next, and what for.
+fn next(report: &Report<'_>, all: bool) -> Vec<(String, Option<&'static str>)> {
+    let Some(folder) = &report.folder else { return Vec::new() };
+    let (judged, folder) = (&report.judged, quoted(&folder.display().to_string()));
+    let mut lines = Vec::new();
+    let mut add = |line: String, purpose: &'static str| lines.push((line, Some(purpose)));
+    let shared = judged.run.is_merged();
+    if judged.run.finished.is_none() && shared {
+        add(format!("fsverdict block {folder} --site NAME --block N"), "does the next block of a site");
+    } else if judged.run.finished.is_none() {
+        add(format!("fsverdict resume {folder}"), "goes on where it stopped");
+    } else if let Some(more) = judged
+        .verdict
+        .pressing()
+        .and_then(|pair| pair.more_blocks)
+        .filter(|_| !shared && judged.verdict.alike(judged.plan.protocol.tie).is_none())
+    {
+        add(format!("fsverdict resume {folder} --more {more}"), "may settle what is open");
+    }
+    if judged.with_status(CandidateStatus::Skipped).next().is_some() {
+        add("fsverdict doctor".to_owned(), "what the skipped candidates need");
+    }
+    if judged.basis != TrialBasis::Nothing {
+        add(format!("fsverdict report {folder} --format csv"), "or json, markdown");
+        if !all {
+            add(format!("fsverdict report {folder} --all"), "with every table");
+        }
+    }
+    lines
+}

@@ -1,0 +1,88 @@
+//! What the signs and numbers of a run's first table mean.
+
+use crate::Report;
+use crate::matrix::{Matrix, Spread};
+use crate::number::percent;
+use crate::page::{Sign, Text};
+use crate::text::{count, listing};
+use fsverdict_judgement::journal::metric;
+
+pub(super) fn for_terminal(report: &Report<'_>, matrix: &Matrix) -> Text {
+    let goal = &report.judged.plan.goal.metric;
+    let meaning = match goal.as_str() {
+        "durable" => "Time until the data were durable",
+        name => metric(name).map_or(name, |known| known.meaning),
+    };
+    let mut text = Text::foreign(&format!("{meaning}: {}", sizes(report, "one trial")));
+    if matrix.spread != Spread::Unknown {
+        text = text.plain(" ").sign(Sign::PlusMinus).plain(format!(" {}", of_spread(matrix)));
+    }
+    text = text.plain(".");
+    if report.judged.verdict.refused.is_none() {
+        let tie = percent(report.judged.plan.protocol.tie);
+        text = text.plain(" ").sign(Sign::Best).plain(" best of its phase, ").sign(Sign::Tied);
+        text = text.plain(format!(" within {tie} of it."));
+    }
+    if report.judged.verdict.ranking.len() > 1 {
+        text = text.plain(" goal: ").sign(Sign::Times).plain(" the leader; ");
+        text = text.said(&weighting(report)).plain(".");
+    }
+    text
+}
+
+pub(super) fn for_markdown(report: &Report<'_>, matrix: &Matrix) -> Text {
+    let spread = match matrix.spread {
+        Spread::Unknown => String::new(),
+        _ => format!(", ± {}", of_spread(matrix)),
+    };
+    let tie = percent(report.judged.plan.protocol.tie);
+    let marks = match report.judged.verdict.refused {
+        Some(_) => String::new(),
+        None => format!(" ► best of its phase, ≈ within {tie} of it."),
+    };
+    let text = format!(": {}{spread}.{marks}", sizes(report, "one trial each"));
+    Text::default().meant(None, &report.judged.plan.goal.metric).plain(text)
+}
+
+fn of_spread(matrix: &Matrix) -> &'static str {
+    match matrix.spread {
+        Spread::Interval if matrix.rows.len() == 1 => "its 95% interval",
+        Spread::Interval => "95% of the distance from the leader",
+        Spread::Range => "half the range from least to most",
+        Spread::Unknown => "",
+    }
+}
+
+fn sizes(report: &Report<'_>, one: &str) -> String {
+    match report.judged.sample_sizes() {
+        Some((1, 1)) | None => one.to_owned(),
+        Some((few, many)) if few == many => format!("mean of {}", count(few, "trial")),
+        Some((few, many)) => format!("mean of {few} to {many} trials, side by side within blocks"),
+    }
+}
+
+/// How the phases are weighted together, shortly where they weigh the same.
+fn weighting(report: &Report<'_>) -> String {
+    let weights = &report.judged.objective.weights;
+    let planned = report.judged.phases.iter().filter(|phase| report.judged.is_headline(phase));
+    let counted: Vec<(&str, f64)> = planned
+        .clone()
+        .filter_map(|phase| Some((phase.name.as_str(), *weights.get(&phase.name)?)))
+        .filter(|(_, weight)| *weight > 0.0)
+        .collect();
+    let names: Vec<&str> = counted.iter().map(|(name, _)| *name).collect();
+    match counted.as_slice() {
+        [(only, _)] => format!("{only} alone counts"),
+        [(_, first), rest @ ..] if rest.iter().all(|(_, weight)| weight == first) => {
+            if counted.len() == planned.count() {
+                "all phases weigh the same".to_owned()
+            } else {
+                format!("{} weigh the same", listing(&names, names.len()))
+            }
+        }
+        _ => {
+            let each: Vec<String> = counted.iter().map(|(name, weight)| format!("{name} {weight}")).collect();
+            format!("weights {}", each.join(", "))
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The page of a run. Which block is for whom is said here and nowhere else: a terminal shows little unless asked for all of
+//! it, Markdown what goes into a thread, HTML everything, drawn where it can be.
+
+mod foot;
+mod legend;
+mod opening;
+
+use std::rc::Rc;
+
+use crate::html::sections;
+use crate::index::Index;
+use crate::page::{
+    For, MatrixBlock, Missing, PageBlock, PageTable, ReportPage, Text, Tone, in_plain_words, in_use,
+};
+use crate::text_table::TextTable;
+use crate::{Report, across, depends, findings, sentence, sites};
+use fsverdict_judgement::journal::CandidateStatus;
+use fsverdict_judgement::verdict::Judgement;
+use opening::opening;
+
+pub(crate) fn page_of_run<'a>(report: &'a Report<'a>) -> ReportPage<'a> {
+    let mut page = ReportPage::new(opening(report));
+    headline(report, &mut page);
+    if let Some(paragraph) = &report.paragraph {
+        page.add(For::TERMINAL, in_plain_words("In plain words", paragraph));
+        page.add(For::MARKDOWN, PageBlock::Paragraph(Text::foreign(paragraph)));
+    }
+    if let Some(to_use) = &report.to_use {
+        page.add(For::TEXT, PageBlock::Fold(in_use(to_use)));
+    }
+    tables(report, &mut page);
+    foot::foot(report, &mut page);
+    let index = Rc::new(Index::of(report));
+    sections(report, &index).into_iter().flatten().for_each(|section| page.add(For::HTML, section));
+    page.index = Some(index);
+    page
+}
+
+/// The goal's metric in the plan's phases, and the candidates that have no numbers.
+fn headline<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
+    let missing = report.judged.candidates.iter().filter(|entry| entry.status != CandidateStatus::Ok);
+    let missing = missing.map(|entry| Missing {
+        name: entry.name,
+        fared: sentence::fared(entry),
+        why: sentence::why(entry),
+        hint: entry.hint,
+        tone: if entry.status == CandidateStatus::Failed { Tone::Bad } else { Tone::Faint },
+    });
+    let matrix = |missing: Vec<Missing<'a>>| {
+        PageBlock::Matrix(MatrixBlock {
+            title: None,
+            matrix: report.picture.as_ref(),
+            is_ranked: true,
+            names: report.judged.candidates.iter().map(|entry| entry.name).collect(),
+            missing,
+        })
+    };
+    page.add(For::TERMINAL, matrix(missing.clone().collect()));
+    page.add(For::MARKDOWN, matrix(Vec::new()));
+    if let Some(matrix) = &report.picture {
+        page.add(For::TERMINAL, PageBlock::Note(legend::for_terminal(report, matrix)));
+        page.add(For::MARKDOWN, PageBlock::Note(legend::for_markdown(report, matrix)));
+    }
+    page.add(For::MARKDOWN, PageBlock::Missing(missing.collect()));
+}
+
+/// Small tables below the headline, what a study found, and with `--all` one for each rate and cost that was measured.
+fn tables<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
+    let mut add =
+        |shown, table: &TextTable| page.add(shown, PageBlock::Table(PageTable::plain(table.clone())));
+    let across = report.across.iter().flat_map(|across| across::tables(&across.found));
+    across.for_each(|table| add(For::TEXT, &table));
+    depends::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
+    report.beside.iter().for_each(|table| add(For::DETAIL.and(For::MARKDOWN), table));
+    sites::table(&report.judged, false).iter().for_each(|table| add(For::BRIEF.and(For::MARKDOWN), table));
+    sites::table(&report.judged, true).iter().for_each(|table| add(For::DETAIL, table));
+    report.of_study.iter().for_each(|table| add(For::TEXT, table));
+    let found = findings::in_words(&report.judged);
+    if !found.is_empty() {
+        let standing = PageBlock::Paragraph(Text::foreign(&findings::standing(&report.judged)));
+        page.add(
+            For::TEXT,
+            PageBlock::fold(None, "Then and now", vec![standing, PageBlock::Findings(found)]),
+        );
+    }
+    let around = report.around.iter();
+    let around =
+        around.map(|matrix| ("around the phases: wall time of the steps every trial has".to_owned(), matrix));
+    let details = report.details.iter().map(|detail| match (&detail.metric, detail.meaning) {
+        (name, "") => (name.clone(), &detail.matrix),
+        (name, meaning) => (format!("{name}: {meaning}"), &detail.matrix),
+    });
+    for (title, matrix) in around.chain(details) {
+        page.add(
+            For::DETAIL,
+            PageBlock::Matrix(MatrixBlock {
+                title: Some(title),
+                matrix: Some(matrix),
+                is_ranked: false,
+                names: measured(&report.judged),
+                missing: Vec::new(),
+            }),
+        );
+    }
+}
+
+fn measured<'a>(judged: &'a Judgement<'_>) -> Vec<&'a str> {
+    judged.with_status(CandidateStatus::Ok).map(|entry| entry.name).collect()
+}

@@ -1,0 +1,101 @@
+//! The top of a run's page: what was asked, the verdict in a sentence, what it stands on, what limits it.
+
+use crate::page::{Opening, PageBlock, Text, Top, gist, in_plain_words, in_use};
+use crate::text::one_line;
+use crate::{PageNote, Report, across, sentence};
+use fsverdict_judgement::journal::{CandidateStatus, Facts, metric};
+use fsverdict_judgement::verdict::{Outcome, TrialBasis};
+
+/// Title, verdict, goal, fidelity, cautions: all of it in so few lines that the picture is seen without scrolling.
+pub(super) fn opening(report: &Report<'_>) -> Opening {
+    let header = &report.judged.run.header;
+    let (badge, class) = badge(report);
+    let ended = report.judged.run.finished.iter().map(|reason| format!(" Ended: {}.", one_line(reason)));
+    let device = device(&header.environment).map_or(String::new(), |device| format!("; {device}"));
+    let stands_on = format!(
+        "{}{device}; lab {}: {}",
+        one_line(&header.fidelity),
+        one_line(&header.lab),
+        one_line(&header.lab_reason)
+    );
+    let paragraph = report.paragraph.iter();
+    let folds = std::iter::once(gist(Some("cautions"), "caution", report.notes.iter().map(PageNote::line)))
+        .chain(report.to_use.iter().map(|to_use| PageBlock::Fold(in_use(to_use))))
+        .chain(paragraph.map(|paragraph| in_plain_words("In plain words, for a mail", paragraph)));
+    Opening {
+        title: header.title.clone(),
+        subtitle: None,
+        sentence: report.sentence.clone(),
+        tone: None,
+        top: Top {
+            kicker: when(report),
+            class,
+            tally: Some((
+                badge,
+                format!("{}.{}", sentence::tally(&report.judged), ended.collect::<String>()),
+            )),
+            sentence: report.across.as_ref().map(|across| across::headline(&across.found)),
+            basis: vec![("Goal", goal(report)), ("Stands on", Text::ours(stands_on))],
+            folds: Some(folds.collect()),
+        },
+    }
+}
+
+fn badge(report: &Report<'_>) -> (&'static str, &'static str) {
+    match (report.judged.basis, report.judged.verdict.outcome) {
+        (TrialBasis::Blocks(_), _)
+            if report.across.as_ref().is_some_and(|across| across.found.is_decided()) =>
+        {
+            ("recommended", "decided")
+        }
+        (TrialBasis::Blocks(_), _) if report.across.is_some() => ("undecided", "undecided"),
+        _ if report.judged.verdict.refused.is_some() => ("no verdict", "nothing"),
+        (TrialBasis::Nothing, _) => ("no result", "nothing"),
+        (TrialBasis::OpenBlock(_), _) => ("provisional", "undecided"),
+        (TrialBasis::Disturbed(_), _) => ("no verdict", "nothing"),
+        (_, Outcome::Recommended) => ("recommended", "decided"),
+        (_, Outcome::Ranked) => ("ranked", "decided"),
+        _ if report.judged.with_status(CandidateStatus::Ok).count() == 1 => ("measured alone", "nothing"),
+        (_, Outcome::Undecided) => ("undecided", "undecided"),
+    }
+}
+
+fn when(report: &Report<'_>) -> String {
+    let started = report.judged.run.header.started.strftime("%Y-%m-%d %H:%M UTC");
+    let state = match (&report.judged.run.finished, !report.judged.run.interrupted.is_empty()) {
+        (Some(_), _) => "",
+        (None, _) if report.live => ", still going on: this page renews itself",
+        (None, true) => ", interrupted or still going on",
+        (None, false) => ", not finished yet",
+    };
+    format!("{started}{state}")
+}
+
+fn goal(report: &Report<'_>) -> Text {
+    let goal = &report.judged.plan.goal;
+    let known = metric(&goal.metric);
+    let weights = &report.judged.objective.weights;
+    let even = weights.values().all(|weight| *weight == 1.0);
+    // In the order of the work; what was never measured comes last.
+    let place =
+        |name: &str| report.judged.phases.iter().position(|phase| phase.name == name).unwrap_or(usize::MAX);
+    let mut weighed: Vec<(&String, &f64)> = weights.iter().filter(|(_, weight)| **weight > 0.0).collect();
+    weighed.sort_by_key(|(phase, _)| place(phase));
+    let phases: Vec<String> = weighed
+        .into_iter()
+        .map(|(phase, weight)| if even { one_line(phase) } else { format!("{} ×{weight}", one_line(phase)) })
+        .collect();
+    let title = known.map_or(goal.metric.as_str(), |known| known.title);
+    let text = Text::default().meant(known.map(|known| known.meaning), title);
+    match phases.len() {
+        0 => text,
+        many if even && many > 5 => text.plain(format!(", all {many} phases alike")),
+        _ if even => text.plain(format!(", every phase alike: {}", phases.join(", "))),
+        _ => text.plain(format!(", weighted: {}", phases.join(", "))),
+    }
+}
+
+fn device(environment: &Facts) -> Option<String> {
+    let model = environment.get("device.model").filter(|model| !model.trim().is_empty())?;
+    Some(one_line(model))
+}

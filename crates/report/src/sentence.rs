@@ -1,0 +1,247 @@
+//! The outcome in one sentence, as one would tell it in a mail.
+
+use super::depends;
+use super::noise;
+use super::number::{percent, times, times_within};
+use super::text::{count, listing};
+use fsverdict_judgement::journal::{CandidateStatus, Ending};
+use fsverdict_judgement::verdict::{
+    CandidateEntry, Estimate, Judgement, Limit, Outcome, Rank, Relation, TrialBasis, Why,
+};
+use fsverdict_text::rough_duration_text;
+
+/// The outcome in a sentence. Names in it are as the plan has them: not yet safe for a terminal.
+pub(super) fn outcome(judged: &Judgement<'_>) -> String {
+    let verdict = &judged.verdict;
+    if let Some(reason) = &verdict.refused {
+        return format!("No verdict: {reason}.");
+    }
+    if let Some(sentence) = noise::against_itself(judged) {
+        return sentence;
+    }
+    let without = format!("{}{}{}", lost(judged), depending(judged), without(judged));
+    if verdict.outcome == Outcome::Undecided {
+        return format!("{without}{}", undecided(judged));
+    }
+    let within = percent(judged.plan.protocol.tie);
+    let leader = verdict.recommended.as_deref().unwrap_or_default();
+    let tied = match verdict.tied.as_slice() {
+        [] => String::new(),
+        tied => format!("; {} tied with it{}", names_are(tied), ahead_by_estimate(judged)),
+    };
+    let next = verdict.standings.iter().find(|standing| standing.relation != Relation::Tied);
+    let next = next.map_or(String::new(), |next| {
+        let (name, ratio) = (&next.candidate, times_within(&next.ratio));
+        match is_ahead(&next.ratio) {
+            true => {
+                format!("; by the estimates {name} is ahead, by no more than that: {ratio} times as long")
+            }
+            false => format!("; the next, {name}, takes {ratio} times as long"),
+        }
+    });
+    format!("{without}Take {leader}: nobody is better by more than {within}{tied}{next}.")
+}
+
+/// Whether the table beside the sentence shows it with less than the leader's 1.00.
+fn is_ahead(ratio: &Estimate) -> bool {
+    ratio.point < 0.995
+}
+
+/// Of those tied with the leader the one that the estimates have before it; nothing where there is none.
+fn ahead_by_estimate(judged: &Judgement<'_>) -> String {
+    let tied = judged.verdict.standings.iter().filter(|standing| standing.relation == Relation::Tied);
+    let first = tied.min_by(|one, other| one.ratio.point.total_cmp(&other.ratio.point));
+    first.filter(|standing| is_ahead(&standing.ratio)).map_or(String::new(), |standing| {
+        let (name, ratio) = (&standing.candidate, times_within(&standing.ratio));
+        format!(" ({name} takes {ratio} times as long: less, by no more than matters)")
+    })
+}
+
+/// Who was ahead of the one in the first place and failed, as the beginning of a sentence.
+fn lost(judged: &Judgement<'_>) -> String {
+    let lost = judged.verdict.limits.iter().filter_map(|limit| match limit {
+        Limit::Lost { candidate, reason, .. } => {
+            Some(format!("{candidate}, which was ahead, is out ({reason}). "))
+        }
+        _ => None,
+    });
+    lost.collect()
+}
+
+/// Where the leader is beaten most clearly, as the beginning of a sentence: a mean over devices that disagree helps nobody.
+fn depending(judged: &Judgement<'_>) -> String {
+    let turn = judged.sites.as_ref().and_then(|sites| Some((sites, sites.turn(judged.plan.protocol.tie)?)));
+    let depends = match turn {
+        Some((sites, (candidate, site, ratio))) => Some(format!(
+            "on the device: at {site}, {candidate} takes {} times as long as {}",
+            times(ratio),
+            sites.leader
+        )),
+        None => depends::turning(judged),
+    };
+    depends.map_or(String::new(), |depends| format!("It depends {depends}. On the whole: "))
+}
+
+/// What the comparison had to leave out, as the beginning of a sentence.
+fn without(judged: &Judgement<'_>) -> String {
+    let left_out = judged.verdict.left_out_phases.iter().map(|left| {
+        format!(
+            "{} (nothing of {})",
+            left.phase,
+            listing(&left.lacking.iter().map(String::as_str).collect::<Vec<_>>(), 4)
+        )
+    });
+    match left_out.collect::<Vec<_>>() {
+        none if none.is_empty() => String::new(),
+        some => format!("Compared without {}: ", some.join(", ")),
+    }
+}
+
+/// What would settle the most pressing of what is open, without a full stop; nothing where nothing is.
+pub(super) fn settling(judged: &Judgement<'_>) -> Option<String> {
+    let pair = judged.verdict.pressing()?;
+    if let Some(alike) = judged.verdict.alike(judged.plan.protocol.tie) {
+        return Some(format!(
+            "differences between {} are too small to see here: take any of these",
+            listing(&alike, 4)
+        ));
+    }
+    let (one, other) = (&pair.candidate, &pair.against);
+    let Some(more) = pair.more_blocks else {
+        return Some(format!("no number of blocks worth promising would settle {one} against {other}"));
+    };
+    let blocks = count(more as usize, "more block");
+    let time = pair.seconds.map_or(String::new(), |seconds| format!(" ({})", rough_duration_text(seconds)));
+    Some(match pair.not_better {
+        true => format!("about {blocks}{time} would tell whether {one} is behind {other} or tied with it"),
+        false => format!("about {blocks}{time} would settle {one} against {other}"),
+    })
+}
+
+fn names_are<Name: AsRef<str>>(names: &[Name]) -> String {
+    let verb = if names.len() == 1 { "is" } else { "are" };
+    format!("{} {verb}", listing(&names.iter().map(AsRef::as_ref).collect::<Vec<_>>(), 4))
+}
+
+/// How a candidate fared, in a word or two.
+pub(super) fn fared(entry: &CandidateEntry<'_>) -> &'static str {
+    match entry.status {
+        CandidateStatus::Ok => "measured",
+        CandidateStatus::Skipped => "skipped",
+        CandidateStatus::Failed => "failed",
+        CandidateStatus::Untried if entry.why.is_nothing() => "not tried yet",
+        CandidateStatus::Untried => "no result",
+    }
+}
+
+/// Why it has no numbers; empty where there is nothing to say.
+pub(super) fn why(entry: &CandidateEntry<'_>) -> String {
+    match entry.why {
+        Why::Said(reason) => reason.to_owned(),
+        Why::Discarded { trials, failed } => {
+            let last = failed.map_or(String::new(), |reason| format!("; the last that failed: {reason}"));
+            match trials {
+                1 => format!("its only trial does not count{last}"),
+                some => format!("none of its {some} trials counts{last}"),
+            }
+        }
+    }
+}
+
+/// From how much, and how many candidates were measured, skipped, failed.
+pub(super) fn tally(judged: &Judgement<'_>) -> String {
+    let number = |status| judged.with_status(status).count();
+    let ok = number(CandidateStatus::Ok);
+    let without = match judged.run.invalid_blocks().count() {
+        0 => String::new(),
+        some => format!(" ({some} more did not count)"),
+    };
+    let from = match judged.basis {
+        TrialBasis::Blocks(blocks) => format!("{}{without}: ", count(blocks, "block")),
+        TrialBasis::OpenBlock(block) => format!("block {block}, not complete: "),
+        TrialBasis::Disturbed(blocks) => format!("{} that did not count: ", count(blocks, "block")),
+        TrialBasis::Nothing => String::new(),
+    };
+    let mut text = match judged.candidates.len() {
+        all if all == ok => format!("{from}{} measured", count(all, "candidate")),
+        all => format!("{from}{ok} of {} measured", count(all, "candidate")),
+    };
+    for status in [CandidateStatus::Skipped, CandidateStatus::Failed, CandidateStatus::Untried] {
+        if let Some(last) = judged.with_status(status).last() {
+            text.push_str(&format!(", {} {}", number(status), fared(last)));
+        }
+    }
+    text
+}
+
+fn undecided(judged: &Judgement<'_>) -> String {
+    let skipped = judged.with_status(CandidateStatus::Skipped).count();
+    if skipped > 0 && skipped == judged.candidates.len() {
+        return "No result: none of the candidates can be tried here.".to_owned();
+    }
+    if judged.basis == TrialBasis::Nothing {
+        return match judged.run.trials.len() {
+            0 => "No result yet: no trial has ended.".to_owned(),
+            ended => format!("No result: {} ended, and none can be used.", count(ended, "trial")),
+        };
+    }
+    let up = if judged.run.ending == Some(Ending::Budget) { " when the time was up," } else { "" };
+    let after = match judged.verdict.blocks {
+        0 => String::new(),
+        blocks => format!("{up} after {}", count(blocks, "block")),
+    };
+    match judged.verdict.ranking.as_slice() {
+        [] => format!("Undecided{after}: no candidate was measured in every phase of the goal."),
+        [only] => format!("{} alone was measured: there is nothing to compare it with.", only.candidate),
+        [leader, rest @ ..] => {
+            let ratio = |rank: &Rank| rank.behind.map_or(f64::INFINITY, |behind| behind.point);
+            let shown = |rank: &Rank| rank.behind.map_or("–".to_owned(), |behind| times_within(&behind));
+            let near = judged.plan.protocol.tie;
+            let close: Vec<&Rank> = rest.iter().filter(|rank| ratio(rank) <= 1.0 + near).collect();
+            // Close they are by the points, which may be chance: within a tie only where the whole interval is.
+            let all_within = close
+                .iter()
+                .all(|rank| rank.behind.is_some_and(|behind| behind.within(1.0 / (1.0 + near), 1.0 + near)));
+            let names: Vec<&str> = std::iter::once(leader.candidate.as_str())
+                .chain(close.iter().map(|rank| rank.candidate.as_str()))
+                .collect();
+            let mut text = match close.len() {
+                all if all == rest.len() && all_within => format!(
+                    "Undecided{after}: no difference can be told yet; {} within {} of {}",
+                    names_are(&names[1..]),
+                    percent(near),
+                    leader.candidate
+                ),
+                all if all == rest.len() => {
+                    format!("Undecided{after}: no difference can be told yet between {}", listing(&names, 4))
+                }
+                0 => format!("Undecided{after}: {} leads so far", leader.candidate),
+                _ => {
+                    let within = || format!("within {}", percent(near));
+                    let how = if all_within { within() } else { "too close to tell".to_owned() };
+                    format!("Undecided{after}: {} lead so far, {how}", listing(&names, 4))
+                }
+            };
+            match &rest[close.len()..] {
+                [] => {}
+                [next] => {
+                    text.push_str(&format!(", ahead of {} by a factor of {}", next.candidate, shown(next)));
+                }
+                [next, .., last] => text.push_str(&format!(
+                    ", ahead of {} by a factor of {} and of {}, the last, by {}",
+                    next.candidate,
+                    shown(next),
+                    last.candidate,
+                    shown(last)
+                )),
+            }
+            if !judged.verdict.behind.is_empty() {
+                text.push_str(&format!("; {} behind", names_are(&judged.verdict.behind)));
+            }
+            match settling(judged) {
+                Some(what) => format!("{text}; {what}."),
+                None => text + ".",
+            }
+        }
+    }
+}

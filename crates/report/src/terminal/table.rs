@@ -1,0 +1,217 @@
+//! Tables on the terminal: one metric of all candidates, split over several tables where the phases do not fit.
+
+use super::TerminalLook;
+use super::look::Signs;
+use super::paint::toned;
+use crate::matrix::{Matrix, MatrixCell, MatrixRow};
+use crate::number::{fixed, percent, times};
+use crate::page::Tone;
+use crate::text::{one_line, shorten, width};
+use crate::text_table::TextTable;
+use fsverdict_judgement::verdict::Mark;
+
+/// Names longer than this are cut: they would leave no room for the numbers.
+const LONGEST_NAME: usize = 32;
+/// Cells that the longest bar takes: the second where that saves a table.
+const BARS: [usize; 2] = [10, 6];
+/// Space between columns.
+pub(super) const GAP: usize = 2;
+
+/// A column of text, ready to be laid out.
+struct TextColumn {
+    header: Vec<String>,
+    cells: Vec<String>,
+    right: bool,
+}
+
+impl TextColumn {
+    fn width(&self) -> usize {
+        self.header.iter().chain(&self.cells).map(|text| width(text)).max().unwrap_or(0)
+    }
+}
+
+/// The width of the column of names, so that rows of text can follow in line with it.
+pub(super) fn name_width<'a>(names: impl Iterator<Item = &'a str>) -> usize {
+    names.map(|name| width(&one_line(name))).max().unwrap_or(0).clamp("candidate".len(), LONGEST_NAME)
+}
+
+pub(super) fn shown_name(name: &str, signs: Signs) -> String {
+    shorten(&one_line(name), LONGEST_NAME, signs.more)
+}
+
+/// The matrix as lines. `names` is the least width of the first column; `ranked` adds the goal's column to the first
+/// table.
+pub(super) fn lines(
+    matrix: &Matrix,
+    names: usize,
+    ranked: bool,
+    look: TerminalLook,
+    signs: Signs,
+) -> Vec<String> {
+    let first = TextColumn {
+        header: vec!["candidate".to_owned()],
+        cells: matrix
+            .rows
+            .iter()
+            .map(|row| format!("{:names$}", shown_name(&row.candidate, signs)))
+            .collect(),
+        right: false,
+    };
+    let phases = || (0..matrix.columns.len()).map(|at| phase_column(matrix, at, signs));
+    let room = look.columns.saturating_sub(first.width());
+    let taken: usize = phases().map(|column| GAP + column.width()).sum();
+    let goal = |bar: usize| if ranked { goal_columns(&matrix.rows, bar, signs) } else { Vec::new() };
+    let fits =
+        |bar: &usize| taken + goal(*bar).iter().map(|column| GAP + column.width()).sum::<usize>() <= room;
+    let bar = BARS.iter().copied().find(fits).unwrap_or(BARS[0]);
+    let groups = groups(&first, goal(bar).into_iter().chain(phases()), look.columns);
+    let mut lines = Vec::new();
+    for group in groups {
+        if !lines.is_empty() {
+            lines.push(String::new());
+        }
+        lines.extend(laid_out(&first, &group, signs));
+    }
+    lines
+}
+
+/// A small table, names and these columns of words on the left and values on the right.
+pub(super) fn aligned(table: &TextTable, room: usize, words: &[&str]) -> Vec<String> {
+    let mut columns = table.header.iter().enumerate().map(|(at, title)| TextColumn {
+        header: vec![one_line(title)],
+        cells: table
+            .rows
+            .iter()
+            .map(|row| row.get(at).map_or(String::new(), |cell| one_line(cell)))
+            .collect(),
+        right: at > 0 && !words.contains(&title.as_str()),
+    });
+    let Some(first) = columns.next() else { return Vec::new() };
+    groups(&first, columns, room).iter().flat_map(|group| in_line(&first, group)).collect()
+}
+
+/// As many columns as there is room for beside the first; those that do not fit go below.
+fn groups(
+    first: &TextColumn,
+    columns: impl Iterator<Item = TextColumn>,
+    room: usize,
+) -> Vec<Vec<TextColumn>> {
+    let mut groups: Vec<Vec<TextColumn>> = vec![Vec::new()];
+    let mut used = first.width();
+    for column in columns {
+        let more = GAP + column.width();
+        if used + more > room && groups.last().is_some_and(|group| !group.is_empty()) {
+            groups.push(Vec::new());
+            used = first.width();
+        }
+        used += more;
+        if let Some(group) = groups.last_mut() {
+            group.push(column);
+        }
+    }
+    groups
+}
+
+/// The lines of the headers, then a line for each row.
+fn in_line(first: &TextColumn, group: &[TextColumn]) -> Vec<String> {
+    let columns = || std::iter::once(first).chain(group);
+    let widths: Vec<usize> = columns().map(TextColumn::width).collect();
+    let line = |of: &dyn Fn(&TextColumn) -> Option<&String>| {
+        let cells = columns().zip(&widths).map(|(column, columns)| {
+            let text = of(column).map_or("", String::as_str);
+            let gap = " ".repeat(columns - width(text));
+            if column.right { gap + text } else { format!("{text}{gap}") }
+        });
+        cells.collect::<Vec<_>>().join(&" ".repeat(GAP)).trim_end().to_owned()
+    };
+    let headers = columns().map(|column| column.header.len()).max().unwrap_or(0);
+    let headers = (0..headers).map(|at| line(&|column| column.header.get(at)));
+    headers.chain((0..first.cells.len()).map(|at| line(&|column| column.cells.get(at)))).collect()
+}
+
+fn laid_out(first: &TextColumn, group: &[TextColumn], signs: Signs) -> Vec<String> {
+    let mut lines = in_line(first, group);
+    let across = lines.iter().map(|line| width(line)).max().unwrap_or(0);
+    let mut headers = group.iter().map(|column| column.header.len()).max().unwrap_or(1);
+    // Where no phase has a unit, their line is empty.
+    if headers > 1 && lines.get(headers - 1).is_some_and(String::is_empty) {
+        headers -= 1;
+        lines.remove(headers);
+    }
+    lines.insert(headers.min(lines.len()), toned(Tone::Faint, &signs.rule.repeat(across)));
+    lines
+}
+
+/// How far each candidate is behind the leader, as a bar and as a number.
+fn goal_columns(rows: &[MatrixRow], longest: usize, signs: Signs) -> Vec<TextColumn> {
+    let worst = rows.iter().filter_map(|row| row.behind).map(|behind| behind.point).fold(1.0, f64::max);
+    if rows.iter().filter(|row| row.behind.is_some()).count() < 2 {
+        return Vec::new();
+    }
+    let bars = rows
+        .iter()
+        .map(|row| row.behind.map_or(String::new(), |behind| bar(behind.point / worst, longest, signs)));
+    let numbers =
+        rows.iter().map(|row| row.behind.map_or(signs.none.to_owned(), |behind| times(behind.point)));
+    vec![
+        TextColumn { header: vec!["goal".to_owned()], cells: bars.collect(), right: false },
+        TextColumn { header: vec![signs.times.to_owned()], cells: numbers.collect(), right: true },
+    ]
+}
+
+fn bar(share: f64, longest: usize, signs: Signs) -> String {
+    let cells = share * longest as f64;
+    // A share of a small constant: no loss.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let halves = libm::round(cells * 2.0) as usize;
+    let mut bar = signs.bar.repeat(halves / 2);
+    if halves % 2 == 1 {
+        bar.push_str(signs.half_bar);
+    }
+    // What is there must be seen.
+    if bar.is_empty() {
+        if signs.half_bar.is_empty() { signs.bar } else { signs.half_bar }.to_owned()
+    } else {
+        bar
+    }
+}
+
+/// The numbers of a phase with their points one under the other, and the spreads in line behind them.
+fn phase_column(matrix: &Matrix, at: usize, signs: Signs) -> TextColumn {
+    let cells: Vec<Option<MatrixCell>> =
+        matrix.rows.iter().map(|row| row.cells.get(at).copied().flatten()).collect();
+    let fraction = |cell: &MatrixCell| {
+        usize::try_from(cell.decimals).map_or(0, |decimals| decimals + usize::from(decimals > 0))
+    };
+    let deepest = cells.iter().flatten().map(fraction).max().unwrap_or(0);
+    // Counts that come out the same each time need no ±0% behind each of them.
+    let steady = cells.iter().flatten().all(|cell| cell.spread.is_none_or(|spread| spread == 0.0));
+    let spread = |cell: &MatrixCell| match cell.spread {
+        Some(spread) if !steady => format!(" {}{}", signs.plus_minus, percent(spread)),
+        _ => String::new(),
+    };
+    let widest = cells.iter().flatten().map(|cell| width(&spread(cell))).max().unwrap_or(0);
+    let shown = |cell: &Option<MatrixCell>| {
+        let Some(cell) = cell else { return format!("{}{}", signs.none, " ".repeat(deepest + widest)) };
+        // A zero is written without a fraction, however many decimals it would carry.
+        let number = fixed(cell.value, cell.decimals);
+        let missing = deepest - if number.contains('.') { fraction(cell) } else { 0 };
+        let behind = spread(cell);
+        let padded =
+            format!("{number}{}{}{}", " ".repeat(missing), " ".repeat(widest - width(&behind)), behind);
+        match cell.mark {
+            Mark::Best => toned(Tone::Good, &format!("{} {padded}", signs.best)),
+            Mark::Tied => toned(Tone::Strong, &format!("{} {padded}", signs.tied)),
+            Mark::Unsure | Mark::Plain => padded,
+        }
+    };
+    let column = &matrix.columns[at];
+    // The header stands over the numbers, not over their spreads.
+    let over = " ".repeat(widest);
+    let phase = shorten(&one_line(&column.phase), 24, signs.more);
+    TextColumn {
+        header: vec![phase, format!("{}{over}", column.unit)],
+        cells: cells.iter().map(shown).collect(),
+        right: true,
+    }
+}

@@ -1,0 +1,247 @@
+//! The verdict in plain words: a paragraph to be pasted into a mail, with every number in its interval.
+
+use super::across::headline;
+use super::depends;
+use super::number::{percent, plain_number, times_within};
+use super::sentence::settling;
+use super::text::{count, listing};
+use fsverdict_judgement::journal::{Ending, Unit, metric};
+use fsverdict_judgement::plan::DeviceSource;
+use fsverdict_judgement::verdict::{
+    Across, COSTS, Cost, CostLead, Judgement, Limit, Outcome, Relation, Standing, TrialBasis,
+};
+
+/// More candidates than this are not listed one by one.
+const MOST_NAMES: usize = 4;
+/// More limits than this nobody reads in a mail.
+const MOST_LIMITS: usize = 3;
+
+/// The paragraph, of which the outcome and the noise have been said by themselves; nothing where there is nothing to compare, or
+/// not yet.
+pub(super) fn paragraph(
+    judged: &Judgement<'_>,
+    across: Option<&Across>,
+    outcome: &str,
+    noise: Option<&str>,
+) -> Option<String> {
+    let verdict = &judged.verdict;
+    let TrialBasis::Blocks(_) = judged.basis else { return None };
+    if verdict.refused.is_none() && verdict.ranking.len() < 2 {
+        return None;
+    }
+    let mut sentences = vec![asked(judged)];
+    if let Some(across) = across {
+        sentences.push(headline(across));
+        sentences.push("Candidates on different ones are not compared with each other.".to_owned());
+    } else if verdict.refused.is_some() || judged.against_itself().is_some() {
+        sentences.push(outcome.to_owned());
+    } else {
+        sentences.extend(found(judged, outcome));
+        sentences.extend(noise.map(|noise| capital(noise) + "."));
+        sentences.extend(costs(judged));
+        sentences.extend(weighing(judged));
+    }
+    if judged.run.ending == Some(Ending::Budget)
+        && let Some(reason) = &judged.run.finished
+    {
+        sentences.push(format!("The run ended early: {reason}."));
+    }
+    let limits: Vec<String> = verdict.limits.iter().map(Limit::to_string).take(MOST_LIMITS).collect();
+    if !limits.is_empty() {
+        sentences.push(format!("Limits: {}.", limits.join("; ")));
+    }
+    Some(sentences.join(" "))
+}
+
+/// What was compared, by what, in how much.
+fn asked(judged: &Judgement<'_>) -> String {
+    let compared: Vec<&str> = judged
+        .run
+        .candidates
+        .iter()
+        .map(|state| state.name.as_str())
+        .filter(|name| judged.estimates.iter().any(|found| found.candidate == *name))
+        .collect();
+    let goal = &judged.plan.goal.metric;
+    let measure = match goal.as_str() {
+        "durable" => "the time until the data were durable".to_owned(),
+        name => metric(name).map_or_else(|| name.to_owned(), |known| format!("{name} ({})", known.meaning)),
+    };
+    let weights = &judged.objective.weights;
+    let even = weights.values().all(|weight| *weight == 1.0);
+    // As the plan has them; steps that it does not name come last.
+    let place = |name: &str| judged.phases.iter().position(|phase| phase.name == name).unwrap_or(usize::MAX);
+    let mut weights: Vec<(&String, &f64)> = weights.iter().collect();
+    weights.sort_by_key(|(phase, _)| place(phase));
+    let phases: Vec<String> = weights
+        .into_iter()
+        .map(|(phase, weight)| if even { phase.clone() } else { format!("{phase} (weight {weight})") })
+        .collect();
+    let phases: Vec<&str> = phases.iter().map(String::as_str).collect();
+    let blocks = count(judged.verdict.blocks, "block");
+    let invalid = match judged.run.invalid_blocks().count() {
+        0 => String::new(),
+        some => format!(", and {some} more that did not count"),
+    };
+    let fresh =
+        if judged.plan.device.source == DeviceSource::Folders { "new folders" } else { "fresh filesystems" };
+    format!(
+        "{} {} compared by {measure} in {}, in {blocks} of {fresh} in random order{invalid}.",
+        listing(&compared, 2 * MOST_NAMES),
+        if compared.len() == 1 { "was" } else { "were" },
+        listing(&phases, 2 * MOST_NAMES),
+    )
+}
+
+fn found(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
+    let verdict = &judged.verdict;
+    let of = |relation: Relation| -> Vec<&Standing> {
+        verdict.standings.iter().filter(|standing| standing.relation == relation).collect()
+    };
+    let leader = leader(judged);
+    if verdict.standings.is_empty() || verdict.outcome == Outcome::Undecided && of(Relation::Open).is_empty()
+    {
+        return vec![outcome.to_owned()];
+    }
+    let within = percent(judged.plan.protocol.tie);
+    let mut sentences = Vec::new();
+    if verdict.outcome == Outcome::Undecided {
+        let open = of(Relation::Open);
+        // An interval that excludes a tie looks like a decision, and is none.
+        let clear =
+            |standing: &&Standing| standing.ratio.low.is_some_and(|low| low > 1.0 + judged.plan.protocol.tie);
+        let alone = match open.iter().any(clear) {
+            true => ", by the interval of one comparison alone; all taken together are not yet certain",
+            false => "",
+        };
+        sentences.push(format!("Which to take is not decided: {}{alone}.", ratios(judged, &open, leader)));
+    } else {
+        sentences.push(format!("Take {leader}: nobody is better by more than {within}."));
+    }
+    for (relation, words) in [
+        (Relation::NotBetter, "Not better by more than that, but not placed for certain yet"),
+        (Relation::Tied, "Tied with it, closer than matters"),
+        (Relation::Behind, "Certainly behind"),
+    ] {
+        let those = of(relation);
+        if !those.is_empty() {
+            sentences.push(format!("{words}: {}.", ratios(judged, &those, "")));
+        }
+    }
+    sentences.extend(depends::widening(judged).map(|what| capital(&what) + "."));
+    sentences.extend(settling(judged).map(|what| capital(&what) + "."));
+    sentences
+}
+
+/// The best; where nothing is decided, the first of the sample.
+fn leader<'a>(judged: &'a Judgement<'_>) -> &'a str {
+    judged.verdict.ranking.first().map_or("", |rank| rank.candidate.as_str())
+}
+
+/// `ext4 takes 1.33 (1.28 to 1.39) times as long as btrfs, xfs 1.52 (1.44 to 1.60) times`.
+fn ratios(judged: &Judgement<'_>, standings: &[&Standing], leader: &str) -> String {
+    let is_time = judged
+        .estimates
+        .iter()
+        .find(|found| found.metric == judged.plan.goal.metric)
+        .is_none_or(|found| found.unit == Unit::Seconds);
+    let ratios: Vec<String> = standings
+        .iter()
+        .take(MOST_NAMES)
+        .enumerate()
+        .map(|(at, standing)| {
+            let (name, ratio) = (&standing.candidate, times_within(&standing.ratio));
+            let than = if leader.is_empty() { String::new() } else { format!(" {leader}") };
+            match (at, is_time, than.as_str()) {
+                (0, true, "") => format!("{name} takes {ratio} times as long"),
+                (0, true, than) => format!("{name} takes {ratio} times as long as{than}"),
+                (0, false, "") => format!("{name} is worse by a factor of {ratio}"),
+                (0, false, than) => format!("{name} is worse than{than} by a factor of {ratio}"),
+                _ => format!("{name} {ratio} times"),
+            }
+        })
+        .collect();
+    let more = standings.len().saturating_sub(MOST_NAMES);
+    let mut text = ratios.join(", ");
+    if more > 0 {
+        text.push_str(&format!(", and {more} more"));
+    }
+    text
+}
+
+/// Who costs less than the leader, and where nobody does.
+fn costs(judged: &Judgement<'_>) -> Vec<String> {
+    let verdict = &judged.verdict;
+    let leader = leader(judged);
+    let (mut less, mut least) = (Vec::new(), Vec::new());
+    for (cost, lead) in verdict.cost_leads(leader, judged.plan.protocol.tie) {
+        match lead {
+            CostLead::Less(candidate, ratio) => {
+                less.push(format!("{candidate} in {}, {} times", name(cost), times_within(&ratio)));
+            }
+            CostLead::Least => least.push(name(cost)),
+        }
+    }
+    let mut sentences = Vec::new();
+    if !less.is_empty() {
+        sentences.push(format!("Less than {leader} take: {}.", less.join("; ")));
+    }
+    if !least.is_empty() {
+        sentences
+            .push(format!("Nobody takes noticeably less {} than {leader}.", listing(&least, least.len())));
+    }
+    let beaten: Vec<&str> = verdict
+        .tradeoffs
+        .iter()
+        .filter(|one| one.beaten_by.is_some() && verdict.behind.contains(&one.candidate))
+        .map(|one| one.candidate.as_str())
+        .collect();
+    if !beaten.is_empty() {
+        let known = COSTS.into_iter().filter(|cost| {
+            verdict.tradeoffs.iter().any(|one| one.cost(*cost).is_some_and(|found| found.point > 0.0))
+        });
+        let compared: Vec<&str> = std::iter::once("time").chain(known.map(name)).collect();
+        sentences.push(format!(
+            "With these weights nothing speaks for {}: another is as good or better in {}.",
+            listing(&beaten, MOST_NAMES),
+            listing(&compared, compared.len())
+        ));
+    }
+    sentences
+}
+
+fn name(cost: Cost) -> &'static str {
+    match cost {
+        Cost::Cpu => "CPU time",
+        Cost::Space => "space",
+        Cost::Lost => "lost space",
+        Cost::Written => "device writes",
+    }
+}
+
+/// How far the weights may move.
+fn weighing(judged: &Judgement<'_>) -> Option<String> {
+    let verdict = &judged.verdict;
+    if verdict.outcome == Outcome::Undecided || verdict.sensitivity.len() < 2 {
+        return None;
+    }
+    Some(match verdict.nearest_turn() {
+        Some((range, turn)) => format!(
+            "{} would lead if {} weighed {} than {} (now {}), going by the estimates.",
+            turn.winner,
+            range.phase,
+            if range.low.as_ref() == Some(turn) { "less" } else { "more" },
+            plain_number(turn.weight),
+            range.weight
+        ),
+        None => {
+            "However the phases are weighed, within reason, nobody else would lead, going by the estimates."
+                .to_owned()
+        }
+    })
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}

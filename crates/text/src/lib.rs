@@ -1,0 +1,30 @@
+//! What a program and its user tell each other: strict TOML whose faults have places, quantities with units, words as a
+//! shell has them, and errors as reason and hint.
+//!
+//! Whatever is read here is bounded ([`limits`]), and whatever is wrong with it is told all at once, each fault with file,
+//! line, the line itself underlined, and what to do about it.
+
+mod error;
+mod grid;
+pub mod limits;
+mod member;
+mod reason;
+mod regular;
+mod section;
+mod source;
+mod suggest;
+mod units;
+pub mod value;
+mod words;
+
+pub use error::{Fault, TextError};
+pub use grid::{Grid, GridCell, GridFindings, GridKind};
+pub use limits::LONGEST;
+pub use member::{DrawnNumber, DrawnNumbers, Member, read_member};
+pub use reason::{Hinted, Reason, ReasonLine};
+pub use regular::{Links, open_regular, read_beginning, read_regular};
+pub use section::{Placed, Problems, Section, read_strictly, read_tree};
+pub use source::{Node, TextProblem, TextSpan, Texts, TomlEntry, TomlTable, TomlValue, parse};
+pub use suggest::{either, nearest, suggest};
+pub use units::{Bytes, duration_text, parse_duration, parse_time, rough_duration_text};
+pub use words::{choose, quoted, split_words};

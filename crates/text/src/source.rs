@@ -1,0 +1,220 @@
+//! The TOML of a plan as a tree in which every key and value knows where it stands.
+//!
+//! Several texts may share one tree (the file, and one per `--set`), so that an error always shows the text
+//! that caused it.
+
+use toml::de::{DeTable, DeValue};
+
+use super::error::{Fault, TextError};
+
+/// A line may be as long as the file: so many characters of it are shown before, of and after what is to blame.
+const NEIGHBOURHOOD: usize = 100;
+/// Characters of a message, or of a hint, which may quote what is to blame.
+const LONGEST_MESSAGE: usize = 400;
+
+/// A stretch of one of the texts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TextSpan {
+    pub text: usize,
+    pub start: usize,
+    pub end: usize,
+}
+
+#[derive(Debug, Clone)]
+pub struct Node {
+    pub at: TextSpan,
+    pub value: TomlValue,
+}
+
+#[derive(Debug, Clone)]
+pub enum TomlValue {
+    Text(String),
+    Integer(i64),
+    Number(f64),
+    Boolean(bool),
+    Date,
+    Array(Vec<Node>),
+    Table(TomlTable),
+}
+
+impl TomlValue {
+    /// What it is, with its article, for a message.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            TomlValue::Text(_) => "a string",
+            TomlValue::Integer(_) => "a whole number",
+            TomlValue::Number(_) => "a number",
+            TomlValue::Boolean(_) => "true or false",
+            TomlValue::Date => "a date",
+            TomlValue::Array(_) => "an array",
+            TomlValue::Table(_) => "a table",
+        }
+    }
+}
+
+/// A table's entries in the order they are written.
+#[derive(Debug, Clone, Default)]
+pub struct TomlTable {
+    pub entries: Vec<TomlEntry>,
+}
+
+#[derive(Debug, Clone)]
+pub struct TomlEntry {
+    pub key: String,
+    pub key_at: TextSpan,
+    pub node: Node,
+}
+
+impl TomlTable {
+    pub fn get(&self, key: &str) -> Option<&TomlEntry> {
+        self.entries.iter().find(|entry| entry.key == key)
+    }
+
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut TomlEntry> {
+        self.entries.iter_mut().find(|entry| entry.key == key)
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct TextProblem {
+    pub at: TextSpan,
+    pub message: String,
+    /// May be empty.
+    pub hint: String,
+}
+
+#[derive(Debug, Default)]
+pub struct Texts {
+    texts: Vec<SourceText>,
+}
+
+#[derive(Debug)]
+struct SourceText {
+    name: String,
+    content: String,
+    is_option: bool,
+}
+
+impl Texts {
+    /// Adds a file's text; returns its number.
+    pub fn add_file(&mut self, name: &str, content: &str) -> usize {
+        self.add(name, content, false)
+    }
+
+    /// Adds what was given to a command-line option; returns its number.
+    pub fn add_text(&mut self, option: &str, content: &str) -> usize {
+        self.add(option, content, true)
+    }
+
+    /// The same; returns the place of all of it.
+    pub fn add_option(&mut self, option: &str, content: &str) -> TextSpan {
+        let text = self.add_text(option, content);
+        self.whole(text)
+    }
+
+    /// For what was refused without a reason.
+    pub fn no_toml(&self, text: usize) -> TextProblem {
+        TextProblem { at: self.whole(text), message: "not TOML".to_owned(), hint: String::new() }
+    }
+
+    fn add(&mut self, name: &str, content: &str, is_option: bool) -> usize {
+        self.texts.push(SourceText { name: name.to_owned(), content: content.to_owned(), is_option });
+        self.texts.len() - 1
+    }
+
+    pub fn whole(&self, text: usize) -> TextSpan {
+        TextSpan { text, start: 0, end: self.texts[text].content.len() }
+    }
+
+    /// Whether a table is written in braces, and so replaces what was there instead of adding to it.
+    pub fn is_inline_table(&self, at: TextSpan) -> bool {
+        self.texts[at.text].content.get(at.start..).is_some_and(|rest| rest.starts_with('{'))
+    }
+
+    pub fn report(&self, problems: &[TextProblem]) -> TextError {
+        TextError(problems.iter().map(|problem| self.fault(problem)).collect())
+    }
+
+    /// A problem with its line and column, and the line itself.
+    fn fault(&self, problem: &TextProblem) -> Fault {
+        let text = &self.texts[problem.at.text];
+        let content = text.content.as_str();
+        let start = boundary(content, problem.at.start);
+        let line_start = content[..start].rfind('\n').map_or(0, |newline| newline + 1);
+        let line_end = content[start..].find('\n').map_or(content.len(), |newline| start + newline);
+        let end = boundary(content, problem.at.end).clamp(start, line_end);
+        let before = content[line_start..start].chars().count();
+        let left_out = before.saturating_sub(NEIGHBOURHOOD);
+        let width = content[start..end].trim_end().chars().count().min(NEIGHBOURHOOD);
+        let line = content[line_start..line_end].trim_end_matches('\r').chars();
+        let short = |text: &str| match text.char_indices().nth(LONGEST_MESSAGE) {
+            None => text.to_owned(),
+            Some((end, _)) => format!("{}…", &text[..end]),
+        };
+        Fault {
+            file: text.name.clone(),
+            line: (!text.is_option).then(|| content[..start].matches('\n').count() + 1),
+            column: before + 1,
+            source_line: line.skip(left_out).take(before - left_out + width + NEIGHBOURHOOD).collect(),
+            indent: before - left_out,
+            width,
+            message: short(&problem.message),
+            hint: short(&problem.hint),
+        }
+    }
+}
+
+/// The last start of a character at or before `index`.
+fn boundary(content: &str, index: usize) -> usize {
+    (0..=index.min(content.len())).rev().find(|index| content.is_char_boundary(*index)).unwrap_or(0)
+}
+
+pub fn parse(texts: &Texts, text: usize) -> Result<Node, Vec<TextProblem>> {
+    let (document, errors) = DeTable::parse_recoverable(&texts.texts[text].content);
+    if errors.is_empty() {
+        let value = table(text, document.into_inner()).map_err(|problem| vec![problem])?;
+        return Ok(Node { at: TextSpan { text, start: 0, end: 0 }, value: TomlValue::Table(value) });
+    }
+    let problem = |error: &toml::de::Error| {
+        let span = error.span().unwrap_or(0..0);
+        let message = format!("not TOML: {}", error.message());
+        TextProblem { at: TextSpan { text, start: span.start, end: span.end }, message, hint: String::new() }
+    };
+    Err(errors.iter().map(problem).collect())
+}
+
+fn table(text: usize, source: DeTable<'_>) -> Result<TomlTable, TextProblem> {
+    let mut entries = Vec::new();
+    for (key, value) in source {
+        let key_at = TextSpan { text, start: key.span().start, end: key.span().end };
+        entries.push(TomlEntry { key: key.into_inner().into_owned(), key_at, node: node(text, value)? });
+    }
+    entries.sort_by_key(|entry| entry.key_at);
+    Ok(TomlTable { entries })
+}
+
+fn node(text: usize, source: toml::Spanned<DeValue<'_>>) -> Result<Node, TextProblem> {
+    let at = TextSpan { text, start: source.span().start, end: source.span().end };
+    let too_large = |digits: &str| TextProblem {
+        at,
+        message: format!("the number {digits} does not fit"),
+        hint: String::new(),
+    };
+    let value = match source.into_inner() {
+        DeValue::String(string) => TomlValue::Text(string.into_owned()),
+        DeValue::Integer(integer) => TomlValue::Integer(
+            i64::from_str_radix(integer.as_str(), integer.radix())
+                .map_err(|_| too_large(integer.as_str()))?,
+        ),
+        DeValue::Float(float) => {
+            TomlValue::Number(float.as_str().parse().map_err(|_| too_large(float.as_str()))?)
+        }
+        DeValue::Boolean(boolean) => TomlValue::Boolean(boolean),
+        DeValue::Datetime(_) => TomlValue::Date,
+        DeValue::Array(array) => {
+            TomlValue::Array(array.into_iter().map(|item| node(text, item)).collect::<Result<_, _>>()?)
+        }
+        DeValue::Table(inner) => TomlValue::Table(table(text, inner)?),
+    };
+    Ok(Node { at, value })
+}
