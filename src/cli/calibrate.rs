@@ -184,7 +184,8 @@ fn in_trial(
     plan.candidates.truncate(1);
     plan.datasets.clear();
     plan.phases.clear();
-    let identity: Vec<String> = arguments.erase.iter().filter(|identity| !identity.is_empty()).cloned().collect();
+    let identity: Vec<String> =
+        arguments.erase.iter().filter(|identity| !identity.is_empty()).cloned().collect();
     measure_device(&plan, grid, &Permission { erase: &identity, ask: &ask }).map_err(CliError::failed)
 }
 

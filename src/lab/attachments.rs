@@ -4,8 +4,8 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use super::Attachment;
-use super::attachment::{AttachmentError, LentDevice};
 use super::LabError;
+use super::attachment::{AttachmentError, LentDevice};
 use fsverdict_judgement::journal::{Caution, Facts, TrialId};
 use fsverdict_judgement::plan::once_each;
 

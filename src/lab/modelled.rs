@@ -196,8 +196,9 @@ pub(super) fn serve(
 pub(super) fn words(devices: &[Modelled<'_>], trial: &TrialId) -> Result<Vec<String>, LabError> {
     let Some(first) = devices.first() else { return Ok(Vec::new()) };
     let [_, clock, _] = LENT_DESCRIPTORS;
-    let mut words: Vec<String> =
-        disk_descriptors(devices.len()).map(|disk| format!("virtio_uml.device=/proc/self/fd/{disk}:2")).collect();
+    let mut words: Vec<String> = disk_descriptors(devices.len())
+        .map(|disk| format!("virtio_uml.device=/proc/self/fd/{disk}:2"))
+        .collect();
     words.push(format!("virtio_blk.queue_depth={}", queue_depth(devices)?));
     if first.clock == Clock::Simulated {
         words.push(format!("time-travel=ext:1:/proc/self/fd/{clock}"));

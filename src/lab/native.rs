@@ -168,7 +168,8 @@ impl Lab for Native {
         }
         if let Some(layer) = crate::layer::of(candidate).find(|layer| layer.kind == LayerKind::Array) {
             // The kernel removes a mapping with its last user, and stops no array by itself.
-            let lacking = format!("a trial that is killed would leave its array ({}) on this machine", layer.name);
+            let lacking =
+                format!("a trial that is killed would leave its array ({}) on this machine", layer.name);
             return Some(Reason::new(lacking, "a guest's kernel takes it with it: --lab uml, or --lab vm"));
         }
         let lacks_driver = |layer: &&Layer| !has_device_mapper() && !loadable(layer.driver);
@@ -210,13 +211,7 @@ impl Lab for Native {
             }
             None => Staging::Memory,
         };
-        let bench = TestBench {
-            devices,
-            staging,
-            idle_load,
-            modules: None,
-            selected: BTreeMap::new(),
-        };
+        let bench = TestBench { devices, staging, idle_load, modules: None, selected: BTreeMap::new() };
         let assignment = Assignment { spec: spec.clone(), bench };
         let (events, sender) =
             rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;

@@ -112,7 +112,9 @@ mod tests {
     #[test]
     fn each_device_has_a_trace_of_its_own() {
         let run = Path::new("/run");
-        for (device, name) in [(1, "3-xfs-on-a-2.trace"), (2, "3-xfs-on-a-2.2.trace"), (8, "3-xfs-on-a-2.8.trace")] {
+        for (device, name) in
+            [(1, "3-xfs-on-a-2.trace"), (2, "3-xfs-on-a-2.2.trace"), (8, "3-xfs-on-a-2.8.trace")]
+        {
             let file = TraceFile::of_device(run, "xfs-on-a", 3, 2, device);
             assert_eq!(file.path, run.join(FOLDER).join(name));
             assert_eq!(named(run, name), Some(file));

@@ -267,7 +267,11 @@ impl Lab for Vm {
         let modelled = self.guests.modelled(first);
         let depth = queue_depth(&modelled).ok().filter(|_| !modelled.is_empty());
         let disks = (5..).zip(1..=self.guests.plan.device.count()).flat_map(|(socket, number)| {
-            if depth.is_some() { served_disk(socket, number) } else { disk_words(socket, number, "file", "on") }
+            if depth.is_some() {
+                served_disk(socket, number)
+            } else {
+                disk_words(socket, number, "file", "on")
+            }
         });
         let disks = disks.collect();
         self.argv(self.guests.kernel(first), self.guests.memory(first), 3, 4, disks, depth)

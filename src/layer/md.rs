@@ -1,7 +1,7 @@
 //! Software RAID by the kernel's md: several devices put together into one.
 
-use crate::filesystem::{Packages, Tool};
 use super::model::{InUse, Layer, LayerKind, LayerLine, LayerPlace, words};
+use crate::filesystem::{Packages, Tool};
 use fsverdict_text::{Bytes, Reason};
 
 const MDADM: Tool =
@@ -50,9 +50,7 @@ pub(super) static MD: Layer = Layer {
             let node = LayerKind::Array.node(site.name);
             vec![words(&[&["mdadm", "--create", &node], &as_strs(&shape(site)), &as_strs(site.below)])]
         },
-        at_boot: Some(|name, _| {
-            format!("mdadm --detail --brief \"/dev/md/{name}\" >>/etc/mdadm/mdadm.conf")
-        }),
+        at_boot: Some(|name, _| format!("mdadm --detail --brief \"/dev/md/{name}\" >>/etc/mdadm/mdadm.conf")),
         note: Some(
             "Measured on an array that was synchronous from the start: mdadm makes one that copies or computes for hours first, and is slower until then",
         ),
@@ -145,7 +143,9 @@ impl ArrayOptions {
                 Some(("chunk", size)) if level != ArrayLevel::Raid1 => {
                     let size: Bytes = size.parse().map_err(|error: Reason| wrong(error.what))?;
                     if !size.0.is_power_of_two() || !(4 << 10..=1 << 30).contains(&size.0) {
-                        return Err(wrong(format!("a chunk is a power of two from 4 KiB to 1 GiB, not {size}")));
+                        return Err(wrong(format!(
+                            "a chunk is a power of two from 4 KiB to 1 GiB, not {size}"
+                        )));
                     }
                     options.chunk = Some(size);
                 }

@@ -75,11 +75,7 @@ impl Settled {
 }
 
 /// Waits until `devices` (what they stand on) are quiet and memory holds nothing unwritten; a time-out is reported, not hidden.
-pub fn settle(
-    root: &Root,
-    devices: &[impl AsRef<str>],
-    limits: &SettleLimits,
-) -> Result<Settled, ReadError> {
+pub fn settle(root: &Root, devices: &[impl AsRef<str>], limits: &SettleLimits) -> Result<Settled, ReadError> {
     Quiet::begin(root, devices)?.settle(limits)
 }
 

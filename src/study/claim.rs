@@ -44,7 +44,8 @@ impl Permission<'_> {
                 LookedAt { size: Some(size.0), refused: found.err().map(refused) }
             }
             Some(DeviceSource::Path(path)) => {
-                match self.first_allowed(|identity| examine(&Root::default(), path, smallest(plan), identity)) {
+                match self.first_allowed(|identity| examine(&Root::default(), path, smallest(plan), identity))
+                {
                     Ok(cleared) => LookedAt { size: Some(cleared.device().size), refused: None },
                     Err(refusal) => {
                         let device = BlockDevice::inspect(&Root::default(), path);
@@ -95,11 +96,12 @@ impl Permission<'_> {
             DeviceSource::Folders => Ok(Attachment::Folders { facts: folders(plan) }),
             DeviceSource::Path(path) => {
                 let needed = smallest(plan);
-                self.first_allowed(|identity| cleared(path, needed, identity)).or_else(|refusal| {
-                    match (self.ask)(&refusal) {
-                        Some(identity) => cleared(path, needed, Some(&identity)).map_err(refused),
-                        None => Err(refused(refusal)),
-                    }
+                self.first_allowed(|identity| cleared(path, needed, identity)).or_else(|refusal| match (self
+                    .ask)(
+                    &refusal,
+                ) {
+                    Some(identity) => cleared(path, needed, Some(&identity)).map_err(refused),
+                    None => Err(refused(refusal)),
                 })
             }
         }
@@ -108,8 +110,7 @@ impl Permission<'_> {
     /// What is done with the first of the identities that is not refused: of several devices each has its own.
     fn first_allowed<T>(&self, act: impl Fn(Option<&str>) -> Result<T, Refusal>) -> Result<T, Refusal> {
         let Some((first, others)) = self.erase.split_first() else { return act(None) };
-        act(Some(first))
-            .or_else(|refusal| others.iter().find_map(|one| act(Some(one)).ok()).ok_or(refusal))
+        act(Some(first)).or_else(|refusal| others.iter().find_map(|one| act(Some(one)).ok()).ok_or(refusal))
     }
 }
 

@@ -194,7 +194,8 @@ pub(super) fn start(
         drawn: Some(drawn),
         memory: guest.as_ref().and_then(|guest| guest.each.first().copied()).or_else(here),
         memory_of_datasets: guest.map(|guest| guest.datasets),
-        device_size: Some(attachments.size()).filter(|_| !matches!(attachments.first(), Attachment::Folders { .. })),
+        device_size: Some(attachments.size())
+            .filter(|_| !matches!(attachments.first(), Attachment::Folders { .. })),
         sites: None,
     };
     Event::RunStarted {

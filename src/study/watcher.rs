@@ -210,7 +210,8 @@ mod tests {
 
     #[test]
     fn this_machine_can_be_watched() {
-        let mut machine = Machine::new(&Attachment::Image { folder: std::env::temp_dir(), size: 1, room: 1 }.into());
+        let mut machine =
+            Machine::new(&Attachment::Image { folder: std::env::temp_dir(), size: 1, room: 1 }.into());
         machine.begin();
         let found = machine.end(0);
         assert!(found.sentinel.is_some(), "{found:?}");

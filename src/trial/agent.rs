@@ -85,7 +85,8 @@ fn run(assignment: &Assignment, sink: &mut Sink, of_machine: &mut bool) -> Resul
     std::fs::create_dir_all(ROOM).map_err(|error| Reason::plain(format!("cannot make {ROOM}: {error}")))?;
     // A tmpfs of its own, so that commands see it read-only while /tmp around it is theirs.
     crate::host::mounts::memory(Path::new(ROOM), "755").map_err(Reason::plain)?;
-    let mut stack = Stack::new(sink, &spec.candidate, spec.devices, spec.limit).map_err(|error| error.reason())?;
+    let mut stack =
+        Stack::new(sink, &spec.candidate, spec.devices, spec.limit).map_err(|error| error.reason())?;
     let course = TrialCourse::of(spec);
     let mut agent = Agent::new(assignment);
     let result = course.steps.iter().try_for_each(|step| agent.walk(&mut stack, step)).map_err(|error| {

@@ -202,10 +202,10 @@ mod tests {
     use std::time::Duration;
 
     use super::super::act::Act;
+    use super::super::arrangement::{Below, LayerSite};
     use super::super::error::TrialError;
     use super::super::spec::TrialSpec;
     use super::super::steps::TrialCourse;
-    use super::super::arrangement::{Below, LayerSite};
     use super::{Mapper, OpenLayer, OpenLayers, OpenNode, mapping};
     use crate::layer::{InUse, Layer, LayerKind, LayerLine};
     use fsverdict_judgement::plan::{Candidate, Layers};

@@ -46,11 +46,8 @@ pub fn command_lines(plan: &Plan, candidate: usize) -> Vec<String> {
     let source = &plan.device.source;
     let names = TrialNames { tops: Vec::new(), mount: MOUNT };
     let mut told = PlainContext { spec: &spec, programs, names, layers, arrangement, source };
-    let named = |top: &TopDevice| NamedTop {
-        device: top.device,
-        apart: top.apart,
-        path: told.node(top.is).into(),
-    };
+    let named =
+        |top: &TopDevice| NamedTop { device: top.device, apart: top.apart, path: told.node(top.is).into() };
     told.names.tops = told.arrangement.tops.iter().map(named).collect();
     TrialCourse::of(&spec).all().flat_map(|step| told.step(step)).collect()
 }

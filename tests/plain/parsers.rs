@@ -403,10 +403,9 @@ mod guest {
                 let mut answers = File::from(ours.try_clone().unwrap());
                 scope.spawn(move || std::io::copy(&mut answers, &mut std::io::sink()));
             }
-            let device =
-                Served { model: "ideal", draw: None, size_bytes: SIZE, seed: 0, fails_after: None };
+            let device = Served { model: "ideal", draw: None, size_bytes: SIZE, seed: 0, fails_after: None };
             let device = DeviceToServe { device, store: file("store"), trace: None, socket: listening };
-            serve(vec![device], Clock::Real, Duration::ZERO, socket())
+            serve(vec![device], Clock::Real, Duration::ZERO, &socket())
         });
         for trouble in told.into_iter().filter_map(|report| report.trouble) {
             assert!(trouble.to_string().len() < 1000);

@@ -47,7 +47,7 @@ fn live() -> Result<(), ServingError> {
         });
     }
     let silence = Duration::from_secs(task.silence_s);
-    let told = serve(devices, task.clock, silence, clock_socket);
+    let told = serve(devices, task.clock, silence, &clock_socket);
     report.write_all(&serde_json::to_vec(&told).map_err(std::io::Error::from)?)?;
     Ok(())
 }

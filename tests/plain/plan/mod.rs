@@ -2,6 +2,7 @@
 //!
 //! Expected results lie beside the plans in `tests/plain/plans/`, to be read and reviewed as text.
 
+mod devices;
 mod layers;
 mod wrong;
 
@@ -105,7 +106,8 @@ fn candidates_are_tried_under_every_model_kernel_and_memory() {
         ["usb-stick, Linux 6.12, 512 MiB of memory", "hdd-7200, Linux 6.1, 512 MiB of memory"]
     );
     assert_eq!(plan.wants_guest(), Some("kernel"));
-    let replaced = plan.models_of(&plan.candidates[7]).pop().map(|model| (model.name.to_owned(), model.size.0));
+    let replaced =
+        plan.models_of(&plan.candidates[7]).pop().map(|model| (model.name.to_owned(), model.size.0));
     assert_eq!(replaced, Some(("hdd-7200".to_owned(), 16_000_000_000)));
     // A path names the device's model for those that bring none of their own.
     let plain = with_factors("model = \"ideal\"\nsize = \"1GB\"", "", "memory = \"256MiB\"").unwrap();

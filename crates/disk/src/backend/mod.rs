@@ -143,7 +143,7 @@ pub fn serve(
     devices: Vec<DeviceToServe<'_>>,
     clock: Clock,
     silence: Duration,
-    clock_socket: OwnedFd,
+    clock_socket: &OwnedFd,
 ) -> Vec<BackendReport> {
     let (mut disks, mut drivers) = (Vec::new(), Vec::new());
     for DeviceToServe { device, store, trace, socket } in devices {
@@ -154,7 +154,7 @@ pub fn serve(
         drivers.push(socket);
     }
     let served = match clock {
-        Clock::Simulated => simulated::serve(&mut disks, &drivers, &clock_socket, silence),
+        Clock::Simulated => simulated::serve(&mut disks, &drivers, clock_socket, silence),
         Clock::Real => side_by_side(&mut disks, &drivers).map(|()| 0),
     };
     let simulated_ns = served.unwrap_or_else(|error| {
@@ -180,9 +180,9 @@ fn side_by_side(disks: &mut [ServedDisk], drivers: &[OwnedFd]) -> Result<(), Bac
         let first = all.next();
         let others: Vec<_> = all.map(|one_of| scope.spawn(move || one(one_of))).collect();
         let ended = first.map_or(Ok(()), one);
-        let joined = others.into_iter().map(|other| {
-            other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        });
+        let joined = others
+            .into_iter()
+            .map(|other| other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         joined.fold(ended, Result::and)
     })
 }

@@ -61,7 +61,9 @@ pub(super) fn serve(
             goes_on &= match at.checked_sub(1) {
                 None => serve_clock(&mut clock, clock_socket)?,
                 Some(at) => match (drivers.get(at), sessions.get_mut(at)) {
-                    (Some(driver), Some(session)) => serve_driver(disks, at, driver, session, clock.as_mut())?,
+                    (Some(driver), Some(session)) => {
+                        serve_driver(disks, at, driver, session, clock.as_mut())?
+                    }
                     _ => true,
                 },
             };

@@ -15,7 +15,8 @@ pub fn devices_named(candidate: &Candidate) -> Result<Vec<usize>, Reason> {
     let mut found = Vec::new();
     for word in candidate.mkfs.iter().chain(&candidate.mount) {
         for (at, _) in word.match_indices(BEGINS) {
-            let number = word[at + BEGINS.len()..].split_once(ENDS).and_then(|(number, _)| number.parse().ok());
+            let number =
+                word[at + BEGINS.len()..].split_once(ENDS).and_then(|(number, _)| number.parse().ok());
             let number = number.filter(|number| *number > 0).ok_or_else(|| {
                 Reason::new(
                     format!("`{word}` names no device"),
@@ -69,7 +70,10 @@ mod tests {
             devices_named(&candidate(&[word], &[])).unwrap_err();
         }
         let path = |number: usize| (number == 2).then(|| "/dev/vdb".to_owned());
-        assert_eq!(with_devices("a={device.2},{device.3},{device.2}", path), "a=/dev/vdb,{device.3},/dev/vdb");
+        assert_eq!(
+            with_devices("a={device.2},{device.3},{device.2}", path),
+            "a=/dev/vdb,{device.3},/dev/vdb"
+        );
         assert_eq!(with_devices("{device.", path), "{device.");
     }
 }

@@ -10,8 +10,7 @@ use super::{
 use fsverdict_text::value::{absolute_path, count, size, text, time};
 use fsverdict_text::{Bytes, Node, Placed, Reason, Section, TextSpan, TomlValue};
 
-pub(super) const DEVICE: &[&str] =
-    &["image", "path", "model", "size", "count", "fails", "folder", "staging"];
+pub(super) const DEVICE: &[&str] = &["image", "path", "model", "size", "count", "fails", "folder", "staging"];
 pub(super) const FAILS: &[&str] = &["device", "after"];
 
 const IMAGE: Bytes = Bytes(4 << 30);
@@ -89,7 +88,8 @@ pub(super) fn read_device(
     }
     let (first, rest) = sources.split_first()?;
     device.source = first.clone();
-    device.further = if rest.is_empty() { vec![first.clone(); wanted.saturating_sub(1)] } else { rest.to_vec() };
+    device.further =
+        if rest.is_empty() { vec![first.clone(); wanted.saturating_sub(1)] } else { rest.to_vec() };
     Some((device, at.or(Some(entry.key_at))))
 }
 
@@ -155,7 +155,8 @@ pub(super) fn check(plan: &Plan, vocabulary: &Vocabulary<'_>) -> Result<(), Reas
         }
     }
     plan.candidates.iter().try_for_each(|candidate| {
-        of_candidate(candidate, there, vocabulary).map_err(|reason| reason.after(format!("`{}`: ", candidate.name)))
+        of_candidate(candidate, there, vocabulary)
+            .map_err(|reason| reason.after(format!("`{}`: ", candidate.name)))
     })
 }
 

@@ -69,7 +69,11 @@ fn device(lines: &mut PlanLines, plan: &Plan) {
                     _ => None,
                 })
                 .collect();
-            if alike { lines.put("model", name) } else { lines.put("model", names) }
+            if alike {
+                lines.put("model", name)
+            } else {
+                lines.put("model", names)
+            }
             lines.put("size", size(*bytes));
         }
     }
