@@ -77,7 +77,9 @@ fn loop_each_of_several_devices_is_guarded_by_itself() {
     place.run(&plan, &["--set", &named(&one.device, &two.device)]).exits(0);
     let refused = |more: &[&str]| {
         let (path, set) = (place.plan("plan", &plan), named(&one.device, &two.device));
-        let arguments = [&["run", &path, "--out", "again", "--set", &set][..], more].concat();
+        let arguments =
+            [&["run", &path, "--out", "again", "--set", &set, "--set", "protocol.disturbed=false"][..], more]
+                .concat();
         place.fsverdict(&arguments)
     };
     tool(&["mkfs.ext4", "-q", "-F", &one.device]);
