@@ -15,8 +15,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use fsverdict::host::placement::{Pinned, Placement};
-use fsverdict::host::sandbox::possible_walls;
 use fsverdict::lab::backend::{Backend, DeviceOrder, Files, GuestSockets, Sockets};
+use fsverdict::sandbox::possible_isolation;
 use fsverdict_disk::backend::{Clock, Served};
 use fsverdict_disk::device::built_in;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -206,7 +206,7 @@ fn main() -> ExitCode {
             let order = [DeviceOrder { device, files }];
             let sockets = Sockets::new(1).unwrap();
             let (backend, sockets) =
-                Backend::start(&order, Clock::Simulated, 60, possible_walls(), sockets).unwrap();
+                Backend::start(&order, Clock::Simulated, 60, possible_isolation(), sockets).unwrap();
             let mut guest = Guest::connect(&sockets, size);
             let (mut underway, mut answered) = (0, 0);
             let started = Instant::now();

@@ -8,6 +8,10 @@
 
 pub mod host;
 
+pub mod sandbox;
+
+pub mod guard;
+
 pub mod kernel;
 
 pub mod filesystem;

@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, IsTerminal};
 
-use crate::host::guard::Refusal;
+use crate::guard::Refusal;
 use crate::host::talk;
 use crate::host::talk::say;
 use fsverdict_judgement::plan::DeviceSource;

@@ -70,9 +70,9 @@ fn entries(what: What) -> Vec<(String, String)> {
         What::Models => fsverdict_disk::device::built_in()
             .iter()
             .filter_map(|built_in| fsverdict_disk::device::Model::named(built_in.name).ok())
-            .map(|model| match model.states {
+            .map(|model| match model.all_states()[..] {
                 [] => own(&model.name, &model.summary),
-                states => own(&model.name, &format!("{} (:{})", model.summary, states.join(", :"))),
+                ref states => own(&model.name, &format!("{} (:{})", model.summary, states.join(", :"))),
             })
             .collect(),
         What::Profiles => {

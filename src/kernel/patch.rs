@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::host::program::Program;
-use crate::host::sandbox::Sandbox;
+use crate::sandbox::Sandbox;
+use crate::sandbox::program::Program;
 use fsverdict_text::read_regular;
 
 use super::error::{KernelBuildError, file};

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use fsverdict_disk::backend::{BackendReport, Clock, Served};
 use fsverdict_disk::device::Draw;
 
-use crate::host::sandbox::{Capabilities, FROM_OUTSIDE, Isolation, Sandbox, inherit};
+use crate::sandbox::{Capabilities, FROM_OUTSIDE, Isolation, Sandbox, inherit};
 
 /// How long it may take to end after its guest.
 const FAREWELL: Duration = Duration::from_secs(20);
@@ -163,7 +163,7 @@ impl Backend {
         isolation: Isolation,
         sockets: Sockets,
     ) -> Result<(Self, GuestSockets), ServingError> {
-        let failed = |error: crate::host::sandbox::SandboxError| std::io::Error::other(error.to_string());
+        let failed = |error: crate::sandbox::SandboxError| std::io::Error::other(error.to_string());
         let inherited = |descriptor: &OwnedFd| inherit(descriptor.as_fd()).map_err(failed);
         let (report, theirs) = std::io::pipe()?;
         let task_of = |(order, socket): (&DeviceOrder<'_>, &ListeningSocket)| -> std::io::Result<DeviceTask> {

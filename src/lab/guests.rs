@@ -10,8 +10,8 @@ use crate::dataset::{Selection, selection};
 use crate::host::placement::Placement;
 use crate::host::procfs::memory;
 use crate::host::root::Root;
-use crate::host::sandbox::{Devices, Isolation, inherit};
 use crate::host::secrets::Secrets;
+use crate::sandbox::{Devices, Isolation, inherit};
 use crate::trial::{
     Assignment, Drawn, QueueLimits, Staging, TestBench, TrialDevice, TrialSpec, bytes_to_stage,
 };

@@ -30,7 +30,7 @@ mod vm;
 
 use std::path::PathBuf;
 
-use crate::host::sandbox::SandboxError;
+use crate::sandbox::SandboxError;
 use crate::trial::TrialSpec;
 use fsverdict_judgement::journal::{Event, Facts};
 use fsverdict_judgement::plan::{Candidate, DeviceSource};
@@ -167,7 +167,7 @@ pub enum LabError {
     #[error(transparent)]
     KernelFile(#[from] crate::lab::vm::KernelFileError),
     #[error(transparent)]
-    Program(#[from] crate::host::program::ProgramError),
+    Program(#[from] crate::sandbox::program::ProgramError),
     #[error("cannot stage the datasets: {}", .0.what)]
     Staging(Reason),
     #[error(transparent)]
@@ -235,7 +235,7 @@ fn missing_tools(candidate: &Candidate) -> Option<Reason> {
     let layers = crate::layer::of(candidate);
     let missing: Vec<_> = filesystem
         .chain(layers.flat_map(|layer| layer.tools.iter().copied()))
-        .filter(|tool| crate::host::program::locate(tool.program).is_none())
+        .filter(|tool| crate::sandbox::program::locate(tool.program).is_none())
         .collect();
     missing.first()?;
     let programs = missing.iter().map(|tool| tool.program).collect::<Vec<_>>().join(", ");

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::host::limits::HINT;
 use crate::host::placement::{Pinned, Placement};
-use crate::host::program::locate;
-use crate::host::sandbox::Isolation;
+use crate::sandbox::Isolation;
+use crate::sandbox::program::locate;
 
 use fsverdict_disk::backend::{BackendReport, Clock, Served};
 use fsverdict_disk::device::{Device, Draw, Limits, Model};

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
+use crate::guard::{Refusal, examine};
 use crate::host::block_device::BlockDevice;
-use crate::host::guard::{Refusal, examine};
 use crate::host::image::{create, create_store, look, scratch_folder};
 use crate::host::own_folder::lies_on;
 use crate::host::root::Root;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Selection;
-use crate::host::guard::LeaseTicket;
+use crate::guard::LeaseTicket;
 use crate::host::process_key::ProcessKey;
 use crate::host::root::Root;
 use fsverdict_disk::device::Draw;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use rustix::fs::{FileType, Mode, OFlags, open};
 
-use crate::host::sandbox::make_node;
 use crate::layer::LayerKind;
+use crate::sandbox::make_node;
 
 use super::super::error::TrialError;
 use super::super::layers::{Mapper, OpenNode};

@@ -168,6 +168,7 @@ mod tests {
             elsewhere_ns,
             flush_ns: 0,
             protected,
+            announced: true,
         }
     }
 

@@ -77,5 +77,10 @@ pub(super) fn bytes(section: &Section<'_>, key: &str, multiple: u64, most: u64) 
 
 /// False where absent.
 pub(super) fn flag(section: &Section<'_>, key: &str) -> bool {
-    section.get(key, boolean).unwrap_or(false)
+    flag_or(section, key, false)
+}
+
+/// True or false, and which where absent.
+pub(super) fn flag_or(section: &Section<'_>, key: &str, absent: bool) -> bool {
+    section.get(key, boolean).unwrap_or(absent)
 }

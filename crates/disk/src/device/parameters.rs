@@ -42,4 +42,6 @@ pub(super) struct CacheParameters {
     pub(super) flush_ns: u64,
     /// Whether power-loss protection makes what is in it durable: then a flush writes nothing back.
     pub(super) protected: bool,
+    /// Whether the host is told of it, and sends flushes. Sticks and cards keep their buffer to themselves.
+    pub(super) announced: bool,
 }

@@ -42,6 +42,8 @@ pub(super) enum Bug {
     NeverBreaksOff,
     /// A write is taken as fast wherever it goes.
     TakenAlike,
+    /// Without a cache, too, a page is kept open for the next write.
+    PageKeptOpen,
 }
 
 #[cfg(test)]

@@ -69,11 +69,7 @@ fn device(lines: &mut PlanLines, plan: &Plan) {
                     _ => None,
                 })
                 .collect();
-            if alike {
-                lines.put("model", name)
-            } else {
-                lines.put("model", names)
-            }
+            lines.put("model", if alike { json!(name) } else { json!(names) });
             lines.put("size", size(*bytes));
         }
     }

@@ -2,8 +2,11 @@
 
 mod draw;
 mod read;
+mod state;
 
 pub use draw::Draw;
+use state::AskedState;
+use state::WRITE_THROUGH;
 
 use std::path::Path;
 
@@ -36,9 +39,12 @@ const BUILT_IN: &[BuiltIn] = built_in!(
     "nvme-ssd",
     "sata-ssd",
     "sd-card",
+    "sd-card-a1",
     "smr-5400",
     "usb-disk-5400",
-    "usb-stick"
+    "usb-stick",
+    "usb-stick-2010",
+    "usb-stick-mapped"
 );
 
 /// Every model inside the binary, by name.
@@ -102,8 +108,10 @@ pub struct Model {
     /// The version of its file. It grows with every change of a number.
     pub version: u64,
     pub summary: String,
-    /// The states it may be asked for in; the first is what a name without a state means.
+    /// What may have been done to its medium before; the first is what a name without a state means.
     pub states: &'static [&'static str],
+    /// Whether it has a write cache that can be turned off: the state `write-through`.
+    pub write_cache: bool,
     pub(super) parameters: ModelParameters,
     /// What this one's numbers are where the file has a class of devices; nothing where it has one.
     pub drawn: DrawnNumbers,
@@ -166,16 +174,19 @@ impl Model {
             let reason = format!("a model of {} is none", Bytes(text.len() as u64));
             return Err(ModelError::Unreadable { path: file.to_owned(), reason });
         }
-        let mut model = read::read(text, file, state, member)?;
+        let asked = AskedState::of(state);
+        let mut model = read::read(text, file, asked, member)?;
         let Some(state) = state else { return Ok(model) };
-        if !model.states.contains(&state) {
-            let name = model.name;
-            let none = || format!("it has none: name it {name}");
-            let hint = if model.states.is_empty() { none() } else { suggest(state, model.states) };
-            return Err(ModelError::State { name, state: state.to_owned(), hint });
+        if let Some(hint) = asked.refused(&model) {
+            return Err(ModelError::State { name: model.name, state: state.to_owned(), hint });
         }
         model.name = format!("{}:{state}", model.name);
         Ok(model)
+    }
+
+    /// Every state it may be asked for in, by itself.
+    pub fn all_states(&self) -> Vec<&'static str> {
+        self.states.iter().copied().chain(self.write_cache.then_some(WRITE_THROUGH)).collect()
     }
 
     /// The bytes of the largest device of this model.
@@ -195,7 +206,7 @@ impl Model {
             physical_block: parameters.physical_block,
             discard: parameters.discard,
             write_zeroes: parameters.write_zeroes,
-            volatile_cache: parameters.cache.is_some_and(|cache| !cache.protected),
+            volatile_cache: parameters.cache.is_some_and(|cache| cache.announced && !cache.protected),
         }
     }
 

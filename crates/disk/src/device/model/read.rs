@@ -1,11 +1,11 @@
 //! From a model's TOML to its numbers. docs/device-models.md says what each key means.
 
 use super::super::fields::{
-    MS, RATE, SECTOR, TIME, US, byte_ns, bytes, flag, keys, number, number_or, whole,
+    MS, RATE, SECTOR, TIME, US, byte_ns, bytes, flag, flag_or, keys, number, number_or, whole,
 };
 use super::super::medium;
 use super::super::parameters::{CacheParameters, LinkParameters, Queue};
-use super::{Model, ModelParameters};
+use super::{AskedState, Model, ModelParameters};
 use crate::device::limits::Discard;
 use fsverdict_text::value::filled_text;
 use fsverdict_text::{DrawnNumbers, Member, Section, TextError, read_member};
@@ -14,13 +14,13 @@ use fsverdict_text::{DrawnNumbers, Member, Section, TextError, read_member};
 const MOST: u64 = 1 << 44;
 
 const CACHE_KEYS: &str = "size extents window delay_ms flush_us protected onwards_us onwards_after_read_us elsewhere_us \
-                          elsewhere_after_read_us";
+                          elsewhere_after_read_us announced";
 
-/// Reads one member of a model in this state (`None`: as it comes from the shop), which its name lacks.
+/// Reads one member of a model in this state, which its name lacks.
 pub(super) fn read(
     text: &str,
     file: &str,
-    state: Option<&str>,
+    state: AskedState<'_>,
     member: Member<'_>,
 ) -> Result<Model, TextError> {
     // Where numbers may be ranges. What a guest sees of a device is the same of all of a class.
@@ -31,7 +31,7 @@ pub(super) fn read(
     Ok(Model { drawn, ..model })
 }
 
-fn model(top: &Section<'_>, state: Option<&str>) -> Option<Model> {
+fn model(top: &Section<'_>, state: AskedState<'_>) -> Option<Model> {
     let name = top.need("name", "", filled_text)?;
     if let Some(letter) = name.chars().find(|letter| !letter.is_ascii_alphanumeric() && *letter != '-') {
         let hint = "letters, digits and hyphens: a state may follow a colon where the model is named";
@@ -43,9 +43,11 @@ fn model(top: &Section<'_>, state: Option<&str>) -> Option<Model> {
     let device = top.needed_inner("device", "[device]", &known)?;
     let discard = device.inner("discard", "discard", &["granularity", "maximum"]);
     let cache = top.inner("cache", "[cache]", &keys(CACHE_KEYS));
-    let cache = cache.as_ref().and_then(cache_of);
+    let built_in = cache.as_ref().and_then(cache_of);
+    let write_cache = built_in.is_some_and(|cache| cache.announced && !cache.protected);
+    let cache = built_in.filter(|_| !(state.write_through && write_cache));
     let capacity_bytes = bytes(&device, "capacity", SECTOR, MOST)?;
-    let source = medium::ModelSource { top, capacity_bytes, cache: cache.as_ref(), state };
+    let source = medium::ModelSource { top, capacity_bytes, cache: built_in.as_ref(), state: state.medium };
     let medium = medium::read(&source)?;
     let states = medium.kind.states;
     let parameters = ModelParameters {
@@ -66,7 +68,7 @@ fn model(top: &Section<'_>, state: Option<&str>) -> Option<Model> {
         cache,
         medium,
     };
-    Some(Model { name, version, summary, states, parameters, drawn: DrawnNumbers::new() })
+    Some(Model { name, version, summary, states, write_cache, parameters, drawn: DrawnNumbers::new() })
 }
 
 fn block(section: &Section<'_>, key: &str) -> Option<u32> {
@@ -115,5 +117,6 @@ fn cache_of(section: &Section<'_>) -> Option<CacheParameters> {
         elsewhere_ns: pair("elsewhere_us", "elsewhere_after_read_us")?,
         flush_ns: (number(section, "flush_us", TIME)? * US) as u64,
         protected: flag(section, "protected"),
+        announced: flag_or(section, "announced", true),
     })
 }

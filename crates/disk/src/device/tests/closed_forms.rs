@@ -17,6 +17,7 @@ const FORMS: &[Form] = &[
     ("shingles", disk_forms::shingles),
     ("write amplification", flash_forms::write_amplification),
     ("solid state rates", flash_forms::solid_state_rates),
+    ("write through", flash_forms::write_through),
     ("flushes", disk_forms::flushes),
     ("layout", platter_forms::layout),
     ("through", platter_forms::through),
@@ -64,6 +65,7 @@ fn planted_bugs_are_noticed() {
         (Bug::TracksForgotten, "how far ahead"),
         (Bug::NeverBreaksOff, "breaks off"),
         (Bug::TakenAlike, "taking"),
+        (Bug::PageKeptOpen, "write through"),
     ];
     for (bug, name) in planted {
         let form = FORMS.iter().find(|(form, _)| *form == name).unwrap().1;

@@ -161,6 +161,32 @@ fn busy(mut device: super::Device, writes: u64) -> (f64, Wear) {
     (took, device.wear())
 }
 
+/// With the write cache off a write takes its own programming, alone in its page, and then that of the table.
+pub(super) fn write_through() -> Checked {
+    let one = |depth, state| {
+        let writes = places(3, 4000, 1 << 28, 8).map(|sector| (Action::Write, sector, 8));
+        let mut device = device(&flash(0.28, "greedy"), Some(state), 1 << 30);
+        (seconds(&carry_out(&mut device, depth, writes)) / 4000.0 * 1e6, device.wear())
+    };
+    let page = 16_384.0 / 800.0;
+    let (alone, wear) = one(1, "fresh+write-through");
+    within("one write, µs", alone, 1.0 + 4096.0 / 4000.0 + 2.0 * (page + 200.0), 0.01)?;
+    within(
+        "flash written of what is sent",
+        wear.medium_sectors as f64 / wear.host_sectors as f64,
+        8.0,
+        1e-9,
+    )?;
+    within(
+        "writes at four dies, µs each",
+        one(32, "fresh+write-through").0,
+        2.0 * (page + 200.0) / 4.0,
+        0.12,
+    )?;
+    let (gathered, _) = one(1, "fresh");
+    if gathered < 100.0 { Ok(()) } else { Err(format!("with its cache a write takes {gathered:.0} µs")) }
+}
+
 pub(super) fn solid_state_rates() -> Checked {
     let one = |toml: &str, depth, requests: Vec<_>| {
         seconds(&carry_out(&mut device(toml, None, 1 << 30), depth, requests))

@@ -12,7 +12,7 @@ fn every_model() -> Vec<Model> {
     let mut models = Vec::new();
     for built_in in built_in() {
         let plain = Model::named(built_in.name).unwrap();
-        let states = plain.states;
+        let states = plain.all_states();
         models.push(plain);
         models
             .extend(states.iter().map(|state| Model::named(&format!("{}:{state}", built_in.name)).unwrap()));

@@ -11,7 +11,7 @@ fn every_built_in_model_reads_under_its_name_and_in_each_of_its_states() {
         let model = Model::named(built_in.name).unwrap();
         assert_eq!(model.name, built_in.name);
         assert!(built_in.toml.starts_with("# "), "{} does not say first what it is", built_in.name);
-        for state in model.states {
+        for state in model.all_states() {
             let name = format!("{}:{state}", built_in.name);
             let model = Model::named(&name).unwrap();
             assert_eq!(model.name, name);
@@ -69,8 +69,14 @@ fn wrong_models_are_told_with_their_place_and_what_to_do() {
         error.reason().to_string(),
         "there is no model `sata-sdd:steady`\nhint: did you mean `sata-ssd`?"
     );
-    let error = Model::named("hdd-7200:steady").unwrap_err().reason().to_string();
-    assert!(error.contains("hint: it has none: name it hdd-7200"), "{error}");
+    let error = Model::named("usb-stick:steady+filled").unwrap_err().reason().to_string();
+    assert!(error.contains("hint: known: fresh, filled"), "{error}");
+    let error = Model::named("ideal:write-through").unwrap_err().reason().to_string();
+    assert!(error.contains("hint: it has none: name it ideal"), "{error}");
+    let error = Model::named("sata-ssd:steady+filled").unwrap_err().reason().to_string();
+    assert!(error.contains("hint: a state is one word for what was done"), "{error}");
+    let error = Model::named("hdd-7200:").unwrap_err().reason().to_string();
+    assert!(error.contains("has no state ``"), "{error}");
     let error = Model::named("usb-stick").unwrap().check_size(64 << 30).unwrap_err();
     assert!(matches!(error, ModelError::Size { .. }) && error.to_string().contains("holds 32 GB"), "{error}");
 }

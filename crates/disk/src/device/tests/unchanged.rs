@@ -10,6 +10,7 @@ const SIZE: u64 = 4 << 30;
 /// writes the new line that the test shows.
 const ANSWERS: &[(&str, u64, u64)] = &[
     ("hdd-7200", 2, 0x2741f99e80c8ccdb),
+    ("hdd-7200:write-through", 2, 0x50cf344f2e64ba58),
     ("ideal", 1, 0x5d72e2df4e1273ae),
     ("nvme-plp", 1, 0x4e08a77d5c8b14d4),
     ("nvme-plp:fresh", 1, 0x4e08a77d5c8b14d4),
@@ -19,20 +20,36 @@ const ANSWERS: &[(&str, u64, u64)] = &[
     ("nvme-ssd:fresh", 2, 0xbd87696e6e80e6b3),
     ("nvme-ssd:filled", 2, 0xf7a331eeddeb19ce),
     ("nvme-ssd:steady", 2, 0x9340bd7210af6d20),
+    ("nvme-ssd:write-through", 2, 0xe119beb54b96c06a),
     ("sata-ssd", 2, 0xda5f0a6a39924b8c),
     ("sata-ssd:fresh", 2, 0xda5f0a6a39924b8c),
     ("sata-ssd:filled", 2, 0x614b491664cf85ed),
     ("sata-ssd:steady", 2, 0xf802d2429641b0b2),
+    ("sata-ssd:write-through", 2, 0xabfc56011684df05),
     ("sd-card", 1, 0x88838db04922cd6),
     ("sd-card:fresh", 1, 0x88838db04922cd6),
     ("sd-card:filled", 1, 0x999636b3a0a704d4),
+    ("sd-card-a1", 1, 0xc9946f5c128daac1),
+    ("sd-card-a1:fresh", 1, 0xc9946f5c128daac1),
+    ("sd-card-a1:filled", 1, 0x335eb89d50d744f1),
+    ("sd-card-a1:steady", 1, 0xd226fec3202410f),
     ("smr-5400", 2, 0xb6835efb937cc267),
     ("smr-5400:fresh", 2, 0xb6835efb937cc267),
     ("smr-5400:filled", 2, 0x471c03e3734f4898),
+    ("smr-5400:write-through", 2, 0x6610aa3e42e5e4ae),
     ("usb-disk-5400", 2, 0x2047ec34116a9ce7),
+    ("usb-disk-5400:write-through", 2, 0xdc27b32c07704d3e),
     ("usb-stick", 1, 0x1969e950fab2a462),
     ("usb-stick:fresh", 1, 0x1969e950fab2a462),
     ("usb-stick:filled", 1, 0x1c98e44f301e65e6),
+    ("usb-stick-2010", 1, 0x955160bb42fe3ae7),
+    ("usb-stick-2010:fresh", 1, 0x955160bb42fe3ae7),
+    ("usb-stick-2010:filled", 1, 0xf8810356a1ce6584),
+    ("usb-stick-2010:steady", 1, 0xed709b6fc9aa1f5f),
+    ("usb-stick-mapped", 1, 0x955160bb42fe3ae7),
+    ("usb-stick-mapped:fresh", 1, 0x955160bb42fe3ae7),
+    ("usb-stick-mapped:filled", 1, 0x1360e7b3796262ff),
+    ("usb-stick-mapped:steady", 1, 0x4a34bb8fbdf3a8b5),
 ];
 
 /// Onwards, a little ahead, a little behind and anywhere; reads and writes, flushes and discards; at once and after pauses.
@@ -91,7 +108,7 @@ fn answer(model: &Model) -> u64 {
 #[test]
 fn models_answer_as_they_did() {
     let names = built_in().iter().flat_map(|model| {
-        let states = Model::named(model.name).unwrap().states.iter();
+        let states = Model::named(model.name).unwrap().all_states().into_iter();
         let states = states.map(|state| format!("{}:{state}", model.name));
         std::iter::once(model.name.to_owned()).chain(states)
     });

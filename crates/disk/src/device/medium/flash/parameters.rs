@@ -95,9 +95,9 @@ fn read(source: &ModelSource<'_, '_>) -> Option<FlashParameters> {
             _ => FlashState::Fresh,
         },
     };
-    if source.cache.is_none_or(|cache| cache.sectors * SECTOR < 2 * flash.page_bytes) {
-        let hint = "a translation layer gathers what it programs: give it a [cache] of at least two pages";
-        source.top.wrong("flash", "its pages need a write buffer in front of them", hint);
+    if source.cache.is_some_and(|cache| cache.sectors * SECTOR < 2 * flash.page_bytes) {
+        let hint = "without [cache] each write is programmed by itself, as cards do it";
+        source.top.wrong("flash", "a [cache] that gathers pages holds two of them at least", hint);
     }
     Some(flash)
 }

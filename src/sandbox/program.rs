@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::foreign::harmless;
-use super::sandbox::{Gate, Sandbox, Workshop};
+use super::{Gate, Sandbox, Workshop};
+use crate::host::foreign::harmless;
 use fsverdict_judgement::journal::CommandRecord;
 
 pub use error::ProgramError;

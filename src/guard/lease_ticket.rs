@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use super::refusal::Refusal;
 use super::{check_attributes, check_open, open_exclusively, survey, usage};
+use crate::guard::signature;
+use crate::guard::signature::DeviceContents;
 use crate::host::blank::Survey;
 use crate::host::block_device::{BlockDevice, DeviceNumber};
 use crate::host::identity::DeviceIdentity;
 use crate::host::root::Root;
-use crate::host::signature;
-use crate::host::signature::DeviceContents;
 use crate::host::syscall;
 
 /// The permission to write one device, for as long as it stays that device.

@@ -1,7 +1,7 @@
 //! Leftovers in made-up trees, and real ones made for the test.
 
 use super::{Leftover, find_in, find_lasting, undo};
-use crate::host::guard::fake::FakeMachine;
+use crate::guard::fake::FakeMachine;
 use crate::host::image;
 use crate::host::image::SCRATCH_PREFIX;
 use crate::host::process_key::ProcessKey;

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::program::locate;
+use crate::sandbox::program::locate;
 
 /// Programs that open a file in whatever the user prefers, first come first served.
 const OPENERS: [&str; 4] = ["xdg-open", "wslview", "sensible-browser", "x-www-browser"];
@@ -15,7 +15,7 @@ const SESSION: &str = "DISPLAY,WAYLAND_DISPLAY,XAUTHORITY,XDG_RUNTIME_DIR,DBUS_S
 
 /// A page cannot be opened.
 #[derive(Debug, thiserror::Error)]
-pub enum ViewerError {
+pub(super) enum ViewerError {
     #[error("there is no program here that opens a page (looked for $BROWSER, {})", OPENERS.join(", "))]
     None,
     #[error(
@@ -30,7 +30,7 @@ pub enum ViewerError {
 ///
 /// `$BROWSER` is a list of programs with colons between, of which the first that is there is taken. Where root works
 /// for somebody else (sudo(8)), it is that user's browser: browsers refuse to be root's.
-pub fn open(page: &Path) -> Result<(), ViewerError> {
+pub(super) fn open(page: &Path) -> Result<(), ViewerError> {
     let wanted = std::env::var("BROWSER").unwrap_or_default();
     let named = wanted.split(':').filter(|name| !name.is_empty());
     let set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
@@ -51,7 +51,7 @@ pub fn open(page: &Path) -> Result<(), ViewerError> {
 }
 
 /// Shows a manual page as man(1) does, to its end. Whether that could be done.
-pub fn show_manual(page: &[u8]) -> bool {
+pub(super) fn show_manual(page: &[u8]) -> bool {
     let Some(program) = locate("man") else { return false };
     let Ok(mut child) = Command::new(program).args(["-l", "-"]).stdin(Stdio::piped()).spawn() else {
         return false;

@@ -4,9 +4,9 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use crate::guard::signature::SignatureError;
 use crate::host::block_device::{BlockDevice, DeviceNumber, InspectError};
 use crate::host::identity::DeviceIdentity;
-use crate::host::signature::SignatureError;
 use fsverdict_text::{Bytes, Hinted, Reason, quoted};
 
 /// What only root may do in whatever lab, because only root can see who uses a device.

@@ -13,8 +13,8 @@ use std::time::Duration;
 use serde::Deserialize;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::identity::{DeviceIdentity, NameKind};
-use super::program::{Program, ProgramError, succeeded};
+use crate::host::identity::{DeviceIdentity, NameKind};
+use crate::sandbox::program::{Program, ProgramError, succeeded};
 use fsverdict_judgement::journal::CommandRecord;
 use fsverdict_text::Hinted;
 
@@ -28,7 +28,7 @@ const ANSWER: usize = 1 << 20;
 
 /// One mark found on a device.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Signature {
+pub(super) struct Signature {
     /// libblkid's word for it (`ext4`, `crypto_LUKS`, `LVM2_member`, `linux_raid_member`, `swap`, `gpt`, `dos` …).
     #[serde(rename = "type")]
     pub kind: String,
@@ -40,7 +40,7 @@ pub struct Signature {
 
 impl Signature {
     /// For people: `ext4 "backup" (uuid 0f1e…)`.
-    pub fn describe(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         let what = match (self.usage.as_deref(), self.kind.as_str()) {
             (Some("partition-table"), kind) => format!("{kind} partition table"),
             (_, kind) => kind.to_owned(),
@@ -53,7 +53,7 @@ impl Signature {
 
 /// Everything found on a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeviceContents {
+pub(super) struct DeviceContents {
     /// The marks, in the order of their place.
     pub signatures: Vec<Signature>,
     /// The value of every byte, where a sample (both ends and pages evenly between) holds nothing but zeros, or nothing
@@ -65,7 +65,7 @@ pub struct DeviceContents {
 
 impl DeviceContents {
     /// The names what is on the device gives it.
-    pub fn names(&self) -> DeviceIdentity {
+    pub(super) fn names(&self) -> DeviceIdentity {
         let mut identity = DeviceIdentity::default();
         for signature in &self.signatures {
             let kind = match signature.usage.as_deref() {
@@ -108,7 +108,7 @@ impl Hinted for SignatureError {
 ///
 /// # Errors
 /// When a tool is missing or fails, or the device cannot be read; never taken for "nothing there".
-pub fn read(device: &File, size: u64) -> Result<DeviceContents, SignatureError> {
+pub(super) fn read(device: &File, size: u64) -> Result<DeviceContents, SignatureError> {
     let mut signatures = marks(device.as_fd())?;
     if signatures.iter().any(|mark| mark.usage.as_deref() == Some("partition-table") && mark.uuid.is_none()) {
         let table = table_uuid(device.as_fd())?;
@@ -267,7 +267,7 @@ mod tests {
     fn a_partition_table_brings_its_own_uuid() {
         let size = 8 << 20;
         let file = image(size);
-        crate::host::guard::fake::write_partition_table(&file, 0xfeed_beef, 2048, 8192);
+        crate::guard::fake::write_partition_table(&file, 0xfeed_beef, 2048, 8192);
         let contents = read(&file, size).unwrap();
         assert_eq!(contents.signatures[0].describe(), "dos partition table (uuid feedbeef)");
         assert!(contents.names().accepts("feedbeef"));

@@ -60,7 +60,7 @@ impl Workshop {
     }
 
     /// Starts a program there. It is waited for as any other child.
-    pub(in crate::host) fn spawn(&self, command: Command) -> std::io::Result<Child> {
+    pub(super) fn spawn(&self, command: Command) -> std::io::Result<Child> {
         let (answer, child) = mpsc::channel();
         self.jobs.send(WorkshopJob { command, answer }).map_err(std::io::Error::other)?;
         child.recv().map_err(std::io::Error::other)?

@@ -1,7 +1,7 @@
 //! Machines in use in every way the guard must see.
 
 use super::{check, system_mount_beside};
-use crate::host::guard::fake::FakeMachine;
+use crate::guard::fake::FakeMachine;
 use fsverdict_text::Hinted;
 use std::path::Path;
 

@@ -11,6 +11,8 @@ mod covers;
 mod devices;
 mod enter;
 mod furnish;
+pub mod leftovers;
+pub mod program;
 mod workshop;
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -19,13 +21,15 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use serde::{Deserialize, Serialize};
 
-use super::secrets::Secrets;
-use super::{limits, mounts};
+use crate::host::secrets::Secrets;
+use crate::host::{limits, mounts};
 
 pub use capabilities::Capabilities;
 pub use devices::{make_node, private_devices};
 pub use enter::enter;
 pub use workshop::Workshop;
+
+use crate::host::procfs::THIS_PROGRAM;
 
 /// Environment variable that carries the sandbox's description to the two steps.
 const SPEC: &str = "FSVERDICT_SANDBOX";
@@ -180,11 +184,8 @@ impl Sandbox {
     }
 }
 
-/// This binary, for a process of it to start again: its own path may be covered by a sandbox's mounts.
-pub const THIS_PROGRAM: &str = "/proc/self/exe";
-
-/// Walls an ordinary user, or root, can have here.
-pub fn possible_walls() -> Isolation {
+/// The isolation that an ordinary user, or root, can have here.
+pub fn possible_isolation() -> Isolation {
     let wanted =
         if rustix::process::geteuid().is_root() { Isolation::Namespaces } else { Isolation::UserNamespaces };
     let probe = || Sandbox::new(wanted, ["/bin/true"]).command().ok()?.stderr(Stdio::null()).status().ok();

@@ -25,16 +25,17 @@ use rustix::fs::{Mode, OFlags};
 
 use processes::{end_process, stray_processes};
 
-use super::block_device::{DeviceNumber, number_by_name, number_of, read_trimmed};
-use super::borrowed_scheduler;
-use super::image::{SCRATCH_PREFIX, default_folders};
-use super::loop_device;
-use super::own_folder::{self, NOTE_PREFIX, noted};
-use super::process_key::ProcessKey;
-use super::procfs::mounts;
 use super::program::{Program, ProgramError, succeeded};
-use super::root::{Root, names_in};
-use super::syscall;
+use crate::host::block_device::{DeviceNumber, number_by_name, number_of, read_trimmed};
+use crate::host::borrowed_scheduler;
+use crate::host::image::{SCRATCH_PREFIX, default_folders};
+use crate::host::loop_device;
+use crate::host::own_folder;
+use crate::host::own_folder::{NOTE_PREFIX, noted};
+use crate::host::process_key::ProcessKey;
+use crate::host::procfs::mounts;
+use crate::host::root::{Root, names_in};
+use crate::host::syscall;
 
 /// How often it is looked again whether something stays, and the pause before each look.
 const LOOKS: u32 = 5;

@@ -5,13 +5,14 @@
 //! mount or claim the device meanwhile. Its [`LeaseTicket`] goes to whoever will write; [`LeaseTicket::redeem`] checks again,
 //! on the very descriptor the writing begins with, that device, identity and contents are still those examined.
 //! From then on a [`HeldLease`] keeps the device open and compares it before each mkfs, mount and fsck. For the length of a
-//! run nobody else's run gets it ([`lease_lock`]).
+//! run nobody else's run gets it (`lease_lock`).
 
 mod held_lease;
 mod lease_lock;
 mod lease_ticket;
 mod loops;
 mod refusal;
+mod signature;
 mod usage;
 mod writers;
 
@@ -29,12 +30,13 @@ pub use held_lease::HeldLease;
 pub use lease_ticket::{ClaimedLease, LeaseTicket};
 pub use refusal::{Occupancy, Refusal, SignedDevice};
 
-use super::blank::{self, Survey};
-use super::block_device::{BlockDevice, DeviceNumber, number_of};
-use super::root::Root;
-use super::signature::{self, DeviceContents};
-use super::syscall;
+use crate::host::blank;
+use crate::host::blank::Survey;
+use crate::host::block_device::{BlockDevice, DeviceNumber, number_of};
+use crate::host::root::Root;
+use crate::host::syscall;
 use lease_lock::LeaseLock;
+use signature::DeviceContents;
 
 /// A device that may be written, held open exclusively until this is dropped or turned into its ticket.
 #[derive(Debug)]
