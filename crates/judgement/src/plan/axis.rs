@@ -139,8 +139,8 @@ impl<'a> AxisLevel<'a> {
         }
     }
 
-    /// The words it has besides those of `base`; `None` where it lacks one of them. Words are one by one what lists have, and
-    /// all else as a whole.
+    /// The words it has besides those of `base`; `None` where it lacks one of them, or has no other. Words are one by one what
+    /// lists have, and all else as a whole.
     pub fn besides(&self, base: &AxisLevel<'a>) -> Option<String> {
         let (between, all, base) = match (self, base) {
             (AxisLevel::Words(words), AxisLevel::Words(base)) => (" ", *words, *base),
@@ -150,9 +150,9 @@ impl<'a> AxisLevel<'a> {
             }
             _ => return base.is_nothing().then(|| self.text()),
         };
-        let added = all.iter().filter(|word| !base.contains(word)).map(String::as_str);
+        let added: Vec<&str> = all.iter().filter(|word| !base.contains(word)).map(String::as_str).collect();
         let kept = base.iter().all(|word| all.contains(word));
-        kept.then(|| added.collect::<Vec<_>>().join(between))
+        (kept && !added.is_empty()).then(|| added.join(between))
     }
 }
 

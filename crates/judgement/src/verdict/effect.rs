@@ -123,6 +123,8 @@ mod tests {
         assert_eq!(change(plain(), candidate(&["luks2"], &["noatime"])), None);
         assert_eq!(change(plain(), plain()), None);
         assert_eq!(change(candidate(&[], &["a"]), candidate(&[], &["b"])), None);
+        // The same in another order is no option more.
+        assert_eq!(change(candidate(&[], &["a", "b"]), candidate(&[], &["b", "a"])), None);
         assert_eq!(change(candidate(&[], &["a"]), candidate(&[], &["a", "b"])), Some("mount b".to_owned()));
     }
 }

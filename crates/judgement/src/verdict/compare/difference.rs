@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::ComparedSide;
 use crate::journal::Facts;
-use crate::plan::{AXES, Blocks, Candidate, Plan};
+use crate::plan::{AXES, Axis, Blocks, Candidate, Plan};
 use crate::verdict::weights;
 use fsverdict_text::duration_text;
 
@@ -51,17 +51,17 @@ const ACCIDENTAL: [&str; 8] = [
 ];
 
 /// Options of the common candidates first, then the plan's protocol and goal, machine and tools, and what the trials found.
-pub(super) fn differences(
-    before: &ComparedSide<'_>,
-    after: &ComparedSide<'_>,
+pub(super) fn differences<'a>(
+    before: &ComparedSide<'a>,
+    after: &ComparedSide<'a>,
     common: &[&str],
 ) -> Vec<Difference> {
     let mut found = Vec::new();
     for name in common {
-        let options = |plan: &Plan| {
-            plan.candidates.iter().find(|candidate| candidate.name == *name).map(options).unwrap_or_default()
-        };
-        found.extend(of_facts(Some(name), &options(before.plan), &options(after.plan)));
+        let known = |plan: &'a Plan| plan.candidates.iter().find(|candidate| candidate.name == *name);
+        if let Some((one, other)) = known(before.plan).zip(known(after.plan)) {
+            found.extend(of_facts(Some(name), &options(one, other), &options(other, one)));
+        }
     }
     found.extend(of_facts(None, &protocol(before.plan), &protocol(after.plan)));
     found.extend(of_facts(None, &before.run.header.environment, &after.run.header.environment));
@@ -81,11 +81,16 @@ pub(super) fn differences(
     found
 }
 
-/// What was chosen for a candidate. Where it is worked, and what it is tried under, the facts of its trials tell.
-fn options(candidate: &Candidate) -> Facts {
+/// What was chosen for a candidate, by the keys that can say what it and the other have. Where it is worked, and what it is tried
+/// under, the facts of its trials tell.
+fn options(candidate: &Candidate, other: &Candidate) -> Facts {
+    let key = |axis: &Axis| {
+        let mut keys = [candidate, other].map(|one| axis.key_of(&axis.level(one).text())).into_iter();
+        keys.find(|key| *key != axis.key).unwrap_or(axis.key)
+    };
     let chosen = AXES.iter().filter(|axis| axis.is_chosen());
     let said = chosen.map(|axis| (axis, axis.level(candidate))).filter(|(_, level)| !level.is_nothing());
-    said.map(|(axis, level)| (axis.key.to_owned(), level.text())).collect()
+    said.map(|(axis, level)| (key(axis).to_owned(), level.text())).collect()
 }
 
 /// How it was tried and judged, by the keys of the plan. Of the order only what the plan says: one that is drawn is another

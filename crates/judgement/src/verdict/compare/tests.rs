@@ -279,6 +279,29 @@ fn kernel_and_options_may_differ_and_are_listed() {
 }
 
 #[test]
+fn a_change_of_layers_goes_by_the_key_that_says_both() {
+    let of = |fields: &[(&str, Value)]| {
+        let mut made = Made::new(8, &[("a", [1.0, 1.0])]);
+        let one = made.plan["candidates"][0].as_object_mut().unwrap();
+        one.remove("encryption");
+        one.extend(fields.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
+        made
+    };
+    let plain = || of(&[("encryption", json!("none"))]);
+    let luks = || of(&[("encryption", json!("luks2"))]);
+    let both = || of(&[("layers", json!(["md:raid1", "luks2"]))]);
+    for (before, after, listed) in [
+        (plain(), luks(), r#"a: encryption None Some("luks2")"#),
+        (luks(), both(), r#"a: layers Some("luks2") Some("md:raid1+luks2")"#),
+        (both(), luks(), r#"a: layers Some("md:raid1+luks2") Some("luks2")"#),
+    ] {
+        let found = compared(&before, &after).unwrap();
+        let told = |one: &super::Difference| format!("{} {:?} {:?}", one.what, one.before, one.after);
+        assert_eq!(found.differences.iter().map(told).collect::<Vec<_>>(), [listed]);
+    }
+}
+
+#[test]
 fn what_differs_of_protocol_and_goal_is_named_and_only_what_changes_numbers_explains_one() {
     let made = |by: f64| {
         let mut made = Made::new(8, &[("a", [by, by])]);
