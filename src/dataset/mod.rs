@@ -42,4 +42,4 @@ pub(crate) use descriptor::{Listing, look, open_below, open_directory, open_path
 pub(crate) use manifest::SharedFiles;
 pub(crate) use prepare::DatasetOrigin;
 pub(crate) use tree::Tree;
-pub(crate) use write::{Call, Manner, TreeSource, WriteProbe, read_some, write_tree};
+pub(crate) use write::{Call, Manner, Sharing, TreeSource, WriteProbe, read_some, write_tree};

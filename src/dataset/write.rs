@@ -18,6 +18,7 @@ pub(crate) enum Call {
     MakeDirectory,
     WriteFile,
     Link,
+    Clone,
 }
 
 /// A clock around calls, or none.
@@ -52,13 +53,23 @@ pub(crate) enum Manner<'a> {
     Overwrite,
     /// The same, where what were hard links may have become files of their own: each name is written again.
     OverwriteNames,
-    /// New beside a former one: files that have not changed are hard links to those there.
+    /// New beside a former one, with which it shares what has not changed.
     Next {
         /// The root of the former tree.
         former: BorrowedFd<'a>,
+        sharing: Sharing,
         /// Whether the entry of this number has changed.
         changes: &'a dyn Fn(usize) -> bool,
     },
+}
+
+/// How a file of a new tree and the same one of the former are one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    /// By another name.
+    HardLink,
+    /// By their blocks, until one of them is written (FICLONE).
+    Clone,
 }
 
 impl Manner<'_> {
@@ -170,19 +181,25 @@ impl TreeWriter<'_> {
             let number = directory.first as usize + place;
             let name = tree.name(entry.name);
             let unchanged = match self.manner {
-                Manner::Next { former, changes } => {
-                    let same = entry.kind == EntryKind::Symlink
-                        || (entry.kind == EntryKind::File && !changes(number));
-                    same.then_some(level.former.unwrap_or(former))
+                Manner::Next { former, sharing, changes } => {
+                    let same = match entry.kind {
+                        EntryKind::File => !changes(number),
+                        EntryKind::Symlink => sharing == Sharing::HardLink,
+                        EntryKind::HardLink => false,
+                    };
+                    same.then_some((level.former.unwrap_or(former), sharing))
                 }
                 _ => None,
             };
             let mut buffer = [0; PATH_LIMIT];
             probe.begin();
             let (call, verb, done) = match (entry.kind, self.manner) {
-                _ if let Some(former) = unchanged => {
+                _ if let Some((former, Sharing::HardLink)) = unchanged => {
                     let done = rustix::fs::linkat(former, name, level.here, name, AtFlags::empty());
                     (Call::Link, "make the hard link", done)
+                }
+                _ if let Some((former, Sharing::Clone)) = unchanged => {
+                    (Call::Clone, "clone", clone_file(former, entry, name, level.here))
                 }
                 (EntryKind::File, _) | (EntryKind::HardLink, Manner::OverwriteNames) => {
                     self.written.bytes += entry.size;
@@ -229,6 +246,20 @@ impl TreeWriter<'_> {
             (TreeSource::Folder(_), None) => Err(Errno::BADF),
         }
     }
+}
+
+/// Makes a file that shares the blocks of the former of this name.
+fn clone_file(
+    former: BorrowedFd<'_>,
+    entry: &TreeEntry,
+    name: &CStr,
+    here: BorrowedFd<'_>,
+) -> Result<(), Errno> {
+    let from =
+        rustix::fs::openat(former, name, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let to = rustix::fs::openat(here, name, flags, Mode::from_raw_mode(entry.mode.into()))?;
+    rustix::fs::ioctl_ficlone(to, from)
 }
 
 /// Copies exactly `size` bytes of the file `name` of a staged directory; `buffer` has a length.

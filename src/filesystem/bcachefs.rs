@@ -39,6 +39,7 @@ pub(super) static BCACHEFS: Filesystem = Filesystem {
         copy_on_write: true,
         metadata_checksums: true,
         data_checksums: true,
+        clones: true,
         compression: &["lz4", "gzip", "zstd"],
         syncfs_flushes: None,
         directory_index: DirectoryIndex::Always("B-tree of name hashes"),

@@ -4,6 +4,7 @@ use super::exit::{ExitCodes, Meaning};
 use super::facts::{DirectoryIndex, FilesystemFacts, Property};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
+use super::snapshot::SnapshotPrograms;
 use super::tool::{Package, Packages, Tool};
 
 const BTRFS_PROGS: Packages = Packages {
@@ -25,6 +26,12 @@ pub(super) static BTRFS: Filesystem = Filesystem {
     mkfs_lists: &["-O", "-R"],
     checks_itself: true,
     takes_several: true,
+    snapshots: Some(SnapshotPrograms {
+        create: &["btrfs", "subvolume", "snapshot", "-r", "{mount}", "{mount}/.snapshot-{id}"],
+        told: false,
+        delete: &[&["btrfs", "subvolume", "delete", "{mount}/.snapshot-{id}"]],
+        shown: Some(".snapshot-{id}"),
+    }),
     fsck: Some(Fsck {
         tool: Tool { program: "btrfs", version: &["--version"], packages: BTRFS_PROGS },
         // All metadata, as the other checkers do; --check-data-csum would read all data too, which none of them does.
@@ -41,6 +48,7 @@ pub(super) static BTRFS: Filesystem = Filesystem {
         copy_on_write: true,
         metadata_checksums: true,
         data_checksums: true,
+        clones: true,
         compression: &["zlib", "lzo", "zstd"],
         directory_index: DirectoryIndex::Always("B-tree of name hashes"),
         changed_by: &[

@@ -11,6 +11,8 @@ pub struct FilesystemFacts {
     pub metadata_checksums: bool,
     /// Damage to the content of files is noticed on reading, by checksums.
     pub data_checksums: bool,
+    /// Files can share their blocks until one of them is written (FICLONE).
+    pub clones: bool,
     /// Algorithms of transparent compression; empty when there is none.
     pub compression: &'static [&'static str],
     /// Whether files are compressed without being asked to (Reiser4).
@@ -45,6 +47,7 @@ impl FilesystemFacts {
         copy_on_write: false,
         metadata_checksums: false,
         data_checksums: false,
+        clones: false,
         compression: &[],
         compresses_by_default: false,
         syncfs_flushes: Some(true),

@@ -4,7 +4,9 @@ use super::exit::{ExitCodes, Meaning};
 use super::facts::FilesystemFacts;
 use super::mkfs::{MkfsDefault, merge};
 use super::mount::{Cleaner, MountOptions, build_mount};
+use super::snapshot::SnapshotPrograms;
 use super::tool::{Packages, Tool};
+use fsverdict_judgement::plan::FilesystemAbility;
 
 /// Everything fsverdict knows about one filesystem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +39,8 @@ pub struct Filesystem {
     pub takes_several: bool,
     /// What of it can lie on a device of its own.
     pub apart: &'static [ApartDevice],
+    /// How it keeps a state of itself, where it can.
+    pub snapshots: Option<SnapshotPrograms>,
     pub facts: FilesystemFacts,
 }
 
@@ -100,6 +104,7 @@ impl Filesystem {
         checks_itself: false,
         takes_several: false,
         apart: &[],
+        snapshots: None,
         facts: FilesystemFacts::PLAIN,
     };
 
@@ -141,6 +146,14 @@ impl Filesystem {
     /// What an exit status of the checker means; none where there is no checker.
     pub fn fsck_meaning(&self, status: i32) -> Option<Meaning> {
         self.fsck.map(|fsck| fsck.exit_codes.meaning(status))
+    }
+
+    /// Whether it can do what not all can, as mkfs makes it unless told otherwise.
+    pub fn can(&self, ability: FilesystemAbility) -> bool {
+        match ability {
+            FilesystemAbility::Clones => self.facts.clones,
+            FilesystemAbility::Snapshots => self.snapshots.is_some(),
+        }
     }
 
     /// Every tool a trial of this filesystem needs, mkfs first. The cleaner's is not among them: only a candidate that asks for it needs it.

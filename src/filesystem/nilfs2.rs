@@ -4,6 +4,7 @@ use super::facts::FilesystemFacts;
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem};
 use super::mount::Cleaner;
+use super::snapshot::SnapshotPrograms;
 use super::tool::{Package, Packages, Tool};
 
 const NILFS_UTILS: Packages = Packages {
@@ -28,6 +29,13 @@ pub(super) static NILFS2: Filesystem = Filesystem {
         tool: Tool { program: "nilfs_cleanerd", version: &["-V"], packages: NILFS_UTILS },
         option: "gc",
         no_option: "nogc",
+    }),
+    // rmcp(8) leaves a checkpoint alone that is a snapshot.
+    snapshots: Some(SnapshotPrograms {
+        create: &["mkcp", "-s", "-p", "{device}"],
+        told: true,
+        delete: &[&["chcp", "cp", "{device}", "{id}"], &["rmcp", "{device}", "{id}"]],
+        shown: None,
     }),
     minimum_size: 129 << 20,
     facts: FilesystemFacts {

@@ -43,6 +43,7 @@ pub(super) static XFS: Filesystem = Filesystem {
     facts: FilesystemFacts {
         journaled: true,
         metadata_checksums: true,
+        clones: true,
         directory_index: DirectoryIndex::Always("B+ tree of name hashes"),
         changed_by: &[("crc=0", Property::MetadataChecksums, false)],
         maximum_file: 1 << 63,

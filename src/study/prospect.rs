@@ -1,7 +1,8 @@
 //! What a run would meet, before it begins: the checks that it makes itself, none of which writes to or claims what is not its own.
 
+use crate::filesystem;
 use crate::lab::Lab;
-use fsverdict_judgement::plan::{Candidate, Dataset, Plan};
+use fsverdict_judgement::plan::{Candidate, Dataset, FilesystemAbility, Phase, PhaseWork, Plan};
 use fsverdict_text::Reason;
 
 use super::claim::Permission;
@@ -63,7 +64,30 @@ pub(super) fn obstacle(plan: &Plan, lab: &dyn Lab, candidate: &Candidate, size: 
         let what = format!("{what} in some blocks, where it is drawn up to 5 % smaller than the plan's");
         Some(Reason::new(what, format!("{hint}, or --set protocol.circumstances=fixed")))
     };
-    lab.obstacle(candidate).or_else(short).or_else(short_if_drawn)
+    lab.obstacle(candidate).or_else(|| inability(plan, candidate)).or_else(short).or_else(short_if_drawn)
+}
+
+/// What a phase asks for that the candidate's filesystem cannot do. What clones in a folder come to depends on what it lies on.
+fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
+    let able = |ability: FilesystemAbility| match candidate.path {
+        Some(_) => ability == FilesystemAbility::Clones,
+        None => filesystem::find(&candidate.filesystem).is_none_or(|known| known.can(ability)),
+    };
+    let asked = |phase: &Phase| match phase.work {
+        PhaseWork::Operation(operation) => operation.asks_for().filter(|ability| !able(*ability)),
+        _ => None,
+    };
+    let (phase, ability) = plan.phases.iter().find_map(|phase| Some((phase, asked(phase)?)))?;
+    let can = filesystem::registry().iter().filter(|known| known.can(ability)).map(|known| known.name);
+    let whose = if candidate.path.is_some() { "a folder" } else { candidate.filesystem.as_str() };
+    let what = match ability {
+        FilesystemAbility::Clones => "clones of files",
+        FilesystemAbility::Snapshots => "snapshots of the whole filesystem",
+    };
+    Some(Reason::new(
+        format!("phase `{}` asks for {what}, which {whose} does not have", phase.name),
+        format!("{} can; or leave the phase out", can.collect::<Vec<_>>().join(", ")),
+    ))
 }
 
 /// A folder that is not there is found out now, not in the first trial.

@@ -80,7 +80,11 @@ impl Agent<'_> {
         cache: CacheState,
     ) -> Result<Observation, TrialError> {
         let mut site = site(&self.materials, &mut self.ledger, phase, operation)?;
-        let work = |_: &mut Stack<'_>| Ok::<_, TrialError>(run(&mut site)?);
+        let work = |stack: &mut Stack<'_>| match operation {
+            Operation::SnapshotCreate => stack.create_snapshot(site.ledger),
+            Operation::SnapshotDelete => stack.delete_snapshot(site.ledger),
+            _ => Ok(run(&mut site)?),
+        };
         let durable = make_durable(Timed::Phase(phase).durable());
         let (done, clocked) =
             clocks(self.meter.as_ref())?.clock(&phase.name, cache.name(), stack, work, durable)?;

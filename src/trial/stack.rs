@@ -5,6 +5,7 @@
 
 mod cleaner;
 mod host_mapper;
+mod snapshots;
 
 use std::fs::File;
 use std::os::fd::OwnedFd;

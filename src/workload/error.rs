@@ -16,8 +16,10 @@ pub enum WorkError {
         "{operation}: {at} is there already; hint: remove it in a phase before, or give this phase another `into`"
     )]
     AlreadyThere { operation: &'static str, at: String },
-    #[error("{operation}: works on the device, not on a mounted filesystem")]
-    NotMounted { operation: &'static str },
+    #[error("{operation}: works on the device or the whole filesystem, not in a folder of it")]
+    NotInFolder { operation: &'static str },
+    #[error("{operation}: no snapshot is left; hint: put a snapshot.create phase before it")]
+    NoSnapshot { operation: &'static str },
     #[error("{operation}: cannot work on dataset `{dataset}`, a {kind}; hint: it takes {takes}")]
     WrongKind { operation: &'static str, dataset: String, kind: &'static str, takes: String },
     #[error(

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::dataset::{HardLinks, Manifest, Prepared, SharedFiles, Staged};
+use crate::dataset::{HardLinks, Manifest, Prepared, SharedFiles, Sharing, Staged};
 
 use super::WorkError;
 
@@ -14,13 +14,21 @@ pub(super) const WHOLE: u32 = 1_000_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Generations {
     pub(super) oldest: u32,
-    /// For each generation after the first: parts per million of the files that changed in it.
-    pub(super) changed: Vec<u32>,
+    /// How each generation after the first came from the one before.
+    pub(super) steps: Vec<GenerationStep>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct GenerationStep {
+    /// Parts per million of the files that changed.
+    pub(super) changed: u32,
+    /// How all others are those of the generation before.
+    pub(super) sharing: Sharing,
 }
 
 impl Generations {
     pub(super) fn newest(&self) -> u32 {
-        self.changed.len() as u32
+        self.steps.len() as u32
     }
 
     /// The generation in which this file was last written anew, as seen from `generation`.
@@ -29,10 +37,23 @@ impl Generations {
     }
 
     pub(super) fn changes(&self, entry: usize, generation: u32) -> bool {
-        let share = self.changed.get(generation as usize - 1).copied().unwrap_or(0);
+        let share = self.step(generation).map_or(0, |step| step.changed);
         let place = ((entry as u64) << 32) | u64::from(generation);
         // The remainder of 64 random bits is even enough for shares in millionths.
         xxh3_64(&place.to_le_bytes()) % u64::from(WHOLE) < u64::from(share)
+    }
+
+    /// The step that made this generation; none made the first.
+    fn step(&self, generation: u32) -> Option<&GenerationStep> {
+        self.steps.get((generation as usize).checked_sub(1)?)
+    }
+
+    /// The generation in which this file, as seen from `generation`, began to be one of its own.
+    fn made_in(&self, entry: usize, generation: u32) -> u32 {
+        let own = |at: &u32| {
+            self.changes(entry, *at) || self.step(*at).is_some_and(|step| step.sharing == Sharing::Clone)
+        };
+        (1..=generation).rev().find(own).unwrap_or(0)
     }
 
     /// What one generation must look like, links included.
@@ -45,8 +66,9 @@ impl Generations {
         let manifest = Manifest::of(prepared, staged, 0)?;
         let count = manifest.tree.entries.len();
         let written_in: Vec<u32> = (0..count).map(|entry| self.written_in(entry, generation)).collect();
-        let holders = written_in.iter().enumerate().map(|(entry, written)| {
-            let same = |other: &u32| self.written_in(entry, *other) == *written;
+        let holders = (0..count).map(|entry| {
+            let made = self.made_in(entry, generation);
+            let same = |other: &u32| self.made_in(entry, *other) == made;
             (self.oldest..=self.newest()).filter(same).count() as u32
         });
         let holders = holders.collect();

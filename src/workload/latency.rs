@@ -45,6 +45,7 @@ pub(crate) struct WriteClock {
     file: LatencyRecorder,
     directory: LatencyRecorder,
     link: LatencyRecorder,
+    clone: LatencyRecorder,
 }
 
 impl WriteClock {
@@ -55,11 +56,12 @@ impl WriteClock {
             file: LatencyRecorder::new(file)?,
             directory: LatencyRecorder::new("mkdir")?,
             link: LatencyRecorder::new("link")?,
+            clone: LatencyRecorder::new("clone")?,
         })
     }
 
     pub(crate) fn finish(&self) -> Vec<journal::Histogram> {
-        finish(&[&self.file, &self.directory, &self.link])
+        finish(&[&self.file, &self.directory, &self.link, &self.clone])
     }
 }
 
@@ -73,6 +75,7 @@ impl WriteProbe for WriteClock {
             Call::WriteFile => self.file.since(self.started),
             Call::MakeDirectory => self.directory.since(self.started),
             Call::Link => self.link.since(self.started),
+            Call::Clone => self.clone.since(self.started),
         }
     }
 }

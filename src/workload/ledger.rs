@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::dataset::HardLinks;
 
 use super::generations::Generations;
+use super::snapshot::KeptSnapshot;
 
 /// What lies in a folder of the filesystem under test, as far as built-in operations put it there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +46,12 @@ pub(crate) struct LastSeen {
 #[derive(Debug, Default)]
 pub struct Ledger {
     pub(super) folders: BTreeMap<PathBuf, LedgerEntry>,
+    /// The oldest first.
+    pub(super) snapshots: Vec<KeptSnapshot>,
+    /// How many were made.
+    pub(super) snapshots_made: u32,
+    /// The one given up last.
+    pub(super) given_up: Option<KeptSnapshot>,
 }
 
 impl Ledger {

@@ -1,9 +1,10 @@
 //! How each operation on a mounted filesystem is carried out, and how what it did is verified.
 
+use crate::dataset::Sharing;
 use fsverdict_judgement::plan::Operation;
 
 use super::verify::{absent, empty};
-use super::{Done, WorkError, Workplace, directory, rotation, stream, tree, walk};
+use super::{Done, WorkError, Workplace, directory, rotation, snapshot, stream, tree, walk};
 
 /// Does the work of the site's operation. The caller times it, and syncs afterwards.
 ///
@@ -23,11 +24,14 @@ pub fn run(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         Operation::DirectoryList => directory::list(site),
         Operation::DirectoryEmpty => directory::empty(site),
         Operation::RotationCreate => rotation::create(site),
-        Operation::RotationNext => rotation::next(site),
+        Operation::RotationNext => rotation::next(site, Sharing::HardLink),
+        Operation::RotationClone => rotation::next(site, Sharing::Clone),
         Operation::RotationDrop => rotation::drop_oldest(site),
-        Operation::DeviceWrite | Operation::DeviceRead | Operation::Fsck => {
-            Err(WorkError::NotMounted { operation: site.operation.name() })
-        }
+        Operation::SnapshotCreate
+        | Operation::SnapshotDelete
+        | Operation::DeviceWrite
+        | Operation::DeviceRead
+        | Operation::Fsck => Err(WorkError::NotInFolder { operation: site.operation.name() }),
     }
 }
 
@@ -44,10 +48,14 @@ pub fn verify(site: &Workplace<'_>) -> Result<(), WorkError> {
         Operation::StreamRead => stream::verify_read(site),
         Operation::DirectoryList => directory::verify_list(site),
         Operation::DirectoryEmpty => empty(site.operation.name(), &site.target()),
-        Operation::RotationCreate | Operation::RotationNext => rotation::verify_newest(site),
+        Operation::RotationCreate | Operation::RotationNext | Operation::RotationClone => {
+            rotation::verify_newest(site)
+        }
         Operation::RotationDrop => rotation::verify_drop(site),
+        Operation::SnapshotCreate => snapshot::verify_newest(site),
+        Operation::SnapshotDelete => snapshot::verify_deleted(site),
         Operation::DeviceWrite | Operation::DeviceRead | Operation::Fsck => {
-            Err(WorkError::NotMounted { operation: site.operation.name() })
+            Err(WorkError::NotInFolder { operation: site.operation.name() })
         }
     }
 }

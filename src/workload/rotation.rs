@@ -1,5 +1,5 @@
-//! `rotation.create`, `rotation.next`, `rotation.drop`: generations of a backup that share unchanged files as hard
-//! links, as `cp -al` and `rsync --link-dest` make them.
+//! `rotation.create`, `rotation.next`, `rotation.clone`, `rotation.drop`: generations of a backup that share unchanged files
+//! as hard links, as `cp -al` and `rsync --link-dest` make them, or as clones, as `cp --reflink` does.
 //!
 //! Generation n lies in the folder n of the site, the first in 0. Which files have changed in a generation depends on
 //! their place in the dataset alone, so it is the same for every candidate and on every machine.
@@ -7,10 +7,10 @@
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use crate::dataset::{HardLinks, Manner};
+use crate::dataset::{HardLinks, Manner, Sharing};
 use fsverdict_judgement::plan::Operation;
 
-use super::generations::{Generations, WHOLE};
+use super::generations::{GenerationStep, Generations, WHOLE};
 use super::ledger::{LedgerEntry, Remains};
 use super::verify::absent;
 use super::{Done, WorkError, Workplace, tree, walk};
@@ -42,21 +42,21 @@ pub(crate) fn create(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let inner = below(site, &path);
     let target = inner.make_target()?;
     let done = tree::write(&inner, &target, 0, Manner::Create, "write_file")?;
-    note(site, Generations { oldest: 0, changed: Vec::new() });
+    note(site, Generations { oldest: 0, steps: Vec::new() });
     Ok(done)
 }
 
-pub(crate) fn next(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
+pub(crate) fn next(site: &mut Workplace<'_>, sharing: Sharing) -> Result<Done, WorkError> {
     let mut generations = known(site)?;
     let share = site.changed.clamp(0.0, 1.0) * f64::from(WHOLE);
-    generations.changed.push(libm::round(share) as u32);
+    generations.steps.push(GenerationStep { changed: libm::round(share) as u32, sharing });
     let newest = generations.newest();
     let (path, former) = (folder(site, newest), folder(site, newest - 1));
     let former = below(site, &former).open_target()?;
     let inner = below(site, &path);
     let target = inner.make_target()?;
     let changes = |entry| generations.changes(entry, newest);
-    let manner = Manner::Next { former: former.as_fd(), changes: &changes };
+    let manner = Manner::Next { former: former.as_fd(), sharing, changes: &changes };
     let done = tree::write(&inner, &target, newest, manner, "write_file")?;
     note(site, generations);
     Ok(done)

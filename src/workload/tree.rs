@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
-use crate::dataset::{HardLinks, Manner, write_tree};
+use crate::dataset::{HardLinks, Manner, Sharing, write_tree};
 
 use super::latency::WriteClock;
 use super::{Done, WorkError, Workplace};
@@ -38,7 +38,11 @@ pub(crate) fn write(
     let staged = site.open_staged()?;
     let source = site.source(staged.as_ref(), generation)?;
     let mut clock = WriteClock::new(call)?;
-    let main_call = if matches!(manner, Manner::Next { .. }) { "link" } else { call };
+    let main_call = match manner {
+        Manner::Next { sharing: Sharing::HardLink, .. } => "link",
+        Manner::Next { sharing: Sharing::Clone, .. } => "clone",
+        _ => call,
+    };
     let written = write_tree(site.tree()?, source, target.as_fd(), manner, &mut clock)
         .map_err(|failure| site.failed_below(failure))?;
     Ok(Done { logical_bytes: written.bytes, files: written.files, histograms: clock.finish(), main_call })

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use crate::dataset::{IoFailure, Listing, Manifest, Prepared, Staged, open_path};
 
 use super::WorkError;
-use super::ledger::{Ledger, Remains};
+use super::ledger::{Ledger, LedgerEntry, Remains};
 
 /// Compares everything the ledger is sure of with what is there: the last step of a trial, after fsck and a fresh mount.
 ///
@@ -18,19 +18,32 @@ pub fn verify_written<'a>(
     ledger: &Ledger,
     dataset: impl Fn(&str) -> Option<(&'a Prepared, Option<&'a Staged>)>,
 ) -> Result<(), WorkError> {
-    for (into, written) in ledger.written().filter(|(_, written)| written.sure) {
+    let now = ledger.written().filter(|(_, written)| written.sure);
+    let now = now.map(|(into, written)| (mount.join(into), written));
+    let kept = ledger.snapshots.iter().flat_map(|snapshot| snapshot.expected(mount));
+    for (at, written) in now.chain(kept) {
         let Some((prepared, staged)) = dataset(&written.dataset) else { continue };
-        let at = mount.join(into);
-        match &written.remains {
-            Remains::Everything => Manifest::of(prepared, staged, written.generation)?
-                .compare(&at, written.hard_links)
-                .map_err(|problem| WorkError::Wrong { operation: "verify", problem })?,
-            Remains::EmptyDirectory => empty("verify", &at)?,
-            Remains::Nothing => absent("verify", &at)?,
-            Remains::Generations(generations) => generations.verify("verify", prepared, staged, &at)?,
-        }
+        verify_entry("verify", written, prepared, staged, &at)?;
     }
     Ok(())
+}
+
+/// Compares what lies at this place with what must.
+pub(super) fn verify_entry(
+    operation: &'static str,
+    written: &LedgerEntry,
+    prepared: &Prepared,
+    staged: Option<&Staged>,
+    at: &Path,
+) -> Result<(), WorkError> {
+    match &written.remains {
+        Remains::Everything => Manifest::of(prepared, staged, written.generation)?
+            .compare(at, written.hard_links)
+            .map_err(|problem| WorkError::Wrong { operation, problem }),
+        Remains::EmptyDirectory => empty(operation, at),
+        Remains::Nothing => absent(operation, at),
+        Remains::Generations(generations) => generations.verify(operation, prepared, staged, at),
+    }
 }
 
 /// The directory must be there and empty.

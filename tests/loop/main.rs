@@ -20,5 +20,6 @@ mod operations;
 mod refusals;
 mod robustness;
 mod secrets;
+mod snapshots;
 mod staging;
 mod steps;

@@ -31,6 +31,7 @@ mod resume;
 mod robustness;
 mod rooms;
 mod setup;
+mod snapshots;
 mod steps;
 mod studies;
 mod traces;

@@ -16,5 +16,6 @@ mod known_facts;
 mod refusals;
 mod secrets;
 mod simulated;
+mod snapshots;
 mod staging;
 mod steps;

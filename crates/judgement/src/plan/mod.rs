@@ -54,7 +54,7 @@ pub use model::{
     Blocks, ClockChoice, Dataset, DevicesChoice, Goal, Legacy, NuisancesChoice, Phase, PhaseWork, Plan,
     Protocol, TreeShape, Until, Verify, Vocabulary,
 };
-pub use operation::{Flow, Needs, Operation, OperationKind};
+pub use operation::{FilesystemAbility, Flow, Needs, Operation, OperationKind};
 pub use preset::{Preset, preset, presets};
 pub use published::{Assertion, GOAL, Of, Published};
 pub use read::{keys, read_with};

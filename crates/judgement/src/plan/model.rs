@@ -217,7 +217,7 @@ pub struct Phase {
     /// How many times it is done within a trial; what it took is their mean. Nothing: by the rule (see docs/methodology.md).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<u32>,
-    /// For `rotation.next`: the share of files that changed since the generation before, 0 to 1.
+    /// For `rotation.next` and `rotation.clone`: the share of files that changed since the generation before, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed: Option<f64>,
     /// A command or adapter that needs this machine's network; it has one of its own otherwise, with itself alone in it.

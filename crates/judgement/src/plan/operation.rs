@@ -24,7 +24,10 @@ pub enum Operation {
     DirectoryEmpty,
     RotationCreate,
     RotationNext,
+    RotationClone,
     RotationDrop,
+    SnapshotCreate,
+    SnapshotDelete,
     DeviceWrite,
     DeviceRead,
     Fsck,
@@ -55,6 +58,15 @@ pub enum OperationKind {
     File,
     /// A real folder of the user's.
     Folder,
+}
+
+/// What some filesystems can do, and others cannot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FilesystemAbility {
+    /// Files that share their blocks until one of them is written.
+    Clones,
+    /// Keeping a state of the whole filesystem.
+    Snapshots,
 }
 
 struct OperationRow {
@@ -93,10 +105,12 @@ const FILES: &[OperationKind] = &[OperationKind::File];
 const FLATS: &[OperationKind] = &[OperationKind::Flat];
 /// Anything with more than one file.
 const MANY: &[OperationKind] = &[OperationKind::Tree, OperationKind::Folder, OperationKind::Flat];
+const ANY: &[OperationKind] =
+    &[OperationKind::Tree, OperationKind::Folder, OperationKind::Flat, OperationKind::File];
 
 /// In the order of [`Operation`].
 #[rustfmt::skip]
-static TABLE: [OperationRow; 16] = [
+static TABLE: [OperationRow; 19] = [
     row(Operation::TreeWrite, "tree.write", WRITES, TREES,
         "writes every directory, file and link of a tree into a new folder"),
     row(Operation::TreeRead, "tree.read", READS, TREES,
@@ -121,8 +135,14 @@ static TABLE: [OperationRow; 16] = [
         "writes the first generation of a backup: every directory, file and link"),
     row(Operation::RotationNext, "rotation.next", WRITES, MANY,
         "makes the next generation: new directories, hard links to unchanged files of the one before, and the share `changed` written anew"),
+    row(Operation::RotationClone, "rotation.clone", WRITES, MANY,
+        "makes the next generation: clones of unchanged files of the one before, which share their blocks until one is written (cp --reflink), and the share `changed` written anew"),
     row(Operation::RotationDrop, "rotation.drop", NAMES, MANY,
         "removes the oldest generation, as rm -r does; files that later generations hold lose a link"),
+    row(Operation::SnapshotCreate, "snapshot.create", NAMES, ANY,
+        "keeps the whole filesystem as it is now, read-only, by its own snapshots; what it keeps of the dataset is verified"),
+    row(Operation::SnapshotDelete, "snapshot.delete", NAMES, ANY,
+        "gives up the oldest snapshot that is kept"),
     row(Operation::DeviceWrite, "device.write", Access { needs: Needs::BareDevice, flow: Flow::Writes }, FILES,
         "writes the bytes of a big file to the bare device, before mkfs: a reference rate"),
     row(Operation::DeviceRead, "device.read", Access { needs: Needs::BareDevice, flow: Flow::Reads }, FILES,
@@ -169,7 +189,16 @@ impl Operation {
 
     /// Whether a phase of it may say which share of the files has changed.
     pub fn takes_changed(self) -> bool {
-        self == Operation::RotationNext
+        matches!(self, Operation::RotationNext | Operation::RotationClone)
+    }
+
+    /// What a filesystem must be able to do for it that not all can.
+    pub fn asks_for(self) -> Option<FilesystemAbility> {
+        match self {
+            Operation::RotationClone => Some(FilesystemAbility::Clones),
+            Operation::SnapshotCreate | Operation::SnapshotDelete => Some(FilesystemAbility::Snapshots),
+            _ => None,
+        }
     }
 }
 

@@ -129,7 +129,7 @@ fn read_phase(
     if !work.as_ref().is_some_and(rotates) {
         section.forbid(
             &["changed"],
-            &format!("anything but `{}`", Operation::RotationNext),
+            &format!("anything but `{}` and `{}`", Operation::RotationNext, Operation::RotationClone),
             "only there a part of the files changes",
         );
     }

@@ -1,0 +1,66 @@
+//! How a filesystem keeps a state of itself: command lines as data.
+
+/// Programs that make and give up snapshots of a mounted filesystem. `{mount}`, `{device}` and `{id}` stand for where it is
+/// mounted, what it lies on, and what the snapshot is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SnapshotPrograms {
+    pub create: &'static [&'static str],
+    /// Whether the first prints what the filesystem calls the snapshot; else it is a number that it is given.
+    pub told: bool,
+    /// One after the other.
+    pub delete: &'static [&'static [&'static str]],
+    /// The folder below the mount point where one is seen; none where it would have to be mounted.
+    pub shown: Option<&'static str>,
+}
+
+/// What the programs are told.
+#[derive(Debug, Clone, Copy)]
+pub struct SnapshotPlace<'a> {
+    pub mount: &'a str,
+    pub device: &'a str,
+    pub id: &'a str,
+}
+
+impl SnapshotPlace<'_> {
+    /// A word with what stands for something put in.
+    pub fn put_in(&self, word: &str) -> String {
+        word.replace("{mount}", self.mount).replace("{device}", self.device).replace("{id}", self.id)
+    }
+
+    /// The command line of these words.
+    pub fn argv(&self, words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| self.put_in(word)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SnapshotPlace;
+    use crate::filesystem::registry;
+
+    #[test]
+    fn what_makes_one_and_gives_it_up_names_the_same() {
+        let place = SnapshotPlace { mount: "/mnt", device: "/dev/x", id: "7" };
+        let mut seen = 0;
+        for filesystem in registry() {
+            let Some(programs) = filesystem.snapshots else { continue };
+            seen += 1;
+            let (create, name) = (place.argv(programs.create), filesystem.name);
+            let whole = [vec![create.clone()], programs.delete.iter().map(|one| place.argv(one)).collect()];
+            for argv in whole.concat() {
+                assert!(argv.iter().all(|word| !word.contains('{')), "{name}: {argv:?}");
+                assert!(
+                    argv.iter().any(|word| word.starts_with("/mnt") || word == "/dev/x"),
+                    "{name}: {argv:?}"
+                );
+            }
+            assert!(!programs.delete.is_empty(), "{name}");
+            // Whoever is not told by the program must have said it.
+            let own = |word: &&str| word.contains("{id}");
+            assert_ne!(programs.create.iter().any(|word| own(&word)), programs.told, "{name}");
+            assert!(programs.delete.concat().iter().any(|word| own(&word)), "{name}");
+            assert!(programs.shown.is_none_or(|shown| own(&shown) && !shown.starts_with('/')), "{name}");
+        }
+        assert_eq!(seen, 2);
+    }
+}

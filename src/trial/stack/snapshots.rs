@@ -1,0 +1,82 @@
+//! Snapshots of the mounted filesystem, by programs of its own.
+
+use std::path::PathBuf;
+
+use crate::filesystem::{SnapshotPlace, SnapshotPrograms};
+use crate::sandbox::program::succeeded;
+use crate::workload::{Done, Ledger, WorkError};
+use fsverdict_judgement::plan::Operation;
+
+use super::super::error::TrialError;
+use super::super::tools::Trade;
+use super::{MOUNT, Stack};
+
+/// The longest word that a program may call a snapshot by.
+const LONGEST_ID: usize = 64;
+
+impl Stack<'_> {
+    /// Keeps the filesystem as it is now.
+    pub(in crate::trial) fn create_snapshot(&mut self, ledger: &mut Ledger) -> Result<Done, TrialError> {
+        let operation = Operation::SnapshotCreate;
+        let programs = self.snapshot_programs(operation)?;
+        let number = ledger.next_snapshot().to_string();
+        let device = self.top().to_string_lossy().into_owned();
+        let place = SnapshotPlace { mount: MOUNT, device: &device, id: &number };
+        let argv = place.argv(programs.create);
+        let record = self.tools.run(self.sink, operation.name(), Trade::Mounting, argv)?;
+        let record = succeeded(record)?;
+        let id = if programs.told { called(&record.stdout)? } else { number.clone() };
+        ledger.keep_snapshot(id, programs.shown.map(|shown| PathBuf::from(place.put_in(shown))));
+        Ok(done("snapshot"))
+    }
+
+    /// Gives up the oldest of those that are kept.
+    pub(in crate::trial) fn delete_snapshot(&mut self, ledger: &mut Ledger) -> Result<Done, TrialError> {
+        let operation = Operation::SnapshotDelete;
+        let programs = self.snapshot_programs(operation)?;
+        let none = WorkError::NoSnapshot { operation: operation.name() };
+        let id = ledger.oldest_snapshot().ok_or(none)?.id.clone();
+        let device = self.top().to_string_lossy().into_owned();
+        let place = SnapshotPlace { mount: MOUNT, device: &device, id: &id };
+        for words in programs.delete {
+            self.tools.must(self.sink, operation.name(), Trade::Mounting, place.argv(words))?;
+        }
+        ledger.give_up_oldest_snapshot();
+        Ok(done("delete"))
+    }
+
+    fn snapshot_programs(&self, operation: Operation) -> Result<SnapshotPrograms, TrialError> {
+        self.filesystem.snapshots.ok_or_else(|| {
+            TrialError::Unknown(format!("way of {} to do `{operation}`", self.filesystem.name))
+        })
+    }
+}
+
+/// What the filesystem calls it: the one word that its program printed.
+fn called(printed: &str) -> Result<String, TrialError> {
+    let word = printed.trim();
+    let plain =
+        !word.is_empty() && word.len() <= LONGEST_ID && word.bytes().all(|byte| byte.is_ascii_digit());
+    let strange = || {
+        TrialError::Host(format!("a snapshot was made, but it is not a number: `{}`", word.escape_debug()))
+    };
+    plain.then(|| word.to_owned()).ok_or_else(strange)
+}
+
+/// It is the call that is timed; no file of it is anybody's.
+fn done(main_call: &'static str) -> Done {
+    Done { logical_bytes: 0, files: 0, histograms: Vec::new(), main_call }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::called;
+
+    #[test]
+    fn a_snapshot_is_called_by_a_number_that_was_printed() {
+        assert_eq!(called("17\n").unwrap(), "17");
+        for printed in ["", "\n", "-f", "1 2", "a", &"1".repeat(65)] {
+            called(printed).unwrap_err();
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Snapshots and clones of a filesystem's own, natively.
+
+use crate::common::Place;
+
+/// A tree that is kept as it was before it was written over, and before it was removed.
+const KEPT: &str = r#"
+title             = "What is kept"
+lab               = "native"
+device.image      = "384MiB"
+protocol          = { blocks = 1, seed = 5, timeout = "60s" }
+dataset.tree      = { profile = "mixed", files = 40, directories = 6, size = "1MiB" }
+matrix.filesystem = ["btrfs", "ext4"]
+phase = [
+    { name = "write", operation = "tree.write", dataset = "tree" },
+    { name = "keep", operation = "snapshot.create", dataset = "tree" },
+    { name = "overwrite", operation = "tree.overwrite", dataset = "tree" },
+    { name = "keep-again", operation = "snapshot.create", dataset = "tree" },
+    { name = "remove", operation = "tree.remove", dataset = "tree" },
+    { name = "give-up", operation = "snapshot.delete", dataset = "tree" },
+]
+"#;
+
+#[test]
+fn loop_snapshots_hold_what_was_there_and_who_has_none_is_skipped() {
+    let place = Place::new();
+    place.run(KEPT, &[]).exits(3).shows(&["btrfs"]);
+    let journal = place.journal();
+    let of = |step: &str| -> Vec<String> {
+        let commands = journal.all("command").filter(|command| command["step"] == step);
+        commands.map(|command| command["argv"].to_string()).collect()
+    };
+    assert_eq!(of("snapshot.create").len(), 2, "{journal:#?}");
+    assert!(of("snapshot.create")[1].contains("/.snapshot-2"), "{journal:#?}");
+    // The oldest goes; the other was compared with the tree as it was written over, at the end of the trial.
+    assert!(of("snapshot.delete").concat().contains("/.snapshot-1"), "{journal:#?}");
+    for phase in ["keep", "keep-again", "give-up"] {
+        assert_eq!(journal.measured(phase, "durable").len(), 1, "{phase}");
+    }
+    assert_eq!(place.status("btrfs").0, "ok");
+    let (status, reason) = place.status("ext4");
+    assert_eq!(status, "skipped");
+    assert!(reason.contains("snapshots of the whole filesystem, which ext4 does not have"), "{reason}");
+    place.is_left_clean();
+}
+
+#[test]
+fn loop_giving_up_a_snapshot_that_nobody_made_fails_with_the_way_out() {
+    let place = Place::new();
+    let (head, _) = KEPT.split_once("    { name = \"keep\"").unwrap();
+    let plan = format!(
+        "{head}    {{ name = \"give-up\", operation = \"snapshot.delete\", dataset = \"tree\" }},\n]\n"
+    );
+    place.run(&plan, &["--set", "matrix.filesystem=[\"btrfs\"]"]);
+    place.failed("btrfs", &["no snapshot is left", "put a snapshot.create phase before it"]);
+    place.is_left_clean();
+}
+
+/// Generations that share blocks, and then also names.
+const CLONED: &str = r#"
+title             = "Clones"
+lab               = "native"
+device.image      = "384MiB"
+protocol          = { blocks = 1, seed = 5, timeout = "60s" }
+dataset.tree      = { profile = "mixed", files = 60, directories = 6, size = "8MiB", hard_links = 0.1 }
+matrix.filesystem = ["btrfs", "xfs", "ext4"]
+phase = [
+    { name = "create", operation = "rotation.create", dataset = "tree" },
+    { name = "clone", operation = "rotation.clone", dataset = "tree", changed = 0.1 },
+    { name = "clone-all", operation = "rotation.clone", dataset = "tree" },
+    { name = "next", operation = "rotation.next", dataset = "tree", changed = 0.1 },
+    { name = "drop", operation = "rotation.drop", dataset = "tree" },
+]
+"#;
+
+#[test]
+fn loop_clones_take_no_room_until_they_are_written() {
+    let place = Place::new();
+    place.run(CLONED, &[]).exits(3);
+    let journal = place.journal();
+    for filesystem in ["btrfs", "xfs"] {
+        assert_eq!(place.status(filesystem).0, "ok", "{filesystem}");
+        let written = |phase: &str| -> f64 {
+            let of = |event: &&serde_json::Value| {
+                event["trial"]["candidate"] == filesystem && event["phase"] == phase
+            };
+            let observation = journal.all("observation").find(of).unwrap();
+            let all = observation["measurements"].as_array().unwrap();
+            let found = all.iter().find(|one| one["metric"] == "device_written").unwrap();
+            found["value"].as_f64().unwrap()
+        };
+        assert!(written("clone-all") * 4.0 < written("create"), "{filesystem}");
+    }
+    let (status, reason) = place.status("ext4");
+    assert_eq!(status, "skipped");
+    assert!(reason.contains("clones of files, which ext4 does not have"), "{reason}");
+}
