@@ -38,6 +38,7 @@ fn hint(errno: Errno) -> &'static str {
         Errno::MLINK => {
             "; hint: the filesystem allows fewer hard links to a file, or fewer directories in a directory"
         }
+        Errno::OPNOTSUPP => "; hint: the filesystem, as it was made, cannot do that; leave the phase out",
         Errno::FBIG => "; hint: the file is larger than this filesystem allows",
         _ => "",
     }

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use crate::dataset::HardLinks;
 
 use super::generations::Generations;
-use super::snapshot::KeptSnapshot;
 
 /// What lies in a folder of the filesystem under test, as far as built-in operations put it there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,5 +82,49 @@ impl Ledger {
     /// What is known, by folder below the mount point.
     pub fn written(&self) -> impl Iterator<Item = (&Path, &LedgerEntry)> {
         self.folders.iter().map(|(into, written)| (into.as_path(), written))
+    }
+}
+
+/// A state of the filesystem that is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptSnapshot {
+    /// What the filesystem calls it.
+    pub id: String,
+    /// The folder below the mount point where it is seen; none where it would have to be mounted.
+    pub shown: Option<PathBuf>,
+    /// What lay where at that time.
+    folders: Vec<(PathBuf, LedgerEntry)>,
+}
+
+impl Ledger {
+    /// The number of the next snapshot, from 1; none has it twice.
+    pub fn next_snapshot(&self) -> u32 {
+        self.snapshots_made + 1
+    }
+
+    /// Everything is kept as it is now.
+    pub fn keep_snapshot(&mut self, id: String, shown: Option<PathBuf>) {
+        let folders = self.folders.iter().map(|(into, entry)| (into.clone(), entry.clone())).collect();
+        self.snapshots.push(KeptSnapshot { id, shown, folders });
+        self.snapshots_made += 1;
+    }
+
+    /// The snapshot that was made first of those that are kept.
+    pub fn oldest_snapshot(&self) -> Option<&KeptSnapshot> {
+        self.snapshots.first()
+    }
+
+    /// It is kept no more.
+    pub fn give_up_oldest_snapshot(&mut self) {
+        self.given_up = (!self.snapshots.is_empty()).then(|| self.snapshots.remove(0));
+    }
+}
+
+impl KeptSnapshot {
+    /// What must be found in it, with the path where it is now; nothing where it is not seen.
+    pub(crate) fn expected(&self, mount: &Path) -> impl Iterator<Item = (PathBuf, &LedgerEntry)> {
+        let at = self.shown.as_ref().map(|shown| mount.join(shown));
+        let sure = self.folders.iter().filter(|(_, entry)| entry.sure);
+        sure.filter_map(move |(into, entry)| Some((at.as_ref()?.join(into), entry)))
     }
 }
