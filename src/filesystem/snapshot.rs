@@ -1,5 +1,10 @@
 //! How a filesystem keeps a state of itself: command lines as data.
 
+use std::path::PathBuf;
+
+/// What stands for the name of a snapshot.
+const ID: &str = "{id}";
+
 /// Programs that make and give up snapshots of a mounted filesystem. `{mount}`, `{device}` and `{id}` stand for where it is
 /// mounted, what it lies on, and what the snapshot is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +18,13 @@ pub struct SnapshotPrograms {
     pub shown: Option<&'static str>,
 }
 
+impl SnapshotPrograms {
+    /// The folder below the mount point where the snapshot of this name is seen.
+    pub fn shown_as(&self, id: &str) -> Option<PathBuf> {
+        self.shown.map(|shown| shown.replace(ID, id).into())
+    }
+}
+
 /// What the programs are told.
 #[derive(Debug, Clone, Copy)]
 pub struct SnapshotPlace<'a> {
@@ -22,20 +34,18 @@ pub struct SnapshotPlace<'a> {
 }
 
 impl SnapshotPlace<'_> {
-    /// A word with what stands for something put in.
-    pub fn put_in(&self, word: &str) -> String {
-        word.replace("{mount}", self.mount).replace("{device}", self.device).replace("{id}", self.id)
-    }
-
     /// The command line of these words.
     pub fn argv(&self, words: &[&str]) -> Vec<String> {
-        words.iter().map(|word| self.put_in(word)).collect()
+        let put_in = |word: &&str| {
+            word.replace("{mount}", self.mount).replace("{device}", self.device).replace(ID, self.id)
+        };
+        words.iter().map(put_in).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::SnapshotPlace;
+    use super::{ID, SnapshotPlace};
     use crate::filesystem::registry;
 
     #[test]
@@ -56,9 +66,9 @@ mod tests {
             }
             assert!(!programs.delete.is_empty(), "{name}");
             // Whoever is not told by the program must have said it.
-            let own = |word: &&str| word.contains("{id}");
-            assert_ne!(programs.create.iter().any(|word| own(&word)), programs.told, "{name}");
-            assert!(programs.delete.concat().iter().any(|word| own(&word)), "{name}");
+            let own = |word: &&str| word.contains(ID);
+            assert_ne!(programs.create.iter().any(own), programs.told, "{name}");
+            assert!(programs.delete.concat().iter().any(own), "{name}");
             assert!(programs.shown.is_none_or(|shown| own(&shown) && !shown.starts_with('/')), "{name}");
         }
         assert_eq!(seen, 2);

@@ -18,6 +18,8 @@ use super::steps::{Step, TrialCourse};
 /// What stands for the device, and for the file with the key.
 const DEVICE: &str = "$DEVICE";
 const KEY: &str = "$KEY";
+/// What stands for the number of a snapshot.
+const SNAPSHOT: &str = "$SNAPSHOT";
 /// What stands before a remark.
 const GAP: &str = "    ";
 
@@ -149,8 +151,16 @@ impl PlainContext<'_> {
             Timed::Mount => self.mount(),
             Timed::Unmount => self.unmount(),
             Timed::Check(_) => self.program(Line::Check),
-            Timed::Phase(phase) | Timed::Raw(phase) => Some(work(phase)),
+            Timed::Phase(phase) => Some(self.snapshot(phase).unwrap_or_else(|| work(phase))),
+            Timed::Raw(phase) => Some(work(phase)),
         }
+    }
+
+    /// The programs of a phase that makes a snapshot or gives it up.
+    fn snapshot(&self, phase: &Phase) -> Option<String> {
+        let PhaseWork::Operation(operation) = phase.work else { return None };
+        let lines = self.programs.snapshot(operation, &self.names, SNAPSHOT)?;
+        Some(lines.iter().map(|argv| shown(argv)).collect::<Vec<_>>().join("; "))
     }
 
     fn durable(&self, by: Durable) -> String {

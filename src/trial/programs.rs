@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::filesystem::{ApartDevice, Cleaner, Filesystem, MountOptions};
-use fsverdict_judgement::plan::{Candidate, with_devices};
+use crate::filesystem::{ApartDevice, Cleaner, Filesystem, MountOptions, SnapshotPlace};
+use fsverdict_judgement::plan::{Candidate, Operation, with_devices};
 
 /// What a trial's programs are told of the place they run in.
 #[derive(Debug, Clone)]
@@ -106,6 +106,24 @@ impl Programs<'_> {
                 argv.extend(device);
                 Some(argv)
             }
+        }
+    }
+
+    /// The command lines that make the snapshot of this name, or give it up; none where nothing can.
+    pub(super) fn snapshot(
+        &self,
+        operation: Operation,
+        names: &TrialNames,
+        id: &str,
+    ) -> Option<Vec<Vec<String>>> {
+        let programs = self.filesystem.snapshots.as_ref()?;
+        let own = names.own();
+        let device = own.first().map_or("", String::as_str);
+        let place = SnapshotPlace { mount: names.mount, device, id };
+        match operation {
+            Operation::SnapshotCreate => Some(vec![place.argv(programs.create)]),
+            Operation::SnapshotDelete => Some(programs.delete.iter().map(|line| place.argv(line)).collect()),
+            _ => None,
         }
     }
 

@@ -1,54 +1,52 @@
 //! Snapshots of the mounted filesystem, by programs of its own.
 
-use std::path::PathBuf;
-
-use crate::filesystem::{SnapshotPlace, SnapshotPrograms};
 use crate::sandbox::program::succeeded;
 use crate::workload::{Done, Ledger, WorkError};
 use fsverdict_judgement::plan::Operation;
 
 use super::super::error::TrialError;
+use super::super::programs::TrialNames;
 use super::super::tools::Trade;
 use super::{MOUNT, Stack};
 
-/// The longest word that a program may call a snapshot by.
+/// The longest number that a program may call a snapshot by.
 const LONGEST_ID: usize = 64;
 
 impl Stack<'_> {
     /// Keeps the filesystem as it is now.
     pub(in crate::trial) fn create_snapshot(&mut self, ledger: &mut Ledger) -> Result<Done, TrialError> {
-        let operation = Operation::SnapshotCreate;
-        let programs = self.snapshot_programs(operation)?;
         let number = ledger.next_snapshot().to_string();
-        let device = self.top().to_string_lossy().into_owned();
-        let place = SnapshotPlace { mount: MOUNT, device: &device, id: &number };
-        let argv = place.argv(programs.create);
-        let record = self.tools.run(self.sink, operation.name(), Trade::Mounting, argv)?;
-        let record = succeeded(record)?;
-        let id = if programs.told { called(&record.stdout)? } else { number.clone() };
-        ledger.keep_snapshot(id, programs.shown.map(|shown| PathBuf::from(place.put_in(shown))));
+        let printed = self.snapshot(Operation::SnapshotCreate, &number)?;
+        if let Some(programs) = &self.filesystem.snapshots {
+            let id = if programs.told { called(&printed)? } else { number };
+            let shown = programs.shown_as(&id);
+            ledger.keep_snapshot(id, shown);
+        }
         Ok(done("snapshot"))
     }
 
     /// Gives up the oldest of those that are kept.
     pub(in crate::trial) fn delete_snapshot(&mut self, ledger: &mut Ledger) -> Result<Done, TrialError> {
         let operation = Operation::SnapshotDelete;
-        let programs = self.snapshot_programs(operation)?;
         let none = WorkError::NoSnapshot { operation: operation.name() };
         let id = ledger.oldest_snapshot().ok_or(none)?.id.clone();
-        let device = self.top().to_string_lossy().into_owned();
-        let place = SnapshotPlace { mount: MOUNT, device: &device, id: &id };
-        for words in programs.delete {
-            self.tools.must(self.sink, operation.name(), Trade::Mounting, place.argv(words))?;
-        }
+        self.snapshot(operation, &id)?;
         ledger.give_up_oldest_snapshot();
         Ok(done("delete"))
     }
 
-    fn snapshot_programs(&self, operation: Operation) -> Result<SnapshotPrograms, TrialError> {
-        self.filesystem.snapshots.ok_or_else(|| {
+    /// Runs the filesystem's own programs for it; what the last printed.
+    fn snapshot(&mut self, operation: Operation, id: &str) -> Result<String, TrialError> {
+        let names = TrialNames { tops: self.tops(), mount: MOUNT };
+        let lines = self.programs.snapshot(operation, &names, id).ok_or_else(|| {
             TrialError::Unknown(format!("way of {} to do `{operation}`", self.filesystem.name))
-        })
+        })?;
+        let mut printed = String::new();
+        for argv in lines {
+            let record = self.tools.run(self.sink, operation.name(), Trade::Mounting, argv)?;
+            printed = succeeded(record)?.stdout;
+        }
+        Ok(printed)
     }
 }
 

@@ -57,7 +57,21 @@ filesystem = "ext2"
 scheduler  = "none"
 "#;
 
-/// The same, with a check as its last phase, which spares a trial its own; and nothing that must be verified at its end.
+/// Snapshots, each made and given up by programs.
+pub const KEPT: &str = r#"
+title             = "Snapshots"
+device.image      = "384MiB"
+protocol          = { blocks = 1, timeout = "60s" }
+dataset.tree      = { profile = "mixed", files = 40, directories = 6, size = "1MiB" }
+matrix.filesystem = ["btrfs"]
+phase = [
+    { name = "write", operation = "tree.write", dataset = "tree" },
+    { name = "keep", operation = "snapshot.create", dataset = "tree" },
+    { name = "give-up", operation = "snapshot.delete", dataset = "tree" },
+]
+"#;
+
+/// A check as the last phase, which spares a trial its own; and nothing that must be verified at its end.
 pub const CHECKED: &str = r#"
 title             = "A check at the end"
 device.image      = "64MiB"
@@ -133,6 +147,9 @@ fn without_names(command: &Value) -> String {
             word if word.strip_prefix("/dev/loop").is_some_and(number) => "$DEVICE".to_owned(),
             word if word.strip_prefix("/dev/dm-").is_some_and(number) => {
                 "/dev/mapper/fsverdict-$DEVICE".to_owned()
+            }
+            word if word.starts_with("/tmp/fsverdict/mount/.snapshot-") => {
+                "/tmp/fsverdict/mount/.snapshot-$SNAPSHOT".to_owned()
             }
             word if word.starts_with("fsverdict-") => "fsverdict-$DEVICE".to_owned(),
             word => word.to_owned(),
