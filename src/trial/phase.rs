@@ -275,6 +275,7 @@ fn site<'a>(
         staged: material.staged.as_ref(),
         ledger,
         changed: phase.changed.unwrap_or(0.0),
+        to: phase.to.unwrap_or(0.0),
     })
 }
 

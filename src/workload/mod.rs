@@ -17,6 +17,7 @@ mod ledger;
 mod operation;
 mod rotation;
 mod site;
+mod space;
 mod stream;
 mod tree;
 mod verify;
