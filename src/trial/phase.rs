@@ -93,6 +93,7 @@ impl Agent<'_> {
             bytes_read,
             bytes_written,
             files: done.files,
+            held: done.held,
             histograms: done.histograms,
             main_call: Some(done.main_call.to_owned()),
         };

@@ -5,7 +5,7 @@
 //! their place in the dataset alone, so it is the same for every candidate and on every machine.
 
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::dataset::{HardLinks, Manner};
 use fsverdict_judgement::plan::Operation;

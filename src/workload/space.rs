@@ -1,8 +1,9 @@
 //! `space.fill` and `space.free`: a filesystem that is nearly full, and not by one file after the other.
 //!
-//! Copies of the dataset are written, each into a folder of its own with contents of its own; after every fourth, one of those that are there is
-//! removed, so that what is free lies in pieces. Which one depends on how many were written alone: it is the same for every candidate.
-//! How full it is, is what df(1) says to an ordinary user: blocks in use, by these and those that are available.
+//! Copies of the dataset are written, each into a folder of its own with contents of its own, and each is synced; after
+//! every fourth, one of those that are there is removed, so that what is free lies in pieces. Which one depends on how many
+//! were written alone. How full it is, is what df(1) says to an ordinary user: blocks in use, by these and those that are
+//! available.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -22,11 +23,14 @@ const REMOVED_AFTER: u32 = 4;
 /// Copies that hold so many times what the filesystem has room for will never fill it.
 const NEVER_FULL: u64 = 16;
 
-/// The copies of a dataset that fill a filesystem. Copy `n` lies in the folder of that number, and has the contents of generation `n`.
+/// The copies of a dataset that fill a filesystem. Copy `n` lies in the folder of that number, and has the contents of
+/// generation `n`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Copies {
     written: u32,
     left: Vec<u32>,
+    /// Bytes of the files of one.
+    bytes: u64,
 }
 
 impl Copies {
@@ -34,6 +38,10 @@ impl Copies {
     fn choose(&mut self) -> Option<u32> {
         let at = mix(u64::from(self.written)).checked_rem(self.left.len() as u64)?;
         Some(self.left.remove(at as usize))
+    }
+
+    fn held(&self) -> u64 {
+        self.bytes.saturating_mul(self.left.len() as u64)
     }
 
     /// Compares every copy that is left with what it must be.
@@ -79,15 +87,15 @@ fn folder(site: &Workplace<'_>, copy: u32) -> PathBuf {
     site.into.join(copy.to_string())
 }
 
-/// How full the filesystem is, of what an ordinary user may fill, and how large: both as df(1) has them, of what is on the device.
+/// How full the filesystem is, of what an ordinary user may fill, and how large: both as df(1) has them.
 struct Fullness {
     share: f64,
     bytes: u64,
 }
 
+/// Syncs the filesystem first: what is still to be allocated is in nobody's count.
 fn fullness(site: &Workplace<'_>) -> Result<Fullness, WorkError> {
     let mount = open_path(site.mount).map_err(|errno| site.failed("open the mount point", errno))?;
-    // What is still to be allocated is in nobody's count.
     rustix::fs::syncfs(&mount).map_err(|errno| site.failed("sync the filesystem", errno))?;
     let found = rustix::fs::fstatvfs(&mount).map_err(|errno| site.failed("ask for the room", errno))?;
     let used = found.f_blocks.saturating_sub(found.f_bfree);
@@ -106,24 +114,22 @@ pub(crate) fn fill(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let mut copies = known(site);
     let mut latency = LatencyRecorder::new("write_copy")?;
     let (mut bytes, mut files) = (0_u64, 0);
-    loop {
-        let now = fullness(site)?;
-        if now.share >= site.to {
-            break;
-        }
+    let mut now = fullness(site)?;
+    while now.share < site.to {
         if bytes > now.bytes.saturating_mul(NEVER_FULL) {
             return Err(WorkError::NeverFull { operation: site.operation.name(), at: site.shown(), bytes });
         }
         let path = folder(site, copies.written);
         let start = Instant::now();
-        let written = copy(site, &path, copies.written);
-        match written {
-            Ok(done) => {
+        match copy(site, &path, copies.written).and_then(|done| Ok((done, fullness(site)?))) {
+            Ok((done, reached)) => {
                 latency.since(start);
                 bytes += done.logical_bytes;
                 files += done.files;
+                copies.bytes = done.logical_bytes;
                 copies.left.push(copies.written);
                 copies.written += 1;
+                now = reached;
             }
             Err(error) if is_full(&error) => {
                 walk::remove(&site.below(&path))?;
@@ -136,10 +142,13 @@ pub(crate) fn fill(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         {
             let path = folder(site, chosen);
             walk::remove(&site.below(&path))?;
+            now = fullness(site)?;
         }
     }
+    let held = Some(copies.held());
     note(site, copies);
-    Ok(Done { logical_bytes: bytes, files, histograms: finish(&[&latency]), main_call: "write_copy" })
+    let histograms = finish(&[&latency]);
+    Ok(Done { logical_bytes: bytes, files, held, histograms, main_call: "write_copy" })
 }
 
 fn copy(site: &mut Workplace<'_>, path: &Path, copy: u32) -> Result<Done, WorkError> {
@@ -155,16 +164,20 @@ pub(crate) fn free(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     };
     let mut latency = LatencyRecorder::new("remove_copy")?;
     let mut files = 0;
-    while fullness(site)?.share > site.to
+    let mut now = fullness(site)?;
+    while now.share > site.to
         && let Some(chosen) = copies.choose()
     {
         let path = folder(site, chosen);
         let start = Instant::now();
         files += walk::remove(&site.below(&path))?.files;
+        now = fullness(site)?;
         latency.since(start);
     }
+    let held = Some(copies.held());
     note(site, copies);
-    Ok(Done { logical_bytes: 0, files, histograms: finish(&[&latency]), main_call: "remove_copy" })
+    let histograms = finish(&[&latency]);
+    Ok(Done { logical_bytes: 0, files, held, histograms, main_call: "remove_copy" })
 }
 
 /// What was written last is as it must be; the rest is looked at when the trial ends.
