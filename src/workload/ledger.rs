@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::dataset::HardLinks;
 
+use super::copies::Copies;
 use super::generations::Generations;
-use super::space::Copies;
 
 /// What lies in a folder of the filesystem under test, as far as built-in operations put it there.
 #[derive(Debug, Clone, PartialEq, Eq)]

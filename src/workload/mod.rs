@@ -7,6 +7,7 @@
 
 mod adapter;
 mod command;
+mod copies;
 mod device;
 mod directory;
 mod done;

@@ -10,9 +10,10 @@ use std::time::Instant;
 
 use rustix::io::Errno;
 
-use crate::dataset::{HardLinks, Manifest, Manner, Prepared, Staged, mix, open_path};
+use crate::dataset::{HardLinks, Manner, open_path};
 use fsverdict_judgement::plan::Operation;
 
+use super::copies::{Copies, check};
 use super::latency::{LatencyRecorder, finish};
 use super::ledger::{LedgerEntry, Remains};
 use super::verify::absent;
@@ -22,53 +23,6 @@ use super::{Done, WorkError, Workplace, tree, walk};
 const REMOVED_AFTER: u32 = 4;
 /// Copies that hold so many times what the filesystem has room for will never fill it.
 const NEVER_FULL: u64 = 16;
-
-/// The copies of a dataset that fill a filesystem. Copy `n` lies in the folder of that number, and has the contents of
-/// generation `n`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Copies {
-    written: u32,
-    left: Vec<u32>,
-    /// Bytes of the files of one.
-    bytes: u64,
-}
-
-impl Copies {
-    /// Takes out the next to be removed.
-    fn choose(&mut self) -> Option<u32> {
-        let at = mix(u64::from(self.written)).checked_rem(self.left.len() as u64)?;
-        Some(self.left.remove(at as usize))
-    }
-
-    fn held(&self) -> u64 {
-        self.bytes.saturating_mul(self.left.len() as u64)
-    }
-
-    /// Compares every copy that is left with what it must be.
-    pub(crate) fn verify(
-        &self,
-        operation: &'static str,
-        prepared: &Prepared,
-        staged: Option<&Staged>,
-        at: &Path,
-    ) -> Result<(), WorkError> {
-        self.left
-            .iter()
-            .try_for_each(|copy| check(operation, prepared, staged, &at.join(copy.to_string()), *copy))
-    }
-}
-
-fn check(
-    operation: &'static str,
-    prepared: &Prepared,
-    staged: Option<&Staged>,
-    at: &Path,
-    copy: u32,
-) -> Result<(), WorkError> {
-    Manifest::of(prepared, staged, copy)?
-        .compare(at, HardLinks::Exact)
-        .map_err(|problem| WorkError::Wrong { operation, problem })
-}
 
 fn known(site: &Workplace<'_>) -> Copies {
     match site.known().remains {
