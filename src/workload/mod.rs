@@ -7,6 +7,7 @@
 
 mod adapter;
 mod command;
+mod copies;
 mod device;
 mod directory;
 mod done;
@@ -18,6 +19,7 @@ mod operation;
 mod rotation;
 mod site;
 mod snapshot;
+mod space;
 mod stream;
 mod tree;
 mod verify;

@@ -4,7 +4,7 @@ use crate::dataset::Sharing;
 use fsverdict_judgement::plan::Operation;
 
 use super::verify::{absent, empty};
-use super::{Done, WorkError, Workplace, directory, rotation, snapshot, stream, tree, walk};
+use super::{Done, WorkError, Workplace, directory, rotation, snapshot, space, stream, tree, walk};
 
 /// Does the work of the site's operation. The caller times it, and syncs afterwards.
 ///
@@ -27,6 +27,8 @@ pub fn run(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         Operation::RotationNext => rotation::next(site, Sharing::HardLink),
         Operation::RotationClone => rotation::next(site, Sharing::Clone),
         Operation::RotationDrop => rotation::drop_oldest(site),
+        Operation::SpaceFill => space::fill(site),
+        Operation::SpaceFree => space::free(site),
         Operation::SnapshotCreate
         | Operation::SnapshotDelete
         | Operation::DeviceWrite
@@ -54,6 +56,8 @@ pub fn verify(site: &Workplace<'_>) -> Result<(), WorkError> {
         Operation::RotationDrop => rotation::verify_drop(site),
         Operation::SnapshotCreate => snapshot::verify_newest(site),
         Operation::SnapshotDelete => snapshot::verify_deleted(site),
+        Operation::SpaceFill => space::verify_fill(site),
+        Operation::SpaceFree => space::verify_free(site),
         Operation::DeviceWrite | Operation::DeviceRead | Operation::Fsck => {
             Err(WorkError::NotInFolder { operation: site.operation.name() })
         }

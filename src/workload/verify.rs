@@ -43,6 +43,7 @@ pub(super) fn verify_entry(
         Remains::EmptyDirectory => empty(operation, at),
         Remains::Nothing => absent(operation, at),
         Remains::Generations(generations) => generations.verify(operation, prepared, staged, at),
+        Remains::Copies(copies) => copies.verify(operation, prepared, staged, at),
     }
 }
 

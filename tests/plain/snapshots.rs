@@ -33,6 +33,7 @@ impl Kept {
             staged: None,
             ledger: &mut self.ledger,
             changed: 0.0,
+            to: 1.0,
         };
         if is_done {
             run(&mut site)?;

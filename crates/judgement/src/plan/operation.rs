@@ -28,6 +28,8 @@ pub enum Operation {
     RotationDrop,
     SnapshotCreate,
     SnapshotDelete,
+    SpaceFill,
+    SpaceFree,
     DeviceWrite,
     DeviceRead,
     Fsck,
@@ -110,7 +112,7 @@ const ANY: &[OperationKind] =
 
 /// In the order of [`Operation`].
 #[rustfmt::skip]
-static TABLE: [OperationRow; 19] = [
+static TABLE: [OperationRow; 21] = [
     row(Operation::TreeWrite, "tree.write", WRITES, TREES,
         "writes every directory, file and link of a tree into a new folder"),
     row(Operation::TreeRead, "tree.read", READS, TREES,
@@ -143,6 +145,10 @@ static TABLE: [OperationRow; 19] = [
         "keeps the whole filesystem as it is now, read-only, by its own snapshots; what it keeps of the dataset is verified"),
     row(Operation::SnapshotDelete, "snapshot.delete", NAMES, ANY,
         "gives up the oldest snapshot that is kept"),
+    row(Operation::SpaceFill, "space.fill", WRITES, MANY,
+        "writes copies of the files, and removes some on the way, until the share `to` of the filesystem is in use or it takes no more"),
+    row(Operation::SpaceFree, "space.free", NAMES, MANY,
+        "removes such copies until no more than the share `to` is in use"),
     row(Operation::DeviceWrite, "device.write", Access { needs: Needs::BareDevice, flow: Flow::Writes }, FILES,
         "writes the bytes of a big file to the bare device, before mkfs: a reference rate"),
     row(Operation::DeviceRead, "device.read", Access { needs: Needs::BareDevice, flow: Flow::Reads }, FILES,
@@ -199,6 +205,11 @@ impl Operation {
             Operation::SnapshotCreate | Operation::SnapshotDelete => Some(FilesystemAbility::Snapshots),
             _ => None,
         }
+    }
+
+    /// Whether a phase of it has to say how full the filesystem is to be.
+    pub fn takes_to(self) -> bool {
+        matches!(self, Operation::SpaceFill | Operation::SpaceFree)
     }
 }
 
