@@ -1,18 +1,25 @@
 //! What a modelled device has to say of each phase once the trial is over: how scattered its requests were, how deep its
 //! queue, what its medium wrote for them.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use rustix::fs::{CWD, OFlags};
 
-use fsverdict_disk::device::trace::{Metrics, TraceError, TraceReader, Traced};
+use fsverdict_disk::device::trace::{Metrics, Submitter, TraceError, TraceReader, Traced};
 use fsverdict_disk::device::{Device, Request, Wear};
-use fsverdict_judgement::journal::{Event, Measurement, Observation, Unit};
+use fsverdict_judgement::journal::{BackgroundWork, Event, Facts, Learnt, Measurement, Observation, Unit};
 use fsverdict_text::{Links, open_regular};
+
+use crate::filesystem::BackgroundJob;
 
 /// The phases of a trial on the clock, as they are heard of.
 #[derive(Debug, Default)]
-pub(super) struct Spans(Vec<PhaseSpan>);
+pub(super) struct Spans {
+    phases: Vec<PhaseSpan>,
+    /// What the trial's filesystem does by itself.
+    jobs: &'static [BackgroundJob],
+}
 
 #[derive(Debug)]
 struct PhaseSpan {
@@ -25,33 +32,55 @@ struct PhaseSpan {
 }
 
 impl Spans {
+    pub(super) fn beside(jobs: &'static [BackgroundJob]) -> Spans {
+        Spans { jobs, ..Spans::default() }
+    }
+
     /// Takes down an event's phase, if it has one.
     pub(super) fn note(&mut self, event: &Event) {
         let Event::Observation(observation) = event else { return };
         let of = |name: &str| observation.value(name).map(|seconds| (seconds * 1e9) as u64);
         if let (Some(began), Some(durable)) = (of("began"), of("durable")) {
             let Observation { phase, cache, repetition, .. } = observation.clone();
-            self.0.push(PhaseSpan { phase, cache, repetition, began, ended: began + durable });
+            self.phases.push(PhaseSpan { phase, cache, repetition, began, ended: began + durable });
         }
     }
 
     /// What the traces say of every phase, all devices together. A trial's devices, as they were before their first requests, say
     /// what their media did: the same requests at the same times wear them in the same way.
     pub(super) fn observations(&self, devices: Vec<TracedDevice>) -> Result<Vec<Event>, TraceError> {
-        let mut figures: Vec<PhaseFigures> = self.0.iter().map(|_| PhaseFigures::default()).collect();
+        let mut figures: Vec<PhaseFigures> = self.phases.iter().map(|_| PhaseFigures::default()).collect();
         for TracedDevice { trace, mut device } in devices {
             let file = open_regular(CWD, &trace, OFlags::RDONLY, Links::Refuse)?;
             let reader = TraceReader::new(std::io::BufReader::new(file))?;
             let mut records = reader.collect::<Result<Vec<_>, _>>()?;
             records.sort_by_key(|record| record.submitted_ns);
             let mut left = records.as_slice();
-            for (span, figures) in self.0.iter().zip(&mut figures) {
+            for (span, figures) in self.phases.iter().zip(&mut figures) {
                 let began = wear_at(&mut device, &mut left, span.began);
                 let ended = wear_at(&mut device, &mut left, span.ended);
                 figures.add(&Metrics::new(span.of(&records)), began, ended);
+                figures.background.add(span, &records, self.jobs);
             }
         }
-        Ok(self.0.iter().zip(figures).map(|(span, figures)| span.observe(&figures)).collect())
+        let mut background: Vec<BackgroundWork> = Vec::new();
+        for (job, number) in self.jobs.iter().zip(0..) {
+            let met = |(span, figures): (&PhaseSpan, &PhaseFigures)| {
+                figures.background.jobs.contains(&number).then(|| span.phase.clone())
+            };
+            let phases: BTreeSet<String> = self.phases.iter().zip(&figures).filter_map(met).collect();
+            if !phases.is_empty() {
+                let (does, avoided_by) = (job.does.to_owned(), job.avoided_by.to_owned());
+                background.push(BackgroundWork { phases, does, once_a_mount: job.once_a_mount, avoided_by });
+            }
+        }
+        let mut events: Vec<Event> =
+            self.phases.iter().zip(&figures).map(|(span, figures)| span.observe(figures)).collect();
+        if !background.is_empty() {
+            let learnt = Learnt { background, ..Learnt::default() };
+            events.push(Event::Facts { facts: Facts::new(), learnt });
+        }
+        Ok(events)
     }
 }
 
@@ -71,6 +100,50 @@ struct PhaseFigures {
     asked: u32,
     medium_sectors: u64,
     erases: u64,
+    background: BackgroundFigures,
+}
+
+/// What nothing in a phase asked for, by who submitted it.
+#[derive(Debug, Default)]
+struct BackgroundFigures {
+    /// Whether the guest says who submits what.
+    told: bool,
+    requests: u64,
+    sectors: u64,
+    /// Nanoseconds of the phase in which a device had one of these; summed over devices.
+    busy_ns: u64,
+    /// Which of the filesystem's jobs they were, by their places in its list.
+    jobs: BTreeSet<usize>,
+}
+
+impl BackgroundFigures {
+    /// Takes in those of one device's requests, in the order of their submission.
+    fn add(&mut self, span: &PhaseSpan, records: &[Traced], jobs: &[BackgroundJob]) {
+        let job_of = |record: &Traced| {
+            let by = record.by?;
+            jobs.iter().position(|job| {
+                let named =
+                    if job.is_kernel { Submitter::kernel_thread } else { Submitter::process }(job.thread);
+                by == named && job.actions.contains(&record.operation)
+            })
+        };
+        self.told |= records.iter().any(|record| record.by.is_some());
+        // Up to here the device's time is counted.
+        let mut until = span.began;
+        for record in records.iter().take_while(|record| record.submitted_ns < span.ended) {
+            let Some(job) = job_of(record) else { continue };
+            let done = record.completed_ns.unwrap_or(span.ended).min(span.ended);
+            if done > span.began {
+                self.busy_ns += done.saturating_sub(record.submitted_ns.max(until));
+                until = until.max(done);
+                self.jobs.insert(job);
+            }
+            if record.submitted_ns >= span.began {
+                self.requests += 1;
+                self.sectors += u64::from(record.sectors);
+            }
+        }
+    }
 }
 
 impl PhaseFigures {
@@ -128,6 +201,12 @@ impl PhaseSpan {
         }
         push("medium_written", Unit::Bytes, figures.medium_sectors as f64 * 512.0);
         push("erases", Unit::Count, figures.erases as f64);
+        let background = &figures.background;
+        if background.told {
+            push("background", Unit::Seconds, background.busy_ns as f64 * 1e-9);
+            push("background_requests", Unit::Count, background.requests as f64);
+            push("background_bytes", Unit::Bytes, background.sectors as f64 * 512.0);
+        }
         let (phase, cache) = (self.phase.clone(), self.cache.clone());
         let repetition = self.repetition;
         Event::Observation(Observation {

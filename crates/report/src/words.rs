@@ -1,7 +1,7 @@
 //! The verdict in plain words: a paragraph to be pasted into a mail, with every number in its interval.
 
 use super::across::headline;
-use super::depends;
+use super::{background, depends};
 use super::number::{percent, plain_number, times_within};
 use super::sentence::settling;
 use super::text::{count, listing};
@@ -128,6 +128,7 @@ fn found(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
             sentences.push(format!("{words}: {}.", ratios(judged, &those, "")));
         }
     }
+    sentences.extend(background::sentences(judged).map(|what| capital(&what) + "."));
     sentences.extend(depends::widening(judged).map(|what| capital(&what) + "."));
     sentences.extend(settling(judged).map(|what| capital(&what) + "."));
     sentences

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use flate2::read::DeflateDecoder;
 
 use super::record::{Before, Traced, decode};
-use super::writer::MAGIC;
+use super::writer::{MAGIC, UNTOLD};
 
 /// Why a trace cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -36,7 +36,7 @@ impl<R: Read> TraceReader<R> {
     pub fn new(mut source: R) -> Result<TraceReader<R>, TraceError> {
         let mut magic = [0; MAGIC.len()];
         match source.read_exact(&mut magic) {
-            Ok(()) if &magic == MAGIC => {}
+            Ok(()) if [MAGIC, UNTOLD].contains(&&magic) => {}
             Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => return Err(error.into()),
             _ => return Err(TraceError::Foreign),
         }

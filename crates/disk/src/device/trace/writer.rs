@@ -8,7 +8,9 @@ use flate2::write::DeflateEncoder;
 use super::record::{Before, Traced, encode};
 
 /// How a trace's file begins: what it is, and the version of its form.
-pub(super) const MAGIC: &[u8; 8] = b"fsvtrac1";
+pub(super) const MAGIC: &[u8; 8] = b"fsvtrac2";
+/// The same of a trace that does not say who submitted what.
+pub(super) const UNTOLD: &[u8; 8] = b"fsvtrac1";
 /// Bytes of records in a piece before compression.
 const PIECE: usize = 1 << 16;
 
