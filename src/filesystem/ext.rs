@@ -5,7 +5,7 @@ use fsverdict_disk::device::Action;
 use super::exit::{CANCELED, CLEAN, CORRECTED, ExitCodes, FAILED, LEFT, LIBRARY, REBOOT, USAGE};
 use super::facts::{DirectoryIndex, FilesystemFacts, Inodes};
 use super::mkfs::MkfsDefault;
-use super::model::{BackgroundJob, ApartDevice, Filesystem, Fsck};
+use super::model::{ApartDevice, BackgroundJob, Filesystem, Fsck};
 use super::tool::{Packages, Tool};
 
 const E2FSPROGS: Packages = Packages::everywhere("e2fsprogs");

@@ -28,9 +28,9 @@ fn in_words(judged: &Judgement<'_>, one: &Background) -> String {
     }
     if let (Some(against), Some(behind)) = (&one.against, &one.behind) {
         let now = judged.verdict.ranking.iter().find(|rank| rank.candidate == *candidate);
-        let now = now.and_then(|rank| rank.behind).map_or(String::new(), |now| {
-            format!(", with it {}", plain_number(now.point))
-        });
+        let now = now
+            .and_then(|rank| rank.behind)
+            .map_or(String::new(), |now| format!(", with it {}", plain_number(now.point)));
         text.push_str(&format!(
             "; without that time {candidate} takes {} times as long as {against}{now}",
             times_within(behind)
@@ -60,6 +60,7 @@ pub(super) fn table(judged: &Judgement<'_>) -> Option<TextTable> {
         ]
     };
     let title = "What filesystems did by themselves beside the phases, in seconds of the device";
-    let header = ["candidate", "phase", "durable, s", "by itself, s", "requests", "the rest, s", "rest, s per GB"];
+    let header =
+        ["candidate", "phase", "durable, s", "by itself, s", "requests", "the rest, s", "rest, s per GB"];
     Some(TextTable::new(title.to_owned(), &header, found.iter().map(row).collect()))
 }

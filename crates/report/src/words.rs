@@ -1,10 +1,10 @@
 //! The verdict in plain words: a paragraph to be pasted into a mail, with every number in its interval.
 
 use super::across::headline;
-use super::{background, depends};
 use super::number::{percent, plain_number, times_within};
 use super::sentence::settling;
 use super::text::{count, listing};
+use super::{background, depends};
 use fsverdict_judgement::journal::{Ending, Unit, metric};
 use fsverdict_judgement::plan::DeviceSource;
 use fsverdict_judgement::verdict::{

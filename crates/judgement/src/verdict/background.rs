@@ -62,7 +62,9 @@ pub(super) fn background(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Ve
             seconds,
             of,
             requests: mean("background_requests")?,
-            rest_per_gigabyte: mean("logical_bytes").filter(|bytes| *bytes > 0.0).map(|bytes| rest / bytes * 1e9),
+            rest_per_gigabyte: mean("logical_bytes")
+                .filter(|bytes| *bytes > 0.0)
+                .map(|bytes| rest / bytes * 1e9),
             work,
             against: against.map(str::to_owned),
             behind,

@@ -66,8 +66,7 @@ impl Objective {
     /// be left.
     pub(super) fn log_score_changed(&self, trial: &Trial, more: impl Fn(&str) -> f64) -> Option<f64> {
         let cost = |phase: &str| Some(log(trial.value(phase, &self.metric)? + more(phase)));
-        let sum: Option<f64> =
-            self.weights.iter().map(|(phase, weight)| Some(weight * cost(phase)?)).sum();
+        let sum: Option<f64> = self.weights.iter().map(|(phase, weight)| Some(weight * cost(phase)?)).sum();
         let total: f64 = self.weights.values().sum();
         sum.map(|sum| sum / total).filter(|score| total > 0.0 && score.is_finite())
     }

@@ -49,7 +49,15 @@ fn iolog(records: &[Traced], device: &str, out: &mut impl Write) -> io::Result<(
 
 fn csv(records: &[Traced], out: &mut impl Write) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
-    writer.write_record(["submitted_ns", "completed_ns", "operation", "sector", "sectors", "failed", "submitter"])?;
+    writer.write_record([
+        "submitted_ns",
+        "completed_ns",
+        "operation",
+        "sector",
+        "sectors",
+        "failed",
+        "submitter",
+    ])?;
     for record in records {
         writer.write_record([
             record.submitted_ns.to_string(),

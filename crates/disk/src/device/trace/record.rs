@@ -42,7 +42,15 @@ impl Traced {
 
     pub fn underway(submitted_ns: u64, request: &Request) -> Traced {
         let Request { operation, sector, sectors, .. } = *request;
-        Traced { submitted_ns, completed_ns: None, operation, sector, sectors, flags: Flags::default(), by: None }
+        Traced {
+            submitted_ns,
+            completed_ns: None,
+            operation,
+            sector,
+            sectors,
+            flags: Flags::default(),
+            by: None,
+        }
     }
 
     pub fn end(&self) -> u64 {

@@ -29,9 +29,10 @@ impl Submitter {
         let name: Vec<u8> =
             name.bytes().enumerate().take_while(|one| !ends(*one)).map(|(_, letter)| letter).collect();
         // FNV-1a. The kernel keeps 15 letters of a name.
-        let digest = name.iter().take(15).fold(0x811c_9dc5_u32, |digest, letter| {
-            (digest ^ u32::from(*letter)).wrapping_mul(0x0100_0193)
-        });
+        let digest = name
+            .iter()
+            .take(15)
+            .fold(0x811c_9dc5_u32, |digest, letter| (digest ^ u32::from(*letter)).wrapping_mul(0x0100_0193));
         Submitter(digest & !(TOLD | OF_KERNEL) | TOLD)
     }
 
