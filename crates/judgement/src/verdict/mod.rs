@@ -29,6 +29,7 @@ mod order;
 mod paired;
 mod raw_share;
 mod sensitivity;
+mod single_device;
 mod sites;
 mod standing;
 mod then_and_now;
@@ -63,6 +64,7 @@ pub use open::OpenPair;
 pub use paired::ByBlock;
 pub use raw_share::{RawShare, raw_shares};
 pub use sensitivity::{WeightRange, WeightTurn};
+pub use single_device::DeviceSpread;
 pub use sites::{AtSites, SiteRatios, by_site};
 pub use standing::{Rank, Relation, Standing};
 pub use then_and_now::{Because, Now, ThenAndNow, same_quantity, then_and_now};
@@ -78,6 +80,7 @@ use limits::limits;
 use noise::noise;
 use open::open_pairs;
 use sensitivity::sensitivity;
+use single_device::device_spreads;
 use standing::{ranking, standings};
 use tradeoff::tradeoffs;
 
@@ -136,6 +139,9 @@ pub struct Verdict {
     /// What filesystems did by themselves while phases of the goal were timed; nothing where it was little, or not told.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub background: Vec<Background>,
+    /// Whose difference from the first strays much over the devices of a class.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub device_spreads: Vec<DeviceSpread>,
     /// What may not be concluded, the gravest first.
     #[serde(skip)]
     pub limits: Vec<Limit>,
@@ -159,6 +165,7 @@ impl Verdict {
         self.sensitivity.clear();
         self.depends.clear();
         self.background.clear();
+        self.device_spreads.clear();
     }
 }
 
@@ -209,6 +216,7 @@ pub fn judge(
         sensitivity: sensitivity(&evidence, &ranking, &tied),
         depends: dependences(&evidence, &ranking),
         background: background(&evidence, &ranking),
+        device_spreads: device_spreads(&evidence, &ranking),
         limits: limits(&evidence, &ranking),
         left_out_phases: objective.left_out.clone(),
         refused: if refused { run.finished.clone() } else { None },
