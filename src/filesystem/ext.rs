@@ -53,7 +53,7 @@ pub(super) const BACKGROUND: &[BackgroundJob] = &[
         actions: &[Action::Write, Action::WriteZeroes],
         does: "wrote tables of inodes that mkfs had left unwritten",
         once_a_mount: false,
-        avoided_by: "noinit_itable among the mount options",
+        avoided_by: "noinit_itable among the mount options, or -E lazy_itable_init=0 for mkfs, which then writes them",
     },
 ];
 

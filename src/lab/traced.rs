@@ -6,12 +6,19 @@ use std::path::PathBuf;
 
 use rustix::fs::{CWD, OFlags};
 
-use fsverdict_disk::device::trace::{Metrics, Submitter, TraceError, TraceReader, Traced};
+use fsverdict_disk::device::trace::{Metrics, TraceError, TraceReader, Traced};
 use fsverdict_disk::device::{Device, Request, Wear};
-use fsverdict_judgement::journal::{BackgroundWork, Event, Facts, Learnt, Measurement, Observation, Unit};
+use fsverdict_judgement::journal::{
+    BackgroundWork, Caution, Event, Facts, Learnt, Measurement, Observation, Unit,
+};
 use fsverdict_text::{Links, open_regular};
 
+use super::background::BackgroundFigures;
 use crate::filesystem::BackgroundJob;
+
+/// Of a filesystem that does something by itself, under a kernel that does not tell.
+const UNTOLD: &str = "what the filesystem does by itself is counted to the phases: this kernel does not tell who submits a request. \
+                      One of Linux 6.12 that `fsverdict kernel build` makes anew does";
 
 /// The phases of a trial on the clock, as they are heard of.
 #[derive(Debug, Default)]
@@ -60,27 +67,39 @@ impl Spans {
                 let began = wear_at(&mut device, &mut left, span.began);
                 let ended = wear_at(&mut device, &mut left, span.ended);
                 figures.add(&Metrics::new(span.of(&records)), began, ended);
-                figures.background.add(span, &records, self.jobs);
-            }
-        }
-        let mut background: Vec<BackgroundWork> = Vec::new();
-        for (job, number) in self.jobs.iter().zip(0..) {
-            let met = |(span, figures): (&PhaseSpan, &PhaseFigures)| {
-                figures.background.jobs.contains(&number).then(|| span.phase.clone())
-            };
-            let phases: BTreeSet<String> = self.phases.iter().zip(&figures).filter_map(met).collect();
-            if !phases.is_empty() {
-                let (does, avoided_by) = (job.does.to_owned(), job.avoided_by.to_owned());
-                background.push(BackgroundWork { phases, does, once_a_mount: job.once_a_mount, avoided_by });
+                figures.background.add(span.began..span.ended, &records, self.jobs);
             }
         }
         let mut events: Vec<Event> =
             self.phases.iter().zip(&figures).map(|(span, figures)| span.observe(figures)).collect();
+        let background = self.background(&figures);
         if !background.is_empty() {
             let learnt = Learnt { background, ..Learnt::default() };
             events.push(Event::Facts { facts: Facts::new(), learnt });
         }
+        let untold = !figures.is_empty() && figures.iter().all(|figures| !figures.background.told);
+        if untold && !self.jobs.is_empty() {
+            events.push(Event::Caution(Caution { phase: String::new(), text: UNTOLD.to_owned() }));
+        }
         Ok(events)
+    }
+
+    /// Which of the filesystem's jobs were met in which phases.
+    fn background(&self, figures: &[PhaseFigures]) -> Vec<BackgroundWork> {
+        let work = |(number, job): (usize, &BackgroundJob)| {
+            let met = |(span, figures): (&PhaseSpan, &PhaseFigures)| {
+                figures.background.jobs.contains(&number).then(|| span.phase.clone())
+            };
+            let phases: BTreeSet<String> = self.phases.iter().zip(figures).filter_map(met).collect();
+            let (does, avoided_by) = (job.does.to_owned(), job.avoided_by.to_owned());
+            (!phases.is_empty()).then_some(BackgroundWork {
+                phases,
+                does,
+                once_a_mount: job.once_a_mount,
+                avoided_by,
+            })
+        };
+        self.jobs.iter().enumerate().filter_map(work).collect()
     }
 }
 
@@ -101,49 +120,6 @@ struct PhaseFigures {
     medium_sectors: u64,
     erases: u64,
     background: BackgroundFigures,
-}
-
-/// What nothing in a phase asked for, by who submitted it.
-#[derive(Debug, Default)]
-struct BackgroundFigures {
-    /// Whether the guest says who submits what.
-    told: bool,
-    requests: u64,
-    sectors: u64,
-    /// Nanoseconds of the phase in which a device had one of these; summed over devices.
-    busy_ns: u64,
-    /// Which of the filesystem's jobs they were, by their places in its list.
-    jobs: BTreeSet<usize>,
-}
-
-impl BackgroundFigures {
-    /// Takes in those of one device's requests, in the order of their submission.
-    fn add(&mut self, span: &PhaseSpan, records: &[Traced], jobs: &[BackgroundJob]) {
-        let job_of = |record: &Traced| {
-            let by = record.by?;
-            jobs.iter().position(|job| {
-                let named =
-                    if job.is_kernel { Submitter::kernel_thread } else { Submitter::process }(job.thread);
-                by == named && job.actions.contains(&record.operation)
-            })
-        };
-        self.told |= records.iter().any(|record| record.by.is_some());
-        // Up to here the device's time is counted.
-        let mut until = span.began;
-        for record in records.iter().take_while(|record| record.submitted_ns < span.ended) {
-            let Some(job) = job_of(record) else { continue };
-            let done = record.completed_ns.unwrap_or(span.ended).min(span.ended);
-            if done > span.began {
-                self.busy_ns += done.saturating_sub(record.submitted_ns.max(until));
-                until = until.max(done);
-                self.jobs.insert(job);
-            }
-            if record.submitted_ns >= span.began {
-                self.requests += 1;
-                self.sectors += u64::from(record.sectors);
-            }
-        }
-    }
 }
 
 impl PhaseFigures {
@@ -203,7 +179,7 @@ impl PhaseSpan {
         push("erases", Unit::Count, figures.erases as f64);
         let background = &figures.background;
         if background.told {
-            push("background", Unit::Seconds, background.busy_ns as f64 * 1e-9);
+            push("background", Unit::Seconds, background.busy_ns * 1e-9);
             push("background_requests", Unit::Count, background.requests as f64);
             push("background_bytes", Unit::Bytes, background.sectors as f64 * 512.0);
         }
@@ -273,6 +249,11 @@ mod tests {
                 (phase, names.into_iter().zip(values).collect())
             );
         }
+        // Of a filesystem that does something by itself it is said that nobody told.
+        spans.jobs = crate::filesystem::find("ext4").unwrap().background;
+        let events = spans.observations(vec![traced()]).unwrap();
+        assert!(matches!(&events[..], [_, _, Event::Caution(said)] if said.text == super::UNTOLD));
+        spans.jobs = &[];
         // Two that were asked for the same: what is counted doubles, what is a share or a mean stays.
         let both = spans.observations(vec![traced(), traced()]).unwrap();
         for (event, (_, [seeks, share, depth, written, erases])) in both.into_iter().zip(expected) {

@@ -13,6 +13,8 @@ use fsverdict_judgement::verdict::{
 
 /// More candidates than this are not listed one by one.
 const MOST_NAMES: usize = 4;
+/// The same of filesystems that did something by themselves.
+const MOST_BESIDE: usize = 2;
 /// More limits than this nobody reads in a mail.
 const MOST_LIMITS: usize = 3;
 
@@ -128,7 +130,8 @@ fn found(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
             sentences.push(format!("{words}: {}.", ratios(judged, &those, "")));
         }
     }
-    sentences.extend(background::sentences(judged).map(|what| capital(&what) + "."));
+    let beside = background::sentences(judged).take(MOST_BESIDE);
+    sentences.extend(beside.map(|what| what + "."));
     sentences.extend(depends::widening(judged).map(|what| capital(&what) + "."));
     sentences.extend(depends::on_single_devices(judged));
     sentences.extend(settling(judged).map(|what| capital(&what) + "."));

@@ -1,7 +1,5 @@
 //! What filesystems do by themselves beside the phases: how much of a phase's time that was, and how candidates compare without it.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
 use super::{Rank, VerdictEvidence};
@@ -76,9 +74,5 @@ pub(super) fn background(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Ve
 
 /// The goal of a trial without the time in which its device had requests that nothing asked for.
 fn without(evidence: &VerdictEvidence<'_>, trial: &Trial) -> Option<f64> {
-    let mut taken: BTreeMap<&str, f64> = BTreeMap::new();
-    for observation in &trial.observations {
-        taken.insert(&observation.phase, observation.value("background").unwrap_or(0.0));
-    }
-    evidence.objective.log_score_changed(trial, |phase| -taken.get(phase).copied().unwrap_or(0.0))
+    evidence.objective.log_score_changed(trial, |phase| -trial.value(phase, "background").unwrap_or(0.0))
 }

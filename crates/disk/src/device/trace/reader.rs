@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use flate2::read::DeflateDecoder;
 
 use super::record::{Before, Traced, decode};
-use super::writer::{MAGIC, UNTOLD};
+use super::writer::{MAGIC, TELLS};
 
 /// Why a trace cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -36,7 +36,7 @@ impl<R: Read> TraceReader<R> {
     pub fn new(mut source: R) -> Result<TraceReader<R>, TraceError> {
         let mut magic = [0; MAGIC.len()];
         match source.read_exact(&mut magic) {
-            Ok(()) if [MAGIC, UNTOLD].contains(&&magic) => {}
+            Ok(()) if &magic == MAGIC => {}
             Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => return Err(error.into()),
             _ => return Err(TraceError::Foreign),
         }
@@ -49,7 +49,7 @@ impl<R: Read> TraceReader<R> {
         let mut head = Vec::new();
         self.source.by_ref().take(4).read_to_end(&mut head)?;
         let Ok(length) = <[u8; 4]>::try_from(head.as_slice()) else { return Ok(false) };
-        let length = u64::from(u32::from_le_bytes(length));
+        let length = u64::from(u32::from_le_bytes(length) & !TELLS);
         if length > LARGEST_PIECE {
             return Err(TraceError::Damaged { records: self.records });
         }

@@ -77,6 +77,18 @@ fn a_trace_whose_end_is_missing_lacks_its_end_only() {
     }
 }
 
+/// A reader that does not know of submitters would take one for the next request.
+#[test]
+fn a_piece_says_whether_it_tells_of_submitters() {
+    let untold = at(5, 6, Action::Read, 16);
+    let told = Traced { by: Some(Submitter::process("rsync")), ..untold };
+    for (record, tells) in [(untold, false), (told, true)] {
+        let (bytes, _) = written(&[record], u64::MAX);
+        assert_eq!(u32::from_le_bytes(bytes[8..12].try_into().unwrap()) >> 31 == 1, tells);
+        assert_eq!(read(&bytes).unwrap(), [record]);
+    }
+}
+
 #[test]
 fn a_trace_is_small_and_bounded() {
     let records = real(100_000);
