@@ -151,7 +151,7 @@ fn uml_what_a_filesystem_does_by_itself_is_counted_apart_or_said_to_be_untold() 
     let place = Place::new();
     place.run(&plan, &["--fs", "ext4,ext4:no_prefetch_block_bitmaps"]).exits(0);
     let (journal, report) = (place.journal(), place.report());
-    let cautions = report["cautions"].to_string();
+    let cautions = report["verdict"]["cautions"].to_string();
     let measured = |candidate: &str| -> Option<f64> {
         let of = |event: &&serde_json::Value| {
             event["phase"] == "write" && event["trial"]["candidate"] == candidate

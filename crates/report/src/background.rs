@@ -142,7 +142,7 @@ mod tests {
         assert!(page.contains("id=\"background\"") && page.contains("no_maps"));
         let data = data_of(&story(20.0, true));
         assert_eq!(data["verdict"]["background"][0]["work"][0]["once_a_mount"], true);
-        assert!(data["cautions"].to_string().contains("no_maps"));
+        assert!(data["verdict"]["cautions"].to_string().contains("no_maps"));
         assert!(page_of(&story(20.0, true), None, Format::Csv).contains(",copy,fresh,0,background,s,20,ok"));
     }
 
