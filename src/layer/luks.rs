@@ -36,6 +36,7 @@ pub(super) const LUKS: Layer = Layer {
     nodes: &["/dev/mapper/control"],
     header: 0,
     pools: false,
+    redundant: |_| false,
     kind: LayerKind::Mapping,
     options: no_options,
     usual: false,

@@ -28,6 +28,7 @@ pub(super) static MD: Layer = Layer {
     // Metadata, bitmap and the room before the data: mdadm keeps a thousandth of a small device for later, never less than this.
     header: 4 << 20,
     pools: true,
+    redundant: |options| ArrayOptions::read(options).is_ok_and(|options| options.level != ArrayLevel::Raid0),
     kind: LayerKind::Array,
     options: |options| Ok(ArrayOptions::read(options)?.level.least()),
     usual: false,
@@ -66,8 +67,7 @@ fn create(site: &LayerPlace<'_>) -> Vec<String> {
     let node = LayerKind::Array.node(site.name);
     let head = ["mdadm", "--create", &node, "--run", "--homehost=any", "--metadata=1.2", "--assume-clean"];
     // An array without redundancy has nothing that could be out of step, and mdadm refuses to be told so.
-    let redundant = ArrayOptions::read(site.options).is_ok_and(|options| options.level != ArrayLevel::Raid0);
-    let head = if redundant { &head[..] } else { &head[..6] };
+    let head = if (MD.redundant)(site.options) { &head[..] } else { &head[..6] };
     words(&[head, &as_strs(&shape(site)), &as_strs(site.below)])
 }
 

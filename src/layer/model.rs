@@ -25,6 +25,8 @@ pub struct Layer {
     pub header: u64,
     /// Whether it puts all the devices below it together into one.
     pub pools: bool,
+    /// Whether what is on it outlives one of the devices below, with these options.
+    pub redundant: fn(&str) -> bool,
     /// What it is to the kernel.
     pub kind: LayerKind,
     /// How many devices it takes at least with these options, which follow its name in a plan; or why it does not take them.

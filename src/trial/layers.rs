@@ -221,6 +221,7 @@ mod tests {
             nodes: &["/dev/mapper/control"],
             header: 0,
             pools: false,
+            redundant: |_| false,
             kind: LayerKind::Mapping,
             options: |_| Ok(1),
             usual: false,

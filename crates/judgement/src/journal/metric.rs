@@ -145,6 +145,10 @@ pub const METRICS: &[MetricInfo] = metrics! {
     Bytes Lower "medium_written", Cost "medium written",
         "bytes that a modelled device's medium wrote for the phase, its own tidying up included";
     Count Lower "erases", "blocks or units that a modelled device erased for the phase, or bands it wrote anew";
+    Seconds Lower "rebuild", Cost "until rebuilt",
+        "time from when an empty device took the place of the missing one, as the phase began, until all was there again as often as it should be";
+    Seconds Lower "scrub", Cost "until scrubbed",
+        "time from when the reading and comparing of all that is on the devices began, with the phase, until it was over";
     Seconds Neither "settle", "time after the phase until the device was quiet";
 };
 

@@ -220,12 +220,27 @@ pub struct Phase {
     /// For `rotation.next`: the share of files that changed since the generation before, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed: Option<f64>,
+    /// What the candidate's devices are at meanwhile; nothing: all are there and in step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<ArrayState>,
     /// A command or adapter that needs this machine's network; it has one of its own otherwise, with itself alone in it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network: bool,
     /// After a command or adapter, outside the clock: this folder must hold exactly this dataset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<Verify>,
+}
+
+/// A state of devices that keep the same data several times, or with parity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ArrayState {
+    /// One of them is missing.
+    Degraded,
+    /// An empty one takes the place of the missing one.
+    Rebuilding,
+    /// All that is on them is read and compared.
+    Scrubbing,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

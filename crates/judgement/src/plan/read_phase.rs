@@ -19,6 +19,7 @@ pub(super) const PHASE: &[&str] = &[
     "cold",
     "repeat",
     "changed",
+    "state",
     "network",
     "verify",
 ];
@@ -133,11 +134,25 @@ fn read_phase(
             "only there a part of the files changes",
         );
     }
+    let state = section.get("state", |node| text(node)?.parse());
+    let mounted = |work: &Placed<PhaseWork>| match work.value {
+        PhaseWork::Operation(operation) => {
+            operation.needs() == Needs::Mounted && operation != Operation::Fsck
+        }
+        PhaseWork::Command(_) | PhaseWork::Adapter { .. } => true,
+    };
+    if !work.as_ref().is_none_or(mounted) {
+        section.forbid(
+            &["state"],
+            "a phase without the mounted filesystem",
+            "only a mounted one can lose a device",
+        );
+    }
     let dataset = dataset.map(|dataset| dataset.value);
     let work = work?.value;
     let default_into = if matches!(work, PhaseWork::Operation(_)) { dataset.clone() } else { None };
     let into = into.or(default_into);
-    Some(Phase { name: name?.value, work, dataset, into, cold, repeat, changed, network, verify })
+    Some(Phase { name: name?.value, work, dataset, into, cold, repeat, changed, state, network, verify })
 }
 
 fn read_work(section: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Option<Placed<PhaseWork>> {
