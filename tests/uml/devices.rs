@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::common::labs::arrays::goes_through_its_states;
 use crate::common::labs::crash::{plan_on, series_is_killed};
 use crate::common::{Place, not_run, tool};
 
@@ -108,6 +109,23 @@ fn uml_simulated_arrays_are_made_used_and_gone() {
     }
     assert_eq!(written(&first, "mirror"), [true; 3]);
     assert_eq!(written(&first, "apart"), [true; 3]);
+}
+
+#[test]
+fn uml_simulated_devices_are_missing_made_anew_and_compared() {
+    if tool(&["sh", "-c", "command -v mdadm || true"]).is_empty() {
+        return not_run("mdadm is not there");
+    }
+    let candidates = [
+        ("mirror", "filesystem = \"ext4\"\nlayers = [\"md:raid1\"]"),
+        ("crypt", "filesystem = \"xfs\"\nlayers = [\"luks2\", \"md:raid10,bitmap=none\", \"luks2\"]"),
+        ("btrfs", "filesystem = \"btrfs\"\nlayers = [\"luks2\"]\nmkfs = \"-d raid1 -m raid1\""),
+    ];
+    goes_through_its_states(
+        "uml",
+        "model = [\"usb-disk-5400\", \"hdd-7200\"], size = \"500MB\"",
+        &candidates,
+    );
 }
 
 /// What a disk's end is to each is the candidate's: the run goes on.

@@ -1,6 +1,6 @@
 //! Several devices of a candidate: how a plan says them, and what is told where they do not fit.
 
-use fsverdict_judgement::plan::{DeviceFailure, DeviceSource, Overrides, Plan, write};
+use fsverdict_judgement::plan::{ArrayState, DeviceFailure, DeviceSource, Overrides, Plan, write};
 use fsverdict_text::Bytes;
 use std::time::Duration;
 
@@ -125,4 +125,28 @@ fn a_device_of_the_command_line_takes_the_place_of_each() {
     assert!(alone.contains("`md:raid1` needs 2 devices, and has 1"), "{alone}");
     let mixed = with(vec![model("ideal"), DeviceSource::Image(Bytes(1 << 30))]).unwrap_err();
     assert!(mixed.contains("the devices are of different kinds"), "{mixed}");
+}
+
+#[test]
+fn a_phase_may_want_a_state_of_its_devices() {
+    let with = |phase: &str| {
+        let text = write(&plan(TWO, "filesystem = \"ext4\"\nlayers = [\"md:raid1\"]").unwrap());
+        read(&text.replacen("operation = \"directory.fill\"", phase, 1), "plan.toml")
+            .map_err(|error| error.to_string())
+    };
+    for state in [ArrayState::Degraded, ArrayState::Rebuilding, ArrayState::Scrubbing] {
+        let found = with(&format!("operation = \"directory.fill\"\nstate = \"{}\"", state.word())).unwrap();
+        assert_eq!(found.phases[0].state, Some(state));
+        assert_eq!(read(&write(&found), "written").unwrap(), found, "{}", write(&found));
+    }
+    // A phase without one is stored as before there were any.
+    let none = with("operation = \"directory.fill\"").unwrap();
+    assert!(serde_json::to_value(&none.phases[0]).unwrap().get("state").is_none());
+    for (phase, told) in [
+        ("operation = \"directory.fill\"\nstate = \"rebuild\"", "there is no state `rebuild`"),
+        ("operation = \"fsck\"\nstate = \"degraded\"", "only a mounted one can lose a device"),
+    ] {
+        let error = with(phase).unwrap_err();
+        assert!(error.contains(told), "{phase}\n{error}");
+    }
 }
