@@ -1,6 +1,6 @@
 //! Software RAID by the kernel's md: several devices put together into one.
 
-use super::model::{InUse, Layer, LayerKind, LayerLine, LayerPlace, words};
+use super::model::{InUse, Layer, LayerKind, LayerLine, LayerPlace, as_strs, words};
 use crate::filesystem::{Packages, Tool};
 use fsverdict_text::{Bytes, Reason};
 
@@ -38,6 +38,7 @@ pub(super) static MD: Layer = Layer {
     make: None,
     open: LayerLine { step: "make the array", argv: create },
     mark: None,
+    fill: None,
     close: Some(LayerLine {
         step: "stop the array",
         argv: |site| words(&[&["mdadm", "--stop", &LayerKind::Array.node(site.name)]]),
@@ -57,10 +58,6 @@ pub(super) static MD: Layer = Layer {
         ),
     },
 };
-
-fn as_strs(words: &[String]) -> Vec<&str> {
-    words.iter().map(String::as_str).collect()
-}
 
 /// `--run`: it asks nothing. The devices are empty, so that their parity is right and their copies are alike as they are.
 fn create(site: &LayerPlace<'_>) -> Vec<String> {

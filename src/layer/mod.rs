@@ -3,10 +3,12 @@
 //! Pure data and small pure functions, as in [`crate::filesystem`]: one file per layer and its lines here; the tests walk the
 //! registry, so that a new one cannot be half described.
 
+mod integrity;
 mod least_device;
 mod luks;
 mod luks1;
 mod luks2;
+mod luks_options;
 mod md;
 mod model;
 mod scheduler;
@@ -18,7 +20,7 @@ pub use least_device::least_device;
 pub use model::{InUse, Layer, LayerKind, LayerLine, LayerPlace};
 pub use scheduler::{SCHEDULERS, Scheduler, find_scheduler};
 
-static REGISTRY: [&Layer; 3] = [&luks1::LUKS1, &luks2::LUKS2, &md::MD];
+static REGISTRY: [&Layer; 4] = [&integrity::INTEGRITY, &luks1::LUKS1, &luks2::LUKS2, &md::MD];
 
 /// What a candidate without layers has.
 pub const NO_LAYER: (&str, &str) = ("none", "The filesystem lies on the device itself.");
@@ -91,7 +93,7 @@ mod tests {
             );
             assert!(layer.modules.contains(&layer.driver), "{name}");
             assert!(layer.nodes.iter().all(|node| node.starts_with("/dev/")), "{name}");
-            let lines = [layer.make, Some(layer.open), layer.mark, layer.close, layer.describe];
+            let lines = [layer.make, Some(layer.open), layer.mark, layer.fill, layer.close, layer.describe];
             for line in lines.into_iter().flatten() {
                 let argv = (line.argv)(&site);
                 let program = argv.first().unwrap();

@@ -57,6 +57,7 @@ pub enum OfLayer {
     Open,
     /// To be removed with its last user: a crash leaves nothing, an unmount changes nothing.
     Mark,
+    Fill,
     Describe,
     Close,
 }
@@ -155,7 +156,7 @@ impl Act<'_> {
             | Act::Begin(_)
             | Act::Finish(_)
             | Act::Pause
-            | Act::Layer(_, OfLayer::Mark | OfLayer::Describe)
+            | Act::Layer(_, OfLayer::Mark | OfLayer::Fill | OfLayer::Describe)
             | Act::Record
             | Act::Judge
             | Act::NoChecker(_)

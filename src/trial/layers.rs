@@ -108,6 +108,7 @@ impl OpenLayers {
             OfLayer::Make => self.run(layer.make, at, devices, mapper),
             OfLayer::Open => self.open(at, devices, mapper),
             OfLayer::Mark => self.run(layer.mark, at, devices, mapper),
+            OfLayer::Fill => self.run(layer.fill, at, devices, mapper),
             OfLayer::Describe => {
                 let Some(line) = layer.describe else { return Ok(()) };
                 let argv = self.argv(line, at, devices, mapper)?;
@@ -232,6 +233,7 @@ mod tests {
                 step: "mark",
                 argv: |site| vec!["mark".to_owned(), site.name.to_owned()],
             }),
+            fill: None,
             close: None,
             describe: None,
             in_use: InUse { lines: |_| Vec::new(), at_boot: None, note: None },

@@ -192,6 +192,7 @@ impl PlainContext<'_> {
             OfLayer::Make => layer.make?,
             OfLayer::Open => layer.open,
             OfLayer::Mark => layer.mark?,
+            OfLayer::Fill => layer.fill?,
             OfLayer::Describe => layer.describe?,
             OfLayer::Close => return None,
         };

@@ -95,7 +95,7 @@ impl TrialSpec {
         } else {
             self.raw_steps(&mut steps);
             for at in self.layers() {
-                let layer = [OfLayer::Make, OfLayer::Open, OfLayer::Mark, OfLayer::Describe];
+                let layer = [OfLayer::Make, OfLayer::Open, OfLayer::Mark, OfLayer::Fill, OfLayer::Describe];
                 steps.push(Step::once(None, layer.map(|act| Act::Layer(at, act))));
             }
             steps.push(Step::once("mkfs", [Act::Timed(Timed::Mkfs, CacheState::Fresh), Act::Record]));

@@ -118,12 +118,12 @@ fn uml_simulated_devices_are_missing_made_anew_and_compared() {
     }
     let candidates = [
         ("mirror", "filesystem = \"ext4\"\nlayers = [\"md:raid1\"]"),
-        ("crypt", "filesystem = \"xfs\"\nlayers = [\"luks2\", \"md:raid10,bitmap=none\", \"luks2\"]"),
+        ("crypt", "filesystem = \"xfs\"\nlayers = [\"luks2\", \"md:raid10,bitmap=none\", \"luks1\"]"),
         ("btrfs", "filesystem = \"btrfs\"\nlayers = [\"luks2\"]\nmkfs = \"-d raid1 -m raid1\""),
     ];
     goes_through_its_states(
         "uml",
-        "model = [\"usb-disk-5400\", \"hdd-7200\"], size = \"500MB\"",
+        "model = [\"usb-disk-5400\", \"hdd-7200\"], size = \"512MiB\"",
         &candidates,
     );
 }

@@ -1,0 +1,163 @@
+//! Checksums of every sector, kept beside the data by the kernel's dm-integrity.
+
+use fsverdict_text::Reason;
+
+use super::model::{InUse, Layer, LayerKind, LayerLine, LayerPlace, words};
+use crate::filesystem::{Package, Packages, Tool};
+
+const INTEGRITYSETUP: Tool = Tool {
+    program: "integritysetup",
+    version: &["--version"],
+    packages: Packages { debian: Package::Official("cryptsetup-bin"), ..Packages::everywhere("cryptsetup") },
+};
+const BLKDISCARD: Tool =
+    Tool { program: "blkdiscard", version: &["--version"], packages: Packages::everywhere("util-linux") };
+const EXAMPLE: &str = "as in integrity:bitmap, or integrity:journal,sector=4096";
+
+pub(super) static INTEGRITY: Layer = Layer {
+    name: "integrity",
+    summary: "Checksums (crc32c) of every sector by dm-integrity, as integritysetup makes it: with integrity:journal (which it is \
+              without a word) data and checksums are written to a journal first, with integrity:bitmap regions are noted before they \
+              are written, with integrity:none a crash may leave the two at odds. sector=512 (unless said otherwise), 1024, 2048 or \
+              4096 behind a comma. All of it is written once before mkfs, untimed, since nothing can be read that has no \
+              checksum; discards pass through.",
+    tools: &[INTEGRITYSETUP, BLKDISCARD],
+    config: &["CONFIG_BLK_DEV_DM", "CONFIG_DM_INTEGRITY", "CONFIG_CRYPTO_CRC32C"],
+    modules: &["crc32c_generic", "dm-integrity"],
+    driver: "dm-integrity",
+    nodes: &["/dev/mapper/control"],
+    // Superblock and the least journal; beyond that 4 bytes of checksum in 512, and a journal that grows with the device.
+    header: 8 << 20,
+    pools: false,
+    redundant: |_| false,
+    kind: LayerKind::Mapping,
+    options: |options| IntegrityOptions::read(options).map(|_| 1),
+    usual: false,
+    free_cpu: Some(
+        "CPU is taken as free: what checksums of sectors cost is not in these times, so that integrity looks cheaper than it is",
+    ),
+    make: Some(LayerLine {
+        step: "make checksums",
+        argv: |site| {
+            // Its own wiping would open a device by a name that is not ours, and leave it where it is killed.
+            let head = ["integritysetup", "format", "--batch-mode", "--no-wipe"];
+            words(&[&head, &["--sector-size", of(site).sector, site.device()]])
+        },
+    }),
+    open: LayerLine {
+        step: "open checksums",
+        argv: |site| {
+            let head = ["integritysetup", "open", "--batch-mode", "--allow-discards"];
+            words(&[&head, of(site).mode.words(), &[site.device(), site.name]])
+        },
+    },
+    mark: Some(LayerLine {
+        step: "mark checksums for removal",
+        argv: |site| words(&[&["integritysetup", "close", "--deferred", site.name]]),
+    }),
+    fill: Some(LayerLine {
+        step: "write all sectors once",
+        argv: |site| {
+            let node = LayerKind::Mapping.node(site.name);
+            words(&[&["blkdiscard", "--zeroout", "--force", "--step", "16MiB", &node]])
+        },
+    }),
+    close: None,
+    describe: Some(LayerLine {
+        step: "describe checksums",
+        argv: |site| words(&[&["integritysetup", "status", site.name]]),
+    }),
+    in_use: InUse {
+        lines: |site| {
+            let IntegrityOptions { mode, sector } = of(site);
+            let format = ["integritysetup", "format", "--sector-size", sector, site.device()];
+            let open = words(&[&["integritysetup", "open"], mode.words(), &[site.device(), site.name]]);
+            vec![words(&[&format]), open]
+        },
+        at_boot: Some(|name, below| format!("echo \"{name} {below} -\" >>/etc/integritytab")),
+        note: Some(
+            "/etc/integritytab takes the mode in its fourth field (`mode=bitmap` for integrity:bitmap, `mode=direct` for integrity:none)",
+        ),
+    },
+};
+
+fn of(site: &LayerPlace<'_>) -> IntegrityOptions {
+    IntegrityOptions::read(site.options).unwrap_or(IntegrityOptions::USUAL)
+}
+
+/// What keeps data and checksums together over a crash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum IntegrityMode {
+    Journal,
+    Bitmap,
+    Direct,
+}
+
+impl IntegrityMode {
+    const fn words(self) -> &'static [&'static str] {
+        match self {
+            IntegrityMode::Journal => &[],
+            IntegrityMode::Bitmap => &["--integrity-bitmap-mode"],
+            IntegrityMode::Direct => &["--integrity-no-journal"],
+        }
+    }
+}
+
+/// What follows the layer's name in a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct IntegrityOptions {
+    mode: IntegrityMode,
+    /// Bytes.
+    sector: &'static str,
+}
+
+impl IntegrityOptions {
+    const USUAL: IntegrityOptions = IntegrityOptions { mode: IntegrityMode::Journal, sector: "512" };
+
+    fn read(text: &str) -> Result<Self, Reason> {
+        let mut options = Self::USUAL;
+        if text.is_empty() {
+            return Ok(options);
+        }
+        for word in text.split(',') {
+            match word.split_once('=') {
+                None if word == "journal" => options.mode = IntegrityMode::Journal,
+                None if word == "bitmap" => options.mode = IntegrityMode::Bitmap,
+                None if word == "none" => options.mode = IntegrityMode::Direct,
+                Some(("sector", size)) => {
+                    let known = ["512", "1024", "2048", "4096"].into_iter().find(|known| *known == size);
+                    let what = || format!("a sector has 512, 1024, 2048 or 4096 bytes, not `{size}`");
+                    options.sector = known.ok_or_else(|| Reason::new(what(), EXAMPLE))?;
+                }
+                _ => return Err(Reason::new(format!("`{word}` is no option of this layer"), EXAMPLE)),
+            }
+        }
+        Ok(options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{INTEGRITY, IntegrityOptions};
+    use crate::layer::LayerPlace;
+
+    #[test]
+    fn each_mode_is_a_word_when_it_is_opened_and_all_are_wiped_by_us() {
+        for (options, format, open) in [
+            ("", "--sector-size 512", ""),
+            ("journal", "--sector-size 512", ""),
+            ("bitmap,sector=4096", "--sector-size 4096", "--integrity-bitmap-mode "),
+            ("none", "--sector-size 512", "--integrity-no-journal "),
+        ] {
+            let below = ["/dev/x".to_owned()];
+            let site = LayerPlace { below: &below, name: "n", options, key: "" };
+            let made = (INTEGRITY.make.unwrap().argv)(&site).join(" ");
+            assert_eq!(made, format!("integritysetup format --batch-mode --no-wipe {format} /dev/x"));
+            let opened = (INTEGRITY.open.argv)(&site).join(" ");
+            assert_eq!(opened, format!("integritysetup open --batch-mode --allow-discards {open}/dev/x n"));
+        }
+        for wrong in ["bitmaps", "sector=8192", "journal,", "mode=bitmap", "journal sector=512"] {
+            IntegrityOptions::read(wrong).unwrap_err();
+        }
+    }
+}
