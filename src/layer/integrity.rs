@@ -57,10 +57,7 @@ pub(super) static INTEGRITY: Layer = Layer {
     }),
     fill: Some(LayerLine {
         step: "write all sectors once",
-        argv: |site| {
-            let node = LayerKind::Mapping.node(site.name);
-            words(&[&["blkdiscard", "--zeroout", "--force", "--step", "16MiB", &node]])
-        },
+        argv: |site| words(&[&["blkdiscard", "--zeroout", "--force", "--step", "16MiB", site.device()]]),
     }),
     close: None,
     describe: Some(LayerLine {

@@ -45,7 +45,7 @@ pub struct Layer {
     /// Given right after opening, by an agent that itself keeps the device open until teardown (else the first unmount, or the
     /// end of fsck, would remove it), it leaves nothing behind even when the agent is killed.
     pub mark: Option<LayerLine>,
-    /// Writes what must lie on the opened device before anything can be read from it.
+    /// Writes what must lie on the opened device before anything can be read from it; it is given that device as what lies below.
     pub fill: Option<LayerLine>,
     /// Takes it down where the kernel does not do it by itself.
     pub close: Option<LayerLine>,

@@ -196,7 +196,10 @@ impl PlainContext<'_> {
             OfLayer::Describe => layer.describe?,
             OfLayer::Close => return None,
         };
-        let below: Vec<String> = site.below.iter().map(|below| self.node(*below)).collect();
+        let below: Vec<String> = match of {
+            OfLayer::Fill => vec![self.node(Below::Site(at))],
+            _ => site.below.iter().map(|below| self.node(*below)).collect(),
+        };
         let name = self.name(at)?;
         Some(shown(&(line.argv)(&LayerPlace { below: &below, name: &name, options, key: KEY })))
     }
