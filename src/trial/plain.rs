@@ -110,7 +110,7 @@ impl PlainContext<'_> {
             Act::Layer(at, OfLayer::Close) => format!("[close {}]", self.name(at)?),
             Act::Layer(at, of) => self.of_layer(at, of)?,
             // Before there is a layer on it.
-            Act::TakeOut => format!("[take out {}]", device(self.spec.devices)),
+            Act::TakeOut => format!("[take out {}, if it is there]", device(self.spec.devices)),
             Act::PutBack => {
                 format!("[put {} back, and wait until all is rebuilt]", device(self.spec.devices))
             }
