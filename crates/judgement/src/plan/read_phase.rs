@@ -4,7 +4,7 @@ use super::command_variables::{offered, unknown};
 use super::limits::{PHASES, check_length};
 use super::read_dataset::{Datasets, may_be_called, variables};
 use super::value::{inside_path, name, repetitions};
-use super::{Dataset, Needs, Operation, OperationKind, Phase, PhaseWork, Verify, Vocabulary};
+use super::{ArrayState, Dataset, Needs, Operation, OperationKind, Phase, PhaseWork, Verify, Vocabulary};
 use fsverdict_text::value::{boolean, filled_text, share, text};
 use fsverdict_text::{Node, Placed, Problems, Section, TextSpan, TomlEntry, TomlValue, suggest};
 
@@ -20,6 +20,7 @@ pub(super) const PHASE: &[&str] = &[
     "repeat",
     "changed",
     "state",
+    "to",
     "network",
     "verify",
 ];
@@ -134,6 +135,31 @@ fn read_phase(
             "only there a part of the files changes",
         );
     }
+    let state = read_state(&section, work.as_ref());
+    let to = section.get("to", share);
+    match &work {
+        Some(Placed { value: PhaseWork::Operation(operation), at }) if operation.takes_to() => {
+            if section.entry("to").is_none() {
+                let hint =
+                    "to = 0.95: of what df(1) says an ordinary user may fill; 1 is until no more goes in";
+                section.lacks(*at, &format!("`{operation}` needs to know how full"), hint);
+            }
+        }
+        _ => section.forbid(
+            &["to"],
+            &format!("anything but `{}` and `{}`", Operation::SpaceFill, Operation::SpaceFree),
+            "only they go on until so much of the filesystem is in use",
+        ),
+    }
+    let dataset = dataset.map(|dataset| dataset.value);
+    let work = work?.value;
+    let default_into = if matches!(work, PhaseWork::Operation(_)) { dataset.clone() } else { None };
+    let into = into.or(default_into);
+    Some(Phase { name: name?.value, work, dataset, into, cold, repeat, changed, to, state, network, verify })
+}
+
+/// What the devices are at meanwhile.
+fn read_state(section: &Section<'_>, work: Option<&Placed<PhaseWork>>) -> Option<ArrayState> {
     let state = section.get("state", |node| text(node)?.parse());
     let mounted = |work: &Placed<PhaseWork>| match work.value {
         PhaseWork::Operation(operation) => {
@@ -141,18 +167,11 @@ fn read_phase(
         }
         PhaseWork::Command(_) | PhaseWork::Adapter { .. } => true,
     };
-    if !work.as_ref().is_none_or(mounted) {
-        section.forbid(
-            &["state"],
-            "a phase without the mounted filesystem",
-            "only a mounted one can lose a device",
-        );
+    if !work.is_none_or(mounted) {
+        let hint = "only a mounted one can lose a device";
+        section.forbid(&["state"], "a phase without the mounted filesystem", hint);
     }
-    let dataset = dataset.map(|dataset| dataset.value);
-    let work = work?.value;
-    let default_into = if matches!(work, PhaseWork::Operation(_)) { dataset.clone() } else { None };
-    let into = into.or(default_into);
-    Some(Phase { name: name?.value, work, dataset, into, cold, repeat, changed, state, network, verify })
+    state
 }
 
 fn read_work(section: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Option<Placed<PhaseWork>> {
