@@ -78,7 +78,11 @@ mod tests {
         let below = ["/dev/below".to_owned(), "/dev/beside".to_owned()];
         for layer in registry() {
             let name = layer.name;
-            let options = if name == "md" { "raid1" } else { "" };
+            let options = match name {
+                "md" => "raid1",
+                "integrity" => "none",
+                _ => "",
+            };
             let below = if layer.pools { &below[..] } else { &below[..1] };
             let site = LayerPlace { below, name: "its-name", options, key: "/the/key" };
             assert_eq!((layer.options)(options).unwrap() > 1, layer.pools, "{name}");

@@ -128,6 +128,41 @@ fn uml_simulated_devices_are_missing_made_anew_and_compared() {
     );
 }
 
+#[test]
+fn uml_simulated_layers_lie_under_every_filesystem() {
+    let of = |filesystem: &str, layer: &str| format!("filesystem = \"{filesystem}\"\nlayers = [\"{layer}\"]");
+    let candidates = [
+        ("ext4-sums", of("ext4", "integrity:none")),
+        ("xfs-sums", of("xfs", "integrity:none,sector=4096")),
+        ("btrfs-sums", of("btrfs", "integrity:none")),
+        ("ext4-crypt", of("ext4", "luks2:sector=512,no_read_workqueue,no_write_workqueue")),
+        ("xfs-crypt", of("xfs", "luks2:cipher=aes-xts-plain64,key=256,sector=4096")),
+        ("btrfs-crypt", of("btrfs", "luks1:cipher=aes-cbc-essiv:sha256,key=256")),
+    ];
+    let each: Vec<(&str, &str)> = candidates.iter().map(|(name, says)| (*name, says.as_str())).collect();
+    let place = Place::new();
+    let small = ["--set", "device.count=1", "--set", "device.size=320MiB"];
+    place.run(&plan(&each), &[&small[..], &["--set", "protocol.circumstances=fixed"]].concat()).exits(0);
+    let journal = place.journal();
+    let described = |candidate: &str, step: &str| {
+        let mut all = journal
+            .all("command")
+            .filter(|event| event["trial"]["candidate"] == candidate && event["step"] == step);
+        all.next().unwrap_or_else(|| panic!("{candidate}: no {step}"))["stdout"].as_str().unwrap().to_owned()
+    };
+    for (candidate, step, wanted) in [
+        ("ext4-sums", "describe checksums", "sector size:  512"),
+        ("xfs-sums", "describe checksums", "sector size:  4096"),
+        ("ext4-crypt", "describe encryption", "no_read_workqueue"),
+        ("xfs-crypt", "describe encryption", "256 bits"),
+        ("btrfs-crypt", "describe encryption", "aes-cbc-essiv:sha256"),
+    ] {
+        let said = described(candidate, step);
+        assert!(said.contains(wanted), "{candidate}: {said}");
+    }
+    place.is_left_clean();
+}
+
 /// What a disk's end is to each is the candidate's: the run goes on.
 #[test]
 fn uml_simulated_a_device_that_fails_is_the_candidates_fate() {
