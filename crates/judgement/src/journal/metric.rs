@@ -150,6 +150,10 @@ pub const METRICS: &[MetricInfo] = metrics! {
         "time from when an empty device took the place of the missing one, as the phase began, until all was there again as often as it should be";
     Seconds Lower "scrub", Cost "until scrubbed",
         "time from when the reading and comparing of all that is on the devices began, with the phase, until it was over";
+    Seconds Lower "background", Cost "background",
+        "time in the phase in which a modelled device had a request that nothing in it asked for: what a filesystem does by itself";
+    Count Lower "background_requests", "requests of that kind";
+    Bytes Lower "background_bytes", "bytes of them";
     Seconds Neither "settle", "time after the phase until the device was quiet";
 };
 
