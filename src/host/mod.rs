@@ -19,6 +19,7 @@ pub mod mounts;
 pub mod own_folder;
 pub mod placement;
 pub mod process_key;
+pub mod processors;
 pub mod procfs;
 pub mod program;
 pub mod root;

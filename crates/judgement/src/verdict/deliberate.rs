@@ -10,50 +10,71 @@ use crate::statistics::{BlockOutcome, Race, Rival, Rule, Ruling};
 use super::paired::site_numbers;
 use super::{ByBlock, Objective};
 
-/// The plan's candidates and every look at them so far.
+/// The plan's candidates and what is known of them so far.
 #[derive(Debug, Clone)]
 pub struct Deliberation {
     /// Names, in the order in which looks number them.
     pub candidates: Vec<String>,
-    /// One per block that counts.
-    pub looks: Vec<BlockOutcome>,
+    rule: Rule,
+    objective: Objective,
     race: Race,
+    /// How many trials of the run the objective is known of, and how many blocks the race.
+    trials: usize,
+    blocks: usize,
 }
 
 impl Deliberation {
     /// Replays the rule over the run.
     pub fn of(plan: &Plan, run: &Run) -> Self {
         let candidates: Vec<String> = contestants(plan).map(|candidate| candidate.name.clone()).collect();
-        let blocks = plan.protocol.blocks;
-        // Who asks for more blocks wants to know more than who leads.
-        let ranked = plan.protocol.until == Until::Ranked || run.extended_to.is_some();
-        let maximum = run.extended_to.map_or(blocks.max, |extended| extended.max(blocks.max));
-        // So many blocks were asked for, of everybody; and a finding is told from three trials of each.
-        let early = blocks.min < maximum && plan.published.is_empty();
-        let rule = Rule { tie: plan.protocol.tie, minimum: blocks.min, maximum, ranked, early };
-        let mut race = Race::new(rule, candidates.len());
-        let objective = Objective::of(plan, run);
-        let trials: ByBlock<'_> = run.trials.iter().filter(|trial| trial.counts()).collect();
-        // Who was tried without a result withdraws; who was not tried rested.
-        let score = |block: &BlockState, name: &String| {
-            let found = || trials.trial(block.block, name).and_then(|trial| objective.log_score(trial));
-            block.order.contains(name).then(|| found().unwrap_or(f64::NAN))
-        };
+        let rule = rule(plan, run);
+        let race = Race::new(rule, candidates.len());
+        let (trials, blocks) = (run.trials.len(), 0);
+        let mut begun = Deliberation { rule, objective: Objective::of(plan, run), race, candidates, trials, blocks };
+        begun.replay(run);
+        begun
+    }
+
+    /// Goes on over a run that has grown by whole blocks and by nothing else, as [`of`](Self::of) would: what was looked at
+    /// is not looked at again, but where another phase is left out of the objective.
+    pub fn go_on(&mut self, plan: &Plan, run: &Run) {
+        let before = (self.rule, self.objective.weights.len());
+        self.rule = rule(plan, run);
+        self.objective.take(run.trials.get(self.trials..).unwrap_or_default());
+        self.trials = run.trials.len();
+        if before != (self.rule, self.objective.weights.len()) {
+            self.race = Race::new(self.rule, self.candidates.len());
+            self.blocks = 0;
+        }
+        self.replay(run);
+    }
+
+    /// Takes in the rounds that the race does not know.
+    fn replay(&mut self, run: &Run) {
         let blocks: Vec<&BlockState> = run.prefix().collect();
         let sites = site_numbers(blocks.iter().copied());
-        let row = |(block, site): &(&BlockState, usize)| {
-            (*site, candidates.iter().map(|name| score(block, name)).collect())
+        let placed: Vec<(&BlockState, usize)> = blocks.into_iter().zip(sites).skip(self.blocks).collect();
+        let Some((first, _)) = placed.first() else { return };
+        let own = run.trials.iter().filter(|trial| trial.id.block >= first.block && trial.counts());
+        let trials: ByBlock<'_> = own.collect();
+        // Who was tried without a result withdraws; who was not tried rested.
+        let score = |block: &BlockState, name: &String| {
+            let found = || {
+                trials.trial(block.block, name).and_then(|trial| self.objective.log_score(trial))
+            };
+            block.order.contains(name).then(|| found().unwrap_or(f64::NAN))
         };
-        let placed: Vec<(&BlockState, usize)> = blocks.into_iter().zip(sites).collect();
-        let looks = placed
-            .chunk_by(|(one, _), (next, _)| one.is_of_round(next))
-            .map(|round| race.round(&round.iter().map(row).collect::<Vec<_>>()))
-            .collect();
-        Deliberation { looks, race, candidates }
+        let row = |(block, site): &(&BlockState, usize)| {
+            (*site, self.candidates.iter().map(|name| score(block, name)).collect())
+        };
+        for round in placed.chunk_by(|(one, _), (next, _)| one.is_of_round(next)) {
+            self.race.round(&round.iter().map(row).collect::<Vec<_>>());
+        }
+        self.blocks += placed.len();
     }
 
     pub fn outcome(&self) -> Ruling {
-        self.looks.last().map_or(Ruling::Continue, |look| look.outcome)
+        self.race.ruling()
     }
 
     /// The best surviving candidate of a look.
@@ -61,8 +82,9 @@ impl Deliberation {
         look.leader.and_then(|index| self.candidates.get(index)).map_or("the others", String::as_str)
     }
 
-    pub fn last_look(&self) -> Option<&BlockOutcome> {
-        self.looks.iter().rfind(|look| look.leader.is_some())
+    /// How those compare that were compared last; `None` where nobody was.
+    pub fn last_look(&self) -> Option<BlockOutcome> {
+        self.race.last()
     }
 
     /// The candidates that the next block is to try.
@@ -74,6 +96,16 @@ impl Deliberation {
     pub fn settled_after(&self, rival: &Rival) -> Option<usize> {
         self.race.settled_after(rival)
     }
+}
+
+fn rule(plan: &Plan, run: &Run) -> Rule {
+    let blocks = plan.protocol.blocks;
+    // Who asks for more blocks wants to know more than who leads.
+    let ranked = plan.protocol.until == Until::Ranked || run.extended_to.is_some();
+    let maximum = run.extended_to.map_or(blocks.max, |extended| extended.max(blocks.max));
+    // So many blocks were asked for, of everybody; and a finding is told from three trials of each.
+    let early = blocks.min < maximum && plan.published.is_empty();
+    Rule { tie: plan.protocol.tie, minimum: blocks.min, maximum, ranked, early }
 }
 
 /// Which way a metric is better; one that nobody knows any more goes by its unit.
