@@ -22,9 +22,10 @@ demo: setup ## compare sixteen filesystem configurations on a modelled USB disk,
 test: setup ## run every test that can run here, and say which cannot and why
 	@scripts/test-tiers
 
-lint: ## format and lints, as .ci/run enforces them
+lint: ## format, lints and links of the documentation, as .ci/run enforces them
 	scripts/cargo fmt --all --check
 	scripts/cargo clippy --locked --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" scripts/cargo doc --quiet --locked --workspace --no-deps --document-private-items
 	@if command -v shellcheck >/dev/null; then \
 		echo shellcheck && shellcheck -x .ci/run scripts/*; \
 	else \

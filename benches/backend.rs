@@ -14,10 +14,11 @@ use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use fsverdict::backend::{Backend, Clock, Files, Served, Sockets};
-use fsverdict::device::built_in;
 use fsverdict::host::placement::{Pinned, Placement};
-use fsverdict::host::sandbox::possible_walls;
+use fsverdict::lab::backend::{Backend, Files, Sockets};
+use fsverdict::sandbox::possible_isolation;
+use fsverdict_disk::backend::{Clock, Served};
+use fsverdict_disk::device::built_in;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::net::{
@@ -205,7 +206,7 @@ fn main() -> ExitCode {
                 device,
                 Clock::Simulated,
                 60,
-                possible_walls(),
+                possible_isolation(),
                 Sockets::new().unwrap(),
                 &files,
             )

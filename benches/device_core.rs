@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use fsverdict::device::{Action, Device, Model, Request, built_in};
+use fsverdict_disk::device::{Action, Device, Model, Request, built_in};
 
 const REQUESTS: u64 = 300_000;
 const SIZE: u64 = 8 << 30;

@@ -6,19 +6,13 @@
 // Both panic where nobody listens: talk goes through host/talk.rs, results are written to standard output.
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
-// What calculates is a crate of its own, so that it cannot know what measures.
-pub use fsverdict_judgement::{journal, plan, statistics, verdict};
-pub use fsverdict_report;
-pub use fsverdict_text;
-
 pub mod host;
 
+pub mod sandbox;
+
+pub mod guard;
+
 pub mod kernel;
-
-pub mod device;
-
-pub mod backend;
-pub mod calibrate;
 
 pub mod filesystem;
 pub mod layer;

@@ -1,6 +1,5 @@
 //! `fsverdict calibrate --against`: a model held against a trace that was measured elsewhere.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write as _;
 use std::ops::Range;
@@ -8,11 +7,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::calibrate::{Measured, first_fifth, fit_to_trace, kinds, read, replay};
-use crate::device::Model;
-use crate::host::beneath::read_regular;
-use fsverdict_report::{AgainstReport, Answers, write_against};
-use fsverdict_text::{Hinted, Reason};
+use fsverdict_disk::calibrate::{Demerit, Measured, TraceScore, first_fifth, fit_to_trace, read, replay};
+use fsverdict_disk::device::Model;
+use fsverdict_report::{AgainstReport, Shares, TracePart, write_against};
+use fsverdict_text::{Hinted, Reason, read_regular};
 
 use super::report::{ReportFormat, write_to, written};
 use super::{CliError, Exit};
@@ -44,17 +42,17 @@ pub(super) fn run(arguments: &Against, trace: &Path, output: Option<&Path>) -> R
     let measured = read(&bytes).map_err(|error| of(trace, &error))?;
     let took = replay(&model, &measured).map_err(|error| of(trace, &error))?;
     let whole = 0..measured.len();
-    let (mut parts, mut numbers) = (vec![answers("all of it", &measured, &took, whole)], Vec::new());
+    let (mut parts, mut numbers) = (vec![part("all of it", &measured, &took, whole)], Vec::new());
     if let Some(file) = &arguments.fit {
         let (text, state) = Model::file(named).map_err(CliError::usage)?;
         let fitted = fit_to_trace(&text, named, state, &measured).map_err(|error| of(trace, &error))?;
         let better = replay(&fitted.model, &measured).map_err(|error| of(trace, &error))?;
         let (first, rest) = (0..first_fifth(&measured), first_fifth(&measured)..measured.len());
         parts = vec![
-            answers("the first fifth, as in the file", &measured, &took, first.clone()),
-            answers("the rest, as in the file", &measured, &took, rest.clone()),
-            answers("the first fifth, fitted", &measured, &better, first),
-            answers("the rest, fitted", &measured, &better, rest),
+            part("the first fifth, as in the file", &measured, &took, first.clone()),
+            part("the rest, as in the file", &measured, &took, rest.clone()),
+            part("the first fifth, fitted", &measured, &better, first),
+            part("the rest, fitted", &measured, &better, rest),
         ];
         numbers = fitted.numbers;
         if let Some(file) = file {
@@ -62,7 +60,12 @@ pub(super) fn run(arguments: &Against, trace: &Path, output: Option<&Path>) -> R
         }
     }
     let name = format!("{} v{}", model.name, model.version);
-    let report = AgainstReport::new(&name, &trace.display().to_string(), parts, numbers);
+    let report = AgainstReport::new(
+        &name,
+        &trace.display().to_string(),
+        parts.into_iter().flatten().collect(),
+        numbers,
+    );
     let format = arguments.format.unwrap_or(ReportFormat::Terminal).format(output.is_some(), true);
     write_to(output, &mut |out| written(write_against(&report, format, out)))?;
     Ok(Exit::Done)
@@ -77,15 +80,23 @@ fn save(file: &Path, toml: &str) -> Result<(), CliError> {
     })
 }
 
-/// What was measured and said of these requests.
-fn answers(part: &str, measured: &[Measured], took: &[f64], range: Range<usize>) -> Answers {
-    let mut by_kind: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
-    let all = measured.iter().zip(kinds(measured)).zip(took);
-    for ((one, kind), said) in all.skip(range.start).take(range.len()) {
-        let real = one.record.latency_ns().unwrap_or_default() as f64;
-        by_kind.entry(kind).or_default().push((real, *said));
+/// How far the model is off in these requests of the trace; nothing where none of them took any time.
+fn part(of: &str, measured: &[Measured], took: &[f64], range: Range<usize>) -> Option<TracePart> {
+    let TraceScore { pairs, all, operations, within, kinds } = TraceScore::of(measured, took, range)?;
+    let kinds = kinds.into_iter().map(|(name, found)| (name, shares(&found))).collect();
+    Some(TracePart { of: of.to_owned(), pairs, all: shares(&all), operations, within, kinds })
+}
+
+fn shares(found: &Demerit) -> Shares {
+    Shares {
+        n: found.n,
+        measured_ns: found.measured,
+        predicted_ns: found.predicted,
+        demerit: found.share,
+        bias: found.bias,
+        error: found.error,
+        constant: found.constant,
     }
-    Answers { of: part.to_owned(), kinds: by_kind }
 }
 
 /// What is wrong with a trace, after its name.

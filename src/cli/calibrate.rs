@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::calibrate::{Raw, TimedDisk, Titled, calibrate, measure};
-use crate::device::{Model, built_in};
 use crate::host::block_device::BlockDevice;
 use crate::host::limits::check;
 use crate::host::root::Root;
 use crate::host::talk::say;
 use crate::study::{Permission, measure_device};
+use fsverdict_disk::calibrate::{Raw, TimedDisk, Titled, calibrate, measure};
+use fsverdict_disk::device::{Model, built_in};
 use fsverdict_judgement::plan::{ClockChoice, DeviceSource, LabChoice, Overrides, Plan};
 use fsverdict_text::{Grid, GridFindings, Reason, suggest};
 

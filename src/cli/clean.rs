@@ -4,8 +4,8 @@ use std::io::Write;
 
 use clap::Args;
 
-use crate::host::leftovers;
 use crate::host::root::Root;
+use crate::sandbox::leftovers;
 use fsverdict_text::{Hinted, Reason};
 
 use super::{CliError, Exit};

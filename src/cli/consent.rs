@@ -5,7 +5,8 @@ use std::io::{BufRead, IsTerminal};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use crate::host::talk::{self, say};
+use crate::host::talk;
+use crate::host::talk::say;
 use crate::lab::hidden_from;
 use fsverdict_judgement::plan::{AXES, AxisLevel, AxisRole, Dataset, DeviceSource, PhaseWork, Plan};
 use fsverdict_report::{count, in_lines};

@@ -3,8 +3,9 @@
 
 use std::io::{BufRead, IsTerminal};
 
-use crate::host::guard::Refusal;
-use crate::host::talk::{self, say};
+use crate::guard::Refusal;
+use crate::host::talk;
+use crate::host::talk::say;
 use fsverdict_judgement::plan::DeviceSource;
 use fsverdict_text::Reason;
 

@@ -67,12 +67,12 @@ fn entries(what: What) -> Vec<(String, String)> {
             .iter()
             .map(|preset| own(preset.name, preset.summary))
             .collect(),
-        What::Models => crate::device::built_in()
+        What::Models => fsverdict_disk::device::built_in()
             .iter()
-            .filter_map(|built_in| crate::device::Model::named(built_in.name).ok())
-            .map(|model| match model.states {
+            .filter_map(|built_in| fsverdict_disk::device::Model::named(built_in.name).ok())
+            .map(|model| match model.all_states()[..] {
                 [] => own(&model.name, &model.summary),
-                states => own(&model.name, &format!("{} (:{})", model.summary, states.join(", :"))),
+                ref states => own(&model.name, &format!("{} (:{})", model.summary, states.join(", :"))),
             })
             .collect(),
         What::Profiles => {

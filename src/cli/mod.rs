@@ -20,6 +20,7 @@ mod live;
 mod manual;
 mod opened;
 mod progress;
+mod reckoned;
 mod report;
 mod requests;
 mod resume;
@@ -27,6 +28,7 @@ mod run;
 mod show;
 mod to_use;
 mod trace;
+mod viewer;
 mod vocabulary;
 
 use std::process::ExitCode;
@@ -34,8 +36,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::host::own_folder;
-use crate::host::sandbox::OF_MACHINE;
 use crate::host::talk::{say, say_styled};
+use crate::sandbox::OF_MACHINE;
 
 pub use error::{CliError, Exit};
 pub use vocabulary::with_vocabulary;
@@ -172,7 +174,7 @@ fn inner_step() -> Option<u8> {
     match arguments.next()?.as_str() {
         "sandbox" => {
             let inmate = arguments.next().is_some_and(|second| second == "--inmate");
-            Some(crate::host::sandbox::enter(inmate).unwrap_or_else(|error| {
+            Some(crate::sandbox::enter(inmate).unwrap_or_else(|error| {
                 say(&format!("fsverdict: {error}"));
                 if error.is_of_machine() { OF_MACHINE } else { 126 }
             }))
@@ -182,7 +184,7 @@ fn inner_step() -> Option<u8> {
         "guest" => Some(crate::lab::guest(arguments)),
         own_folder::STAND_BY => Some(own_folder::stand_by(arguments)),
         "launch" => Some(crate::lab::launch(arguments)),
-        crate::backend::COMMAND => Some(crate::backend::main()),
+        crate::lab::backend::COMMAND => Some(crate::lab::backend::main()),
         _ => None,
     }
 }

@@ -98,7 +98,7 @@ pub(super) const PAGE: &str = "report.html";
 /// Opens a page in the browser; where that cannot be, the page is there all the same.
 pub(super) fn open_page(page: &Path) {
     let page = std::path::absolute(page).unwrap_or_else(|_| page.to_owned());
-    if let Err(error) = crate::host::viewer::open(&page) {
+    if let Err(error) = super::viewer::open(&page) {
         let hint = format!("open {} in a browser yourself", page.display());
         say(&Reason::new(format!("warning: {error}"), hint).to_string());
     }

@@ -3,10 +3,13 @@
 use std::io::BufReader;
 use std::path::Path;
 
-use crate::device::trace::{TraceFile, TraceReader, Traced, reckon};
+use crate::lab::TraceFile;
+use fsverdict_disk::device::trace::{TraceReader, Traced};
 use fsverdict_judgement::journal::{Run, Trial};
 use fsverdict_judgement::plan::Plan;
 use fsverdict_report::Requests;
+
+use super::reckoned::reckon;
 
 /// What takes more to be drawn has no picture: a trace of a few MB may unpack to any number of requests.
 const MOST_RECORDS: usize = 1 << 22;

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use clap::Args;
 
-use crate::device;
 use crate::study::RunFolder;
+use fsverdict_disk::device;
 use fsverdict_judgement::plan::{Overrides, preset, write};
 use fsverdict_text::{Reason, suggest};
 

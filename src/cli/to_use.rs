@@ -188,7 +188,7 @@ mod tests {
         let kernel = std::fs::read_to_string("/proc/filesystems").unwrap();
         let mut mounted = Vec::new();
         for filesystem in registry() {
-            if crate::host::program::locate(filesystem.mkfs.program).is_none() {
+            if crate::sandbox::program::locate(filesystem.mkfs.program).is_none() {
                 // No Debian release has the tools.
                 assert_eq!(filesystem.name, "bcachefs");
                 continue;

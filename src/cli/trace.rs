@@ -6,9 +6,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::device::Action;
-use crate::device::trace::{self, Flags, Metrics, TraceFile, TraceReader, Traced};
+use crate::lab::TraceFile;
 use crate::study::RunFolder;
+use fsverdict_disk::device::Action;
+use fsverdict_disk::device::trace::{Flags, Metrics, TraceFormat, TraceReader, Traced, export};
 use fsverdict_text::{Bytes, Reason, suggest};
 
 use super::report::write_to;
@@ -56,7 +57,7 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, CliError> {
             hint,
         )));
     }
-    let mut files = trace::files(folder.path());
+    let mut files = TraceFile::all(folder.path());
     files.retain(|file| file.candidate == arguments.candidate);
     files.sort_by_key(|file| (file.block, file.attempt));
     let file = files.iter().rfind(|file| arguments.block.is_none_or(|block| block == file.block));
@@ -68,7 +69,7 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, CliError> {
             )));
         }
         return Err(CliError::failed(Reason::new(
-            format!("there is no such trace in {}", folder.path().join(trace::FOLDER).display()),
+            format!("there is no such trace in {}", TraceFile::folder(folder.path()).display()),
             "traces are kept of trials on a modelled device; name one in the plan: \
              [device] model = \"usb-disk-5400\"",
         )));
@@ -79,12 +80,12 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, CliError> {
     let records = records.map_err(|error| told(&error))?;
     let format = match arguments.format.unwrap_or(TraceFormArgument::Figures) {
         TraceFormArgument::Figures => None,
-        TraceFormArgument::Blktrace => Some(trace::TraceFormat::Blktrace),
-        TraceFormArgument::Iolog => Some(trace::TraceFormat::Iolog),
-        TraceFormArgument::Csv => Some(trace::TraceFormat::Csv),
+        TraceFormArgument::Blktrace => Some(TraceFormat::Blktrace),
+        TraceFormArgument::Iolog => Some(TraceFormat::Iolog),
+        TraceFormArgument::Csv => Some(TraceFormat::Csv),
     };
     let to_terminal = arguments.output.is_none() && std::io::stdout().is_terminal();
-    if format == Some(trace::TraceFormat::Blktrace) && to_terminal {
+    if format == Some(TraceFormat::Blktrace) && to_terminal {
         return Err(CliError::usage(Reason::new(
             "a blktrace is nothing to read",
             "--output vda.blktrace.0, then: blkparse -i vda",
@@ -93,7 +94,7 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, CliError> {
     write_to(arguments.output.as_deref(), &mut |out| {
         let mut out = BufWriter::new(out);
         match format {
-            Some(format) => trace::export(&records, format, &arguments.on, &mut out)?,
+            Some(format) => export(&records, format, &arguments.on, &mut out)?,
             None => out.write_all(figures(file, &records).as_bytes())?,
         }
         Ok(out.flush()?)

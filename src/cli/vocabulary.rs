@@ -34,7 +34,7 @@ pub fn with_vocabulary<T>(read: impl FnOnce(&Vocabulary<'_>) -> T) -> T {
         profiles: &profiles,
         metrics: &metrics,
         least_device: crate::layer::least_device,
-        model: crate::device::can_be_had,
+        model: fsverdict_disk::device::can_be_had,
     })
 }
 
@@ -66,7 +66,7 @@ pub(super) fn preset_names() -> Vec<&'static str> {
 
 /// What `fsverdict show` shows.
 pub(super) fn shown_names() -> Vec<&'static str> {
-    let models = crate::device::built_in().iter().map(|model| model.name);
+    let models = fsverdict_disk::device::built_in().iter().map(|model| model.name);
     preset_names().into_iter().chain(models).collect()
 }
 

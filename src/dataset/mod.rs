@@ -1,7 +1,7 @@
 //! Datasets: what phases work on, generated from a seed or taken from a real folder, and how to tell they are intact.
 //!
 //! Generated data depend on the plan and the seed alone: the same bytes on every machine, in every lab, in every
-//! trial. [`prepare`] lays a dataset out in memory, [`stage`] makes it real in a folder for command phases, and a
+//! trial. [`prepare()`] lays a dataset out in memory, [`stage()`] makes it real in a folder for command phases, and a
 //! [`Manifest`] says exactly what must be found afterwards.
 
 mod compare;

@@ -1,7 +1,7 @@
 //! What is known about each filesystem: its tools, its command lines, the meaning of its exit codes, and facts.
 //!
 //! Pure data and small pure functions; nothing here runs a program or touches a device. One file per filesystem and
-//! one line in [`registry`]; the tests walk the registry, so that a new one cannot be half described.
+//! one line in `registry`; the tests walk the registry, so that a new one cannot be half described.
 //!
 //! Fair defaults, in three rules:
 //! - **mkfs** gets what its own defaults would give a large device, and leaves nothing to the kernel for later; it does not discard, because a trial has done so before, for all alike.

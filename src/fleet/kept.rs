@@ -10,8 +10,8 @@ use rustix::fs::{CWD, OFlags};
 use serde::{Deserialize, Serialize};
 
 use crate::host::whole_file;
-use fsverdict_judgement::journal::{Links, open_regular};
 use fsverdict_judgement::plan::{Plan, digest};
+use fsverdict_text::{Links, open_regular};
 
 use super::FleetError;
 use super::inventory::Fleet;

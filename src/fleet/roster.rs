@@ -9,7 +9,7 @@ use rustix::fs::{CWD, OFlags};
 use serde::{Deserialize, Serialize};
 
 use crate::host::whole_file;
-use fsverdict_judgement::journal::{Links, open_regular};
+use fsverdict_text::{Links, open_regular};
 
 use super::FleetError;
 use super::inventory::Fleet;

@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::{CWD, OFlags};
 
 use crate::host::whole_file;
-use fsverdict_judgement::journal::{Links, open_regular};
+use fsverdict_text::{Links, open_regular};
 
 use super::FleetError;
 

@@ -13,11 +13,9 @@ use std::sync::Arc;
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
-use fsverdict_judgement::journal::{
-    Event, Facts, Journal, JournalError, Links, Writer, open_regular, read_open,
-};
+use fsverdict_judgement::journal::{Event, Facts, Journal, JournalError, Writer, read_open};
 use fsverdict_judgement::plan::Plan;
-use fsverdict_text::{Hinted, Reason};
+use fsverdict_text::{Hinted, Links, Reason, open_regular};
 
 use crate::host::processors::each_of;
 

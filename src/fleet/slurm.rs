@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::host::program::{Program, succeeded};
+use crate::sandbox::program::{Program, succeeded};
 use fsverdict_text::Hinted;
 
 use super::FleetError;
@@ -91,7 +91,7 @@ impl FleetEngine for Slurm {
 }
 
 fn slurm(argv: &[&str]) -> Result<String, FleetError> {
-    let failed = |error: crate::host::program::ProgramError| FleetError::Engine(error.reason());
+    let failed = |error: crate::sandbox::program::ProgramError| FleetError::Engine(error.reason());
     let record = Program::new(argv.iter().copied()).limit(LIMIT).run("slurm").map_err(failed)?;
     succeeded(record).map(|record| record.stdout).map_err(failed)
 }

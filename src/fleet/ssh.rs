@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use crate::host::program::{Program, succeeded};
-use crate::host::sandbox::{Isolation, Sandbox};
 use crate::host::talk::say;
+use crate::sandbox::program::{Program, succeeded};
+use crate::sandbox::{Isolation, Sandbox};
 use fsverdict_text::{Hinted, Reason, quoted};
 
 use super::FleetError;
@@ -111,7 +111,7 @@ fn copy(which: &[&str], from: &str, to: &str) -> Result<(), FleetError> {
 
 /// Runs it, and takes it with us: whatever ends this process ends that, too.
 fn run(program: Program) -> Result<(), FleetError> {
-    let failed = |error: crate::host::program::ProgramError| FleetError::Engine(error.reason());
+    let failed = |error: crate::sandbox::program::ProgramError| FleetError::Engine(error.reason());
     let leash = Sandbox::new(Isolation::None, [""; 0]);
     succeeded(program.inside(leash).run("ssh").map_err(failed)?).map(drop).map_err(failed)
 }

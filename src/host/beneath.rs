@@ -11,11 +11,9 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, chmodat, chownat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, chmodat, chownat, statat};
 use rustix::io::Errno;
 use rustix::process::{getegid, geteuid};
-
-use fsverdict_judgement::journal::{Links, open_regular};
 
 pub use remove::remove_tree;
 use remove::{FOLDER, entries, look_up, remove_folder};
@@ -106,22 +104,6 @@ impl Beneath {
     }
 }
 
-/// A file that was named by whoever started us, wherever that leads: regular, and of at most so many bytes.
-pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    whole(checked(named(path)?, most)?, most)
-}
-
-/// The first bytes of such a file, however long it is.
-pub fn read_beginning(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    named(path)?.take(most).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-fn named(path: &Path) -> io::Result<File> {
-    open_regular(CWD, path, OFlags::RDONLY, Links::Follow)
-}
-
 /// A regular file of our own in a folder of our own, made if it is not there: no link, and no FIFO, that lies in its place.
 pub fn open_own(path: &Path, more: OFlags) -> io::Result<File> {
     let flags = READ | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CREATE | more;
@@ -157,7 +139,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
-    use super::{Beneath, open_own, read_regular, remove_tree};
+    use super::{Beneath, open_own, remove_tree};
 
     fn mkfifo(path: &std::path::Path) {
         rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
@@ -183,11 +165,9 @@ mod tests {
         assert!(Beneath::open(&folder.join("way")).is_err());
         assert_eq!(inside.names("inner"), ["file"]);
         assert!(inside.names("way").is_empty());
-        assert_eq!(read_regular(&folder.join("link"), 4).unwrap(), b"mine");
         for name in ["link", "fifo"] {
             assert!(open_own(&folder.join(name), rustix::fs::OFlags::TRUNC).is_err(), "{name}");
         }
-        assert!(read_regular(&folder.join("fifo"), 4).is_err());
         assert_eq!(fs::read_to_string(mine).unwrap(), "mine");
     }
 

@@ -26,7 +26,7 @@ pub enum Survey {
     Blank,
     /// Nothing in the first bytes, as many as this says; the rest was not looked at.
     Unfinished(u64),
-    /// Something in the [`STEP`] that begins at this byte.
+    /// Something in the `STEP` that begins at this byte.
     Data(u64),
 }
 

@@ -183,7 +183,7 @@ pub(crate) fn number_by_name(root: &Root, name: &str) -> Option<DeviceNumber> {
 }
 
 /// The number of the disk that this device is a partition of; none where it is none.
-pub(super) fn whole_of(root: &Root, number: DeviceNumber) -> Option<DeviceNumber> {
+pub fn whole_of(root: &Root, number: DeviceNumber) -> Option<DeviceNumber> {
     let sysfs = root.path(format!("sys/dev/block/{number}")).canonicalize().ok()?;
     number_in(disk_above(&sysfs)?)
 }
@@ -210,7 +210,7 @@ fn kind_of(kind: std::fs::FileType) -> &'static str {
 }
 
 /// sysfs writes `!` where the kernel's name has `/`.
-pub(super) fn kernel_name(sysfs: &Path) -> String {
+pub fn kernel_name(sysfs: &Path) -> String {
     sysfs.file_name().map(|name| name.to_string_lossy().replace('!', "/")).unwrap_or_default()
 }
 
@@ -297,7 +297,7 @@ fn scsi_serial(disk: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::{BlockDevice, DeviceNumber, InspectError};
-    use crate::host::guard::fake::FakeMachine;
+    use crate::guard::fake::FakeMachine;
     use crate::host::root::Root;
     use std::path::Path;
 

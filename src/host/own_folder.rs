@@ -21,9 +21,8 @@ use rustix::io::Errno;
 use super::block_device::DeviceNumber;
 use super::image::{ImageError, scratch_folder};
 use super::process_key::ProcessKey;
-use super::procfs::mounts;
+use super::procfs::{THIS_PROGRAM, mounts};
 use super::root::Root;
-use super::sandbox::THIS_PROGRAM;
 use fsverdict_text::{Bytes, Hinted};
 
 /// How the names of notes begin; the owner's process key and a number follow.

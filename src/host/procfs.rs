@@ -14,6 +14,9 @@ pub use process::{ProcessStat, processes_named, tracer};
 
 use super::root::{ReadError, Root};
 
+/// This binary, for a process of it to start again: its own path may be covered by a sandbox's mounts.
+pub const THIS_PROGRAM: &str = "/proc/self/exe";
+
 /// The filesystem types this kernel can mount now (modules not yet loaded are absent), from `/proc/filesystems`.
 pub fn known_filesystems(root: &Root) -> Result<Vec<String>, ReadError> {
     let text = root.text("proc/filesystems")?;

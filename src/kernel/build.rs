@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::host::beneath::Beneath;
-use crate::host::program::{Program, succeeded};
-use crate::host::sandbox::{Sandbox, possible_walls};
+use crate::sandbox::program::{Program, succeeded};
+use crate::sandbox::{Sandbox, possible_isolation};
 
 use super::attendant::{Attendant, passed, tried};
 use super::cache::{KernelCache, KernelEntry, KernelFacts, LARGEST_CONFIG, LARGEST_KERNEL, UNFINISHED};
@@ -85,7 +85,7 @@ pub fn build(
     scratch.check_room()?;
 
     // Whatever runs ends when this process does, and writes nowhere else.
-    let sandbox = scratch.sandbox(possible_walls(), source.path());
+    let sandbox = scratch.sandbox(possible_isolation(), source.path());
     let release = match prepare(&source, &patches, &scratch, &sandbox, !recipe.patches.is_empty(), attendant)
     {
         // Mended, sources and patches have another digest: nobody would carry on here.

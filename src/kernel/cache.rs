@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::error::{KernelBuildError, file};
 use super::outcome::KernelTrial;
 use super::scratch::lock;
-use crate::host::beneath::{read_regular, remove_tree};
+use crate::host::beneath::remove_tree;
 use crate::host::root::names_in;
+use fsverdict_text::read_regular;
 
 /// Of root, and looked into by everybody.
 const SHARED: &str = "/var/cache/fsverdict/kernels";

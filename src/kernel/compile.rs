@@ -11,8 +11,8 @@ use rustix::fs::OFlags;
 
 use crate::host::beneath::open_own;
 use crate::host::foreign::harmless;
-use crate::host::program::{ProgramError, locate};
-use crate::host::sandbox::Sandbox;
+use crate::sandbox::Sandbox;
+use crate::sandbox::program::{ProgramError, locate};
 
 use super::error::{KernelBuildError, file};
 use super::scratch::{Scratch, says_full};

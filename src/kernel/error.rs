@@ -37,7 +37,7 @@ pub enum KernelBuildError {
     #[error("there is no kernel `{name}` in the cache")]
     Unknown { name: String, hint: String },
     #[error(transparent)]
-    Program(#[from] crate::host::program::ProgramError),
+    Program(#[from] crate::sandbox::program::ProgramError),
     #[error("cannot {what} {}: {source}", path.display())]
     File { what: &'static str, path: PathBuf, source: std::io::Error },
 }

@@ -25,7 +25,7 @@ use super::outcome::Subject;
 use super::source::is_release;
 use super::staged::StagedSources;
 use crate::host::foreign::harmless;
-use fsverdict_judgement::journal::{Links, open_regular};
+use fsverdict_text::{Links, open_regular};
 
 /// What comes first in a package.
 const LABEL: &str = "kernel.json";

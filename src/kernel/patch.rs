@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::host::beneath::read_regular;
-use crate::host::program::Program;
-use crate::host::sandbox::Sandbox;
+use crate::sandbox::Sandbox;
+use crate::sandbox::program::Program;
+use fsverdict_text::read_regular;
 
 use super::error::{KernelBuildError, file};
 use super::scratch::{Scratch, says_full};

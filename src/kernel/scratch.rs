@@ -10,7 +10,7 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use super::error::{KernelBuildError, ROOM, file, free};
 use super::fragment;
 use crate::host::beneath::{open_own, remove_tree};
-use crate::host::sandbox::{Capabilities, Devices, Isolation, Sandbox};
+use crate::sandbox::{Capabilities, Devices, Isolation, Sandbox};
 
 const SOURCE: &str = "source";
 const OBJECTS: &str = "objects";

@@ -7,8 +7,8 @@ use std::time::UNIX_EPOCH;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::host::beneath::Beneath;
-use crate::host::program::{Program, succeeded};
-use crate::host::sandbox::Sandbox;
+use crate::sandbox::Sandbox;
+use crate::sandbox::program::{Program, succeeded};
 
 use super::error::{KernelBuildError, file};
 use super::scratch::{Scratch, says_full};

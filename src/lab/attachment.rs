@@ -6,12 +6,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::device::trace::TraceFile;
-use crate::host::guard::{HeldLease, LeaseTicket, Refusal};
-use crate::host::image::{self, ImageError};
+use crate::guard::{HeldLease, LeaseTicket, Refusal};
+use crate::host::image;
+use crate::host::image::ImageError;
 use crate::host::own_folder::OwnFolder;
 use crate::host::root::Root;
-use crate::host::sandbox::inherit;
+use crate::lab::TraceFile;
+use crate::sandbox::inherit;
 use crate::trial::TrialDevice;
 use fsverdict_judgement::journal::{Caution, Facts, TrialId};
 use fsverdict_judgement::plan::DeviceSource;

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-use crate::host::sandbox::SandboxError;
+use crate::sandbox::SandboxError;
 use crate::trial::Assignment;
 use fsverdict_judgement::plan::Dataset;
 

@@ -14,7 +14,7 @@ use crate::host::limits::HINT;
 use crate::host::placement::{Pinned, Placement};
 use crate::host::procfs::activity;
 use crate::host::root::Root;
-use crate::host::sandbox::{Capabilities, FROM_OUTSIDE, OF_MACHINE, Sandbox, SandboxError, inherit};
+use crate::sandbox::{Capabilities, FROM_OUTSIDE, OF_MACHINE, Sandbox, SandboxError, inherit};
 use crate::trial::TrialSpec;
 use fsverdict_judgement::journal::{CommandRecord, Event, Status};
 use fsverdict_judgement::plan::PhaseWork;

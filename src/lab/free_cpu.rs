@@ -1,8 +1,8 @@
 //! In simulated time computing takes none. Where it would take a share that matters, a reader of the times must know.
 
-use crate::device::Limits;
 use crate::filesystem::{compresses, searches_directories};
 use crate::trial::TrialSpec;
+use fsverdict_disk::device::Limits;
 use fsverdict_judgement::journal::{Event, is_of_cpu};
 use fsverdict_judgement::plan::{Dataset, once_each};
 
@@ -48,8 +48,8 @@ mod tests {
     use std::time::Duration;
 
     use super::cautions;
-    use crate::device::Model;
     use crate::trial::TrialSpec;
+    use fsverdict_disk::device::Model;
     use fsverdict_judgement::journal::TrialId;
     use fsverdict_judgement::plan::{Candidate, Dataset, Layers};
     use fsverdict_text::Bytes;

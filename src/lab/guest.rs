@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
 use crate::host::mounts;
-use crate::host::program::{Program, succeeded};
-use crate::host::sandbox::inherit;
 use crate::host::talk::say;
+use crate::sandbox::inherit;
+use crate::sandbox::program::{Program, succeeded};
 use crate::trial::{Assignment, EVENTS_VARIABLE, Modules, QueueLimits, TrialDevice, agent_sandbox};
 
 use super::LABS;

@@ -6,20 +6,21 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use crate::backend::Clock;
 use crate::dataset::{Selection, selection};
 use crate::host::placement::Placement;
 use crate::host::procfs::memory;
 use crate::host::root::Root;
-use crate::host::sandbox::{Devices, Isolation, inherit};
 use crate::host::secrets::Secrets;
+use crate::sandbox::{Devices, Isolation, inherit};
 use crate::trial::{
     Assignment, Drawn, QueueLimits, Staging, TestBench, TrialDevice, TrialSpec, bytes_to_stage,
 };
+use fsverdict_disk::backend::Clock;
 use fsverdict_judgement::journal::{Caution, Event, Facts, Learnt, TrialId, is_of_cpu};
 use fsverdict_judgement::plan::{Candidate, DevicesChoice, NuisancesChoice, Plan, Protocol, once_each};
 use fsverdict_text::{DrawnNumbers, Reason};
 
+use super::backend::Backend;
 use super::description::covered_folder;
 use super::drive::{Company, Stops, TrialEnd, at_step, drive};
 use super::free_cpu;
@@ -393,7 +394,7 @@ impl Guests {
             spans.note(&event);
             watch(event);
         };
-        let mut there = || endpoint.as_mut().is_none_or(crate::backend::Backend::is_there);
+        let mut there = || endpoint.as_mut().is_none_or(Backend::is_there);
         let company = Company { placement, there: &mut there };
         let end = drive(command, events, &stops, spec, &mut watch_steps, inherited, Some(company))?;
         let (Some(endpoint), Some(modelled)) = (endpoint, &modelled) else { return Ok(end) };

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::host::program::{Program, ProgramError, succeeded};
-use crate::host::sandbox::{Capabilities, Devices, Isolation, Sandbox};
 use crate::host::secrets::Secrets;
 use crate::kernel::{is_release, way_out};
+use crate::sandbox::program::{Program, ProgramError, succeeded};
+use crate::sandbox::{Capabilities, Devices, Isolation, Sandbox};
 use fsverdict_text::Hinted;
 
 use super::hidden::hidden_but_for;

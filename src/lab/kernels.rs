@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::host::procfs::has_cpu_flag;
-use crate::host::program::locate;
 use crate::host::root::Root;
-use crate::host::sandbox::Isolation;
 use crate::kernel::KernelCache;
 use crate::layer::{SCHEDULERS, Scheduler, find_scheduler};
+use crate::sandbox::Isolation;
+use crate::sandbox::program::locate;
 use crate::trial::Modules;
 use fsverdict_judgement::plan::{Candidate, Plan, once_each};
 use fsverdict_text::Reason;

@@ -11,9 +11,9 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use crate::host::limits::cannot_start;
-use crate::host::sandbox::{OF_MACHINE, inherit};
 use crate::host::syscall::own;
 use crate::host::talk::say;
+use crate::sandbox::{OF_MACHINE, inherit};
 
 pub(super) const COMMAND: &str = "launch";
 

@@ -2,6 +2,7 @@
 //! this room.
 
 mod attachment;
+pub mod backend;
 mod by_default;
 mod choose;
 mod console;
@@ -20,6 +21,7 @@ mod launch;
 mod modelled;
 mod native;
 mod scheduler_obstacle;
+mod trace_file;
 mod traced;
 mod try_kernel;
 mod uml;
@@ -27,7 +29,7 @@ mod vm;
 
 use std::path::PathBuf;
 
-use crate::host::sandbox::SandboxError;
+use crate::sandbox::SandboxError;
 use crate::trial::TrialSpec;
 use fsverdict_judgement::journal::{Event, Facts};
 use fsverdict_judgement::plan::{Candidate, DeviceSource};
@@ -41,6 +43,7 @@ pub use entry::LabEntry;
 pub use guest::main as guest;
 pub use hidden::{hidden_from, lacking};
 pub use launch::main as launch;
+pub use trace_file::TraceFile;
 pub use try_kernel::try_kernel;
 pub use vm::is_kernel_package;
 
@@ -162,7 +165,7 @@ pub enum LabError {
     #[error(transparent)]
     KernelFile(#[from] crate::lab::vm::KernelFileError),
     #[error(transparent)]
-    Program(#[from] crate::host::program::ProgramError),
+    Program(#[from] crate::sandbox::program::ProgramError),
     #[error("cannot stage the datasets: {}", .0.what)]
     Staging(Reason),
     #[error(transparent)]
@@ -230,7 +233,7 @@ fn missing_tools(candidate: &Candidate) -> Option<Reason> {
     let layers = crate::layer::of(candidate);
     let missing: Vec<_> = filesystem
         .chain(layers.flat_map(|layer| layer.tools.iter().copied()))
-        .filter(|tool| crate::host::program::locate(tool.program).is_none())
+        .filter(|tool| crate::sandbox::program::locate(tool.program).is_none())
         .collect();
     missing.first()?;
     let programs = missing.iter().map(|tool| tool.program).collect::<Vec<_>>().join(", ");

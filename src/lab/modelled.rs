@@ -4,18 +4,20 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::backend::{Backend, BackendError, BackendReport, Clock, Files, Served, Sockets};
-use crate::device::{Device, Draw, Limits, Model};
 use crate::host::limits::HINT;
 use crate::host::placement::{Pinned, Placement};
-use crate::host::program::locate;
-use crate::host::sandbox::Isolation;
+use crate::sandbox::Isolation;
+use crate::sandbox::program::locate;
+
+use fsverdict_disk::backend::{BackendReport, Clock, Served};
+use fsverdict_disk::device::{Device, Draw, Limits, Model};
 use fsverdict_judgement::journal::{Caution, Event, Learnt, Status, TrialId};
 
 use crate::trial::seeds;
 use fsverdict_judgement::plan::ClockChoice;
 use fsverdict_text::{DrawnNumbers, Hinted, Reason};
 
+use super::backend::{Backend, Files, ServingError, Sockets};
 use super::drive::TrialEnd;
 use super::kernel::{Kernel, Provision};
 use super::traced::Spans;
@@ -120,7 +122,7 @@ impl Modelled<'_> {
 
     /// The device of a trial, as it is before the first request.
     pub(super) fn device(&self, trial: &TrialId) -> Result<Device, LabError> {
-        let failed = |error: crate::device::ModelError| LabError::Given(error.reason());
+        let failed = |error: fsverdict_disk::device::ModelError| LabError::Given(error.reason());
         Device::new(&self.found()?, self.size, self.seed(trial)).map_err(failed)
     }
 
@@ -137,7 +139,7 @@ impl Modelled<'_> {
         placement: Placement,
         limit: Duration,
     ) -> Result<(Backend, (OwnedFd, OwnedFd)), LabError> {
-        let failed = |error: crate::backend::BackendError| LabError::Host(error.to_string());
+        let failed = |error: ServingError| LabError::Host(error.to_string());
         let sockets = Sockets::new()?;
         let (store, trace) = (attachment.store()?, attachment.trace(trial)?);
         // In simulated time guest and device take turns: on one processor they need not wake each other across two.
@@ -225,7 +227,7 @@ pub(super) fn close(
         Err(error) => {
             return Ok(TrialEnd {
                 killed: true,
-                unheard: end.unheard || at.is_none() && matches!(error, BackendError::Killed { .. }),
+                unheard: end.unheard || at.is_none() && matches!(error, ServingError::Killed { .. }),
                 ..failed(&end, Reason::plain(format!("the device's process: {error}")))
             });
         }

@@ -9,11 +9,11 @@ use crate::host::borrowed_scheduler;
 use crate::host::own_folder::usable;
 use crate::host::procfs::known_filesystems;
 use crate::host::root::Root;
-use crate::host::sandbox::{Isolation, inherit, possible_walls};
 use crate::host::secrets::Secrets;
 use crate::host::sysfs::Schedulers;
 use crate::layer::{Layer, find_scheduler};
 use crate::measure::{IDLE_WINDOW, idle_load};
+use crate::sandbox::{Isolation, inherit, possible_isolation};
 use crate::trial::{Assignment, Staging, TestBench, TrialSpec, agent_sandbox, bytes_to_stage};
 use fsverdict_judgement::journal::{Caution, Event};
 use fsverdict_judgement::plan::{Candidate, DeviceSource, LabChoice, Plan, StagingChoice, folder_room};
@@ -59,7 +59,7 @@ impl Native {
         if !root && plan.device.source != DeviceSource::Folders {
             return Err(LabError::NotRoot);
         }
-        match possible_walls() {
+        match possible_isolation() {
             Isolation::None if root => Err(LabError::NoNamespaces),
             Isolation::None => Err(LabError::NoUserNamespaces),
             Isolation::Namespaces | Isolation::UserNamespaces => Self::describe(plan),
@@ -140,7 +140,8 @@ fn has_device_mapper() -> bool {
 
 /// Whether this kernel could load the module; asking changes nothing.
 fn loadable(module: &str) -> bool {
-    let probe = crate::host::program::Program::new(["modprobe", "--dry-run", "--quiet", module]).run("probe");
+    let probe =
+        crate::sandbox::program::Program::new(["modprobe", "--dry-run", "--quiet", module]).run("probe");
     probe.is_ok_and(|record| record.exit == Some(0))
 }
 

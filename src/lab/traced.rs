@@ -5,9 +5,10 @@ use std::path::Path;
 
 use rustix::fs::{CWD, OFlags};
 
-use crate::device::trace::{Metrics, TraceError, TraceReader, Traced};
-use crate::device::{Device, Request, Wear};
-use fsverdict_judgement::journal::{Event, Links, Measurement, Observation, Unit, open_regular};
+use fsverdict_disk::device::trace::{Metrics, TraceError, TraceReader, Traced};
+use fsverdict_disk::device::{Device, Request, Wear};
+use fsverdict_judgement::journal::{Event, Measurement, Observation, Unit};
+use fsverdict_text::{Links, open_regular};
 
 /// The phases of a trial on the clock, as they are heard of.
 #[derive(Debug, Default)]
@@ -104,8 +105,8 @@ impl PhaseSpan {
 #[cfg(test)]
 mod tests {
     use super::Spans;
-    use crate::device::trace::{Flags, TraceWriter, Traced};
-    use crate::device::{Action, Completion, Device, Model, Request};
+    use fsverdict_disk::device::trace::{Flags, TraceWriter, Traced};
+    use fsverdict_disk::device::{Action, Completion, Device, Model, Request};
     use fsverdict_judgement::journal::{Event, Measurement, Observation, Unit};
 
     fn phase(name: &str, began: f64, durable: f64) -> Event {

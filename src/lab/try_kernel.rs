@@ -8,9 +8,9 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use crate::host::image::scratch_folder;
-use crate::host::sandbox::possible_walls;
 use crate::kernel::{KernelFailure, KernelProof, KernelTrial, Subject};
 use crate::layer::usual_layers;
+use crate::sandbox::possible_isolation;
 use crate::trial::TrialSpec;
 use fsverdict_judgement::journal::{Event, Status};
 use fsverdict_judgement::plan::{Candidate, DeviceSource, Plan};
@@ -96,7 +96,7 @@ impl Trying<'_> {
     fn asked(&mut self) -> Result<Kernel, Failed> {
         self.begin("what it says of itself");
         let failed = |reason: String| ("what it says of itself".to_owned(), reason);
-        let kernel = Kernel::inspect(self.subject.kernel, possible_walls())
+        let kernel = Kernel::inspect(self.subject.kernel, possible_isolation())
             .map_err(|error| failed(error.to_string()))?;
         // A tree that is a clone of the kernel's adds to it that it was changed.
         if !kernel.release.starts_with(self.subject.release) {

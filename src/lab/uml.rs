@@ -8,9 +8,9 @@
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use crate::backend::Clock;
-use crate::host::sandbox::{Devices, Isolation, possible_walls};
+use crate::sandbox::{Devices, Isolation, possible_isolation};
 use crate::trial::TrialSpec;
+use fsverdict_disk::backend::Clock;
 use fsverdict_judgement::journal::{Facts, TrialId};
 use fsverdict_judgement::plan::{Candidate, DeviceSource, LabChoice, NuisancesChoice, Plan};
 use fsverdict_text::Reason;
@@ -62,7 +62,7 @@ struct Boots<'a> {
 impl Uml {
     /// Finds the kernel: the plan's, or the packaged one.
     fn prepare(plan: &Plan) -> Result<Self, LabError> {
-        let isolation = possible_walls();
+        let isolation = possible_isolation();
         let kernels = GuestKernels::find(plan, |name| kernels::usable(plan, name, isolation))?;
         let modelled = plan.device.source.is_modelled();
         let clock = if modelled { modelled::clock(plan.clock, kernels.each())? } else { Clock::Real };

@@ -18,12 +18,12 @@ use std::time::Duration;
 
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
 
-use crate::backend::Clock;
-use crate::host::program::{Program, locate, succeeded};
 use crate::host::root::Root;
-use crate::host::sandbox::{Devices, Isolation, possible_walls};
 use crate::kernel::KernelCache;
+use crate::sandbox::program::{Program, locate, succeeded};
+use crate::sandbox::{Devices, Isolation, possible_isolation};
 use crate::trial::TrialSpec;
+use fsverdict_disk::backend::Clock;
 use fsverdict_judgement::journal::{Caution, Event, Facts};
 use fsverdict_judgement::plan::{Candidate, DeviceSource, LabChoice, Plan};
 use fsverdict_text::Reason;
@@ -75,7 +75,7 @@ impl Vm {
             return Err(LabError::NoVirtualMachine(std::env::consts::ARCH));
         }
         let qemu = locate(PROGRAM).ok_or(LabError::NoQemu)?;
-        let isolation = possible_walls();
+        let isolation = possible_isolation();
         let kernels = GuestKernels::find(plan, |name| image::usable(name, isolation, intent))?;
         let guests = Guests::new(plan, isolation, kernels, Clock::Real)?;
         let said = succeeded(Program::new([PROGRAM, "--version"]).run("probe")?)?.stdout;

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use crate::device::{Device, Model};
+use crate::guard::{Refusal, examine};
 use crate::host::block_device::BlockDevice;
-use crate::host::guard::{Refusal, examine};
 use crate::host::image::{create, create_store, look, scratch_folder};
 use crate::host::own_folder::lies_on;
 use crate::host::root::Root;
 use crate::lab::Attachment;
+use fsverdict_disk::device::{Device, Model};
 use fsverdict_judgement::journal::Facts;
 use fsverdict_judgement::plan::{DeviceSource, Plan, image_room};
 use fsverdict_text::Hinted;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::filesystem::Tool;
-use crate::host::program::Program;
 use crate::host::root::Root;
+use crate::sandbox::program::Program;
 use fsverdict_judgement::journal::Facts;
 use fsverdict_judgement::plan::Plan;
 

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, OFlags};
 
 use crate::host::whole_file;
-use fsverdict_judgement::journal::{JournalError, Links, Writer, open_regular};
+use fsverdict_judgement::journal::{JournalError, Writer};
 use fsverdict_judgement::plan::Plan;
-use fsverdict_text::Hinted;
+use fsverdict_text::{Hinted, Links, open_regular};
 
 /// The resolved plan's file name within the folder of a run.
 pub const PLAN_FILE: &str = "plan.json";

@@ -11,8 +11,8 @@ use std::time::Duration;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::device::Draw;
 use crate::trial::{Drawn, seeds};
+use fsverdict_disk::device::Draw;
 use fsverdict_judgement::journal::Run;
 use fsverdict_judgement::plan::{DevicesChoice, NuisancesChoice, Plan};
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use crate::filesystem::reads_without_trace;
 use crate::host::root::Root;
-use crate::host::sandbox::OF_MACHINE;
 use crate::host::talk::say;
 use crate::measure::{Meter, Quiet};
+use crate::sandbox::OF_MACHINE;
 use crate::workload::{Ledger, verify_written};
 use fsverdict_judgement::journal::{CommandRecord, Event, Facts, Observation, Status};
 use fsverdict_text::{Hinted, Reason};

@@ -5,9 +5,9 @@ use std::io::{Seek, SeekFrom};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 
+use crate::guard::{ClaimedLease, HeldLease};
 use crate::host::borrowed_scheduler::BorrowedScheduler;
 use crate::host::environment::device_facts;
-use crate::host::guard::{ClaimedLease, HeldLease};
 use crate::host::loop_device::{LoopDevice, LoopOptions};
 use crate::host::root::Root;
 use crate::host::syscall::own;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::calibrate::{Raw, measure};
+use fsverdict_disk::calibrate::{Raw, measure};
 use fsverdict_judgement::journal::{Facts, Learnt};
 use fsverdict_text::Grid;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::filesystem::Inodes;
-use crate::host::program::{ProgramError, succeeded};
+use crate::sandbox::program::{ProgramError, succeeded};
 use fsverdict_judgement::journal::CommandRecord;
 
 use super::error::TrialError;

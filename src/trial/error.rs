@@ -2,9 +2,9 @@
 
 use crate::dataset::DatasetError;
 use crate::host::limits::cannot_start;
-use crate::host::program::ProgramError;
-use crate::host::sandbox::SandboxError;
 use crate::measure::MeasureError;
+use crate::sandbox::SandboxError;
+use crate::sandbox::program::ProgramError;
 use crate::workload::{AdapterError, WorkError};
 use fsverdict_text::{Hinted, Reason};
 

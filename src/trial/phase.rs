@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use crate::dataset::{HardLinks, Manifest};
 use crate::host::procfs::memory;
-use crate::host::program::{Program, locate};
 use crate::host::root::Root;
 use crate::measure::{Clocked, Meter, Quiet, SettleLimits, WorkDone};
+use crate::sandbox::program::{Program, locate};
 use crate::workload::{CommandContext, FOLDER, Ledger, Workplace, adapter, command, run, verify};
 use fsverdict_judgement::journal::{CommandRecord, Event, Observation};
 use fsverdict_judgement::plan::{Flow, Operation, Phase, PhaseWork};

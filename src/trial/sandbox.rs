@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::host::sandbox::{Capabilities, Isolation, Sandbox, THIS_PROGRAM};
+use crate::host::procfs::THIS_PROGRAM;
+use crate::sandbox::{Capabilities, Isolation, Sandbox};
 use fsverdict_judgement::plan::Dataset;
 
 use super::spec::{Assignment, Staging, TrialDevice, TrialSpec};

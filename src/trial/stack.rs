@@ -14,9 +14,9 @@ use std::time::Duration;
 use crate::filesystem::{DIRECTORY, Filesystem};
 use crate::host::kernel_log::KernelLog;
 use crate::host::root::Root;
-use crate::host::sandbox::private_devices;
 use crate::host::{caches, mounts, syscall};
 use crate::measure::Fresh;
+use crate::sandbox::private_devices;
 use fsverdict_judgement::journal::CommandRecord;
 use fsverdict_judgement::plan::Candidate;
 

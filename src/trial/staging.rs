@@ -6,10 +6,11 @@ use std::ffi::OsString;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use crate::dataset::{self, Manifest, Prepared, Staged, StagingRecord, Totals};
+use crate::dataset;
+use crate::dataset::{Manifest, Prepared, Staged, StagingRecord, Totals};
 use crate::host::loop_device::{LoopDevice, LoopOptions};
-use crate::host::program::{Program, succeeded};
 use crate::host::syscall::own;
+use crate::sandbox::program::{Program, succeeded};
 use fsverdict_judgement::journal::{DATASET_FACT, Facts, Learnt, STAGE};
 use fsverdict_judgement::plan::{Dataset, Phase, PhaseWork, measure_variable, variable};
 use fsverdict_text::{Bytes, Hinted};

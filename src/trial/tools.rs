@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::host::program::{Program, succeeded};
-use crate::host::sandbox::Workshop;
+use crate::sandbox::Workshop;
+use crate::sandbox::program::{Program, succeeded};
 use fsverdict_judgement::journal::CommandRecord;
 
 use super::error::TrialError;

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::host::program::Program;
-use crate::host::sandbox::{Capabilities, Devices, Isolation, Sandbox};
+use crate::sandbox::program::Program;
+use crate::sandbox::{Capabilities, Devices, Isolation, Sandbox};
 
 #[derive(Debug, Clone)]
 pub struct CommandContext<'a> {

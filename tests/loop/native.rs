@@ -237,7 +237,7 @@ fn loop_a_program_that_refuses_its_options_is_reported_with_the_way_out() {
         ),
         ("bonnie++", "-s 16 -n 0 --frobnicate", "invalid option", "hint: bonnie++(8)"),
     ] {
-        if fsverdict::host::program::locate(adapter).is_none() {
+        if fsverdict::sandbox::program::locate(adapter).is_none() {
             not_run(&format!("{adapter} is not installed"));
             continue;
         }

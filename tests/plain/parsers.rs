@@ -9,14 +9,14 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use fsverdict::cli::with_vocabulary;
-use fsverdict::device::trace::{Flags, TraceReader, TraceWriter, Traced};
-use fsverdict::device::{Action, Device, Model, built_in};
 use fsverdict::fleet::{Fleet, On, open_bundle};
 use fsverdict::kernel::{
     Attendant, KernelCache, KernelProof, KernelTrial, Lack, Progress, Subject, export, import,
 };
 use fsverdict::lab::is_kernel_package;
 use fsverdict::workload::adapter;
+use fsverdict_disk::device::trace::{Flags, TraceReader, TraceWriter, Traced};
+use fsverdict_disk::device::{Action, Device, Model, built_in};
 use fsverdict_judgement::journal::Run;
 use fsverdict_judgement::plan::{Overrides, Plan, digest, presets, read_with};
 use fsverdict_judgement::verdict::Deliberation;
@@ -319,7 +319,7 @@ mod guest {
     use std::os::fd::AsFd;
     use std::time::Duration;
 
-    use fsverdict::backend::{Clock, Served, serve};
+    use fsverdict_disk::backend::{Clock, Served, serve};
     use rustix::fs::{MemfdFlags, memfd_create};
     use rustix::net::{
         AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown, SocketAddrUnix,

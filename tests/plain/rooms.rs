@@ -18,8 +18,9 @@ struct RoomCrate {
 }
 
 /// Ground floor first.
-const CRATES: [RoomCrate; 4] = [
+const CRATES: [RoomCrate; 5] = [
     RoomCrate { folder: "crates/text/src", name: "fsverdict_text", room: Some("text") },
+    RoomCrate { folder: "crates/disk/src", name: "fsverdict_disk", room: None },
     RoomCrate { folder: "crates/judgement/src", name: "fsverdict_judgement", room: None },
     RoomCrate { folder: "crates/report/src", name: "fsverdict_report", room: Some("report") },
     RoomCrate { folder: "src", name: "fsverdict", room: None },

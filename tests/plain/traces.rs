@@ -1,7 +1,8 @@
 //! Traces of modelled devices are shown in figures and given to other programs.
 
-use fsverdict::device::trace::{Flags, TraceFile, TraceWriter, Traced};
-use fsverdict::device::{Action, Completion, Request};
+use fsverdict::lab::TraceFile;
+use fsverdict_disk::device::trace::{Flags, TraceWriter, Traced};
+use fsverdict_disk::device::{Action, Completion, Request};
 
 use crate::common::Place;
 

@@ -203,7 +203,7 @@ fn uml_simulated_trials_side_by_side_are_those_that_were_alone() {
 /// What phases ask of a device, and what that makes of its medium, is in the journal.
 #[test]
 fn uml_every_model_serves_every_kind_of_stack() {
-    let models = "\nmodel = [\"usb-disk-5400\", \"hdd-7200\", \"smr-5400\", \"usb-stick\", \"sd-card\", \"sata-ssd\", \"nvme-ssd\", \"ideal\"]";
+    let models = "\nmodel = [\"usb-disk-5400\", \"hdd-7200\", \"smr-5400\", \"usb-stick\", \"sd-card\", \"sd-card-a1\", \"sata-ssd\", \"sata-ssd:filled+write-through\", \"nvme-ssd\", \"ideal\"]";
     let plan = PLAN
         .replace("blocks = 2", "blocks = 1")
         .replace("[matrix]", "[matrix]\nencryption = [\"none\", \"luks2\"]");
@@ -219,12 +219,12 @@ fn uml_every_model_serves_every_kind_of_stack() {
             found["value"].as_f64()
         })
     };
-    assert_eq!(digests(&place).len(), 16);
+    assert_eq!(digests(&place).len(), 20);
     for candidate in digests(&place).into_keys().map(|(_, candidate)| candidate) {
         assert!(measured(&candidate, "seeks").is_some_and(|seeks| seeks > 0.0), "{candidate}");
     }
     let page = std::fs::read_to_string(place.path().join("run/report.html")).unwrap();
-    assert_eq!(page.matches("<figure class=\"requests\"").count(), 16);
+    assert_eq!(page.matches("<figure class=\"requests\"").count(), 20);
     let pictures = page.split("id=\"requests\"").nth(1).unwrap().split("</section>").next().unwrap();
     assert!(pictures.len() < 300_000, "{}", pictures.len());
 }

@@ -99,10 +99,8 @@ pub(super) fn tables(across: &Across) -> Vec<TextTable> {
 #[cfg(test)]
 mod tests {
     use super::{headline, tables};
-    use crate::{
-        Report,
-        fixtures::{Story, id},
-    };
+    use crate::Report;
+    use crate::fixtures::{Story, id};
     use fsverdict_judgement::plan::Environment;
 
     #[test]

@@ -102,10 +102,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::cell;
-    use crate::{
-        Format,
-        fixtures::{demo, page_of},
-    };
+    use crate::Format;
+    use crate::fixtures::{demo, page_of};
     use fsverdict_judgement::plan::{DeviceSource, Layers};
     use fsverdict_text::Bytes;
 

@@ -77,11 +77,9 @@ pub(super) fn values(side: &DeviceSide) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::{
-        Format,
-        examples::chance,
-        fixtures::{PLAIN, Story, data_of, id, page_of},
-    };
+    use crate::Format;
+    use crate::examples::chance;
+    use crate::fixtures::{PLAIN, Story, data_of, id, page_of};
     use fsverdict_text::{Bytes, DrawnNumber, DrawnNumbers};
 
     /// jfs takes twice as long as ext4; xfs half as long as it on a disk that reads on, and as long again on one that does not.

@@ -118,10 +118,8 @@ fn shown(change: &KernelChange) -> String {
 #[cfg(test)]
 mod tests {
     use super::{sentence, shown, table};
-    use crate::{
-        examples::under_kernels,
-        fixtures::{Story, id, normals},
-    };
+    use crate::examples::under_kernels;
+    use crate::fixtures::{Story, id, normals};
     use fsverdict_judgement::plan::Environment;
     use fsverdict_judgement::verdict::{ChangeOutcome, Judgement, KernelPair, MEASURES, judged_alone};
 

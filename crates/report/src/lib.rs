@@ -53,7 +53,7 @@ use forms::Forms;
 use page::ReportPage;
 use run::page_of_run;
 
-pub use against::{AgainstReport, Answers, write_against};
+pub use against::{AgainstReport, Shares, TracePart, write_against};
 pub use compare::{ComparisonReport, write_comparison};
 pub use devices::{DeviceReport, write_devices};
 pub use html::{LONGEST_PAGE, NoPlan, plan_in_page};

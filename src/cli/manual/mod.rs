@@ -9,10 +9,9 @@ use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 use roff::{Roff, bold, roman};
 
-use crate::host::viewer;
 use fsverdict_text::{Reason, suggest};
 
-use super::{Cli, CliError, EXIT_STATUS, Exit, STARTS};
+use super::{Cli, CliError, EXIT_STATUS, Exit, STARTS, viewer};
 
 /// What fsverdict-plan(5) is made of.
 const PLAN_FORMAT: &str = include_str!("../../../docs/plan-format.md");

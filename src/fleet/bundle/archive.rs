@@ -12,9 +12,9 @@ use rustix::fs::{CWD, OFlags};
 use tar::{Archive, Builder, Entry, EntryType, Header};
 
 use crate::study::PLAN_FILE;
-use fsverdict_judgement::journal::{FILE_NAME, JournalError, Links, Record, Run, open_regular};
+use fsverdict_judgement::journal::{FILE_NAME, JournalError, Record, Run};
 use fsverdict_judgement::plan::Plan;
-use fsverdict_text::{Hinted, Reason};
+use fsverdict_text::{Hinted, Links, Reason, open_regular};
 
 use super::BundleError;
 

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::host::beneath::{Beneath, read_beginning, read_regular};
+use crate::host::beneath::Beneath;
 use crate::host::root::names_in;
-use crate::host::sandbox::Isolation;
 use crate::kernel::{is_release, numbers};
 use crate::lab::kernel::{Kernel, Provision, parse_configuration};
 use crate::lab::{Intent, LabError};
+use crate::sandbox::Isolation;
+use fsverdict_text::{read_beginning, read_regular};
 
 use super::error::{INSTALLED, KernelFileError, NAME};
 use super::package;

@@ -8,10 +8,10 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{MemfdFlags, memfd_create};
 
-use crate::host::beneath::read_regular;
 use crate::lab::LabError;
 use crate::lab::kernel::{Kernel, Provision};
 use crate::trial::Assignment;
+use fsverdict_text::read_regular;
 
 use super::enter::{DESCRIPTION, MODULES};
 use super::error::KernelFileError;

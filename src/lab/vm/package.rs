@@ -11,10 +11,10 @@ use std::time::Duration;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::host::beneath::{Beneath, remove_tree};
-use crate::host::program::{Program, ProgramError, succeeded};
-use crate::host::sandbox::{Capabilities, Devices, Isolation, Sandbox};
 use crate::kernel::{KernelCache, is_release};
 use crate::lab::{Intent, LabError};
+use crate::sandbox::program::{Program, ProgramError, succeeded};
+use crate::sandbox::{Capabilities, Devices, Isolation, Sandbox};
 use fsverdict_text::{Hinted, Reason};
 
 use super::error::KernelFileError;

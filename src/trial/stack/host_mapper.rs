@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rustix::fs::FileType;
 
-use crate::host::sandbox::make_node;
+use crate::sandbox::make_node;
 
 use super::super::error::TrialError;
 use super::super::layers::Mapper;

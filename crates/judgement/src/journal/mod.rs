@@ -16,7 +16,6 @@ mod metric;
 mod open;
 mod open_trial;
 mod reader;
-mod regular;
 mod run;
 mod writer;
 
@@ -31,7 +30,6 @@ pub use event::{
 pub use metric::{Better, Group, METRICS, MetricInfo, Unit, adapter_metric, is_of_cpu, metric};
 pub use open::OpenJournal;
 pub use reader::{Journal, first, read, read_open};
-pub use regular::{Links, open_regular};
 pub use run::{
     BlockState, CandidateState, CandidateStatus, Header, HeldCaution, Latencies, Run, Spent, Trial,
     TrialCommands, TrialStanding, kernel_release,

@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use rustix::fs::{CWD, OFlags};
 use serde::Deserialize;
 
-use super::regular::{Links, open_regular};
 use super::{Event, JournalError, Record, SCHEMA, TrialId};
+use fsverdict_text::{Links, open_regular};
 
 /// No line is longer: the longest is the output of a benchmark program, of which half a mebibyte is kept.
 const LONGEST_LINE: u64 = 8 << 20;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FlockOperation, OFlags, flock};
 
-use super::regular::{Links, open_regular};
 use super::{Event, JournalError, Record, TrialId, reader};
+use fsverdict_text::{Links, open_regular};
 
 /// The one writer of a journal. It holds an exclusive lock on the file until dropped.
 #[derive(Debug)]

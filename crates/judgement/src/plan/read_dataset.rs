@@ -37,7 +37,7 @@ pub fn variable(dataset: &str) -> String {
 /// What command lines are given of a dataset with its place: `$ISO_BYTES`, `$ISO_MIB` and `$ISO_FILES` for `iso`.
 const MEASURES: [&str; 3] = ["bytes", "mib", "files"];
 
-/// The name of the environment variable in which a command line finds one of the [`MEASURES`] of a dataset.
+/// The name of the environment variable in which a command line finds one of the `MEASURES` of a dataset.
 pub fn measure_variable(dataset: &str, measure: &str) -> String {
     variable(&format!("{dataset}_{measure}"))
 }

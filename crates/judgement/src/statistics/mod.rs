@@ -6,7 +6,6 @@
 //! tests/plain/oracle.rs.
 
 mod additive;
-mod demerit;
 mod dependence;
 mod distribution;
 mod estimate;
@@ -21,7 +20,6 @@ mod sample;
 mod signs;
 
 pub use additive::Additive;
-pub use demerit::Demerit;
 pub use dependence::{GoesWith, goes_with};
 pub use distribution::{fisher_tail, student_quantile, student_tail};
 pub use estimate::{AT_THE_STOP, CONFIDENCE, Estimate};

@@ -82,7 +82,8 @@ use serde::Serialize;
 
 use crate::journal::Run;
 use crate::plan::Plan;
-use crate::statistics::{self, FEWEST};
+use crate::statistics;
+use crate::statistics::FEWEST;
 
 /// What may be concluded about the goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

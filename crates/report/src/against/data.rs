@@ -4,12 +4,9 @@ use std::io;
 
 use serde::Serialize;
 
-use super::AgainstReport;
-use crate::{
-    ReportError,
-    csv::{cell, unwrapped},
-};
-use fsverdict_judgement::statistics::Demerit;
+use super::{AgainstReport, Shares};
+use crate::ReportError;
+use crate::csv::{cell, unwrapped};
 
 /// Version of the JSON: raised when a field goes or changes its meaning.
 const SCHEMA: u32 = 1;
@@ -49,40 +46,14 @@ struct KindPart<'a> {
     found: Shares,
 }
 
-/// Shares are of the measured mean.
-#[derive(Serialize)]
-struct Shares {
-    n: usize,
-    measured_ns: f64,
-    predicted_ns: f64,
-    demerit: f64,
-    bias: f64,
-    error: f64,
-    constant: f64,
-}
-
-impl From<&Demerit> for Shares {
-    fn from(found: &Demerit) -> Self {
-        Shares {
-            n: found.n,
-            measured_ns: found.measured,
-            predicted_ns: found.predicted,
-            demerit: found.share,
-            bias: found.bias,
-            error: found.error,
-            constant: found.constant,
-        }
-    }
-}
-
 pub(super) fn json(report: &AgainstReport, out: &mut dyn io::Write) -> Result<(), ReportError> {
     let fitted = report.fitted.iter().map(|[number, before, fitted]| FittedPart { number, before, fitted });
     let parts = report.parts.iter().map(|part| PartPart {
         of: &part.of,
-        all: (&part.all).into(),
+        all: part.all,
         operations: part.operations,
         within: part.within,
-        kinds: part.kinds.iter().map(|(kind, found)| KindPart { kind, found: found.into() }).collect(),
+        kinds: part.kinds.iter().map(|(kind, found)| KindPart { kind, found: *found }).collect(),
     });
     let text = serde_json::to_string_pretty(&AgainstDocument {
         schema: SCHEMA,
@@ -103,8 +74,14 @@ pub(super) fn csv(report: &AgainstReport, out: &mut dyn io::Write) -> Result<(),
     for part in &report.parts {
         let all = ("all".to_owned(), part.all);
         for (kind, found) in part.kinds.iter().chain([&all]) {
-            let numbers =
-                [found.measured, found.predicted, found.share, found.bias, found.error, found.constant];
+            let numbers = [
+                found.measured_ns,
+                found.predicted_ns,
+                found.demerit,
+                found.bias,
+                found.error,
+                found.constant,
+            ];
             let row = [cell(&part.of), cell(kind), found.n.to_string()];
             let row = row.into_iter().chain(numbers.map(|number| number.to_string()));
             rows.write_record(row).map_err(unwrapped)?;

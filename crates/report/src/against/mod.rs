@@ -4,8 +4,9 @@ mod data;
 mod page;
 mod picture;
 
-use std::collections::BTreeMap;
 use std::io;
+
+use serde::Serialize;
 
 use super::forms::{self, Forms};
 use super::number::{fine_percent, signed_percent};
@@ -13,15 +14,38 @@ use super::page::ReportPage;
 use super::text::listing;
 use super::text_table::TextTable;
 use super::{Format, ReportError};
-use fsverdict_judgement::statistics::{Demerit, quantile};
+use fsverdict_judgement::statistics::quantile;
 
 /// What a model answered to the requests of a trace, or of a part of it.
 #[derive(Debug, Clone)]
-pub struct Answers {
+pub struct TracePart {
     /// Which requests, and by which numbers: "all of it", "the rest, fitted".
     pub of: String,
-    /// Measured and predicted times in nanoseconds, by kind of request.
-    pub kinds: BTreeMap<String, Vec<(f64, f64)>>,
+    /// Measured and predicted times in nanoseconds.
+    pub pairs: Vec<(f64, f64)>,
+    pub all: Shares,
+    /// As `within`, of reads and of writes.
+    pub operations: f64,
+    /// The root mean square of the demerits of the kinds, each counted as often as it came.
+    pub within: f64,
+    /// By kind of request.
+    pub kinds: Vec<(String, Shares)>,
+}
+
+/// How far predicted times are from measured ones. Shares are of the measured mean.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Shares {
+    pub n: usize,
+    pub measured_ns: f64,
+    pub predicted_ns: f64,
+    /// The root mean square of the horizontal distance between the two distributions.
+    pub demerit: f64,
+    /// By how much the predicted mean is larger.
+    pub bias: f64,
+    /// The mean absolute error, request by request.
+    pub error: f64,
+    /// That of the best constant.
+    pub constant: f64,
 }
 
 /// A model held against a trace.
@@ -34,17 +58,6 @@ pub struct AgainstReport {
     fitted: Vec<[String; 3]>,
 }
 
-#[derive(Debug)]
-struct TracePart {
-    of: String,
-    pairs: Vec<(f64, f64)>,
-    all: Demerit,
-    /// Within reads and writes.
-    operations: f64,
-    within: f64,
-    kinds: Vec<(String, Demerit)>,
-}
-
 pub fn write_against(
     report: &AgainstReport,
     format: Format,
@@ -54,9 +67,7 @@ pub fn write_against(
 }
 
 impl AgainstReport {
-    /// Parts without a request that took any time are left out.
-    pub fn new(model: &str, trace: &str, answers: Vec<Answers>, fitted: Vec<[String; 3]>) -> Self {
-        let parts = answers.into_iter().filter_map(TracePart::of).collect();
+    pub fn new(model: &str, trace: &str, parts: Vec<TracePart>, fitted: Vec<[String; 3]>) -> Self {
         AgainstReport { model: model.to_owned(), trace: trace.to_owned(), parts, fitted }
     }
 
@@ -65,7 +76,7 @@ impl AgainstReport {
             format!(
                 "{}: {} of the mean, {} within reads and writes, {} within kinds of requests",
                 part.of,
-                fine_percent(part.all.share),
+                fine_percent(part.all.demerit),
                 fine_percent(part.operations),
                 fine_percent(part.within)
             )
@@ -112,41 +123,21 @@ impl AgainstReport {
     /// Which kinds are farthest off, where there are several.
     fn farthest(&self) -> Option<String> {
         let part = self.parts.last().filter(|part| part.kinds.len() > 1)?;
-        let off = |(_, found): &&(String, Demerit)| found.share > 2.0 * part.all.share;
+        let off = |(_, found): &&(String, Shares)| found.demerit > 2.0 * part.all.demerit;
         let named: Vec<String> = part.kinds.iter().filter(off).map(|(name, _)| name.clone()).collect();
         let all: Vec<&str> = named.iter().map(String::as_str).collect();
         (!all.is_empty()).then(|| format!("Farther off than the whole lets see: {}.", listing(&all, 4)))
     }
 }
 
-impl TracePart {
-    fn of(answers: Answers) -> Option<TracePart> {
-        let pairs: Vec<(f64, f64)> = answers.kinds.values().flatten().copied().collect();
-        let mut by_operation: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
-        for (name, pairs) in &answers.kinds {
-            // A kind's name begins with its operation.
-            by_operation.entry(name.split(' ').next().unwrap_or_default()).or_default().extend(pairs);
-        }
-        let operations: Vec<Demerit> = by_operation.values().filter_map(|pairs| Demerit::of(pairs)).collect();
-        let operations = Demerit::within(&operations);
-        let kinds: Vec<(String, Demerit)> = answers
-            .kinds
-            .into_iter()
-            .filter_map(|(name, pairs)| Some((name, Demerit::of(&pairs)?)))
-            .collect();
-        let within = Demerit::within(kinds.iter().map(|(_, found)| found));
-        Some(TracePart { of: answers.of, all: Demerit::of(&pairs)?, pairs, operations, within, kinds })
-    }
-}
-
-fn row(name: &str, found: &Demerit) -> Vec<String> {
+fn row(name: &str, found: &Shares) -> Vec<String> {
     vec![
         name.to_owned(),
         found.n.to_string(),
-        ms(found.measured),
-        ms(found.predicted),
+        ms(found.measured_ns),
+        ms(found.predicted_ns),
         signed_percent(found.bias, 1),
-        fine_percent(found.share),
+        fine_percent(found.demerit),
         fine_percent(found.error),
         fine_percent(found.constant),
     ]

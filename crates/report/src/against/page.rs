@@ -2,10 +2,8 @@
 
 use super::AgainstReport;
 use super::picture::picture;
-use crate::{
-    page::{For, Opening, PageBlock, PageTable, ReportPage, Text, Tone, Top},
-    text::{count, one_line},
-};
+use crate::page::{For, Opening, PageBlock, PageTable, ReportPage, Text, Tone, Top};
+use crate::text::{count, one_line};
 
 /// Columns of words, which are set left.
 const WORDS: [&str; 3] = ["kind", "number", "ms"];

@@ -3,10 +3,8 @@
 use std::io;
 
 use super::{ComparisonReport, word};
-use crate::{
-    ReportError,
-    csv::{cell, or_empty, unwrapped},
-};
+use crate::ReportError;
+use crate::csv::{cell, or_empty, unwrapped};
 use fsverdict_judgement::statistics::Estimate;
 
 /// The columns, documented in docs/comparing-runs.md.

@@ -2,13 +2,11 @@
 
 use super::picture::picture;
 use super::{ComparisonReport, WORDS, differences, outcome, row};
-use crate::{
-    page::{
-        FoldedPart, For, Keys, Opening, PageBlock, PageTable, Remark, ReportPage, Span, Text, Tone, Top, gist,
-    },
-    text::{count, one_line},
-    text_table::TextTable,
+use crate::page::{
+    FoldedPart, For, Keys, Opening, PageBlock, PageTable, Remark, ReportPage, Span, Text, Tone, Top, gist,
 };
+use crate::text::{count, one_line};
+use crate::text_table::TextTable;
 use fsverdict_judgement::journal::{Run, metric};
 use fsverdict_judgement::verdict::Comparison;
 

@@ -7,7 +7,8 @@ use maud::{Markup, PreEscaped, html};
 
 use super::trend::Trend;
 use super::{ComparisonReport, row, word};
-use crate::{html::place, text::one_line};
+use crate::html::place;
+use crate::text::one_line;
 use fsverdict_judgement::plan::once_each;
 use fsverdict_judgement::verdict::{Comparison, MetricChange};
 

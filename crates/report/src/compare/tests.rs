@@ -3,10 +3,8 @@
 use serde_json::Value;
 
 use super::{ComparisonReport, write_comparison};
-use crate::{
-    Format, TerminalLook,
-    fixtures::{self, Story, id, shape},
-};
+use crate::fixtures::{Story, id, shape};
+use crate::{Format, TerminalLook, fixtures};
 use fsverdict_judgement::journal::{Event, Run};
 use fsverdict_judgement::verdict::{ComparedSide, compare};
 

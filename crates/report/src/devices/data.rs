@@ -5,10 +5,8 @@ use std::io;
 use serde::Serialize;
 
 use super::DeviceReport;
-use crate::{
-    ReportError,
-    csv::{cell, or_empty, unwrapped},
-};
+use crate::ReportError;
+use crate::csv::{cell, or_empty, unwrapped};
 use fsverdict_judgement::verdict::{Estimate, OnDevice, Outcome, SiteRatios};
 
 /// Version of the JSON: raised when a field goes or changes its meaning.

@@ -3,11 +3,9 @@
 use maud::{Markup, html};
 
 use super::DeviceReport;
-use crate::{
-    html::ratio,
-    page::{For, Opening, PageBlock, PageTable, ReportPage, Text, Tone, Top},
-    text::{count, one_line},
-};
+use crate::html::ratio;
+use crate::page::{For, Opening, PageBlock, PageTable, ReportPage, Text, Tone, Top};
+use crate::text::{count, one_line};
 use fsverdict_judgement::verdict::Estimate;
 
 /// Columns of words, which are set left.

@@ -3,11 +3,9 @@
 use maud::{Markup, html};
 
 use super::figures::ratio;
-use crate::{
-    across::{SideBySide, change, tables},
-    page::{PageBlock, PageTable, Text},
-    text::one_line,
-};
+use crate::across::{SideBySide, change, tables};
+use crate::page::{PageBlock, PageTable, Text};
+use crate::text::one_line;
 use fsverdict_judgement::verdict::{Across, Estimate};
 
 pub(super) fn section(across: &SideBySide) -> PageBlock<'_> {

@@ -1,12 +1,10 @@
 //! How certain the order is: every candidate against the leader.
 
-use crate::{
-    Report,
-    number::times,
-    page::{PageBlock, PageTable, Text},
-    text::one_line,
-    text_table::TextTable,
-};
+use crate::Report;
+use crate::number::times;
+use crate::page::{PageBlock, PageTable, Text};
+use crate::text::one_line;
+use crate::text_table::TextTable;
 use fsverdict_judgement::verdict::{Relation, Standing};
 
 /// The whole comparison, folded; nothing where nothing was compared.

@@ -2,10 +2,8 @@
 
 use maud::{Markup, html};
 
-use crate::{
-    Report,
-    text::{count, in_lines, one_line},
-};
+use crate::Report;
+use crate::text::{count, in_lines, one_line};
 use fsverdict_judgement::journal::{CommandRecord, Status, TrialCommands};
 use fsverdict_text::quoted;
 

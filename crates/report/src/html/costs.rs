@@ -7,16 +7,14 @@ use maud::{Markup, html};
 
 use super::figures::{bar, in_scale};
 use super::phases::chart;
-use crate::{
-    Report,
-    index::Index,
-    matrix::{Matrix, MatrixCell, MatrixRow},
-    model::Detail,
-    number::{NumberScale, fixed},
-    page::{PageBlock, PageTable, Text},
-    text::one_line,
-    text_table::TextTable,
-};
+use crate::Report;
+use crate::index::Index;
+use crate::matrix::{Matrix, MatrixCell, MatrixRow};
+use crate::model::Detail;
+use crate::number::{NumberScale, fixed};
+use crate::page::{PageBlock, PageTable, Text};
+use crate::text::one_line;
+use crate::text_table::TextTable;
 use fsverdict_judgement::journal::Group;
 use fsverdict_judgement::verdict::{COSTS, Cost, CostColumn, Mark};
 

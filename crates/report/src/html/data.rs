@@ -8,10 +8,8 @@ use flate2::write::GzEncoder;
 use serde::Serialize;
 
 use super::thinning;
-use crate::{
-    Report, ReportError, Requests, csv,
-    json::{self, RunDocument},
-};
+use crate::json::RunDocument;
+use crate::{Report, ReportError, Requests, csv, json};
 use fsverdict_judgement::journal::{Trial, metric};
 use fsverdict_judgement::verdict::{better_of, latencies, latency_at};
 

@@ -2,12 +2,10 @@
 
 use maud::{Markup, html};
 
-use crate::{
-    Report, depends,
-    number::{times, times_within},
-    page::PageBlock,
-    text::one_line,
-};
+use crate::number::{times, times_within};
+use crate::page::PageBlock;
+use crate::text::one_line;
+use crate::{Report, depends};
 use fsverdict_judgement::verdict::Dependence;
 
 /// More pictures than this say no more.

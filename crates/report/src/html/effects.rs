@@ -6,13 +6,11 @@ use std::rc::Rc;
 use maud::{Markup, html};
 
 use super::figures::{along, place, strip};
-use crate::{
-    Report, factors,
-    index::Index,
-    number::{percent, times, times_within},
-    page::PageBlock,
-    text::{count, one_line},
-};
+use crate::index::Index;
+use crate::number::{percent, times, times_within};
+use crate::page::PageBlock;
+use crate::text::{count, one_line};
+use crate::{Report, factors};
 use fsverdict_judgement::verdict::{EffectSize, Estimate, FactorEffect, OptionEffect};
 
 /// The strips of effects show at least this factor and at most the other, to either side.

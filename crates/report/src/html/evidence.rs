@@ -4,11 +4,9 @@ use maud::{Markup, html};
 
 use super::thinning::Thinned;
 use super::{carried, commands};
-use crate::{
-    Report, harness,
-    number::percent,
-    page::{PageBlock, Text},
-};
+use crate::number::percent;
+use crate::page::{PageBlock, Text};
+use crate::{Report, harness};
 
 /// Where the method comes from: what, and where it can be read.
 const SOURCES: [(&str, &str); 4] = [

@@ -8,7 +8,11 @@ use maud::{Markup, html};
 use super::figures::alone;
 use super::phases::chart;
 use super::writer::numbers;
-use crate::{Report, index::Index, page::PageBlock, text::one_line, text_table::TextTable};
+use crate::Report;
+use crate::index::Index;
+use crate::page::PageBlock;
+use crate::text::one_line;
+use crate::text_table::TextTable;
 use fsverdict_judgement::journal::Unit;
 use fsverdict_judgement::verdict::{LatencyCounts, latencies, latency_at};
 

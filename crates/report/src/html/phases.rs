@@ -8,14 +8,12 @@ use maud::{Markup, html};
 use super::figures::{in_scale, spread};
 use super::thinning::Thinned;
 use super::writer::numbers;
-use crate::{
-    Report,
-    index::Index,
-    number::NumberScale,
-    page::{PageBlock, Text},
-    text::{in_lines, one_line},
-    text_table::TextTable,
-};
+use crate::Report;
+use crate::index::Index;
+use crate::number::NumberScale;
+use crate::page::{PageBlock, Text};
+use crate::text::{in_lines, one_line};
+use crate::text_table::TextTable;
 use fsverdict_judgement::journal::Unit;
 use fsverdict_judgement::plan::{Phase, PhaseWork};
 use fsverdict_judgement::verdict::{PhaseEntry, PhaseEstimate};

@@ -7,15 +7,12 @@ use maud::{Markup, html};
 
 use super::certainty;
 use super::figures::{alone, along, in_full, place, spread, strip};
-use crate::{
-    Report,
-    index::Index,
-    matrix::{Matrix, MatrixCell, MatrixColumn},
-    number::{percent, times},
-    page::{Keys, PageBlock, PageTable, Text},
-    sentence,
-    text::one_line,
-};
+use crate::index::Index;
+use crate::matrix::{Matrix, MatrixCell, MatrixColumn};
+use crate::number::{percent, times};
+use crate::page::{Keys, PageBlock, PageTable, Text};
+use crate::text::one_line;
+use crate::{Report, sentence};
 use fsverdict_judgement::journal::{CandidateStatus, metric};
 use fsverdict_judgement::verdict::{CandidateEntry, Mark, Relation, times_worse};
 

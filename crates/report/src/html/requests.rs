@@ -4,11 +4,9 @@ use std::fmt::Write;
 
 use maud::{Markup, PreEscaped, html};
 
-use crate::{
-    Report, Requests,
-    page::{PageBlock, Span, Text},
-    text::one_line,
-};
+use crate::page::{PageBlock, Span, Text};
+use crate::text::one_line;
+use crate::{Report, Requests};
 
 /// Bytes that all pictures of a page may have together.
 const ALL: usize = 250_000;

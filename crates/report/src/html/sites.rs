@@ -5,12 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use maud::{Markup, html};
 
 use super::figures::ratio;
-use crate::{
-    Report,
-    page::{PageBlock, Text},
-    sites::{Rows, SiteRow},
-    text::{count, one_line},
-};
+use crate::Report;
+use crate::page::{PageBlock, Text};
+use crate::sites::{Rows, SiteRow};
+use crate::text::{count, one_line};
 use fsverdict_judgement::verdict::SiteRatios;
 
 /// What a site did, and on what.

@@ -6,12 +6,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
 
+use crate::Format;
+use crate::fixtures::{Story, demo, id, page_of};
 use crate::made;
-use crate::{
-    Format,
-    fixtures::{Story, demo, id, page_of},
-    tests::{hostile, mishaps},
-};
+use crate::tests::{hostile, mishaps};
 use fsverdict_judgement::journal::{CommandRecord, Event, Histogram, Observation, Unit};
 
 fn page(story: &Story) -> String {

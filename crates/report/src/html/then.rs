@@ -2,12 +2,10 @@
 
 use maud::{Markup, html};
 
-use crate::{
-    Report,
-    findings::{self, Finding},
-    page::{PageBlock, PageTable, Text},
-    text::one_line,
-};
+use crate::findings::Finding;
+use crate::page::{PageBlock, PageTable, Text};
+use crate::text::one_line;
+use crate::{Report, findings};
 use fsverdict_judgement::verdict::Now;
 
 /// The section; nothing where the plan repeats no study.

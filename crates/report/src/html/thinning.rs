@@ -1,7 +1,8 @@
 //! Which trials go into the page when a run has more than a page should hold: every so manieth block, so that each
 //! candidate keeps its share. Estimates, tables and latencies are made from all trials in any case.
 
-use crate::{Report, text::count};
+use crate::Report;
+use crate::text::count;
 use fsverdict_judgement::journal::Trial;
 
 /// Numbers that a page holds at most: about three megabytes.
@@ -44,7 +45,8 @@ fn choose_within<'a>(report: &'a Report<'_>, limit: usize) -> (Vec<&'a Trial>, O
 #[cfg(test)]
 mod tests {
     use super::choose_within;
-    use crate::{Report, fixtures::demo};
+    use crate::Report;
+    use crate::fixtures::demo;
 
     #[test]
     fn each_candidate_keeps_its_share() {

@@ -3,12 +3,10 @@
 use maud::{Markup, html};
 
 use super::then::finding;
-use crate::{
-    index::Index,
-    page::{FoldedPart, For, Keys, Opening, PageBlock, PageTable, ReportPage, Span, Text},
-    text::one_line,
-    text_table::TextTable,
-};
+use crate::index::Index;
+use crate::page::{FoldedPart, For, Keys, Opening, PageBlock, PageTable, ReportPage, Span, Text};
+use crate::text::one_line;
+use crate::text_table::TextTable;
 
 /// What stands in the body of a page; candidates are known by their numbers in the index.
 pub(super) fn body(page: &ReportPage<'_>) -> Markup {

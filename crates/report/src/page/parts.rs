@@ -1,11 +1,9 @@
 //! Parts that stand in several places of a page, or on several pages.
 
 use super::{FoldedPart, PageBlock, Remark, Text};
-use crate::{
-    PageNote,
-    text::count,
-    to_use::{LEAD, ToUse},
-};
+use crate::PageNote;
+use crate::text::count;
+use crate::to_use::{LEAD, ToUse};
 
 /// The verdict as a paragraph, to be pasted into a mail.
 pub(crate) fn in_plain_words(title: &'static str, paragraph: &str) -> PageBlock<'static> {

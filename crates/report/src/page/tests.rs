@@ -5,7 +5,9 @@ use maud::html as markup;
 use super::{
     FoldedPart, For, Missing, Opening, PageBlock, PageTable, Remark, ReportPage, Span, Text, Tone, Top,
 };
-use crate::{fixtures::PLAIN, html, markdown, terminal, text_table::TextTable};
+use crate::fixtures::PLAIN;
+use crate::text_table::TextTable;
+use crate::{html, markdown, terminal};
 
 const EVERYBODY: For = For::TEXT.and(For::HTML);
 

@@ -1,11 +1,8 @@
 //! The foot of a run's page: what it stands on, and what to do next.
 
-use crate::{
-    Report, factors, harness,
-    page::{For, PageBlock, ReportPage, Text, remarks},
-    sentence,
-    text::count,
-};
+use crate::page::{For, PageBlock, ReportPage, Text, remarks};
+use crate::text::count;
+use crate::{Report, factors, harness, sentence};
 use fsverdict_judgement::journal::{CandidateStatus, TrialStanding};
 use fsverdict_judgement::verdict::TrialBasis;
 use fsverdict_text::quoted;

@@ -1,12 +1,10 @@
 //! What the signs and numbers of a run's first table mean.
 
-use crate::{
-    Report,
-    matrix::{Matrix, Spread},
-    number::percent,
-    page::{Sign, Text},
-    text::{count, listing},
-};
+use crate::Report;
+use crate::matrix::{Matrix, Spread};
+use crate::number::percent;
+use crate::page::{Sign, Text};
+use crate::text::{count, listing};
 use fsverdict_judgement::journal::metric;
 
 pub(super) fn for_terminal(report: &Report<'_>, matrix: &Matrix) -> Text {

@@ -7,14 +7,13 @@ mod opening;
 
 use std::rc::Rc;
 
-use crate::{
-    Report, across, depends, findings,
-    html::sections,
-    index::Index,
-    page::{For, MatrixBlock, Missing, PageBlock, PageTable, ReportPage, Text, Tone, in_plain_words, in_use},
-    sentence, sites,
-    text_table::TextTable,
+use crate::html::sections;
+use crate::index::Index;
+use crate::page::{
+    For, MatrixBlock, Missing, PageBlock, PageTable, ReportPage, Text, Tone, in_plain_words, in_use,
 };
+use crate::text_table::TextTable;
+use crate::{Report, across, depends, findings, sentence, sites};
 use fsverdict_judgement::journal::CandidateStatus;
 use fsverdict_judgement::verdict::Judgement;
 use opening::opening;

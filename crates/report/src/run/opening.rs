@@ -1,11 +1,8 @@
 //! The top of a run's page: what was asked, the verdict in a sentence, what it stands on, what limits it.
 
-use crate::{
-    PageNote, Report, across,
-    page::{Opening, PageBlock, Text, Top, gist, in_plain_words, in_use},
-    sentence,
-    text::one_line,
-};
+use crate::page::{Opening, PageBlock, Text, Top, gist, in_plain_words, in_use};
+use crate::text::one_line;
+use crate::{PageNote, Report, across, sentence};
 use fsverdict_judgement::journal::{CandidateStatus, Facts, metric};
 use fsverdict_judgement::verdict::{Outcome, TrialBasis};
 

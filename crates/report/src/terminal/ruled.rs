@@ -3,11 +3,9 @@
 use super::TerminalLook;
 use super::paint::toned;
 use super::table::aligned;
-use crate::{
-    page::Tone,
-    text::{one_line, shorten, width},
-    text_table::TextTable,
-};
+use crate::page::Tone;
+use crate::text::{one_line, shorten, width};
+use crate::text_table::TextTable;
 
 /// A name or a value is shown in this many columns at most.
 const LONGEST: usize = 24;

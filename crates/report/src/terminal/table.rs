@@ -3,13 +3,11 @@
 use super::TerminalLook;
 use super::look::Signs;
 use super::paint::toned;
-use crate::{
-    matrix::{Matrix, MatrixCell, MatrixRow},
-    number::{fixed, percent, times},
-    page::Tone,
-    text::{one_line, shorten, width},
-    text_table::TextTable,
-};
+use crate::matrix::{Matrix, MatrixCell, MatrixRow};
+use crate::number::{fixed, percent, times};
+use crate::page::Tone;
+use crate::text::{one_line, shorten, width};
+use crate::text_table::TextTable;
 use fsverdict_judgement::verdict::Mark;
 
 /// Names longer than this are cut: they would leave no room for the numbers.

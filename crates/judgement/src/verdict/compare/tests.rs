@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{ComparedSide, History, LeftOut, MetricChange, RunComparison, compare};
-use crate::journal::made::{self, ToldEvent};
+use crate::journal::made;
+use crate::journal::made::ToldEvent;
 use crate::journal::{Event, Observation, Run, Unit};
 use crate::plan::Plan;
 use crate::verdict::Comparison;

@@ -1,0 +1,180 @@
+//! Serves a modelled device to a guest kernel, and keeps its clock: one process beside each guest, with one thread, no
+//! rights, and no clock of its own unless it is to keep the machine's.
+//!
+//! ```text
+//! guest ── vhost-user socket ──► session ─► disk ─► model, store, trace
+//!   └───── time-travel socket ─► clock ─┘
+//! ```
+//!
+//! Guest and device never run at the same time: a kick, a call and a turn on the clock each wait for an answer. That
+//! makes a trial the same every time, and is why both belong on one processor.
+
+use fsverdict_text::Hinted;
+
+mod connection;
+mod disk;
+mod lateness;
+mod real;
+mod session;
+mod simulated;
+mod simulation_clock;
+mod tally;
+
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use crate::device::trace::TraceWriter;
+use crate::device::{Device, Draw, Model, ModelError, Store, StoreError};
+
+use disk::ServedDisk;
+
+pub use tally::BackendReport;
+
+/// Which time a device keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Clock {
+    /// That of the guest's clock.
+    Simulated,
+    Real,
+}
+
+/// Which device is to be served.
+#[derive(Debug, Clone, Copy)]
+pub struct Served<'a> {
+    /// As [`Model::find`] takes it.
+    pub model: &'a str,
+    /// Of a class of devices; `None`: the typical one.
+    pub draw: Option<Draw>,
+    pub size_bytes: u64,
+    /// Of what is left to chance in it.
+    pub seed: u64,
+}
+
+/// A device cannot be served, or not any longer.
+#[derive(Debug, thiserror::Error)]
+pub enum BackendError {
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the device process failed: {0}")]
+    Io(#[from] std::io::Error),
+    #[error("cannot write the trace: {0}")]
+    Trace(std::io::Error),
+    #[error("the guest ended before it asked for its disk")]
+    Absent,
+    #[error("the guest named memory it does not have: {0}")]
+    Memory(String),
+    #[error("the guest's ring is not in order: {0}")]
+    Ring(String),
+    #[error("a request of the guest is not in order: {0}")]
+    Chain(&'static str),
+    #[error("the guest's message {request} is not in order: {what}")]
+    Protocol { request: u32, what: &'static str },
+    #[error("the guest's clock sent a message of kind {operation}, which is not known")]
+    Calendar { operation: u32 },
+    #[error("the guest {doing} for {seconds} s of wall time without asking for time or disk")]
+    Silent { seconds: u64, doing: &'static str },
+    #[error("the guest went on for an hour of its own time without asking its disk for anything")]
+    Idle,
+}
+
+impl BackendError {
+    /// Whether this machine lacked something: a disk that fails to hold what is written to the device is not the device's.
+    fn is_of_machine(&self) -> bool {
+        match self {
+            BackendError::Store(error) => error.is_of_machine(),
+            BackendError::Trace(_) => true,
+            BackendError::Io(error) => ran_out(error),
+            _ => false,
+        }
+    }
+
+    fn memory(error: impl std::fmt::Display) -> Self {
+        BackendError::Memory(error.to_string())
+    }
+
+    fn ring(error: impl std::fmt::Display) -> Self {
+        BackendError::Ring(error.to_string())
+    }
+}
+
+impl Hinted for BackendError {
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            BackendError::Silent { .. } => {
+                "a program that spins until a clock says so must read the kernel's clock, not the processor's (fio: --clocksource=clock_gettime); `clock = \"real\"` does without simulated time"
+            }
+            BackendError::Idle => {
+                "a program slept so long, or waited for something that never came; `timeout` inside the command ends such a wait"
+            }
+            BackendError::Store(error) => return error.hint(),
+            _ => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
+
+/// Serves this device to whoever connects to these sockets, disk's and clock's, until they hang up.
+/// The files are empty: for what is written to it, and for the trace with how many bytes of it at most.
+pub fn serve(
+    device: Served<'_>,
+    clock: Clock,
+    silence: Duration,
+    store: File,
+    trace: Option<(File, u64)>,
+    sockets: (OwnedFd, OwnedFd),
+) -> BackendReport {
+    let mut disk = match prepare(device, store, trace) {
+        Ok(disk) => disk,
+        Err(error) => return BackendReport::of(&error),
+    };
+    let served = match clock {
+        Clock::Simulated => simulated::serve(&mut disk, sockets, silence),
+        Clock::Real => connection(&sockets.0).and_then(|driver| real::serve(&mut disk, driver)),
+    };
+    let times = match served {
+        Ok(times) => times,
+        Err(error) => {
+            disk.tally.trouble(&error);
+            BackendReport::default()
+        }
+    };
+    disk.end();
+    BackendReport { simulated_ns: times.simulated_ns, held_bytes: disk.held_bytes(), ..disk.tally.report() }
+}
+
+/// Whether this machine ran out of what the process itself takes: descriptors, memory. Room for its files is said by the
+/// errors of these.
+fn ran_out(error: &std::io::Error) -> bool {
+    let short = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::AGAIN];
+    Errno::from_io_error(error).is_some_and(|errno| short.contains(&errno))
+}
+
+fn prepare(
+    Served { model, draw, size_bytes, seed }: Served<'_>,
+    store: File,
+    trace: Option<(File, u64)>,
+) -> Result<ServedDisk, BackendError> {
+    let store = Store::new(store, size_bytes)?;
+    let trace = trace.map(|(file, bound)| TraceWriter::new(file, bound)).transpose();
+    let model = draw.map_or_else(|| Model::find(model), |draw| Model::find_drawn(model, &draw))?;
+    let device = Device::new(&model, size_bytes, seed)?;
+    ServedDisk::new(device, store, trace.map_err(BackendError::Trace)?)
+}
+
+/// A guest that ended before it connected never will: the conductor has shut the sockets then.
+fn connection(listener: &OwnedFd) -> Result<OwnedFd, BackendError> {
+    rustix::net::accept(listener).map_err(|errno| match errno {
+        Errno::INVAL => BackendError::Absent,
+        other => std::io::Error::from(other).into(),
+    })
+}

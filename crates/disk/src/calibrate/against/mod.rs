@@ -1,0 +1,15 @@
+//! A model against what was measured elsewhere: a trace of requests and how long each took, done again on the model.
+
+mod fit;
+mod foreign;
+mod measured;
+mod replay;
+mod score;
+#[cfg(test)]
+mod tests;
+
+pub use fit::{Fitted, first_fifth, fit};
+pub use foreign::{TraceFault, read};
+pub use measured::Measured;
+pub use replay::{ReplayError, replay};
+pub use score::TraceScore;

@@ -1,0 +1,198 @@
+//! The volatile write cache: what was taken from the host and is not yet on the medium.
+
+use std::collections::BTreeMap;
+
+use super::parameters;
+use super::planted::{Bug, planted};
+use super::request::Action;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Extent {
+    pub(super) sector: u64,
+    pub(super) sectors: u64,
+}
+
+/// Dirty stretches in the order of their sectors, merged where they touch.
+#[derive(Debug)]
+pub(super) struct VolatileCache {
+    pub(super) parameters: parameters::CacheParameters,
+    /// Start to end.
+    dirty: BTreeMap<u64, u64>,
+    pub(super) dirty_sectors: u64,
+    /// On their way to the medium; their room is not free yet.
+    leaving_sectors: u64,
+    /// When it last became dirty.
+    pub(super) dirty_since_ns: u64,
+    /// Whether anything was written since the last flush: where not, there is nothing to do for the next.
+    pub(super) flush_is_due: bool,
+    /// Where the last write ended.
+    last_end: u64,
+    /// Whether the last request was a read.
+    was_read: bool,
+}
+
+impl VolatileCache {
+    pub(super) fn new(parameters: parameters::CacheParameters) -> VolatileCache {
+        VolatileCache {
+            parameters,
+            dirty: BTreeMap::new(),
+            dirty_sectors: 0,
+            leaving_sectors: 0,
+            dirty_since_ns: 0,
+            flush_is_due: false,
+            last_end: 0,
+            was_read: false,
+        }
+    }
+
+    /// What the firmware takes over taking a request in; to be asked once for each, in their order.
+    pub(super) fn taking_ns(&mut self, operation: Action, Extent { sector, sectors }: Extent) -> u64 {
+        let after_read = std::mem::replace(&mut self.was_read, operation == Action::Read);
+        if operation != Action::Write {
+            return 0;
+        }
+        let onwards = std::mem::replace(&mut self.last_end, sector + sectors) == sector;
+        let (after_write_ns, after_read_ns) = match onwards && !planted(Bug::TakenAlike) {
+            true => self.parameters.onwards_ns,
+            false => self.parameters.elsewhere_ns,
+        };
+        if after_read && !planted(Bug::TakenAlike) { after_read_ns } else { after_write_ns }
+    }
+
+    /// Whether all of it is on the medium.
+    pub(super) fn is_clean(&self) -> bool {
+        self.dirty_sectors + self.leaving_sectors == 0
+    }
+
+    /// Sectors it could still take.
+    pub(super) fn room(&self) -> u64 {
+        if self.dirty.len() >= self.parameters.extents {
+            return 0;
+        }
+        self.parameters.sectors.saturating_sub(self.dirty_sectors + self.leaving_sectors)
+    }
+
+    /// Whether it is time to write back without waiting for more.
+    pub(super) fn is_half_full(&self) -> bool {
+        self.dirty_sectors * 2 >= self.parameters.sectors || self.dirty.len() * 2 >= self.parameters.extents
+    }
+
+    /// Whether there is no room, and none on its way.
+    pub(super) fn is_stuck(&self) -> bool {
+        self.leaving_sectors == 0 && self.room() == 0
+    }
+
+    /// Takes a stretch; what was there of it is replaced.
+    pub(super) fn insert(&mut self, now_ns: u64, extent: Extent) {
+        if self.dirty.is_empty() {
+            self.dirty_since_ns = now_ns;
+        }
+        self.flush_is_due = true;
+        let (mut start, mut end) = (extent.sector, extent.sector + extent.sectors);
+        while let Some((&old, &old_end)) = self.dirty.range(..=end).next_back() {
+            if old_end < start {
+                break;
+            }
+            self.dirty.remove(&old);
+            self.dirty_sectors -= old_end - old;
+            start = start.min(old);
+            end = end.max(old_end);
+        }
+        self.dirty.insert(start, end);
+        self.dirty_sectors += end - start;
+    }
+
+    pub(super) fn remove(&mut self, extent: Extent) {
+        let (start, end) = (extent.sector, extent.sector + extent.sectors);
+        while let Some((&old, &old_end)) = self.dirty.range(..end).next_back() {
+            if old_end <= start {
+                break;
+            }
+            self.dirty.remove(&old);
+            if old < start {
+                self.dirty.insert(old, start);
+            }
+            if old_end > end {
+                self.dirty.insert(end, old_end);
+            }
+            self.dirty_sectors -= old_end.min(end) - old.max(start);
+        }
+    }
+
+    pub(super) fn holds(&self, extent: Extent) -> bool {
+        let before = self.dirty.range(..=extent.sector).next_back();
+        before.is_some_and(|(_, end)| *end >= extent.sector + extent.sectors)
+    }
+
+    /// Dirty stretches in sweeping order from `sector` on, and round again from the first.
+    pub(super) fn sweep(&self, sector: u64) -> impl Iterator<Item = Extent> {
+        let extent = |(start, end): (&u64, &u64)| Extent { sector: *start, sectors: end - start };
+        self.dirty.range(sector..).map(extent).chain(self.dirty.range(..sector).map(extent))
+    }
+
+    /// Takes up to `most` sectors from the start of a dirty stretch to write them to the medium.
+    pub(super) fn take(&mut self, extent: Extent, most: u64) -> Extent {
+        let sectors = extent.sectors.min(most);
+        self.dirty.remove(&extent.sector);
+        if sectors < extent.sectors {
+            self.dirty.insert(extent.sector + sectors, extent.sector + extent.sectors);
+        }
+        self.dirty_sectors -= sectors;
+        self.leaving_sectors += sectors;
+        Extent { sector: extent.sector, sectors }
+    }
+
+    /// What was taken has reached the medium.
+    pub(super) fn arrived(&mut self, sectors: u64) {
+        self.leaving_sectors -= sectors;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, proptest};
+
+    use super::{Extent, VolatileCache};
+    use crate::device::parameters;
+
+    fn parameters() -> parameters::CacheParameters {
+        let protected = false;
+        let (onwards_ns, elsewhere_ns) = ((0, 0), (0, 0));
+        let (sectors, extents) = (64, 1000);
+        parameters::CacheParameters {
+            sectors,
+            extents,
+            window: 1,
+            delay_ns: 0,
+            onwards_ns,
+            elsewhere_ns,
+            flush_ns: 0,
+            protected,
+            announced: true,
+        }
+    }
+
+    fn extent() -> impl Strategy<Value = (bool, u64, u64)> {
+        (any::<bool>(), 0_u64..100, 1_u64..20)
+    }
+
+    proptest! {
+        /// Against the plainest model there is: one flag for each sector.
+        #[test]
+        fn stretches_are_what_flags_would_be(steps in prop::collection::vec(extent(), 1..60)) {
+            let mut cache = VolatileCache::new(parameters());
+            let mut flags = [false; 128];
+            for (insert, sector, sectors) in steps {
+                let range = sector as usize..(sector + sectors) as usize;
+                let extent = Extent { sector, sectors };
+                if insert { cache.insert(0, extent) } else { cache.remove(extent) }
+                flags[range.clone()].fill(insert);
+                prop_assert_eq!(cache.holds(extent), flags[range].iter().all(|flag| *flag));
+                prop_assert_eq!(cache.dirty_sectors, flags.iter().filter(|flag| **flag).count() as u64);
+                let swept: Vec<Extent> = cache.sweep(50).collect();
+                prop_assert_eq!(swept.iter().map(|extent| extent.sectors).sum::<u64>(), cache.dirty_sectors);
+                prop_assert!(swept.iter().all(|extent| flags[extent.sector as usize]));
+            }
+        }
+    }
+}

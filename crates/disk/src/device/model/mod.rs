@@ -1,0 +1,292 @@
+//! The models: what is known of a kind of device, with the source of each number.
+
+mod draw;
+mod read;
+mod state;
+
+pub use draw::Draw;
+use state::AskedState;
+use state::WRITE_THROUGH;
+
+use std::path::Path;
+
+use super::knobs::Knobs;
+use super::limits::{Discard, Limits};
+use super::medium::ChosenMedium;
+use super::parameters::{CacheParameters, LinkParameters, Queue};
+use fsverdict_text::{
+    Bytes, DrawnNumbers, Hinted, LONGEST, Member, Reason, TextError, read_regular, suggest,
+};
+
+/// A model that ships inside the binary.
+#[derive(Debug, Clone, Copy)]
+pub struct BuiltIn {
+    pub name: &'static str,
+    /// Its file, with the sources in its comments.
+    pub toml: &'static str,
+}
+
+macro_rules! built_in {
+    ($($name:literal),*) => {
+        &[$(BuiltIn { name: $name, toml: include_str!(concat!("../../../models/", $name, ".toml")) }),*]
+    };
+}
+
+const BUILT_IN: &[BuiltIn] = built_in!(
+    "hdd-7200",
+    "ideal",
+    "nvme-plp",
+    "nvme-ssd",
+    "sata-ssd",
+    "sd-card",
+    "sd-card-a1",
+    "smr-5400",
+    "usb-disk-5400",
+    "usb-stick",
+    "usb-stick-2010",
+    "usb-stick-mapped"
+);
+
+/// Every model inside the binary, by name.
+pub fn built_in() -> &'static [BuiltIn] {
+    BUILT_IN
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ModelError {
+    #[error("there is no model `{name}`")]
+    Unknown { name: String, hint: String },
+    #[error("cannot read the model {path}: {reason}")]
+    Unreadable { path: String, reason: String },
+    #[error("the model {name} has no state `{state}`")]
+    State { name: String, state: String, hint: String },
+    #[error(transparent)]
+    Wrong(#[from] TextError),
+    #[error("a device of {wanted} does not go with the model {name}: {reason}")]
+    Size { name: String, wanted: Bytes, reason: String, hint: String },
+}
+
+impl Hinted for ModelError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            ModelError::Unknown { hint, .. } => hint.clone(),
+            ModelError::Unreadable { .. } => "`fsverdict list models` has those that need no file".to_owned(),
+            ModelError::State { hint, .. } => hint.clone(),
+            ModelError::Size { hint, .. } => hint.clone(),
+            ModelError::Wrong(_) => return None,
+        })
+    }
+
+    fn reason(&self) -> Reason {
+        match self {
+            ModelError::Wrong(error) => error.reason(),
+            other => Reason::new(other, other.hint().unwrap_or_default()),
+        }
+    }
+}
+
+/// Everything a model's file says, for one of its states.
+#[derive(Debug, Clone)]
+pub(super) struct ModelParameters {
+    pub(super) capacity_bytes: u64,
+    pub(super) rotational: bool,
+    pub(super) logical_block: u32,
+    pub(super) physical_block: u32,
+    pub(super) discard: Option<Discard>,
+    pub(super) write_zeroes: bool,
+    pub(super) link: LinkParameters,
+    pub(super) queue: Queue,
+    pub(super) cache: Option<CacheParameters>,
+    pub(super) medium: ChosenMedium,
+}
+
+/// A kind of device, in a state.
+#[derive(Debug, Clone)]
+pub struct Model {
+    /// The name it is asked for by, state included.
+    pub name: String,
+    /// The version of its file. It grows with every change of a number.
+    pub version: u64,
+    pub summary: String,
+    /// What may have been done to its medium before; the first is what a name without a state means.
+    pub states: &'static [&'static str],
+    /// Whether it has a write cache that can be turned off: the state `write-through`.
+    pub write_cache: bool,
+    pub(super) parameters: ModelParameters,
+    /// What this one's numbers are where the file has a class of devices; nothing where it has one.
+    pub drawn: DrawnNumbers,
+}
+
+impl Model {
+    /// The built-in model of this name, with its state where it has several (`sata-ssd:steady`).
+    pub fn named(name: &str) -> Result<Model, ModelError> {
+        Model::built_in(name, Member::Typical)
+    }
+
+    fn built_in(name: &str, member: Member<'_>) -> Result<Model, ModelError> {
+        let (base, state) = split(name);
+        let found = shipped(name, base)?;
+        Model::read_member(found.toml, &format!("models/{base}.toml"), state, member)
+    }
+
+    /// The model in a file of the user's own, where a path is given (something with a slash in it, or that ends in `.toml`,
+    /// before the state), else the built-in one of this name.
+    pub fn find(name: &str) -> Result<Model, ModelError> {
+        Model::find_member(name, Member::Typical)
+    }
+
+    /// The same; of a class, the device that is drawn.
+    pub fn find_drawn(name: &str, draw: &Draw) -> Result<Model, ModelError> {
+        Model::find_member(name, Member::Drawn(&|key| draw.place(key)))
+    }
+
+    fn find_member(name: &str, member: Member<'_>) -> Result<Model, ModelError> {
+        if !is_file(name) {
+            return Model::built_in(name, member);
+        }
+        let (path, state) = path_and_state(name);
+        let text = text_of(path)?;
+        Model::read_member(&text, path, state, member)
+    }
+
+    /// The file of the model of this name, as [`Model::find`] finds it, and the state that is asked for.
+    pub fn file(name: &str) -> Result<(String, Option<&str>), ModelError> {
+        if is_file(name) {
+            let (path, state) = path_and_state(name);
+            return Ok((text_of(path)?, state));
+        }
+        let (base, state) = split(name);
+        Ok((shipped(name, base)?.toml.to_owned(), state))
+    }
+
+    /// Reads a model of the user's own, in this state. `file` is named in errors.
+    pub fn read(text: &str, file: &str, state: Option<&str>) -> Result<Model, ModelError> {
+        Model::read_member(text, file, state, Member::Typical)
+    }
+
+    fn read_member(
+        text: &str,
+        file: &str,
+        state: Option<&str>,
+        member: Member<'_>,
+    ) -> Result<Model, ModelError> {
+        if text.len() as u64 > LONGEST {
+            let reason = format!("a model of {} is none", Bytes(text.len() as u64));
+            return Err(ModelError::Unreadable { path: file.to_owned(), reason });
+        }
+        let asked = AskedState::of(state);
+        let mut model = read::read(text, file, asked, member)?;
+        let Some(state) = state else { return Ok(model) };
+        if let Some(hint) = asked.refused(&model) {
+            return Err(ModelError::State { name: model.name, state: state.to_owned(), hint });
+        }
+        model.name = format!("{}:{state}", model.name);
+        Ok(model)
+    }
+
+    /// Every state it may be asked for in, by itself.
+    pub fn all_states(&self) -> Vec<&'static str> {
+        self.states.iter().copied().chain(self.write_cache.then_some(WRITE_THROUGH)).collect()
+    }
+
+    /// The bytes of the largest device of this model.
+    pub fn capacity(&self) -> u64 {
+        self.parameters.capacity_bytes
+    }
+
+    /// What the guest must be given for a device of this model.
+    pub fn limits(&self, size_bytes: u64) -> Limits {
+        let parameters = &self.parameters;
+        Limits {
+            size_bytes,
+            queue_depth: parameters.queue.depth,
+            max_sectors_kb: parameters.queue.max_sectors / 2,
+            rotational: parameters.rotational,
+            logical_block: parameters.logical_block,
+            physical_block: parameters.physical_block,
+            discard: parameters.discard,
+            write_zeroes: parameters.write_zeroes,
+            volatile_cache: parameters.cache.is_some_and(|cache| cache.announced && !cache.protected),
+        }
+    }
+
+    /// The built-in model that is nearest: itself, or one with such a medium.
+    pub fn nearest(&self) -> &'static str {
+        let own = split(&self.name).0;
+        BUILT_IN
+            .iter()
+            .find(|model| model.name == own)
+            .map_or(self.parameters.medium.kind.like, |model| model.name)
+    }
+
+    /// What calibration can tell of such a device.
+    pub(crate) fn knobs(&self) -> Knobs {
+        self.parameters.medium.kind.knobs
+    }
+
+    /// Whether a device of this size can be of this model.
+    pub fn check_size(&self, size_bytes: u64) -> Result<(), ModelError> {
+        let capacity = self.parameters.capacity_bytes;
+        let (reason, hint) = if size_bytes > capacity {
+            (
+                format!("such a device holds {}", Bytes(capacity)),
+                "ask for less, or raise `capacity` in a copy of the model",
+            )
+        } else if size_bytes < 1 << 20 || !size_bytes.is_multiple_of(512) {
+            (
+                "sizes are multiples of 512 bytes, from 1 MiB on".to_owned(),
+                "whole GB and whole MiB are: size = \"512MiB\"",
+            )
+        } else {
+            return Ok(());
+        };
+        let (name, wanted) = (self.name.clone(), Bytes(size_bytes));
+        Err(ModelError::Size { name, wanted, reason, hint: hint.to_owned() })
+    }
+}
+
+/// Whether there is such a device, by its model's name and, where one is given, its size. Of a model in a file nothing is known
+/// until the run opens it.
+pub fn can_be_had(name: &str, size: Option<Bytes>) -> Result<(), Reason> {
+    if is_file(name) {
+        return Ok(());
+    }
+    let found = Model::named(name).and_then(|model| size.map_or(Ok(()), |size| model.check_size(size.0)));
+    found.map_err(|error| error.reason())
+}
+
+/// The built-in model of this name, which was asked for by another if a state was given.
+fn shipped(asked: &str, base: &str) -> Result<&'static BuiltIn, ModelError> {
+    BUILT_IN.iter().find(|model| model.name == base).ok_or_else(|| {
+        let known: Vec<&str> = BUILT_IN.iter().map(|model| model.name).collect();
+        ModelError::Unknown { name: asked.to_owned(), hint: suggest(base, &known) }
+    })
+}
+
+fn text_of(path: &str) -> Result<String, ModelError> {
+    let unreadable = |reason: String| ModelError::Unreadable { path: path.to_owned(), reason };
+    let bytes = read_regular(Path::new(path), LONGEST).map_err(|error| unreadable(error.to_string()))?;
+    String::from_utf8(bytes).map_err(|error| unreadable(error.to_string()))
+}
+
+/// Whether it names a file, with or without a state.
+fn is_file(name: &str) -> bool {
+    let (path, _) = path_and_state(name);
+    path.contains('/') || path.ends_with(".toml")
+}
+
+/// A path may have colons of its own: what follows the last is a state only if it could be one.
+fn path_and_state(name: &str) -> (&str, Option<&str>) {
+    match name.rsplit_once(':') {
+        Some((path, state)) if !state.contains(['/', '.']) => (path, Some(state)),
+        _ => (name, None),
+    }
+}
+
+/// A model's name and the state after its colon.
+pub fn split(name: &str) -> (&str, Option<&str>) {
+    match name.split_once(':') {
+        Some((base, state)) => (base, Some(state)),
+        None => (name, None),
+    }
+}

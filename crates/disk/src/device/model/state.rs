@@ -1,0 +1,37 @@
+//! The state a model is asked for in: what follows the colon of its name.
+
+use super::Model;
+use fsverdict_text::suggest;
+
+/// The state of a device whose write cache is turned off, as `hdparm -W 0` does it: a write is answered when it is on the medium.
+pub(super) const WRITE_THROUGH: &str = "write-through";
+
+/// A state taken apart: words joined by a plus, of which one may be the medium's and one [`WRITE_THROUGH`].
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AskedState<'a> {
+    whole: &'a str,
+    pub(super) medium: Option<&'a str>,
+    pub(super) write_through: bool,
+}
+
+impl<'a> AskedState<'a> {
+    /// `None`: as it comes from the shop.
+    pub(super) fn of(state: Option<&'a str>) -> AskedState<'a> {
+        let whole = state.unwrap_or_default();
+        let medium = whole.split('+').find(|word| !word.is_empty() && *word != WRITE_THROUGH);
+        AskedState { whole, medium, write_through: whole.split('+').any(|word| word == WRITE_THROUGH) }
+    }
+
+    /// What to do where the model has no such state; nothing where it has.
+    pub(super) fn refused(&self, model: &Model) -> Option<String> {
+        let known = model.all_states();
+        if let Some(word) = self.whole.split('+').find(|word| !known.contains(word)) {
+            let none = || format!("it has none: name it {}", model.name);
+            return Some(if known.is_empty() { none() } else { suggest(word, &known) });
+        }
+        let words = self.whole.split('+').count();
+        let apart = usize::from(self.medium.is_some()) + usize::from(self.write_through);
+        (words > apart)
+            .then(|| "a state is one word for what was done to the medium, one for the cache".to_owned())
+    }
+}

@@ -1,0 +1,74 @@
+//! Numbers that can be had by hand from a model's parameters, against what the device gives; and mistakes planted in the
+//! calculation, each of which one of them must notice.
+
+use super::super::planted::{Bug, with};
+use super::{Checked, disk_forms, flash_forms, platter_forms};
+
+type Form = (&'static str, fn() -> Checked);
+
+const FORMS: &[Form] = &[
+    ("sequential reads", disk_forms::sequential_reads),
+    ("sequential writes", disk_forms::sequential_writes),
+    ("random reads", disk_forms::random_reads),
+    ("elevator", disk_forms::elevator),
+    ("queue", disk_forms::queue),
+    ("open units", flash_forms::open_units),
+    ("flashbench", flash_forms::flashbench),
+    ("shingles", disk_forms::shingles),
+    ("write amplification", flash_forms::write_amplification),
+    ("solid state rates", flash_forms::solid_state_rates),
+    ("write through", flash_forms::write_through),
+    ("flushes", disk_forms::flushes),
+    ("layout", platter_forms::layout),
+    ("through", platter_forms::through),
+    ("on arrival", platter_forms::on_arrival),
+    ("turn", platter_forms::turn),
+    ("written stay", platter_forms::written_stay),
+    ("overheads", platter_forms::overheads),
+    ("early arm", platter_forms::early_arm),
+    ("fill", platter_forms::fill),
+    ("how far ahead", platter_forms::how_far_ahead),
+    ("breaks off", platter_forms::breaks_off),
+    ("taking", platter_forms::taking),
+];
+
+#[test]
+fn devices_give_what_their_numbers_say() {
+    let wrong: Vec<String> = FORMS
+        .iter()
+        .filter_map(|(name, form)| form().err().map(|error| format!("{name}: {error}")))
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn planted_bugs_are_noticed() {
+    let planted = [
+        (Bug::RotationForgotten, "random reads"),
+        (Bug::SeeksAlwaysFull, "random reads"),
+        (Bug::NoReadAhead, "sequential reads"),
+        (Bug::NoElevator, "elevator"),
+        (Bug::UnitTooMany, "open units"),
+        (Bug::CacheNeverFull, "shingles"),
+        (Bug::WorstVictim, "write amplification"),
+        (Bug::MovesAreFree, "write amplification"),
+        (Bug::FlushesLie, "flushes"),
+        (Bug::SkewForgotten, "layout"),
+        (Bug::HeadSwitchForgotten, "layout"),
+        (Bug::StartsAgain, "through"),
+        (Bug::ArrivalForgotten, "on arrival"),
+        (Bug::TurnForgotten, "turn"),
+        (Bug::WrittenDropped, "written stay"),
+        (Bug::OverheadsAlike, "overheads"),
+        (Bug::ArmWaits, "early arm"),
+        (Bug::FillForgotten, "fill"),
+        (Bug::TracksForgotten, "how far ahead"),
+        (Bug::NeverBreaksOff, "breaks off"),
+        (Bug::TakenAlike, "taking"),
+        (Bug::PageKeptOpen, "write through"),
+    ];
+    for (bug, name) in planted {
+        let form = FORMS.iter().find(|(form, _)| *form == name).unwrap().1;
+        assert!(with(Some(bug), form).is_err(), "{bug:?} was not noticed by: {name}");
+    }
+}

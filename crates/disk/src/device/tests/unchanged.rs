@@ -1,0 +1,131 @@
+//! What the models that ship answer, request by request, as one number each: a mechanism that a model does not ask for must
+//! change nothing of it.
+
+use super::super::random::mix;
+use super::super::{Action, Completion, Device, Model, Request, built_in, random};
+
+const SIZE: u64 = 4 << 30;
+
+/// Name with state, version of the file, and what it answers. Who changes a number of a model raises its version and
+/// writes the new line that the test shows.
+const ANSWERS: &[(&str, u64, u64)] = &[
+    ("hdd-7200", 2, 0x2741f99e80c8ccdb),
+    ("hdd-7200:write-through", 2, 0x50cf344f2e64ba58),
+    ("ideal", 1, 0x5d72e2df4e1273ae),
+    ("nvme-plp", 1, 0x4e08a77d5c8b14d4),
+    ("nvme-plp:fresh", 1, 0x4e08a77d5c8b14d4),
+    ("nvme-plp:filled", 1, 0x23f7256aebe173c0),
+    ("nvme-plp:steady", 1, 0xd07ef7fcd4548899),
+    ("nvme-ssd", 2, 0xbd87696e6e80e6b3),
+    ("nvme-ssd:fresh", 2, 0xbd87696e6e80e6b3),
+    ("nvme-ssd:filled", 2, 0xf7a331eeddeb19ce),
+    ("nvme-ssd:steady", 2, 0x9340bd7210af6d20),
+    ("nvme-ssd:write-through", 2, 0xe119beb54b96c06a),
+    ("sata-ssd", 2, 0xda5f0a6a39924b8c),
+    ("sata-ssd:fresh", 2, 0xda5f0a6a39924b8c),
+    ("sata-ssd:filled", 2, 0x614b491664cf85ed),
+    ("sata-ssd:steady", 2, 0xf802d2429641b0b2),
+    ("sata-ssd:write-through", 2, 0xabfc56011684df05),
+    ("sd-card", 1, 0x88838db04922cd6),
+    ("sd-card:fresh", 1, 0x88838db04922cd6),
+    ("sd-card:filled", 1, 0x999636b3a0a704d4),
+    ("sd-card-a1", 1, 0xc9946f5c128daac1),
+    ("sd-card-a1:fresh", 1, 0xc9946f5c128daac1),
+    ("sd-card-a1:filled", 1, 0x335eb89d50d744f1),
+    ("sd-card-a1:steady", 1, 0xd226fec3202410f),
+    ("smr-5400", 2, 0xb6835efb937cc267),
+    ("smr-5400:fresh", 2, 0xb6835efb937cc267),
+    ("smr-5400:filled", 2, 0x471c03e3734f4898),
+    ("smr-5400:write-through", 2, 0x6610aa3e42e5e4ae),
+    ("usb-disk-5400", 2, 0x2047ec34116a9ce7),
+    ("usb-disk-5400:write-through", 2, 0xdc27b32c07704d3e),
+    ("usb-stick", 1, 0x1969e950fab2a462),
+    ("usb-stick:fresh", 1, 0x1969e950fab2a462),
+    ("usb-stick:filled", 1, 0x1c98e44f301e65e6),
+    ("usb-stick-2010", 1, 0x955160bb42fe3ae7),
+    ("usb-stick-2010:fresh", 1, 0x955160bb42fe3ae7),
+    ("usb-stick-2010:filled", 1, 0xf8810356a1ce6584),
+    ("usb-stick-2010:steady", 1, 0xed709b6fc9aa1f5f),
+    ("usb-stick-mapped", 1, 0x955160bb42fe3ae7),
+    ("usb-stick-mapped:fresh", 1, 0x955160bb42fe3ae7),
+    ("usb-stick-mapped:filled", 1, 0x1360e7b3796262ff),
+    ("usb-stick-mapped:steady", 1, 0x4a34bb8fbdf3a8b5),
+];
+
+/// Onwards, a little ahead, a little behind and anywhere; reads and writes, flushes and discards; at once and after pauses.
+fn requests() -> Vec<(u64, Action, u64, u32)> {
+    let mut sector = 0;
+    let request = |at: u64| {
+        let pick = |of: u64, limit: u64| random::below(of, at, limit);
+        sector = match pick(1, 8) {
+            0..=3 => sector,
+            4 => sector + pick(2, 300),
+            5 => sector.saturating_sub(pick(2, 200)),
+            _ => pick(3, SIZE / 512 / 8) * 8,
+        } % (SIZE / 512 - 4096);
+        let operation = match pick(4, 40) {
+            0 => Action::Flush,
+            1 => Action::Discard,
+            2 => Action::WriteZeroes,
+            // A while of mostly reading, and one of mostly writing.
+            other if (other > 8) == (at / 50).is_multiple_of(2) => Action::Read,
+            _ => Action::Write,
+        };
+        let pause = [0, 0, 1000, 300_000, 20_000_000, 3_000_000_000][pick(5, 6) as usize];
+        let sectors = if operation == Action::Flush { 0 } else { [8, 8, 16, 256, 2000][pick(6, 5) as usize] };
+        let from = if operation == Action::Flush { 0 } else { sector };
+        sector += sectors;
+        (pause, operation, from, sectors as u32)
+    };
+    (0..3000).map(request).collect()
+}
+
+fn done(device: &mut Device, depth: u64) -> Vec<Completion> {
+    let (mut done, mut now_ns) = (Vec::new(), 0);
+    for (id, (pause, operation, sector, sectors)) in (0..).zip(requests()) {
+        while id - done.len() as u64 >= depth {
+            now_ns = device.next_event().unwrap();
+            device.advance(now_ns, &mut done);
+        }
+        now_ns += pause;
+        device.advance(now_ns, &mut done);
+        device.submit(now_ns, Request { id, operation, sector, sectors });
+    }
+    while let Some(next_ns) = device.next_event() {
+        device.advance(next_ns, &mut done);
+    }
+    done
+}
+
+fn answer(model: &Model) -> u64 {
+    [1, 8].into_iter().fold(0, |answer, depth| {
+        let done = done(&mut Device::new(model, SIZE, 7).unwrap(), depth);
+        assert_eq!(done.len(), requests().len());
+        done.iter().fold(answer, |answer, one| mix(answer ^ mix(one.request.id) ^ one.completed_ns))
+    })
+}
+
+#[test]
+fn models_answer_as_they_did() {
+    let names = built_in().iter().flat_map(|model| {
+        let states = Model::named(model.name).unwrap().all_states().into_iter();
+        let states = states.map(|state| format!("{}:{state}", model.name));
+        std::iter::once(model.name.to_owned()).chain(states)
+    });
+    let found: Vec<(String, u64, u64)> = names
+        .map(|name| {
+            let model = Model::named(&name).unwrap();
+            let answers = answer(&model);
+            (name, model.version, answers)
+        })
+        .collect();
+    let lines: String = found
+        .iter()
+        .map(|(name, version, answers)| format!("    ({name:?}, {version}, {answers:#x}),\n"))
+        .collect();
+    let same = found
+        .iter()
+        .map(|(name, version, answers)| (name.as_str(), *version, *answers))
+        .eq(ANSWERS.iter().copied());
+    assert!(same, "the models answer otherwise:\n{lines}");
+}

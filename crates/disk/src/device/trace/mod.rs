@@ -1,0 +1,17 @@
+//! The trace: every request a device was given, in a small file beside the journal, and what can be made of it.
+
+mod blktrace;
+mod export;
+mod metrics;
+mod reader;
+mod record;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use export::{TraceFormat, export};
+pub use metrics::{Metrics, Share};
+pub use reader::{TraceError, TraceReader};
+pub use record::{Flags, Traced};
+pub use writer::{TraceSize, TraceWriter};

@@ -1,0 +1,112 @@
+//! Opens files that somebody else may have put there. A pipe would be waited for, and a device read, for ever.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, openat, statat};
+
+/// Whether a link at the end of a path is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Links {
+    Follow,
+    Refuse,
+}
+
+/// Opens the file at `path` below `folder`, which must be a regular one, at once and without making it.
+///
+/// # Errors
+/// As open(2), and for everything else that can have a name.
+pub fn open_regular(folder: impl AsFd, path: &Path, access: OFlags, links: Links) -> io::Result<File> {
+    let (look, way) = match links {
+        Links::Follow => (AtFlags::empty(), OFlags::empty()),
+        Links::Refuse => (AtFlags::SYMLINK_NOFOLLOW, OFlags::NOFOLLOW),
+    };
+    // Before it is opened: that alone can do something to a device.
+    must_be_regular(statat(&folder, path, look)?.st_mode)?;
+    let flags = access | way | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(openat(&folder, path, flags, Mode::empty())?);
+    must_be_regular(fstat(&file)?.st_mode)?;
+    Ok(file)
+}
+
+/// A file that was named by whoever started us, wherever that leads: regular, and of at most so many bytes.
+///
+/// # Errors
+/// As [`open_regular`], and for one that is longer.
+pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let file = open_regular(CWD, path, OFlags::RDONLY, Links::Follow)?;
+    if file.metadata()?.len() > most {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {most} bytes")));
+    }
+    beginning(file, most)
+}
+
+/// The first bytes of such a file, however long it is.
+///
+/// # Errors
+/// As [`open_regular`].
+pub fn read_beginning(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    beginning(open_regular(CWD, path, OFlags::RDONLY, Links::Follow)?, most)
+}
+
+/// The file may grow while it is read.
+fn beginning(file: File, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn must_be_regular(mode: rustix::fs::RawMode) -> io::Result<()> {
+    let what = match FileType::from_raw_mode(mode) {
+        FileType::RegularFile => return Ok(()),
+        FileType::Symlink => "a link",
+        FileType::Directory => "a folder",
+        FileType::Fifo => "a pipe",
+        FileType::Socket => "a socket",
+        _ => "a device",
+    };
+    Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {what} and no regular file")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
+
+    use super::{Links, open_regular, read_beginning, read_regular};
+
+    #[test]
+    fn only_a_regular_file_is_opened_and_nothing_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("file"), "x").unwrap();
+        mknodat(CWD, path("pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        for (name, target) in [("link", "file"), ("zero", "/dev/zero"), ("to-pipe", "pipe")] {
+            std::os::unix::fs::symlink(target, path(name)).unwrap();
+        }
+        let open = |path: &Path, links| {
+            open_regular(CWD, path, OFlags::RDONLY, links).map(drop).map_err(|error| error.to_string())
+        };
+        let no = |what: &str| Err(format!("it is {what} and no regular file"));
+        for (name, follow, refuse) in [
+            ("file", Ok(()), Ok(())),
+            ("link", Ok(()), no("a link")),
+            ("zero", no("a device"), no("a link")),
+            ("to-pipe", no("a pipe"), no("a link")),
+            ("pipe", no("a pipe"), no("a pipe")),
+            (".", no("a folder"), no("a folder")),
+        ] {
+            assert_eq!(open(&path(name), Links::Follow), follow, "{name}");
+            assert_eq!(open(&path(name), Links::Refuse), refuse, "{name}");
+        }
+        fs::write(path("file"), "1234").unwrap();
+        assert_eq!(read_regular(&path("link"), 4).unwrap(), b"1234");
+        assert_eq!(read_regular(&path("file"), 3).unwrap_err().to_string(), "it has more than 3 bytes");
+        assert_eq!(read_beginning(&path("file"), 3).unwrap(), b"123");
+        assert!(read_regular(&path("pipe"), 4).is_err());
+    }
+}

@@ -1,0 +1,101 @@
+//! A trace as a picture's data: time across, the device up, and what was moved in each stretch of time.
+
+use fsverdict_disk::device::Action;
+use fsverdict_disk::device::trace::Traced;
+use fsverdict_report::Requests;
+
+/// Columns and rows of a picture, before it is made smaller to fit a page.
+const COLUMNS: u16 = 240;
+const ROWS: u16 = 96;
+
+/// What `records` come to between two nanoseconds of the simulation clock; `None` where nothing was read or written then.
+pub(super) fn reckon(records: &[Traced], from_ns: u64, to_ns: u64) -> Option<Requests> {
+    let moves = |record: &&Traced| {
+        matches!(record.operation, Action::Read | Action::Write)
+            && record.sectors > 0
+            && (from_ns..to_ns).contains(&record.submitted_ns)
+    };
+    let inside: Vec<&Traced> = records.iter().filter(moves).collect();
+    let lowest = inside.iter().map(|record| record.sector).min()?;
+    let highest = inside.iter().map(|record| record.end()).max()?;
+    let (width, height) = ((to_ns - from_ns).max(1), (highest - lowest).max(1));
+    let column = |at_ns: u64| scaled(at_ns.saturating_sub(from_ns), width, COLUMNS);
+    let row = |sector: u64| scaled(sector - lowest, height, ROWS);
+    let seconds = width as f64 * 1e-9 / f64::from(COLUMNS);
+    let mut cells = [Vec::new(), Vec::new()];
+    let mut rates = [vec![0.0; usize::from(COLUMNS)], vec![0.0; usize::from(COLUMNS)]];
+    let mut depth = vec![0.0; usize::from(COLUMNS)];
+    for record in &inside {
+        let kind = usize::from(record.operation == Action::Write);
+        let at = column(record.submitted_ns);
+        cells[kind].extend((row(record.sector)..=row(record.end() - 1)).map(|row| (at, row)));
+        let done_ns = record.completed_ns.unwrap_or(to_ns).min(to_ns).max(record.submitted_ns);
+        let last = column(done_ns);
+        if let Some(rate) = rates[kind].get_mut(usize::from(last)) {
+            *rate += f64::from(record.sectors) * 512.0 / seconds;
+        }
+        for column in at..=last {
+            let starts = from_ns + u64::from(column) * width / u64::from(COLUMNS);
+            let ends = from_ns + (u64::from(column) + 1) * width / u64::from(COLUMNS);
+            let within = done_ns.min(ends).saturating_sub(record.submitted_ns.max(starts));
+            if let Some(depth) = depth.get_mut(usize::from(column)) {
+                *depth += within as f64 * 1e-9 / seconds;
+            }
+        }
+    }
+    for cells in &mut cells {
+        cells.sort_unstable_by_key(|(column, row)| (*row, *column));
+        cells.dedup();
+    }
+    Some(Requests {
+        from: from_ns as f64 * 1e-9,
+        to: to_ns as f64 * 1e-9,
+        lowest: lowest * 512,
+        highest: highest * 512,
+        columns: COLUMNS,
+        rows: ROWS,
+        cells,
+        rates,
+        depth,
+        ..Requests::default()
+    })
+}
+
+/// In which of `parts` equal parts of `whole` this lies.
+fn scaled(at: u64, whole: u64, parts: u16) -> u16 {
+    let part = u128::from(at) * u128::from(parts) / u128::from(whole);
+    u16::try_from(part).unwrap_or(u16::MAX).min(parts - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COLUMNS, ROWS, reckon};
+    use fsverdict_disk::device::Action;
+    use fsverdict_disk::device::trace::{Flags, Traced};
+
+    fn record(at_ms: u64, operation: Action, sector: u64) -> Traced {
+        let submitted_ns = at_ms * 1_000_000;
+        let completed_ns = Some(submitted_ns + 1_000_000);
+        Traced { submitted_ns, completed_ns, operation, sector, sectors: 8, flags: Flags::default() }
+    }
+
+    #[test]
+    fn requests_lie_where_and_when_they_were_and_none_is_lost() {
+        let records: Vec<Traced> = (0..1000)
+            .map(|number| record(number, Action::Write, number * 8))
+            .chain([record(500, Action::Read, 0)])
+            .collect();
+        let found = reckon(&records, 0, 1_000_000_000).unwrap();
+        assert_eq!((found.lowest, found.highest), (0, 8000 * 512));
+        assert_eq!(found.cells[0], [(COLUMNS / 2, 0)]);
+        // A line from corner to corner.
+        assert_eq!(found.cells[1].first(), Some(&(0, 0)));
+        assert_eq!(found.cells[1].last(), Some(&(COLUMNS - 1, ROWS - 1)));
+        let seconds = 1.0 / f64::from(COLUMNS);
+        let moved: f64 = found.rates.iter().flatten().sum::<f64>() * seconds;
+        assert!((moved - 1001.0 * 4096.0).abs() < 1.0, "{moved}");
+        let busy: f64 = found.depth.iter().sum::<f64>() * seconds;
+        assert!((busy - 1.001).abs() < 1e-6, "{busy}");
+        assert_eq!(reckon(&records, 2_000_000_000, 3_000_000_000), None);
+    }
+}

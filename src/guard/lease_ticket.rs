@@ -1,0 +1,183 @@
+//! What was cleared, in a form that can be handed to another process, and checked there right before the first write.
+
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::refusal::Refusal;
+use super::{check_attributes, check_open, open_exclusively, survey, usage};
+use crate::guard::signature;
+use crate::guard::signature::DeviceContents;
+use crate::host::blank::Survey;
+use crate::host::block_device::{BlockDevice, DeviceNumber};
+use crate::host::identity::DeviceIdentity;
+use crate::host::root::Root;
+use crate::host::syscall;
+
+/// The permission to write one device, for as long as it stays that device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeaseTicket {
+    /// The device's path without symbolic links.
+    pub path: PathBuf,
+    pub number: DeviceNumber,
+    /// Bytes.
+    pub size: u64,
+    needed: u64,
+    #[serde(default)]
+    sequence: Option<u64>,
+    hardware: DeviceIdentity,
+    /// Of a loop device: filesystem and inode of its file (or the number of the device below), and its first byte there.
+    #[serde(default)]
+    backing: Option<(u64, u64, u64, u64)>,
+    /// Digest of what was on it; `None` once it holds only what fsverdict wrote.
+    #[serde(default)]
+    contents: Option<String>,
+    #[serde(default)]
+    blank: bool,
+}
+
+impl LeaseTicket {
+    /// Whether there is a file below the device, not a disk.
+    pub fn is_loop(&self) -> bool {
+        self.backing.is_some()
+    }
+
+    pub(super) fn new(
+        device: &BlockDevice,
+        held: &File,
+        size: u64,
+        needed: u64,
+        contents: &DeviceContents,
+        blank: bool,
+    ) -> Self {
+        LeaseTicket {
+            path: device.path.clone(),
+            number: device.number,
+            size,
+            needed,
+            sequence: device.sequence,
+            hardware: device.hardware.clone(),
+            backing: backing(held),
+            contents: Some(contents.digest.clone()),
+            blank,
+        }
+    }
+
+    /// The same permission after the first write: what is on the device is ours now and need not stay as it was.
+    pub fn after_first_write(&self) -> Self {
+        LeaseTicket { contents: None, ..self.clone() }
+    }
+
+    /// Claims the device for writing. Everything is checked again on the descriptor that is returned, and the kernel
+    /// lets nobody else mount or claim the device while that is open: there is no moment between check and write.
+    pub fn redeem(&self, root: &Root) -> Result<ClaimedLease, Refusal> {
+        let device = self.inspect(root)?;
+        usage::check_claims(root, &device)?;
+        check_attributes(&device, self.needed)?;
+        let file = open_exclusively(&device, true)?;
+        let device = self.check_identity(root, &file)?;
+        self.check_contents(&device, &file)?;
+        Ok(ClaimedLease { device, file, ticket: self.clone() })
+    }
+
+    /// Whether the open device, and what its path leads to, is still the one this ticket is for.
+    pub(super) fn check_identity(&self, root: &Root, held: &File) -> Result<BlockDevice, Refusal> {
+        let device = self.inspect(root)?;
+        let size = check_open(&device, held, self.needed)?;
+        if size != self.size {
+            return Err(Refusal::changed(&device, format!("its size was {} B and is {size} B", self.size)));
+        }
+        if backing(held) != self.backing {
+            return Err(Refusal::changed(&device, "it shows another file, or another part of its file"));
+        }
+        if self.is_cut_short(root, &device) {
+            return Err(Refusal::changed(&device, "the file it shows has become shorter than the device"));
+        }
+        Ok(device)
+    }
+
+    /// Whether the file of a loop device lacks bytes that the device has; where no name leads to that file nobody can tell.
+    fn is_cut_short(&self, root: &Root, device: &BlockDevice) -> bool {
+        let Some((filesystem, inode, _, offset)) = self.backing else { return false };
+        let Some(path) = super::loops::file_of(root, device) else { return false };
+        let found = std::fs::symlink_metadata(path).ok();
+        let file = found.filter(|found| found.is_file() && (found.dev(), found.ino()) == (filesystem, inode));
+        file.is_some_and(|file| file.len() < offset.saturating_add(self.size))
+    }
+
+    /// The inode of a loop device's file: another one is another device, which bears no other name.
+    pub fn file_below(&self) -> Option<u64> {
+        self.backing.filter(|(_, _, raw_device, _)| *raw_device == 0).map(|(_, inode, ..)| inode)
+    }
+
+    fn check_contents(&self, device: &BlockDevice, held: &File) -> Result<(), Refusal> {
+        let Some(expected) = &self.contents else { return Ok(()) };
+        let contents = signature::read(held, self.size)
+            .map_err(|source| Refusal::Unknown { device: device.describe_for_people(), source })?;
+        // Consent by name is for what the sample shows; without it, everything must still be empty.
+        let value = contents.uniform.unwrap_or(0);
+        let filled = self.blank && matches!(survey(device, held, value)?, Survey::Data(_));
+        if contents.digest != *expected || filled {
+            return Err(Refusal::changed(device, "what is on it is not what was on it"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn cannot_open(&self, error: rustix::io::Errno) -> Refusal {
+        Refusal::CannotOpen { device: self.path.display().to_string(), source: error.into() }
+    }
+
+    fn inspect(&self, root: &Root) -> Result<BlockDevice, Refusal> {
+        let device = BlockDevice::inspect(root, &self.path)?;
+        if device.number != self.number {
+            let change = format!("its path now leads to device {}, not {}", device.number, self.number);
+            return Err(Refusal::changed(&device, change));
+        }
+        if device.sequence != self.sequence {
+            return Err(Refusal::changed(&device, "another disk was attached under its name"));
+        }
+        if !self.hardware.still_holds(&device.hardware) {
+            return Err(Refusal::changed(&device, "its serial number or other hardware name is another"));
+        }
+        Ok(device)
+    }
+}
+
+fn backing(device: &File) -> Option<(u64, u64, u64, u64)> {
+    let status = syscall::loop_status(device).ok()?;
+    Some((status.device, status.inode, status.raw_device, status.offset))
+}
+
+/// A device open for writing that nobody else can mount or claim; dropping it lets go.
+#[derive(Debug)]
+pub struct ClaimedLease {
+    device: BlockDevice,
+    file: File,
+    ticket: LeaseTicket,
+}
+
+impl ClaimedLease {
+    /// The device, open for reading and writing.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Tells the device that nothing on it is needed any more. `false` when it cannot be told so.
+    ///
+    /// # Errors
+    /// Any error but that the device does not support it.
+    pub fn discard(&self) -> std::io::Result<bool> {
+        match syscall::discard(&self.file, self.device.size) {
+            Ok(()) => Ok(true),
+            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOTTY) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The device as it is open here, and the ticket it was claimed with.
+    pub(super) fn into_parts(self) -> (File, LeaseTicket) {
+        (self.file, self.ticket)
+    }
+}

@@ -1,0 +1,209 @@
+//! Why a device may not be written, put so that the reader knows what to do.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use crate::guard::signature::SignatureError;
+use crate::host::block_device::{BlockDevice, DeviceNumber, InspectError};
+use crate::host::identity::DeviceIdentity;
+use fsverdict_text::{Bytes, Hinted, Reason, quoted};
+
+/// What only root may do in whatever lab, because only root can see who uses a device.
+const NEEDS_ROOT: &str = "testing a real device needs root, in every lab: sudo fsverdict …; or use a scratch image: --device image:4GiB";
+
+/// Why a device was refused. `device` is always one line for people: path, model, size.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    #[error(transparent)]
+    Inspect(#[from] InspectError),
+    /// Its node lies where sandboxes have memory of their own or see no devices, and there is none in its place.
+    #[error(
+        "the node of {device} does not lie below /dev, where trials look for it, and /dev/{name} is not it"
+    )]
+    NodeElsewhere { device: String, name: String, number: DeviceNumber },
+    /// One of the kernel's tables could not be read, so nothing is known.
+    #[error("cannot tell whether {device} is in use: {source}")]
+    TableUnreadable { device: String, source: io::Error },
+    #[error("{device} is the system's disk: {part} is mounted on {}", point.display())]
+    System { device: String, part: String, point: PathBuf },
+    #[error("{device} is in use: {part} is mounted on {}", point.display())]
+    Mounted { device: String, part: String, point: PathBuf },
+    #[error("{device} is in use: {part} is swap space")]
+    Swap { device: String, part: String },
+    /// It stands on a file, and which file is swapped to cannot be told.
+    #[error(
+        "cannot tell whether {device} is swap space: it stands on a file, and the swap file that the kernel calls {swap} is not found there"
+    )]
+    SwapHidden { device: String, swap: String },
+    #[error("{device} is in use: {part} is held by {holder}")]
+    Held {
+        device: String,
+        part: String,
+        /// What holds it: `dm-0 (vg-home)`, `md127` …
+        holder: String,
+    },
+    #[error(
+        "cannot tell whether {device} is in use: what {processes} processes have open cannot be looked at"
+    )]
+    Hidden { device: String, processes: usize },
+    /// It is a loop device over another block device, which nothing protects.
+    #[error("{device} is a loop device over the block device {backing}")]
+    LoopOverDevice { device: String, backing: String },
+    #[error(
+        "{device} is the same disk as {other} (world-wide name {name}), and that one is in use: {reason}"
+    )]
+    SameDisk { device: String, other: String, name: String, reason: String },
+    #[error("{device} is read-only")]
+    ReadOnly { device: String },
+    #[error("{device} is too small: {} is there, {} is needed", Bytes(*size), Bytes(*needed))]
+    TooSmall {
+        device: String,
+        /// Bytes.
+        size: u64,
+        /// Bytes, for the plan.
+        needed: u64,
+    },
+    /// Another run tests it, or its disk, or a partition of it.
+    #[error("{device} is being tested by another run: {holder}")]
+    Taken { device: String, holder: String },
+    #[error("{device} is busy: a program or a mount elsewhere holds it exclusively")]
+    Busy { device: String },
+    #[error("cannot open {device}: {source}")]
+    CannotOpen { device: String, source: io::Error },
+    #[error("cannot tell what is on {device}: {source}")]
+    Unknown { device: String, source: SignatureError },
+    /// Something is on it (or it is not the one that was named).
+    #[error("{0}")]
+    Signed(Box<SignedDevice>),
+    #[error("{device} changed since it was examined: {change}; it was not written to")]
+    Changed { device: String, change: String },
+}
+
+/// How sure it is that something is on a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Occupancy {
+    /// Nothing is on it: only the name given is wrong.
+    Blank,
+    /// Nothing was found, but not all was looked at, or it is a part of something.
+    Doubtful,
+    Full,
+}
+
+/// A device with something on it, and the names by which the user may give it up.
+#[derive(Debug)]
+pub struct SignedDevice {
+    /// One line for people.
+    pub device: String,
+    /// What the user gave as its identity, if anything.
+    pub given: Option<String>,
+    /// How sure it is that something is on it.
+    pub state: Occupancy,
+    /// What is on it, one line each.
+    pub marks: Vec<String>,
+    /// Every name that would be accepted, best first.
+    pub identity: DeviceIdentity,
+}
+
+impl fmt::Display for SignedDevice {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.given {
+            Some(given) => write!(formatter, "`{given}` is not the identity of {}", self.device)?,
+            None if self.state == Occupancy::Doubtful => {
+                write!(formatter, "{} is not known to be empty", self.device)?;
+            }
+            None => write!(formatter, "{} is not empty", self.device)?,
+        }
+        match self.state {
+            Occupancy::Blank => {}
+            Occupancy::Doubtful => write!(formatter, "; it is, or has:")?,
+            Occupancy::Full => write!(formatter, "; it bears:")?,
+        }
+        self.marks.iter().try_for_each(|mark| write!(formatter, "\n  {mark}"))
+    }
+}
+
+impl Refusal {
+    pub(super) fn changed(device: &BlockDevice, change: impl Into<String>) -> Self {
+        Refusal::Changed { device: device.describe_for_people(), change: change.into() }
+    }
+
+    /// The identity that, given as `--erase IDENTITY` or typed, would lift this refusal.
+    pub fn erase_identity(&self) -> Option<&str> {
+        match self {
+            Refusal::Signed(signed) if signed.state != Occupancy::Blank => signed.identity.preferred(),
+            _ => None,
+        }
+    }
+}
+
+impl Hinted for Refusal {
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Refusal::Inspect(InspectError::Missing { .. }) => {
+                "`lsblk -o PATH,SIZE,MODEL,SERIAL,FSTYPE,MOUNTPOINTS` lists the devices there are".to_owned()
+            }
+            Refusal::Inspect(InspectError::NotBlock { kind: "a regular file", .. }) => {
+                "for a scratch image give its size instead: --device image:4GiB".to_owned()
+            }
+            Refusal::Mounted { point, .. } => {
+                format!("if it may be erased, unmount it first: umount {}", quoted(&point.to_string_lossy()))
+            }
+            Refusal::Swap { part, .. } => {
+                format!("if it may be erased, take it out of use first: swapoff {}", quoted(part))
+            }
+            Refusal::SwapHidden { .. } => "`swapon --show` lists what is swapped to: take that file out of use first (swapoff), or name a device that stands on no file".to_owned(),
+            Refusal::Held { part, holder, .. } if holder.starts_with("the program ") => {
+                format!("if it may be erased, end that program first; `fuser -v {}` shows it", quoted(part))
+            }
+            Refusal::Held { .. } => "if it may be erased, take that apart first; `lsblk` and `losetup --list` show what stands on it".to_owned(),
+            Refusal::NodeElsewhere { name, number, .. } => {
+                format!("make it: mknod /dev/{name} b {} {}", number.major, number.minor)
+            }
+            Refusal::Taken { .. } => "wait for its end, or name another device".to_owned(),
+            Refusal::Hidden { .. } => NEEDS_ROOT.to_owned(),
+            Refusal::LoopOverDevice { backing, .. } => format!("name that device itself: {backing}"),
+            Refusal::SameDisk { other, .. } => {
+                format!("a disk with two paths is used through multipath only; see `lsblk {other}`")
+            }
+            Refusal::Busy { device } => {
+                let path = device.split(" (").next().unwrap_or(device);
+                format!(
+                    "find who holds it: `lsblk {path}`, `fuser -v {path}`; it may also be mounted in a container"
+                )
+            }
+            Refusal::CannotOpen { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                NEEDS_ROOT.to_owned()
+            }
+            Refusal::System { .. } => "fsverdict never writes to it; name another disk, or use a scratch image: --device image:4GiB".to_owned(),
+            Refusal::Unknown { source, .. } => return source.hint(),
+            Refusal::Signed(signed) if signed.state == Occupancy::Blank => "nothing is on it: leave --erase away".to_owned(),
+            Refusal::Signed(signed) => return signed.hint(),
+            Refusal::Changed { .. } => "look at the device again, then start again".to_owned(),
+            Refusal::ReadOnly { .. } => {
+                "a write-protect switch, or `blockdev --setro`? `lsblk -o PATH,RO` shows it".to_owned()
+            }
+            Refusal::TooSmall { .. } => "take a larger device, or a smaller --scale".to_owned(),
+            Refusal::Inspect(_) | Refusal::TableUnreadable { .. } | Refusal::CannotOpen { .. } => return None,
+        };
+        Some(hint)
+    }
+
+    fn reason(&self) -> Reason {
+        let own = self.hint().unwrap_or_default();
+        match self {
+            // A program that is missing says so itself.
+            Refusal::Unknown { source: SignatureError::Tool(tool), .. } => {
+                Reason::new(self, tool.hint().unwrap_or_default()).and_hint(own)
+            }
+            other => Reason::new(other, own),
+        }
+    }
+}
+
+impl SignedDevice {
+    fn hint(&self) -> Option<String> {
+        let (kind, name) = self.identity.names().next()?;
+        Some(format!("if all of it may be erased for good, name it: --erase {} (its {kind})", quoted(name)))
+    }
+}

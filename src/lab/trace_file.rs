@@ -1,0 +1,101 @@
+//! Where a run keeps its traces, and what they are called.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::io::Errno;
+
+use fsverdict_text::{Links, open_regular};
+
+/// The folder of the traces within a run's.
+const FOLDER: &str = "traces";
+const SUFFIX: &str = ".trace";
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraceFile {
+    pub path: PathBuf,
+    pub candidate: String,
+    pub block: u32,
+    pub attempt: u32,
+}
+
+impl TraceFile {
+    /// The trace of this trial, within the folder of its run. Candidates' names are fit for file names.
+    pub fn of(run: &Path, candidate: &str, block: u32, attempt: u32) -> TraceFile {
+        let path = run.join(FOLDER).join(format!("{block}-{candidate}-{attempt}{SUFFIX}"));
+        TraceFile { path, candidate: candidate.to_owned(), block, attempt }
+    }
+
+    /// Where the traces of a run lie.
+    pub fn folder(run: &Path) -> PathBuf {
+        run.join(FOLDER)
+    }
+
+    /// The traces a run has, in no order; none where they cannot be listed.
+    pub fn all(run: &Path) -> Vec<TraceFile> {
+        let entries = std::fs::read_dir(TraceFile::folder(run)).into_iter().flatten().flatten();
+        entries.filter_map(|entry| named(run, entry.file_name().to_str()?)).collect()
+    }
+
+    /// Opens it to be read: a regular file, and no link to one.
+    pub fn open(&self) -> io::Result<File> {
+        open_regular(CWD, &self.path, OFlags::RDONLY, Links::Refuse)
+    }
+
+    /// The same, empty, to be written; its folder is made where it is missing. Nothing is written through what else lies in its
+    /// place.
+    pub(super) fn create(run: &Path, candidate: &str, block: u32, attempt: u32) -> io::Result<File> {
+        let folder = run.join(FOLDER);
+        std::fs::create_dir_all(&folder)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = rustix::fs::open(&folder, flags, Mode::empty())?;
+        let path = TraceFile::of(run, candidate, block, attempt).path;
+        let name = path.file_name().unwrap_or_default();
+        match rustix::fs::unlinkat(&folder, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::WGRP | Mode::ROTH | Mode::WOTH;
+        Ok(rustix::fs::openat(&folder, name, flags, mode)?.into())
+    }
+}
+
+fn named(run: &Path, name: &str) -> Option<TraceFile> {
+    let (block, rest) = name.strip_suffix(SUFFIX)?.split_once('-')?;
+    // Names of candidates have hyphens, too.
+    let (candidate, attempt) = rest.rsplit_once('-')?;
+    Some(TraceFile::of(run, candidate, block.parse().ok()?, attempt.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write;
+    use std::os::unix::fs::symlink;
+
+    use super::{FOLDER, TraceFile};
+
+    #[test]
+    fn a_trace_is_written_and_read_through_no_link() {
+        let place = tempfile::tempdir().unwrap();
+        let (run, mine) = (place.path().join("run"), place.path().join("mine"));
+        fs::write(&mine, "mine").unwrap();
+        let file = TraceFile::of(&run, "ext4", 1, 1);
+        fs::create_dir_all(run.join(FOLDER)).unwrap();
+        symlink(&mine, &file.path).unwrap();
+        assert!(file.open().unwrap_err().to_string().contains("a link"));
+        TraceFile::create(&run, "ext4", 1, 1).unwrap().write_all(b"trace").unwrap();
+        assert_eq!(
+            (fs::read(&mine).unwrap(), fs::read(&file.path).unwrap()),
+            (b"mine".to_vec(), b"trace".to_vec())
+        );
+        fs::remove_dir_all(run.join(FOLDER)).unwrap();
+        fs::create_dir(place.path().join("elsewhere")).unwrap();
+        symlink(place.path().join("elsewhere"), run.join(FOLDER)).unwrap();
+        TraceFile::create(&run, "ext4", 1, 1).unwrap_err();
+        assert_eq!(fs::read_dir(place.path().join("elsewhere")).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,110 @@
+//! The mounts of a sandbox, and what a stranger in it must not have in common with anybody outside.
+
+use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::path::{Path, PathBuf};
+
+use super::covers::Covers;
+use super::devices::{SHARED_MEMORY, bare_devices};
+use super::{Devices, Isolation, Sandbox, SandboxError, system};
+use crate::host::mounts;
+use crate::host::mounts::DEVICES;
+use crate::host::syscall::own;
+
+/// Where services have their sockets: containers' and the init system's would do as root whatever they are asked to.
+/// Read-only mounts do not keep anybody from connecting.
+const SERVICES: &str = "/run";
+
+/// Arranges the mounts of a sandbox in a mount namespace of its own.
+pub(super) fn arrange_mounts(sandbox: &Sandbox) -> Result<(), SandboxError> {
+    let stranger = sandbox.capabilities.of_a_stranger();
+    mounts::make_private()?;
+    let known = mounts::all_with(&sandbox.writable)?;
+    let covers = match sandbox.isolation {
+        Isolation::Namespaces => Covers::lay(&sandbox.secrets)?,
+        Isolation::None | Isolation::UserNamespaces => None,
+    };
+    // Opened before anything is covered, so that what is shown can lie below; and with what stays writable as it is.
+    let shown: Vec<(OwnedFd, &Path)> = sandbox
+        .shown
+        .iter()
+        .map(|(source, point)| Ok((open_shown(source)?, point.as_path())))
+        .collect::<Result<_, SandboxError>>()?;
+    // What comes after this is ours, and as it is mounted; binds are as what they show.
+    mounts::restrict(&known, covers.is_some(), &sandbox.writable, |point| match sandbox.devices {
+        Devices::Closed => point.starts_with(DEVICES) && point != Path::new(DEVICES),
+        Devices::Shared | Devices::Bare | Devices::BareAndKvm => point.starts_with(DEVICES),
+    })?;
+    for folder in &sandbox.memory {
+        mounts::memory(folder, "1777")?;
+    }
+    match sandbox.devices {
+        Devices::Shared => {}
+        Devices::Bare => bare_devices(&[])?,
+        Devices::BareAndKvm => bare_devices(&["kvm"])?,
+        Devices::Closed => mounts::memory(Path::new(SHARED_MEMORY), "1777")?,
+    }
+    if stranger && Path::new(SERVICES).is_dir() {
+        hide_services()?;
+    }
+    for (source, point) in &shown {
+        make_place(source, point).map_err(system("make a place to show something in"))?;
+        mounts::bind(Path::new(&format!("/proc/self/fd/{}", source.as_raw_fd())), point)?;
+    }
+    if let Some(covers) = covers {
+        sandbox.shown.iter().try_for_each(|(source, point)| covers.lay_within(source, point))?;
+    }
+    // The old /proc shows the processes outside; it is covered last because binding by descriptor needs it.
+    Ok(mounts::kernel("proc", Path::new("/proc"), stranger)?)
+}
+
+fn open_shown(path: &Path) -> Result<OwnedFd, SandboxError> {
+    use rustix::fs::{Mode, OFlags, open};
+    open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(system("open what is to be shown"))
+}
+
+/// A mount covers a folder with a folder, and a file with a file.
+fn make_place(source: &OwnedFd, point: &Path) -> std::io::Result<()> {
+    use rustix::fs::{FileType, fstat};
+    let file = FileType::from_raw_mode(fstat(source)?.st_mode) == FileType::RegularFile;
+    match (file, point.parent()) {
+        (true, Some(folder)) => {
+            std::fs::create_dir_all(folder)?;
+            std::fs::File::create(point).map(drop)
+        }
+        _ => std::fs::create_dir_all(point),
+    }
+}
+
+/// Covers [`SERVICES`] with memory. Links at its top level stay: NixOS has its programs behind one.
+fn hide_services() -> Result<(), SandboxError> {
+    let folder = Path::new(SERVICES);
+    let entries = std::fs::read_dir(folder).map_err(system("look at the services' folder"))?;
+    let links: Vec<(PathBuf, PathBuf)> = entries
+        .flatten()
+        .filter_map(|entry| Some((entry.path(), std::fs::read_link(entry.path()).ok()?)))
+        .collect();
+    mounts::memory(folder, "755")?;
+    for (link, target) in links {
+        std::os::unix::fs::symlink(target, link).map_err(system("keep a link"))?;
+    }
+    Ok(())
+}
+
+/// Closes every descriptor but the standard streams and these: whoever called us may have left some open, and what is
+/// open for writing can be written whatever the mounts say.
+pub(super) fn close_all_but(keeps: &[RawFd]) -> Result<(), SandboxError> {
+    let failed = system("look at the open descriptors");
+    let names = std::fs::read_dir("/proc/self/fd").and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
+    // The entries keep the folder open; once they are dropped, its own number is in the list and not open any more.
+    let numbers: Vec<RawFd> = names
+        .map_err(failed)?
+        .into_iter()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect();
+    for descriptor in numbers.into_iter().filter(|number| !keeps.contains(number)).filter_map(own) {
+        if rustix::io::fcntl_getfd(&descriptor).is_err() {
+            let _ = descriptor.into_raw_fd();
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,339 @@
+//! What a crash may have left behind, and how it is undone: `fsverdict clean`.
+//!
+//! Cells, auto-clear loop devices and nameless images leave nothing where the kernel does its part; this is for
+//! machines that forbid namespaces, and for the moments in between. Only what bears our mark and is used by no
+//! living run is touched: a loop device named by us or over a file in our scratch folder, a dm device called
+//! `fsverdict-…`, a mount of one of these, a scratch file or a folder (noted in ours) whose maker is gone, an I/O scheduler set by a trial that is no
+//! more, a guest kernel or agent of ours without a conductor above it.
+
+use fsverdict_text::Hinted;
+
+mod processes;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use rustix::fs::{Mode, OFlags};
+
+use processes::{end_process, stray_processes};
+
+use super::program::{Program, ProgramError, succeeded};
+use crate::host::block_device::{DeviceNumber, number_by_name, number_of, read_trimmed};
+use crate::host::borrowed_scheduler;
+use crate::host::image::{SCRATCH_PREFIX, default_folders};
+use crate::host::loop_device;
+use crate::host::own_folder;
+use crate::host::own_folder::{NOTE_PREFIX, noted};
+use crate::host::process_key::ProcessKey;
+use crate::host::procfs::mounts;
+use crate::host::root::{Root, names_in};
+use crate::host::syscall;
+
+/// How often it is looked again whether something stays, and the pause before each look.
+const LOOKS: u32 = 5;
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// How the names of our dm devices begin.
+const MAPPING_PREFIX: &str = "fsverdict-";
+
+/// One thing that was left behind.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Leftover {
+    /// A guest kernel or an agent without a conductor.
+    Process {
+        key: ProcessKey,
+        what: String,
+    },
+    Mount {
+        point: PathBuf,
+        source: PathBuf,
+    },
+    Mapping {
+        name: String,
+        /// Which of all disks the kernel has met it is (Linux 5.15 and later).
+        sequence: Option<u64>,
+    },
+    Loop {
+        path: PathBuf,
+        /// The file behind it, as the kernel names it.
+        backing: String,
+        /// Which of all disks the kernel has met it is (Linux 5.15 and later).
+        sequence: Option<u64>,
+    },
+    File {
+        path: PathBuf,
+    },
+    /// A folder of ours in one of the user's.
+    Folder {
+        path: PathBuf,
+        note: PathBuf,
+    },
+    /// An I/O scheduler that a run had set.
+    Scheduler {
+        /// The disk's name in sysfs.
+        disk: String,
+        former: String,
+    },
+}
+
+impl fmt::Display for Leftover {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Leftover::Process { key, what } => write!(formatter, "process {} ({what})", key.pid),
+            Leftover::Mount { point, source } => {
+                write!(formatter, "mount {} (of {})", point.display(), source.display())
+            }
+            Leftover::Mapping { name, .. } => write!(formatter, "device mapping {name}"),
+            Leftover::Loop { path, backing, .. } => {
+                write!(formatter, "loop device {} (of {backing})", path.display())
+            }
+            Leftover::File { path } => write!(formatter, "scratch file {}", path.display()),
+            Leftover::Folder { path, .. } => write!(formatter, "folder {}", path.display()),
+            Leftover::Scheduler { disk, former } => {
+                write!(formatter, "setting of the I/O scheduler of {disk} (before: {former})")
+            }
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum LeftoverError {
+    #[error(transparent)]
+    System(#[from] io::Error),
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    #[error("it is something else by now; look again")]
+    Changed,
+}
+
+impl Hinted for LeftoverError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            LeftoverError::Program(error) => error.hint(),
+            LeftoverError::System(_) | LeftoverError::Changed => None,
+        }
+    }
+}
+
+/// What was left behind, in the order in which it can be undone. What cannot be looked at (other users' things,
+/// when not root) is not reported.
+pub fn find(root: &Root) -> Vec<Leftover> {
+    let folders = default_folders();
+    find_lasting(|| find_in(root, &folders))
+}
+
+/// What every one of several looks finds. What a living run gives back is there for a moment after its last user has
+/// ended, and looks left behind; and what it makes next may have the same name.
+fn find_lasting(mut look: impl FnMut() -> Vec<Leftover>) -> Vec<Leftover> {
+    let mut found = look();
+    for _ in 0..LOOKS {
+        if found.is_empty() {
+            break;
+        }
+        thread::sleep(PAUSE);
+        let again = look();
+        found.retain(|leftover| again.contains(leftover));
+    }
+    found
+}
+
+/// What one look finds, with these scratch folders.
+fn find_in(root: &Root, folders: &[PathBuf]) -> Vec<Leftover> {
+    let mut found = stray_processes(root);
+    let loops = our_loops(root, folders);
+    let mappings = our_mappings(root);
+    let ours: BTreeSet<DeviceNumber> =
+        loops.iter().map(|(number, _)| *number).chain(mappings.iter().map(|(number, _)| *number)).collect();
+    let (mounts, mounted) = our_mounts(root, &ours, folders);
+    found.extend(mounts);
+    let open = open_devices(root);
+    for (number, leftover) in mappings.into_iter().chain(loops) {
+        // A mount that is undone first does not keep it; an open descriptor does, and so does a mount elsewhere.
+        let free = mounted.contains(&number) || has_holders(root, number) || can_be_claimed(root, number);
+        if !open.contains(&number) && free {
+            found.push(leftover);
+        }
+    }
+    found.extend(folders.iter().flat_map(|folder| scratch_files(root, folder)));
+    let schedulers = borrowed_scheduler::left_behind(root).into_iter();
+    found.extend(schedulers.map(|(disk, former)| Leftover::Scheduler { disk, former }));
+    found
+}
+
+/// Undoes one leftover, having made sure that it still is what was found.
+pub fn undo(leftover: &Leftover) -> Result<(), LeftoverError> {
+    let root = Root::default();
+    match leftover {
+        Leftover::Process { key, .. } => end_process(&root, *key),
+        Leftover::Mount { point, .. } => {
+            let flags = rustix::mount::UnmountFlags::NOFOLLOW;
+            Ok(rustix::mount::unmount(point, flags).map_err(io::Error::from)?)
+        }
+        Leftover::Mapping { name, .. } => {
+            succeeded(Program::new(["dmsetup", "remove", "--retry", name]).run("clean")?)?;
+            Ok(())
+        }
+        Leftover::Loop { path, backing, sequence } => clear_loop(&root, path, backing, *sequence),
+        Leftover::File { path } => Ok(fs::remove_file(path)?),
+        Leftover::Folder { note, .. } => Ok(own_folder::remove(note)?),
+        Leftover::Scheduler { disk, .. } => Ok(borrowed_scheduler::put_back(&root, disk)?),
+    }
+}
+
+fn clear_loop(root: &Root, path: &Path, backing: &str, sequence: Option<u64>) -> Result<(), LeftoverError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let now = || read_trimmed(&root.path(format!("sys/class/block/{name}/loop/backing_file")));
+    let device = match rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) {
+        Ok(device) => device,
+        // Detached itself meanwhile, as the mount before it was undone.
+        Err(_) if now().is_none() => return Ok(()),
+        Err(error) => return Err(io::Error::from(error).into()),
+    };
+    // Looked at with the device open: from here on it stays attached to what it is attached to.
+    match now() {
+        None => Ok(()),
+        Some(now) if now == backing && sequence_of(root, &name) == sequence => {
+            Ok(syscall::clear_loop(&device).map_err(io::Error::from)?)
+        }
+        Some(_) => Err(LeftoverError::Changed),
+    }
+}
+
+fn our_loops(root: &Root, folders: &[PathBuf]) -> Vec<(DeviceNumber, Leftover)> {
+    let mut loops = Vec::new();
+    for name in names_in(&root.path("sys/class/block")) {
+        let Some(backing) = read_trimmed(&root.path(format!("sys/class/block/{name}/loop/backing_file")))
+        else {
+            continue;
+        };
+        let path = root.path(format!("dev/{name}"));
+        let ours = owner_of(root, &name).is_some()
+            || folders.iter().any(|folder| Path::new(&backing).starts_with(folder));
+        if let (Some(number), true, false) =
+            (number_by_name(root, &name), ours, is_of_living_run(root, &name))
+        {
+            let sequence = sequence_of(root, &name);
+            loops.push((number, Leftover::Loop { path, backing, sequence }));
+        }
+    }
+    loops
+}
+
+/// Whose a loop device is, if it is one of ours, by its name in sysfs.
+fn owner_of(root: &Root, name: &str) -> Option<Option<ProcessKey>> {
+    File::open(root.path(format!("dev/{name}"))).ok().and_then(loop_device::owner_of)
+}
+
+/// Whether a loop device belongs to a run that goes on. Nobody may have it open all the same: for as long as it takes the
+/// kernel, after a trial, to write what it still has to the file.
+fn is_of_living_run(root: &Root, name: &str) -> bool {
+    owner_of(root, name).flatten().is_some_and(|process| process.is_alive(root))
+}
+
+fn our_mappings(root: &Root) -> Vec<(DeviceNumber, Leftover)> {
+    let mappings = names_in(&root.path("sys/class/block")).into_iter().filter_map(|device| {
+        let name = read_trimmed(&root.path(format!("sys/class/block/{device}/dm/name")))?;
+        let mut below = names_in(&root.path(format!("sys/class/block/{device}/slaves"))).into_iter();
+        let ours = name.starts_with(MAPPING_PREFIX) && !below.any(|device| is_of_living_run(root, &device));
+        ours.then_some(())?;
+        let sequence = sequence_of(root, &device);
+        Some((number_by_name(root, &device)?, Leftover::Mapping { name, sequence }))
+    });
+    mappings.collect()
+}
+
+/// Mounts of our devices and below our folders, uppermost first; and the devices so mounted.
+fn our_mounts(
+    root: &Root,
+    ours: &BTreeSet<DeviceNumber>,
+    folders: &[PathBuf],
+) -> (Vec<Leftover>, BTreeSet<DeviceNumber>) {
+    let mut mounted = BTreeSet::new();
+    let mut leftovers = Vec::new();
+    // A table that cannot be read shows no leftovers; what else there is can still be undone.
+    for mount in mounts(root).unwrap_or_default().into_iter().rev() {
+        let by_source =
+            mount.source.file_name().and_then(|name| number_by_name(root, &name.to_string_lossy()));
+        let by_number = DeviceNumber { major: mount.device.0, minor: mount.device.1 };
+        let of_ours = [Some(by_number), by_source].into_iter().flatten().find(|number| ours.contains(number));
+        let within = folders.iter().any(|folder| mount.target.starts_with(folder) && mount.target != *folder);
+        mounted.extend(of_ours);
+        if of_ours.is_some() || within {
+            leftovers.push(Leftover::Mount { point: mount.target, source: mount.source });
+        }
+    }
+    (leftovers, mounted)
+}
+
+/// The block devices that some process has open.
+fn open_devices(root: &Root) -> BTreeSet<DeviceNumber> {
+    let ourselves = std::process::id().to_string();
+    let mut open = BTreeSet::new();
+    for pid in names_in(&root.path("proc")) {
+        if pid == ourselves || !pid.bytes().all(|byte| byte.is_ascii_digit()) {
+            continue;
+        }
+        let folder = root.path(format!("proc/{pid}/fd"));
+        for descriptor in names_in(&folder) {
+            let metadata = fs::metadata(folder.join(descriptor));
+            if let Ok(metadata) = metadata
+                && metadata.file_type().is_block_device()
+            {
+                open.insert(DeviceNumber::from_raw(metadata.rdev()));
+            }
+        }
+    }
+    open
+}
+
+fn has_holders(root: &Root, number: DeviceNumber) -> bool {
+    let holders = names_in(&root.path(format!("sys/dev/block/{number}/holders")));
+    // Held by a mapping of ours that is undone before it; by anybody else's, it stays.
+    !holders.is_empty()
+        && holders.iter().all(|holder| {
+            read_trimmed(&root.path(format!("sys/class/block/{holder}/dm/name")))
+                .is_some_and(|name| name.starts_with(MAPPING_PREFIX))
+        })
+}
+
+/// Whether nobody, in whatever mount namespace, has it mounted or claimed.
+fn can_be_claimed(root: &Root, number: DeviceNumber) -> bool {
+    let folder = root.path(format!("sys/dev/block/{number}")).canonicalize().unwrap_or_default();
+    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    // Without udev, a mapping has its node only under its own name.
+    let mapped = read_trimmed(&folder.join("dm/name")).map(|name| root.path(format!("dev/mapper/{name}")));
+    let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let mut nodes = std::iter::once(root.path(format!("dev/{name}"))).chain(mapped);
+    nodes.any(|node| {
+        number_of(root, &node) == Some(number) && rustix::fs::open(&node, flags, Mode::empty()).is_ok()
+    })
+}
+
+fn scratch_files(root: &Root, folder: &Path) -> Vec<Leftover> {
+    let found = names_in(folder).into_iter().filter_map(|name| {
+        let key = [SCRATCH_PREFIX, NOTE_PREFIX].iter().find_map(|prefix| name.strip_prefix(prefix))?;
+        let path = folder.join(&name);
+        let is_file = fs::symlink_metadata(&path).is_ok_and(|file| file.is_file());
+        if !is_file || key.parse::<ProcessKey>().ok()?.is_alive(root) {
+            return None;
+        }
+        Some(match name.starts_with(NOTE_PREFIX).then(|| noted(&path)).flatten() {
+            Some(own) => Leftover::Folder { path: own, note: path },
+            // Without a word in it, a note is no more than a file.
+            None => Leftover::File { path },
+        })
+    });
+    found.collect()
+}
+
+fn sequence_of(root: &Root, name: &str) -> Option<u64> {
+    read_trimmed(&root.path(format!("sys/class/block/{name}/diskseq")))?.parse().ok()
+}

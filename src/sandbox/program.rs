@@ -1,0 +1,367 @@
+//! Runs programs: argv in, exit status, bounded output and time out. Nothing else in fsverdict starts a process
+//! it waits for.
+//!
+//! A program runs in a process group of its own, so that a time limit ends what it started, too.
+
+mod error;
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use super::{Gate, Sandbox, Workshop};
+use crate::host::foreign::harmless;
+use fsverdict_judgement::journal::CommandRecord;
+
+pub use error::ProgramError;
+
+/// Folders searched after `$PATH`: an ordinary user's often lacks the ones mkfs and fsck lie in.
+const SYSTEM_FOLDERS: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/bin"];
+
+/// How much of each output stream is kept (its end), in bytes, unless asked otherwise.
+const KEPT_OUTPUT: usize = 16 * 1024;
+
+#[derive(Debug, Clone)]
+pub struct Program {
+    argv: Vec<String>,
+    environment: Vec<(String, OsString)>,
+    input: Option<Vec<u8>>,
+    listens: bool,
+    limit: Option<Duration>,
+    kept: usize,
+    folder: Option<PathBuf>,
+    sandbox: Option<Sandbox>,
+    workshop: Option<Workshop>,
+}
+
+/// A program that stands ready: everything is set up, nothing of its own has run.
+#[derive(Debug)]
+pub struct Ready {
+    argv: Vec<String>,
+    child: Child,
+    group: Pid,
+    /// Its standard input, where that is to stay open.
+    line: Option<ChildStdin>,
+    stdout: Option<OutputTail>,
+    stderr: Option<OutputTail>,
+    limit: Option<Duration>,
+    go: Option<OwnedFd>,
+}
+
+impl Program {
+    pub fn new<S: Into<String>>(argv: impl IntoIterator<Item = S>) -> Self {
+        Program {
+            argv: argv.into_iter().map(Into::into).collect(),
+            environment: Vec::new(),
+            input: None,
+            listens: false,
+            limit: None,
+            kept: KEPT_OUTPUT,
+            folder: None,
+            sandbox: None,
+            workshop: None,
+        }
+    }
+
+    /// Runs it in a sandbox, of which only the argv is replaced.
+    pub fn inside(mut self, sandbox: Sandbox) -> Self {
+        self.sandbox = Some(sandbox);
+        self
+    }
+
+    /// Starts it from a workshop, with what capabilities and mounts that has.
+    pub fn from(mut self, workshop: &Workshop) -> Self {
+        self.workshop = Some(workshop.clone());
+        self
+    }
+
+    pub fn variable(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.environment.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// What it reads from its standard input; nothing otherwise.
+    pub fn input(mut self, bytes: &[u8]) -> Self {
+        self.input = Some(bytes.to_vec());
+        self
+    }
+
+    /// Its standard input stays open, and empty, until it has ended or we have, whatever ends us: who reads it knows.
+    pub fn listening(mut self) -> Self {
+        self.listens = true;
+        self
+    }
+
+    /// Ends it, and all it started, after this long.
+    pub fn limit(mut self, limit: Duration) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+
+    /// Keeps this many bytes of the end of each output stream.
+    pub fn keep(mut self, bytes: usize) -> Self {
+        self.kept = bytes;
+        self
+    }
+
+    pub fn folder(mut self, folder: &Path) -> Self {
+        self.folder = Some(folder.to_owned());
+        self
+    }
+
+    /// Runs it and returns how it ended, well or not. `step` names what it serves, for the trace.
+    ///
+    /// # Errors
+    /// Only if it could not be started or waited for.
+    pub fn run(&self, step: &str) -> Result<CommandRecord, ProgramError> {
+        self.prepare()?.run(step)
+    }
+
+    /// Starts it up to the point where its first own instruction would run, if it runs in a sandbox; a program
+    /// without a sandbox has no such point and simply starts.
+    pub fn prepare(&self) -> Result<Ready, ProgramError> {
+        let name = self.argv.first().map_or("", String::as_str);
+        let start = |source: std::io::Error| ProgramError::Start { program: name.to_owned(), source };
+        let path = locate(name).ok_or_else(|| ProgramError::Missing { program: name.to_owned() })?;
+        let (mut command, gate) = self.command(path).map_err(start)?;
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        let piped = self.input.is_some() || self.listens;
+        command.stdin(if piped { Stdio::piped() } else { Stdio::null() });
+        // Tools are read by programs here, so they speak the untranslated language.
+        command.env("LC_ALL", "C").envs(self.environment.iter().map(|(name, value)| (name, value)));
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
+        let mut child = match &self.workshop {
+            Some(workshop) => workshop.spawn(command),
+            None => command.spawn(),
+        }
+        .map_err(start)?;
+        let group = Pid::from_child(&child);
+        let mut line = child.stdin.take();
+        if let (Some(bytes), Some(pipe)) = (&self.input, &mut line) {
+            // A program that ends without reading its input tells us by its exit status.
+            let _ = pipe.write_all(bytes);
+        }
+        let line = line.filter(|_| self.listens);
+        let stdout = child.stdout.take().map(|pipe| tail_of(pipe, self.kept));
+        let stderr = child.stderr.take().map(|pipe| tail_of(pipe, self.kept));
+        let mut ready = Ready {
+            argv: self.argv.clone(),
+            child,
+            group,
+            line,
+            stdout,
+            stderr,
+            limit: self.limit,
+            go: None,
+        };
+        if let Some(gate) = gate {
+            let (reached, go) = gate.ours();
+            // End of file: the sandbox broke while it was set up, and says why on standard error.
+            if File::from(reached).read_exact(&mut [0]).is_err() {
+                let status = ready.child.wait().map_err(start)?;
+                let said = collect(ready.stderr.take());
+                return Err(start(std::io::Error::other(format!("{} ({status})", said.trim()))));
+            }
+            ready.go = Some(go);
+        }
+        Ok(ready)
+    }
+
+    fn command(&self, path: PathBuf) -> std::io::Result<(Command, Option<Gate>)> {
+        let Some(sandbox) = &self.sandbox else {
+            let mut command = Command::new(path);
+            command.args(self.argv.iter().skip(1));
+            return Ok((command, None));
+        };
+        let gate = Gate::new().map_err(std::io::Error::other)?;
+        let mut sandbox = sandbox.clone();
+        sandbox.argv = self.argv.clone();
+        if let Some(program) = sandbox.argv.first_mut() {
+            *program = path.to_string_lossy().into_owned();
+        }
+        sandbox.gate = Some(gate.theirs().map_err(std::io::Error::other)?);
+        Ok((sandbox.command().map_err(std::io::Error::other)?, Some(gate)))
+    }
+}
+
+impl Ready {
+    /// Lets it go and waits for its end. The clock of the record starts here.
+    pub fn run(mut self, step: &str) -> Result<CommandRecord, ProgramError> {
+        let name = self.argv.first().cloned().unwrap_or_default();
+        let started = Instant::now();
+        if let Some(go) = self.go.take() {
+            // If it has died meanwhile, its exit status says so.
+            let _ = File::from(go).write_all(b"g");
+        }
+        let alarm = self.limit.map(|limit| Alarm::set(self.group, limit));
+        let status = self.child.wait().map_err(|source| ProgramError::Wait { program: name, source })?;
+        let seconds = started.elapsed().as_secs_f64();
+        drop(self.line);
+        let rang = alarm.is_some_and(Alarm::cancel);
+        Ok(CommandRecord {
+            step: step.to_owned(),
+            argv: self.argv,
+            exit: status.code(),
+            signal: if rang { None } else { status.signal() },
+            seconds,
+            stdout: collect(self.stdout),
+            stderr: collect(self.stderr),
+        })
+    }
+}
+
+/// Turns a record of anything but exit status 0 into an error.
+pub fn succeeded(record: CommandRecord) -> Result<CommandRecord, ProgramError> {
+    if record.exit == Some(0) { Ok(record) } else { Err(ProgramError::Failed(Box::new(record))) }
+}
+
+/// The absolute path of a program: `$PATH` first, then the system's folders.
+pub fn locate(name: &str) -> Option<PathBuf> {
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(|path| path.exists());
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(SYSTEM_FOLDERS.iter().map(PathBuf::from))
+        .map(|folder| folder.join(name))
+        .find(|candidate| is_executable(candidate))
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+/// Ends a process group when its time is up, unless cancelled before.
+struct Alarm {
+    cancel: mpsc::Sender<()>,
+    thread: std::thread::JoinHandle<bool>,
+}
+
+impl Alarm {
+    fn set(group: Pid, limit: Duration) -> Self {
+        let (cancel, cancelled) = mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            let rang = cancelled.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout);
+            if rang {
+                let _ = kill_process_group(group, Signal::KILL);
+            }
+            rang
+        });
+        Alarm { cancel, thread }
+    }
+
+    fn cancel(self) -> bool {
+        let _ = self.cancel.send(());
+        self.thread.join().unwrap_or(false)
+    }
+}
+
+/// The end of a stream that is being read in the background.
+#[derive(Debug)]
+struct OutputTail {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    finished: mpsc::Receiver<()>,
+    kept: usize,
+}
+
+fn tail_of(mut pipe: impl Read + Send + 'static, kept: usize) -> OutputTail {
+    let bytes = Arc::new(Mutex::new(Vec::new()));
+    let (done, finished) = mpsc::channel();
+    let shared = Arc::clone(&bytes);
+    std::thread::spawn(move || {
+        let mut buffer = vec![0; 64 * 1024];
+        while let Ok(count @ 1..) = pipe.read(&mut buffer) {
+            let Ok(mut tail) = shared.lock() else { break };
+            tail.extend_from_slice(&buffer[..count]);
+            if tail.len() > kept.saturating_mul(2) {
+                let surplus = tail.len() - kept;
+                tail.drain(..surplus);
+            }
+        }
+        let _ = done.send(());
+    });
+    OutputTail { bytes, finished, kept }
+}
+
+/// What was read. A process left in the background may hold the stream open for ever: it is not waited for long.
+fn collect(stream: Option<OutputTail>) -> String {
+    let Some(OutputTail { bytes, finished, kept }) = stream else { return String::new() };
+    let _ = finished.recv_timeout(Duration::from_millis(500));
+    let tail = bytes.lock().map(|tail| tail.clone()).unwrap_or_default();
+    harmless(&String::from_utf8_lossy(&tail[tail.len().saturating_sub(kept)..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::{Program, ProgramError, locate, succeeded};
+
+    #[test]
+    fn output_exit_and_input_are_reported() {
+        let record =
+            Program::new(["sh", "-c", "cat; echo oops >&2; exit 3"]).input(b"hello").run("step").unwrap();
+        assert_eq!(
+            (record.exit, record.stdout.as_str(), record.stderr.as_str()),
+            (Some(3), "hello", "oops\n")
+        );
+        let error = succeeded(record).unwrap_err().to_string();
+        assert!(error.contains("exited with status 3: oops"), "{error}");
+    }
+
+    #[test]
+    fn an_error_tells_the_gist_and_no_usage() {
+        let shown = |line: &str| {
+            succeeded(Program::new(["/bin/sh", "-c", line]).run("s").unwrap()).unwrap_err().to_string()
+        };
+        let error = shown("exec sh -c 'echo too small; echo Usage: mkfs; echo more; exit 1'");
+        assert!(error.starts_with("`sh -c") && error.ends_with("exited with status 1: too small"), "{error}");
+        let error = shown("seq 100; exit 1");
+        assert!(error.ends_with("1\n2\n[96 lines left out]\n99\n100"), "{error}");
+        let error = shown("\necho no\nexit 1\n");
+        assert_eq!(error, "`echo no …` exited with status 1: no");
+        let error = shown("echo usage: x; exit 1");
+        assert!(error.ends_with(": usage: x"), "{error}");
+        let error = shown("seq 100000; exit 1");
+        let first = error.split_once("status 1: ").unwrap().1.lines().next().unwrap();
+        assert_eq!(first.len(), 5, "a whole line, not the end of one: {error}");
+    }
+
+    #[test]
+    fn a_time_limit_ends_the_whole_group() {
+        let started = Instant::now();
+        let record = Program::new(["sh", "-c", "sleep 60 & sleep 60"])
+            .limit(Duration::from_millis(200))
+            .run("s")
+            .unwrap();
+        assert!(started.elapsed() < Duration::from_secs(30));
+        assert_eq!((record.exit, record.signal), (None, None));
+        assert!(succeeded(record).unwrap_err().to_string().contains("time limit"));
+    }
+
+    #[test]
+    fn only_the_end_of_long_output_is_kept() {
+        let record = Program::new(["sh", "-c", "seq 1 100000"]).keep(10).run("s").unwrap();
+        assert_eq!(record.stdout, "99\n100000\n"[..].to_owned());
+    }
+
+    #[test]
+    fn a_missing_program_is_named() {
+        assert!(locate("no-such-program-anywhere").is_none());
+        let error = Program::new(["no-such-program-anywhere"]).run("s").unwrap_err();
+        assert!(
+            matches!(error, ProgramError::Missing { .. })
+                && error.to_string().contains("no-such-program-anywhere")
+        );
+    }
+}

@@ -1,0 +1,72 @@
+//! Where tools are started from: a thread of this process that has given up capabilities, and may have mounts of its own.
+//!
+//! A plan chooses options of mkfs and mount, and these may name any path. What such a program could reach must
+//! therefore not be there, whatever its options mean. Made once for a trial, it costs no program and no mount while a
+//! clock runs.
+
+use std::process::{Child, Command};
+use std::sync::mpsc;
+
+use rustix::thread::UnshareFlags;
+
+use super::capabilities::keep_only;
+use super::{Capabilities, SandboxError, system};
+use crate::host::mounts;
+use crate::host::syscall::unshare;
+
+/// A thread that starts programs with [`Capabilities::Tool`].
+#[derive(Debug, Clone)]
+pub struct Workshop {
+    jobs: mpsc::Sender<WorkshopJob>,
+}
+
+#[derive(Debug)]
+struct WorkshopJob {
+    command: Command,
+    answer: mpsc::Sender<std::io::Result<Child>>,
+}
+
+impl Workshop {
+    /// For programs whose mounts are to be seen by this process: mount(8), umount(8).
+    pub fn for_mounting() -> Result<Self, SandboxError> {
+        Self::open(|| keep_only(Capabilities::Tool))
+    }
+
+    /// For programs that work on devices: every mount there is now is read-only to them, those of the kernel too.
+    pub fn for_formatting() -> Result<Self, SandboxError> {
+        Self::open(|| {
+            unshare(UnshareFlags::NEWNS).map_err(system("make mounts for tools"))?;
+            mounts::make_private()?;
+            mounts::restrict(&mounts::all_with(&[])?, false, &[], |point| {
+                point.starts_with(mounts::DEVICES)
+            })?;
+            keep_only(Capabilities::Tool)
+        })
+    }
+
+    fn open(arrange: fn() -> Result<(), SandboxError>) -> Result<Self, SandboxError> {
+        let (jobs, orders) = mpsc::channel::<WorkshopJob>();
+        let (ready, arranged) = mpsc::channel();
+        std::thread::spawn(move || {
+            let outcome = arrange();
+            let works = outcome.is_ok();
+            let _ = ready.send(outcome);
+            while let (true, Ok(WorkshopJob { mut command, answer })) = (works, orders.recv()) {
+                let _ = answer.send(command.spawn());
+            }
+        });
+        arranged.recv().map_err(|_| gone())??;
+        Ok(Workshop { jobs })
+    }
+
+    /// Starts a program there. It is waited for as any other child.
+    pub(super) fn spawn(&self, command: Command) -> std::io::Result<Child> {
+        let (answer, child) = mpsc::channel();
+        self.jobs.send(WorkshopJob { command, answer }).map_err(std::io::Error::other)?;
+        child.recv().map_err(std::io::Error::other)?
+    }
+}
+
+fn gone() -> SandboxError {
+    system("start a thread for tools")(rustix::io::Errno::SRCH)
+}
