@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use crate::host::processors::each_of;
 use crate::host::talk::say;
 use crate::host::whole_file;
 use crate::study::RunFolder;
@@ -127,11 +128,14 @@ pub(super) fn gathered<'a>(
 
 /// The same of a run that is known already.
 pub(super) fn show_run(folder: &RunFolder, plan: &Plan, run: &Run, all: bool) -> Result<Exit, CliError> {
-    let mut report = gathered(Some(folder), plan, run, true);
-    let kept: Result<(), CliError> =
-        [(PAGE, Format::Html), ("report.md", Format::Markdown), ("report.json", Format::Json)]
-            .into_iter()
-            .try_for_each(|(name, format)| replace(&report, format, &folder.path().join(name)));
+    show_gathered(folder, gathered(Some(folder), plan, run, true), all)
+}
+
+/// The same of a report that is gathered.
+pub(super) fn show_gathered(folder: &RunFolder, mut report: Report<'_>, all: bool) -> Result<Exit, CliError> {
+    let forms = [(PAGE, Format::Html), ("report.md", Format::Markdown), ("report.json", Format::Json)];
+    let kept = each_of(&forms, |(name, format)| replace(&report, *format, &folder.path().join(name)));
+    let kept: Result<(), CliError> = kept.into_iter().collect();
     report.page = Some(folder.path().join(PAGE)).filter(|page| page.exists());
     let format = Format::Terminal(TerminalLook::of_stdout(all));
     written(fsverdict_report::write(&report, format, &mut std::io::stdout().lock()))?;
@@ -142,7 +146,7 @@ pub(super) fn show_run(folder: &RunFolder, plan: &Plan, run: &Run, all: bool) ->
         );
         CliError::Failed(error.reason().and_hint(hint))
     })?;
-    Ok(outcome(run))
+    Ok(outcome(report.judged.run))
 }
 
 /// Writes a report in the place of an earlier one, in one step: somebody may be looking at that. It is on disk when this

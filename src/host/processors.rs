@@ -13,8 +13,10 @@ pub fn each_of<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Sync) -> Ve
     let share = all.len().div_ceil(threads).max(1);
     scope(|scope| {
         let work = &work;
-        let begin = |share: &'_ [T]| scope.spawn(move || share.iter().map(work).collect::<Vec<R>>());
-        let begun: Vec<_> = all.chunks(share).map(begin).collect();
+        let begun: Vec<_> = all
+            .chunks(share)
+            .map(|share| scope.spawn(move || share.iter().map(work).collect::<Vec<R>>()))
+            .collect();
         begun.into_iter().flat_map(|one| one.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
     })
 }
