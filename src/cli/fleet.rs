@@ -130,6 +130,7 @@ pub(super) fn settled(merged: &Merged, plan: &Plan) -> Exit {
 pub(super) fn complaint(error: FleetError) -> CliError {
     match error {
         FleetError::Inventory { .. }
+        | FleetError::Sites(_)
         | FleetError::Folder(_)
         | FleetError::NoInventory { .. }
         | FleetError::NotShared(_)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::study::{RunFolderError, SessionError};
 use fsverdict_judgement::journal::JournalError;
-use fsverdict_text::{Hinted, Reason, quoted};
+use fsverdict_text::{Hinted, Reason, TextError, quoted};
 
 use super::left::Left;
 
@@ -27,6 +27,9 @@ pub enum FleetError {
     OtherRun { path: PathBuf, found: String, wanted: String },
     #[error("{}: {reason}", quoted(&path.to_string_lossy()))]
     Inventory { path: PathBuf, reason: String },
+    /// What is wrong in an inventory, each with its place.
+    #[error(transparent)]
+    Sites(#[from] TextError),
     /// Slurm, ssh or rsync; with what they said.
     #[error("{}", .0.what)]
     Engine(Reason),
@@ -70,13 +73,14 @@ impl Hinted for FleetError {
             FleetError::Journal(error) => return error.hint(),
             FleetError::Session(error) => return error.hint(),
             FleetError::Engine(reason) => return reason.hint(),
-            FleetError::Io { .. } => return None,
+            FleetError::Io { .. } | FleetError::Sites(_) => return None,
         })
     }
 
     fn reason(&self) -> Reason {
         match self {
             FleetError::Session(error) => error.reason(),
+            FleetError::Sites(error) => error.reason(),
             FleetError::Interrupted { source, .. } => {
                 source.reason().and_hint(self.hint().unwrap_or_default())
             }

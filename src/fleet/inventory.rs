@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use fsverdict_text::quoted;
+use fsverdict_text::{LONGEST, Node, Reason, Section, quoted, read_regular, read_strictly, value};
 
 use super::FleetError;
 use super::site::Site;
@@ -45,37 +45,108 @@ pub struct SiteEntry {
     pub folder: Option<PathBuf>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    site: Vec<SiteEntry>,
-}
+/// What an entry may say.
+const KEYS: [&str; 7] = ["name", "node", "ssh", "device", "erase", "program", "folder"];
+/// More machines than any laboratory has.
+const MOST_SITES: usize = 10_000;
 
 impl Fleet {
+    /// Reads `sites.toml`.
+    ///
+    /// # Errors
+    /// When it cannot be read, and with all that is wrong in it, each with its place.
     pub fn from_inventory(path: &Path, on: On) -> Result<Self, FleetError> {
-        let wrong = |reason: String| FleetError::Inventory { path: path.to_owned(), reason };
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| wrong(format!("the inventory cannot be read: {error}")))?;
-        let File { site: sites } = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-        let fleet = Fleet { on, sites };
-        fleet.check().map_err(wrong)?;
-        Ok(fleet)
+        let unread = |error: String| FleetError::Inventory {
+            path: path.to_owned(),
+            reason: format!("the inventory cannot be read: {error}"),
+        };
+        let bytes = read_regular(path, LONGEST).map_err(|error| unread(error.to_string()))?;
+        let text = String::from_utf8(bytes).map_err(|error| unread(error.to_string()))?;
+        let file = path.display().to_string();
+        let sites = read_strictly(&file, &text, "the inventory", &["site"], |top| {
+            if !top.has("site") {
+                top.wrong("site", "it names no site", "[[site]], and below it: name = \"lab1\"");
+            }
+            let sections = top.tables("site", "[[site]]", &KEYS, MOST_SITES)?;
+            let sites: Vec<SiteEntry> = sections.iter().filter_map(SiteEntry::read).collect();
+            let mut known = BTreeSet::new();
+            if let Some(twice) = sections.iter().zip(&sites).find(|(_, site)| !known.insert(&site.name)) {
+                twice.0.wrong("name", &format!("the site {} is there twice", twice.1.name), "");
+            }
+            (sites.len() == sections.len()).then_some(sites)
+        })?;
+        Ok(Fleet { on, sites })
     }
 
-    /// What is wrong with it: names that would mean something else to a program they are handed to.
-    pub(super) fn check(&self) -> Result<(), String> {
+    /// What is wrong with one that was kept: names that would mean something else to a program they are handed to.
+    pub(super) fn check(&self) -> Result<(), Reason> {
         if self.sites.is_empty() {
-            return Err("it names no site".to_owned());
-        }
-        let mut known = BTreeSet::new();
-        if let Some(twice) = self.sites.iter().find(|site| !known.insert(&site.name)) {
-            return Err(format!("it names the site {} twice", twice.name));
+            return Err(Reason::plain("it names no site"));
         }
         self.sites.iter().try_for_each(SiteEntry::check)
     }
 }
 
+/// Where ssh finds a machine.
+fn host(host: &str) -> Result<(), Reason> {
+    let word = |word: &str| word.is_empty() || word.starts_with('-');
+    if host.split('@').any(word) || !consists_of(host, "._-+@") {
+        return Err(Reason::new(
+            format!(
+                "`{}` is no host as `user@host`: letters, digits, `.`, `_`, `-` and `+`, the first no `-`",
+                host.escape_debug()
+            ),
+            "what is reached otherwise can have a name in ~/.ssh/config",
+        ));
+    }
+    Ok(())
+}
+
+/// What Slurm calls a machine.
+fn node(node: &str) -> Result<(), Reason> {
+    if node.is_empty() || node.starts_with('-') || !consists_of(node, "._-") {
+        let what = format!("`{}` is no name of a node", node.escape_debug());
+        return Err(Reason::new(what, "letters, digits, `.`, `_` and `-`, the first no `-`"));
+    }
+    Ok(())
+}
+
+/// What is handed to programs as it is.
+fn visible(text: &str) -> Result<(), Reason> {
+    if text.is_empty() || text.chars().any(char::is_control) {
+        return Err(Reason::plain("it has no letter, or one that cannot be seen"));
+    }
+    Ok(())
+}
+
+/// Letters, digits, and these signs.
+fn consists_of(text: &str, signs: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_alphanumeric() || signs.contains(c))
+}
+
+/// A reader of strings that pass a check.
+fn checked(check: fn(&str) -> Result<(), Reason>) -> impl Fn(&Node) -> Result<String, Reason> {
+    move |node| {
+        let text = value::text(node)?;
+        check(&text).map(|()| text)
+    }
+}
+
 impl SiteEntry {
+    fn read(section: &Section<'_>) -> Option<Self> {
+        let text = |key: &str| section.get(key, checked(visible));
+        let entry = SiteEntry {
+            name: section.need("name", "name = \"lab1\"", |node| value::text(node)?.parse())?,
+            node: section.get("node", checked(node)),
+            ssh: section.get("ssh", checked(host)),
+            device: text("device"),
+            erase: text("erase"),
+            program: text("program"),
+            folder: text("folder").map(PathBuf::from),
+        };
+        Some(entry)
+    }
+
     /// Where ssh finds it.
     pub(super) fn host(&self) -> String {
         self.ssh.clone().unwrap_or_else(|| self.name.to_string())
@@ -86,29 +157,12 @@ impl SiteEntry {
         self.node.clone().unwrap_or_else(|| self.name.to_string())
     }
 
-    fn check(&self) -> Result<(), String> {
-        let name = &self.name;
-        let (host, node) = (self.host(), self.node());
-        let options = |text: &str| text.is_empty() || text.starts_with('-');
-        let of =
-            |text: &str, signs: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || signs.contains(c));
-        if host.split('@').any(options) || !of(&host, "._-+@") {
-            return Err(format!(
-                "`{host}` of the site {name} is no host as `user@host`: letters, digits, `.`, `_`, `-` and `+`, the first no `-`; what is reached otherwise can have a name in ~/.ssh/config"
-            ));
-        }
-        if options(&node) || !of(&node, "._-") {
-            return Err(format!("`{node}` of the site {name} is no name of a node"));
-        }
+    fn check(&self) -> Result<(), Reason> {
         let folder = self.folder.as_ref().map(|folder| folder.to_string_lossy().into_owned());
-        for text in [&self.device, &self.erase, &self.program, &folder].into_iter().flatten() {
-            if text.is_empty() || text.chars().any(char::is_control) {
-                return Err(format!(
-                    "the site {name} has a name without a letter, or with one that cannot be seen"
-                ));
-            }
-        }
-        Ok(())
+        let mut texts = [&self.device, &self.erase, &self.program, &folder].into_iter().flatten();
+        let found = host(&self.host()).and_then(|()| node(&self.node()));
+        let found = found.and_then(|()| texts.try_for_each(|text| visible(text)));
+        found.map_err(|reason| reason.after(format!("the site {}: ", self.name)))
     }
 
     /// The words that do a block there, of the run in `folder`, quoted for a shell; that may replace `$…` in the block.
@@ -144,21 +198,31 @@ mod tests {
             command,
             "fsverdict block --site=a --block=$N --quiet '--device=/dev/disk/by id/x' -- '/srv/my run'"
         );
-        for (text, words) in [
-            ("[[site]]\nname = \"a\"\n[[site]]\nname = \"a\"\n", "the site a twice"),
-            ("[[site]]\nname = \"../a\"\n", "cannot be the name of a site"),
-            ("[[site]]\nname = \"a\"\ndisk = 1\n", "unknown field `disk`"),
-            ("site = []", "no site"),
-            ("[[site]]\nname = \"a\"\nssh = \"-oProxyCommand=x\"\n", "is no host"),
-            ("[[site]]\nname = \"a\"\nssh = \"root@-x\"\n", "is no host"),
-            ("[[site]]\nname = \"a\"\nssh = \"a b\"\n", "is no host"),
-            ("[[site]]\nname = \"a\"\nssh = \"a::module\"\n", "is no host"),
-            ("[[site]]\nname = \"a\"\nnode = \"/etc/passwd\"\n", "is no name of a node"),
-            ("[[site]]\nname = \"a\"\nnode = \"lab[1-9]\"\n", "is no name of a node"),
-            ("[[site]]\nname = \"a\"\nprogram = \"x\\ny\"\n", "cannot be seen"),
+        for (text, place, words) in [
+            ("[[site]]\nname = \"a\"\n[[site]]\nname = \"a\"\n", "4:8", "the site a is there twice"),
+            ("[[site]]\nname = \"../a\"\n", "2:8", "cannot be the name of a site"),
+            ("[[site]]\nnode = \"a\"\n", "1:1", "[[site]] lacks `name`"),
+            ("[[site]]\nname = \"a\"\ndisk = 1\n", "3:1", "unknown key `disk` in [[site]]"),
+            ("[[site]]\nname = \"a\"\ndevice = 1\n", "3:10", "a string is wanted"),
+            ("site = []", "1:1", "there are 0"),
+            ("# nobody\n", "1:1", "it names no site"),
+            ("[[site]]\nname = \"a\n", "2:10", "not TOML"),
+            ("[[site]]\nname = \"a\"\nssh = \"-oProxyCommand=x\"\n", "3:7", "is no host"),
+            ("[[site]]\nname = \"a\"\nssh = \"root@-x\"\n", "3:7", "is no host"),
+            ("[[site]]\nname = \"a\"\nssh = \"a b\"\n", "3:7", "is no host"),
+            ("[[site]]\nname = \"a\"\nssh = \"a::module\"\n", "3:7", "is no host"),
+            ("[[site]]\nname = \"a\"\nnode = \"/etc/passwd\"\n", "3:8", "is no name of a node"),
+            ("[[site]]\nname = \"a\"\nnode = \"lab[1-9]\"\n", "3:8", "is no name of a node"),
+            ("[[site]]\nname = \"a\"\nprogram = \"x\\ny\"\n", "3:11", "cannot be seen"),
         ] {
             let error = read(text).unwrap_err();
-            assert!(error.contains(words) && error.contains("sites.toml"), "{error}");
+            assert!(error.contains(words) && error.contains(&format!("sites.toml:{place}: ")), "{error}");
         }
+        // All that is wrong is told at once, each line underlined.
+        let both = read("[[site]]\nname = \"a\"\nnode = \"\"\nssh = \"-x\"\n").unwrap_err();
+        assert!(
+            both.contains("4 | ssh = \"-x\"\n  |       ^^^^\nhint: ") && both.contains("2 problems"),
+            "{both}"
+        );
     }
 }

@@ -92,6 +92,6 @@ fn read(folder: &Path, key: &RunKey) -> Result<Option<KeptFleet>, FleetError> {
     let wrong = |reason: String| FleetError::Inventory { path: path.clone(), reason };
     let kept: KeptFleet =
         serde_json::from_reader(file.take(LONGEST)).map_err(|error| wrong(error.to_string()))?;
-    kept.fleet.check().map_err(wrong)?;
+    kept.fleet.check().map_err(|reason| wrong(reason.what))?;
     Ok(Some(kept))
 }

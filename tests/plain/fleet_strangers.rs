@@ -161,7 +161,10 @@ fn names_that_are_options_and_inventories_that_are_not_there_are_refused_before_
     for host in ["-oProxyCommand=touch ran", "root@-x", "a b", "a::module", "a;b"] {
         fs::write(place.path().join("sites.toml"), format!("[[site]]\nname = \"a\"\nssh = \"{host}\"\n"))
             .unwrap();
-        place.fsverdict(&demo).exits(2).says(&[&format!("`{host}` of the site a is no host"), "hint: "]);
+        place
+            .fsverdict(&demo)
+            .exits(2)
+            .says(&[&format!("sites.toml:3:7: `ssh`: `{host}` is no host"), "hint: "]);
     }
     assert!(!place.path().join("run").exists() && !place.path().join("ran").exists());
 }

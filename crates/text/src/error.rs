@@ -1,4 +1,4 @@
-//! What is wrong with a plan, so that it can be put right: where, the line itself, what, and a hint.
+//! What is wrong with a text, so that it can be put right: where, the line itself, what, and a hint.
 
 use std::fmt;
 
@@ -7,8 +7,8 @@ use super::reason::{Hinted, Reason};
 /// So many faults are shown at once; whoever has more will not read them.
 const SHOWN: usize = 10;
 
-/// A plan, or changes to it on the command line, that cannot be carried out as written: everything that is wrong, in
-/// the order of the file. There is at least one fault.
+/// A file, or changes to it on the command line, that means nothing as written: everything that is wrong, in the order of the file.
+/// There is at least one fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextError(pub Vec<Fault>);
 

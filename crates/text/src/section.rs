@@ -105,7 +105,8 @@ pub struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// Starts to read `node` as the table called `name` (as a user would write it, `[goal]`), which may hold `keys`.
+    /// Starts to read `node` as the table called `name` (as a user would write it, `[goal]`, or what the whole file is, `the plan`), which
+    /// may hold `keys`.
     pub fn new(name: &'a str, node: &'a Node, keys: &[&str], problems: &'a Problems) -> Option<Self> {
         let TomlValue::Table(table) = &node.value else {
             let message = format!("{name} must be a table, not {}", node.value.kind());
@@ -123,8 +124,7 @@ impl<'a> Section<'a> {
         let mut has_strangers = false;
         for entry in table.entries.iter().filter(|entry| !keys.contains(&entry.key.as_str())) {
             has_strangers = true;
-            let place = if name.is_empty() { "a plan" } else { name };
-            let message = format!("unknown key `{}` in {place}", entry.key);
+            let message = format!("unknown key `{}` in {name}", entry.key);
             problems.add(entry.key_at, message, suggest(&entry.key, keys));
         }
         Some(Section { name, at: node.at, table, has_strangers, problems })
@@ -203,9 +203,8 @@ impl<'a> Section<'a> {
         read: impl Fn(&Node) -> Result<T, Reason>,
     ) -> Option<Placed<T>> {
         if self.table.get(key).is_none() {
-            let place = if self.name.is_empty() { "the plan" } else { self.name };
             let hint = if example.is_empty() { String::new() } else { format!("for example: {example}") };
-            self.lacks(self.at, &format!("{place} lacks `{key}`"), &hint);
+            self.lacks(self.at, &format!("{} lacks `{key}`", self.name), &hint);
         }
         self.placed(key, read)
     }

@@ -1,4 +1,4 @@
-//! The TOML of a plan as a tree in which every key and value knows where it stands.
+//! TOML as a tree in which every key and value knows where it stands.
 //!
 //! Several texts may share one tree (the file, and one per `--set`), so that an error always shows the text
 //! that caused it.

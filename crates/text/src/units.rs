@@ -1,4 +1,4 @@
-//! Quantities with units, as people write them in a plan: sizes and times.
+//! Quantities with units, as people write them: sizes and times.
 
 use std::fmt;
 use std::str::FromStr;
@@ -33,7 +33,7 @@ const SIZE_UNITS: &[(&str, u64)] = &[
     ("TiB", 1 << 40),
 ];
 
-/// Units beyond all sizes of a plan.
+/// Units beyond all sizes that are read.
 const LARGER_UNITS: [&str; 8] = ["PB", "PiB", "EB", "EiB", "ZB", "ZiB", "YB", "YiB"];
 
 const SIZE_HELP: &str = "sizes are written \"64KiB\", \"200MiB\", \"4GiB\" (powers of 1024) \

@@ -130,7 +130,7 @@ struct Typed {
 }
 
 fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Option<Typed> {
-    let top = Section::new("", tree, TOP, problems)?;
+    let top = Section::new("the plan", tree, TOP, problems)?;
     let title = top.need("title", "title = \"Backup to a USB disk\"", filled_text);
     let lab = top.get("lab", |node| text(node)?.parse());
     let kernel = top.placed("kernel", kernel);
