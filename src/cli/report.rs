@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::host::processors::each_of;
 use crate::host::talk::say;
 use crate::host::whole_file;
 use crate::study::RunFolder;
 use fsverdict_judgement::journal::{CandidateStatus, Run};
 use fsverdict_judgement::plan::Plan;
 use fsverdict_report::{Format, Report, ReportError, TerminalLook};
-use fsverdict_text::{Hinted, Reason, quoted};
+use fsverdict_text::{Hinted, Reason, each_of, quoted};
 
 use super::opened::{open_run, read_run};
 use super::requests::requests;

@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-use crate::host::processors::each_of;
 use crate::host::whole_file;
 use crate::study::{Changes, Conclusions, RunFolder, next_to_try};
 use fsverdict_judgement::journal::{
     Beginning, BlockSite, Caution, Event, Facts, Fold, MERGED_FACT, Record, Run, first,
 };
 use fsverdict_judgement::plan::{Plan, digest};
+use fsverdict_text::each_of;
 
 use super::FleetError;
 use super::agreement::{SAME, differences, listed, of_start};
@@ -72,7 +72,8 @@ impl Merged {
         let path = folder.journal();
         let write = |file: &mut dyn Write| {
             for piece in self.records.chunks(PIECE) {
-                for lines in each_of(&piece.chunks(PIECE / 16).collect::<Vec<_>>(), |records| lines(records)) {
+                for lines in each_of(&piece.chunks(PIECE / 16).collect::<Vec<_>>(), |records| lines(records))
+                {
                     file.write_all(&lines?)?;
                 }
             }
@@ -134,7 +135,8 @@ fn merged(
     let start = start(id, plan, &shards, sites)?;
     let mut fold = Fold::new(plan);
     fold.take(start.clone());
-    let places: BTreeSet<(u32, Site)> = shards.iter().map(|shard| (shard.block, shard.site.clone())).collect();
+    let places: BTreeSet<(u32, Site)> =
+        shards.iter().map(|shard| (shard.block, shard.site.clone())).collect();
     let mut end = Merged {
         run: fold.run()?.clone(),
         records: vec![start],
@@ -155,7 +157,9 @@ fn merged(
     let mut conclusions = Conclusions::of(&unlimited);
     let (mut number, mut said) = (0, BTreeSet::new());
     for round in 1.. {
-        let Some(of_round) = rounds.remove(&round).filter(|shards| shards.len() >= sites.len()) else { break };
+        let Some(of_round) = rounds.remove(&round).filter(|shards| shards.len() >= sites.len()) else {
+            break;
+        };
         for shard in of_round {
             number += 1;
             let records = renumbered(shard, number, &mut said);

@@ -15,9 +15,7 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use fsverdict_judgement::journal::{Event, Facts, Journal, JournalError, Writer, read_open};
 use fsverdict_judgement::plan::Plan;
-use fsverdict_text::{Hinted, Links, Reason, open_regular};
-
-use crate::host::processors::each_of;
+use fsverdict_text::{Hinted, Links, Reason, each_of, open_regular};
 
 use super::FleetError;
 use super::believe::{content, disbelieved};

@@ -17,7 +17,6 @@ pub mod mounts;
 pub mod own_folder;
 pub mod placement;
 pub mod process_key;
-pub mod processors;
 pub mod procfs;
 pub mod root;
 pub mod secrets;

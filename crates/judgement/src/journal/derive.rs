@@ -255,7 +255,8 @@ impl Run {
 
     fn settle_candidates(&mut self) {
         let named = |name: &str| self.candidates.iter().any(|state| state.name == name);
-        let mut strangers = self.trials.iter().map(|trial| trial.id.candidate.as_str()).filter(|name| !named(name));
+        let mut strangers =
+            self.trials.iter().map(|trial| trial.id.candidate.as_str()).filter(|name| !named(name));
         if strangers.next().is_some() {
             let names: Vec<String> = self.trials.iter().map(|trial| trial.id.candidate.clone()).collect();
             for name in names {

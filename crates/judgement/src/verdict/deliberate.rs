@@ -30,7 +30,8 @@ impl Deliberation {
         let rule = rule(plan, run);
         let race = Race::new(rule, candidates.len());
         let (trials, blocks) = (run.trials.len(), 0);
-        let mut begun = Deliberation { rule, objective: Objective::of(plan, run), race, candidates, trials, blocks };
+        let mut begun =
+            Deliberation { rule, objective: Objective::of(plan, run), race, candidates, trials, blocks };
         begun.replay(run);
         begun
     }
@@ -59,9 +60,7 @@ impl Deliberation {
         let trials: ByBlock<'_> = own.collect();
         // Who was tried without a result withdraws; who was not tried rested.
         let score = |block: &BlockState, name: &String| {
-            let found = || {
-                trials.trial(block.block, name).and_then(|trial| self.objective.log_score(trial))
-            };
+            let found = || trials.trial(block.block, name).and_then(|trial| self.objective.log_score(trial));
             block.order.contains(name).then(|| found().unwrap_or(f64::NAN))
         };
         let row = |(block, site): &(&BlockState, usize)| {

@@ -69,7 +69,11 @@ pub fn estimate_all(run: &Run, trials: &[&Trial], reference: Option<&str>) -> Ve
             for (guess, found) in observation.measurements.iter().enumerate() {
                 // Trials are alike: a metric mostly has the place that it had in the one before.
                 let is = |(metric, _): &(&str, Unit)| *metric == found.metric;
-                let known = if metrics.get(guess).is_some_and(is) { Some(guess) } else { metrics.iter().position(is) };
+                let known = if metrics.get(guess).is_some_and(is) {
+                    Some(guess)
+                } else {
+                    metrics.iter().position(is)
+                };
                 let place = known.unwrap_or_else(|| {
                     metrics.push((&found.metric, found.unit));
                     metrics.len() - 1
@@ -93,7 +97,9 @@ pub fn estimate_all(run: &Run, trials: &[&Trial], reference: Option<&str>) -> Ve
                 grid.iter().map(|row| row.iter().map(value).collect()).collect();
             let mut ends = vec![(f64::INFINITY, f64::NEG_INFINITY); candidates.len()];
             for row in &rows {
-                for ((least, most), value) in ends.iter_mut().zip(row).filter_map(|(end, value)| Some((end, (*value)?))) {
+                for ((least, most), value) in
+                    ends.iter_mut().zip(row).filter_map(|(end, value)| Some((end, (*value)?)))
+                {
                     (*least, *most) = (least.min(value), most.max(value));
                 }
             }

@@ -100,9 +100,8 @@ impl ByBlock<'_> {
         candidates: &[&str],
         place: impl Fn(&Trial) -> Option<usize>,
     ) -> Vec<Vec<Option<usize>>> {
-        let row = |block: &HashMap<&str, &Trial>| {
-            candidates.iter().map(|name| place(block.get(name)?)).collect()
-        };
+        let row =
+            |block: &HashMap<&str, &Trial>| candidates.iter().map(|name| place(block.get(name)?)).collect();
         self.blocks.values().map(row).collect()
     }
 
