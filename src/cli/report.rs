@@ -1,7 +1,9 @@
 //! `fsverdict report`: what a run has found, in one of several forms.
 
 use std::io::Write;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread::scope;
 
 use clap::Args;
 
@@ -10,7 +12,7 @@ use crate::host::whole_file;
 use crate::study::RunFolder;
 use fsverdict_judgement::journal::{CandidateStatus, Run};
 use fsverdict_judgement::plan::Plan;
-use fsverdict_report::{Format, Report, ReportError, TerminalLook};
+use fsverdict_report::{Format, Report, ReportError, TerminalLook, packed_rows};
 use fsverdict_text::{Hinted, Reason, each_of, quoted};
 
 use super::opened::{open_run, read_run};
@@ -117,7 +119,13 @@ pub(super) fn gathered<'a>(
     run: &'a Run,
     page: bool,
 ) -> Report<'a> {
-    let mut report = Report::new(plan, run, folder.map(|folder| folder.path().to_owned()));
+    let mut report = scope(|scope| {
+        let packing = page.then(|| scope.spawn(|| packed_rows(plan, run)));
+        let mut report = Report::new(plan, run, folder.map(|folder| folder.path().to_owned()));
+        let packed = packing.map(|packing| packing.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        report.rows = packed.and_then(Result::ok);
+        report
+    });
     if let Some(folder) = folder.filter(|_| page) {
         report.requests = requests(folder.path(), plan, run);
     }

@@ -143,11 +143,32 @@ impl Race {
     /// only where the rule looks: of a long run that is after few of its blocks.
     pub fn round(&mut self, blocks: &[(usize, Vec<Option<f64>>)]) -> Ruling {
         let before = self.rows.len() as u32;
+        let deserted = self.take(blocks);
+        self.ruling = match deserted && self.left() > 1 && !self.is_spent() {
+            true => Ruling::Continue,
+            false => self.look(before),
+        };
+        self.ruling
+    }
+
+    /// The same where a further round is known: of blocks beyond what was planned only the last are looked at.
+    pub fn pass(&mut self, blocks: &[(usize, Vec<Option<f64>>)]) {
+        let planned = self.rule.maximum.saturating_sub(1) as usize * self.racing.len();
+        if self.trials > planned {
+            self.take(blocks);
+            self.ruling = Ruling::Undecided;
+        } else {
+            self.round(blocks);
+        }
+    }
+
+    /// Whether so many withdrew that those who rested are tried again.
+    fn take(&mut self, blocks: &[(usize, Vec<Option<f64>>)]) -> bool {
         let stays = |candidate: usize| {
             !self.withdrawn[candidate]
                 && blocks.iter().enumerate().all(|(at, (_, scores))| {
                     let score = scores.get(candidate).copied().flatten();
-                    score.map_or(before > 0 || at > 0, f64::is_finite)
+                    score.map_or(!self.rows.is_empty() || at > 0, f64::is_finite)
                 })
         };
         if self.left() > 0 && !(0..self.withdrawn.len()).any(stays) {
@@ -170,11 +191,7 @@ impl Race {
             // Those that rest do so for others who have now failed: nobody wins by that.
             self.racing = self.withdrawn.iter().map(|withdrawn| !withdrawn).collect();
         }
-        self.ruling = match deserted && self.left() > 1 && !self.is_spent() {
-            true => Ruling::Continue,
-            false => self.look(before),
-        };
-        self.ruling
+        deserted
     }
 
     /// How things stand after the blocks so far.

@@ -66,8 +66,13 @@ impl Deliberation {
         let row = |(block, site): &(&BlockState, usize)| {
             (*site, self.candidates.iter().map(|name| score(block, name)).collect())
         };
-        for round in placed.chunk_by(|(one, _), (next, _)| one.is_of_round(next)) {
-            self.race.round(&round.iter().map(row).collect::<Vec<_>>());
+        let mut rounds = placed.chunk_by(|(one, _), (next, _)| one.is_of_round(next)).peekable();
+        while let Some(round) = rounds.next() {
+            let round: Vec<_> = round.iter().map(row).collect();
+            match rounds.peek() {
+                Some(_) => self.race.pass(&round),
+                None => drop(self.race.round(&round)),
+            }
         }
         self.blocks += placed.len();
     }
@@ -114,5 +119,54 @@ pub fn better_of(name: &str, unit: Unit) -> Better {
         (None, Unit::BytesPerSecond | Unit::PerSecond) => Better::Higher,
         (None, Unit::Seconds | Unit::Bytes) => Better::Lower,
         (None, Unit::Ratio | Unit::Count) => Better::Neither,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Deliberation;
+    use crate::journal::{Event, Fold, made};
+
+    #[test]
+    fn going_on_knows_what_a_replay_knows_also_when_a_phase_is_left_out() {
+        let plan = made::plan(&serde_json::json!({
+            "candidates": [
+                { "name": "a", "filesystem": "ext4" },
+                { "name": "b", "filesystem": "xfs" },
+                { "name": "c", "filesystem": "jfs" },
+            ],
+            "goal": { "metric": "durable", "weights": { "write": 1.0, "read": 1.0 } },
+        }));
+        let mut events = vec![(None, made::started())];
+        for block in 1..=12 {
+            events.push((None, made::block_started(block, 1, &["a", "b", "c"])));
+            for (at, name) in ["a", "b", "c"].into_iter().enumerate() {
+                let id = Some(made::id(block, name));
+                events.push((id.clone(), Event::TrialStarted {}));
+                let seconds = 1.0 + 0.04 * at as f64 + 0.1 * f64::from(block * (at as u32 + 3) % 5);
+                events.push((id.clone(), made::durable("write", seconds)));
+                // In the seventh block b reads nothing.
+                if (block, name) != (7, "b") {
+                    events.push((id.clone(), made::durable("read", 2.0 - seconds / 4.0)));
+                }
+                events.push((id, made::ended(None, 1.0)));
+            }
+            events.push((None, Event::BlockFinished { block, attempt: 1, invalid: None }));
+        }
+        let (mut fold, mut known) = (Fold::new(&plan), None::<Deliberation>);
+        for record in made::journal(events).records {
+            let ended = matches!(record.event, Event::BlockFinished { .. });
+            fold.take(record);
+            let Some(run) = fold.run().filter(|_| ended) else { continue };
+            let replayed = Deliberation::of(&plan, run);
+            let known = known.get_or_insert_with(|| Deliberation::of(&plan, run));
+            known.go_on(&plan, run);
+            let of = |one: &Deliberation| {
+                let racing: Vec<String> = one.racing().map(str::to_owned).collect();
+                (one.outcome(), one.last_look(), racing, one.objective.clone())
+            };
+            assert_eq!(of(known), of(&replayed));
+        }
+        assert_eq!(known.unwrap().objective.phases(), ["write"]);
     }
 }

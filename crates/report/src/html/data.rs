@@ -1,9 +1,6 @@
 //! The data in the page: the JSON report, the CSV of the trials, latencies, blocks. The charts are drawn from it, and it
 //! can be saved from the page as CSV and JSON.
 
-use std::panic::resume_unwind;
-use std::thread::scope;
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
@@ -13,7 +10,8 @@ use serde::Serialize;
 use super::thinning;
 use crate::json::RunDocument;
 use crate::{Report, ReportError, Requests, csv, json};
-use fsverdict_judgement::journal::{Trial, metric};
+use fsverdict_judgement::journal::{Run, Trial, metric};
+use fsverdict_judgement::plan::Plan;
 use fsverdict_judgement::verdict::{better_of, latencies, latency_at};
 
 /// Percentiles of the latency curves, as one call in so many that took longer: equal steps on the chart's axis.
@@ -91,20 +89,19 @@ struct LatencyPart<'a> {
 }
 
 pub(super) fn embedded(report: &Report<'_>) -> Result<Embedded, ReportError> {
-    let (trials, _) = thinning::choose(report);
-    let (json, csv) = scope(|scope| {
-        // The one takes as long as all the rest.
-        let packing = scope.spawn(|| packed(report, &trials));
-        let json = json_of(report, &trials);
-        (json, packing.join().unwrap_or_else(|panic| resume_unwind(panic)))
-    });
-    Ok(Embedded { json: json?, csv: csv? })
+    let (trials, _) = thinning::choose(report.judged.run);
+    let csv = match &report.rows {
+        Some(packed) => packed.clone(),
+        None => packed_rows(report.judged.plan, report.judged.run)?,
+    };
+    Ok(Embedded { json: json_of(report, &trials)?, csv })
 }
 
-/// The rows of these trials, compressed. Harder than this it takes twice as long for a hundredth less.
-fn packed(report: &Report<'_>, trials: &[&Trial]) -> Result<String, ReportError> {
-    let mut packed = GzEncoder::new(Vec::new(), Compression::new(7));
-    csv::rows(report, trials, &mut packed)?;
+/// The rows of a run for its page, compressed: what takes longest of a page, and needs no judgement. Packed harder they take as
+/// long again, for a hundredth less.
+pub fn packed_rows(plan: &Plan, run: &Run) -> Result<String, ReportError> {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+    csv::rows(plan, run, &thinning::choose(run).0, &mut packed)?;
     Ok(STANDARD.encode(packed.finish()?))
 }
 
