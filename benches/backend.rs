@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use fsverdict::host::placement::{Pinned, Placement};
-use fsverdict::lab::backend::{Backend, Files, Sockets};
+use fsverdict::lab::backend::{Backend, DeviceOrder, Files, GuestSockets, Sockets};
 use fsverdict::sandbox::possible_isolation;
 use fsverdict_disk::backend::{Clock, Served};
 use fsverdict_disk::device::built_in;
@@ -81,7 +81,8 @@ fn tick(operation: u32) -> Vec<u8> {
 }
 
 impl Guest {
-    fn connect((disk, clock): &(OwnedFd, OwnedFd), size: u64) -> Guest {
+    fn connect(GuestSockets { disks, clock }: &GuestSockets, size: u64) -> Guest {
+        let disk = &disks[0];
         let connect =
             |file: &OwnedFd| UnixStream::connect(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap();
         let clock = connect(clock);
@@ -201,16 +202,11 @@ fn main() -> ExitCode {
         for depth in [1, 32] {
             let store = memfd_create("store", MemfdFlags::CLOEXEC).unwrap();
             let files = Files { store: &store, trace: None };
-            let device = Served { model, draw: None, size_bytes: size, seed: 1 };
-            let (backend, sockets) = Backend::start(
-                device,
-                Clock::Simulated,
-                60,
-                possible_isolation(),
-                Sockets::new().unwrap(),
-                &files,
-            )
-            .unwrap();
+            let device = Served { model, draw: None, size_bytes: size, seed: 1, fails_after: None };
+            let order = [DeviceOrder { device, files }];
+            let sockets = Sockets::new(1).unwrap();
+            let (backend, sockets) =
+                Backend::start(&order, Clock::Simulated, 60, possible_isolation(), sockets).unwrap();
             let mut guest = Guest::connect(&sockets, size);
             let (mut underway, mut answered) = (0, 0);
             let started = Instant::now();
@@ -226,7 +222,7 @@ fn main() -> ExitCode {
             let rate = answered as f64 / started.elapsed().as_secs_f64();
             let memory = memory_of_server();
             drop(guest);
-            let report = backend.finish().unwrap();
+            let report = backend.finish().unwrap().remove(0);
             println!(
                 "{model:14} {:5} GB, {depth:2} at once: {rate:>8.0} requests/s, {:.0} s of device time, {memory} kB {}",
                 size / 1_000_000_000,

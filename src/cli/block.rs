@@ -43,7 +43,7 @@ pub(super) struct BlockArguments {
     device: Option<DeviceSource>,
     /// Allow the device's present content to be destroyed, by the identity that the refusal names
     #[arg(long, value_name = "IDENTITY")]
-    erase: Option<String>,
+    erase: Vec<String>,
     /// End when standard input does: who asked for the block is then gone
     #[arg(long, hide = true)]
     attended: bool,
@@ -87,7 +87,7 @@ pub(super) fn block(arguments: &BlockArguments) -> Result<Exit, CliError> {
         }
     };
     let source = arguments.device.as_ref().unwrap_or(&plan.device.source);
-    erases_a_device(arguments.erase.as_deref(), source)?;
+    erases_a_device(&arguments.erase, source)?;
     let (site, number) = (arguments.site.clone(), arguments.block);
     let asked = BlockOrder {
         site: site.clone(),
@@ -95,7 +95,7 @@ pub(super) fn block(arguments: &BlockArguments) -> Result<Exit, CliError> {
         device: arguments.device.clone(),
         jobs: arguments.conduct.jobs(),
     };
-    let permission = Permission { erase: arguments.erase.as_deref(), ask: &ask };
+    let permission = Permission { erase: &arguments.erase, ask: &ask };
     let mut observer = arguments.conduct.observer();
     let end = conduct_block(&folder, &plan, asked, &permission, observer.as_mut()).map_err(complaint)?;
     drop(observer);

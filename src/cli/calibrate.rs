@@ -184,8 +184,9 @@ fn in_trial(
     plan.candidates.truncate(1);
     plan.datasets.clear();
     plan.phases.clear();
-    let identity = arguments.erase.as_deref().filter(|identity| !identity.is_empty());
-    measure_device(&plan, grid, &Permission { erase: identity, ask: &ask }).map_err(CliError::failed)
+    let identity: Vec<String> =
+        arguments.erase.iter().filter(|identity| !identity.is_empty()).cloned().collect();
+    measure_device(&plan, grid, &Permission { erase: &identity, ask: &ask }).map_err(CliError::failed)
 }
 
 /// The built-in model that is nearest, by what the kernel calls the device and whether it turns.

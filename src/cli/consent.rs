@@ -167,7 +167,8 @@ fn description(plan: &Plan, why: &str) -> String {
     if let Some(kernel) = &plan.kernel {
         text += &format!("  kernel: {}\n", quoted(&kernel.to_string_lossy()));
     }
-    if let DeviceSource::Path(path) = &plan.device.source {
+    for source in plan.device.all() {
+        let DeviceSource::Path(path) = source else { continue };
         text += &format!("  destroys what is on {}\n", quoted(&path.to_string_lossy()));
     }
     for phase in plan.phases.iter().filter(|phase| phase.network) {

@@ -12,10 +12,10 @@ use fsverdict_text::Reason;
 use super::CliError;
 
 /// Whoever says what may be erased means a device, and would otherwise take for its numbers what is none of them.
-pub(super) fn erases_a_device(erase: Option<&str>, source: &DeviceSource) -> Result<(), CliError> {
+pub(super) fn erases_a_device(erase: &[String], source: &DeviceSource) -> Result<(), CliError> {
     match source {
         DeviceSource::Path(_) => Ok(()),
-        _ if erase.is_none() => Ok(()),
+        _ if erase.is_empty() => Ok(()),
         other => Err(CliError::Usage(Reason::new(
             format!("--erase says that a block device may be erased, and this is on none: {other}"),
             "--device PATH names the device that --erase belongs to; where none is meant, leave --erase out",

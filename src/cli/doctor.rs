@@ -43,7 +43,7 @@ pub(super) fn run(arguments: &DoctorArguments) -> Result<Exit, CliError> {
         }
     }
     writeln!(out, "{}\n", simulated_time(&plan))?;
-    let permission = Permission { erase: None, ask: &|_| None };
+    let permission = Permission { erase: &[], ask: &|_| None };
     let mut untried = Vec::new();
     let mut prospects: Vec<(&'static str, Prospect)> = Vec::new();
     for (name, lab) in &labs {

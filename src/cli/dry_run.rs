@@ -8,7 +8,7 @@ use crate::lab::{ChosenLab, Lab, LabError};
 use crate::study::{Permission, Prospect, order};
 use fsverdict_judgement::plan::{Dataset, DeviceSource, Plan};
 use fsverdict_report::in_lines;
-use fsverdict_text::{Hinted, Reason};
+use fsverdict_text::{Hinted, Reason, duration_text};
 
 use super::consent::PlanOrigin;
 use super::forecast::forecast;
@@ -30,11 +30,17 @@ pub(super) fn show(
     let mut out = anstream::stdout().lock();
     writeln!(out, "{}", in_lines(&plan.title))?;
     writeln!(out, "lab: {} ({})", choice.lab.name(), choice.reason)?;
-    let device = match &plan.device.source {
-        DeviceSource::Path(path) => format!("{}: everything on it would be destroyed", path.display()),
-        other => other.to_string(),
-    };
-    writeln!(out, "device: {device}")?;
+    for source in plan.device.all() {
+        let device = match source {
+            DeviceSource::Path(path) => format!("{}: everything on it would be destroyed", path.display()),
+            other => other.to_string(),
+        };
+        writeln!(out, "device: {device}")?;
+    }
+    if let Some(fails) = plan.device.fails {
+        let after = duration_text(fails.after);
+        writeln!(out, "device {} fails {after} after its guest was started", fails.device)?;
+    }
     writeln!(out, "each trial: {}", choice.lab.command_line().join(" "))?;
     for (place, candidate) in plan.candidates.iter().enumerate() {
         writeln!(out)?;

@@ -27,10 +27,12 @@ pub(super) fn forecast(plan: &Plan, choice: &ChosenLab, prospect: &Prospect) -> 
     lines.extend(writes(plan, prospect, least).map(|text| ("writes", text)));
     lines.extend(tables(plan, prospect).map(|text| ("mkfs", text)));
     if let DeviceSource::Image(size) = &plan.device.source {
-        let room = Bytes(image_room(plan, size.0));
+        let images = if plan.device.count() > 1 { "images" } else { "image" };
+        let each = image_room(plan, size.0);
+        let room = Bytes(each.saturating_mul(plan.device.count() as u64));
         lines.push((
             "space",
-            format!("up to {room} of the disk below the image, given back after each trial"),
+            format!("up to {room} of the disk below the {images}, given back after each trial"),
         ));
     }
     lines.extend(memory_needed(plan, choice).map(|text| ("memory", text)));

@@ -32,11 +32,14 @@ fn parting(folder: &RunFolder, plan: &Plan) -> String {
         run.trials.iter().filter(|trial| trial.standing != TrialStanding::Discarded).count()
     });
     // A device bears what was being tried, and is erased by its name alone; one without a name of its own is named when refused.
-    let identity = so_far.as_ref().and_then(|run| run.header.environment.get("device.identity"));
-    let erase = match (&plan.device.source, identity) {
-        (DeviceSource::Path(_), Some(identity)) => format!(" --erase {}", quoted(identity)),
-        _ => String::new(),
+    let fact = |name: String| so_far.as_ref()?.header.environment.get(&name).cloned();
+    let erase = |(number, source): (usize, &DeviceSource)| {
+        let name =
+            if number > 1 { format!("device.{number}.identity") } else { "device.identity".to_owned() };
+        let identity = fact(name).filter(|_| matches!(source, DeviceSource::Path(_)))?;
+        Some(format!(" --erase {}", quoted(&identity)))
     };
+    let erase: String = (1..).zip(plan.device.all()).filter_map(erase).collect();
     let kept = match kept {
         0 => "no trial had ended".to_owned(),
         1 => format!("one finished trial is kept in {run}"),

@@ -129,7 +129,7 @@ pub(super) fn gathered<'a>(
     if let Some(folder) = folder.filter(|_| page) {
         report.requests = requests(folder.path(), plan, run);
     }
-    report.to_use = report.taken().and_then(to_use);
+    report.to_use = report.taken().and_then(|candidate| to_use(candidate, plan.device.count()));
     report
 }
 

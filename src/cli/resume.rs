@@ -25,7 +25,7 @@ pub(super) struct ResumeArguments {
     more: Option<u32>,
     /// Allow the device's present content to be destroyed, by the identity that the refusal names
     #[arg(long, value_name = "IDENTITY")]
-    erase: Option<String>,
+    erase: Vec<String>,
     #[command(flatten)]
     sites: SiteArguments,
     #[command(flatten)]
@@ -35,14 +35,14 @@ pub(super) struct ResumeArguments {
 pub(super) fn run(arguments: &ResumeArguments) -> Result<Exit, CliError> {
     let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
     agree(&plan, &PlanOrigin::of_run(folder.path()), arguments.conduct.said())?;
-    erases_a_device(arguments.erase.as_deref(), &plan.device.source)?;
+    erases_a_device(&arguments.erase, &plan.device.source)?;
     if let Some(fleet) = arguments.sites.fleet()? {
         return begin_at_sites(&folder, &plan, &fleet, arguments.conduct.all);
     }
     if let Some(fleet) = kept_fleet(&folder, &plan)? {
         return conduct_at_sites(&folder, &plan, &fleet, arguments.conduct.all);
     }
-    let permission = Permission { erase: arguments.erase.as_deref(), ask: &ask };
+    let permission = Permission { erase: &arguments.erase, ask: &ask };
     let jobs = arguments.conduct.jobs();
     match Session::resume(folder.clone(), plan.clone(), jobs, arguments.more, &permission)
         .map_err(|error| refused(&plan, &error))?

@@ -45,9 +45,9 @@ pub(super) struct RunArguments {
     /// Where trials happen (`fsverdict list labs`)
     #[arg(long, value_parser = PossibleValuesParser::new(LabChoice::all().map(LabChoice::word)).try_map(|name| name.parse::<LabChoice>()))]
     lab: Option<LabChoice>,
-    /// A scratch image, a modelled device, or a block device: everything on that is destroyed
+    /// A scratch image, a modelled device, or a block device: everything on that is destroyed; of several devices each
     #[arg(long, value_name = "image:SIZE|model:NAME@SIZE|PATH")]
-    device: Option<DeviceSource>,
+    device: Vec<DeviceSource>,
     /// Keep only candidates of these filesystems or names
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = Among(crate::filesystem::names), hide_possible_values = true)]
     fs: Vec<String>,
@@ -69,9 +69,9 @@ pub(super) struct RunArguments {
     /// The folder for the run's plan, journal and reports [default: runs/NAME-TIME]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Allow the device's present content to be destroyed, by the identity that the refusal names
+    /// Allow the device's present content to be destroyed, by the identity that the refusal names; of several devices each
     #[arg(long, value_name = "IDENTITY")]
-    erase: Option<String>,
+    erase: Vec<String>,
     /// Open the report in the browser; it shows what is known so far, block by block
     #[arg(long)]
     open: bool,
@@ -141,7 +141,7 @@ fn twice(name: &str) -> Result<Twice, Infallible> {
 pub(super) fn run(arguments: &RunArguments) -> Result<Exit, CliError> {
     let (plan, origin) = plan_and_origin(&arguments.plan, &arguments.overrides())?;
     let fleet = arguments.sites.fleet()?;
-    erases_a_device(arguments.erase.as_deref(), &plan.device.source)?;
+    erases_a_device(&arguments.erase, &plan.device.source)?;
     // Before anything of it is run: even finding out which lab to take asks its kernel.
     if !arguments.dry_run {
         agree(&plan, &origin, arguments.conduct.said())?;
@@ -155,7 +155,7 @@ pub(super) fn run(arguments: &RunArguments) -> Result<Exit, CliError> {
         let folder = folder.map_err(complaint)?;
         return begin_at_sites(&folder, &plan, &fleet, arguments.conduct.all);
     }
-    let permission = Permission { erase: arguments.erase.as_deref(), ask: &ask };
+    let permission = Permission { erase: &arguments.erase, ask: &ask };
     let with_jobs = |choice: ChosenLab| choice.with_jobs(arguments.conduct.jobs()).map_err(CliError::usage);
     if arguments.dry_run {
         let (choice, lacks) = choose_to_look(&plan).map_err(CliError::failed)?;

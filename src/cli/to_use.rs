@@ -2,23 +2,38 @@
 
 use crate::filesystem::find;
 use crate::layer::{Layer, LayerPlace};
-use fsverdict_judgement::plan::Candidate;
-use fsverdict_report::ToUse;
-use fsverdict_text::quoted;
+use crate::trial::{Arrangement, Below, LayerSite};
+use fsverdict_judgement::plan::{Candidate, split_layer, with_devices};
+use fsverdict_report::{ToUse, shell_word};
 
-/// Whoever types the lines has named it.
-const DEVICE: &str = "$DEVICE";
+/// Whoever types the lines has named it: the device of this number.
+fn device(number: usize) -> String {
+    format!("$DEVICE{}", of_further(number))
+}
+
 /// The names of opened layers begin with that of the device: those on a second one do not aim at the first.
-const NAME: &str = "$NAME";
+fn name(number: usize, layer: usize) -> String {
+    let layer = if layer == 0 { String::new() } else { format!("-{}", layer + 1) };
+    // Else a number behind it would be taken for a part of the variable's.
+    format!("$NAME{}{layer}", of_further(number))
+}
+
+fn of_further(number: usize) -> String {
+    if number > 1 { number.to_string() } else { String::new() }
+}
+
 /// In fstab(5) a space ends a field.
 const FOLDER_IN_FSTAB: &str = r#"MOUNTED=$(printf %s "$FOLDER" | sed 's/ /\\040/g')"#;
 const NOFAIL: &str = "`nofail`: boots without it";
 const NO_CLEANER: &str = "Measured without its garbage collector, which mount(8) starts on a real system: without it space does not come back, and with it there is work in the background";
 
-/// None for a folder of the user's, which was there before.
-pub(super) fn to_use(candidate: &Candidate) -> Option<ToUse> {
+/// None for a folder of the user's, which was there before. `devices` is how many the plan has.
+pub(super) fn to_use(candidate: &Candidate, devices: usize) -> Option<ToUse> {
     let filesystem = find(&candidate.filesystem)?;
     let layers: Vec<&Layer> = candidate.layers.names().map(crate::layer::find).collect::<Option<_>>()?;
+    let options: Vec<&str> = candidate.layers.names().map(|layer| split_layer(layer).1).collect();
+    let arrangement = Arrangement::of(candidate, devices);
+    let used: Vec<usize> = (1..=devices).filter(|number| arrangement.uses(*number)).collect();
     let properties = filesystem.properties(&candidate.mkfs, &candidate.mount);
     let mut to_use = ToUse {
         candidate: candidate.name.clone(),
@@ -29,36 +44,72 @@ pub(super) fn to_use(candidate: &Candidate) -> Option<ToUse> {
         source: filesystem.facts.source,
         notes: vec![NOFAIL.to_owned()],
     };
-    to_use.add("DEVICE=/dev/disk/by-id/NAME FOLDER=/mnt/data");
+    let named = |number: &usize| format!("DEVICE{0}=/dev/disk/by-id/NAME{0}", of_further(*number));
+    to_use.add(&(used.iter().map(named).collect::<Vec<_>>().join(" ") + " FOLDER=/mnt/data"));
     if !layers.is_empty() {
-        to_use.add("NAME=${DEVICE##*/}");
+        let names = used.iter().map(|number| format!("NAME{0}=${{DEVICE{0}##*/}}", of_further(*number)));
+        to_use.add(&names.collect::<Vec<_>>().join(" "));
     }
-    // What a table may call the device that lies below, or is mounted.
-    let (mut device, mut by) = (DEVICE.to_owned(), "UUID=$ID".to_owned());
+    // Where each opened layer is found, and what a table may call what lies below, or is mounted.
+    let mut opened: Vec<String> = Vec::new();
+    let node = |below: Below, opened: &[String]| match below {
+        Below::Device(number) => device(number),
+        Below::Site(at) => opened.get(at).cloned().unwrap_or_default(),
+    };
+    let by = |below: Below, opened: &[String]| match below {
+        Below::Device(number) => format!("UUID=$ID{}", of_further(number)),
+        Below::Site(_) => node(below, opened),
+    };
     let mut at_boot = Vec::new();
-    for (at, layer) in layers.iter().enumerate() {
-        let name = if at == 0 { NAME.to_owned() } else { format!("{NAME}-{}", at + 1) };
-        let site = LayerPlace { below: &device, name: &name, key: "" };
+    for LayerSite { layer: at, below, device } in &arrangement.sites {
+        let (Some(layer), Some(options)) = (layers.get(*at), options.get(*at)) else { continue };
+        let name = name(*device, *at);
+        let paths: Vec<String> = below.iter().map(|below| node(*below, &opened)).collect();
+        let site = LayerPlace { below: &paths, name: &name, options, key: "" };
         (layer.in_use.lines)(&site).iter().for_each(|argv| to_use.add_step_of(argv));
-        at_boot.extend(layer.in_use.at_boot.map(|step| step(&name, &by)));
+        let first = below.first().map(|below| by(*below, &opened)).unwrap_or_default();
+        at_boot.extend(layer.in_use.at_boot.map(|step| step(&name, &first)));
         let note = layer.in_use.note.map(str::to_owned).filter(|note| !to_use.notes.contains(note));
         to_use.notes.extend(note);
-        device = format!("/dev/mapper/{name}");
-        by.clone_from(&device);
+        opened.push(layer.kind.node(&name));
     }
-    to_use.add_step_of(&filesystem.mkfs_argv_in_use(&device, &candidate.mkfs));
-    to_use.add_step("ID=$(blkid -o value -s UUID \"$DEVICE\")");
+    let first = arrangement.own().next()?.is;
+    let by = by(first, &opened);
+    let of_device = |number: usize| {
+        let top = arrangement.tops.iter().find(|top| top.device == number)?;
+        Some(node(top.is, &opened))
+    };
+    let mkfs: Vec<String> = candidate.mkfs.iter().map(|word| with_devices(word, of_device)).collect();
+    let mut options: Vec<String> = candidate.mount.iter().map(|word| with_devices(word, of_device)).collect();
+    for kind in filesystem.apart {
+        let Some(path) = kind.device_in(&candidate.mkfs).and_then(of_device) else { continue };
+        if let Some(words) = kind.prepare {
+            let program = [filesystem.mkfs.program].into_iter().chain(words.iter().copied());
+            let argv: Vec<String> = program.map(str::to_owned).chain([path.clone()]).collect();
+            to_use.add_step_of(&argv);
+        }
+        options.extend(kind.mount.map(|option| format!("{option}{path}")));
+    }
+    let mut made = filesystem.mkfs_argv_in_use(&node(first, &opened), &mkfs);
+    if filesystem.takes_several {
+        made.extend(arrangement.own().skip(1).map(|top| node(top.is, &opened)));
+    }
+    to_use.add_step_of(&made);
+    for number in &used {
+        let of = of_further(*number);
+        to_use.add_step(&format!("ID{of}=$(blkid -o value -s UUID \"$DEVICE{of}\")"));
+    }
     to_use.add_step(FOLDER_IN_FSTAB);
     to_use.add_step("mkdir -p \"$FOLDER\"");
     at_boot.iter().for_each(|step| to_use.add_step(step));
-    let mount = filesystem.mount_in_use(&candidate.mount);
+    let mount = filesystem.mount_in_use(&options);
     let mut options = if mount.options.is_empty() { "defaults".to_owned() } else { mount.option_string() };
     if !options.split(',').any(|option| option == "nofail") {
         options.push_str(",nofail");
     }
     let checked = if filesystem.fsck.is_some() && !filesystem.checks_itself { "0 2" } else { "0 0" };
     // Quoted, since the options are a plan's; by printf, since some shells' echo makes a space of `\040` again.
-    let rest = quoted(&format!("{} {options} {checked}", mount.kind));
+    let rest = shell_word(&format!("{} {options} {checked}", mount.kind));
     to_use.add_step(&format!("printf '%s %s %s\\n' \"{by}\" \"$MOUNTED\" {rest} >>/etc/fstab"));
     to_use.add("mount \"$FOLDER\"");
     if let Some(scheduler) = &candidate.scheduler {
@@ -98,7 +149,7 @@ mod tests {
     #[test]
     fn what_only_a_trial_needs_is_left_out() {
         let lines =
-            |filesystem, encryption| to_use(&candidate(filesystem, encryption)).unwrap().lines.join("\n");
+            |filesystem, encryption| to_use(&candidate(filesystem, encryption), 1).unwrap().lines.join("\n");
         let ext4 = lines("ext4", "none");
         let made = "mkfs.ext4 -b 4096 -i 16384 -O ^has_journal -L 'my files' \"$DEVICE\" &&\n";
         assert!(ext4.contains(made), "{ext4}");
@@ -124,7 +175,7 @@ mod tests {
         assert!(!luks.contains("iterations") && !luks.contains("--batch-mode"), "{luks}");
         let mut stacked = candidate("xfs", "none");
         stacked.layers = fsverdict_judgement::plan::Layers::of(["luks2", "luks1"]).unwrap();
-        let stacked = to_use(&stacked).unwrap();
+        let stacked = to_use(&stacked, 1).unwrap();
         let made = [
             "cryptsetup open \"$DEVICE\" \"$NAME\" &&",
             "cryptsetup luksFormat --type luks1 \"/dev/mapper/$NAME\" &&",
@@ -140,9 +191,9 @@ mod tests {
         ];
         assert!(lines.contains(&tables.join("\n")), "{lines}");
         assert_eq!(notes.iter().filter(|note| note.contains("crypttab")).count(), 1, "{notes:?}");
-        let nilfs2 = to_use(&candidate("nilfs2", "none")).unwrap();
+        let nilfs2 = to_use(&candidate("nilfs2", "none"), 1).unwrap();
         assert!(nilfs2.notes.iter().any(|note| note.contains("garbage collector")), "{:?}", nilfs2.notes);
-        assert!(to_use(&candidate(fsverdict_judgement::plan::DIRECTORY, "none")).is_none());
+        assert!(to_use(&candidate(fsverdict_judgement::plan::DIRECTORY, "none"), 1).is_none());
     }
 
     /// With programs that do nothing in place of the real ones, one of which fails, and tables of the test's own.
@@ -159,7 +210,7 @@ mod tests {
                 let does = if program == failing { "return 1" } else { "echo 4711" };
                 script.push_str(&format!("{program}() {{ {does}; }}\n"));
             }
-            let lines = to_use(&candidate("ext4", encryption)).unwrap().lines.join("\n");
+            let lines = to_use(&candidate("ext4", encryption), 1).unwrap().lines.join("\n");
             let lines = lines
                 .replace("/etc/", &format!("{at}/"))
                 .replace("FOLDER=/mnt/data", &format!("FOLDER='{at}/my own files'"));
@@ -195,7 +246,7 @@ mod tests {
             }
             let folder = tempfile::tempdir().unwrap();
             let at = folder.path().display();
-            let mut lines = to_use(&candidate(filesystem.name, "none")).unwrap().lines;
+            let mut lines = to_use(&candidate(filesystem.name, "none"), 1).unwrap().lines;
             let mounts = kernel.lines().any(|line| line.trim() == filesystem.name);
             assert_eq!(lines.remove(0), "DEVICE=/dev/disk/by-id/NAME FOLDER=/mnt/data");
             let last = lines.pop().unwrap();

@@ -24,6 +24,9 @@ pub(super) struct TraceArguments {
     /// Of this block, and not of the last
     #[arg(long)]
     block: Option<u32>,
+    /// Of several devices, which one's
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    device: usize,
     /// In which form [default: figures]
     #[arg(long, value_enum)]
     format: Option<TraceFormArgument>,
@@ -58,7 +61,7 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, CliError> {
         )));
     }
     let mut files = TraceFile::all(folder.path());
-    files.retain(|file| file.candidate == arguments.candidate);
+    files.retain(|file| file.candidate == arguments.candidate && file.device == arguments.device);
     files.sort_by_key(|file| (file.block, file.attempt));
     let file = files.iter().rfind(|file| arguments.block.is_none_or(|block| block == file.block));
     let Some(file) = file else {

@@ -30,6 +30,7 @@ pub fn with_vocabulary<T>(read: impl FnOnce(&Vocabulary<'_>) -> T) -> T {
     read(&Vocabulary {
         filesystems: &filesystems,
         layers: &layers,
+        layer: crate::layer::check,
         adapters: &adapters,
         profiles: &profiles,
         metrics: &metrics,

@@ -24,6 +24,7 @@ pub(super) static BTRFS: Filesystem = Filesystem {
     mkfs_defaults: &[MkfsDefault::Switch("-f"), MkfsDefault::Switch("-q"), MkfsDefault::Switch("-K")],
     mkfs_lists: &["-O", "-R"],
     checks_itself: true,
+    takes_several: true,
     fsck: Some(Fsck {
         tool: Tool { program: "btrfs", version: &["--version"], packages: BTRFS_PROGS },
         // All metadata, as the other checkers do; --check-data-csum would read all data too, which none of them does.

@@ -3,7 +3,7 @@
 use super::exit::{CANCELED, CLEAN, CORRECTED, ExitCodes, FAILED, LEFT, LIBRARY, REBOOT, USAGE};
 use super::facts::{DirectoryIndex, FilesystemFacts, Inodes};
 use super::mkfs::MkfsDefault;
-use super::model::{Filesystem, Fsck};
+use super::model::{ApartDevice, Filesystem, Fsck};
 use super::tool::{Packages, Tool};
 
 const E2FSPROGS: Packages = Packages::everywhere("e2fsprogs");
@@ -40,6 +40,13 @@ pub(super) const PLAIN: Filesystem = Filesystem {
     mkfs_defaults: MKFS_DEFAULTS,
     mkfs_lists: &["-E", "-O", "-J"],
     fsck: Some(FSCK),
+    // The superblock says where it is, so that mount need not. Its blocks must be as large as the filesystem's.
+    apart: &[ApartDevice {
+        mkfs: "device=",
+        mount: None,
+        fsck: Some("-j"),
+        prepare: Some(&["-F", "-q", "-b", "4096", "-O", "journal_dev"]),
+    }],
     // Found with mke2fs 1.47: below 8 MiB it leaves the journal out without failing; doubled to leave room for files.
     minimum_size: 16 << 20,
     ..Filesystem::PLAIN

@@ -33,6 +33,10 @@ pub struct Filesystem {
     pub leaves_tables_unwritten: bool,
     /// Its checker for the boot does nothing by design (fsck.xfs(8), fsck.btrfs(8)): fstab(5) is not to ask for it.
     pub checks_itself: bool,
+    /// Whether its mkfs takes several devices, one after the other, of which it makes one filesystem.
+    pub takes_several: bool,
+    /// What of it can lie on a device of its own.
+    pub apart: &'static [ApartDevice],
     pub facts: FilesystemFacts,
 }
 
@@ -53,6 +57,31 @@ pub struct Fsck {
     pub exit_codes: ExitCodes,
 }
 
+/// A log, journal or the like on a device of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ApartDevice {
+    /// What stands before the device among the words of mkfs.
+    pub mkfs: &'static str,
+    /// The mount option it takes then, up to the device.
+    pub mount: Option<&'static str>,
+    /// The option of the checker, which the device follows.
+    pub fsck: Option<&'static str>,
+    /// The words with which the filesystem's mkfs makes the device ready beforehand, where it has to be.
+    pub prepare: Option<&'static [&'static str]>,
+}
+
+impl ApartDevice {
+    /// The number of the device that these words of mkfs name for it.
+    pub fn device_in(&self, words: &[String]) -> Option<usize> {
+        let named = |word: &String| {
+            let (_, rest) = word.split_once(self.mkfs)?;
+            let number = rest.strip_prefix("{device.")?.split_once('}')?.0;
+            number.parse().ok()
+        };
+        words.iter().find_map(named)
+    }
+}
+
 impl Filesystem {
     /// What a description leaves out: no options that are lists, no checker, no cleaner.
     pub(super) const PLAIN: Filesystem = Filesystem {
@@ -69,6 +98,8 @@ impl Filesystem {
         minimum_size: 0,
         leaves_tables_unwritten: false,
         checks_itself: false,
+        takes_several: false,
+        apart: &[],
         facts: FilesystemFacts::PLAIN,
     };
 

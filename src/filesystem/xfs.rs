@@ -3,7 +3,7 @@
 use super::exit::{ExitCodes, Meaning};
 use super::facts::{DirectoryIndex, FilesystemFacts, Property};
 use super::mkfs::MkfsDefault;
-use super::model::{Driver, Filesystem, Fsck};
+use super::model::{ApartDevice, Driver, Filesystem, Fsck};
 use super::tool::{Packages, Tool};
 
 const XFSPROGS: Packages = Packages::everywhere("xfsprogs");
@@ -19,6 +19,10 @@ pub(super) static XFS: Filesystem = Filesystem {
     mkfs: Tool { program: "mkfs.xfs", version: &["-V"], packages: XFSPROGS },
     mkfs_defaults: &[MkfsDefault::Switch("-f"), MkfsDefault::Switch("-q"), MkfsDefault::Switch("-K")],
     checks_itself: true,
+    apart: &[
+        ApartDevice { mkfs: "logdev=", mount: Some("logdev="), fsck: Some("-l"), prepare: None },
+        ApartDevice { mkfs: "rtdev=", mount: Some("rtdev="), fsck: Some("-r"), prepare: None },
+    ],
     fsck: Some(Fsck {
         tool: Tool { program: "xfs_repair", version: &["-V"], packages: XFSPROGS },
         // fsck.xfs does nothing by design; xfs_repair -n reads all metadata and changes nothing.

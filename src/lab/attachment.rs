@@ -1,4 +1,4 @@
-//! How what a plan names as its device is attached to a lab for the length of a run: a scratch image made anew for every
+//! How one of the devices that a plan names is attached to a lab for the length of a run: a scratch image made anew for every
 //! trial, a block device the guard cleared, a modelled device, or folders. It says its size, what it is, what a reader must know
 //! of it, and what each trial is given of it.
 
@@ -164,7 +164,7 @@ impl Attachment {
 
     /// Whether a candidate had what it was to be tried on: others may have filled the disk that a scratch image lies on
     /// meanwhile, or taken the device away, which says nothing about a candidate that failed for it.
-    pub fn is_there(&self) -> Result<(), AttachmentError> {
+    pub(super) fn is_there(&self) -> Result<(), AttachmentError> {
         match self {
             Attachment::Image { folder, size, room } => Ok(image::look(Some(folder), *size, *room)?),
             Attachment::Device { hold, .. } => Ok(hold.check(&Root::default()).map(drop)?),
@@ -173,7 +173,7 @@ impl Attachment {
     }
 
     /// What results on it stand on, to follow what the lab says of itself.
-    pub fn fidelity(&self) -> &'static str {
+    pub(super) fn fidelity(&self) -> &'static str {
         match self {
             Attachment::Image { .. } => {
                 "on a scratch image: what a filesystem costs, not what your disk does with it"
@@ -192,7 +192,7 @@ impl Attachment {
     }
 
     /// The same, with the traces of a modelled device in the folder of this run.
-    pub fn with_traces_in(mut self, run: &Path) -> Self {
+    pub(super) fn with_traces_in(mut self, run: &Path) -> Self {
         if let Attachment::Modelled { traces, .. } = &mut self {
             *traces = Some(run.to_owned());
         }
@@ -204,17 +204,10 @@ impl Attachment {
         Ok(image::create_store(&self.scratch_folder()?)?)
     }
 
-    /// The file for a trial's trace, made anew; none where the device is not modelled.
-    pub(super) fn trace(&self, trial: &TrialId) -> Result<Option<OwnedFd>, AttachmentError> {
-        let Attachment::Modelled { traces: Some(run), .. } = self else { return Ok(None) };
-        let TrialId { block, candidate, attempt } = trial;
-        Ok(Some(TraceFile::create(run, candidate, *block, *attempt)?.into()))
-    }
-
-    /// Where a trial's trace lies, if it is kept.
-    pub(super) fn trace_path(&self, trial: &TrialId) -> Option<PathBuf> {
+    /// The file of a trial's trace of the device of this number; none where it is not kept.
+    pub(super) fn trace_file(&self, trial: &TrialId, number: usize) -> Option<TraceFile> {
         let Attachment::Modelled { traces: Some(run), .. } = self else { return None };
-        Some(TraceFile::of(run, &trial.candidate, trial.block, trial.attempt).path)
+        Some(TraceFile::of_device(run, &trial.candidate, trial.block, trial.attempt, number))
     }
 
     /// Where further scratch images may lie.
@@ -226,7 +219,7 @@ impl Attachment {
     }
 
     /// The same once a trial has written to it: what is on it now is ours, and stays as it is until the next trial.
-    pub fn after_trial(self, ended_well: bool) -> Self {
+    pub(super) fn after_trial(self, ended_well: bool) -> Self {
         match self {
             Attachment::Device { ticket, hold, cautions, facts } => {
                 hold.remember(ended_well);
@@ -237,7 +230,7 @@ impl Attachment {
     }
 
     /// In bytes.
-    pub fn size(&self) -> u64 {
+    pub(super) fn size(&self) -> u64 {
         match self {
             Attachment::Image { size, .. } | Attachment::Modelled { size, .. } => *size,
             Attachment::Device { ticket, .. } => ticket.size,
@@ -246,7 +239,7 @@ impl Attachment {
         }
     }
 
-    pub fn facts(&self) -> Facts {
+    pub(super) fn facts(&self) -> Facts {
         match self {
             Attachment::Image { folder, size, .. } => [
                 ("device.kind".to_owned(), "scratch image, sparse, made anew for every trial".to_owned()),
@@ -272,7 +265,7 @@ impl Attachment {
     }
 
     /// What a reader of the numbers must know of it.
-    pub fn cautions(&self) -> Vec<Caution> {
+    pub(super) fn cautions(&self) -> Vec<Caution> {
         let texts = match self {
             Attachment::Image { folder, .. } => {
                 image::tmpfs_caution(folder).ok().flatten().into_iter().collect()

@@ -1,4 +1,4 @@
-//! The process that serves a device: started beside a guest that is about to be started, and what it does.
+//! The process that serves devices: started beside a guest that is about to be started, and what it does.
 
 mod process;
 
@@ -55,46 +55,77 @@ pub enum ServingError {
 /// What to serve, and where. Descriptors are inherited by number.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct ServeTask {
-    model: String,
-    /// Of a class of devices; `None`: the typical one.
-    #[serde(default)]
-    draw: Option<Draw>,
-    size_bytes: u64,
-    seed: u64,
+    devices: Vec<DeviceTask>,
     clock: Clock,
     /// Seconds of wall time a guest may go without asking for anything.
     silence_s: u64,
-    /// Listening sockets: the disk's driver, the guest's clock.
-    sockets: (RawFd, RawFd),
-    /// An empty file for what is written.
-    store: RawFd,
-    /// An empty file for the trace, and how many bytes of it at most.
-    #[serde(default)]
-    trace: Option<(RawFd, u64)>,
+    /// Listening socket of the guest's clock.
+    clock_socket: RawFd,
     report: RawFd,
 }
 
-/// Two sockets without names: a guest connects through descriptors of their files.
+/// One of the devices.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct DeviceTask {
+    model: String,
+    /// Of a class of devices; `None`: the typical one.
+    draw: Option<Draw>,
+    size_bytes: u64,
+    seed: u64,
+    fails_after: Option<Duration>,
+    /// Listening socket of the disk's driver.
+    socket: RawFd,
+    /// An empty file for what is written.
+    store: RawFd,
+    /// An empty file for the trace, and how many bytes of it at most.
+    trace: Option<(RawFd, u64)>,
+}
+
+/// Sockets without names, one for each disk and one for the clock: a guest connects through descriptors of their files.
 #[derive(Debug)]
 pub struct Sockets {
-    listeners: (OwnedFd, OwnedFd),
-    files: (OwnedFd, OwnedFd),
+    disks: Vec<ListeningSocket>,
+    clock: ListeningSocket,
+}
+
+#[derive(Debug)]
+struct ListeningSocket {
+    listener: OwnedFd,
+    file: OwnedFd,
+}
+
+/// The files of the sockets, which the guest must inherit.
+#[derive(Debug)]
+pub struct GuestSockets {
+    pub disks: Vec<OwnedFd>,
+    pub clock: OwnedFd,
 }
 
 impl Sockets {
-    /// Makes both. Their names are gone before anybody connects, so that none can stay.
-    pub fn new() -> std::io::Result<Self> {
+    /// Makes those of so many disks. Their names are gone before anybody connects, so that none can stay.
+    pub fn new(disks: usize) -> std::io::Result<Self> {
         let folder = tempfile::tempdir()?;
-        let socket = |name: &str| -> std::io::Result<(OwnedFd, OwnedFd)> {
+        let socket = |name: String| -> std::io::Result<ListeningSocket> {
             let path = folder.path().join(name);
             let listener = UnixListener::bind(&path)?;
             // Whoever has the descriptor may connect, as whatever user the guest runs.
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666))?;
             let file = open(&path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-            Ok((listener.into(), file))
+            Ok(ListeningSocket { listener: listener.into(), file })
         };
-        let ((disk, disk_file), (clock, clock_file)) = (socket("disk")?, socket("clock")?);
-        Ok(Sockets { listeners: (disk, clock), files: (disk_file, clock_file) })
+        Ok(Sockets {
+            disks: (0..disks).map(|disk| socket(format!("disk{disk}"))).collect::<Result<_, _>>()?,
+            clock: socket("clock".to_owned())?,
+        })
+    }
+
+    fn split(self) -> (Vec<OwnedFd>, GuestSockets) {
+        let (mut listeners, mut files) = (vec![self.clock.listener], Vec::new());
+        for ListeningSocket { listener, file } in self.disks {
+            listeners.push(listener);
+            files.push(file);
+        }
+        (listeners, GuestSockets { disks: files, clock: self.clock.file })
     }
 }
 
@@ -106,59 +137,76 @@ pub struct Files<'a> {
     pub trace: Option<(&'a OwnedFd, u64)>,
 }
 
-/// A device that is being served.
+/// A device that is to be served, and where what it does is kept.
+#[derive(Debug)]
+pub struct DeviceOrder<'a> {
+    pub device: Served<'a>,
+    pub files: Files<'a>,
+}
+
+/// Devices that are being served.
 #[derive(Debug)]
 pub struct Backend {
     child: Child,
     report: std::io::PipeReader,
-    listeners: (OwnedFd, OwnedFd),
+    /// The clock's, then those of the disks.
+    listeners: Vec<OwnedFd>,
 }
 
 impl Backend {
-    /// Starts serving a device of this model on `sockets`, with these files. What is given back with it
-    /// the guest must inherit: the files of the disk's socket and of the clock's.
+    /// Starts serving these devices on `sockets`, of which there is one for each. What is given back with it the guest must
+    /// inherit.
     pub fn start(
-        device: Served<'_>,
+        devices: &[DeviceOrder<'_>],
         clock: Clock,
         silence_s: u64,
         isolation: Isolation,
         sockets: Sockets,
-        files: &Files<'_>,
-    ) -> Result<(Self, (OwnedFd, OwnedFd)), ServingError> {
+    ) -> Result<(Self, GuestSockets), ServingError> {
         let failed = |error: crate::sandbox::SandboxError| std::io::Error::other(error.to_string());
+        let inherited = |descriptor: &OwnedFd| inherit(descriptor.as_fd()).map_err(failed);
         let (report, theirs) = std::io::pipe()?;
+        let task_of = |(order, socket): (&DeviceOrder<'_>, &ListeningSocket)| -> std::io::Result<DeviceTask> {
+            let DeviceOrder { device, files } = order;
+            Ok(DeviceTask {
+                model: device.model.to_owned(),
+                draw: device.draw,
+                size_bytes: device.size_bytes,
+                seed: device.seed,
+                fails_after: device.fails_after,
+                socket: inherited(&socket.listener)?,
+                store: inherited(files.store)?,
+                trace: match files.trace {
+                    Some((file, bound)) => Some((inherited(file)?, bound)),
+                    None => None,
+                },
+            })
+        };
         let task = ServeTask {
-            model: device.model.to_owned(),
-            draw: device.draw,
-            size_bytes: device.size_bytes,
-            seed: device.seed,
+            devices: devices.iter().zip(&sockets.disks).map(task_of).collect::<Result<_, _>>()?,
             clock,
             silence_s,
-            sockets: (
-                inherit(sockets.listeners.0.as_fd()).map_err(failed)?,
-                inherit(sockets.listeners.1.as_fd()).map_err(failed)?,
-            ),
-            store: inherit(files.store.as_fd()).map_err(failed)?,
-            trace: match files.trace {
-                Some((file, bound)) => Some((inherit(file.as_fd()).map_err(failed)?, bound)),
-                None => None,
-            },
+            clock_socket: inherited(&sockets.clock.listener)?,
             report: inherit(theirs.as_fd()).map_err(failed)?,
         };
         let program = std::env::current_exe()?;
         let mut sandbox =
             Sandbox::new(isolation, [program.to_string_lossy().into_owned(), COMMAND.to_owned()]);
         sandbox.capabilities = Capabilities::Reader;
-        sandbox.keeps = vec![task.sockets.0, task.sockets.1, task.store, task.report];
-        sandbox.keeps.extend(task.trace.map(|(descriptor, _)| descriptor));
+        sandbox.keeps = vec![task.clock_socket, task.report];
+        for device in &task.devices {
+            sandbox.keeps.extend([device.socket, device.store]);
+            sandbox.keeps.extend(device.trace.map(|(descriptor, _)| descriptor));
+        }
         let mut command = sandbox.command().map_err(failed)?;
         command.env(TASK, serde_json::to_string(&task).map_err(std::io::Error::from)?);
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
+        let (listeners, files) = sockets.split();
         // The guest is not to have these.
-        for listener in [&sockets.listeners.0, &sockets.listeners.1] {
+        for listener in &listeners {
             fcntl_setfd(listener, FdFlags::CLOEXEC).map_err(std::io::Error::from)?;
         }
-        Ok((Backend { child, report, listeners: sockets.listeners }, sockets.files))
+        Ok((Backend { child, report, listeners }, files))
     }
 
     /// Whether it still serves.
@@ -166,9 +214,9 @@ impl Backend {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Waits for what it says at its end, the guest having ended: one that has not connected yet never will.
-    pub fn finish(mut self) -> Result<BackendReport, ServingError> {
-        for listener in [&self.listeners.0, &self.listeners.1] {
+    /// Waits for what it says of each device at its end, the guest having ended: one that has not connected yet never will.
+    pub fn finish(mut self) -> Result<Vec<BackendReport>, ServingError> {
+        for listener in &self.listeners {
             // Nobody may be listening any more, if that process was killed.
             let _ = rustix::net::shutdown(listener, rustix::net::Shutdown::Both);
         }

@@ -21,10 +21,20 @@ pub(super) fn covered_folder(dataset: &Dataset) -> Option<(PathBuf, PathBuf)> {
     }
 }
 
+/// Which of its own disks (`ubd`, from 0) a guest has the datasets on; the one before has the trial's description.
+pub(super) const UBD_OF_STAGING: usize = 2;
+
+/// Which of them is the candidate's of this number, from 1.
+pub(super) fn ubd_number(number: usize) -> usize {
+    if number <= 1 { 0 } else { UBD_OF_STAGING + number - 1 }
+}
+
 /// The words for disks in real time: the candidate's, the trial's description, and datasets.
-pub(super) fn ubd_disks(disk: i32, description: i32, staging: Option<i32>) -> Vec<String> {
-    let mut words = vec![format!("ubd0=/proc/self/fd/{disk}"), format!("ubd1r=/proc/self/fd/{description}")];
-    words.extend(staging.map(|staging| format!("ubd2=/proc/self/fd/{staging}")));
+pub(super) fn ubd_disks(disks: &[i32], description: i32, staging: Option<i32>) -> Vec<String> {
+    let of_candidate = |(number, disk)| format!("ubd{}=/proc/self/fd/{disk}", ubd_number(number));
+    let mut words: Vec<String> = (1..).zip(disks).map(of_candidate).collect();
+    words.insert(words.len().min(1), format!("ubd1r=/proc/self/fd/{description}"));
+    words.extend(staging.map(|staging| format!("ubd{UBD_OF_STAGING}=/proc/self/fd/{staging}")));
     words
 }
 

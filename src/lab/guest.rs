@@ -85,8 +85,8 @@ fn live(words: &[String]) -> Result<(), Box<dyn std::error::Error>> {
         load(modules)?;
     }
     for device in &assignment.bench.devices {
-        if let (Some(queue), TrialDevice::Guest { path }) = (assignment.bench.queue, device) {
-            limit_queue(path, queue)?;
+        if let TrialDevice::Guest { path, queue: Some(queue) } = device {
+            limit_queue(path, *queue)?;
         }
     }
     let events = open_events(arrival.events)?;

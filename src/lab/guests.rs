@@ -16,11 +16,12 @@ use crate::trial::{
     Assignment, Drawn, QueueLimits, Staging, TestBench, TrialDevice, TrialSpec, bytes_to_stage,
 };
 use fsverdict_disk::backend::Clock;
+use fsverdict_disk::device::Limits;
 use fsverdict_judgement::journal::{Caution, Event, Facts, Learnt, TrialId, is_of_cpu};
 use fsverdict_judgement::plan::{Candidate, DevicesChoice, NuisancesChoice, Plan, Protocol, once_each};
 use fsverdict_text::{DrawnNumbers, Reason};
 
-use super::backend::Backend;
+use super::backend::{Backend, GuestSockets};
 use super::description::covered_folder;
 use super::drive::{Company, Stops, TrialEnd, at_step, drive};
 use super::free_cpu;
@@ -28,9 +29,9 @@ use super::held::{disk_for, in_memory};
 use super::hidden::hidden_from;
 use super::kernel::{Kernel, kernel_sandbox};
 use super::kernels::GuestKernels;
-use super::modelled::{DISK, Modelled, Trail, close};
-use super::traced::Spans;
-use super::{Attachment, GuestMemory, LabError, missing_tools};
+use super::modelled::{Modelled, Trail, close, disk_name, serve};
+use super::traced::{Spans, TracedDevice};
+use super::{Attachments, GuestMemory, LabError, missing_tools};
 
 /// Where programs put what is to be in memory: it must be possible to execute from there, and be fast.
 pub(super) const MEMORY_FOLDER: &str = "/dev/shm";
@@ -71,18 +72,18 @@ pub(super) struct Handover<'a> {
     /// Bytes.
     pub(super) memory: u64,
     pub(super) assignment: &'a Assignment,
-    /// An open image or block device; or a socket, where it is served.
-    pub(super) disk: OwnedFd,
+    /// Open images or block devices; or sockets, where they are served.
+    pub(super) disks: Vec<OwnedFd>,
     pub(super) served: Option<DiskService<'a>>,
     pub(super) staging: Option<OwnedFd>,
     /// Where the agent's events go.
     pub(super) events: OwnedFd,
 }
 
-/// Of a disk that a process of ours serves.
+/// Of disks that a process of ours serves.
 #[derive(Debug)]
 pub(super) struct DiskService<'a> {
-    pub(super) model: &'a Modelled<'a>,
+    pub(super) models: &'a [Modelled<'a>],
     /// The socket of the guest's clock.
     pub(super) clock: OwnedFd,
 }
@@ -98,8 +99,9 @@ pub(super) struct Start {
 /// What differs from one such lab to the other.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Habits {
-    /// The guest's names of the candidate's disk and of the one for datasets.
-    pub(super) disks: [&'static str; 2],
+    /// The guest's names of a candidate's disk, by its number from 1, and of the one for datasets where there are so many.
+    pub(super) disk: fn(number: usize) -> String,
+    pub(super) staging: fn(disks: usize) -> String,
     /// What its kernel sees of this machine's devices.
     pub(super) devices: Devices,
     /// Whether its times mean anything.
@@ -112,7 +114,7 @@ pub(super) struct Habits {
 #[derive(Clone, Copy)]
 pub(super) struct Ordered<'a> {
     pub(super) spec: &'a TrialSpec,
-    pub(super) attachment: &'a Attachment,
+    pub(super) attachments: &'a Attachments,
     pub(super) job: usize,
 }
 
@@ -126,6 +128,17 @@ fn drawn_facts(drawn: &Drawn, memory: u64, size: u64, numbers: &DrawnNumbers) ->
         fact("names", format!("{:016x}", drawn.names)),
     ];
     of_block.into_iter().chain(of_device).collect()
+}
+
+/// What must be known where devices take different numbers of requests at once: the guest's driver has one number for all.
+fn uneven_depths(limits: &[Limits]) -> Option<String> {
+    let (least, most) =
+        (limits.iter().map(|one| one.queue_depth).min()?, limits.iter().map(|one| one.queue_depth).max()?);
+    (least < most).then(|| {
+        format!(
+            "the devices take {least} and {most} requests at once, and the guest's driver gives up to {most} to each: what waits for the one with fewer waits inside it, where the kernel can no longer put requests together"
+        )
+    })
 }
 
 impl Guests {
@@ -224,7 +237,7 @@ impl Guests {
     /// The models of its devices, for people, as in `model usb-stick v1`; none where nothing is modelled.
     pub(super) fn models_title(&self) -> Option<String> {
         let mut titles: Vec<String> = Vec::new();
-        for modelled in self.plan.candidates.iter().filter_map(|candidate| self.modelled(candidate)) {
+        for modelled in self.plan.candidates.iter().flat_map(|candidate| self.modelled(candidate)) {
             if !titles.contains(&modelled.title()) {
                 titles.push(modelled.title());
             }
@@ -239,21 +252,25 @@ impl Guests {
         if (*circumstances, *devices) != (NuisancesChoice::Drawn, DevicesChoice::Class) {
             return Vec::new();
         }
-        let models = self.plan.candidates.iter().filter_map(|candidate| self.modelled(candidate));
+        let models = self.plan.candidates.iter().flat_map(|candidate| self.modelled(candidate));
         once_each(models.flat_map(|modelled| modelled.class().into_keys()))
     }
 
-    /// A candidate's modelled device, if it has one.
-    pub(super) fn modelled<'a>(&'a self, candidate: &'a Candidate) -> Option<Modelled<'a>> {
-        let (model, size) = self.plan.model_of(candidate)?;
-        Some(Modelled {
-            model,
-            size: size.0,
+    /// A candidate's modelled devices, if it has such.
+    pub(super) fn modelled<'a>(&'a self, candidate: &'a Candidate) -> Vec<Modelled<'a>> {
+        let fails = self.plan.device.fails;
+        let numbered = (1..).zip(self.plan.models_of(candidate));
+        let modelled = numbered.map(|(number, model)| Modelled {
+            model: model.name,
+            size: model.size.0,
             isolation: self.isolation,
             seed: self.plan.protocol.seed,
             clock: self.clock,
             draw: None,
-        })
+            number,
+            fails_after: fails.filter(|fails| fails.device == number).map(|fails| fails.after),
+        });
+        modelled.collect()
     }
 
     pub(super) fn guest_memory(&self) -> GuestMemory {
@@ -314,61 +331,72 @@ impl Guests {
         start: impl FnOnce(Handover<'_>) -> Result<Start, LabError>,
         watch: &mut dyn FnMut(Event),
     ) -> Result<TrialEnd, LabError> {
-        let Ordered { spec, attachment, job } = *ordered;
+        let Ordered { spec, attachments, job } = *ordered;
         let placement =
             *self.placements.get(job).ok_or_else(|| std::io::Error::from(rustix::io::Errno::NODEV))?;
         let factors = spec.drawn.map_or((1.0, 1.0), |drawn| (drawn.memory, drawn.size));
         let (kernel, room) = (self.kernel(&spec.candidate), self.room(Some(&spec.candidate), factors.0));
         let draw = spec.drawn.and_then(|drawn| drawn.device);
-        let modelled = self.modelled(&spec.candidate).map(|modelled| Modelled { draw, ..modelled });
-        let modelled = modelled.map(|modelled| modelled.of_size(factors.1));
-        if let (Some(drawn), Some(modelled)) = (&spec.drawn, &modelled) {
-            let numbers = modelled.drawn()?;
-            let facts = drawn_facts(drawn, room.memory, modelled.size, &numbers);
+        let modelled: Vec<Modelled<'_>> = self
+            .modelled(&spec.candidate)
+            .into_iter()
+            .map(|modelled| modelled.drawn_by(draw).of_size(factors.1))
+            .collect();
+        if let (Some(drawn), Some(first)) = (&spec.drawn, modelled.first()) {
+            let numbers = first.drawn()?;
+            let mut facts = drawn_facts(drawn, room.memory, first.size, &numbers);
+            for modelled in modelled.iter().skip(1) {
+                let key = |key: &str| format!("drawn.device.{}.{key}", modelled.number);
+                facts.extend(modelled.drawn()?.iter().map(|(name, number)| (key(name), number.to_string())));
+            }
             watch(Event::Facts { facts, learnt: Learnt { drawn: numbers, ..Learnt::default() } });
         }
-        let guest_disk = |path: &str| TrialDevice::Guest { path: PathBuf::from(path) };
         let (on_disk, staging) = match room.on_disk {
             Some(bytes) => {
-                let folder = attachment.scratch_folder()?;
-                let device = guest_disk(habits.disks[1]);
+                let folder = attachments.scratch_folder()?;
+                let path = (habits.staging)(self.plan.device.count()).into();
+                let device = TrialDevice::Guest { path, queue: None };
                 (Some(disk_for(bytes, &folder)?), Staging::Disk { device, folder })
             }
             None => (None, Staging::Memory),
         };
-        let limits = modelled.as_ref().map(Modelled::limits).transpose()?;
-        if let (Some(limits), Clock::Simulated) = (&limits, self.clock) {
-            for text in free_cpu::cautions(spec, limits) {
+        let limits = modelled.iter().map(Modelled::limits).collect::<Result<Vec<_>, _>>()?;
+        if self.clock == Clock::Simulated {
+            let told = limits.iter().flat_map(|limits| free_cpu::cautions(spec, limits));
+            for text in once_each(told.chain(uneven_depths(&limits))) {
                 watch(Event::Caution(Caution { phase: String::new(), text }));
             }
         }
         let bench = TestBench {
-            devices: vec![guest_disk(if modelled.is_some() { DISK } else { habits.disks[0] })],
+            devices: (1..=attachments.each().count())
+                .map(|number| TrialDevice::Guest {
+                    path: if modelled.is_empty() { (habits.disk)(number) } else { disk_name(number) }.into(),
+                    queue: limits.get(number - 1).map(|limits| QueueLimits {
+                        rotational: limits.rotational,
+                        max_sectors_kb: limits.max_sectors_kb,
+                    }),
+                })
+                .collect(),
             staging,
             idle_load: 0.0,
-            queue: limits.map(|limits| QueueLimits {
-                rotational: limits.rotational,
-                max_sectors_kb: limits.max_sectors_kb,
-            }),
             modules: kernel.modules_for(&spec.candidate, driver),
             selected: self.selected(),
         };
         let (events, sender) =
             rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
-        let (mut endpoint, disk, served) = match &modelled {
-            Some(model) => {
-                let (endpoint, (disk, clock)) =
-                    model.serve(&spec.trial, attachment, placement, spec.limit)?;
-                (Some(endpoint), disk, Some(DiskService { model, clock }))
-            }
-            None => (None, attachment.open()?, None),
+        let (mut endpoint, disks, served) = if modelled.is_empty() {
+            (None, attachments.open()?, None)
+        } else {
+            let (endpoint, GuestSockets { disks, clock }) =
+                serve(&modelled, &spec.trial, attachments, placement, spec.limit)?;
+            (Some(endpoint), disks, Some(DiskService { models: &modelled, clock }))
         };
         let start = start(Handover {
             kernel,
             trial: &spec.trial,
             memory: room.memory,
             assignment: &Assignment { spec: spec.clone(), bench },
-            disk,
+            disks,
             served,
             staging: on_disk,
             events: sender,
@@ -397,9 +425,14 @@ impl Guests {
         let mut there = || endpoint.as_mut().is_none_or(Backend::is_there);
         let company = Company { placement, there: &mut there };
         let end = drive(command, events, &stops, spec, &mut watch_steps, inherited, Some(company))?;
-        let (Some(endpoint), Some(modelled)) = (endpoint, &modelled) else { return Ok(end) };
-        let trace = attachment.trace_path(&spec.trial).filter(|_| habits.same_clock);
-        let traced = Trail { spans: &spans, trace, device: modelled.device(&spec.trial)? };
+        let Some(endpoint) = endpoint else { return Ok(end) };
+        let traced = |modelled: &Modelled<'_>| -> Result<Option<TracedDevice>, LabError> {
+            let trace = attachments.trace_path(&spec.trial, modelled.number).filter(|_| habits.same_clock);
+            let of = |trace| Ok(TracedDevice { trace, device: modelled.device(&spec.trial)? });
+            trace.map(of).transpose()
+        };
+        let devices = modelled.iter().map(traced).collect::<Result<Vec<_>, _>>()?;
+        let traced = Trail { spans: &spans, devices: devices.into_iter().flatten().collect() };
         let at = (!step.is_empty()).then(|| at_step(spec, &step));
         close(endpoint, end, at.as_deref(), habits.timed, traced, watch)
     }

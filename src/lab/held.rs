@@ -47,7 +47,6 @@ impl Held {
             devices: Vec::new(),
             staging,
             idle_load: 0.0,
-            queue: None,
             modules: None,
             selected: BTreeMap::new(),
         };

@@ -2,6 +2,7 @@
 //! this room.
 
 mod attachment;
+mod attachments;
 pub mod backend;
 mod by_default;
 mod choose;
@@ -36,6 +37,7 @@ use fsverdict_judgement::plan::{Candidate, DeviceSource};
 use fsverdict_text::{Hinted, Reason};
 
 pub use attachment::Attachment;
+pub use attachments::Attachments;
 pub use by_default::{ByDefault, by_default};
 pub use choose::{Candidacy, ChosenLab, choose, choose_to_look, every};
 pub use drive::TrialEnd;
@@ -94,7 +96,7 @@ pub trait Lab: Sync {
     fn run(
         &self,
         spec: &TrialSpec,
-        attachment: &Attachment,
+        attachments: &Attachments,
         job: usize,
         watch: Watch<'_>,
     ) -> Result<TrialEnd, LabError>;

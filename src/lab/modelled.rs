@@ -1,7 +1,6 @@
-//! Trials on a modelled device: a process of ours serves it, and keeps the clock of a guest that knows simulated time.
+//! Trials on modelled devices: a process of ours serves them, and keeps the clock of a guest that knows simulated time.
 
-use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use crate::host::limits::HINT;
@@ -17,11 +16,11 @@ use crate::trial::seeds;
 use fsverdict_judgement::plan::ClockChoice;
 use fsverdict_text::{DrawnNumbers, Hinted, Reason};
 
-use super::backend::{Backend, Files, ServingError, Sockets};
+use super::backend::{Backend, DeviceOrder, Files, GuestSockets, ServingError, Sockets};
 use super::drive::TrialEnd;
 use super::kernel::{Kernel, Provision};
-use super::traced::Spans;
-use super::{Attachment, LabError, launch};
+use super::traced::{Spans, TracedDevice};
+use super::{Attachments, LabError, launch};
 
 /// What a kernel must have built in to be given simulated time.
 const SYMBOLS: [&str; 3] = [TIME_TRAVEL, BUS, DRIVER.0];
@@ -31,16 +30,25 @@ const BUS: &str = "CONFIG_VIRTIO_UML";
 const DRIVER: (&str, &str) = ("CONFIG_VIRTIO_BLK", "virtio_blk");
 /// Where the guest finds its description.
 pub(super) const DESCRIPTION: &str = "/dev/shm/fsverdict-trial";
-/// The disk, as the guest sees it.
-pub(super) const DISK: &str = "/dev/vda";
 /// When the guest thinks it starts, in nanoseconds since 1970: 2023-11-14. Never another, so that no two trials differ.
 const START: u64 = 1_700_000_000_000_000_000;
-/// The guest kernel's descriptors of the disk's socket, the clock's, and the pipe for events.
+/// The guest kernel's descriptors of the first disk's socket, the clock's, and the pipe for events; the other disks' follow.
 pub(super) const LENT_DESCRIPTORS: [i32; 3] = [launch::LENT, launch::LENT + 1, launch::LENT + 2];
 /// Bytes of a trace at most.
 const TRACE: u64 = 256 << 20;
 /// Seconds of wall time a guest may compute without asking for time or disk, or half of what its trial may take.
 const SILENCE: u64 = 120;
+
+/// The disk of this number, from 1, as the guest sees it.
+pub(super) fn disk_name(number: usize) -> String {
+    disk_of("/dev/vd", number)
+}
+
+/// The name of the disk of this number, from 1, among those that begin so.
+pub(super) fn disk_of(begins: &str, number: usize) -> String {
+    let letter = u8::try_from(number.saturating_sub(1)).unwrap_or(u8::MAX);
+    format!("{begins}{}", char::from(b'a'.saturating_add(letter)))
+}
 
 /// Whether a kernel can be given simulated time; if not, what it lacks.
 fn lacks(kernel: &Kernel) -> Option<&'static str> {
@@ -80,9 +88,19 @@ pub(super) struct Modelled<'a> {
     pub(super) clock: Clock,
     /// Which of a class of devices; `None`: the typical one.
     pub(super) draw: Option<Draw>,
+    /// Which of the candidate's devices it is, from 1.
+    pub(super) number: usize,
+    /// From then on it answers every request with an error.
+    pub(super) fails_after: Option<Duration>,
 }
 
 impl Modelled<'_> {
+    /// The device of this class that a block meets: each of several has a draw of its own.
+    pub(super) fn drawn_by(self, draw: Option<Draw>) -> Self {
+        let of_this = |draw: Draw| Draw { seed: seeds::of_further_device(draw.seed, self.number), ..draw };
+        Modelled { draw: draw.map(of_this), ..self }
+    }
+
     /// The same of so many times the size, in whole MiB where that is another one; no larger than its model is.
     pub(super) fn of_size(self, factor: f64) -> Self {
         // Bytes are far below 2⁵³.
@@ -128,84 +146,105 @@ impl Modelled<'_> {
 
     /// The seed of everything that is left to chance in a trial: the same for all candidates of a block.
     fn seed(&self, trial: &TrialId) -> u64 {
-        seeds::of_device(self.seed, trial.block)
+        seeds::of_further_device(seeds::of_device(self.seed, trial.block), self.number)
     }
 
-    /// Starts serving it. What is given back are descriptors the guest must inherit.
-    pub(super) fn serve(
-        &self,
-        trial: &TrialId,
-        attachment: &Attachment,
-        placement: Placement,
-        limit: Duration,
-    ) -> Result<(Backend, (OwnedFd, OwnedFd)), LabError> {
-        let failed = |error: ServingError| LabError::Host(error.to_string());
-        let sockets = Sockets::new()?;
-        let (store, trace) = (attachment.store()?, attachment.trace(trial)?);
-        // In simulated time guest and device take turns: on one processor they need not wake each other across two.
-        let _pinned = Pinned::to(match self.clock {
-            Clock::Simulated => placement.guest,
-            Clock::Real => placement.server,
-        })?;
-        let device =
-            Served { model: self.model, draw: self.draw, size_bytes: self.size, seed: self.seed(trial) };
-        let files = Files { store: &store, trace: trace.as_ref().map(|trace| (trace, TRACE)) };
-        Backend::start(
-            device,
-            self.clock,
-            SILENCE.min(limit.as_secs() / 2).max(1),
-            self.isolation,
-            sockets,
-            &files,
-        )
-        .map_err(failed)
-    }
-
-    /// The words of the kernel's command line that make its device and its clock ours.
-    pub(super) fn words(&self, trial: &TrialId) -> Result<Vec<String>, LabError> {
-        let [disk, clock, _] = LENT_DESCRIPTORS;
-        let mut words = vec![
-            format!("virtio_uml.device=/proc/self/fd/{disk}:2"),
-            format!("virtio_blk.queue_depth={}", self.limits()?.queue_depth),
-        ];
-        if self.clock == Clock::Simulated {
-            words.push(format!("time-travel=ext:1:/proc/self/fd/{clock}"));
-            words.push(format!("time-travel-start={START}"));
+    fn served(&self, trial: &TrialId) -> Served<'_> {
+        Served {
+            model: self.model,
+            draw: self.draw,
+            size_bytes: self.size,
+            seed: self.seed(trial),
+            fails_after: self.fails_after,
         }
-        // Where programs lie in memory is chance, too.
-        words.extend([format!("seed={}", self.seed(trial)), "norandmaps".to_owned()]);
-        Ok(words)
-    }
-
-    /// The command line of the guest's sandbox: it puts the description where the guest finds it and becomes the kernel.
-    pub(super) fn argv(
-        &self,
-        program: &Path,
-        description: i32,
-        lent: [i32; 3],
-        kernel: Vec<String>,
-    ) -> Vec<String> {
-        let mut argv = vec![
-            program.to_string_lossy().into_owned(),
-            launch::COMMAND.to_owned(),
-            description.to_string(),
-            DESCRIPTION.to_owned(),
-            lent.map(|number| number.to_string()).join(","),
-        ];
-        // The guest's memory begins where the heap of its kernel does, and the host lets that vary.
-        let steady = locate("setarch").map(|path| path.to_string_lossy().into_owned());
-        argv.extend(steady.into_iter().flat_map(|program| [program, "--addr-no-randomize".to_owned()]));
-        argv.extend(kernel);
-        argv
     }
 }
 
-/// What a trial leaves of its device: its phases in time, where the trace of its requests is, if anywhere, and the device as it
-/// was before the first.
+/// Starts serving the devices of a trial. What is given back are descriptors the guest must inherit.
+pub(super) fn serve(
+    devices: &[Modelled<'_>],
+    trial: &TrialId,
+    attachments: &Attachments,
+    placement: Placement,
+    limit: Duration,
+) -> Result<(Backend, GuestSockets), LabError> {
+    let failed = |error: ServingError| LabError::Host(error.to_string());
+    let first = devices.first().ok_or_else(|| std::io::Error::from(rustix::io::Errno::NODEV))?;
+    let sockets = Sockets::new(devices.len())?;
+    let files = |device: &Modelled<'_>| -> Result<_, LabError> {
+        Ok((attachments.store()?, attachments.trace(trial, device.number)?))
+    };
+    let files = devices.iter().map(files).collect::<Result<Vec<_>, _>>()?;
+    // In simulated time guest and device take turns: on one processor they need not wake each other across two.
+    let _pinned = Pinned::to(match first.clock {
+        Clock::Simulated => placement.guest,
+        Clock::Real => placement.server,
+    })?;
+    let orders: Vec<DeviceOrder<'_>> = devices
+        .iter()
+        .zip(&files)
+        .map(|(device, (store, trace))| DeviceOrder {
+            device: device.served(trial),
+            files: Files { store, trace: trace.as_ref().map(|trace| (trace, TRACE)) },
+        })
+        .collect();
+    let silence = SILENCE.min(limit.as_secs() / 2).max(1);
+    Backend::start(&orders, first.clock, silence, first.isolation, sockets).map_err(failed)
+}
+
+/// The words of the kernel's command line that make its devices and its clock ours.
+pub(super) fn words(devices: &[Modelled<'_>], trial: &TrialId) -> Result<Vec<String>, LabError> {
+    let Some(first) = devices.first() else { return Ok(Vec::new()) };
+    let [_, clock, _] = LENT_DESCRIPTORS;
+    let mut words: Vec<String> = disk_descriptors(devices.len())
+        .map(|disk| format!("virtio_uml.device=/proc/self/fd/{disk}:2"))
+        .collect();
+    words.push(format!("virtio_blk.queue_depth={}", queue_depth(devices)?));
+    if first.clock == Clock::Simulated {
+        words.push(format!("time-travel=ext:1:/proc/self/fd/{clock}"));
+        words.push(format!("time-travel-start={START}"));
+    }
+    // Where programs lie in memory is chance, too.
+    words.extend([format!("seed={}", first.seed(trial)), "norandmaps".to_owned()]);
+    Ok(words)
+}
+
+/// The guest kernel's descriptors of so many disks' sockets. Those of the second and all after it follow what a guest with one
+/// has, whose command line stays as it was.
+pub(super) fn disk_descriptors(disks: usize) -> impl Iterator<Item = i32> {
+    let [first, _, last] = LENT_DESCRIPTORS;
+    [first].into_iter().chain(last + 1..).take(disks)
+}
+
+/// How many requests the guest's driver gives to a device at once. It has one number for all of them: the largest, so that
+/// none is held back.
+pub(super) fn queue_depth(devices: &[Modelled<'_>]) -> Result<u32, LabError> {
+    let depths = devices.iter().map(|device| Ok(device.limits()?.queue_depth));
+    Ok(depths.collect::<Result<Vec<_>, LabError>>()?.into_iter().max().unwrap_or(1))
+}
+
+/// The command line of the guest's sandbox: it puts the description where the guest finds it and becomes the kernel.
+pub(super) fn argv(program: &Path, description: i32, lent: &[i32], kernel: Vec<String>) -> Vec<String> {
+    let lent: Vec<String> = lent.iter().map(ToString::to_string).collect();
+    let mut argv = vec![
+        program.to_string_lossy().into_owned(),
+        launch::COMMAND.to_owned(),
+        description.to_string(),
+        DESCRIPTION.to_owned(),
+        lent.join(","),
+    ];
+    // The guest's memory begins where the heap of its kernel does, and the host lets that vary.
+    let steady = locate("setarch").map(|path| path.to_string_lossy().into_owned());
+    argv.extend(steady.into_iter().flat_map(|program| [program, "--addr-no-randomize".to_owned()]));
+    argv.extend(kernel);
+    argv
+}
+
+/// What a trial leaves of its devices: its phases in time, and the traces of its requests with the devices as they were before
+/// the first, if they are kept.
 pub(super) struct Trail<'a> {
     pub(super) spans: &'a Spans,
-    pub(super) trace: Option<PathBuf>,
-    pub(super) device: Device,
+    pub(super) devices: Vec<TracedDevice>,
 }
 
 /// Adds to a trial's end what the process says that served its device. A guest that was stopped for a while has not
@@ -222,8 +261,8 @@ pub(super) fn close(
     trail: Trail<'_>,
     watch: &mut dyn FnMut(Event),
 ) -> Result<TrialEnd, LabError> {
-    let report = match endpoint.finish() {
-        Ok(report) => report,
+    let reports = match endpoint.finish() {
+        Ok(reports) => reports,
         Err(error) => {
             return Ok(TrialEnd {
                 killed: true,
@@ -233,7 +272,8 @@ pub(super) fn close(
         }
     };
     let at = at.unwrap_or("before its first step");
-    if let (Some(Reason { what, hint, .. }), true) = (&report.trouble, report.of_machine) {
+    let of_machine = reports.iter().find(|report| report.of_machine);
+    if let Some(Reason { what, hint, .. }) = of_machine.and_then(|report| report.trouble.as_ref()) {
         let hint = if hint.is_empty() { HINT } else { hint };
         return Err(LabError::Machine(Reason::new(format!("{what} ({at})"), hint)));
     }
@@ -241,22 +281,27 @@ pub(super) fn close(
     if end.unheard {
         return Ok(end);
     }
-    let device_seconds = seconds(&report);
-    watch(Event::Facts { facts: facts(&report), learnt: Learnt { device_seconds, ..Learnt::default() } });
-    match trail.trace.map(|trace| trail.spans.observations(&trace, trail.device)) {
-        Some(Ok(observations)) => observations.into_iter().for_each(&mut *watch),
-        Some(Err(error)) => {
-            let text = format!("nothing is said of seeks: {error}");
-            watch(Event::Caution(Caution { phase: String::new(), text }));
+    let device_seconds = reports.first().and_then(seconds);
+    let facts = (1..).zip(&reports).flat_map(|(number, report)| facts(number, report)).collect();
+    watch(Event::Facts { facts, learnt: Learnt { device_seconds, ..Learnt::default() } });
+    if !trail.devices.is_empty() {
+        match trail.spans.observations(trail.devices) {
+            Ok(observations) => observations.into_iter().for_each(&mut *watch),
+            Err(error) => {
+                let text = format!("nothing is said of seeks: {error}");
+                watch(Event::Caution(Caution { phase: String::new(), text }));
+            }
         }
-        None => {}
     }
-    if let (Some(late), false) = (&report.late, timed) {
+    let late = reports.iter().find_map(|report| report.late.clone());
+    if let (Some(late), false) = (&late, timed) {
         watch(Event::Caution(Caution { phase: String::new(), text: late.what.clone() }));
     }
-    Ok(match report.trouble.or(report.late.filter(|_| timed)) {
+    let in_real_time = reports.iter().any(|report| report.lateness_ns.is_some());
+    let trouble = reports.into_iter().find_map(|report| report.trouble);
+    Ok(match trouble.or(late.filter(|_| timed)) {
         Some(Reason { what, hint, .. }) => failed(&end, Reason::new(format!("{what} ({at})"), hint)),
-        None => TrialEnd { stopped: end.stopped && report.lateness_ns.is_some(), ..end },
+        None => TrialEnd { stopped: end.stopped && in_real_time, ..end },
     })
 }
 
@@ -284,21 +329,26 @@ fn seconds(report: &BackendReport) -> Option<f64> {
     (!is_real).then(|| (report.simulated_ns as f64 / 1e3).round() / 1e6)
 }
 
-fn facts(report: &BackendReport) -> fsverdict_judgement::journal::Facts {
-    let fact = |name: &str, value: String| (name.to_owned(), value);
+/// What is said of the device of this number, from 1.
+fn facts(number: usize, report: &BackendReport) -> fsverdict_judgement::journal::Facts {
+    let of = if number > 1 { format!("device.{number}.") } else { "device.".to_owned() };
+    let fact = |name: &str, value: String| (format!("{of}{name}"), value);
     let mut facts = fsverdict_judgement::journal::Facts::from([
-        fact("device.requests", report.requests.to_string()),
-        fact("device.held", report.held_bytes.to_string()),
-        fact("device.erases", report.wear.erases.to_string()),
-        fact("device.medium_written", (report.wear.medium_sectors * 512).to_string()),
-        fact("device.trace", format!("{:016x}", report.digest)),
+        fact("requests", report.requests.to_string()),
+        fact("held", report.held_bytes.to_string()),
+        fact("erases", report.wear.erases.to_string()),
+        fact("medium_written", (report.wear.medium_sectors * 512).to_string()),
+        fact("trace", format!("{:016x}", report.digest)),
     ]);
+    facts.extend((report.refused > 0).then(|| fact("refused", report.refused.to_string())));
     facts.extend(match (report.lateness_ns, report.lateness_share) {
         (Some([median, late, worst]), Some(share)) => {
             let shown = format!("p50 {}, p99 {}, worst {} µs", median / 1000, late / 1000, worst / 1000);
-            vec![fact("device.lateness", shown), fact("device.lateness_share", format!("{share:.4}"))]
+            vec![fact("lateness", shown), fact("lateness_share", format!("{share:.4}"))]
         }
-        _ => vec![fact("device.seconds", format!("{:.6}", report.simulated_ns as f64 / 1e9))],
+        // The clock is one for all of them.
+        _ if number > 1 => Vec::new(),
+        _ => vec![fact("seconds", format!("{:.6}", report.simulated_ns as f64 / 1e9))],
     });
     facts
 }
@@ -320,6 +370,8 @@ mod tests {
                 seed: 0,
                 clock: Clock::Simulated,
                 draw: None,
+                number: 1,
+                fails_after: None,
             };
             let drawn = modelled.of_size(factor);
             assert_eq!(drawn.size, expected);

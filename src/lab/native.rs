@@ -11,7 +11,7 @@ use crate::host::procfs::known_filesystems;
 use crate::host::root::Root;
 use crate::host::secrets::Secrets;
 use crate::host::sysfs::Schedulers;
-use crate::layer::{Layer, find_scheduler};
+use crate::layer::{Layer, LayerKind, find_scheduler};
 use crate::measure::{IDLE_WINDOW, idle_load};
 use crate::sandbox::{Isolation, inherit, possible_isolation};
 use crate::trial::{Assignment, Staging, TestBench, TrialSpec, agent_sandbox, bytes_to_stage};
@@ -24,7 +24,7 @@ use super::drive::{Stops, TrialEnd, drive};
 use super::held::Held;
 use super::hidden::hidden_from;
 use super::scheduler_obstacle::scheduler_obstacle;
-use super::{Attachment, Lab, LabEntry, LabError, Watch, missing_tools};
+use super::{Attachments, Lab, LabEntry, LabError, Watch, missing_tools};
 
 pub(super) const ENTRY: LabEntry = LabEntry {
     choice: LabChoice::Native,
@@ -92,7 +92,7 @@ impl Native {
     fn held(
         &self,
         spec: &TrialSpec,
-        attachment: &Attachment,
+        attachments: &Attachments,
         watch: Watch<'_>,
     ) -> Result<Option<&Held>, LabError> {
         // Each trial in a folder stages them anew: an ordinary user can join nobody's mounts, and those of the process that
@@ -103,7 +103,7 @@ impl Native {
         if self.held.get().is_none() {
             let Some(bytes) = bytes_to_stage(&spec.datasets, &spec.phases) else { return Ok(None) };
             watch(Event::StepStarted { step: "stage".to_owned() });
-            let held = Held::stage(spec, &self.secrets, self.staging, bytes, &attachment.scratch_folder()?)?;
+            let held = Held::stage(spec, &self.secrets, self.staging, bytes, &attachments.scratch_folder()?)?;
             let _ = self.held.set(held);
         }
         Ok(self.held.get())
@@ -167,6 +167,12 @@ impl Lab for Native {
             let lacking = format!("this kernel has no driver for {}", candidate.filesystem);
             return Some(Reason::new(lacking, sandbox));
         }
+        if let Some(layer) = crate::layer::of(candidate).find(|layer| layer.kind == LayerKind::Array) {
+            // The kernel removes a mapping with its last user, and stops no array by itself.
+            let lacking =
+                format!("a trial that is killed would leave its array ({}) on this machine", layer.name);
+            return Some(Reason::new(lacking, "a guest's kernel takes it with it: --lab uml, or --lab vm"));
+        }
         let lacks_driver = |layer: &&Layer| !has_device_mapper() && !loadable(layer.driver);
         if let Some(layer) = crate::layer::of(candidate).find(lacks_driver) {
             let lacking = format!("this kernel has no device mapper, which {} needs", layer.name);
@@ -183,17 +189,21 @@ impl Lab for Native {
     fn run(
         &self,
         spec: &TrialSpec,
-        attachment: &Attachment,
+        attachments: &Attachments,
         _job: usize,
         watch: Watch<'_>,
     ) -> Result<TrialEnd, LabError> {
         let mut inherited: Vec<OwnedFd> = Vec::new();
         let idle_load =
             *self.idle_load.get_or_init(|| idle_load(&Root::default(), IDLE_WINDOW).unwrap_or(0.0));
-        let LentDevice { device, file, folder } = attachment.lend(spec.candidate.path.as_deref())?;
-        inherited.extend(file);
+        let (mut devices, mut folders) = (Vec::new(), Vec::new());
+        for LentDevice { device, file, folder } in attachments.lend(spec.candidate.path.as_deref())? {
+            devices.push(device);
+            inherited.extend(file);
+            folders.extend(folder);
+        }
         let mut joins = None;
-        let staging = match self.held(spec, attachment, watch)? {
+        let staging = match self.held(spec, attachments, watch)? {
             Some(held) => {
                 let (namespace, staging) = held.lend()?;
                 joins = Some(inherit(namespace.as_fd())?);
@@ -202,14 +212,7 @@ impl Lab for Native {
             }
             None => Staging::Memory,
         };
-        let bench = TestBench {
-            devices: vec![device],
-            staging,
-            idle_load,
-            queue: None,
-            modules: None,
-            selected: BTreeMap::new(),
-        };
+        let bench = TestBench { devices, staging, idle_load, modules: None, selected: BTreeMap::new() };
         let assignment = Assignment { spec: spec.clone(), bench };
         let (events, sender) =
             rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
@@ -229,7 +232,7 @@ impl Lab for Native {
         let description = serde_json::to_vec(&assignment).map_err(std::io::Error::from)?;
         std::thread::spawn(move || std::io::Write::write_all(&mut { writer }, &description));
         let end = drive(command, events, &stops, spec, watch, inherited, None)?;
-        if let Some(own) = folder {
+        if let Some(own) = folders.pop() {
             let path = own.path().to_owned();
             if let Err(error) = own.remove() {
                 let text = format!(

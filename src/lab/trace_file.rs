@@ -19,13 +19,21 @@ pub struct TraceFile {
     pub candidate: String,
     pub block: u32,
     pub attempt: u32,
+    /// Of several devices, the number of this one, from 1.
+    pub device: usize,
 }
 
 impl TraceFile {
-    /// The trace of this trial, within the folder of its run. Candidates' names are fit for file names.
+    /// The trace of this trial, within the folder of its run, of its first device. Candidates' names are fit for file names.
     pub fn of(run: &Path, candidate: &str, block: u32, attempt: u32) -> TraceFile {
-        let path = run.join(FOLDER).join(format!("{block}-{candidate}-{attempt}{SUFFIX}"));
-        TraceFile { path, candidate: candidate.to_owned(), block, attempt }
+        TraceFile::of_device(run, candidate, block, attempt, 1)
+    }
+
+    /// The same of the device of this number.
+    pub fn of_device(run: &Path, candidate: &str, block: u32, attempt: u32, device: usize) -> TraceFile {
+        let which = if device > 1 { format!(".{device}") } else { String::new() };
+        let path = run.join(FOLDER).join(format!("{block}-{candidate}-{attempt}{which}{SUFFIX}"));
+        TraceFile { path, candidate: candidate.to_owned(), block, attempt, device }
     }
 
     /// Where the traces of a run lie.
@@ -46,13 +54,12 @@ impl TraceFile {
 
     /// The same, empty, to be written; its folder is made where it is missing. Nothing is written through what else lies in its
     /// place.
-    pub(super) fn create(run: &Path, candidate: &str, block: u32, attempt: u32) -> io::Result<File> {
-        let folder = run.join(FOLDER);
-        std::fs::create_dir_all(&folder)?;
+    pub(super) fn create(&self) -> io::Result<File> {
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        std::fs::create_dir_all(folder)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let folder = rustix::fs::open(&folder, flags, Mode::empty())?;
-        let path = TraceFile::of(run, candidate, block, attempt).path;
-        let name = path.file_name().unwrap_or_default();
+        let folder = rustix::fs::open(folder, flags, Mode::empty())?;
+        let name = self.path.file_name().unwrap_or_default();
         match rustix::fs::unlinkat(&folder, name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(errno) => return Err(errno.into()),
@@ -67,7 +74,9 @@ fn named(run: &Path, name: &str) -> Option<TraceFile> {
     let (block, rest) = name.strip_suffix(SUFFIX)?.split_once('-')?;
     // Names of candidates have hyphens, too.
     let (candidate, attempt) = rest.rsplit_once('-')?;
-    Some(TraceFile::of(run, candidate, block.parse().ok()?, attempt.parse().ok()?))
+    let (attempt, device) = attempt.split_once('.').unwrap_or((attempt, "1"));
+    let (block, attempt) = (block.parse().ok()?, attempt.parse().ok()?);
+    Some(TraceFile::of_device(run, candidate, block, attempt, device.parse().ok()?))
 }
 
 #[cfg(test)]
@@ -75,8 +84,9 @@ mod tests {
     use std::fs;
     use std::io::Write;
     use std::os::unix::fs::symlink;
+    use std::path::Path;
 
-    use super::{FOLDER, TraceFile};
+    use super::{FOLDER, TraceFile, named};
 
     #[test]
     fn a_trace_is_written_and_read_through_no_link() {
@@ -87,7 +97,7 @@ mod tests {
         fs::create_dir_all(run.join(FOLDER)).unwrap();
         symlink(&mine, &file.path).unwrap();
         assert!(file.open().unwrap_err().to_string().contains("a link"));
-        TraceFile::create(&run, "ext4", 1, 1).unwrap().write_all(b"trace").unwrap();
+        file.create().unwrap().write_all(b"trace").unwrap();
         assert_eq!(
             (fs::read(&mine).unwrap(), fs::read(&file.path).unwrap()),
             (b"mine".to_vec(), b"trace".to_vec())
@@ -95,7 +105,20 @@ mod tests {
         fs::remove_dir_all(run.join(FOLDER)).unwrap();
         fs::create_dir(place.path().join("elsewhere")).unwrap();
         symlink(place.path().join("elsewhere"), run.join(FOLDER)).unwrap();
-        TraceFile::create(&run, "ext4", 1, 1).unwrap_err();
+        file.create().unwrap_err();
         assert_eq!(fs::read_dir(place.path().join("elsewhere")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn each_device_has_a_trace_of_its_own() {
+        let run = Path::new("/run");
+        for (device, name) in
+            [(1, "3-xfs-on-a-2.trace"), (2, "3-xfs-on-a-2.2.trace"), (8, "3-xfs-on-a-2.8.trace")]
+        {
+            let file = TraceFile::of_device(run, "xfs-on-a", 3, 2, device);
+            assert_eq!(file.path, run.join(FOLDER).join(name));
+            assert_eq!(named(run, name), Some(file));
+        }
+        assert_eq!(named(run, "3-xfs-on-a-2.x.trace"), None);
     }
 }

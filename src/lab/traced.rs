@@ -1,7 +1,7 @@
 //! What a modelled device has to say of each phase once the trial is over: how scattered its requests were, how deep its
 //! queue, what its medium wrote for them.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use rustix::fs::{CWD, OFlags};
 
@@ -35,20 +35,54 @@ impl Spans {
         }
     }
 
-    /// What the trace at `path` says of every phase. The trial's device, as it was before its first request, says what its
-    /// medium did: the same requests at the same times wear it in the same way.
-    pub(super) fn observations(&self, path: &Path, mut device: Device) -> Result<Vec<Event>, TraceError> {
-        let file = open_regular(CWD, path, OFlags::RDONLY, Links::Refuse)?;
-        let reader = TraceReader::new(std::io::BufReader::new(file))?;
-        let mut records = reader.collect::<Result<Vec<_>, _>>()?;
-        records.sort_by_key(|record| record.submitted_ns);
-        let mut left = records.as_slice();
-        let observe = |span: &PhaseSpan| {
-            let began = wear_at(&mut device, &mut left, span.began);
-            let ended = wear_at(&mut device, &mut left, span.ended);
-            span.observe(&records, began, ended)
-        };
-        Ok(self.0.iter().map(observe).collect())
+    /// What the traces say of every phase, all devices together. A trial's devices, as they were before their first requests, say
+    /// what their media did: the same requests at the same times wear them in the same way.
+    pub(super) fn observations(&self, devices: Vec<TracedDevice>) -> Result<Vec<Event>, TraceError> {
+        let mut figures: Vec<PhaseFigures> = self.0.iter().map(|_| PhaseFigures::default()).collect();
+        for TracedDevice { trace, mut device } in devices {
+            let file = open_regular(CWD, &trace, OFlags::RDONLY, Links::Refuse)?;
+            let reader = TraceReader::new(std::io::BufReader::new(file))?;
+            let mut records = reader.collect::<Result<Vec<_>, _>>()?;
+            records.sort_by_key(|record| record.submitted_ns);
+            let mut left = records.as_slice();
+            for (span, figures) in self.0.iter().zip(&mut figures) {
+                let began = wear_at(&mut device, &mut left, span.began);
+                let ended = wear_at(&mut device, &mut left, span.ended);
+                figures.add(&Metrics::new(span.of(&records)), began, ended);
+            }
+        }
+        Ok(self.0.iter().zip(figures).map(|(span, figures)| span.observe(&figures)).collect())
+    }
+}
+
+/// A device's trace, and the device as it was before the first request.
+pub(super) struct TracedDevice {
+    pub(super) trace: PathBuf,
+    pub(super) device: Device,
+}
+
+/// What all devices of a trial come to in one phase.
+#[derive(Debug, Default)]
+struct PhaseFigures {
+    seeks: u64,
+    sequential: u64,
+    /// Summed over those devices that were asked for anything; their number.
+    depth: f64,
+    asked: u32,
+    medium_sectors: u64,
+    erases: u64,
+}
+
+impl PhaseFigures {
+    fn add(&mut self, metrics: &Metrics, began: Wear, ended: Wear) {
+        self.seeks += metrics.seeks;
+        self.sequential += metrics.sequential();
+        if metrics.most_depth > 0 {
+            self.depth += metrics.mean_depth;
+            self.asked += 1;
+        }
+        self.medium_sectors += ended.medium_sectors - began.medium_sectors;
+        self.erases += ended.erases - began.erases;
     }
 }
 
@@ -74,21 +108,26 @@ fn wear_at(device: &mut Device, left: &mut &[Traced], until: u64) -> Wear {
 }
 
 impl PhaseSpan {
-    fn observe(&self, records: &[Traced], began: Wear, ended: Wear) -> Event {
+    /// The requests submitted in it, of these in the order of their submission.
+    fn of<'a>(&self, records: &'a [Traced]) -> &'a [Traced] {
         let from = records.partition_point(|record| record.submitted_ns < self.began);
         let to = records.partition_point(|record| record.submitted_ns < self.ended);
-        let metrics = Metrics::new(records.get(from..to).unwrap_or_default());
+        records.get(from..to).unwrap_or_default()
+    }
+
+    fn observe(&self, figures: &PhaseFigures) -> Event {
         let mut measurements = Vec::with_capacity(5);
         let mut push = |metric: &'static str, unit, value: f64| {
             measurements.push(Measurement { metric: metric.into(), unit, value });
         };
-        if let Some(share) = metrics.sequential_share() {
-            push("seeks", Unit::Count, metrics.seeks as f64);
-            push("sequential_share", Unit::Ratio, share);
-            push("queue_depth", Unit::Ratio, metrics.mean_depth);
+        let all = figures.sequential + figures.seeks;
+        if all > 0 {
+            push("seeks", Unit::Count, figures.seeks as f64);
+            push("sequential_share", Unit::Ratio, figures.sequential as f64 / all as f64);
+            push("queue_depth", Unit::Ratio, figures.depth / f64::from(figures.asked.max(1)));
         }
-        push("medium_written", Unit::Bytes, (ended.medium_sectors - began.medium_sectors) as f64 * 512.0);
-        push("erases", Unit::Count, (ended.erases - began.erases) as f64);
+        push("medium_written", Unit::Bytes, figures.medium_sectors as f64 * 512.0);
+        push("erases", Unit::Count, figures.erases as f64);
         let (phase, cache) = (self.phase.clone(), self.cache.clone());
         let repetition = self.repetition;
         Event::Observation(Observation {
@@ -104,7 +143,7 @@ impl PhaseSpan {
 
 #[cfg(test)]
 mod tests {
-    use super::Spans;
+    use super::{Spans, TracedDevice};
     use fsverdict_disk::device::trace::{Flags, TraceWriter, Traced};
     use fsverdict_disk::device::{Action, Completion, Device, Model, Request};
     use fsverdict_judgement::journal::{Event, Measurement, Observation, Unit};
@@ -138,8 +177,9 @@ mod tests {
         writer.finish().unwrap();
         let mut spans = Spans::default();
         [phase("write", 0.0, 1.0), phase("overwrite", 1.0, 1.0)].iter().for_each(|event| spans.note(event));
-        let stick = Device::new(&Model::find("usb-stick").unwrap(), 1 << 30, 1).unwrap();
-        let events = spans.observations(&path, stick).unwrap();
+        let stick = || Device::new(&Model::find("usb-stick").unwrap(), 1 << 30, 1).unwrap();
+        let traced = || TracedDevice { trace: path.clone(), device: stick() };
+        let events = spans.observations(vec![traced()]).unwrap();
         // Pages of 16 KiB while writing goes on; what does not go on closes the unit and copies what it holds.
         let expected =
             [("write", [0.0, 1.0, 1.0, 163_840.0, 0.0]), ("overwrite", [9.0, 0.0, 1.0, 14_581_760.0, 4.0])];
@@ -153,6 +193,13 @@ mod tests {
                 (found.phase.as_str(), found_values),
                 (phase, names.into_iter().zip(values).collect())
             );
+        }
+        // Two that were asked for the same: what is counted doubles, what is a share or a mean stays.
+        let both = spans.observations(vec![traced(), traced()]).unwrap();
+        for (event, (_, [seeks, share, depth, written, erases])) in both.into_iter().zip(expected) {
+            let Event::Observation(found) = event else { panic!("{event:?}") };
+            let values: Vec<f64> = found.measurements.iter().map(|one| one.value).collect();
+            assert_eq!(values, [2.0 * seeks, share, depth, 2.0 * written, 2.0 * erases]);
         }
     }
 }

@@ -153,7 +153,7 @@ impl Trying<'_> {
             }
             _ => {}
         };
-        let ended = lab.run(spec, &attachment, 0, &mut watch);
+        let ended = lab.run(spec, &attachment.into(), 0, &mut watch);
         self.note(record.trim_end());
         let end = ended.map_err(|error| failed(&step, error.to_string()))?;
         self.note(&format!("it ended {:?} after {:.1} s", end.status, end.wall));

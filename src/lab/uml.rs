@@ -15,14 +15,14 @@ use fsverdict_judgement::journal::{Facts, TrialId};
 use fsverdict_judgement::plan::{Candidate, DeviceSource, LabChoice, NuisancesChoice, Plan};
 use fsverdict_text::Reason;
 
-use super::description::{describe, ubd_disks};
+use super::description::{UBD_OF_STAGING, describe, ubd_disks, ubd_number};
 use super::drive::TrialEnd;
 use super::guest::Arrival;
 use super::guests::{DiskService, Guests, Habits, Handover, MEMORY_FOLDER, Ordered, Start};
 use super::kernel::Kernel;
 use super::kernels::{self, GuestKernels};
-use super::modelled::{self, DESCRIPTION, LENT_DESCRIPTORS};
-use super::{Attachment, GuestMemory, Lab, LabEntry, LabError, Watch};
+use super::modelled::{self, DESCRIPTION, LENT_DESCRIPTORS, disk_of};
+use super::{Attachments, GuestMemory, Lab, LabEntry, LabError, Watch};
 
 /// Where a guest's sandbox shows this program.
 const FIRST_PROGRAM: &str = "/dev/shm/fsverdict";
@@ -46,8 +46,16 @@ fn is_dev_of_host() -> std::io::Result<bool> {
     Ok(rustix::fs::statfs("/dev")?.f_type == HOSTFS)
 }
 
-const HABITS: Habits =
-    Habits { disks: ["/dev/ubda", "/dev/ubdc"], devices: Devices::Bare, timed: true, same_clock: true };
+const HABITS: Habits = Habits {
+    disk: |number| disk_of(UBD, ubd_number(number) + 1),
+    // Its number is the one that is left between the first disk of the candidate and the others.
+    staging: |_| disk_of(UBD, UBD_OF_STAGING + 1),
+    devices: Devices::Bare,
+    timed: true,
+    same_clock: true,
+};
+/// How the names of its own disks begin.
+const UBD: &str = "/dev/ubd";
 
 #[derive(Debug)]
 struct Uml(Guests);
@@ -120,19 +128,26 @@ impl Uml {
         let first_program = self.first_program(program);
         let boots = Boots { first_program, kernel: given.kernel, memory: given.memory };
         let shown = (first_program != program).then(|| (program.to_owned(), first_program.to_owned()));
-        let Handover { events, disk, .. } = given;
+        let Handover { events, disks, .. } = given;
         Ok(match given.served {
-            Some(DiskService { model, clock }) => {
-                let kernel = self.argv(&boots, model.words(given.trial)?, LENT_DESCRIPTORS[2], DESCRIPTION);
-                let lent = [&disk, &clock, &events].map(AsRawFd::as_raw_fd);
-                let argv = model.argv(first_program, description.as_raw_fd(), lent, kernel);
-                Start { argv, lent: vec![description, events, disk, clock], shown }
+            Some(DiskService { models, clock }) => {
+                let words = modelled::words(models, given.trial)?;
+                let kernel = self.argv(&boots, words, LENT_DESCRIPTORS[2], DESCRIPTION);
+                let mut disks = disks.into_iter();
+                let first = disks.next().ok_or_else(|| std::io::Error::from(rustix::io::Errno::NODEV))?;
+                let mut lent = vec![first, clock, events];
+                lent.extend(disks);
+                let numbers: Vec<i32> = lent.iter().map(AsRawFd::as_raw_fd).collect();
+                let argv = modelled::argv(first_program, description.as_raw_fd(), &numbers, kernel);
+                lent.push(description);
+                Start { argv, lent, shown }
             }
             None => {
                 let staging = given.staging.as_ref().map(AsRawFd::as_raw_fd);
-                let disks = ubd_disks(disk.as_raw_fd(), description.as_raw_fd(), staging);
-                let argv = self.argv(&boots, disks, events.as_raw_fd(), "");
-                let lent = [disk, description, events].into_iter().chain(given.staging).collect();
+                let numbers: Vec<i32> = disks.iter().map(AsRawFd::as_raw_fd).collect();
+                let words = ubd_disks(&numbers, description.as_raw_fd(), staging);
+                let argv = self.argv(&boots, words, events.as_raw_fd(), "");
+                let lent = disks.into_iter().chain([description, events]).chain(given.staging).collect();
                 Start { argv, lent, shown }
             }
         })
@@ -194,20 +209,21 @@ impl Lab for Uml {
         let Some(first) = self.0.plan.candidates.first() else { return Vec::new() };
         let first_program = self.first_program(&program);
         let boots = Boots { first_program, kernel: self.0.kernel(first), memory: self.0.memory(first) };
-        match self.0.modelled(first) {
-            Some(modelled) => {
-                let trial = TrialId { block: 1, candidate: String::new(), attempt: 1 };
-                let disks = modelled.words(&trial).unwrap_or_default();
-                self.argv(&boots, disks, LENT_DESCRIPTORS[2], DESCRIPTION)
-            }
-            None => self.argv(&boots, ubd_disks(3, 4, None), 5, ""),
+        let modelled = self.0.modelled(first);
+        if modelled.is_empty() {
+            let disks: Vec<i32> = (3..).take(self.0.plan.device.count()).collect();
+            let next = disks.last().map_or(3, |last| last + 1);
+            return self.argv(&boots, ubd_disks(&disks, next, None), next + 1, "");
         }
+        let trial = TrialId { block: 1, candidate: String::new(), attempt: 1 };
+        let disks = modelled::words(&modelled, &trial).unwrap_or_default();
+        self.argv(&boots, disks, LENT_DESCRIPTORS[2], DESCRIPTION)
     }
 
     fn run(
         &self,
         spec: &TrialSpec,
-        attachment: &Attachment,
+        attachments: &Attachments,
         job: usize,
         watch: Watch<'_>,
     ) -> Result<TrialEnd, LabError> {
@@ -221,10 +237,10 @@ impl Lab for Uml {
             return Err(LabError::PathOfProgram(program));
         }
         let kernel = self.0.kernel(&spec.candidate);
-        let modelled = self.0.modelled(&spec.candidate).is_some();
+        let modelled = !self.0.modelled(&spec.candidate).is_empty();
         let driver = modelled::driver(kernel).ok().flatten().filter(|_| modelled);
         self.0.run(
-            &Ordered { spec, attachment, job },
+            &Ordered { spec, attachments, job },
             HABITS,
             driver,
             |given| self.start(&program, given),

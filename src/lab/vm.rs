@@ -33,8 +33,8 @@ use super::guests::{Guests, Habits, Handover, Ordered, Start};
 use super::hidden::hidden_but_for;
 use super::kernel::{Kernel, kernel_sandbox};
 use super::kernels::GuestKernels;
-use super::modelled::DISK;
-use super::{Attachment, GuestMemory, Intent, Lab, LabEntry, LabError, Watch};
+use super::modelled::{disk_name, queue_depth};
+use super::{Attachments, GuestMemory, Intent, Lab, LabEntry, LabError, Watch};
 
 use accelerator::{Accelerator, KVM, remembered};
 use enter::{ARRIVAL, DESCRIPTION, MACHINE};
@@ -49,8 +49,13 @@ pub(super) const ENTRY: LabEntry = LabEntry {
     arrival: Some(ARRIVAL),
 };
 
-const HABITS: Habits =
-    Habits { disks: [DISK, "/dev/vdb"], devices: Devices::BareAndKvm, timed: true, same_clock: false };
+const HABITS: Habits = Habits {
+    disk: disk_name,
+    staging: |disks| disk_name(disks + 1),
+    devices: Devices::BareAndKvm,
+    timed: true,
+    same_clock: false,
+};
 const PROGRAM: &str = "qemu-system-x86_64";
 /// Another one at each boot.
 const BOOT: &str = "proc/sys/kernel/random/boot_id";
@@ -128,19 +133,21 @@ impl Vm {
     }
 
     fn start(&self, given: Handover<'_>) -> Result<Start, LabError> {
-        let limits = given.served.as_ref().map(|served| served.model.limits()).transpose()?;
-        let depth = limits.map(|limits| limits.queue_depth);
+        let depth = given.served.as_ref().map(|served| queue_depth(served.models)).transpose()?;
         let initramfs = initramfs::pack(given.kernel, given.assignment, depth)?;
         let (mut disks, mut lent) = (Vec::new(), Vec::new());
-        if given.served.is_some() {
-            disks.extend(served_disk(given.disk.as_raw_fd()));
-        } else {
-            disks.extend(open_disk(&given.disk, 1)?);
+        for (number, disk) in (1..).zip(given.disks) {
+            disks.extend(if given.served.is_some() {
+                served_disk(disk.as_raw_fd(), number)
+            } else {
+                open_disk(&disk, number)?
+            });
+            lent.push(disk);
         }
-        lent.push(given.disk);
+        let next = lent.len() + 1;
         lent.extend(given.served.map(|served| served.clock));
         if let Some(disk) = given.staging {
-            disks.extend(open_disk(&disk, 2)?);
+            disks.extend(open_disk(&disk, next)?);
             lent.push(disk);
         }
         let (archive, events) = (initramfs.as_raw_fd(), given.events.as_raw_fd());
@@ -163,7 +170,7 @@ fn machine(qemu: &Path, accelerator: Accelerator, kernel: &Kernel) -> Vec<String
 }
 
 /// A disk behind an open file: past this machine's cache where its filesystem knows how.
-fn open_disk(disk: &OwnedFd, set: u32) -> std::io::Result<Vec<String>> {
+fn open_disk(disk: &OwnedFd, set: usize) -> std::io::Result<Vec<String>> {
     let number = disk.as_raw_fd();
     let driver = match FileType::from_raw_mode(fstat(disk)?.st_mode) {
         FileType::BlockDevice => "host_device",
@@ -173,7 +180,7 @@ fn open_disk(disk: &OwnedFd, set: u32) -> std::io::Result<Vec<String>> {
     Ok(disk_words(number, set, driver, direct))
 }
 
-fn disk_words(number: i32, set: u32, driver: &str, direct: &str) -> Vec<String> {
+fn disk_words(number: i32, set: usize, driver: &str, direct: &str) -> Vec<String> {
     let file = format!("file.driver={driver},file.filename=/dev/fdset/{set},file.aio=threads");
     let options = format!("driver=raw,node-name=disk{set},discard=unmap,cache.direct={direct},{file}");
     let device = format!("virtio-blk-pci,drive=disk{set}");
@@ -183,11 +190,10 @@ fn disk_words(number: i32, set: u32, driver: &str, direct: &str) -> Vec<String> 
 }
 
 /// A modelled device. The ring is as large as the one that the lab uml makes.
-fn served_disk(socket: i32) -> Vec<String> {
-    let chardev = format!("socket,id=disk,path=/proc/self/fd/{socket}");
-    ["-chardev", &chardev, "-device", "vhost-user-blk-pci,chardev=disk,num-queues=1,queue-size=256"]
-        .map(str::to_owned)
-        .into()
+fn served_disk(socket: i32, disk: usize) -> Vec<String> {
+    let chardev = format!("socket,id=disk{disk},path=/proc/self/fd/{socket}");
+    let device = format!("vhost-user-blk-pci,chardev=disk{disk},num-queues=1,queue-size=256");
+    ["-chardev", &chardev, "-device", &device].map(str::to_owned).into()
 }
 
 /// KVM where this machine's processor starts the kernel: one that is emulated itself may not.
@@ -258,16 +264,23 @@ impl Lab for Vm {
     fn command_line(&self) -> Vec<String> {
         // The numbers differ from trial to trial; a reader who repeats it by hand names files instead.
         let Some(first) = self.guests.plan.candidates.first() else { return Vec::new() };
-        let depth =
-            self.guests.modelled(first).and_then(|modelled| Some(modelled.limits().ok()?.queue_depth));
-        let disks = if depth.is_some() { served_disk(5) } else { disk_words(5, 1, "file", "on") };
+        let modelled = self.guests.modelled(first);
+        let depth = queue_depth(&modelled).ok().filter(|_| !modelled.is_empty());
+        let disks = (5..).zip(1..=self.guests.plan.device.count()).flat_map(|(socket, number)| {
+            if depth.is_some() {
+                served_disk(socket, number)
+            } else {
+                disk_words(socket, number, "file", "on")
+            }
+        });
+        let disks = disks.collect();
         self.argv(self.guests.kernel(first), self.guests.memory(first), 3, 4, disks, depth)
     }
 
     fn run(
         &self,
         spec: &TrialSpec,
-        attachment: &Attachment,
+        attachments: &Attachments,
         job: usize,
         watch: Watch<'_>,
     ) -> Result<TrialEnd, LabError> {
@@ -275,6 +288,6 @@ impl Lab for Vm {
         if !habits.timed {
             watch(Event::Caution(Caution { phase: String::new(), text: EMULATED.to_owned() }));
         }
-        self.guests.run(&Ordered { spec, attachment, job }, habits, None, |given| self.start(given), watch)
+        self.guests.run(&Ordered { spec, attachments, job }, habits, None, |given| self.start(given), watch)
     }
 }

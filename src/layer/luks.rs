@@ -2,7 +2,7 @@
 
 use crate::filesystem::{Package, Packages, Tool};
 
-use super::model::{InUse, Layer, LayerLine, LayerPlace, words};
+use super::model::{InUse, Layer, LayerKind, LayerLine, LayerPlace, no_options, words};
 
 const CRYPTSETUP: Tool = Tool {
     program: "cryptsetup",
@@ -35,6 +35,9 @@ pub(super) const LUKS: Layer = Layer {
     driver: "dm-crypt",
     nodes: &["/dev/mapper/control"],
     header: 0,
+    pools: false,
+    kind: LayerKind::Mapping,
+    options: no_options,
     usual: false,
     free_cpu: Some(
         "CPU is taken as free: what the cipher costs is not in these times, so that encryption looks cheaper than it is",
@@ -46,14 +49,15 @@ pub(super) const LUKS: Layer = Layer {
         step: "open encryption",
         argv: |site| {
             let head = ["cryptsetup", "open", "--batch-mode", NO_LOCKS, "--type", "luks", "--allow-discards"];
-            words(&[&head, &["--key-file", site.key, site.below, site.name]])
+            words(&[&head, &["--key-file", site.key, site.device(), site.name]])
         },
     },
     // It ends with 0 and says "still active and scheduled for deferred removal".
-    mark: LayerLine {
+    mark: Some(LayerLine {
         step: "mark encryption for removal",
         argv: |site| words(&[&["cryptsetup", "close", NO_LOCKS, "--deferred", site.name]]),
-    },
+    }),
+    close: None,
     // Cipher, sector size and flags.
     describe: Some(LayerLine {
         step: "describe encryption",
@@ -71,15 +75,15 @@ pub(super) const LUKS: Layer = Layer {
 /// The command line that makes it with these options; it overwrites whatever signature the device bears.
 pub(super) fn format(options: &[&str], site: &LayerPlace<'_>) -> Vec<String> {
     let head = ["cryptsetup", "luksFormat", "--batch-mode", NO_LOCKS];
-    words(&[&head, options, &["--key-file", site.key, site.below]])
+    words(&[&head, options, &["--key-file", site.key, site.device()]])
 }
 
 /// The command lines that make and open it by a passphrase that is asked for, and with the key derivation that cryptsetup takes
 /// by itself.
 pub(super) fn in_use(version: &str, site: &LayerPlace<'_>) -> Vec<Vec<String>> {
     [
-        words(&[&["cryptsetup", "luksFormat", "--type", version, site.below]]),
-        words(&[&["cryptsetup", "open", site.below, site.name]]),
+        words(&[&["cryptsetup", "luksFormat", "--type", version, site.device()]]),
+        words(&[&["cryptsetup", "open", site.device(), site.name]]),
     ]
     .into()
 }
@@ -90,7 +94,8 @@ mod tests {
 
     #[test]
     fn luks_never_asks_and_derives_its_key_cheaply() {
-        let site = LayerPlace { below: "/dev/x", name: "name", key: "/tmp/key" };
+        let below = ["/dev/x".to_owned()];
+        let site = LayerPlace { below: &below, name: "name", options: "", key: "/tmp/key" };
         for name in ["luks1", "luks2"] {
             let layer = find(name).unwrap();
             let format = (layer.make.unwrap().argv)(&site);

@@ -7,16 +7,18 @@ mod least_device;
 mod luks;
 mod luks1;
 mod luks2;
+mod md;
 mod model;
 mod scheduler;
 
-use fsverdict_judgement::plan::{Candidate, Layers};
+use fsverdict_judgement::plan::{Candidate, Layers, split_layer};
+use fsverdict_text::Reason;
 
 pub use least_device::least_device;
-pub use model::{InUse, Layer, LayerLine, LayerPlace};
+pub use model::{InUse, Layer, LayerKind, LayerLine, LayerPlace};
 pub use scheduler::{SCHEDULERS, Scheduler, find_scheduler};
 
-static REGISTRY: [&Layer; 2] = [&luks1::LUKS1, &luks2::LUKS2];
+static REGISTRY: [&Layer; 3] = [&luks1::LUKS1, &luks2::LUKS2, &md::MD];
 
 /// What a candidate without layers has.
 pub const NO_LAYER: (&str, &str) = ("none", "The filesystem lies on the device itself.");
@@ -26,8 +28,19 @@ pub fn registry() -> &'static [&'static Layer] {
     &REGISTRY
 }
 
-pub fn find(name: &str) -> Option<&'static Layer> {
+/// The layer that a plan names, whatever options follow its name.
+pub fn find(layer: &str) -> Option<&'static Layer> {
+    let (name, _) = split_layer(layer);
     registry().iter().copied().find(|layer| layer.name == name)
+}
+
+/// How many devices the layer of this name puts together at least with these options; 1 where it puts none together.
+///
+/// # Errors
+/// When it does not take them, or is not known.
+pub fn check(name: &str, options: &str) -> Result<usize, Reason> {
+    let unknown = || Reason::plain(format!("there is no layer `{name}`"));
+    (find(name).ok_or_else(unknown)?.options)(options).map_err(|error| error.after(format!("`{name}`: ")))
 }
 
 pub fn names() -> Vec<&'static str> {
@@ -60,9 +73,14 @@ mod tests {
 
     #[test]
     fn each_is_described_in_full_and_names_what_it_is_given() {
-        let site = LayerPlace { below: "/dev/below", name: "its-name", key: "/the/key" };
+        let below = ["/dev/below".to_owned(), "/dev/beside".to_owned()];
         for layer in registry() {
             let name = layer.name;
+            let options = if name == "md" { "raid1" } else { "" };
+            let below = if layer.pools { &below[..] } else { &below[..1] };
+            let site = LayerPlace { below, name: "its-name", options, key: "/the/key" };
+            assert_eq!((layer.options)(options).unwrap() > 1, layer.pools, "{name}");
+            (layer.options)("nonsense").unwrap_err();
             assert!(
                 name.bytes().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit()),
                 "{name}"
@@ -73,16 +91,22 @@ mod tests {
             );
             assert!(layer.modules.contains(&layer.driver), "{name}");
             assert!(layer.nodes.iter().all(|node| node.starts_with("/dev/")), "{name}");
-            for line in layer.make.into_iter().chain([layer.open, layer.mark]).chain(layer.describe) {
+            let lines = [layer.make, Some(layer.open), layer.mark, layer.close, layer.describe];
+            for line in lines.into_iter().flatten() {
                 let argv = (line.argv)(&site);
                 let program = argv.first().unwrap();
                 assert!(layer.tools.iter().any(|tool| tool.program == program), "{name}: {program}");
                 assert!(!line.step.is_empty(), "{name}");
             }
             let has = |line: LayerLine, word: &str| (line.argv)(&site).iter().any(|one| one == word);
-            assert!(layer.make.is_none_or(|make| has(make, site.below)), "{name}");
-            assert!(has(layer.open, site.below) && has(layer.open, site.name), "{name}");
-            assert!(has(layer.mark, site.name), "{name}");
+            let node = layer.kind.node(site.name);
+            let names = |line: LayerLine| has(line, site.name) || has(line, &node);
+            for below in site.below {
+                assert!(layer.make.is_none_or(|make| has(make, below)) && has(layer.open, below), "{name}");
+            }
+            assert!(names(layer.open), "{name}");
+            // What the kernel does not take down by itself, somebody must.
+            assert!(layer.mark.or(layer.close).is_some_and(names), "{name}");
             assert!(!(layer.in_use.lines)(&site).is_empty(), "{name}");
         }
     }

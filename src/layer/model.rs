@@ -1,10 +1,12 @@
 //! What is described of every layer.
 
 use crate::filesystem::Tool;
+use fsverdict_text::Reason;
 
-/// Something between a device and what lies on it: a block device of the kernel's device mapper, which programs make and open.
+/// Something between devices and what lies on them: a block device that programs make and open.
 ///
-/// The device mapper it must be, because the kernel can remove such a device by itself when its last user is gone.
+/// Natively it must be one of the kernel's device mapper, because the kernel can remove such a device by itself when its last
+/// user is gone. A guest's kernel takes everything with it.
 #[derive(Debug, Clone, Copy)]
 pub struct Layer {
     /// As plans name it.
@@ -21,6 +23,12 @@ pub struct Layer {
     pub nodes: &'static [&'static str],
     /// Bytes of the device below that it keeps for itself.
     pub header: u64,
+    /// Whether it puts all the devices below it together into one.
+    pub pools: bool,
+    /// What it is to the kernel.
+    pub kind: LayerKind,
+    /// How many devices it takes at least with these options, which follow its name in a plan; or why it does not take them.
+    pub options: fn(&str) -> Result<usize, Reason>,
     /// Whether it is tried where nobody has chosen one: of those that need the same, one is.
     pub usual: bool,
     /// What must be known of times in which computing took none, if it computes.
@@ -34,10 +42,31 @@ pub struct Layer {
     ///
     /// Given right after opening, by an agent that itself keeps the device open until teardown (else the first unmount, or the
     /// end of fsck, would remove it), it leaves nothing behind even when the agent is killed.
-    pub mark: LayerLine,
+    pub mark: Option<LayerLine>,
+    /// Takes it down where the kernel does not do it by itself.
+    pub close: Option<LayerLine>,
     /// Says for the record what the opened device is.
     pub describe: Option<LayerLine>,
     pub in_use: InUse,
+}
+
+/// How the kernel knows an opened layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LayerKind {
+    /// By its name for the device mapper.
+    Mapping,
+    /// As a software RAID, whose program names it below `/dev/md`. The kernel stops none by itself.
+    Array,
+}
+
+impl LayerKind {
+    /// Where an opened layer of this name is found, for people and programs.
+    pub fn node(self, name: &str) -> String {
+        match self {
+            LayerKind::Mapping => format!("/dev/mapper/{name}"),
+            LayerKind::Array => format!("/dev/md/{name}"),
+        }
+    }
 }
 
 /// A command line of a layer.
@@ -51,12 +80,29 @@ pub struct LayerLine {
 /// Where a layer lies.
 #[derive(Debug, Clone, Copy)]
 pub struct LayerPlace<'a> {
-    /// The device below.
-    pub below: &'a str,
-    /// Its own name for the device mapper: opened, it is `/dev/mapper/NAME`.
+    /// The devices below; all layers but those that put several together have one.
+    pub below: &'a [String],
+    /// Its own name, by which [`LayerKind::node`] finds it.
     pub name: &'a str,
+    /// What follows its name in the plan.
+    pub options: &'a str,
     /// A file with a key, all its bytes; `-` is standard input. It protects nothing.
     pub key: &'a str,
+}
+
+impl<'a> LayerPlace<'a> {
+    /// The one device below.
+    pub fn device(&self) -> &'a str {
+        self.below.first().map_or("", String::as_str)
+    }
+}
+
+/// For layers without options: any is one too many.
+pub(super) fn no_options(options: &str) -> Result<usize, Reason> {
+    if options.is_empty() {
+        return Ok(1);
+    }
+    Err(Reason::new(format!("this layer has no options, and `{options}` follows its name"), "leave them out"))
 }
 
 /// How it is had on a system of one's own, where a key is a secret and nobody saves time.

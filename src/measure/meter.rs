@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 
 use crate::host::procfs::cpu_times;
 use crate::host::root::{ReadError, Root};
-use crate::host::sysfs::{bottom_devices, is_counted};
+use crate::host::sysfs::is_counted;
 use fsverdict_judgement::journal::{Caution, Observation};
 
 use super::account::{AccountReadings, WorkDone, measurements};
 use super::dirty::DirtyWatch;
 use super::error::MeasureError;
-use super::sample::SampleProbe;
+use super::sample::{SampleProbe, below_all};
 use super::space::Fresh;
 
 /// How long [`idle_load`] looks by default. CPU time comes in ticks of 10 ms: shorter says little.
@@ -39,12 +39,12 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// A meter for phases on `device` (kernel name, e.g. `dm-0`: what it stands on is what is counted), on a
+    /// A meter for phases on `devices` (kernel names, e.g. `dm-0`: what they stand on is what is counted, all together), on a
     /// machine that uses `idle_load` by itself (see [`idle_load`]). Without a device there are no device numbers.
-    pub fn new(root: &Root, device: Option<&str>, idle_load: f64) -> Result<Meter, MeasureError> {
-        let probe = SampleProbe::open(root, device)?;
+    pub fn new(root: &Root, devices: &[impl AsRef<str>], idle_load: f64) -> Result<Meter, MeasureError> {
+        let probe = SampleProbe::open(root, devices)?;
         let mut cautions = Vec::new();
-        for bottom in device.map(|name| bottom_devices(root, name)).transpose()?.unwrap_or_default() {
+        for bottom in below_all(root, devices)? {
             if !is_counted(root, &bottom)? {
                 cautions.push(Caution {
                     phase: String::new(),
@@ -135,6 +135,7 @@ impl Clocked {
 
 #[cfg(test)]
 mod tests {
+    const NONE: &[&str] = &[];
     use std::time::Duration;
 
     use super::{MeasureError, Meter, idle_load};
@@ -161,7 +162,7 @@ mod tests {
     #[test]
     fn measures_what_changed_between_start_and_durable() {
         let (folder, root) = fake_root(&files());
-        let meter = Meter::new(&root, Some("sda"), 0.0).unwrap();
+        let meter = Meter::new(&root, &["sda"], 0.0).unwrap();
         assert!(meter.cautions.is_empty());
         let stat = root.path("sys/class/block/sda/stat");
         let write = |text: &str| std::fs::write(&stat, text).unwrap();
@@ -191,7 +192,7 @@ mod tests {
     #[test]
     fn without_a_device_there_are_no_numbers_of_one() {
         let (_folder, root) = fake_root(&files());
-        let meter = Meter::new(&root, None, 0.0).unwrap();
+        let meter = Meter::new(&root, NONE, 0.0).unwrap();
         let ((), clocked) = meter.clock("umount", "warm", &mut (), nothing, nothing).unwrap();
         let observation = clocked.finish(WorkDone::default(), None).unwrap();
         assert!(!observation.measurements.iter().any(|one| one.metric.starts_with("device")));
@@ -202,14 +203,14 @@ mod tests {
         let mut files = files();
         files[4].1 = "0\n";
         let (_folder, root) = fake_root(&files);
-        let meter = Meter::new(&root, Some("sda"), 0.0).unwrap();
+        let meter = Meter::new(&root, &["sda"], 0.0).unwrap();
         assert!(meter.cautions[0].text.contains("no counters for sda"));
     }
 
     #[test]
     fn errors_say_what_failed() {
         let (_folder, root) = fake_root(&files());
-        let meter = Meter::new(&root, None, 0.0).unwrap();
+        let meter = Meter::new(&root, NONE, 0.0).unwrap();
         let ((), failed) = meter.clock("write", "fresh", &mut (), nothing, nothing).unwrap();
         let gone = tempfile::tempdir().unwrap();
         let fresh = Fresh::of(gone.path(), 0).unwrap();
@@ -231,7 +232,7 @@ mod tests {
     fn works_on_this_machine() {
         let root = Root::default();
         let idle = idle_load(&root, Duration::from_millis(20)).unwrap();
-        let meter = Meter::new(&root, None, idle).unwrap();
+        let meter = Meter::new(&root, NONE, idle).unwrap();
         let work = |_: &mut ()| {
             let numbers = (0..1_000_000_u64).map(|number| std::hint::black_box(number ^ 7));
             Ok::<u64, MeasureError>(numbers.sum())

@@ -8,7 +8,7 @@
 //! use fsverdict::{host::root::Root, measure};
 //! let root = Root::default();
 //! let idle = measure::idle_load(&root, measure::IDLE_WINDOW)?;
-//! let meter = measure::Meter::new(&root, Some("loop0"), idle)?;
+//! let meter = measure::Meter::new(&root, &["loop0"], idle)?;
 //! let mount_point = std::path::Path::new("/mnt/candidate");
 //! let (done, clocked) = meter.clock(
 //!     "write",
@@ -19,7 +19,7 @@
 //! )?;
 //! let fresh = measure::Fresh::of(mount_point, 1 << 30)?;
 //! let observation = clocked.finish(done, Some(&fresh))?;
-//! let settled = measure::settle(&root, Some("loop0"), &measure::SettleLimits::default())?;
+//! let settled = measure::settle(&root, &["loop0"], &measure::SettleLimits::default())?;
 //! # Ok::<(), measure::MeasureError>(())
 //! ```
 

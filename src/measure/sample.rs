@@ -81,8 +81,8 @@ struct DeviceFile {
 }
 
 impl SampleProbe {
-    pub(super) fn open(root: &Root, device: Option<&str>) -> Result<SampleProbe, ReadError> {
-        let bottoms = device.map(|name| bottom_devices(root, name)).transpose()?.unwrap_or_default();
+    pub(super) fn open(root: &Root, devices: &[impl AsRef<str>]) -> Result<SampleProbe, ReadError> {
+        let bottoms = below_all(root, devices)?;
         let devices = bottoms.iter().map(|name| DeviceFile::open(root, name)).collect::<Result<_, _>>()?;
         let pressure = match OpenFile::open(root, "proc/pressure/io") {
             Ok(file) => Some(file),
@@ -122,6 +122,17 @@ impl SampleProbe {
     }
 }
 
+/// The devices at the bottom of these, each once.
+pub(super) fn below_all(root: &Root, devices: &[impl AsRef<str>]) -> Result<Vec<String>, ReadError> {
+    let mut bottoms = Vec::new();
+    for device in devices {
+        bottoms.extend(bottom_devices(root, device.as_ref())?);
+    }
+    bottoms.sort();
+    bottoms.dedup();
+    Ok(bottoms)
+}
+
 impl DeviceFile {
     fn open(root: &Root, name: &str) -> Result<DeviceFile, ReadError> {
         let stat = |name: &str| OpenFile::open(root, device_folder(name).join("stat"));
@@ -147,6 +158,7 @@ pub(super) fn cpu_clock(clock: ClockId) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    const NONE: &[&str] = &[];
     use std::time::Duration;
 
     use super::{DeviceCounters, SampleProbe};
@@ -170,7 +182,7 @@ mod tests {
         let class = root.path("sys/class/block");
         std::os::unix::fs::symlink("../../devices/sda", class.join("sda")).unwrap();
         std::os::unix::fs::symlink("../../devices/sda/sda1", class.join("sda1")).unwrap();
-        let sample = SampleProbe::open(&root, Some("md0")).unwrap().sample().unwrap();
+        let sample = SampleProbe::open(&root, &["md0", "sdb"]).unwrap().sample().unwrap();
         let expected = DeviceCounters {
             reads: 11,
             bytes_read: 22 * 512,
@@ -192,7 +204,7 @@ mod tests {
             ("proc/pressure/io", "some avg10=0.00 avg60=0.00 avg300=0.00 total=1500\n"),
             ("sys/class/block/sda/stat", "1 0 2 0 3 0 4 0 0 5 5"),
         ]);
-        let probe = SampleProbe::open(&root, Some("sda")).unwrap();
+        let probe = SampleProbe::open(&root, &["sda"]).unwrap();
         let sample = probe.sample().unwrap();
         assert_eq!(sample.device.map(|device| (device.flushes, device.bytes_discarded)), Some((None, None)));
         assert_eq!(sample.stalled, Some(Duration::from_micros(1500)));
@@ -203,8 +215,8 @@ mod tests {
     #[test]
     fn a_device_that_is_not_there_is_reported() {
         let (_folder, root) = fake_root(&[("proc/stat", CPU), ("proc/self/stat", SELF)]);
-        let shown = SampleProbe::open(&root, Some("sdz")).unwrap_err().to_string();
+        let shown = SampleProbe::open(&root, &["sdz"]).unwrap_err().to_string();
         assert!(shown.contains("sys/class/block/sdz: No such file"), "{shown}");
-        assert_eq!(SampleProbe::open(&root, None).unwrap().sample().unwrap().device, None);
+        assert_eq!(SampleProbe::open(&root, NONE).unwrap().sample().unwrap().device, None);
     }
 }

@@ -8,8 +8,10 @@ use std::time::{Duration, Instant};
 
 use crate::host::procfs::memory;
 use crate::host::root::{ReadError, Root};
-use crate::host::sysfs::{bottom_devices, device_stat, is_in_flight};
+use crate::host::sysfs::{device_stat, is_in_flight};
 use fsverdict_judgement::journal::{Caution, Measurement, Unit};
+
+use super::sample::below_all;
 
 /// When to call it settled, and when to give up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,9 +74,9 @@ impl Settled {
     }
 }
 
-/// Waits until `device` (what it stands on) is quiet and memory holds nothing unwritten; a time-out is reported, not hidden.
-pub fn settle(root: &Root, device: Option<&str>, limits: &SettleLimits) -> Result<Settled, ReadError> {
-    Quiet::begin(root, device)?.settle(limits)
+/// Waits until `devices` (what they stand on) are quiet and memory holds nothing unwritten; a time-out is reported, not hidden.
+pub fn settle(root: &Root, devices: &[impl AsRef<str>], limits: &SettleLimits) -> Result<Settled, ReadError> {
+    Quiet::begin(root, devices)?.settle(limits)
 }
 
 /// A device that may be quiet from now on: what is done meanwhile counts as waiting.
@@ -87,8 +89,8 @@ pub struct Quiet {
 }
 
 impl Quiet {
-    pub fn begin(root: &Root, device: Option<&str>) -> Result<Quiet, ReadError> {
-        let bottoms = device.map(|name| bottom_devices(root, name)).transpose()?.unwrap_or_default();
+    pub fn begin(root: &Root, devices: &[impl AsRef<str>]) -> Result<Quiet, ReadError> {
+        let bottoms = below_all(root, devices)?;
         let mut quiet = Quiet { root: root.clone(), bottoms, began: Instant::now(), writes: 0 };
         quiet.writes = quiet.look()?.writes;
         Ok(quiet)
@@ -185,6 +187,7 @@ fn wait(
 
 #[cfg(test)]
 mod tests {
+    const NONE: &[&str] = &[];
     use std::cell::Cell;
     use std::time::Duration;
 
@@ -287,11 +290,11 @@ mod tests {
             quiet: Duration::from_secs(1),
             ..SettleLimits::default()
         };
-        let busy = settle(&root, Some("dm-0"), &once).unwrap();
+        let busy = settle(&root, &["dm-0"], &once).unwrap();
         assert!(busy.timed_out);
         assert_eq!(busy.dirty_left, 3072);
         let at_once = SettleLimits { quiet: Duration::ZERO, ..once };
-        assert!(!settle(&root, None, &at_once).unwrap().timed_out);
-        assert!(settle(&root, Some("sdz"), &once).unwrap_err().is_absent());
+        assert!(!settle(&root, NONE, &at_once).unwrap().timed_out);
+        assert!(settle(&root, &["sdz"], &once).unwrap_err().is_absent());
     }
 }

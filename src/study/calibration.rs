@@ -22,7 +22,7 @@ pub fn measure_device(
     permission: &Permission<'_>,
 ) -> Result<GridFindings, SessionError> {
     check_limits(plan)?;
-    let attachment = permission.claim(plan)?;
+    let attachments = permission.claim(plan)?;
     let choice = choose(plan, plan.lab)?;
     let failed =
         |reason: Reason| SessionError::Disk(reason.after(format!("cannot measure {}: ", plan.device.source)));
@@ -35,7 +35,7 @@ pub fn measure_device(
             found = found.take().or(learnt.calibration);
         }
     };
-    let end = choice.lab.run(&spec, &attachment, 0, &mut watch)?;
+    let end = choice.lab.run(&spec, &attachments, 0, &mut watch)?;
     match found.filter(|_| end.status == Status::Ok) {
         Some(found) => Ok(found),
         None => Err(failed(Reason::new(end.reason, end.hint))),

@@ -1,6 +1,6 @@
 //! The loop over blocks.
 
-use crate::lab::{Attachment, Lab};
+use crate::lab::{Attachments, Lab};
 use fsverdict_judgement::journal::{Caution, Ending, Event, OpenJournal, TrialId};
 use fsverdict_judgement::plan::Plan;
 use fsverdict_text::Reason;
@@ -21,7 +21,7 @@ const ATTEMPTS: u32 = 3;
 pub struct Study<'a> {
     pub plan: &'a Plan,
     pub lab: &'a dyn Lab,
-    pub attachment: Attachment,
+    pub attachments: Attachments,
     pub journal: OpenJournal,
     pub observer: &'a mut dyn Observer,
     pub watcher: &'a mut dyn Watcher,
@@ -153,7 +153,7 @@ impl Study<'_> {
         for candidate in self.plan.candidates.iter().filter(|candidate| untried.contains(&candidate.name)) {
             let known =
                 self.refused.iter().find(|(name, _)| *name == candidate.name).map(|(_, one)| one.clone());
-            let obstacle = obstacle(self.plan, self.lab, candidate, self.attachment.size()).or(known);
+            let obstacle = obstacle(self.plan, self.lab, candidate, self.attachments.size()).or(known);
             if let Some(Reason { what: reason, hint, .. }) = obstacle {
                 let candidate = candidate.name.clone();
                 self.report(None, Event::CandidateSkipped { candidate, reason, hint })?;

@@ -51,30 +51,30 @@ impl OneBlock<'_> {
         let mut plan = self.plan.clone();
         plan.protocol.seed = self.seed;
         if let Some(device) = self.device {
-            plan.device.source = device;
+            plan.device.replace(&[device]);
         }
         check_datasets(&plan)?;
         let choice = choose(&plan)?;
         check_limits(&plan)?;
-        let attachment = permission.claim(&plan)?;
+        let attachments = permission.claim(&plan)?;
         let folder = self.journal.parent().unwrap_or(Path::new("."));
-        let attachment = attachment.with_traces_in(folder);
-        let mut environment = facts(&plan, &choice, &attachment);
+        let attachments = attachments.with_traces_in(folder);
+        let mut environment = facts(&plan, &choice, &attachments);
         environment.extend(self.facts);
-        let start = start(self.plan, self.run, &choice, &attachment, environment, None);
+        let start = start(self.plan, self.run, &choice, &attachments, environment, None);
         let misfits = (self.misfits)(&start);
         if !misfits.is_empty() {
             return Err(SessionError::Changed(misfits));
         }
-        let journal = begin_journal(&plan, self.journal, start, &attachment)?;
+        let journal = begin_journal(&plan, self.journal, start, &attachments)?;
         let lab = choice.lab.as_ref();
-        let mut watcher = watcher(lab, &attachment);
+        let mut watcher = watcher(lab, &attachments);
         let jobs = choice.jobs;
-        let refused = refusals_of(&plan, lab, &attachment);
+        let refused = refusals_of(&plan, lab, &attachments);
         let mut study = Study {
             plan: &plan,
             lab,
-            attachment,
+            attachments,
             journal,
             observer,
             watcher: watcher.as_mut(),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::host::image::scratch_folder;
-use crate::lab::{Attachment, Lab, choose};
+use crate::lab::{Attachment, Attachments, Lab, choose};
 use crate::trial::TrialSpec;
 use fsverdict_judgement::journal::{Event, Status};
 use fsverdict_judgement::plan::{Candidate, DeviceSource, Environment, Plan};
@@ -85,13 +85,15 @@ fn rehearse(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) -> Opt
     let candidate = options_alone(candidate);
     let mut bare = plan.clone();
     bare.lab = lab.name().parse().ok()?;
-    bare.device.source = DeviceSource::Image(Bytes(size));
+    bare.device.replace(&[DeviceSource::Image(Bytes(size))]);
+    bare.device.fails = None;
     bare.phases.clear();
     bare.datasets.clear();
     bare.candidates = vec![candidate.clone()];
     let lab = choose(&bare, bare.lab).ok()?.lab;
     let folder = scratch_folder(plan.device.folder.as_deref()).ok()?;
-    let spec = TrialSpec::without_work(candidate, plan.protocol.seed, LIMIT);
+    let bare_spec = TrialSpec::without_work(candidate, plan.protocol.seed, LIMIT);
+    let spec = TrialSpec { devices: plan.device.count(), ..bare_spec };
     let mut last = String::new();
     let mut watch = |event| {
         if let Event::StepStarted { step } = event
@@ -100,7 +102,9 @@ fn rehearse(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) -> Opt
             last = step;
         }
     };
-    let end = lab.run(&spec, &Attachment::Image { folder, size, room: ROOM }, 0, &mut watch).ok()?;
+    let image = || Attachment::Image { folder: folder.clone(), size, room: ROOM };
+    let further = (1..plan.device.count()).map(|_| image()).collect();
+    let end = lab.run(&spec, &Attachments::new(image(), further), 0, &mut watch).ok()?;
     let refused = end.status == Status::Failed && !end.killed && ["mkfs", "mount"].contains(&last.as_str());
     refused.then(|| (last, without_device(&end.reason)))
 }

@@ -84,6 +84,7 @@ mod tests {
         let vocabulary = Vocabulary {
             filesystems: &["ext4", "xfs"],
             layers: &[],
+            layer: |_, _| Ok(1),
             adapters: &[],
             profiles: &["mixed"],
             metrics: &["durable"],

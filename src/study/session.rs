@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::host::limits::{LimitError, check};
 use crate::host::procfs::memory;
 use crate::host::root::Root;
-use crate::lab::{Attachment, ChosenLab, Lab, choose, lacking};
+use crate::lab::{Attachment, Attachments, ChosenLab, Lab, choose, lacking};
 use fsverdict_judgement::journal::{
     Beginning, Caution, Event, Facts, JournalError, OpenJournal, Run, SCHEMA,
 };
@@ -30,7 +30,7 @@ use super::watcher::{Machine, Unwatched, Watcher};
 pub struct Session {
     pub plan: Plan,
     pub choice: ChosenLab,
-    attachment: Attachment,
+    attachments: Attachments,
     pub folder: RunFolder,
     journal: OpenJournal,
     /// The event with which it is carried on; `None` for one that begins.
@@ -56,14 +56,14 @@ impl Session {
     ) -> Result<Self, SessionError> {
         check_datasets(&plan)?;
         check_limits(&plan)?;
-        let attachment = permission.claim(&plan)?;
+        let attachments = permission.claim(&plan)?;
         let folder = RunFolder::wanted(wanted, &plan)?;
-        let attachment = attachment.with_traces_in(folder.path());
-        let environment = facts(&plan, &choice, &attachment);
+        let attachments = attachments.with_traces_in(folder.path());
+        let environment = facts(&plan, &choice, &attachments);
         let seed = Some(draw_order_seed(&plan));
-        let start = start(&plan, folder.id(), &choice, &attachment, environment, seed);
-        let journal = begin_journal(&plan, &folder.journal(), start, &attachment)?;
-        Ok(Session { plan, choice, attachment, folder, journal, resumed: None })
+        let start = start(&plan, folder.id(), &choice, &attachments, environment, seed);
+        let journal = begin_journal(&plan, &folder.journal(), start, &attachments)?;
+        Ok(Session { plan, choice, attachments, folder, journal, resumed: None })
     }
 
     /// Carries on the run in `folder`: in the same lab, on the same kernel and device, by the same plan; with `jobs` trials at
@@ -95,9 +95,9 @@ impl Session {
         let choice = choose(&plan, lab)?.with_jobs(jobs)?;
         check_datasets(&plan)?;
         check_limits(&plan)?;
-        let attachment = permission.claim(&plan)?.with_traces_in(folder.path());
+        let attachments = permission.claim(&plan)?.with_traces_in(folder.path());
         let Changes { forbidden, cautions } =
-            Changes::since(&run.header, &plan, &facts(&plan, &choice, &attachment));
+            Changes::since(&run.header, &plan, &facts(&plan, &choice, &attachments));
         if !forbidden.is_empty() {
             return Err(SessionError::Changed(forbidden));
         }
@@ -105,12 +105,12 @@ impl Session {
             journal.append(None, Event::Caution(Caution { phase: String::new(), text }))?;
         }
         let resumed = Some(Event::RunResumed { more });
-        Ok(Resumed::Session(Box::new(Session { plan, choice, attachment, folder, journal, resumed })))
+        Ok(Resumed::Session(Box::new(Session { plan, choice, attachments, folder, journal, resumed })))
     }
 
     /// What it will meet, by the checks it is conducted with.
     pub fn prospect(&self) -> Prospect {
-        Prospect::on(&self.plan, self.choice.lab.as_ref(), Some(self.attachment.size()))
+        Prospect::on(&self.plan, self.choice.lab.as_ref(), Some(self.attachments.size()))
     }
 
     /// The run as far as it goes.
@@ -126,21 +126,21 @@ impl Session {
     /// # Errors
     /// When the journal cannot be written or trials cannot be started. Failed trials are no errors.
     pub fn conduct(self, observer: &mut dyn Observer) -> Result<(), SessionError> {
-        let Session { plan, choice, attachment, journal, resumed, .. } = self;
+        let Session { plan, choice, attachments, journal, resumed, .. } = self;
         let lab = choice.lab.as_ref();
-        let mut watcher = watcher(lab, &attachment);
+        let mut watcher = watcher(lab, &attachments);
         let jobs = choice.jobs;
         let begins = resumed.is_none();
-        let refused = if begins { refusals_of(&plan, lab, &attachment) } else { Vec::new() };
-        Study { plan: &plan, lab, attachment, journal, observer, watcher: watcher.as_mut(), jobs, refused }
+        let refused = if begins { refusals_of(&plan, lab, &attachments) } else { Vec::new() };
+        Study { plan: &plan, lab, attachments, journal, observer, watcher: watcher.as_mut(), jobs, refused }
             .conduct(resumed)
     }
 }
 
 /// Who of the plan would fail in every trial for options that nobody knows.
-pub(super) fn refusals_of(plan: &Plan, lab: &dyn Lab, attachment: &Attachment) -> Vec<(String, Reason)> {
-    let able = plan.candidates.iter().filter(|one| obstacle(plan, lab, one, attachment.size()).is_none());
-    refusals(plan, lab, Some(attachment.size()), able)
+pub(super) fn refusals_of(plan: &Plan, lab: &dyn Lab, attachments: &Attachments) -> Vec<(String, Reason)> {
+    let able = plan.candidates.iter().filter(|one| obstacle(plan, lab, one, attachments.size()).is_none());
+    refusals(plan, lab, Some(attachments.size()), able)
 }
 
 /// Before anything is made. Folders and devices are no files of ours.
@@ -153,10 +153,10 @@ pub(super) fn check_limits(plan: &Plan) -> Result<(), LimitError> {
 }
 
 /// What others do to the machine makes simulated time pass no slower.
-pub(super) fn watcher(lab: &dyn Lab, attachment: &Attachment) -> Box<dyn Watcher> {
+pub(super) fn watcher(lab: &dyn Lab, attachments: &Attachments) -> Box<dyn Watcher> {
     match lab.side_by_side() {
         Some(_) => Box::new(Unwatched),
-        None => Box::new(Machine::new(attachment)),
+        None => Box::new(Machine::new(attachments)),
     }
 }
 
@@ -165,11 +165,11 @@ pub(super) fn begin_journal(
     plan: &Plan,
     path: &Path,
     start: Event,
-    attachment: &Attachment,
+    attachments: &Attachments,
 ) -> Result<OpenJournal, JournalError> {
     let mut journal = OpenJournal::begin(plan, path, start)?;
     let lacking = lacking(plan).into_iter().map(|text| Caution { phase: String::new(), text });
-    for caution in attachment.cautions().into_iter().chain(lacking) {
+    for caution in attachments.cautions().into_iter().chain(lacking) {
         journal.append(None, Event::Caution(caution))?;
     }
     Ok(journal)
@@ -180,7 +180,7 @@ pub(super) fn start(
     plan: &Plan,
     id: String,
     choice: &ChosenLab,
-    attachment: &Attachment,
+    attachments: &Attachments,
     mut environment: Facts,
     order_seed: Option<u64>,
 ) -> Event {
@@ -194,7 +194,8 @@ pub(super) fn start(
         drawn: Some(drawn),
         memory: guest.as_ref().and_then(|guest| guest.each.first().copied()).or_else(here),
         memory_of_datasets: guest.map(|guest| guest.datasets),
-        device_size: Some(attachment.size()).filter(|_| !matches!(attachment, Attachment::Folders { .. })),
+        device_size: Some(attachments.size())
+            .filter(|_| !matches!(attachments.first(), Attachment::Folders { .. })),
         sites: None,
     };
     Event::RunStarted {
@@ -204,17 +205,17 @@ pub(super) fn start(
         plan_digest: fsverdict_judgement::plan::digest(plan),
         lab: choice.lab.name().to_owned(),
         lab_reason: choice.reason.clone(),
-        fidelity: format!("{}; {}", choice.lab.fidelity(), attachment.fidelity()),
+        fidelity: format!("{}; {}", choice.lab.fidelity(), attachments.fidelity()),
         environment,
         beginning,
     }
 }
 
 /// This machine, the lab, the device.
-pub(super) fn facts(plan: &Plan, choice: &ChosenLab, attachment: &Attachment) -> Facts {
+pub(super) fn facts(plan: &Plan, choice: &ChosenLab, attachments: &Attachments) -> Facts {
     let mut facts = environment(plan);
     facts.extend(choice.lab.facts());
     facts.insert("lab.jobs".to_owned(), choice.jobs.to_string());
-    facts.extend(attachment.facts());
+    facts.extend(attachments.facts());
     facts
 }

@@ -63,16 +63,16 @@ impl Study<'_> {
                     if outcome.is_err() {
                         break;
                     }
-                    let (lab, attachment, spec, sender) = (
+                    let (lab, attachments, spec, sender) = (
                         self.lab,
-                        self.attachment.clone(),
+                        self.attachments.clone(),
                         self.spec(&task, &repeats, drawn),
                         sender.clone(),
                     );
                     underway.insert(job, task);
                     scope.spawn(move || {
                         let mut watch = |event| tell(&sender, job, LabMessage::Event(event));
-                        let end = lab.run(&spec, &attachment, job, &mut watch);
+                        let end = lab.run(&spec, &attachments, job, &mut watch);
                         tell(&sender, job, LabMessage::End(end));
                     });
                 }
@@ -117,6 +117,7 @@ impl Study<'_> {
             limit: self.plan.protocol.timeout,
             drawn,
             calibration: None,
+            devices: self.plan.device.count(),
         }
     }
 
@@ -143,7 +144,7 @@ impl Study<'_> {
     /// Records the end of a trial, or gives it back to be done again.
     fn end<'a>(&mut self, task: TrialTask<'a>, end: TrialEnd) -> Result<Option<TrialTask<'a>>, SessionError> {
         let id = &task.id;
-        self.attachment = self.attachment.clone().after_trial(end.status == Status::Ok && !end.killed);
+        self.attachments = self.attachments.clone().after_trial(end.status == Status::Ok && !end.killed);
         let killed = end.killed && task.killed.is_some();
         let killed = killed && !end.unheard;
         let seen = Surroundings { stopped: end.stopped, killed, ..self.watcher.end(task.own_bytes) };
@@ -167,7 +168,7 @@ impl Study<'_> {
         }
         let TrialEnd { status, reason, mut hint, wall, .. } = end;
         if status == Status::Failed
-            && let Err(error) = self.attachment.is_there()
+            && let Err(error) = self.attachments.is_there()
         {
             let what = format!("a trial of {} failed, and what it needs is not there: ", id.candidate);
             return Err(LabError::Given(error.reason().after(what)).into());

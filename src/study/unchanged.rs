@@ -56,6 +56,7 @@ impl Changes {
         let binding: Vec<(&str, &str)> = BINDING.into_iter().chain(native).collect();
         for (name, was) in before {
             let Some(is) = now.get(name).filter(|is| *is != was) else { continue };
+            let name = &of_one(name);
             if let Some((_, what)) = binding.iter().find(|(known, _)| known == name) {
                 changes.forbidden.push(format!("another {what}: it was {was}, and is {is} now"));
             } else if !FREE.contains(&name.as_str()) {
@@ -65,6 +66,15 @@ impl Changes {
             }
         }
         changes
+    }
+}
+
+/// What a fact of the second of several devices is called of the first: `device.size` for `device.2.size`.
+fn of_one(fact: &str) -> String {
+    let numbered = fact.strip_prefix("device.").and_then(|rest| rest.split_once('.'));
+    match numbered {
+        Some((number, rest)) if number.parse::<usize>().is_ok() => format!("device.{rest}"),
+        _ => fact.to_owned(),
     }
 }
 
@@ -82,6 +92,8 @@ mod tests {
         let mut run = Run::read(&plan, std::path::Path::new(&format!("{folder}journal.jsonl"))).unwrap();
         run.header.plan_digest = fsverdict_judgement::plan::digest(&plan);
         run.header.environment.insert("device.identity".to_owned(), "disk-1".to_owned());
+        run.header.environment.insert("device.2.identity".to_owned(), "disk-3".to_owned());
+        run.header.environment.insert("device.2.folder".to_owned(), "/here".to_owned());
         run.header.environment.insert("device.file_below".to_owned(), "inode 7".to_owned());
         let seen = |run: &Run, plan: &Plan, fact: &str, value: &str| {
             let mut now = run.header.environment.clone();
@@ -108,6 +120,8 @@ mod tests {
             ("tool.mkfs.xfs", "7", "", "tool.mkfs.xfs: it was mkfs.xfs version 6.1.0, and is 7 now"),
             ("fsverdict.version", "9", "", "fsverdict.version: it was 0.1.0, and is 9 now"),
             ("device.folder", "/elsewhere", "", ""),
+            ("device.2.identity", "disk-4", "another device: it was disk-3, and is disk-4 now", ""),
+            ("device.2.folder", "/elsewhere", "", ""),
             ("tool.new", "1", "", ""),
         ];
         for (fact, value, forbidden, caution) in cases {

@@ -15,7 +15,7 @@ use crate::host::block_device::DeviceNumber;
 use crate::host::procfs::{CpuTimes, ProcessStat, cpu_times};
 use crate::host::root::Root;
 use crate::host::sysfs::{SECTOR, bottom_devices, device_stat, partition_parent};
-use crate::lab::Attachment;
+use crate::lab::{Attachment, Attachments};
 use fsverdict_judgement::journal::{Sentinel, Surroundings};
 
 use super::sentinel::sentinel;
@@ -67,9 +67,10 @@ struct WatcherReadings {
 }
 
 impl Machine {
-    pub fn new(attachment: &Attachment) -> Self {
+    pub fn new(attachments: &Attachments) -> Self {
         let root = Root::default();
-        let shared = match attachment {
+        // Of several of one kind: images share a folder, and others' work on the first of several disks is told.
+        let shared = match attachments.first() {
             Attachment::Image { folder, .. } | Attachment::Modelled { folder, .. } => {
                 below_folder(&root, folder)
             }
@@ -209,7 +210,8 @@ mod tests {
 
     #[test]
     fn this_machine_can_be_watched() {
-        let mut machine = Machine::new(&Attachment::Image { folder: std::env::temp_dir(), size: 1, room: 1 });
+        let mut machine =
+            Machine::new(&Attachment::Image { folder: std::env::temp_dir(), size: 1, room: 1 }.into());
         machine.begin();
         let found = machine.end(0);
         assert!(found.sentinel.is_some(), "{found:?}");

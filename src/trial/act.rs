@@ -16,7 +16,7 @@ pub enum Act<'a> {
     ShutIn,
     Pause,
     DiscardAgain,
-    /// With the layer of this number, counted from the device up.
+    /// With the layer at the place of this number, counted from the devices up.
     Layer(usize, OfLayer),
     /// On both clocks: until it has returned, and until it is durable.
     Timed(Timed<'a>, CacheState),

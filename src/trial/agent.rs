@@ -15,6 +15,7 @@ use fsverdict_judgement::journal::{CommandRecord, Event, Facts, Observation, Sta
 use fsverdict_text::{Hinted, Reason};
 
 use super::act::Act;
+use super::bare_device::BareDevice;
 use super::calibration::calibrate;
 use super::error::TrialError;
 use super::sink::Sink;
@@ -84,7 +85,8 @@ fn run(assignment: &Assignment, sink: &mut Sink, of_machine: &mut bool) -> Resul
     std::fs::create_dir_all(ROOM).map_err(|error| Reason::plain(format!("cannot make {ROOM}: {error}")))?;
     // A tmpfs of its own, so that commands see it read-only while /tmp around it is theirs.
     crate::host::mounts::memory(Path::new(ROOM), "755").map_err(Reason::plain)?;
-    let mut stack = Stack::new(sink, &spec.candidate, spec.limit).map_err(|error| error.reason())?;
+    let mut stack =
+        Stack::new(sink, &spec.candidate, spec.devices, spec.limit).map_err(|error| error.reason())?;
     let course = TrialCourse::of(spec);
     let mut agent = Agent::new(assignment);
     let result = course.steps.iter().try_for_each(|step| agent.walk(&mut stack, step)).map_err(|error| {
@@ -166,8 +168,8 @@ impl<'a> Agent<'a> {
     fn act(&mut self, stack: &mut Stack<'_>, act: Act<'_>) -> Result<(), TrialError> {
         match act {
             Act::Claim => stack.claim(&self.assignment.bench.devices)?,
-            Act::Discard => stack.bare()?.discard()?,
-            Act::Scheduler(name) => stack.bare()?.set_scheduler(name)?,
+            Act::Discard => stack.each_bare(BareDevice::discard)?,
+            Act::Scheduler(name) => stack.each_bare(|bare| bare.set_scheduler(name))?,
             Act::DescribeDevice => stack.describe_device(),
             Act::Calibrate(grid) => calibrate(&stack.top(), grid, stack.sink)?,
             Act::Stage => {
@@ -206,8 +208,8 @@ impl<'a> Agent<'a> {
     /// From here on there is nothing of the machine but what the trial needs, and the cost of that is measured.
     fn shut_in(&mut self, stack: &mut Stack<'_>) -> Result<(), TrialError> {
         stack.shut_in()?;
-        let device = stack.device_name();
-        let meter = Meter::new(&Root::new("/"), device.as_deref(), self.assignment.bench.idle_load)?;
+        let devices = stack.device_names();
+        let meter = Meter::new(&Root::new("/"), &devices, self.assignment.bench.idle_load)?;
         meter.cautions.iter().for_each(|caution| stack.sink.caution(&caution.phase, caution.text.clone()));
         self.meter = Some(meter);
         Ok(())

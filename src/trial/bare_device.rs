@@ -38,7 +38,7 @@ impl BareDevice {
     pub(super) fn take(device: &TrialDevice, sink: &mut Sink) -> Result<Self, TrialError> {
         let mut facts = Facts::new();
         let (path, attached, claimed) = match device {
-            TrialDevice::Guest { path } => (path.clone(), None, None),
+            TrialDevice::Guest { path, .. } => (path.clone(), None, None),
             TrialDevice::Folder { .. } => {
                 return Err(TrialError::Host("a folder is no device to claim".to_owned()));
             }

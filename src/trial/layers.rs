@@ -1,13 +1,14 @@
-//! The layers of a trial, in the order they lie in: each is made and opened on the one below, held open, and gone again with
+//! The layers of a trial, in the order they lie in: each is made and opened on what lies below, held open, and gone again with
 //! its last user, which is the descriptor kept here.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use crate::layer::{Layer, LayerLine, LayerPlace};
-use fsverdict_judgement::plan::Candidate;
+use crate::layer::{Layer, LayerKind, LayerLine, LayerPlace};
+use fsverdict_judgement::plan::{Candidate, split_layer};
 
 use super::act::OfLayer;
+use super::arrangement::{Arrangement, Below, LayerSite};
 use super::error::TrialError;
 
 /// What layers ask of the machine they are opened on.
@@ -21,12 +22,22 @@ pub(super) trait Mapper {
     /// Puts the key where it is looked for; the path of the file.
     fn key(&mut self) -> Result<&'static str, TrialError>;
 
-    /// The kernel's own node of the device of this name, and what holds it open. The one below /dev/mapper goes when its
+    /// The kernel's own node of the opened layer of this name, and what holds it open. The one below /dev/mapper goes when its
     /// removal is asked for.
-    fn opened(&mut self, name: &str) -> Result<(PathBuf, File), TrialError>;
+    fn opened(&mut self, kind: LayerKind, name: &str) -> Result<OpenNode, TrialError>;
 
-    /// Whether the device of this name goes in time.
-    fn goes(&mut self, name: &str) -> bool;
+    /// Waits until nobody else has this node to himself: the kernel closes what lay on it a moment after that is gone.
+    fn becomes_free(&mut self, node: &Path);
+
+    /// Whether the opened layer of this name and node goes in time.
+    fn goes(&mut self, kind: LayerKind, name: &str, node: &Path) -> bool;
+}
+
+/// An opened layer's node, with what holds it open.
+#[derive(Debug)]
+pub(super) struct OpenNode {
+    pub(super) path: PathBuf,
+    pub(super) held: File,
 }
 
 #[derive(Debug, Default)]
@@ -37,29 +48,33 @@ pub(super) struct OpenLayers {
 #[derive(Debug)]
 struct OpenLayer {
     layer: &'static Layer,
+    options: String,
+    site: LayerSite,
     /// The kernel's node, once it was opened.
     node: Option<PathBuf>,
     held: Option<File>,
 }
 
-/// The name of a candidate's layer for the device mapper, counted from the device up. It is unique on the machine, so that
-/// `fsverdict clean` can tell ours and two runs do not collide.
+/// A layer's own name, which begins with that of the device it lies on; `at` is how many layers lie below. It is unique on the
+/// machine, so that `fsverdict clean` can tell ours and two runs do not collide.
 pub(super) fn mapping(device: &str, at: usize) -> String {
     if at == 0 { format!("fsverdict-{device}") } else { format!("fsverdict-{device}-{}", at + 1) }
 }
 
 impl OpenLayers {
-    /// The layers of a candidate, none of them open.
-    pub(super) fn of(candidate: &Candidate) -> Result<Self, TrialError> {
+    /// The layers of a candidate as they are arranged, none of them open.
+    pub(super) fn of(candidate: &Candidate, arrangement: &Arrangement) -> Result<Self, TrialError> {
         let find = |name: &str| {
-            crate::layer::find(name).ok_or_else(|| TrialError::Unknown(format!("layer `{name}`")))
+            let layer = crate::layer::find(name);
+            let layer = layer.ok_or_else(|| TrialError::Unknown(format!("layer `{name}`")))?;
+            Ok::<_, TrialError>((layer, split_layer(name).1.to_owned()))
         };
-        Ok(Self::closed(candidate.layers.names().map(find).collect::<Result<Vec<_>, _>>()?))
-    }
-
-    fn closed(layers: impl IntoIterator<Item = &'static Layer>) -> Self {
-        let closed = |layer| OpenLayer { layer, node: None, held: None };
-        OpenLayers { each: layers.into_iter().map(closed).collect() }
+        let known = candidate.layers.names().map(find).collect::<Result<Vec<_>, _>>()?;
+        let closed = |site: &LayerSite| {
+            let (layer, options) = known.get(site.layer)?.clone();
+            Some(OpenLayer { layer, options, site: site.clone(), node: None, held: None })
+        };
+        Ok(OpenLayers { each: arrangement.sites.iter().filter_map(closed).collect() })
     }
 
     /// The nodes of those that are open, the topmost first.
@@ -67,30 +82,38 @@ impl OpenLayers {
         self.each.iter().rev().filter_map(|one| one.node.as_deref())
     }
 
+    /// The node of what lies there, once it is open.
+    pub(super) fn node(&self, below: Below, devices: &[PathBuf]) -> Option<PathBuf> {
+        match below {
+            Below::Device(number) => devices.get(number.checked_sub(1)?).cloned(),
+            Below::Site(at) => self.each.get(at)?.node.clone(),
+        }
+    }
+
     /// The nodes below `/dev` that their programs need.
     pub(super) fn needs(&self) -> impl Iterator<Item = &'static Path> {
         self.each.iter().flat_map(|one| one.layer.nodes).map(Path::new)
     }
 
-    /// Does one thing with the layer of this number, counted from the device up.
+    /// Does one thing with the layer at the place of this number, counted from the devices up.
     pub(super) fn act(
         &mut self,
         at: usize,
         act: OfLayer,
-        device: &Path,
+        devices: &[PathBuf],
         mapper: &mut dyn Mapper,
     ) -> Result<(), TrialError> {
         let layer = self.at(at)?.layer;
         match act {
-            OfLayer::Make => self.run(layer.make, at, device, mapper),
-            OfLayer::Open => self.open(at, device, mapper),
-            OfLayer::Mark => self.run(Some(layer.mark), at, device, mapper),
+            OfLayer::Make => self.run(layer.make, at, devices, mapper),
+            OfLayer::Open => self.open(at, devices, mapper),
+            OfLayer::Mark => self.run(layer.mark, at, devices, mapper),
             OfLayer::Describe => {
                 let Some(line) = layer.describe else { return Ok(()) };
-                let argv = self.argv(line, at, device, mapper)?;
+                let argv = self.argv(line, at, devices, mapper)?;
                 mapper.note(line.step, argv)
             }
-            OfLayer::Close => self.close(at, device, mapper),
+            OfLayer::Close => self.close(at, devices, mapper),
         }
     }
 
@@ -98,57 +121,73 @@ impl OpenLayers {
         &self,
         line: Option<LayerLine>,
         at: usize,
-        device: &Path,
+        devices: &[PathBuf],
         mapper: &mut dyn Mapper,
     ) -> Result<(), TrialError> {
         let Some(line) = line else { return Ok(()) };
-        let argv = self.argv(line, at, device, mapper)?;
+        let argv = self.argv(line, at, devices, mapper)?;
         mapper.must(line.step, argv)
     }
 
     /// Holds it open until the trial ends.
-    fn open(&mut self, at: usize, device: &Path, mapper: &mut dyn Mapper) -> Result<(), TrialError> {
-        self.run(Some(self.at(at)?.layer.open), at, device, mapper)?;
-        let (node, held) = mapper.opened(&mapping(&name_of(device), at))?;
+    fn open(&mut self, at: usize, devices: &[PathBuf], mapper: &mut dyn Mapper) -> Result<(), TrialError> {
+        let layer = self.at(at)?.layer;
+        self.run(Some(layer.open), at, devices, mapper)?;
+        let OpenNode { path, held } = mapper.opened(layer.kind, &self.name(at, devices))?;
         if let Some(one) = self.each.get_mut(at) {
-            (one.node, one.held) = (Some(node), Some(held));
+            (one.node, one.held) = (Some(path), Some(held));
         }
         Ok(())
     }
 
     /// Lets go of it, if it is open, and waits until it is gone.
-    fn close(&mut self, at: usize, device: &Path, mapper: &mut dyn Mapper) -> Result<(), TrialError> {
+    fn close(&mut self, at: usize, devices: &[PathBuf], mapper: &mut dyn Mapper) -> Result<(), TrialError> {
+        let name = self.name(at, devices);
         let Some(one) = self.each.get_mut(at) else { return Ok(()) };
         one.held = None;
-        let name = mapping(&name_of(device), at);
-        if one.node.is_some() && !mapper.goes(&name) {
-            let left = format!("the device {name} of the layer {} is still there", one.layer.name);
+        let (layer, Some(node)) = (one.layer, one.node.clone()) else { return Ok(()) };
+        if layer.close.is_some() {
+            mapper.becomes_free(&node);
+        }
+        let taken_down = self.run(layer.close, at, devices, mapper);
+        if taken_down.is_ok() && !mapper.goes(layer.kind, &name, &node) {
+            let left = format!("the device {name} of the layer {} is still there", layer.name);
             return Err(TrialError::Host(left));
         }
-        one.node = None;
-        Ok(())
+        if let Some(one) = self.each.get_mut(at) {
+            one.node = None;
+        }
+        taken_down
     }
 
     fn at(&self, at: usize) -> Result<&OpenLayer, TrialError> {
         self.each.get(at).ok_or_else(|| TrialError::Host(format!("there is no layer {}", at + 1)))
     }
 
+    /// What the layer at this place is called.
+    fn name(&self, at: usize, devices: &[PathBuf]) -> String {
+        let site = self.each.get(at).map(|one| &one.site);
+        let device = site.and_then(|site| devices.get(site.device.checked_sub(1)?));
+        mapping(&name_of(device.map_or(Path::new(""), PathBuf::as_path)), site.map_or(0, |site| site.layer))
+    }
+
     fn argv(
         &self,
         line: LayerLine,
         at: usize,
-        device: &Path,
+        devices: &[PathBuf],
         mapper: &mut dyn Mapper,
     ) -> Result<Vec<String>, TrialError> {
-        let below = match at.checked_sub(1) {
-            None => device,
-            Some(below) => {
-                let node = self.at(below)?.node.as_deref();
-                node.ok_or_else(|| TrialError::Host(format!("the layer below layer {} is not open", at + 1)))?
-            }
+        let one = self.at(at)?;
+        let node = |below: &Below| {
+            let node = self.node(*below, devices);
+            node.map(|node| node.to_string_lossy().into_owned())
+                .ok_or_else(|| TrialError::Host(format!("what lies below layer {} is not open", at + 1)))
         };
-        let (below, name) = (below.to_string_lossy(), mapping(&name_of(device), at));
-        Ok((line.argv)(&LayerPlace { below: &below, name: &name, key: mapper.key()? }))
+        let below = one.site.below.iter().map(node).collect::<Result<Vec<_>, _>>()?;
+        let name = self.name(at, devices);
+        let place = LayerPlace { below: &below, name: &name, options: &one.options, key: mapper.key()? };
+        Ok((line.argv)(&place))
     }
 }
 
@@ -163,11 +202,12 @@ mod tests {
     use std::time::Duration;
 
     use super::super::act::Act;
+    use super::super::arrangement::{Below, LayerSite};
     use super::super::error::TrialError;
     use super::super::spec::TrialSpec;
     use super::super::steps::TrialCourse;
-    use super::{Mapper, OpenLayers, mapping};
-    use crate::layer::{InUse, Layer, LayerLine};
+    use super::{Mapper, OpenLayer, OpenLayers, OpenNode, mapping};
+    use crate::layer::{InUse, Layer, LayerKind, LayerLine};
     use fsverdict_judgement::plan::{Candidate, Layers};
 
     const fn layer(name: &'static str, make: Option<LayerLine>, open: LayerLine) -> Layer {
@@ -180,20 +220,27 @@ mod tests {
             driver: "",
             nodes: &["/dev/mapper/control"],
             header: 0,
+            pools: false,
+            kind: LayerKind::Mapping,
+            options: |_| Ok(1),
             usual: false,
             free_cpu: None,
             make,
             open,
-            mark: LayerLine { step: "mark", argv: |site| vec!["mark".to_owned(), site.name.to_owned()] },
+            mark: Some(LayerLine {
+                step: "mark",
+                argv: |site| vec!["mark".to_owned(), site.name.to_owned()],
+            }),
+            close: None,
             describe: None,
             in_use: InUse { lines: |_| Vec::new(), at_boot: None, note: None },
         }
     }
 
     const MAKE: LayerLine =
-        LayerLine { step: "make", argv: |site| ["make", site.below, site.key].map(str::to_owned).into() };
+        LayerLine { step: "make", argv: |site| ["make", site.device(), site.key].map(str::to_owned).into() };
     const OPEN: LayerLine =
-        LayerLine { step: "open", argv: |site| ["open", site.below, site.name].map(str::to_owned).into() };
+        LayerLine { step: "open", argv: |site| ["open", site.device(), site.name].map(str::to_owned).into() };
     static LOWER: Layer = layer("lower", Some(MAKE), OPEN);
     /// One that has nothing to make.
     static UPPER: Layer = layer("upper", None, OPEN);
@@ -227,13 +274,15 @@ mod tests {
             Ok("KEY")
         }
 
-        fn opened(&mut self, name: &str) -> Result<(PathBuf, File), TrialError> {
+        fn opened(&mut self, _: LayerKind, name: &str) -> Result<OpenNode, TrialError> {
             self.open.push(name.to_owned());
-            let node = format!("/dev/dm-{}", self.open.len() - 1);
-            Ok((node.into(), File::open("/dev/null").unwrap()))
+            let path = format!("/dev/dm-{}", self.open.len() - 1).into();
+            Ok(OpenNode { path, held: File::open("/dev/null").unwrap() })
         }
 
-        fn goes(&mut self, name: &str) -> bool {
+        fn becomes_free(&mut self, _: &Path) {}
+
+        fn goes(&mut self, _: LayerKind, name: &str, _: &Path) -> bool {
             self.record.push(format!("{name} goes"));
             !self.stays.contains(&name)
         }
@@ -245,9 +294,19 @@ mod tests {
             Candidate { layers: Layers::of(["lower", "upper"]).unwrap(), ..Candidate::plain("ext4") };
         let spec = TrialSpec::without_work(candidate, 1, Duration::from_secs(1));
         let course = TrialCourse::of(&spec);
-        let mut layers = OpenLayers::closed([&LOWER, &UPPER]);
+        // They are in no registry, where the arrangement would look for them; on one device it is this.
+        let closed = |(layer, below): (&'static Layer, Below)| OpenLayer {
+            layer,
+            options: String::new(),
+            site: LayerSite { layer: usize::from(below != Below::Device(1)), below: vec![below], device: 1 },
+            node: None,
+            held: None,
+        };
+        let each = [(&LOWER, Below::Device(1)), (&UPPER, Below::Site(0))].map(closed);
+        let mut layers = OpenLayers { each: each.into() };
+        let devices = [PathBuf::from("/dev/loop7")];
         let mut act = |act: Act<'_>| match act {
-            Act::Layer(at, of) => layers.act(at, of, Path::new("/dev/loop7"), fake),
+            Act::Layer(at, of) => layers.act(at, of, &devices, fake),
             _ => Ok(()),
         };
         let failed =

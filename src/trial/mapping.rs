@@ -1,18 +1,24 @@
-//! The device-mapper device of a layer, as sysfs shows it.
+//! The device of an opened layer, as sysfs shows it.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Whether the kernel removes a mapping in time.
-pub(super) fn gone_within(mapping: &str, limit: Duration) -> bool {
+/// Whether something goes in time.
+pub(super) fn gone_within(is_there: impl Fn() -> bool, limit: Duration) -> bool {
     let deadline = Instant::now() + limit;
-    while mapping_node(mapping).is_some() {
+    while is_there() {
         if Instant::now() > deadline {
             return false;
         }
         std::thread::sleep(Duration::from_millis(10));
     }
     true
+}
+
+/// Whether the software RAID of this node runs: one that is stopped keeps its node for a while.
+pub(super) fn is_running(node: &Path) -> bool {
+    let folder = Path::new("/sys/block").join(node.file_name().unwrap_or_default());
+    std::fs::read_to_string(folder.join("md/array_state")).is_ok_and(|state| state.trim() != "clear")
 }
 
 /// The kernel's node (`/dev/dm-N`) of the mapping of this name.

@@ -2,6 +2,7 @@
 
 mod act;
 mod agent;
+mod arrangement;
 mod bare_device;
 mod calibration;
 mod complaint;
@@ -24,6 +25,7 @@ mod tools;
 
 pub use act::{Act, CacheState, Durable, OfLayer, Timed};
 pub use agent::{EVENTS_VARIABLE, agent};
+pub use arrangement::{Arrangement, Below, LayerSite, TopDevice};
 pub use error::TrialError;
 pub use plain::command_lines;
 pub use sandbox::{agent_sandbox, staging_sandbox};

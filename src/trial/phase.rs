@@ -225,7 +225,7 @@ impl Agent<'_> {
 
     /// Waits until the device is quiet. What a busy machine makes of it is told, not hidden.
     pub(super) fn settle(&mut self, stack: &mut Stack<'_>, phase: &str) {
-        let begin = || Quiet::begin(&Root::default(), stack.device_name().as_deref());
+        let begin = || Quiet::begin(&Root::default(), &stack.device_names());
         let quiet = self.quiet.take().map_or_else(begin, Ok);
         match quiet.and_then(|quiet| quiet.settle(&SettleLimits::default())) {
             Ok(settled) => {
@@ -280,7 +280,7 @@ fn site<'a>(
 
 /// The device, from when its data were durable; what cannot be read is told when it is waited for.
 fn may_be_quiet(stack: &Stack<'_>) -> Option<Quiet> {
-    Quiet::begin(&Root::default(), stack.device_name().as_deref()).ok()
+    Quiet::begin(&Root::default(), &stack.device_names()).ok()
 }
 
 /// What is to be said of data that fit the machine's memory twice over: their reader may have asked no device.

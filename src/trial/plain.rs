@@ -4,12 +4,13 @@ use std::path::Path;
 
 use crate::filesystem::{DIRECTORY, find};
 use crate::layer::{Layer, LayerPlace};
-use fsverdict_judgement::plan::{DeviceSource, Phase, PhaseWork, Plan};
+use fsverdict_judgement::plan::{DeviceSource, Phase, PhaseWork, Plan, split_layer};
 use fsverdict_text::quoted;
 
 use super::act::{Act, Durable, OfLayer, Timed};
+use super::arrangement::{Arrangement, Below, TopDevice};
 use super::layers::mapping;
-use super::programs::{Line, Programs, TrialNames};
+use super::programs::{Line, NamedTop, Programs, TrialNames};
 use super::spec::{Repeats, TrialSpec};
 use super::stack::MOUNT;
 use super::steps::{Step, TrialCourse};
@@ -32,16 +33,22 @@ pub fn command_lines(plan: &Plan, candidate: usize) -> Vec<String> {
         datasets: plan.datasets.clone(),
         phases: plan.phases.clone(),
         repeats: asked.collect(),
+        devices: plan.device.count(),
         ..TrialSpec::without_work(candidate.clone(), plan.protocol.seed, plan.protocol.timeout)
     };
     let filesystem =
         candidate.path.as_ref().map_or_else(|| find(&candidate.filesystem), |_| Some(&DIRECTORY));
-    let layers = candidate.layers.names().map(crate::layer::find).collect::<Option<Vec<_>>>();
+    let layers = candidate.layers.names().map(|name| Some((crate::layer::find(name)?, split_layer(name).1)));
+    let layers = layers.collect::<Option<Vec<_>>>();
     let (Some(filesystem), Some(layers)) = (filesystem, layers) else { return Vec::new() };
-    let names = TrialNames { top: below(layers.len()), mount: MOUNT };
+    let arrangement = Arrangement::of(candidate, spec.devices);
     let programs = Programs { candidate, filesystem };
     let source = &plan.device.source;
-    let told = PlainContext { spec: &spec, programs, names, layers, source };
+    let names = TrialNames { tops: Vec::new(), mount: MOUNT };
+    let mut told = PlainContext { spec: &spec, programs, names, layers, arrangement, source };
+    let named =
+        |top: &TopDevice| NamedTop { device: top.device, apart: top.apart, path: told.node(top.is).into() };
+    told.names.tops = told.arrangement.tops.iter().map(named).collect();
     TrialCourse::of(&spec).all().flat_map(|step| told.step(step)).collect()
 }
 
@@ -50,8 +57,9 @@ struct PlainContext<'a> {
     spec: &'a TrialSpec,
     programs: Programs<'a>,
     names: TrialNames,
-    /// The one on the device first.
-    layers: Vec<&'static Layer>,
+    /// The one on the devices first, each with its options.
+    layers: Vec<(&'static Layer, &'a str)>,
+    arrangement: Arrangement,
     source: &'a DeviceSource,
 }
 
@@ -85,7 +93,8 @@ impl PlainContext<'_> {
 
     /// What is done, in words or as a command line; nothing where it is the agent's own business.
     fn act(&self, act: Act<'_>) -> Option<String> {
-        let bottom = DEVICE;
+        let devices: Vec<String> = (1..=self.spec.devices).map(device).collect();
+        let bottom = devices.join(" ");
         let own = || self.spec.candidate.path.as_deref().map(own_folder);
         let told = match act {
             Act::Claim => format!("[claim {bottom}]"),
@@ -98,7 +107,7 @@ impl PlainContext<'_> {
                 let names: Vec<&str> = self.spec.staged().collect();
                 return (!names.is_empty()).then(|| format!("[stage {}]", names.join(", ")));
             }
-            Act::Layer(at, OfLayer::Close) => format!("[close {}]", mapping(DEVICE, at)),
+            Act::Layer(at, OfLayer::Close) => format!("[close {}]", self.name(at)?),
             Act::Layer(at, of) => self.of_layer(at, of)?,
             // Before there is a layer on it.
             Act::Timed(Timed::Raw(phase), _) => format!("{}; [sync {bottom}]", work(phase)),
@@ -133,7 +142,10 @@ impl PlainContext<'_> {
 
     fn timed(&self, timed: Timed<'_>) -> Option<String> {
         match timed {
-            Timed::Mkfs => self.program(Line::Mkfs),
+            Timed::Mkfs => {
+                let apart = self.program(Line::Apart).map(|line| format!("{line}; "));
+                Some(apart.unwrap_or_default() + &self.program(Line::Mkfs)?)
+            }
             Timed::Mount => self.mount(),
             Timed::Unmount => self.unmount(),
             Timed::Check(_) => self.program(Line::Check),
@@ -144,7 +156,10 @@ impl PlainContext<'_> {
     fn durable(&self, by: Durable) -> String {
         match by {
             Durable::Syncfs => "[syncfs]".to_owned(),
-            Durable::Device => format!("[sync {}]", self.names.top),
+            Durable::Device => {
+                let tops = self.names.tops.iter().map(|top| top.path.to_string_lossy());
+                format!("[sync {}]", tops.collect::<Vec<_>>().join(" "))
+            }
         }
     }
 
@@ -163,22 +178,42 @@ impl PlainContext<'_> {
     }
 
     fn of_layer(&self, at: usize, of: OfLayer) -> Option<String> {
-        let layer = self.layers.get(at)?;
+        let site = self.arrangement.sites.get(at)?;
+        let (layer, options) = *self.layers.get(site.layer)?;
         let line = match of {
             OfLayer::Make => layer.make?,
             OfLayer::Open => layer.open,
-            OfLayer::Mark => layer.mark,
+            OfLayer::Mark => layer.mark?,
             OfLayer::Describe => layer.describe?,
             OfLayer::Close => return None,
         };
-        let (below, name) = (below(at), mapping(DEVICE, at));
-        Some(shown(&(line.argv)(&LayerPlace { below: &below, name: &name, key: KEY })))
+        let below: Vec<String> = site.below.iter().map(|below| self.node(*below)).collect();
+        let name = self.name(at)?;
+        Some(shown(&(line.argv)(&LayerPlace { below: &below, name: &name, options, key: KEY })))
+    }
+
+    /// What the layer at this place is called.
+    fn name(&self, at: usize) -> Option<String> {
+        let site = self.arrangement.sites.get(at)?;
+        Some(mapping(&device(site.device), site.layer))
+    }
+
+    /// What stands for the node of what lies there.
+    fn node(&self, below: Below) -> String {
+        let of_site = |at: usize| {
+            let kind = self.layers.get(self.arrangement.sites.get(at)?.layer)?.0.kind;
+            Some(kind.node(&self.name(at)?))
+        };
+        match below {
+            Below::Device(number) => device(number),
+            Below::Site(at) => of_site(at).unwrap_or_default(),
+        }
     }
 }
 
-/// What lies below the layer of this number.
-fn below(at: usize) -> String {
-    at.checked_sub(1).map_or_else(|| DEVICE.to_owned(), |at| format!("/dev/mapper/{}", mapping(DEVICE, at)))
+/// What stands for the device of this number: `$DEVICE`, `$DEVICE2`.
+fn device(number: usize) -> String {
+    if number > 1 { format!("{DEVICE}{number}") } else { DEVICE.to_owned() }
 }
 
 fn shown(argv: &[String]) -> String {

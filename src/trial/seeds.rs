@@ -41,6 +41,11 @@ pub fn of_device(seed: u64, block: u32) -> u64 {
     xxh3_64_with_seed(&block.to_le_bytes(), seed)
 }
 
+/// Of the second of several devices and those after it, from the seed of the first.
+pub fn of_further_device(first: u64, number: usize) -> u64 {
+    if number <= 1 { first } else { xxh3_64_with_seed(&(number as u64).to_le_bytes(), first) }
+}
+
 /// A site's own in place of the plan's.
 pub fn of_site(seed: u64, site: &str) -> u64 {
     xxh3_64_with_seed(site.as_bytes(), seed) >> 1
@@ -48,7 +53,7 @@ pub fn of_site(seed: u64, site: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{of_device, of_member, of_names, of_nuisances, of_order, of_site};
+    use super::{of_device, of_further_device, of_member, of_names, of_nuisances, of_order, of_site};
 
     #[test]
     fn seeds_are_what_recorded_runs_were_made_with() {
@@ -57,6 +62,8 @@ mod tests {
         assert_eq!(of_nuisances(7, 3), 0x3C6E_F375_FE94_F82A);
         assert_eq!(of_names(7, 3), 0xDAA6_6D2C_7DDF_7438);
         assert_eq!(of_device(7, 3), 0x8083_3F9B_601F_25AB);
+        assert_eq!(of_further_device(7, 1), 7);
+        assert!(of_further_device(7, 2) != 7 && of_further_device(7, 2) != of_further_device(7, 3));
         assert_eq!(of_site(7, "one"), 0x2F65_4E49_27CE_FC99);
     }
 }

@@ -39,6 +39,8 @@ pub struct TrialSpec {
     pub drawn: Option<Drawn>,
     /// Measure the device itself by this half of the grid, and do nothing else.
     pub calibration: Option<Grid>,
+    /// How many devices it has.
+    pub devices: usize,
 }
 
 impl TrialSpec {
@@ -54,6 +56,7 @@ impl TrialSpec {
             limit,
             drawn: None,
             calibration: None,
+            devices: 1,
         }
     }
 }
@@ -84,14 +87,12 @@ pub struct Repeats {
 /// What a trial is done on: for the lab to fill in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TestBench {
-    /// What the trial gets of devices: today one.
+    /// What the trial gets of devices, in the order of the plan's.
     pub devices: Vec<TrialDevice>,
     /// Where datasets that are needed as files lie.
     pub staging: Staging,
     /// CPU seconds per second that the machine uses without the trial; 0 in a fresh guest, where nothing else runs.
     pub idle_load: f64,
-    /// What the disk's queue must be set to before anything reads it.
-    pub queue: Option<QueueLimits>,
     /// The kernel modules a guest must load first; a native kernel finds its own.
     pub modules: Option<Modules>,
     /// What is taken of which of the user's folders, where that was looked for before.
@@ -142,8 +143,12 @@ pub enum TrialDevice {
         /// The permission to write it, checked again right before the first write.
         ticket: LeaseTicket,
     },
-    /// The one disk of a guest, which is nobody else's.
-    Guest { path: PathBuf },
+    /// A disk of a guest's, which is nobody else's.
+    Guest {
+        path: PathBuf,
+        /// What its queue must be set to before anything reads it.
+        queue: Option<QueueLimits>,
+    },
     /// None: an empty folder of the conductor's, in a folder of the user's.
     Folder { path: PathBuf },
 }

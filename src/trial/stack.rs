@@ -17,14 +17,15 @@ use crate::host::root::Root;
 use crate::host::{caches, mounts, syscall};
 use crate::measure::Fresh;
 use crate::sandbox::private_devices;
-use fsverdict_judgement::journal::CommandRecord;
+use fsverdict_judgement::journal::{CommandRecord, Facts};
 use fsverdict_judgement::plan::Candidate;
 
 use super::act::OfLayer;
+use super::arrangement::Arrangement;
 use super::bare_device::BareDevice;
 use super::error::TrialError;
 use super::layers::OpenLayers;
-use super::programs::{Line, Programs, TrialNames};
+use super::programs::{Line, NamedTop, Programs, TrialNames};
 use super::sink::Sink;
 use super::spec::TrialDevice;
 use super::tools::{EMPTY, Tools, Trade};
@@ -45,8 +46,11 @@ pub(super) struct Stack<'a> {
     pub(super) filesystem: &'static Filesystem,
     programs: Programs<'a>,
     tools: Tools,
-    /// The device the guard cleared, or the loop device on top of the image; none where a folder is worked in.
-    claim: Option<BareDevice>,
+    /// The devices the guard cleared, or the loop devices on top of the images; none where a folder is worked in.
+    claims: Vec<BareDevice>,
+    /// Their paths, in order.
+    devices: Vec<PathBuf>,
+    arrangement: Arrangement,
     layers: OpenLayers,
     mounted: bool,
     cleaner: bool,
@@ -60,6 +64,7 @@ impl<'a> Stack<'a> {
     pub(super) fn new(
         sink: &'a mut Sink,
         candidate: &'a Candidate,
+        devices: usize,
         limit: Duration,
     ) -> Result<Self, TrialError> {
         let filesystem = match candidate.path {
@@ -67,7 +72,8 @@ impl<'a> Stack<'a> {
             None => crate::filesystem::find(&candidate.filesystem)
                 .ok_or_else(|| TrialError::Unknown(format!("filesystem `{}`", candidate.filesystem)))?,
         };
-        let layers = OpenLayers::of(candidate)?;
+        let arrangement = Arrangement::of(candidate, devices);
+        let layers = OpenLayers::of(candidate, &arrangement)?;
         for folder in [MOUNT, EMPTY] {
             std::fs::create_dir_all(folder).map_err(TrialError::io("make the mount point"))?;
         }
@@ -77,7 +83,9 @@ impl<'a> Stack<'a> {
             filesystem,
             programs: Programs { candidate, filesystem },
             tools: Tools::new(limit),
-            claim: None,
+            claims: Vec::new(),
+            devices: Vec::new(),
+            arrangement,
             layers,
             mounted: false,
             cleaner: false,
@@ -88,24 +96,42 @@ impl<'a> Stack<'a> {
         })
     }
 
-    /// Makes sure that the device is ours.
+    /// Makes sure that the devices are ours.
     pub(super) fn claim(&mut self, devices: &[TrialDevice]) -> Result<(), TrialError> {
-        let [device] = devices else {
-            let count = devices.len();
-            return Err(TrialError::Host(format!("a filesystem lies on one device, and {count} were given")));
-        };
-        self.claim = Some(BareDevice::take(device, self.sink)?);
+        for device in devices {
+            let claim = BareDevice::take(device, self.sink)?;
+            self.devices.push(claim.path.clone());
+            self.claims.push(claim);
+        }
+        let used = (1..=devices.len()).filter(|device| self.arrangement.uses(*device)).count();
+        if used < devices.len() {
+            let text = format!("{} uses {used} of {} devices", self.candidate.name, devices.len());
+            self.sink.caution("", text);
+        }
         Ok(())
     }
 
-    /// The device that was claimed; an error where a folder is worked in.
-    pub(super) fn bare(&mut self) -> Result<&mut BareDevice, TrialError> {
-        self.claim.as_mut().ok_or_else(|| TrialError::Host("a folder has no device".to_owned()))
+    /// Does something with each device that was claimed; an error where a folder is worked in.
+    pub(super) fn each_bare(
+        &mut self,
+        act: impl FnMut(&mut BareDevice) -> Result<(), TrialError>,
+    ) -> Result<(), TrialError> {
+        if self.claims.is_empty() {
+            return Err(TrialError::Host("a folder has no device".to_owned()));
+        }
+        self.claims.iter_mut().try_for_each(act)
     }
 
-    /// Tells what is known of the device as it is now.
+    /// Tells what is known of the devices as they are now, of the second and those after it with their numbers.
     pub(super) fn describe_device(&mut self) {
-        let facts = self.claim.as_mut().map(BareDevice::facts).unwrap_or_default();
+        let mut facts = Facts::new();
+        for (number, claim) in (1..).zip(&mut self.claims) {
+            let named = |name: String| match number {
+                1 => name,
+                number => name.replacen("device.", &format!("device.{number}."), 1),
+            };
+            facts.extend(claim.facts().into_iter().map(|(name, value)| (named(name), value)));
+        }
         self.sink.facts(facts);
     }
 
@@ -117,7 +143,7 @@ impl<'a> Stack<'a> {
     /// What the kernel has said since then of what this stack is made of, as lines after an error's own.
     pub(super) fn said_by_kernel(&mut self) -> String {
         let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let devices = self.device_name().into_iter().chain(self.layers.nodes().map(name));
+        let devices = self.device_names().into_iter().chain(self.layers.nodes().map(name));
         let words: Vec<String> = devices.chain([self.filesystem.name.to_owned()]).collect();
         self.log.lines(&words).iter().map(|line| format!("\n{THE_KERNEL}{line}")).collect()
     }
@@ -127,31 +153,42 @@ impl<'a> Stack<'a> {
         self.candidate.path.is_some()
     }
 
-    /// The device the filesystem lies on; an empty path in a folder.
+    /// The device the filesystem lies on, of several the first; an empty path in a folder.
     pub(super) fn top(&self) -> PathBuf {
-        self.layers.nodes().next().or(self.bottom()).map(Path::to_owned).unwrap_or_default()
+        self.tops().into_iter().next().map(|top| top.path).unwrap_or_default()
     }
 
-    fn bottom(&self) -> Option<&Path> {
-        self.claim.as_ref().map(|claim| claim.path.as_path())
+    /// What lies on the devices as far as layers are open: what the filesystem gets, and what an option names.
+    fn tops(&self) -> Vec<NamedTop> {
+        let tops = self.arrangement.tops.iter().filter_map(|top| {
+            let under = |number: usize| self.devices.get(number.checked_sub(1)?).cloned();
+            let path = self.layers.node(top.is, &self.devices).or_else(|| under(top.device))?;
+            Some(NamedTop { device: top.device, apart: top.apart, path })
+        });
+        tops.collect()
     }
 
     fn argv(&self, line: Line) -> Option<Vec<String>> {
-        let names = TrialNames { top: self.top().to_string_lossy().into_owned(), mount: MOUNT };
-        self.programs.argv(line, &names)
+        self.programs.argv(line, &TrialNames { tops: self.tops(), mount: MOUNT })
     }
 
-    /// Name of the bottom device in `/sys/class/block`; others' work is on that below a folder, too.
-    pub(super) fn device_name(&self) -> Option<String> {
-        let bottom = self.bottom()?;
-        let real = std::fs::canonicalize(bottom).unwrap_or_else(|_| bottom.to_owned());
-        Some(real.file_name().unwrap_or_default().to_string_lossy().into_owned())
+    /// Names of the bottom devices in `/sys/class/block`; others' work is on that below a folder, too.
+    pub(super) fn device_names(&self) -> Vec<String> {
+        let name = |path: &PathBuf| {
+            let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+            real.file_name().unwrap_or_default().to_string_lossy().into_owned()
+        };
+        self.devices.iter().map(name).collect()
     }
 
     /// Remembers how the filesystem is that was just made and mounted; a folder's space is not the trial's alone.
     pub(super) fn note_fresh(&mut self) -> Result<(), TrialError> {
-        let Some(claim) = &self.claim else { return Ok(()) };
-        let size = claim.size().map_err(TrialError::io("ask for the size of the device"))?;
+        if self.claims.is_empty() {
+            return Ok(());
+        }
+        let used = (1..).zip(&self.claims).filter(|(device, _)| self.arrangement.uses(*device));
+        let sizes = used.map(|(_, claim)| claim.size()).collect::<Result<Vec<_>, _>>();
+        let size = sizes.map_err(TrialError::io("ask for the size of the device"))?.into_iter().sum();
         self.fresh = Some(Fresh::of(Path::new(MOUNT), size)?);
         Ok(())
     }
@@ -163,8 +200,10 @@ impl<'a> Stack<'a> {
     /// From here on there is no disk but this stack's, neither for us nor for any tool, whatever its options name: those
     /// of mkfs and mount are the plan's. The claim, and staging, needed others.
     pub(super) fn shut_in(&mut self) -> Result<(), TrialError> {
-        let Some(claim) = &self.claim else { return Ok(private_devices(&[])?) };
-        let mut kept = vec![claim.path.as_path()];
+        if self.claims.is_empty() {
+            return Ok(private_devices(&[])?);
+        }
+        let mut kept: Vec<&Path> = self.devices.iter().map(PathBuf::as_path).collect();
         for node in self.layers.needs().filter(|node| node.exists()) {
             if !kept.contains(&node) {
                 kept.push(node);
@@ -186,12 +225,15 @@ impl<'a> Stack<'a> {
         if act == OfLayer::Make {
             self.check_device()?;
         }
-        let Some(claim) = &self.claim else { return Ok(()) };
+        if self.claims.is_empty() {
+            return Ok(());
+        }
         let mut mapper = HostMapper { sink: self.sink, tools: &self.tools };
-        self.layers.act(at, act, &claim.path, &mut mapper)
+        self.layers.act(at, act, &self.devices, &mut mapper)
     }
 
     pub(super) fn mkfs(&mut self) -> Result<(), TrialError> {
+        self.must(Line::Apart)?;
         self.must(Line::Mkfs)
     }
 
@@ -222,9 +264,8 @@ impl<'a> Stack<'a> {
 
     /// Makes sure that what is about to be written, mounted or checked is the device that was cleared.
     pub(super) fn check_device(&self) -> Result<(), TrialError> {
-        self.claim
-            .as_ref()
-            .map_or(Ok(()), |claim| claim.check(self.mounted || self.layers.nodes().next().is_some()))
+        let claimed = self.mounted || self.layers.nodes().next().is_some();
+        self.claims.iter().try_for_each(|claim| claim.check(claimed))
     }
 
     pub(super) fn unmount(&mut self) -> Result<(), TrialError> {
@@ -241,13 +282,15 @@ impl<'a> Stack<'a> {
     /// mount; the caches of the machine's other filesystems stay: emptying them would take its time, and cost those who
     /// use them.
     pub(super) fn forget_device(&self) -> Result<(), TrialError> {
-        let Some(claim) = &self.claim else { return Ok(()) };
-        for device in self.layers.nodes().chain([claim.path.as_path()]) {
+        for device in self.layers.nodes().chain(self.devices.iter().map(PathBuf::as_path)) {
             File::open(device)
                 .and_then(|open| Ok(syscall::forget_buffers(open)?))
                 .map_err(TrialError::io("put the device out of the cache"))?;
         }
-        claim.forget_image().map_err(TrialError::io("put the image out of the cache"))
+        self.claims
+            .iter()
+            .try_for_each(BareDevice::forget_image)
+            .map_err(TrialError::io("put the image out of the cache"))
     }
 
     /// What can be had of a cold start in a folder, which stays mounted.
@@ -271,8 +314,11 @@ impl<'a> Stack<'a> {
 
     /// Makes everything written to the device itself durable.
     pub(super) fn sync_device(&mut self) -> Result<(), TrialError> {
-        let device = File::open(self.top()).map_err(TrialError::io("open the device"))?;
-        device.sync_all().map_err(TrialError::io("make the device's data durable"))
+        for top in self.tops() {
+            let device = File::open(top.path).map_err(TrialError::io("open the device"))?;
+            device.sync_all().map_err(TrialError::io("make the device's data durable"))?;
+        }
+        Ok(())
     }
 
     pub(super) fn resolved_mount(&self) -> Option<crate::host::procfs::Mount> {
@@ -285,14 +331,16 @@ impl<'a> Stack<'a> {
     }
 
     pub(super) fn release(&mut self) -> Result<(), TrialError> {
-        self.claim.take().map_or(Ok(()), BareDevice::release)
+        // Each of them, whatever becomes of the one before.
+        let released = std::mem::take(&mut self.claims).into_iter().map(BareDevice::release);
+        released.fold(Ok(()), Result::and)
     }
 }
 
 /// Where the program of a line is started from.
 const fn trade(line: Line) -> Trade {
     match line {
-        Line::Mkfs | Line::Check => Trade::Formatting,
+        Line::Apart | Line::Mkfs | Line::Check => Trade::Formatting,
         Line::Mount | Line::Cleaner | Line::Unmount => Trade::Mounting,
     }
 }

@@ -165,7 +165,7 @@ fn make_room(staging: &Staging) -> Result<(), TrialError> {
                 .map_err(|error| TrialError::Refused(error.reason()))?;
             (attached.path().to_owned(), Some(attached))
         }
-        TrialDevice::Guest { path } => (path.clone(), None),
+        TrialDevice::Guest { path, .. } => (path.clone(), None),
         TrialDevice::Block { .. } | TrialDevice::Folder { .. } => {
             return Err(failed(&"datasets are never staged on a real device"));
         }

@@ -6,6 +6,7 @@ use fsverdict_judgement::journal::{CLAIM, TEAR_DOWN};
 use fsverdict_judgement::plan::{Flow, Operation, Phase, PhaseWork};
 
 use super::act::{Act, CacheState, OfLayer, Timed};
+use super::arrangement::Arrangement;
 use super::error::TrialError;
 use super::spec::{TrialSpec, is_raw};
 use super::staging::to_stage;
@@ -68,9 +69,9 @@ impl<'a> TrialCourse<'a> {
 }
 
 impl TrialSpec {
-    /// The numbers of its layers, from the device up.
+    /// The numbers of the places of its layers, from the devices up.
     fn layers(&self) -> std::ops::Range<usize> {
-        0..self.candidate.layers.names().len()
+        0..Arrangement::of(&self.candidate, self.devices).sites.len()
     }
 
     fn steps(&self) -> Vec<Step<'_>> {

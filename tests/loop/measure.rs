@@ -39,11 +39,11 @@ impl Drop for Mounted {
 fn loop_counts_agree_with_what_was_written() {
     let place = Place::new();
     let mounted = Mounted::new(&place);
-    let device = Some(mounted.disk.name());
+    let device = [mounted.disk.name()];
     let root = Root::default();
-    let meter = Meter::new(&root, device, 0.0).unwrap();
+    let meter = Meter::new(&root, &device, 0.0).unwrap();
     assert!(meter.cautions.is_empty());
-    let calm = settle(&root, device, &SettleLimits::default()).unwrap();
+    let calm = settle(&root, &device, &SettleLimits::default()).unwrap();
     assert!(!calm.timed_out, "nothing writes to it yet");
 
     let target = &mounted.target;
@@ -74,8 +74,8 @@ fn loop_counts_agree_with_what_was_written() {
     assert!(observation.value("durable").unwrap() > observation.value("returned").unwrap());
     println!("{observation:#?}");
 
-    let settled = settle(&root, device, &SettleLimits::default()).unwrap();
+    let settled = settle(&root, &device, &SettleLimits::default()).unwrap();
     assert!(!settled.timed_out);
     let hasty = SettleLimits { timeout: Duration::ZERO, ..SettleLimits::default() };
-    assert!(settle(&root, device, &hasty).unwrap().timed_out, "quiet takes some time to be seen");
+    assert!(settle(&root, &device, &hasty).unwrap().timed_out, "quiet takes some time to be seen");
 }

@@ -30,6 +30,78 @@ phase = [
 ]
 "#;
 
+/// Candidates that have two devices.
+const ON_TWO: &str = r#"
+title        = "On two devices"
+lab          = "native"
+device       = { image = "512MiB", count = 2 }
+protocol     = { blocks = 1, timeout = "60s" }
+dataset.tree = { profile = "mixed", files = 40, directories = 6, size = "1MiB" }
+phase = [
+    { name = "write", operation = "tree.write", dataset = "tree" },
+    { name = "read", operation = "tree.read", dataset = "tree", cold = true },
+]
+[[candidate]]
+name = "mirror"
+filesystem = "btrfs"
+mkfs = "-d raid1 -m raid1"
+[[candidate]]
+name = "log"
+filesystem = "xfs"
+mkfs = "-l logdev={device.2}"
+[[candidate]]
+name = "journal"
+filesystem = "ext4"
+mkfs = "-J device={device.2}"
+"#;
+
+#[test]
+fn loop_candidates_have_several_images_and_leave_none() {
+    let place = Place::new();
+    place.run(ON_TWO, &[]).exits(0).shows(&["mirror", "log", "journal"]);
+    place.is_left_clean();
+    // An array would outlive an agent that is killed.
+    let array = format!("{ON_TWO}[[candidate]]\nfilesystem = \"ext4\"\nlayers = [\"md:raid1\"]\n");
+    let seen = place.fsverdict(&["run", &place.plan("array", &array), "--dry-run"]);
+    assert!(seen.stdout.contains("a trial that is killed would leave its array (md)"), "{seen:#?}");
+}
+
+#[test]
+fn loop_each_of_several_devices_is_guarded_by_itself() {
+    let place = Place::new();
+    let disks = ["one", "two"].map(|name| Disk::new(&place, name, 512 << 20));
+    let [one, two] = &disks;
+    let named = |first: &str, second: &str| format!("device.path=[\"{first}\", \"{second}\"]");
+    let plan = ON_TWO.replace("device       = { image = \"512MiB\", count = 2 }\n", "");
+    // Both are empty: they need no word. A run leaves its filesystem on each.
+    place.run(&plan, &["--set", &named(&one.device, &two.device)]).exits(0);
+    let refused = |more: &[&str]| {
+        let (path, set) = (place.plan("plan", &plan), named(&one.device, &two.device));
+        let arguments =
+            [&["run", &path, "--out", "again", "--set", &set, "--set", "protocol.disturbed=false"][..], more]
+                .concat();
+        place.fsverdict(&arguments)
+    };
+    tool(&["mkfs.ext4", "-q", "-F", &one.device]);
+    tool(&["mkfs.ext4", "-q", "-F", &two.device]);
+    let before = (one.bytes(), two.bytes());
+    let told = refused(&[]).exits(1);
+    assert!(told.stderr.contains(&one.device), "{told:#?}");
+    let identity = |seen: &str| {
+        let after = seen.split("--erase ").nth(1).unwrap_or_else(|| panic!("{seen}"));
+        after.split_whitespace().next().unwrap().trim_matches(['`', '\'', ';', ',']).to_owned()
+    };
+    let first = identity(&told.stderr);
+    // The word for the one is none for the other.
+    let told = refused(&["--erase", &first]).exits(1);
+    assert!(told.stderr.contains(&two.device), "{told:#?}");
+    let second = identity(&told.stderr);
+    assert_eq!(before, (one.bytes(), two.bytes()), "nothing may be written before both are allowed");
+    refused(&["--erase", &first, "--erase", &second]).exits(0);
+    let twice = place.run(&plan, &["--set", &named(&one.device, &one.device)]);
+    assert!(twice.exits(2).stderr.contains("named twice"));
+}
+
 const FILESYSTEMS: [&str; 5] = ["ext2", "ext3", "ext4", "xfs", "btrfs"];
 
 #[test]

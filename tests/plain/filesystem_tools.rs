@@ -199,7 +199,12 @@ fn luks_formats_with_the_stated_header_and_cheap_keys() {
         let (folder, device) = image(64 * MIB);
         let key = folder.path().join("key");
         std::fs::write(&key, [7; 32]).unwrap();
-        let site = LayerPlace { below: &device, name: "", key: key.to_str().unwrap() };
+        let site = LayerPlace {
+            below: std::slice::from_ref(&device),
+            name: "",
+            options: "",
+            key: key.to_str().unwrap(),
+        };
         let argv = (layer.make.unwrap().argv)(&site);
         for _ in 0..2 {
             let output = run(&argv);

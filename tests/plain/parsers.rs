@@ -319,7 +319,7 @@ mod guest {
     use std::os::fd::AsFd;
     use std::time::Duration;
 
-    use fsverdict_disk::backend::{Clock, Served, serve};
+    use fsverdict_disk::backend::{Clock, DeviceToServe, Served, serve};
     use rustix::fs::{MemfdFlags, memfd_create};
     use rustix::net::{
         AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown, SocketAddrUnix,
@@ -403,16 +403,11 @@ mod guest {
                 let mut answers = File::from(ours.try_clone().unwrap());
                 scope.spawn(move || std::io::copy(&mut answers, &mut std::io::sink()));
             }
-            serve(
-                Served { model: "ideal", draw: None, size_bytes: SIZE, seed: 0 },
-                Clock::Real,
-                Duration::ZERO,
-                file("store"),
-                None,
-                (listening, socket()),
-            )
+            let device = Served { model: "ideal", draw: None, size_bytes: SIZE, seed: 0, fails_after: None };
+            let device = DeviceToServe { device, store: file("store"), trace: None, socket: listening };
+            serve(vec![device], Clock::Real, Duration::ZERO, &socket())
         });
-        if let Some(trouble) = told.trouble {
+        for trouble in told.into_iter().filter_map(|report| report.trouble) {
             assert!(trouble.to_string().len() < 1000);
         }
     }

@@ -8,6 +8,7 @@ mod common;
 mod calibration;
 mod confinement;
 mod crash;
+mod devices;
 mod fleet;
 mod guests;
 mod kernel_trials;

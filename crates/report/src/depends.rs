@@ -1,13 +1,15 @@
 //! What of a class of devices decides, in words and as a table.
 
-use super::number::{times_with_ends, times_within};
+use super::number::{times, times_with_ends, times_within};
 use super::text::listing;
 use super::text_table::TextTable;
-use fsverdict_judgement::verdict::{Dependence, DeviceSide, Judgement};
+use fsverdict_judgement::verdict::{Dependence, DeviceSide, DeviceSpread, Judgement};
 use fsverdict_text::DrawnNumber;
 
 /// Nobody reads of more; the JSON has all.
 const MOST: usize = 8;
+/// The same, of single devices in a paragraph.
+const MOST_SPREADS: usize = 3;
 
 /// What the difference depends on in which another leads with some devices, without a full stop; nothing where none does.
 pub(super) fn turning(judged: &Judgement<'_>) -> Option<String> {
@@ -20,6 +22,23 @@ pub(super) fn turning(judged: &Judgement<'_>) -> Option<String> {
 pub(super) fn widening(judged: &Judgement<'_>) -> Option<String> {
     let first = judged.verdict.depends.first()?;
     (!first.turns(judged.plan.protocol.tie)).then(|| format!("how much depends {}", in_words(first)))
+}
+
+/// How far the widest differences stray over single devices, as a sentence; nothing where they do not.
+pub(super) fn on_single_devices(judged: &Judgement<'_>) -> Option<String> {
+    let found = &judged.verdict.device_spreads;
+    let against = &found.first()?.against;
+    let each = found.iter().take(MOST_SPREADS).map(|one| {
+        let DeviceSpread { candidate, devices, least, most, better, .. } = one;
+        let (least, most) = (times(*least), times(*most));
+        let better = match better {
+            0 => String::new(),
+            some => format!(", and is better on {some}"),
+        };
+        format!("{candidate} {least} to {most} times on the {devices} that it met{better}")
+    });
+    let each: Vec<String> = each.collect();
+    Some(format!("On single devices of the class it differs, beside {against}: {}.", each.join("; ")))
 }
 
 fn in_words(one: &Dependence) -> String {
@@ -127,6 +146,10 @@ mod tests {
         assert!(page.contains("id=\"depends\"") && page.contains("<circle "), "no picture");
         let data = data_of(&story(8, 0.5, 0));
         assert_eq!(data["verdict"]["depends"][0]["number"], "platter.through");
+        // By blocks it is half as long again, or half as long: the interval of the mean tells neither.
+        assert!(shown.contains("On single devices of the class it differs, beside xfs: jfs 1.3"), "{shown}");
+        assert!(shown.contains("on the 8 that it met; ext4 0.6"), "{shown}");
+        assert_eq!(data["verdict"]["device_spreads"][1]["better"], 4);
     }
 
     #[test]
@@ -134,6 +157,7 @@ mod tests {
         let mut story = story(0, 0.5, 0);
         story.drawn.clear();
         assert!(data_of(&story)["verdict"].get("depends").is_none());
+        assert!(data_of(&story)["verdict"].get("device_spreads").is_none());
     }
 
     /// How often the one that decides is named first, and how often another is named at all, in 200 runs.

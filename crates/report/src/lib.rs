@@ -63,7 +63,7 @@ pub use notes::PageNote;
 pub use requests::Requests;
 pub use terminal::TerminalLook;
 pub use text::{count, in_lines, listing, width, wrap};
-pub use to_use::ToUse;
+pub use to_use::{ToUse, shell_word};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {

@@ -23,14 +23,20 @@ pub struct ToUse {
     pub notes: Vec<String>,
 }
 
-/// The device, or a layer on it by its name or its path: `$NAME`, `$NAME-2`, `/dev/mapper/$NAME`.
+/// Where a variable begins that whoever types the lines sets: a device, or an opened layer.
+const NAMED: [&str; 3] = ["$DEVICE", "/dev/mapper/$NAME", "/dev/md/$NAME"];
+
+/// A word as a shell takes it, with the variable in it that is to be named.
+pub fn shell_word(word: &str) -> String {
+    if is_to_be_named(word) { format!("\"{word}\"") } else { quoted(word) }
+}
+
+/// Whether it is such a variable, with nothing around it that says anything to a shell.
 fn is_to_be_named(word: &str) -> bool {
-    let name = word.strip_prefix("/dev/mapper/").unwrap_or(word);
-    word == "$DEVICE"
-        || name.strip_prefix("$NAME").is_some_and(|rest| {
-            let number = rest.strip_prefix('-').filter(|number| !number.is_empty());
-            rest.is_empty() || number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
-        })
+    let plain = |text: &str| text.chars().all(|one| one.is_ascii_alphanumeric() || " =,_.:/-".contains(one));
+    let rest = |begins: &&str| word.split_once(begins).filter(|(before, _)| plain(before));
+    let alone = word.strip_prefix("$NAME").map(|after| ("", after));
+    NAMED.iter().find_map(rest).or(alone).is_some_and(|(_, after)| plain(after))
 }
 
 impl ToUse {
@@ -46,9 +52,7 @@ impl ToUse {
 
     /// The same of a program with its words; what is to be named stays a variable.
     pub fn add_step_of(&mut self, argv: &[String]) {
-        let words =
-            argv.iter().map(|word| if is_to_be_named(word) { format!("\"{word}\"") } else { quoted(word) });
-        self.add_step(&words.collect::<Vec<_>>().join(" "));
+        self.add_step(&argv.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "));
     }
 
     /// `btrfs has copy-on-write; it lacks …; Windows and macOS read it, too`.
@@ -72,11 +76,21 @@ pub(super) const LEAD: &str = "All that is on the device is lost. Name it by its
 
 #[cfg(test)]
 mod tests {
-    use super::ToUse;
+    use super::{ToUse, shell_word};
 
     #[test]
     fn a_line_is_no_more_than_its_words_to_a_shell() {
         let words = ["mkfs.ext4", "-L", "a b$(reboot)`x`'", "-O\u{1b}[2J", "$DEVICE"].map(str::to_owned);
+        for (word, wanted) in [
+            ("/dev/md/$NAME-2", "\"/dev/md/$NAME-2\""),
+            ("$NAME2", "\"$NAME2\""),
+            ("logdev=$DEVICE2,size=64m", "\"logdev=$DEVICE2,size=64m\""),
+            ("$(reboot)$DEVICE", "'$(reboot)$DEVICE'"),
+            ("$DEVICE`reboot`", "'$DEVICE`reboot`'"),
+            ("$NAMES$(x)", "'$NAMES$(x)'"),
+        ] {
+            assert_eq!(shell_word(word), wanted);
+        }
         let mut to_use = ToUse::default();
         to_use.add_step_of(&words);
         let line = &to_use.lines[0];

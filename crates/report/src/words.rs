@@ -129,6 +129,7 @@ fn found(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
         }
     }
     sentences.extend(depends::widening(judged).map(|what| capital(&what) + "."));
+    sentences.extend(depends::on_single_devices(judged));
     sentences.extend(settling(judged).map(|what| capital(&what) + "."));
     sentences
 }

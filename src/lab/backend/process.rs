@@ -1,16 +1,16 @@
-//! What the process does that serves a device: takes over the descriptors that it inherited, serves, and says what came of it.
+//! What the process does that serves devices: takes over the descriptors that it inherited, serves, and says what came of it.
 
 use std::fs::File;
 use std::io::Write;
 use std::time::Duration;
 
-use fsverdict_disk::backend::{Served, serve};
+use fsverdict_disk::backend::{DeviceToServe, Served, serve};
 
 use super::{ServeTask, ServingError, TASK};
 use crate::host::syscall::own;
 use crate::host::talk::say;
 
-/// `fsverdict device`: serves one device to one guest. What went wrong is in the report, if it can be written.
+/// `fsverdict device`: serves the devices of one guest. What went wrong is in the report, if it can be written.
 pub fn main() -> u8 {
     match live() {
         Ok(()) => 0,
@@ -26,15 +26,28 @@ fn live() -> Result<(), ServingError> {
     let task: ServeTask = serde_json::from_str(&text).map_err(|_| ServingError::NotForPeople)?;
     let take = |descriptor| own(descriptor).ok_or(ServingError::NotForPeople);
     let mut report = File::from(take(task.report)?);
-    let sockets = (take(task.sockets.0)?, take(task.sockets.1)?);
-    let store = File::from(take(task.store)?);
-    let trace = match task.trace {
-        Some((descriptor, bound)) => Some((File::from(take(descriptor)?), bound)),
-        None => None,
-    };
-    let device = Served { model: &task.model, draw: task.draw, size_bytes: task.size_bytes, seed: task.seed };
+    let clock_socket = take(task.clock_socket)?;
+    let mut devices = Vec::with_capacity(task.devices.len());
+    for device in &task.devices {
+        let trace = match device.trace {
+            Some((descriptor, bound)) => Some((File::from(take(descriptor)?), bound)),
+            None => None,
+        };
+        devices.push(DeviceToServe {
+            device: Served {
+                model: &device.model,
+                draw: device.draw,
+                size_bytes: device.size_bytes,
+                seed: device.seed,
+                fails_after: device.fails_after,
+            },
+            store: File::from(take(device.store)?),
+            trace,
+            socket: take(device.socket)?,
+        });
+    }
     let silence = Duration::from_secs(task.silence_s);
-    let told = serve(device, task.clock, silence, store, trace, sockets);
+    let told = serve(devices, task.clock, silence, &clock_socket);
     report.write_all(&serde_json::to_vec(&told).map_err(std::io::Error::from)?)?;
     Ok(())
 }

@@ -1,16 +1,17 @@
 //! The machine a trial's layers are opened on.
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Duration;
 
-use rustix::fs::FileType;
+use rustix::fs::{FileType, Mode, OFlags, open};
 
+use crate::layer::LayerKind;
 use crate::sandbox::make_node;
 
 use super::super::error::TrialError;
-use super::super::layers::Mapper;
-use super::super::mapping::{device_number, gone_within, mapping_node};
+use super::super::layers::{Mapper, OpenNode};
+use super::super::mapping::{device_number, gone_within, is_running, mapping_node};
 use super::super::sink::Sink;
 use super::super::tools::{Tools, Trade};
 
@@ -38,17 +39,31 @@ impl Mapper for HostMapper<'_> {
         Ok(KEY_FILE)
     }
 
-    fn opened(&mut self, name: &str) -> Result<(PathBuf, File), TrialError> {
-        let node = mapping_node(name)
-            .ok_or_else(|| TrialError::Host(format!("opening the layer made no device `{name}`")))?;
-        let number = device_number(&node)
-            .ok_or_else(|| TrialError::Host(format!("{} has no device number", node.display())))?;
-        make_node(&node, FileType::BlockDevice, number).map_err(TrialError::host)?;
-        let held = File::open(&node).map_err(TrialError::io("hold the device of the layer"))?;
-        Ok((node, held))
+    fn opened(&mut self, kind: LayerKind, name: &str) -> Result<OpenNode, TrialError> {
+        let path = match kind {
+            LayerKind::Mapping => mapping_node(name)
+                .ok_or_else(|| TrialError::Host(format!("opening the layer made no device `{name}`")))?,
+            // A link to the kernel's own node.
+            LayerKind::Array => std::fs::canonicalize(kind.node(name))
+                .map_err(|error| TrialError::Host(format!("making the array made no `{name}`: {error}")))?,
+        };
+        let number = device_number(&path)
+            .ok_or_else(|| TrialError::Host(format!("{} has no device number", path.display())))?;
+        make_node(&path, FileType::BlockDevice, number).map_err(TrialError::host)?;
+        let held = File::open(&path).map_err(TrialError::io("hold the device of the layer"))?;
+        Ok(OpenNode { path, held })
     }
 
-    fn goes(&mut self, name: &str) -> bool {
-        gone_within(name, LIMIT)
+    fn becomes_free(&mut self, node: &Path) {
+        // Without O_CREAT it is a block device's own meaning: nobody else may have it to himself (open(2)).
+        let exclusively = || open(node, OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC, Mode::empty());
+        gone_within(|| exclusively().is_err(), LIMIT);
+    }
+
+    fn goes(&mut self, kind: LayerKind, name: &str, node: &Path) -> bool {
+        match kind {
+            LayerKind::Mapping => gone_within(|| mapping_node(name).is_some(), LIMIT),
+            LayerKind::Array => gone_within(|| is_running(node), LIMIT),
+        }
     }
 }

@@ -14,20 +14,24 @@ pub fn filesystems(lab: &str) -> &'static [&'static str] {
 
 /// A plan whose phase `hold` waits while the file `hold` is there.
 pub fn plan(place: &Place, lab: &str) -> String {
+    let matrix = format!("[matrix]\nfilesystem = {:?}\n", filesystems(lab));
+    plan_on(place, lab, "{ image = \"64MiB\" }", &matrix)
+}
+
+/// The same on these devices, of these candidates.
+pub fn plan_on(place: &Place, lab: &str, device: &str, candidates: &str) -> String {
     format!(
         r#"
 title             = "To be interrupted"
 lab               = "{lab}"
-device.image      = "64MiB"
+device            = {device}
 protocol          = {{ blocks = 2, order = 11, timeout = "120s" }}
 dataset.tree      = {{ profile = "mixed", files = 10, directories = 2, size = "64KiB" }}
-matrix.filesystem = {filesystems:?}
 phase = [
     {{ name = "write", operation = "tree.write", dataset = "tree" }},
     {{ name = "hold", command = '''while test -e {hold}; do sleep 0.2; done''' }},
 ]
-"#,
-        filesystems = filesystems(lab),
+{candidates}"#,
         hold = place.path().join("hold").display()
     )
 }
@@ -72,6 +76,23 @@ fn announced(place: &Place, block: u32) -> Vec<String> {
     let seen = place.fsverdict(&["run", plan.to_str().unwrap(), "--dry-run"]).exits(0);
     let line = seen.stdout.lines().find_map(|line| line.strip_prefix(&format!("block {block}: ")));
     line.unwrap_or_else(|| panic!("{seen:#?}")).split(' ').map(str::to_owned).collect()
+}
+
+/// Runs of a plan are killed again and again, each at another moment from its first steps on: nothing is left, and the last of
+/// them is carried on to its end.
+pub fn series_is_killed(plan: &dyn Fn(&Place) -> String, times: u32) {
+    let place = Place::new();
+    for time in 0..times {
+        let _ = std::fs::remove_dir_all(place.path().join("run"));
+        let mut running = place.start(&plan(&place), &[]);
+        running.wait_for("the first trial's beginning", |journal| journal.all("trial_started").count() > 0);
+        std::thread::sleep(Duration::from_millis(u64::from(time) * 700));
+        running.signal(Signal::KILL);
+        place.is_left_clean();
+    }
+    place.fsverdict(&["resume", "run", "--quiet"]).exits(0);
+    assert!(place.journal().all("trial_finished").all(|end| end["status"] == "ok"));
+    place.is_left_clean();
 }
 
 pub fn conductor_is_ended(lab: &str, signal: Signal) {

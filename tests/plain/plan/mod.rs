@@ -2,6 +2,7 @@
 //!
 //! Expected results lie beside the plans in `tests/plain/plans/`, to be read and reviewed as text.
 
+mod devices;
 mod layers;
 mod wrong;
 
@@ -105,7 +106,8 @@ fn candidates_are_tried_under_every_model_kernel_and_memory() {
         ["usb-stick, Linux 6.12, 512 MiB of memory", "hdd-7200, Linux 6.1, 512 MiB of memory"]
     );
     assert_eq!(plan.wants_guest(), Some("kernel"));
-    let replaced = plan.model_of(&plan.candidates[7]).map(|(name, size)| (name.to_owned(), size.0));
+    let replaced =
+        plan.models_of(&plan.candidates[7]).pop().map(|model| (model.name.to_owned(), model.size.0));
     assert_eq!(replaced, Some(("hdd-7200".to_owned(), 16_000_000_000)));
     // A path names the device's model for those that bring none of their own.
     let plain = with_factors("model = \"ideal\"\nsize = \"1GB\"", "", "memory = \"256MiB\"").unwrap();
@@ -218,7 +220,7 @@ fn scale_shrinks_the_data_and_nothing_a_command_line_says() {
 fn data_and_device_may_shrink_together() {
     // The whole data would not fit into 10 MiB: only the final state is checked.
     let small = Overrides {
-        device: Some(DeviceSource::Image(Bytes(10 << 20))),
+        device: vec![DeviceSource::Image(Bytes(10 << 20))],
         scale: Some(0.01),
         lab: Some(LabChoice::Uml),
         blocks: Some(Blocks { min: 1, max: 1 }),
@@ -232,7 +234,7 @@ fn data_and_device_may_shrink_together() {
 #[test]
 fn a_real_device_replaces_image_and_folder() {
     let path = DeviceSource::Path("/dev/sdz".into());
-    let plan = changed(&Overrides { device: Some(path.clone()), ..Overrides::default() }).unwrap();
+    let plan = changed(&Overrides { device: vec![path.clone()], ..Overrides::default() }).unwrap();
     assert_eq!((plan.device.source, plan.device.folder), (path, None));
 }
 
@@ -373,7 +375,7 @@ fn what_a_preset_says_of_its_size_is_so() {
 #[test]
 fn an_image_that_was_asked_for_stays_and_commands_may_fill_it() {
     let asked = DeviceSource::Image(Bytes(4 * GIB));
-    let overrides = Overrides { scale: Some(0.1), device: Some(asked), ..Overrides::default() };
+    let overrides = Overrides { scale: Some(0.1), device: vec![asked], ..Overrides::default() };
     let scaled = read_with(preset("usb-backup").unwrap().toml, "usb-backup", &overrides).unwrap();
     assert_eq!((image(&scaled), image_room(&scaled, 4 * GIB)), (4 * GIB, 4 * GIB));
     let scaled = image(&on_image("usb-backup", Some(0.1), "4GiB"));

@@ -175,7 +175,7 @@ fn wrong_changes_are_shown_like_wrong_plans() {
         set(&["protocol.disturbed.steal=10"]),
         set(&["protocol.disturbed.drift=1"]),
         Overrides { twice: Some(Twice::Named("btrfs".to_owned())), ..Overrides::default() },
-        Overrides { device: Some(DeviceSource::Image(Bytes(64 << 20))), ..Overrides::default() },
+        Overrides { device: vec![DeviceSource::Image(Bytes(64 << 20))], ..Overrides::default() },
     ] {
         match changed(&overrides) {
             Ok(_) => panic!("accepted: {overrides:?}"),

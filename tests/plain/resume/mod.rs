@@ -68,7 +68,7 @@ fn conduct(plan: &Plan, player: &Player, journal: &Path) {
     let mut study = Study {
         plan,
         lab: player,
-        attachment: Attachment::Image { folder: PathBuf::from("/nowhere"), size: 512 << 20, room: 0 },
+        attachments: Attachment::Image { folder: PathBuf::from("/nowhere"), size: 512 << 20, room: 0 }.into(),
         journal,
         observer: &mut Silent,
         watcher: &mut Machine(player),

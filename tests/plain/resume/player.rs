@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use fsverdict::lab::{Attachment, Lab, LabError, TrialEnd, Watch};
+use fsverdict::lab::{Attachments, Lab, LabError, TrialEnd, Watch};
 use fsverdict::study::Watcher;
 use fsverdict::trial::TrialSpec;
 use fsverdict_judgement::journal::{Event, FILE_NAME, Facts, Learnt, Status, Surroundings, TrialId, read};
@@ -96,7 +96,7 @@ impl Lab for Player {
     fn run(
         &self,
         spec: &TrialSpec,
-        _: &Attachment,
+        _: &Attachments,
         job: usize,
         watch: Watch<'_>,
     ) -> Result<TrialEnd, LabError> {

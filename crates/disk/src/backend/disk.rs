@@ -4,6 +4,7 @@
 
 use std::fs::File;
 use std::mem::offset_of;
+use std::time::Duration;
 
 use virtio_bindings::virtio_blk::{
     VIRTIO_BLK_F_BLK_SIZE, VIRTIO_BLK_F_DISCARD, VIRTIO_BLK_F_FLUSH, VIRTIO_BLK_F_SEG_MAX,
@@ -64,6 +65,8 @@ pub(super) struct ServedDisk {
     buffer: Vec<u8>,
     /// When it was last asked for something, or answered.
     used_ns: u64,
+    /// From when on it answers everything with an error, in nanoseconds.
+    fails_ns: Option<u64>,
     pub(super) tally: Tally,
 }
 
@@ -72,6 +75,7 @@ impl ServedDisk {
         device: Device,
         store: Store,
         trace: Option<TraceWriter<File>>,
+        fails_after: Option<Duration>,
     ) -> Result<Self, BackendError> {
         let queue = Queue::new(RING).map_err(BackendError::ring)?;
         let underway = (0..RING).map(|_| Underway::default()).collect();
@@ -85,6 +89,7 @@ impl ServedDisk {
             completions: Vec::new(),
             buffer: Vec::new(),
             used_ns: 0,
+            fails_ns: fails_after.map(|after| u64::try_from(after.as_nanos()).unwrap_or(u64::MAX)),
             tally,
         })
     }
@@ -162,6 +167,10 @@ impl ServedDisk {
                 _ => Err(UNSUPPORTED),
             };
             match request {
+                Ok(_) if self.fails_ns.is_some_and(|from| now >= from) => {
+                    self.tally.refused += 1;
+                    self.at_once.push((id, FAILED));
+                }
                 // In sectors: the byte of a place far beyond the end may not be a number.
                 Ok(request) if request.end() > self.store.size_bytes() / SECTOR || bytes > LARGEST => {
                     self.at_once.push((id, FAILED));

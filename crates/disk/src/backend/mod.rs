@@ -1,12 +1,12 @@
-//! Serves a modelled device to a guest kernel, and keeps its clock: one process beside each guest, with one thread, no
-//! rights, and no clock of its own unless it is to keep the machine's.
+//! Serves the modelled devices of a guest kernel, and keeps its clock: one process beside each guest, with one thread, no
+//! rights, and no clock of its own unless it is to keep the machine's, which takes a thread for each device.
 //!
 //! ```text
-//! guest ── vhost-user socket ──► session ─► disk ─► model, store, trace
+//! guest ── vhost-user socket ──► session ─► disk ─► model, store, trace     (one such line for each device)
 //!   └───── time-travel socket ─► clock ─┘
 //! ```
 //!
-//! Guest and device never run at the same time: a kick, a call and a turn on the clock each wait for an answer. That
+//! Guest and devices never run at the same time: a kick, a call and a turn on the clock each wait for an answer. That
 //! makes a trial the same every time, and is why both belong on one processor.
 
 use fsverdict_text::Hinted;
@@ -56,6 +56,8 @@ pub struct Served<'a> {
     pub size_bytes: u64,
     /// Of what is left to chance in it.
     pub seed: u64,
+    /// From then on, on the guest's clock, it answers every request with an error.
+    pub fails_after: Option<Duration>,
 }
 
 /// A device cannot be served, or not any longer.
@@ -123,33 +125,66 @@ impl Hinted for BackendError {
     }
 }
 
-/// Serves this device to whoever connects to these sockets, disk's and clock's, until they hang up.
-/// The files are empty: for what is written to it, and for the trace with how many bytes of it at most.
+/// A device with all that it takes to serve it.
+#[derive(Debug)]
+pub struct DeviceToServe<'a> {
+    pub device: Served<'a>,
+    /// Empty, for what is written to it.
+    pub store: File,
+    /// Empty, for the trace, and how many bytes of it at most.
+    pub trace: Option<(File, u64)>,
+    /// Listens for the disk's driver.
+    pub socket: OwnedFd,
+}
+
+/// Serves these devices to the guest that connects to their sockets and to that of the clock, until it hangs up; a report of
+/// each, in their order. What went wrong with the guest is in the first.
 pub fn serve(
-    device: Served<'_>,
+    devices: Vec<DeviceToServe<'_>>,
     clock: Clock,
     silence: Duration,
-    store: File,
-    trace: Option<(File, u64)>,
-    sockets: (OwnedFd, OwnedFd),
-) -> BackendReport {
-    let mut disk = match prepare(device, store, trace) {
-        Ok(disk) => disk,
-        Err(error) => return BackendReport::of(&error),
-    };
-    let served = match clock {
-        Clock::Simulated => simulated::serve(&mut disk, sockets, silence),
-        Clock::Real => connection(&sockets.0).and_then(|driver| real::serve(&mut disk, driver)),
-    };
-    let times = match served {
-        Ok(times) => times,
-        Err(error) => {
-            disk.tally.trouble(&error);
-            BackendReport::default()
+    clock_socket: &OwnedFd,
+) -> Vec<BackendReport> {
+    let (mut disks, mut drivers) = (Vec::new(), Vec::new());
+    for DeviceToServe { device, store, trace, socket } in devices {
+        match prepare(device, store, trace) {
+            Ok(disk) => disks.push(disk),
+            Err(error) => return vec![BackendReport::of(&error)],
         }
+        drivers.push(socket);
+    }
+    let served = match clock {
+        Clock::Simulated => simulated::serve(&mut disks, &drivers, clock_socket, silence),
+        Clock::Real => side_by_side(&mut disks, &drivers).map(|()| 0),
     };
-    disk.end();
-    BackendReport { simulated_ns: times.simulated_ns, held_bytes: disk.held_bytes(), ..disk.tally.report() }
+    let simulated_ns = served.unwrap_or_else(|error| {
+        if let Some(disk) = disks.first_mut() {
+            disk.tally.trouble(&error);
+        }
+        0
+    });
+    let told = |disk: &mut ServedDisk| {
+        disk.end();
+        BackendReport { simulated_ns, held_bytes: disk.held_bytes(), ..disk.tally.report() }
+    };
+    disks.iter_mut().map(told).collect()
+}
+
+/// In real time each device waits for itself.
+fn side_by_side(disks: &mut [ServedDisk], drivers: &[OwnedFd]) -> Result<(), BackendError> {
+    std::thread::scope(|scope| {
+        let one = |(disk, driver): (&'_ mut ServedDisk, &'_ OwnedFd)| {
+            connection(driver).and_then(|connection| real::serve(disk, connection))
+        };
+        let mut all = disks.iter_mut().zip(drivers);
+        let first = all.next();
+        let others: Vec<_> = all.map(|one_of| scope.spawn(move || one(one_of))).collect();
+        let ended = first.map_or(Ok(()), one);
+        let joined = others
+            .into_iter()
+            .map(|other| other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        joined.fold(ended, Result::and)
+    })
 }
 
 /// Whether this machine ran out of what the process itself takes: descriptors, memory. Room for its files is said by the
@@ -160,7 +195,7 @@ fn ran_out(error: &std::io::Error) -> bool {
 }
 
 fn prepare(
-    Served { model, draw, size_bytes, seed }: Served<'_>,
+    Served { model, draw, size_bytes, seed, fails_after }: Served<'_>,
     store: File,
     trace: Option<(File, u64)>,
 ) -> Result<ServedDisk, BackendError> {
@@ -168,7 +203,7 @@ fn prepare(
     let trace = trace.map(|(file, bound)| TraceWriter::new(file, bound)).transpose();
     let model = draw.map_or_else(|| Model::find(model), |draw| Model::find_drawn(model, &draw))?;
     let device = Device::new(&model, size_bytes, seed)?;
-    ServedDisk::new(device, store, trace.map_err(BackendError::Trace)?)
+    ServedDisk::new(device, store, trace.map_err(BackendError::Trace)?, fails_after)
 }
 
 /// A guest that ended before it connected never will: the conductor has shut the sockets then.

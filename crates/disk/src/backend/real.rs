@@ -10,10 +10,9 @@ use rustix::time::{ClockId, clock_gettime};
 use super::BackendError;
 use super::disk::ServedDisk;
 use super::session::{GuestAsks, GuestSession};
-use super::tally::BackendReport;
 
 /// Serves one guest to its end. How long it says nothing does not matter here: a trial has a time limit of its own.
-pub(super) fn serve(disk: &mut ServedDisk, connection: OwnedFd) -> Result<BackendReport, BackendError> {
+pub(super) fn serve(disk: &mut ServedDisk, connection: OwnedFd) -> Result<(), BackendError> {
     // The kernel would let a process sleep 50 µs longer, to save power (prctl(2), PR_SET_TIMERSLACK).
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     disk.tally.watch_lateness();
@@ -42,7 +41,7 @@ pub(super) fn serve(disk: &mut ServedDisk, connection: OwnedFd) -> Result<Backen
                 disk.submit(now() - began, session.memory()?)?;
                 session.acknowledge()?;
             }
-            GuestAsks::End => return Ok(BackendReport::default()),
+            GuestAsks::End => return Ok(()),
             // It may have rung before its ring was set up.
             GuestAsks::Nothing if session.kick.is_some() && disk.is_ready() => {
                 disk.submit(now() - began, session.memory()?)?;

@@ -1,4 +1,4 @@
-//! Simulated time: whoever has the earliest thing to do has the next turn, guest or device, and time jumps to it.
+//! Simulated time: whoever has the earliest thing to do has the next turn, guest or one of its devices, and time jumps to it.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
@@ -10,7 +10,6 @@ use super::connection::Connection;
 use super::disk::ServedDisk;
 use super::session::{GuestAsks, GuestSession};
 use super::simulation_clock::SimulationClock;
-use super::tally::BackendReport;
 
 /// How far a guest whose disk has nothing to do may go on by itself, in nanoseconds: where it is then, is known here, too.
 const STRIDE: u64 = 60 * 1_000_000_000;
@@ -18,40 +17,38 @@ const STRIDE: u64 = 60 * 1_000_000_000;
 /// a program that sleeps, or one that waits for an answer that never comes.
 const IDLE: u64 = 3600 * 1_000_000_000;
 
-/// Serves one guest to its end.
+/// Serves one guest to its end, each of its disks on the socket of its driver; the nanoseconds of simulated time it took.
 ///
 /// `silence` bounds how long, in wall time, the guest may compute without asking for anything: a program that spins
 /// without reading a clock makes no time pass, and would spin for ever.
 pub(super) fn serve(
-    disk: &mut ServedDisk,
-    sockets: (OwnedFd, OwnedFd),
+    disks: &mut [ServedDisk],
+    drivers: &[OwnedFd],
+    clock_socket: &OwnedFd,
     silence: Duration,
-) -> Result<BackendReport, BackendError> {
-    let (driver, clock_socket) = sockets;
+) -> Result<u64, BackendError> {
     let mut clock: Option<SimulationClock> = None;
-    let mut session: Option<GuestSession> = None;
-    let mut report = BackendReport::default();
+    let mut sessions: Vec<Option<GuestSession>> = drivers.iter().map(|_| None).collect();
+    let mut simulated_ns = 0;
     loop {
         if let Some(clock) = clock.as_mut() {
-            report.simulated_ns = clock.now();
-            match take_turn(disk, clock, session.as_mut())? {
+            simulated_ns = clock.now();
+            match take_turn(disks, clock, &mut sessions)? {
                 Turn::Taken => continue,
                 Turn::Guests => {}
                 Turn::End => break,
             }
         }
-        let [driver_says, clock_says] = wait(
-            [
-                session.as_ref().map_or(WaitSource::Listener(&driver), |session| {
-                    WaitSource::Connection(&session.connection)
-                }),
-                clock.as_ref().map_or(WaitSource::Listener(&clock_socket), |clock| {
-                    WaitSource::Connection(&clock.connection)
-                }),
-            ],
-            silence,
-        )?;
-        if !driver_says && !clock_says {
+        let of_clock = match clock.as_ref() {
+            Some(clock) => WaitSource::Connection(&clock.connection),
+            None => WaitSource::Listener(clock_socket),
+        };
+        let of_drivers = drivers.iter().zip(&sessions).map(|(driver, session)| match session {
+            Some(session) => WaitSource::Connection(&session.connection),
+            None => WaitSource::Listener(driver),
+        });
+        let said = wait([of_clock].into_iter().chain(of_drivers), silence)?;
+        if said.is_empty() {
             let doing = if clock.as_ref().is_some_and(|clock| clock.waiting) {
                 "waited for something that never comes"
             } else {
@@ -59,40 +56,64 @@ pub(super) fn serve(
             };
             return Err(BackendError::Silent { seconds: silence.as_secs(), doing });
         }
-        if clock_says {
-            match clock.as_mut() {
-                None => clock = Some(SimulationClock::new(super::connection(&clock_socket)?)?),
-                Some(clock) => {
-                    if !clock.serve()? {
-                        break;
+        let mut goes_on = true;
+        for at in said {
+            goes_on &= match at.checked_sub(1) {
+                None => serve_clock(&mut clock, clock_socket)?,
+                Some(at) => match (drivers.get(at), sessions.get_mut(at)) {
+                    (Some(driver), Some(session)) => {
+                        serve_driver(disks, at, driver, session, clock.as_mut())?
                     }
-                }
-            }
-        }
-        if driver_says {
-            match (session.as_mut(), clock.as_mut()) {
-                (None, _) => {
-                    session = Some(GuestSession::new(super::connection(&driver)?, false));
-                }
-                (Some(session), clock) => match (session.serve(disk)?, clock) {
-                    (GuestAsks::Kick, Some(clock)) => {
-                        let now = clock.now();
-                        disk.submit(now, session.memory()?)?;
-                        if !clock.free_until(disk.next_event(now).unwrap_or(now.saturating_add(STRIDE)))? {
-                            break;
-                        }
-                        session.acknowledge()?;
-                    }
-                    (GuestAsks::Kick, None) => {
-                        return Err(BackendError::Chain("the guest uses the disk before its clock"));
-                    }
-                    (GuestAsks::End, _) => break,
-                    (GuestAsks::Nothing, _) => {}
+                    _ => true,
                 },
-            }
+            };
+        }
+        if !goes_on {
+            break;
         }
     }
-    Ok(report)
+    Ok(simulated_ns)
+}
+
+/// Hears the guest's clock; false where the guest hung up.
+fn serve_clock(clock: &mut Option<SimulationClock>, socket: &OwnedFd) -> Result<bool, BackendError> {
+    match clock {
+        None => {
+            *clock = Some(SimulationClock::new(super::connection(socket)?)?);
+            Ok(true)
+        }
+        Some(clock) => clock.serve(),
+    }
+}
+
+/// Hears the driver of the disk of this number; false where the guest hung up.
+fn serve_driver(
+    disks: &mut [ServedDisk],
+    at: usize,
+    driver: &OwnedFd,
+    session: &mut Option<GuestSession>,
+    clock: Option<&mut SimulationClock>,
+) -> Result<bool, BackendError> {
+    let Some(session) = session else {
+        *session = Some(GuestSession::new(super::connection(driver)?, false));
+        return Ok(true);
+    };
+    let Some(disk) = disks.get_mut(at) else { return Ok(true) };
+    match (session.serve(disk)?, clock) {
+        (GuestAsks::Kick, Some(clock)) => {
+            let now = clock.now();
+            disk.submit(now, session.memory()?)?;
+            let next = first_event(disks, now).map(|event| event.at_ns);
+            if !clock.free_until(next.unwrap_or(now.saturating_add(STRIDE)))? {
+                return Ok(false);
+            }
+            session.acknowledge()?;
+            Ok(true)
+        }
+        (GuestAsks::Kick, None) => Err(BackendError::Chain("the guest uses the disk before its clock")),
+        (GuestAsks::End, _) => Ok(false),
+        (GuestAsks::Nothing, _) => Ok(true),
+    }
 }
 
 enum Turn {
@@ -103,49 +124,62 @@ enum Turn {
     End,
 }
 
+/// When a disk, by its number, has to have its turn.
+struct DiskEvent {
+    disk: usize,
+    at_ns: u64,
+}
+
+/// The first disk that has to have a turn; of several at one moment, the one with the lowest number.
+fn first_event(disks: &[ServedDisk], now: u64) -> Option<DiskEvent> {
+    let events = disks.iter().enumerate();
+    let events = events.filter_map(|(disk, served)| Some(DiskEvent { disk, at_ns: served.next_event(now)? }));
+    events.min_by_key(|event| event.at_ns)
+}
+
 /// Gives whoever is first their turn, where the guest waits.
 fn take_turn(
-    disk: &mut ServedDisk,
+    disks: &mut [ServedDisk],
     clock: &mut SimulationClock,
-    session: Option<&mut GuestSession>,
+    sessions: &mut [Option<GuestSession>],
 ) -> Result<Turn, BackendError> {
     if !clock.waiting {
         return Ok(Turn::Guests);
     }
-    let (device, guest) = (disk.next_event(clock.now()), clock.wanted());
-    match (device, guest, session) {
-        (Some(time), _, Some(session)) if guest.is_none_or(|guest| time <= guest) => {
-            clock.device_runs(time);
-            if disk.advance(time, session.memory()?)? {
-                session.call()?;
-                return await_reply(session, clock);
-            }
-            Ok(Turn::Taken)
+    let (event, guest) = (first_event(disks, clock.now()), clock.wanted());
+    if let Some(DiskEvent { disk, at_ns }) = event
+        && guest.is_none_or(|guest| at_ns <= guest)
+        && let (Some(disk), Some(Some(session))) = (disks.get_mut(disk), sessions.get_mut(disk))
+    {
+        clock.device_runs(at_ns);
+        if disk.advance(at_ns, session.memory()?)? {
+            session.call()?;
+            return await_reply(session, clock);
         }
-        (next, Some(time), _) => {
-            if time.saturating_sub(disk.last_used()) > IDLE {
-                return Err(BackendError::Idle);
-            }
-            let until = next.unwrap_or(time.saturating_add(STRIDE));
-            Ok(if clock.guest_runs(time, until)? { Turn::Taken } else { Turn::End })
-        }
-        _ => Ok(Turn::Guests),
+        return Ok(Turn::Taken);
     }
+    let Some(time) = guest else { return Ok(Turn::Guests) };
+    let used = disks.iter().map(ServedDisk::last_used).max().unwrap_or(0);
+    if time.saturating_sub(used) > IDLE {
+        return Err(BackendError::Idle);
+    }
+    let until = event.map_or(time.saturating_add(STRIDE), |event| event.at_ns);
+    Ok(if clock.guest_runs(time, until)? { Turn::Taken } else { Turn::End })
 }
 
 /// Waits for the guest to have seen a call; before that it may ask for the time.
 fn await_reply(session: &mut GuestSession, clock: &mut SimulationClock) -> Result<Turn, BackendError> {
     loop {
         let Some(backend) = &session.backend else { return Ok(Turn::End) };
-        let sources = [WaitSource::Connection(backend), WaitSource::Connection(&clock.connection)];
-        let [replied, asked] = wait(sources, Duration::from_secs(60))?;
-        if asked && !clock.serve()? {
+        let sources = [WaitSource::Connection(&clock.connection), WaitSource::Connection(backend)];
+        let said = wait(sources.into_iter(), Duration::from_secs(60))?;
+        if said.contains(&0) && !clock.serve()? {
             return Ok(Turn::End);
         }
-        if replied {
+        if said.contains(&1) {
             return Ok(if session.called()? { Turn::Taken } else { Turn::End });
         }
-        if !asked {
+        if said.is_empty() {
             return Err(BackendError::Silent { seconds: 60, doing: "took no notice of its disk" });
         }
     }
@@ -157,22 +191,28 @@ enum WaitSource<'a> {
     Connection(&'a Connection),
 }
 
-/// Which of two have something to be read, within a time.
-fn wait(sources: [WaitSource<'_>; 2], limit: Duration) -> Result<[bool; 2], BackendError> {
-    let held = sources
-        .each_ref()
-        .map(|source| matches!(source, WaitSource::Connection(connection) if connection.holds_any()));
-    let mut watched = sources.map(|source| match source {
-        WaitSource::Listener(listener) => PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN),
-        WaitSource::Connection(connection) => PollFd::from_borrowed_fd(connection.as_fd(), PollFlags::IN),
-    });
+/// Which of these, by their numbers, have something to be read, within a time.
+fn wait<'a>(
+    sources: impl Iterator<Item = WaitSource<'a>>,
+    limit: Duration,
+) -> Result<Vec<usize>, BackendError> {
+    let mut held: Vec<bool> = Vec::new();
+    let mut watched: Vec<PollFd<'_>> = Vec::new();
+    for source in sources {
+        let (descriptor, holds) = match source {
+            WaitSource::Listener(listener) => (listener.as_fd(), false),
+            WaitSource::Connection(connection) => (connection.as_fd(), connection.holds_any()),
+        };
+        held.push(holds);
+        watched.push(PollFd::from_borrowed_fd(descriptor, PollFlags::IN));
+    }
     let limit = if held.contains(&true) { Duration::ZERO } else { limit };
     let limit = Timespec::try_from(limit).unwrap_or(Timespec { tv_sec: 60, tv_nsec: 0 });
     loop {
         match poll(&mut watched, Some(&limit)) {
             Ok(_) => {
-                let [first, second] = watched.map(|one| !one.revents().is_empty());
-                return Ok([first || held[0], second || held[1]]);
+                let say = watched.iter().zip(&held).map(|(one, held)| *held || !one.revents().is_empty());
+                return Ok(say.enumerate().filter_map(|(at, says)| says.then_some(at)).collect());
             }
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(std::io::Error::from(error).into()),

@@ -18,6 +18,8 @@ pub(super) struct Tally {
     digest: Xxh3Default,
     trace: Option<TraceWriter<File>>,
     left_out: u64,
+    /// Requests that got an error because the device had failed by then.
+    pub(super) refused: u64,
     wear: Wear,
     trouble: Option<Reason>,
     of_machine: bool,
@@ -39,6 +41,9 @@ pub struct BackendReport {
     /// Those of them that are not in the trace, because it was full.
     #[serde(default)]
     pub left_out: u64,
+    /// Requests that got an error because the device was told to fail and had; they are in no trace.
+    #[serde(default)]
+    pub refused: u64,
     /// Of every request in order of completion: when submitted and completed, what, where, how much. Equal digests mean
     /// equal traces.
     pub digest: u64,
@@ -83,6 +88,7 @@ impl Tally {
             digest: Xxh3Default::new(),
             trace,
             left_out: 0,
+            refused: 0,
             wear: Wear::default(),
             trouble: None,
             of_machine: false,
@@ -139,6 +145,7 @@ impl Tally {
         BackendReport {
             requests: self.requests,
             left_out: self.left_out,
+            refused: self.refused,
             digest: self.digest.digest(),
             lateness_ns: self.lateness.as_ref().map(Lateness::quantiles_ns),
             lateness_share: self.lateness.as_ref().map(Lateness::share),

@@ -31,6 +31,10 @@ struct Guest {
     device: JoinHandle<Result<BackendReport, BackendError>>,
 }
 
+fn served(model: &str) -> Served<'_> {
+    Served { model, draw: None, size_bytes: SIZE, seed: 0, fails_after: None }
+}
+
 fn memory(name: &str) -> File {
     File::from(memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING).unwrap())
 }
@@ -49,9 +53,9 @@ impl Guest {
         memory.set_len(MEMORY).unwrap();
         let (model, file) = (model.to_owned(), store.try_clone().unwrap());
         let device = std::thread::spawn(move || {
-            let mut disk =
-                prepare(Served { model: &model, draw: None, size_bytes: SIZE, seed: 0 }, file, None)?;
-            real::serve(&mut disk, theirs)
+            let mut disk = prepare(served(&model), file, None)?;
+            real::serve(&mut disk, theirs)?;
+            Ok(disk.tally.report())
         });
         let call = eventfd(0, EventfdFlags::CLOEXEC).unwrap();
         let guest = Guest { connection: Connection::new(ours), memory, store, call, device };

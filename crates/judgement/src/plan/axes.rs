@@ -211,7 +211,7 @@ fn no_other_device(words: Vec<String>) -> Result<Vec<String>, Reason> {
         None => Ok(words),
         Some(word) => Err(Reason::new(
             format!("`{word}` names another device"),
-            "a trial has no device but the one under test: a journal or log on a device of its own cannot be tried",
+            "a trial has no devices but those under test: a journal or log on the second of them is {device.2}",
         )),
     }
 }

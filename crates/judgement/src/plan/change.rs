@@ -21,7 +21,8 @@ pub struct Overrides {
     /// Keep only candidates of these names or filesystems; all when empty.
     pub filesystems: Vec<String>,
     pub lab: Option<LabChoice>,
-    pub device: Option<DeviceSource>,
+    /// In place of the plan's; see [`PlannedDevice::replace`](super::PlannedDevice::replace).
+    pub device: Vec<DeviceSource>,
     pub blocks: Option<Blocks>,
     /// Stop starting new blocks when they cannot end within this time.
     pub budget: Option<Duration>,
@@ -190,29 +191,35 @@ pub(super) fn apply(
     if let Some(lab) = overrides.lab {
         problems.note(texts.add_option("--lab", &lab.to_string()), choose_lab(plan, lab));
     }
-    let device_at = overrides.device.as_ref().map(|source| {
-        let given = match source {
-            DeviceSource::Image(size) => format!("image:{size}"),
-            DeviceSource::Path(path) => {
-                // A folder is where images lie.
-                plan.device.folder = None;
-                path.display().to_string()
-            }
-            DeviceSource::Model { name, size } => format!("model:{name}@{size}"),
-            DeviceSource::Folders => source.to_string(),
-        };
-        plan.device.source = source.clone();
-        texts.add_option("--device", &given)
+    let device_at = (!overrides.device.is_empty()).then(|| {
+        if overrides.device.iter().any(|source| matches!(source, DeviceSource::Path(_))) {
+            // A folder is where images lie, and only modelled devices fail when they are told to.
+            plan.device.folder = None;
+            plan.device.fails = None;
+        }
+        plan.device.replace(&overrides.device);
+        let given: Vec<String> = overrides.device.iter().map(as_given).collect();
+        texts.add_option("--device", &given.join(" --device "))
     });
     plan.protocol.blocks = overrides.blocks.unwrap_or(plan.protocol.blocks);
     plan.protocol.budget = overrides.budget.or(plan.protocol.budget);
     if let Some(factor) = overrides.scale {
         problems.note(texts.add_option("--scale", &factor.to_string()), scale(plan, factor));
-        if overrides.device.is_none() {
+        if overrides.device.is_empty() {
             scale_image(plan, factor, vocabulary);
         }
     }
     device_at
+}
+
+/// A device as the command line names it.
+fn as_given(source: &DeviceSource) -> String {
+    match source {
+        DeviceSource::Image(size) => format!("image:{size}"),
+        DeviceSource::Path(path) => path.display().to_string(),
+        DeviceSource::Model { name, size } => format!("model:{name}@{size}"),
+        DeviceSource::Folders => source.to_string(),
+    }
 }
 
 /// Keeps only the candidates whose name or filesystem is among the words.

@@ -14,16 +14,30 @@ use fsverdict_text::{Bytes, Node};
 /// The least a guest starts with, besides its datasets.
 const LEAST_MEMORY: Bytes = Bytes(64 << 20);
 
+/// A modelled device as a plan has it for a candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlannedModel<'a> {
+    /// The model's name, with its state where it has several.
+    pub name: &'a str,
+    pub size: Bytes,
+}
+
 impl Plan {
     /// The environments candidates are tried under, each once, in the order of the candidates.
     pub fn environments(&self) -> Vec<&Environment> {
         once_each(self.candidates.iter().map(|candidate| &candidate.under))
     }
 
-    /// The modelled device of a candidate, by its model's name and its size.
-    pub fn model_of<'a>(&'a self, candidate: &'a Candidate) -> Option<(&'a str, Bytes)> {
-        let DeviceSource::Model { name, size } = &self.device.source else { return None };
-        Some((candidate.under.model.as_ref().unwrap_or(name), *size))
+    /// The modelled devices of a candidate in their order; none where they are of another kind. A model of its own is that
+    /// of each.
+    pub fn models_of<'a>(&'a self, candidate: &'a Candidate) -> Vec<PlannedModel<'a>> {
+        let of = |source: &'a DeviceSource| match source {
+            DeviceSource::Model { name, size } => {
+                Some(PlannedModel { name: candidate.under.model.as_ref().unwrap_or(name), size: *size })
+            }
+            _ => None,
+        };
+        self.device.all().filter_map(of).collect()
     }
 
     pub fn kernel_of<'a>(&'a self, candidate: &'a Candidate) -> Option<&'a Path> {
@@ -31,7 +45,8 @@ impl Plan {
     }
 
     pub fn models(&self) -> Vec<&str> {
-        once_each(self.candidates.iter().filter_map(|candidate| Some(self.model_of(candidate)?.0)))
+        let all = self.candidates.iter().flat_map(|candidate| self.models_of(candidate));
+        once_each(all.map(|model| model.name))
     }
 
     /// What only a guest can be given, if the plan asks for it.

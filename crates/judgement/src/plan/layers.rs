@@ -1,4 +1,4 @@
-//! What lies between a candidate's device and its filesystem: names of layers, in order.
+//! What lies between a candidate's devices and its filesystem: names of layers, in order, with their options.
 //!
 //! What each of them is, the room of layers knows. Before there was a list, a plan had the one key `encryption`, and plans
 //! and journals of that time are kept, with their digests: so a candidate with no layer, or with one that had that key, is
@@ -88,6 +88,11 @@ impl Layers {
         };
         Self::of(nodes.iter().map(filled_text).collect::<Result<Vec<_>, _>>()?)
     }
+}
+
+/// A layer's name and its options, which follow a colon: `md:raid1,chunk=64K`.
+pub fn split_layer(layer: &str) -> (&str, &str) {
+    layer.split_once(':').unwrap_or((layer, ""))
 }
 
 /// Words that the short form takes, of these layers.

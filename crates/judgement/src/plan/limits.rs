@@ -30,6 +30,7 @@ mod tests {
     const VOCABULARY: Vocabulary<'_> = Vocabulary {
         filesystems: &["ext4", "xfs"],
         layers: &[],
+        layer: |_, _| Ok(1),
         adapters: &[],
         profiles: &["mixed"],
         metrics: &["durable"],

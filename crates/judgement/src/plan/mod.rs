@@ -11,6 +11,8 @@ mod change;
 mod choice;
 mod command_variables;
 mod control;
+mod device;
+mod device_variables;
 mod digest;
 mod disturbance;
 mod environment;
@@ -27,6 +29,7 @@ mod published;
 mod read;
 mod read_candidate;
 mod read_dataset;
+mod read_device;
 mod read_phase;
 mod read_protocol;
 mod scale;
@@ -39,14 +42,17 @@ pub use axis::{Axis, AxisLevel, AxisRole, EnvironmentAxis, Tells};
 pub use candidate::{Candidate, DIRECTORY, Environment};
 pub use change::Overrides;
 pub use control::{CONTROL_SUFFIX, Twice, contestants, is_twin};
+pub use device::{DeviceFailure, DeviceSource, PlannedDevice, StagingChoice};
+pub use device_variables::{devices_named, with_devices};
 pub use digest::digest;
 pub use disturbance::Disturbance;
+pub use environment::PlannedModel;
 pub use lab::LabChoice;
-pub use layers::Layers;
+pub use layers::{Layers, split_layer};
 pub use lists::{grouped, once_each};
 pub use model::{
-    Blocks, ClockChoice, Dataset, DeviceSource, DevicesChoice, Goal, Legacy, NuisancesChoice, Phase,
-    PhaseWork, Plan, PlannedDevice, Protocol, StagingChoice, TreeShape, Until, Verify, Vocabulary,
+    Blocks, ClockChoice, Dataset, DevicesChoice, Goal, Legacy, NuisancesChoice, Phase, PhaseWork, Plan,
+    Protocol, TreeShape, Until, Verify, Vocabulary,
 };
 pub use operation::{Flow, Needs, Operation, OperationKind};
 pub use preset::{Preset, preset, presets};

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Candidate, Disturbance, LabChoice, Operation, Published};
+use super::{Candidate, Disturbance, LabChoice, Operation, PlannedDevice, Published};
 use fsverdict_text::{Bytes, Reason};
 
 /// A resolved plan: everything a run needs to know, and nothing about how it will be carried out.
@@ -48,7 +48,7 @@ pub struct Plan {
     pub scale: Option<f64>,
 }
 
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
@@ -63,55 +63,6 @@ pub enum ClockChoice {
     Simulated,
     /// This machine's.
     Real,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PlannedDevice {
-    /// A scratch image or a real block device.
-    pub source: DeviceSource,
-    /// Where scratch images lie; the user's cache or `/var/tmp` when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub folder: Option<PathBuf>,
-    /// Where datasets lie that are needed as files.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub staging: StagingChoice,
-}
-
-/// Where datasets lie that commands, or copies of a real folder, need as files.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum StagingChoice {
-    /// In memory if they leave half of it free, else on disk.
-    #[default]
-    Auto,
-    /// In memory, so that no other disk is waited for.
-    Memory,
-    /// On a scratch disk beside the image.
-    Disk,
-}
-
-/// A scratch image made for the run, or a block device of the user's.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum DeviceSource {
-    /// A sparse file of this size, made and removed by fsverdict.
-    Image(Bytes),
-    Path(PathBuf),
-    /// None of its own: each candidate works in a folder of the user's.
-    Folders,
-    /// A modelled device, served to a guest.
-    Model {
-        /// The model's name, with its state where it has several.
-        name: String,
-        size: Bytes,
-    },
-}
-
-impl DeviceSource {
-    /// Whether it is a model that a process of ours serves.
-    pub fn is_modelled(&self) -> bool {
-        matches!(self, DeviceSource::Model { .. })
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -306,6 +257,9 @@ pub struct Verify {
 pub struct Vocabulary<'a> {
     pub filesystems: &'a [&'a str],
     pub layers: &'a [&'a str],
+    /// How many devices the layer of this name puts together at least with these options, 1 where it puts none together; or
+    /// why it does not take them.
+    pub layer: fn(name: &str, options: &str) -> Result<usize, Reason>,
     pub adapters: &'a [&'a str],
     pub profiles: &'a [&'a str],
     /// Metrics a goal may name.

@@ -13,16 +13,14 @@ use super::lab::KernelOwner;
 use super::published::{self, read_published};
 use super::read_candidate::{self, read_candidates};
 use super::read_dataset::{self, read_datasets};
+use super::read_device::{self, read_device};
 use super::read_phase::{self, Phases, read_phases};
 use super::read_protocol::{self, read_protocol};
 use super::value::kernel;
-use super::{
-    Candidate, DeviceSource, Goal, LabChoice, Operation, Phase, PhaseWork, Plan, PlannedDevice,
-    StagingChoice, Vocabulary, space,
-};
-use fsverdict_text::value::{absolute_path, filled_text, number, paths, size, text};
+use super::{Goal, LabChoice, Operation, Phase, PhaseWork, Plan, Vocabulary, space};
+use fsverdict_text::value::{filled_text, number, paths, text};
 use fsverdict_text::{
-    Bytes, Node, Placed, Problems, Section, TextError, TextSpan, Texts, TomlValue, read_tree, suggest,
+    Node, Placed, Problems, Section, TextError, TextSpan, Texts, TomlValue, read_tree, suggest,
 };
 
 const TOP: &[&str] = &[
@@ -41,14 +39,14 @@ const TOP: &[&str] = &[
     "phase",
     "published",
 ];
-const DEVICE: &[&str] = &["image", "path", "model", "size", "folder", "staging"];
 const GOAL: &[&str] = &["metric", "weights"];
 
 /// Every key a plan may hold, by the section it stands in. The reference (docs/plan-format.md) covers them all.
 pub fn keys() -> Vec<(&'static str, Vec<&'static str>)> {
     vec![
         ("", TOP.to_vec()),
-        ("[device]", DEVICE.to_vec()),
+        ("[device]", read_device::DEVICE.to_vec()),
+        ("fails", read_device::FAILS.to_vec()),
         ("[protocol]", read_protocol::PROTOCOL.to_vec()),
         ("blocks", read_protocol::BLOCKS.to_vec()),
         ("disturbed", disturbance::KEYS.to_vec()),
@@ -62,8 +60,6 @@ pub fn keys() -> Vec<(&'static str, Vec<&'static str>)> {
         ("claim", published::CLAIM.to_vec()),
     ]
 }
-
-const IMAGE: Bytes = Bytes(4 << 30);
 
 /// Reads a plan, makes the changes that the command line asks for, checks it, and spells out everything it leaves to
 /// defaults.
@@ -109,6 +105,7 @@ fn finish(
         problems.note(network_at.or(device_at).unwrap_or_default(), environment::check_network(&plan));
         problems.note(device_at.unwrap_or_default(), environment::check(&plan));
         problems.note(device_at.unwrap_or_default(), folders::check(&plan));
+        problems.note(device_at.unwrap_or_default(), read_device::check(&plan, vocabulary));
         problems.note(device_at.unwrap_or_default(), space::check(&plan));
     }
     plan
@@ -116,8 +113,8 @@ fn finish(
 
 /// Whether there are such modelled devices, the command line's included.
 fn models(plan: &Plan, vocabulary: &Vocabulary<'_>) -> Result<(), Reason> {
-    let DeviceSource::Model { size, .. } = &plan.device.source else { return Ok(()) };
-    plan.models().into_iter().try_for_each(|name| (vocabulary.model)(name, Some(*size)))
+    let every = plan.candidates.iter().flat_map(|candidate| plan.models_of(candidate));
+    every.into_iter().try_for_each(|model| (vocabulary.model)(model.name, Some(model.size)))
 }
 
 /// The typed plan, with what can only be settled after the command line's changes.
@@ -173,70 +170,6 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
     };
     let network_at = phases.network_at;
     Some(Typed { plan, device_at, network_at, twice })
-}
-
-fn read_device(
-    top: &Section<'_>,
-    candidates: &[Candidate],
-    vocabulary: &Vocabulary<'_>,
-) -> Option<(PlannedDevice, Option<TextSpan>)> {
-    let mut device =
-        PlannedDevice { source: DeviceSource::Image(IMAGE), folder: None, staging: StagingChoice::default() };
-    if candidates.iter().any(|candidate| candidate.path.is_some()) {
-        device.source = DeviceSource::Folders;
-    }
-    let Some(entry) = top.entry("device") else { return Some((device, None)) };
-    let section = Section::new("[device]", &entry.node, DEVICE, top.problems)?;
-    let image = section.placed("image", size);
-    let path = section.placed("path", absolute_path);
-    // Candidates may bring models of their own; then every one must, or there is nothing to try the others on.
-    let brought = || {
-        let first = candidates.first()?.under.model.clone()?;
-        let every = candidates.iter().all(|candidate| candidate.under.model.is_some());
-        every.then_some(Placed { at: entry.key_at, value: first })
-    };
-    let none = ["image", "path", "model"].iter().all(|key| section.entry(key).is_none());
-    let model = section
-        .placed("model", environment::known_model(vocabulary.model))
-        .or_else(|| brought().filter(|_| none));
-    let model_size = section.placed("size", size);
-    device.folder = section.get("folder", absolute_path);
-    device.staging = section.get("staging", |node| text(node)?.parse()).unwrap_or_default();
-    let one_of = "a device is a scratch image (image, folder), a modelled one (model, size, folder) or a block device \
-                  (path); on the command line, --device replaces any";
-    if section.entry("path").is_some() {
-        section.forbid(&["image", "folder", "model", "size"], "`path`", one_of);
-    }
-    if section.entry("model").is_some() {
-        section.forbid(&["image"], "`model`", one_of);
-    } else if model.is_none() {
-        section.forbid(&["size"], "a device that is not modelled", one_of);
-    }
-    let at = path.as_ref().map(|path| path.at).or(image.as_ref().map(|image| image.at));
-    let at = at.or(model.as_ref().map(|model| model.at));
-    match (&model, &model_size) {
-        (Some(model), None) => {
-            // One that is wrong is told.
-            if section.entry("size").is_none() {
-                let hint = "write, for example: size = \"2TB\"";
-                top.problems.add(model.at, "the modelled device has no size", hint);
-            }
-            return None;
-        }
-        (Some(model), Some(size)) => {
-            let fits = (vocabulary.model)(&model.value, Some(size.value));
-            let fits = fits.map_err(|error| error.after("`size`: "));
-            top.problems.note(size.at, fits);
-        }
-        (None, _) => {}
-    }
-    device.source = match (path, image, model, model_size) {
-        (Some(path), ..) => DeviceSource::Path(path.value),
-        (None, Some(image), ..) => DeviceSource::Image(image.value),
-        (None, None, Some(name), Some(size)) => DeviceSource::Model { name: name.value, size: size.value },
-        _ => device.source,
-    };
-    Some((device, at.or(Some(entry.key_at))))
 }
 
 fn read_goal(top: &Section<'_>, phases: &Phases, vocabulary: &Vocabulary<'_>) -> Option<Goal> {

@@ -3,6 +3,7 @@
 use super::axes::AXES;
 use super::axis::{Axis, AxisRole, Setting, Spelling};
 use super::candidate_name::name_all;
+use super::layers::{LIST, split_layer};
 use super::limits::{CANDIDATES, check_length};
 use super::value::name;
 use super::{Candidate, DIRECTORY, Vocabulary};
@@ -137,8 +138,12 @@ fn must_be_known(spelling: Spelling, node: &Node, vocabulary: &Vocabulary<'_>, p
         if let TomlValue::Array(nodes) = &node.value { nodes.as_slice() } else { std::slice::from_ref(node) };
     for node in nodes {
         let TomlValue::Text(word) = &node.value else { continue };
-        if let Some(known) = spelling.known {
-            problems.must_be_known(node.at, spelling.noun, word, &known(vocabulary));
+        let (name, options) = if spelling.key == LIST { split_layer(word) } else { (word.as_str(), "") };
+        let is_known = spelling
+            .known
+            .is_none_or(|known| problems.must_be_known(node.at, spelling.noun, name, &known(vocabulary)));
+        if spelling.key == LIST && is_known {
+            problems.note(node.at, (vocabulary.layer)(name, options));
         }
         if spelling.key == "model" {
             problems.note(node.at, (vocabulary.model)(word, None));

@@ -113,11 +113,11 @@ pub(super) fn scale_image(plan: &mut Plan, factor: f64, vocabulary: &Vocabulary<
     if plan.phases.iter().any(literal) {
         return;
     }
-    if let DeviceSource::Image(Bytes(image)) | DeviceSource::Model { size: Bytes(image), .. } =
-        &mut plan.device.source
-    {
-        let share = (*image as f64 * factor) as u64;
-        let needed = share.saturating_add(most).saturating_add(MARGIN).next_multiple_of(1 << 20);
-        *image = needed.min(*image);
+    for source in std::iter::once(&mut plan.device.source).chain(&mut plan.device.further) {
+        if let DeviceSource::Image(Bytes(image)) | DeviceSource::Model { size: Bytes(image), .. } = source {
+            let share = (*image as f64 * factor) as u64;
+            let needed = share.saturating_add(most).saturating_add(MARGIN).next_multiple_of(1 << 20);
+            *image = needed.min(*image);
+        }
     }
 }

@@ -49,14 +49,35 @@ pub fn write(plan: &Plan) -> String {
 
 fn device(lines: &mut PlanLines, plan: &Plan) {
     lines.section("[device]");
+    let paths: Vec<_> = plan
+        .device
+        .all()
+        .filter_map(|source| if let DeviceSource::Path(path) = source { Some(path) } else { None })
+        .collect();
+    let alike = plan.device.further.iter().all(|other| *other == plan.device.source);
     match &plan.device.source {
         DeviceSource::Image(bytes) => lines.put("image", size(*bytes)),
-        DeviceSource::Path(path) => lines.put("path", path),
+        DeviceSource::Path(path) if paths.len() == 1 => lines.put("path", path),
+        DeviceSource::Path(_) => lines.put("path", paths),
         DeviceSource::Folders => {}
         DeviceSource::Model { name, size: bytes } => {
-            lines.put("model", name);
+            let names: Vec<&str> = plan
+                .device
+                .all()
+                .filter_map(|source| match source {
+                    DeviceSource::Model { name, .. } => Some(name.as_str()),
+                    _ => None,
+                })
+                .collect();
+            lines.put("model", if alike { json!(name) } else { json!(names) });
             lines.put("size", size(*bytes));
         }
+    }
+    if alike && !plan.device.further.is_empty() {
+        lines.put("count", plan.device.count());
+    }
+    if let Some(fails) = plan.device.fails {
+        lines.put("fails", json!({ "device": fails.device, "after": duration_text(fails.after) }));
     }
     lines.put("folder", &plan.device.folder);
     if plan.device.staging != super::StagingChoice::Auto {

@@ -28,6 +28,7 @@ mod order;
 mod paired;
 mod raw_share;
 mod sensitivity;
+mod single_device;
 mod sites;
 mod standing;
 mod then_and_now;
@@ -61,6 +62,7 @@ pub use open::OpenPair;
 pub use paired::ByBlock;
 pub use raw_share::{RawShare, raw_shares};
 pub use sensitivity::{WeightRange, WeightTurn};
+pub use single_device::DeviceSpread;
 pub use sites::{AtSites, SiteRatios, by_site};
 pub use standing::{Rank, Relation, Standing};
 pub use then_and_now::{Because, Now, ThenAndNow, same_quantity, then_and_now};
@@ -75,6 +77,7 @@ use limits::limits;
 use noise::noise;
 use open::open_pairs;
 use sensitivity::sensitivity;
+use single_device::device_spreads;
 use standing::{ranking, standings};
 use tradeoff::tradeoffs;
 
@@ -130,6 +133,9 @@ pub struct Verdict {
     /// Where a difference turns with a number of the class of devices; nothing where each block met the same device.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub depends: Vec<Dependence>,
+    /// Whose difference from the first strays much over the devices of a class.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub device_spreads: Vec<DeviceSpread>,
     /// What may not be concluded, the gravest first.
     #[serde(skip)]
     pub limits: Vec<Limit>,
@@ -152,6 +158,7 @@ impl Verdict {
         self.tradeoffs.clear();
         self.sensitivity.clear();
         self.depends.clear();
+        self.device_spreads.clear();
     }
 }
 
@@ -203,6 +210,7 @@ pub fn judge(
         tradeoffs: tradeoffs(&evidence, &ranking),
         sensitivity: sensitivity(&evidence, &ranking, &tied),
         depends: dependences(&evidence, &ranking),
+        device_spreads: device_spreads(&evidence, &ranking),
         limits: limits(&evidence, &ranking),
         left_out_phases: objective.left_out.clone(),
         refused: if refused { run.finished.clone() } else { None },

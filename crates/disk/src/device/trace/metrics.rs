@@ -103,10 +103,14 @@ impl Metrics {
         &self.shares[operation as usize]
     }
 
-    /// The share of reads and writes that went on where the one before them ended, from 0 to 1.
+    /// Reads and writes that went on where the one before them ended.
+    pub fn sequential(&self) -> u64 {
+        self.shares.iter().map(|share| share.sequential).sum()
+    }
+
+    /// Their share of all but the first, from 0 to 1.
     pub fn sequential_share(&self) -> Option<f64> {
-        let sequential: u64 = self.shares.iter().map(|share| share.sequential).sum();
-        let all = sequential + self.seeks;
-        (all > 0).then(|| sequential as f64 / all as f64)
+        let all = self.sequential() + self.seeks;
+        (all > 0).then(|| self.sequential() as f64 / all as f64)
     }
 }

@@ -46,6 +46,17 @@ fn device(before: &ComparedSide<'_>, after: &ComparedSide<'_>) -> Option<String>
         DeviceSource::Folders => "folders".to_owned(),
         DeviceSource::Model { name, .. } => format!("a modelled {name}"),
     };
+    let number = |side: &ComparedSide<'_>| side.plan.device.count();
+    if number(before) != number(after) {
+        return Some(format!(
+            "another number of devices: {} before, {} after",
+            number(before),
+            number(after)
+        ));
+    }
+    if before.plan.device.source.is_modelled() && before.plan.device.further != after.plan.device.further {
+        return Some("other devices besides the first".to_owned());
+    }
     let (one, other) = (kind(before), kind(after));
     if one != other {
         return Some(format!("another kind of device: {one} before, {other} after"));

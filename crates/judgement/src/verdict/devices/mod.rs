@@ -194,6 +194,10 @@ fn row(source: &str, judged: &Judgement<'_>) -> OnDevice {
         DeviceSource::Path(_) if model.is_empty() => "block device".to_owned(),
         DeviceSource::Path(_) => model,
     };
+    let name = match judged.plan.device.count() {
+        1 => name,
+        many => format!("{many} × {name}"),
+    };
     let kernel = fact("lab.kernel_release");
     OnDevice {
         device: if size.is_empty() { name } else { format!("{name}, {size}") },

@@ -48,6 +48,8 @@ fn work(plan: &Plan) -> serde_json::Value {
     plan.title.clear();
     (plan.lab, plan.clock, plan.kernel, plan.memory) = (LabChoice::Auto, ClockChoice::Auto, None, None);
     plan.device.source = DeviceSource::Folders;
+    plan.device.further.clear();
+    plan.device.fails = None;
     plan.device.folder = None;
     plan.candidates.clear();
     plan.published.clear();
