@@ -11,6 +11,8 @@ use crate::host::foreign::harmless;
 const LAST_LINES: usize = 12;
 /// What the line holds in which a kernel says why it gives up.
 const PANIC: &str = "Kernel panic";
+/// What Linux says when nothing comes of its start (hung_task.c), every two minutes.
+const STUCK: &str = "INFO: task swapper";
 /// A longer line, in bytes, counts as several.
 const LONGEST_LINE: u64 = 1000;
 /// How long is waited for the end of a console whose program has ended.
@@ -68,12 +70,13 @@ impl Console {
         self.kept.lock().is_ok_and(|kept| kept.panic.is_some())
     }
 
-    /// Whether a kernel that did not come to its first program said that it has no memory, or could not say anything.
+    /// Whether a kernel that did not come to its first program said that it has no memory, that it waits for ever with what
+    /// it boots into half unpacked (Linux 6.1.192 does at 96 MiB), or could not say anything.
     pub(super) fn lacks_memory(&self) -> bool {
         let _ = self.ended.recv_timeout(PATIENCE);
         self.kept.lock().is_ok_and(|kept| match &kept.panic {
             Some(panic) => panic.contains("memory"),
-            None => kept.last.is_empty(),
+            None => kept.last.is_empty() || kept.last.iter().any(|line| line.contains(STUCK)),
         })
     }
 

@@ -205,9 +205,9 @@ pub(super) fn drive(
         if let Some(held) = held {
             return (Status::Failed, format!("the trial was given up ({held}); it was {at}"), String::new());
         }
+        let lacks_memory = !stops.natively && step.is_empty() && console.lacks_memory();
         if Instant::now() < time_is_up {
-            let hint =
-                if !stops.natively && step.is_empty() && console.lacks_memory() { MORE_MEMORY } else { "" };
+            let hint = if lacks_memory { MORE_MEMORY } else { "" };
             return (Status::Failed, console.after(&how_it_ended(ended)), hint.to_owned());
         }
         let limit = duration_text(spec.limit);
@@ -215,7 +215,10 @@ pub(super) fn drive(
         let reason =
             console.after(&format!("not finished within the {limit} of a trial: it was {at}{doing}"));
         let longer = duration_text(spec.limit * 3);
-        let hint = format!("`timeout` in [protocol] gives a trial longer: --set protocol.timeout={longer}");
+        let hint = match lacks_memory {
+            true => MORE_MEMORY.to_owned(),
+            false => format!("`timeout` in [protocol] gives a trial longer: --set protocol.timeout={longer}"),
+        };
         (Status::Failed, reason, hint)
     });
     Ok(TrialEnd { status, reason, hint, wall, killed, unheard, stopped: stops.any() || watch_first.was_held })

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use crate::common::labs::crash::{
-    conductor_is_ended, filesystems, hold, kill_worker, let_go, plan, still_held, worker_is_killed_again,
+    conductor_is_ended, hold, kill_worker, let_go, plan, plan_on, still_held, worker_is_killed_again,
     worker_is_killed_once, worker_is_stopped,
 };
 use crate::common::{Disk, Place, Running, kill};
@@ -127,9 +127,9 @@ fn loop_a_stopped_agent_is_seen_and_its_block_repeated() {
 /// A device, held in a phase with another scheduler than it had; with the setting's file and its content before.
 fn held_with_another_scheduler<'a>(place: &'a Place, disk: &Disk) -> Option<(Running<'a>, String, String)> {
     let (setting, before, other) = disk.another_scheduler()?;
-    let candidate = format!("candidate = [{{ filesystem = \"ext4\", scheduler = \"{other}\" }}]");
-    let matrix = format!("matrix.filesystem = {:?}", filesystems("native"));
-    let plan = plan(place, "native").replace(&matrix, &candidate).replace("blocks = 2", "blocks = 1");
+    let candidate = format!("[[candidate]]\nfilesystem = \"ext4\"\nscheduler = \"{other}\"\n");
+    let plan =
+        plan_on(place, "native", "{ image = \"64MiB\" }", &candidate).replace("blocks = 2", "blocks = 1");
     hold(place);
     let mut running = place.start(&plan, &["--device", &disk.device]);
     running.wait_for("the held phase", still_held);

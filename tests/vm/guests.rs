@@ -117,7 +117,7 @@ fn vm_an_ordinary_user_can_have_one() {
 fn vm_a_kernel_that_panics_says_why() {
     let place = Place::new();
     // Not enough for what it boots into.
-    let seen = place.run(&(command("true") + "memory = \"96MiB\"\n"), &[]);
+    let seen = place.run(&(command("true") + "memory = \"80MiB\"\n"), &[]);
     seen.exits(1).says(&["hint: it seems to lack memory"]);
     place.failed("ext4", &["Kernel panic"]);
     place.is_left_clean();
