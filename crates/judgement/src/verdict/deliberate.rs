@@ -131,9 +131,9 @@ mod tests {
     fn going_on_knows_what_a_replay_knows_also_when_a_phase_is_left_out() {
         let plan = made::plan(&serde_json::json!({
             "candidates": [
-                { "name": "a", "filesystem": "ext4" },
-                { "name": "b", "filesystem": "xfs" },
-                { "name": "c", "filesystem": "jfs" },
+                { "name": "a", "filesystem": "ext4", "encryption": "none" },
+                { "name": "b", "filesystem": "xfs", "encryption": "none" },
+                { "name": "c", "filesystem": "jfs", "encryption": "none" },
             ],
             "goal": { "metric": "durable", "weights": { "write": 1.0, "read": 1.0 } },
         }));

@@ -44,7 +44,6 @@ fn choose_within(run: &Run, limit: usize) -> (Vec<&Trial>, Option<Thinned>) {
 #[cfg(test)]
 mod tests {
     use super::choose_within;
-    use crate::Report;
     use crate::fixtures::demo;
 
     #[test]
