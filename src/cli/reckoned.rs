@@ -76,7 +76,15 @@ mod tests {
     fn record(at_ms: u64, operation: Action, sector: u64) -> Traced {
         let submitted_ns = at_ms * 1_000_000;
         let completed_ns = Some(submitted_ns + 1_000_000);
-        Traced { submitted_ns, completed_ns, operation, sector, sectors: 8, flags: Flags::default() }
+        Traced {
+            submitted_ns,
+            completed_ns,
+            operation,
+            sector,
+            sectors: 8,
+            flags: Flags::default(),
+            by: None,
+        }
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! What ext2, ext3 and ext4 share: e2fsprogs makes and checks all three.
 
+use fsverdict_disk::device::Action;
+
 use super::exit::{CANCELED, CLEAN, CORRECTED, ExitCodes, FAILED, LEFT, LIBRARY, REBOOT, USAGE};
 use super::facts::{DirectoryIndex, FilesystemFacts, Inodes};
 use super::mkfs::MkfsDefault;
-use super::model::{ApartDevice, Filesystem, Fsck};
+use super::model::{ApartDevice, BackgroundJob, Filesystem, Fsck};
 use super::tool::{Packages, Tool};
 
 const E2FSPROGS: Packages = Packages::everywhere("e2fsprogs");
@@ -34,6 +36,26 @@ const MKFS_DEFAULTS: &[MkfsDefault] = &[
 /// Of ext4: no tables of inodes are written in the background. What is measured is a filesystem in which that is over; until an
 /// inode of a table is needed, neither the kernel nor e2fsck reads it, written or not (`fs/ext4/super.c`, `ext4_lazyinit_thread`).
 pub(super) const MOUNT_DEFAULTS: &[&str] = &["noinit_itable"];
+
+/// Of ext4 and of ext3, which its driver mounts: `fs/ext4/super.c`, `ext4_run_li_request`; ext4(5).
+pub(super) const BACKGROUND: &[BackgroundJob] = &[
+    BackgroundJob {
+        thread: "ext4lazyinit",
+        is_kernel: true,
+        actions: &[Action::Read],
+        does: "read the maps of free blocks ahead of their use",
+        once_a_mount: true,
+        avoided_by: "no_prefetch_block_bitmaps among the mount options",
+    },
+    BackgroundJob {
+        thread: "ext4lazyinit",
+        is_kernel: true,
+        actions: &[Action::Write, Action::WriteZeroes],
+        does: "wrote tables of inodes that mkfs had left unwritten",
+        once_a_mount: false,
+        avoided_by: "noinit_itable among the mount options, or -E lazy_itable_init=0 for mkfs, which then writes them",
+    },
+];
 
 /// What all three have.
 pub(super) const PLAIN: Filesystem = Filesystem {

@@ -14,6 +14,7 @@ pub(super) static EXT3: Filesystem = Filesystem {
         Driver { config: "CONFIG_EXT3_FS", modules: &["ext3"] },
     ],
     mkfs: ext::mkfs("mkfs.ext3"),
+    background: ext::BACKGROUND,
     facts: FilesystemFacts {
         journaled: true,
         changed_by: &[("^has_journal", Property::Journal, false)],

@@ -13,6 +13,7 @@ pub(super) static EXT4: Filesystem = Filesystem {
     drivers: &[Driver { config: "CONFIG_EXT4_FS", modules: &["ext4"] }],
     mkfs: ext::mkfs("mkfs.ext4"),
     mount_defaults: ext::MOUNT_DEFAULTS,
+    background: ext::BACKGROUND,
     leaves_tables_unwritten: true,
     facts: FilesystemFacts {
         journaled: true,

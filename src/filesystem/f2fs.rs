@@ -1,9 +1,11 @@
 //! F2FS.
 
+use fsverdict_disk::device::Action;
+
 use super::exit::{CANCELED, CLEAN, CORRECTED, ExitCodes, FAILED, LEFT, LIBRARY, Meaning, REBOOT, USAGE};
 use super::facts::{DirectoryIndex, FilesystemFacts, Property};
 use super::mkfs::MkfsDefault;
-use super::model::{Driver, Filesystem, Fsck};
+use super::model::{BackgroundJob, Driver, Filesystem, Fsck};
 use super::tool::{Packages, Tool};
 
 const F2FS_TOOLS: Packages = Packages::everywhere("f2fs-tools");
@@ -44,6 +46,25 @@ pub(super) static F2FS: Filesystem = Filesystem {
             ],
         },
     }),
+    // `fs/f2fs/gc.c`, gc_thread_func, and `segment.c`, issue_discard_thread; Documentation/filesystems/f2fs.rst.
+    background: &[
+        BackgroundJob {
+            thread: "f2fs_gc",
+            is_kernel: true,
+            actions: &[Action::Read, Action::Write],
+            does: "moved what lives in segments that are to be freed",
+            once_a_mount: false,
+            avoided_by: "background_gc=off among the mount options",
+        },
+        BackgroundJob {
+            thread: "f2fs_discard",
+            is_kernel: true,
+            actions: &[Action::Discard],
+            does: "discarded what was removed",
+            once_a_mount: false,
+            avoided_by: "nodiscard among the mount options",
+        },
+    ],
     minimum_size: 52 << 20,
     facts: FilesystemFacts {
         copy_on_write: true,

@@ -44,7 +44,7 @@ pub use directory::DIRECTORY;
 pub use exit::{ExitCodes, Meaning};
 pub use facts::{DirectoryIndex, FilesystemFacts, Inodes, Property};
 pub use mkfs::MkfsDefault;
-pub use model::{ApartDevice, Driver, Filesystem, Fsck};
+pub use model::{ApartDevice, BackgroundJob, Driver, Filesystem, Fsck};
 pub use mount::{Cleaner, MountOptions};
 pub use options::{FewInodes, compresses, reads_without_trace, searches_directories};
 pub use properties::Properties;

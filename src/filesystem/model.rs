@@ -1,5 +1,7 @@
 //! The description of one filesystem, and the command lines that follow from it.
 
+use fsverdict_disk::device::Action;
+
 use super::exit::{ExitCodes, Meaning};
 use super::facts::FilesystemFacts;
 use super::mkfs::{MkfsDefault, merge};
@@ -27,6 +29,8 @@ pub struct Filesystem {
     pub fsck: Option<Fsck>,
     /// A garbage collector that runs in user space (nilfs2).
     pub cleaner: Option<Cleaner>,
+    /// What it does by itself, beside whatever is asked of it.
+    pub background: &'static [BackgroundJob],
     /// Smallest device mkfs accepts with the fair defaults and the kernel mounts, bytes, rounded up to whole MiB.
     pub minimum_size: u64,
     /// Whether mkfs leaves tables of inodes unwritten under the fair defaults.
@@ -46,6 +50,22 @@ pub struct Driver {
     pub config: &'static str,
     /// Modules to load, in order, where it is `m`; `modprobe` finds what these depend on.
     pub modules: &'static [&'static str],
+}
+
+/// Work that a thread does which nobody waits for, and which the device does all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BackgroundJob {
+    /// The thread's name in the kernel, or the program's.
+    pub thread: &'static str,
+    pub is_kernel: bool,
+    /// What it submits for it.
+    pub actions: &'static [Action],
+    /// What it does, after "the device".
+    pub does: &'static str,
+    /// Whether every mount has it done, once.
+    pub once_a_mount: bool,
+    /// What leaves it out.
+    pub avoided_by: &'static str,
 }
 
 /// A checker that looks and does not touch.
@@ -95,6 +115,7 @@ impl Filesystem {
         mount_defaults: &[],
         fsck: None,
         cleaner: None,
+        background: &[],
         minimum_size: 0,
         leaves_tables_unwritten: false,
         checks_itself: false,

@@ -1,8 +1,10 @@
 //! NILFS2.
 
+use fsverdict_disk::device::Action;
+
 use super::facts::FilesystemFacts;
 use super::mkfs::MkfsDefault;
-use super::model::{Driver, Filesystem};
+use super::model::{BackgroundJob, Driver, Filesystem};
 use super::mount::Cleaner;
 use super::tool::{Package, Packages, Tool};
 
@@ -29,6 +31,15 @@ pub(super) static NILFS2: Filesystem = Filesystem {
         option: "gc",
         no_option: "nogc",
     }),
+    // nilfs_cleanerd(8).
+    background: &[BackgroundJob {
+        thread: "nilfs_cleanerd",
+        is_kernel: false,
+        actions: &[Action::Read, Action::Write],
+        does: "moved what lives in segments that are to be freed",
+        once_a_mount: false,
+        avoided_by: "nogc among the mount options",
+    }],
     minimum_size: 129 << 20,
     facts: FilesystemFacts {
         copy_on_write: true,

@@ -411,7 +411,8 @@ impl Guests {
         let mut command = sandbox.command()?;
         command.env("TMPDIR", MEMORY_FOLDER).stdin(std::process::Stdio::null());
         let mut step = String::new();
-        let mut spans = Spans::default();
+        let filesystem = crate::filesystem::find(&spec.candidate.filesystem);
+        let mut spans = Spans::beside(filesystem.map_or(&[], |known| known.background));
         let mut watch_steps = |mut event: Event| {
             if self.clock == Clock::Simulated {
                 free_cpu::forget(&mut event);

@@ -4,6 +4,7 @@
 mod attachment;
 mod attachments;
 pub mod backend;
+mod background;
 mod by_default;
 mod choose;
 mod console;

@@ -1,18 +1,32 @@
 //! What a modelled device has to say of each phase once the trial is over: how scattered its requests were, how deep its
 //! queue, what its medium wrote for them.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use rustix::fs::{CWD, OFlags};
 
 use fsverdict_disk::device::trace::{Metrics, TraceError, TraceReader, Traced};
 use fsverdict_disk::device::{Device, Request, Wear};
-use fsverdict_judgement::journal::{Event, Measurement, Observation, Unit};
+use fsverdict_judgement::journal::{
+    BackgroundWork, Caution, Event, Facts, Learnt, Measurement, Observation, Unit,
+};
 use fsverdict_text::{Links, open_regular};
+
+use super::background::BackgroundFigures;
+use crate::filesystem::BackgroundJob;
+
+/// Of a filesystem that does something by itself, under a kernel that does not tell.
+const UNTOLD: &str = "what the filesystem does by itself is counted to the phases: this kernel does not tell who submits a request. \
+                      One of Linux 6.12 that `fsverdict kernel build` makes anew does";
 
 /// The phases of a trial on the clock, as they are heard of.
 #[derive(Debug, Default)]
-pub(super) struct Spans(Vec<PhaseSpan>);
+pub(super) struct Spans {
+    phases: Vec<PhaseSpan>,
+    /// What the trial's filesystem does by itself.
+    jobs: &'static [BackgroundJob],
+}
 
 #[derive(Debug)]
 struct PhaseSpan {
@@ -25,33 +39,67 @@ struct PhaseSpan {
 }
 
 impl Spans {
+    pub(super) fn beside(jobs: &'static [BackgroundJob]) -> Spans {
+        Spans { jobs, ..Spans::default() }
+    }
+
     /// Takes down an event's phase, if it has one.
     pub(super) fn note(&mut self, event: &Event) {
         let Event::Observation(observation) = event else { return };
         let of = |name: &str| observation.value(name).map(|seconds| (seconds * 1e9) as u64);
         if let (Some(began), Some(durable)) = (of("began"), of("durable")) {
             let Observation { phase, cache, repetition, .. } = observation.clone();
-            self.0.push(PhaseSpan { phase, cache, repetition, began, ended: began + durable });
+            self.phases.push(PhaseSpan { phase, cache, repetition, began, ended: began + durable });
         }
     }
 
     /// What the traces say of every phase, all devices together. A trial's devices, as they were before their first requests, say
     /// what their media did: the same requests at the same times wear them in the same way.
     pub(super) fn observations(&self, devices: Vec<TracedDevice>) -> Result<Vec<Event>, TraceError> {
-        let mut figures: Vec<PhaseFigures> = self.0.iter().map(|_| PhaseFigures::default()).collect();
+        let mut figures: Vec<PhaseFigures> = self.phases.iter().map(|_| PhaseFigures::default()).collect();
         for TracedDevice { trace, mut device } in devices {
             let file = open_regular(CWD, &trace, OFlags::RDONLY, Links::Refuse)?;
             let reader = TraceReader::new(std::io::BufReader::new(file))?;
             let mut records = reader.collect::<Result<Vec<_>, _>>()?;
             records.sort_by_key(|record| record.submitted_ns);
             let mut left = records.as_slice();
-            for (span, figures) in self.0.iter().zip(&mut figures) {
+            for (span, figures) in self.phases.iter().zip(&mut figures) {
                 let began = wear_at(&mut device, &mut left, span.began);
                 let ended = wear_at(&mut device, &mut left, span.ended);
                 figures.add(&Metrics::new(span.of(&records)), began, ended);
+                figures.background.add(span.began..span.ended, &records, self.jobs);
             }
         }
-        Ok(self.0.iter().zip(figures).map(|(span, figures)| span.observe(&figures)).collect())
+        let mut events: Vec<Event> =
+            self.phases.iter().zip(&figures).map(|(span, figures)| span.observe(figures)).collect();
+        let background = self.background(&figures);
+        if !background.is_empty() {
+            let learnt = Learnt { background, ..Learnt::default() };
+            events.push(Event::Facts { facts: Facts::new(), learnt });
+        }
+        let untold = !figures.is_empty() && figures.iter().all(|figures| !figures.background.told);
+        if untold && !self.jobs.is_empty() {
+            events.push(Event::Caution(Caution { phase: String::new(), text: UNTOLD.to_owned() }));
+        }
+        Ok(events)
+    }
+
+    /// Which of the filesystem's jobs were met in which phases.
+    fn background(&self, figures: &[PhaseFigures]) -> Vec<BackgroundWork> {
+        let work = |(number, job): (usize, &BackgroundJob)| {
+            let met = |(span, figures): (&PhaseSpan, &PhaseFigures)| {
+                figures.background.jobs.contains(&number).then(|| span.phase.clone())
+            };
+            let phases: BTreeSet<String> = self.phases.iter().zip(figures).filter_map(met).collect();
+            let (does, avoided_by) = (job.does.to_owned(), job.avoided_by.to_owned());
+            (!phases.is_empty()).then_some(BackgroundWork {
+                phases,
+                does,
+                once_a_mount: job.once_a_mount,
+                avoided_by,
+            })
+        };
+        self.jobs.iter().enumerate().filter_map(work).collect()
     }
 }
 
@@ -71,6 +119,7 @@ struct PhaseFigures {
     asked: u32,
     medium_sectors: u64,
     erases: u64,
+    background: BackgroundFigures,
 }
 
 impl PhaseFigures {
@@ -128,6 +177,12 @@ impl PhaseSpan {
         }
         push("medium_written", Unit::Bytes, figures.medium_sectors as f64 * 512.0);
         push("erases", Unit::Count, figures.erases as f64);
+        let background = &figures.background;
+        if background.told {
+            push("background", Unit::Seconds, background.busy_ns * 1e-9);
+            push("background_requests", Unit::Count, background.requests as f64);
+            push("background_bytes", Unit::Bytes, background.sectors as f64 * 512.0);
+        }
         let (phase, cache) = (self.phase.clone(), self.cache.clone());
         let repetition = self.repetition;
         Event::Observation(Observation {
@@ -194,6 +249,11 @@ mod tests {
                 (phase, names.into_iter().zip(values).collect())
             );
         }
+        // Of a filesystem that does something by itself it is said that nobody told.
+        spans.jobs = crate::filesystem::find("ext4").unwrap().background;
+        let events = spans.observations(vec![traced()]).unwrap();
+        assert!(matches!(&events[..], [_, _, Event::Caution(said)] if said.text == super::UNTOLD));
+        spans.jobs = &[];
         // Two that were asked for the same: what is counted doubles, what is a share or a mean stays.
         let both = spans.observations(vec![traced(), traced()]).unwrap();
         for (event, (_, [seeks, share, depth, written, erases])) in both.into_iter().zip(expected) {

@@ -294,8 +294,15 @@ fn trace() -> Vec<u8> {
     for at in 0..300_u64 {
         let operation = [Action::Read, Action::Write, Action::Flush][(at % 3) as usize];
         let (submitted_ns, completed_ns) = (at * 1000, Some(at * 1000 + 700));
-        let record =
-            Traced { submitted_ns, completed_ns, operation, sector: at * at, sectors: 8, flags: Flags(0) };
+        let record = Traced {
+            submitted_ns,
+            completed_ns,
+            operation,
+            sector: at * at,
+            sectors: 8,
+            flags: Flags(0),
+            by: None,
+        };
         writer.record(&record).unwrap();
     }
     writer.finish().unwrap().0

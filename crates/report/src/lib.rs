@@ -2,6 +2,7 @@
 
 mod across;
 mod against;
+mod background;
 #[cfg(test)]
 mod claims_tests;
 mod compare;

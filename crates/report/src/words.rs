@@ -1,10 +1,10 @@
 //! The verdict in plain words: a paragraph to be pasted into a mail, with every number in its interval.
 
 use super::across::headline;
-use super::depends;
 use super::number::{percent, plain_number, times_within};
 use super::sentence::settling;
 use super::text::{count, listing};
+use super::{background, depends};
 use fsverdict_judgement::journal::{Ending, Unit, metric};
 use fsverdict_judgement::plan::DeviceSource;
 use fsverdict_judgement::verdict::{
@@ -13,6 +13,8 @@ use fsverdict_judgement::verdict::{
 
 /// More candidates than this are not listed one by one.
 const MOST_NAMES: usize = 4;
+/// The same of filesystems that did something by themselves.
+const MOST_BESIDE: usize = 2;
 /// More limits than this nobody reads in a mail.
 const MOST_LIMITS: usize = 3;
 
@@ -128,6 +130,8 @@ fn found(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
             sentences.push(format!("{words}: {}.", ratios(judged, &those, "")));
         }
     }
+    let beside = background::sentences(judged).take(MOST_BESIDE);
+    sentences.extend(beside.map(|what| what + "."));
     sentences.extend(depends::widening(judged).map(|what| capital(&what) + "."));
     sentences.extend(depends::on_single_devices(judged));
     sentences.extend(settling(judged).map(|what| capital(&what) + "."));

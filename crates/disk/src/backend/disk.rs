@@ -16,7 +16,7 @@ use virtio_bindings::virtio_blk::{
 use virtio_queue::{Queue, QueueOwnedT, QueueT};
 use vm_memory::{Address, Bytes, GuestAddress, GuestMemoryMmap};
 
-use crate::device::trace::{Flags, TraceWriter, Traced};
+use crate::device::trace::{Flags, Submitter, TraceWriter, Traced};
 use crate::device::{Action, Completion, Device, Limits, Request, Store};
 
 use super::BackendError;
@@ -49,6 +49,8 @@ struct Underway {
     /// Where its data is in the guest, in order.
     buffers: Vec<(GuestAddress, u32)>,
     status: GuestAddress,
+    /// Who submitted it, if the guest tells.
+    by: Option<Submitter>,
 }
 
 /// A modelled device as a guest sees it.
@@ -141,6 +143,7 @@ impl ServedDisk {
             let mut words = [0; HEADER];
             memory.read_slice(&mut words, header).map_err(BackendError::memory)?;
             slot.kind = u32_at(&words, offset_of!(Header, type_));
+            slot.by = Submitter::told(u32_at(&words, offset_of!(Header, ioprio)));
             let sector = u64_at(&words, offset_of!(Header, sector));
             let bytes: u64 = slot.buffers.iter().map(|(_, length)| u64::from(*length)).sum();
             let request = match slot.kind {
@@ -193,8 +196,9 @@ impl ServedDisk {
         for completion in completions.drain(..) {
             let failed = self.complete(&completion, memory)?;
             self.tally.answered(&completion, now);
-            self.tally
-                .record(&Traced::done(&completion, if failed { Flags::FAILED } else { Flags::default() }));
+            let flags = if failed { Flags::FAILED } else { Flags::default() };
+            let by = self.submitter(&completion.request);
+            self.tally.record(&Traced { by, ..Traced::done(&completion, flags) });
             answered = true;
         }
         self.completions = completions;
@@ -253,10 +257,16 @@ impl ServedDisk {
     /// Puts what was still underway into the trace, and ends it.
     pub(super) fn end(&mut self) {
         for (submitted_ns, request) in self.device.underway() {
-            self.tally.record(&Traced::underway(submitted_ns, request));
+            let by = self.submitter(request);
+            self.tally.record(&Traced { by, ..Traced::underway(submitted_ns, request) });
         }
         self.tally.worn(self.device.wear());
         self.tally.end();
+    }
+
+    /// Who submitted a request that is underway.
+    fn submitter(&self, request: &Request) -> Option<Submitter> {
+        self.underway.get(usize::try_from(request.id).ok()?)?.by
     }
 
     fn answer(

@@ -2,7 +2,7 @@
 //!
 //! Journals of earlier versions say it in facts alone: those are asked here, where a field is missing, and nowhere else.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -78,6 +78,22 @@ pub struct Learnt {
     /// Of a class of devices: what this one's numbers are.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub drawn: DrawnNumbers,
+    /// What the filesystem did by itself while phases were timed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub background: Vec<BackgroundWork>,
+}
+
+/// Work that nothing in a phase asked for, and that the device did all the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackgroundWork {
+    /// Those in which it was met.
+    pub phases: BTreeSet<String>,
+    /// After "the device".
+    pub does: String,
+    /// Whether every mount has it done, once.
+    pub once_a_mount: bool,
+    /// What leaves it out.
+    pub avoided_by: String,
 }
 
 impl Learnt {
@@ -102,6 +118,7 @@ impl Learnt {
         self.held.extend(later.held);
         self.calibration = later.calibration.or(self.calibration.take());
         self.drawn.extend(later.drawn);
+        self.background.extend(later.background);
     }
 }
 

@@ -19,7 +19,7 @@ mod reader;
 mod run;
 mod writer;
 
-pub use beginning::{Beginning, Learnt};
+pub use beginning::{BackgroundWork, Beginning, Learnt};
 pub use derive::Fold;
 pub use error::JournalError;
 

@@ -68,6 +68,15 @@ impl Objective {
     pub fn log_score(&self, trial: &Trial) -> Option<f64> {
         log_score(&self.metric, &self.weights, trial)
     }
+
+    /// The same as if each phase had taken so much more of the metric, or less where that is negative. `None` where nothing would
+    /// be left.
+    pub(super) fn log_score_changed(&self, trial: &Trial, more: impl Fn(&str) -> f64) -> Option<f64> {
+        let cost = |phase: &str| Some(log(trial.value(phase, &self.metric)? + more(phase)));
+        let sum: Option<f64> = self.weights.iter().map(|(phase, weight)| Some(weight * cost(phase)?)).sum();
+        let total: f64 = self.weights.values().sum();
+        sum.map(|sum| sum / total).filter(|score| total > 0.0 && score.is_finite())
+    }
 }
 
 /// The weights of the goal that count, by phase. No weights in a plan mean: every phase the same.

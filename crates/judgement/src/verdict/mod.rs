@@ -1,6 +1,7 @@
 //! From estimates to a verdict about the plan's goal: the best, those tied with it, those ruled out, and the limits.
 
 mod across;
+mod background;
 mod candidates;
 mod compare;
 mod control;
@@ -35,6 +36,7 @@ mod then_and_now;
 mod tradeoff;
 
 pub use across::{Across, AcrossColumn, Order};
+pub use background::Background;
 pub use candidates::{CandidateEntry, Why};
 pub use compare::{
     ALPHA, BETWEEN_RUNS, ComparedSide, Comparison, Difference, History, Incomparable, LeftOut, MetricChange,
@@ -70,6 +72,7 @@ pub use tradeoff::{COSTS, Cost, CostLead, Tradeoff};
 
 pub use crate::statistics::Estimate;
 
+use background::background;
 use dependence::dependences;
 use evidence::VerdictEvidence;
 use factors::factor_effects;
@@ -133,6 +136,9 @@ pub struct Verdict {
     /// Where a difference turns with a number of the class of devices; nothing where each block met the same device.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub depends: Vec<Dependence>,
+    /// What filesystems did by themselves while phases of the goal were timed; nothing where it was little, or not told.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub background: Vec<Background>,
     /// Whose difference from the first strays much over the devices of a class.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub device_spreads: Vec<DeviceSpread>,
@@ -158,6 +164,7 @@ impl Verdict {
         self.tradeoffs.clear();
         self.sensitivity.clear();
         self.depends.clear();
+        self.background.clear();
         self.device_spreads.clear();
     }
 }
@@ -210,6 +217,7 @@ pub fn judge(
         tradeoffs: tradeoffs(&evidence, &ranking),
         sensitivity: sensitivity(&evidence, &ranking, &tied),
         depends: dependences(&evidence, &ranking),
+        background: background(&evidence, &ranking),
         device_spreads: device_spreads(&evidence, &ranking),
         limits: limits(&evidence, &ranking),
         left_out_phases: objective.left_out.clone(),

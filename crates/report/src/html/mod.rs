@@ -4,6 +4,7 @@
 //! in a screen reader. Where a reader wants to look closer, scripts of our own draw every trial from the data in the page.
 
 mod across;
+mod background;
 mod carried;
 mod certainty;
 mod commands;
@@ -88,6 +89,7 @@ pub(super) fn sections<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Vec
         Some(picture::section(report, index)),
         sites::section(report),
         depends::section(report),
+        background::section(report),
     ];
     if is_measured {
         sections.extend([

@@ -281,6 +281,7 @@ fn record(
         sector,
         sectors: sectors as u32,
         flags: Flags::default(),
+        by: None,
     })
 }
 

@@ -49,7 +49,15 @@ fn iolog(records: &[Traced], device: &str, out: &mut impl Write) -> io::Result<(
 
 fn csv(records: &[Traced], out: &mut impl Write) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
-    writer.write_record(["submitted_ns", "completed_ns", "operation", "sector", "sectors", "failed"])?;
+    writer.write_record([
+        "submitted_ns",
+        "completed_ns",
+        "operation",
+        "sector",
+        "sectors",
+        "failed",
+        "submitter",
+    ])?;
     for record in records {
         writer.write_record([
             record.submitted_ns.to_string(),
@@ -58,6 +66,10 @@ fn csv(records: &[Traced], out: &mut impl Write) -> io::Result<()> {
             record.sector.to_string(),
             record.sectors.to_string(),
             record.flags.has(Flags::FAILED).to_string(),
+            record.by.map_or(String::new(), |by| {
+                let kind = if by.is_kernel_thread() { "kernel" } else { "process" };
+                format!("{kind}:{:08x}", by.number())
+            }),
         ])?;
     }
     writer.flush()

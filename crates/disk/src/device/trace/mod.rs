@@ -5,6 +5,7 @@ mod export;
 mod metrics;
 mod reader;
 mod record;
+mod submitter;
 mod writer;
 
 #[cfg(test)]
@@ -14,4 +15,5 @@ pub use export::{TraceFormat, export};
 pub use metrics::{Metrics, Share};
 pub use reader::{TraceError, TraceReader};
 pub use record::{Flags, Traced};
+pub use submitter::Submitter;
 pub use writer::{TraceSize, TraceWriter};

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use flate2::read::DeflateDecoder;
 
 use super::record::{Before, Traced, decode};
-use super::writer::MAGIC;
+use super::writer::{MAGIC, TELLS};
 
 /// Why a trace cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -49,7 +49,7 @@ impl<R: Read> TraceReader<R> {
         let mut head = Vec::new();
         self.source.by_ref().take(4).read_to_end(&mut head)?;
         let Ok(length) = <[u8; 4]>::try_from(head.as_slice()) else { return Ok(false) };
-        let length = u64::from(u32::from_le_bytes(length));
+        let length = u64::from(u32::from_le_bytes(length) & !TELLS);
         if length > LARGEST_PIECE {
             return Err(TraceError::Damaged { records: self.records });
         }

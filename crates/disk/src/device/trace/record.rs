@@ -1,6 +1,7 @@
 //! One request in a trace, and its form in bytes.
 
 use super::super::request::{Action, Completion, Request};
+use super::submitter::Submitter;
 
 /// A request as it went: when it was submitted and done, what it was, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +15,8 @@ pub struct Traced {
     pub sector: u64,
     pub sectors: u32,
     pub flags: Flags,
+    /// Who submitted it; `None` where the guest does not tell.
+    pub by: Option<Submitter>,
 }
 
 /// What else is known of a request, as bits.
@@ -23,6 +26,8 @@ pub struct Flags(pub u8);
 impl Flags {
     /// The store could not do it, and the guest was answered with an error.
     pub const FAILED: Flags = Flags(1);
+    /// In bytes alone: who submitted it follows.
+    const TOLD: Flags = Flags(2);
 
     pub fn has(self, flags: Flags) -> bool {
         self.0 & flags.0 == flags.0
@@ -37,7 +42,15 @@ impl Traced {
 
     pub fn underway(submitted_ns: u64, request: &Request) -> Traced {
         let Request { operation, sector, sectors, .. } = *request;
-        Traced { submitted_ns, completed_ns: None, operation, sector, sectors, flags: Flags::default() }
+        Traced {
+            submitted_ns,
+            completed_ns: None,
+            operation,
+            sector,
+            sectors,
+            flags: Flags::default(),
+            by: None,
+        }
     }
 
     pub fn end(&self) -> u64 {
@@ -64,11 +77,14 @@ const UNDERWAY: u8 = 0x80;
 pub(super) fn encode(record: &Traced, before: &mut Before, bytes: &mut Vec<u8>) {
     let underway = if record.completed_ns.is_none() { UNDERWAY } else { 0 };
     bytes.push(record.operation as u8 | underway);
-    bytes.push(record.flags.0);
+    bytes.push(record.flags.0 & !Flags::TOLD.0 | record.by.map_or(0, |_| Flags::TOLD.0));
     put(bytes, zigzag(record.submitted_ns.wrapping_sub(before.submitted_ns)));
     put(bytes, record.latency_ns().unwrap_or(0));
     put(bytes, zigzag(record.sector.wrapping_sub(before.end)));
     put(bytes, u64::from(record.sectors));
+    if let Some(by) = record.by {
+        put(bytes, u64::from(by.number()));
+    }
     *before = Before { submitted_ns: record.submitted_ns, end: record.end() };
 }
 
@@ -82,8 +98,13 @@ pub(super) fn decode(bytes: &mut &[u8], before: &mut Before) -> Option<Traced> {
     let latency_ns = take(bytes)?;
     let sector = before.end.wrapping_add(unzigzag(take(bytes)?));
     let sectors = u32::try_from(take(bytes)?).ok()?;
+    let by = match flags.has(Flags::TOLD) {
+        true => Some(Submitter::told(u32::try_from(take(bytes)?).ok()?)?),
+        false => None,
+    };
+    let flags = Flags(flags.0 & !Flags::TOLD.0);
     let completed_ns = if kind & UNDERWAY == 0 { Some(submitted_ns.checked_add(latency_ns)?) } else { None };
-    let record = Traced { submitted_ns, completed_ns, operation, sector, sectors, flags };
+    let record = Traced { submitted_ns, completed_ns, operation, sector, sectors, flags, by };
     *before = Before { submitted_ns, end: record.end() };
     Some(record)
 }

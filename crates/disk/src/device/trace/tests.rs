@@ -4,16 +4,18 @@ use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, propte
 
 use super::super::tests::{carry_out, places};
 use super::super::{Action, Device, Model, Request};
-use super::{Flags, Metrics, TraceError, TraceFormat, TraceReader, TraceWriter, Traced, export};
+use super::{Flags, Metrics, Submitter, TraceError, TraceFormat, TraceReader, TraceWriter, Traced, export};
 
 fn record() -> impl Strategy<Value = Traced> {
     let operation = prop::sample::select(Action::ALL.to_vec());
-    (any::<u64>(), prop::option::of(any::<u32>()), operation, any::<u64>(), any::<u32>(), any::<bool>())
-        .prop_map(|(submitted_ns, latency, operation, sector, sectors, failed)| {
+    (any::<u64>(), prop::option::of(any::<u32>()), operation, any::<u64>(), any::<u32>(), any::<[bool; 3]>())
+        .prop_map(|(submitted_ns, latency, operation, sector, sectors, [failed, told, ours])| {
             let submitted_ns = submitted_ns >> 1;
             let flags = if failed { Flags::FAILED } else { Flags::default() };
             let completed_ns = latency.map(|latency| submitted_ns + u64::from(latency));
-            Traced { submitted_ns, completed_ns, operation, sector, sectors, flags }
+            let by = if ours { Submitter::kernel_thread("jbd2") } else { Submitter::process("rsync") };
+            let by = told.then_some(by);
+            Traced { submitted_ns, completed_ns, operation, sector, sectors, flags, by }
         })
 }
 
@@ -75,6 +77,18 @@ fn a_trace_whose_end_is_missing_lacks_its_end_only() {
     }
 }
 
+/// A reader that does not know of submitters would take one for the next request.
+#[test]
+fn a_piece_says_whether_it_tells_of_submitters() {
+    let untold = at(5, 6, Action::Read, 16);
+    let told = Traced { by: Some(Submitter::process("rsync")), ..untold };
+    for (record, tells) in [(untold, false), (told, true)] {
+        let (bytes, _) = written(&[record], u64::MAX);
+        assert_eq!(u32::from_le_bytes(bytes[8..12].try_into().unwrap()) >> 31 == 1, tells);
+        assert_eq!(read(&bytes).unwrap(), [record]);
+    }
+}
+
 #[test]
 fn a_trace_is_small_and_bounded() {
     let records = real(100_000);
@@ -90,7 +104,7 @@ fn a_trace_is_small_and_bounded() {
 fn at(submitted_ns: u64, completed_ns: u64, operation: Action, sector: u64) -> Traced {
     let sectors = if operation == Action::Flush { 0 } else { 8 };
     let flags = Flags::default();
-    Traced { submitted_ns, completed_ns: Some(completed_ns), operation, sector, sectors, flags }
+    Traced { submitted_ns, completed_ns: Some(completed_ns), operation, sector, sectors, flags, by: None }
 }
 
 #[test]
@@ -215,6 +229,6 @@ fn a_table_has_a_line_for_each() {
     export(&[at(5, 6, Action::WriteZeroes, 16), open], TraceFormat::Csv, "", &mut out).unwrap();
     assert_eq!(
         String::from_utf8(out).unwrap(),
-        "submitted_ns,completed_ns,operation,sector,sectors,failed\n5,6,write_zeroes,16,8,false\n7,,read,1,8,false\n"
+        "submitted_ns,completed_ns,operation,sector,sectors,failed,submitter\n5,6,write_zeroes,16,8,false,\n7,,read,1,8,false,\n"
     );
 }

@@ -9,6 +9,9 @@ use super::record::{Before, Traced, encode};
 
 /// How a trace's file begins: what it is, and the version of its form.
 pub(super) const MAGIC: &[u8; 8] = b"fsvtrac1";
+/// In a piece's length: it says of requests who submitted them. Readers that do not know of that take the length for damage,
+/// rather than who submitted a request for the next one.
+pub(super) const TELLS: u32 = 1 << 31;
 /// Bytes of records in a piece before compression.
 const PIECE: usize = 1 << 16;
 
@@ -30,6 +33,8 @@ pub struct TraceWriter<W: Write> {
     bound: u64,
     records: Vec<u8>,
     in_piece: u64,
+    /// Whether one of them says who submitted it.
+    tells: bool,
     before: Before,
     written: TraceSize,
 }
@@ -40,7 +45,8 @@ impl<W: Write> TraceWriter<W> {
         sink.write_all(MAGIC)?;
         let written = TraceSize { bytes: MAGIC.len() as u64, ..TraceSize::default() };
         let records = Vec::with_capacity(PIECE + 64);
-        Ok(TraceWriter { sink, bound, records, in_piece: 0, before: Before::default(), written })
+        let before = Before::default();
+        Ok(TraceWriter { sink, bound, records, in_piece: 0, tells: false, before, written })
     }
 
     /// Appends a record; past the bound it is only counted.
@@ -51,6 +57,7 @@ impl<W: Write> TraceWriter<W> {
         }
         encode(record, &mut self.before, &mut self.records);
         self.in_piece += 1;
+        self.tells |= record.by.is_some();
         if self.records.len() >= PIECE { self.end_piece() } else { Ok(()) }
     }
 
@@ -61,12 +68,14 @@ impl<W: Write> TraceWriter<W> {
         let mut packed = DeflateEncoder::new(Vec::with_capacity(PIECE / 2), Compression::fast());
         packed.write_all(&self.records)?;
         let packed = packed.finish()?;
-        self.sink.write_all(&(packed.len() as u32).to_le_bytes())?;
+        let head = packed.len() as u32 | if self.tells { TELLS } else { 0 };
+        self.sink.write_all(&head.to_le_bytes())?;
         self.sink.write_all(&packed)?;
         self.written.bytes += 4 + packed.len() as u64;
         self.written.records += self.in_piece;
         self.records.clear();
         self.in_piece = 0;
+        self.tells = false;
         // A piece stands for itself.
         self.before = Before::default();
         Ok(())
