@@ -241,7 +241,8 @@ fn own_folder(folder: &Path) -> String {
 fn work(phase: &Phase) -> String {
     match &phase.work {
         PhaseWork::Operation(name) => {
-            format!("[{name} on {}]", phase.dataset.as_deref().unwrap_or("nothing"))
+            let to = phase.to.map_or(String::new(), |to| format!(", to {} % in use", 100.0 * to));
+            format!("[{name} on {}{to}]", phase.dataset.as_deref().unwrap_or("nothing"))
         }
         PhaseWork::Command(command) => command.clone(),
         PhaseWork::Adapter { name, options } => format!("{name} {options}"),
