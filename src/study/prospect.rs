@@ -2,7 +2,8 @@
 
 use crate::filesystem;
 use crate::lab::Lab;
-use fsverdict_judgement::plan::{Candidate, Dataset, FilesystemAbility, Phase, PhaseWork, Plan};
+use crate::trial::outlives_a_device;
+use fsverdict_judgement::plan::{ArrayState, Candidate, Dataset, FilesystemAbility, Phase, PhaseWork, Plan};
 use fsverdict_text::Reason;
 
 use super::claim::Permission;
@@ -64,7 +65,8 @@ pub(super) fn obstacle(plan: &Plan, lab: &dyn Lab, candidate: &Candidate, size: 
         let what = format!("{what} in some blocks, where it is drawn up to 5 % smaller than the plan's");
         Some(Reason::new(what, format!("{hint}, or --set protocol.circumstances=fixed")))
     };
-    lab.obstacle(candidate).or_else(|| inability(plan, candidate)).or_else(short).or_else(short_if_drawn)
+    let unable = || inability(plan, candidate).or_else(|| kept_once(plan, candidate));
+    lab.obstacle(candidate).or_else(unable).or_else(short).or_else(short_if_drawn)
 }
 
 /// What a phase asks for that the candidate's filesystem cannot do. What clones in a folder come to depends on what it lies on.
@@ -88,6 +90,21 @@ fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
         format!("phase `{}` asks for {what}, which {whose} does not have", phase.name),
         format!("{} can; or leave the phase out", can.collect::<Vec<_>>().join(", ")),
     ))
+}
+
+/// Why a candidate cannot do without one of its devices, where a phase wants that.
+fn kept_once(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
+    let phase = plan.phases.iter().find(|phase| phase.state.is_some())?;
+    let state = phase.state.map_or("", ArrayState::word);
+    (!outlives_a_device(candidate, plan.device.count())).then(|| {
+        Reason::new(
+            format!(
+                "the phase `{}` wants its devices {state}, and it keeps its data once: none can be missing",
+                phase.name
+            ),
+            "layers = [\"md:raid1\"], or for btrfs mkfs = \"-d raid1\", with two devices at least",
+        )
+    })
 }
 
 /// A folder that is not there is found out now, not in the first trial.
