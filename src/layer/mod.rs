@@ -15,7 +15,7 @@ use fsverdict_judgement::plan::{Candidate, Layers, split_layer};
 use fsverdict_text::Reason;
 
 pub use least_device::least_device;
-pub use model::{InUse, Layer, LayerKind, LayerLine, LayerPlace};
+pub use model::{Cipher, InUse, Layer, LayerKind, LayerLine, LayerPlace};
 pub use scheduler::{SCHEDULERS, Scheduler, find_scheduler};
 
 static REGISTRY: [&Layer; 3] = [&luks1::LUKS1, &luks2::LUKS2, &md::MD];
