@@ -12,7 +12,7 @@ use crate::trial::TrialSpec;
 use fsverdict_judgement::journal::{
     CpuPrice, CpuPrices, Event, Observation, Run, Status, Trial, TrialId, Unpriced,
 };
-use fsverdict_judgement::plan::{Candidate, DeviceSource, Environment, LabChoice, Layers, Plan, image_room};
+use fsverdict_judgement::plan::{Candidate, DeviceSource, Environment, LabChoice, Layers, Plan, bytes_written, image_room};
 use fsverdict_text::{Bytes, Reason};
 
 use super::cipher::{CipherPrice, cipher_price};
@@ -116,7 +116,7 @@ impl<'a> Bench<'a> {
                 "other trials have it in their times, and in `cpu` and `cpu_kernel`",
             )));
         }
-        let size = SMALLEST.max(image_room(plan, u64::MAX / 4).min(SMALLEST * 16));
+        let size = SMALLEST.max(bytes_written(plan).0.saturating_mul(4));
         let mut native = plan.clone();
         native.lab = LabChoice::Native;
         native.kernel = None;
