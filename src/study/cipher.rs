@@ -20,13 +20,15 @@ pub(super) struct CipherPrice {
 
 /// Measured now; or why it cannot be.
 pub(super) fn cipher_price(cipher: Cipher) -> Result<CipherPrice, String> {
-    let told = output(&["cryptsetup", "benchmark", "--cipher", cipher.cryptsetup, "--key-size", cipher.key_bits]);
+    let told =
+        output(&["cryptsetup", "benchmark", "--cipher", cipher.cryptsetup, "--key-size", cipher.key_bits]);
     let of_kernel = told.as_deref().and_then(benchmark);
     let (program, [written, read]) = match of_kernel {
         Some(rates) => ("cryptsetup benchmark", rates),
         None => {
             let rate = |more: &[&str]| {
-                let words = ["openssl", "speed", "-evp", cipher.openssl, "-bytes", PIECE, "-seconds", "1", "-mr"];
+                let words =
+                    ["openssl", "speed", "-evp", cipher.openssl, "-bytes", PIECE, "-seconds", "1", "-mr"];
                 speed(&output(&[&words[..], more].concat())?)
             };
             let rates = rate(&[]).zip(rate(&["-decrypt"]));
@@ -76,7 +78,9 @@ mod tests {
         assert_eq!(benchmark(told), Some([2166.5 * 1_048_576.0, 2171.7 * 1_048_576.0]));
         let told = "+DT:AES-256-XTS:1:4096\n+R:397240:AES-256-XTS:0.320000\n+H:4096\n+F:25:AES-256-XTS:5084672000.00\n";
         assert_eq!(speed(told), Some(5_084_672_000.0));
-        for nothing in ["", "Cipher aes-xts-plain64 (with 512 bits key) is not available.", "+F:25:AES:0", "+F:"] {
+        for nothing in
+            ["", "Cipher aes-xts-plain64 (with 512 bits key) is not available.", "+F:25:AES:0", "+F:"]
+        {
             assert_eq!((benchmark(nothing), speed(nothing)), (None, None), "{nothing}");
         }
     }

@@ -12,7 +12,9 @@ use crate::trial::TrialSpec;
 use fsverdict_judgement::journal::{
     CpuPrice, CpuPrices, Event, Observation, Run, Status, Trial, TrialId, Unpriced,
 };
-use fsverdict_judgement::plan::{Candidate, DeviceSource, Environment, LabChoice, Layers, Plan, bytes_written, image_room};
+use fsverdict_judgement::plan::{
+    Candidate, DeviceSource, Environment, LabChoice, Layers, Plan, bytes_written, image_room,
+};
 use fsverdict_text::{Bytes, Reason};
 
 use super::cipher::{CipherPrice, cipher_price};
@@ -87,7 +89,9 @@ fn layer_price(
     known: &mut BTreeMap<&'static str, Result<CipherPrice, String>>,
 ) -> Result<Option<CipherPrice>, String> {
     match (layer.cipher, layer.free_cpu) {
-        (Some(cipher), _) => known.entry(cipher.openssl).or_insert_with(|| cipher_price(cipher)).clone().map(Some),
+        (Some(cipher), _) => {
+            known.entry(cipher.openssl).or_insert_with(|| cipher_price(cipher)).clone().map(Some)
+        }
         (None, Some(_)) => Err(format!("what {} computes cannot be measured here", layer.name)),
         (None, None) => Ok(None),
     }
@@ -125,7 +129,8 @@ impl<'a> Bench<'a> {
         native.candidates = plan.candidates.iter().map(work_alone).collect();
         check_limits(&native)?;
         let lab = choose(&native, LabChoice::Native)?.lab;
-        let image = Attachment::Image { folder: PathBuf::from(MEMORY), size, room: image_room(&native, size) };
+        let image =
+            Attachment::Image { folder: PathBuf::from(MEMORY), size, room: image_room(&native, size) };
         Ok(Bench { plan, lab, attachments: Attachments::new(image, Vec::new()) })
     }
 

@@ -45,9 +45,15 @@ fn held(found: &Computing) -> String {
     let nearest = found.candidates.iter().filter_map(|one| Some((one, one.with_all?)));
     let nearest = nearest.min_by(|(_, one), (_, other)| one.point.total_cmp(&other.point));
     let next = nearest.map_or(String::new(), |(one, ratio)| {
-        format!(": with all of it added {} takes {} times as long as {leader}", one.candidate, times_within(&ratio))
+        format!(
+            ": with all of it added {} takes {} times as long as {leader}",
+            one.candidate,
+            times_within(&ratio)
+        )
     });
-    format!("CPU was taken as free, and {leader} stays first among those with a price even if no computing overlaps with the device{next}")
+    format!(
+        "CPU was taken as free, and {leader} stays first among those with a price even if no computing overlaps with the device{next}"
+    )
 }
 
 /// Who has no price, and why.
@@ -59,7 +65,8 @@ fn unpriced(found: &Computing) -> Option<String> {
         format!("{} ({reason})", listing(&names, MOST_NAMES))
     };
     let each: Vec<String> = reasons.into_iter().map(of).collect();
-    (!each.is_empty()).then(|| format!("computing has no price for {}: of them this says nothing", each.join(", ")))
+    (!each.is_empty())
+        .then(|| format!("computing has no price for {}: of them this says nothing", each.join(", ")))
 }
 
 /// Everybody with a price, one in a row; nothing where nobody has one.
@@ -142,7 +149,10 @@ mod tests {
     #[test]
     fn a_lead_that_computing_takes_is_said_to_turn_and_where() {
         let said = said(&story(4.0, 0.0));
-        assert!(said.contains("xfs leads if computing adds more than 1.3 s of the 4 s that it takes btrfs"), "{said}");
+        assert!(
+            said.contains("xfs leads if computing adds more than 1.3 s of the 4 s that it takes btrfs"),
+            "{said}"
+        );
         let share = &data_of(&story(4.0, 0.0))["verdict"]["computing"]["candidates"][1]["leads_beyond"];
         assert!((share.as_f64().unwrap() * 4.0 - 1.33).abs() < 0.01, "{share}");
     }

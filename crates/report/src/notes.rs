@@ -1,7 +1,7 @@
 //! What a reader of the numbers must know: cautions from the trials, each once, and those that follow from the run.
 
-use super::{background, computing};
 use super::text::{count, listing};
+use super::{background, computing};
 use fsverdict_judgement::journal::TrialStanding;
 use fsverdict_judgement::plan::grouped;
 use fsverdict_judgement::statistics::FEWEST;

@@ -7,7 +7,8 @@ use crate::{Report, computing};
 pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     let table = computing::table(&report.judged)?;
     let said = computing::sentences(&report.judged).into_iter();
-    let mut blocks: Vec<PageBlock<'a>> = said.map(|what| PageBlock::Lead(format!("{what}.").into())).collect();
+    let mut blocks: Vec<PageBlock<'a>> =
+        said.map(|what| PageBlock::Lead(format!("{what}.").into())).collect();
     blocks.push(PageBlock::Table(PageTable::plain(table)));
     Some(PageBlock::section("computing", "Where computing takes time", blocks))
 }
