@@ -24,8 +24,16 @@ const SIZE: usize = 1000;
 const ROUNDS: usize = 9;
 
 fn ours(operation: Operation, mount: &Path, dataset: &Prepared, ledger: &mut Ledger) -> Duration {
-    let mut site =
-        Workplace { operation, mount, into: Path::new("flat"), dataset, staged: None, ledger, changed: 0.0 };
+    let mut site = Workplace {
+        operation,
+        mount,
+        into: Path::new("flat"),
+        dataset,
+        staged: None,
+        ledger,
+        changed: 0.0,
+        to: 0.0,
+    };
     let start = Instant::now();
     run(&mut site).unwrap();
     start.elapsed()

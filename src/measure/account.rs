@@ -15,6 +15,8 @@ pub struct WorkDone {
     pub bytes_read: u64,
     pub bytes_written: u64,
     pub files: u64,
+    /// Bytes of the files that the filesystem then held, where the phase is about that.
+    pub held: Option<u64>,
     pub histograms: Vec<Histogram>,
     /// The call whose latency stands for the operation; `None` gives no percentiles.
     pub main_call: Option<String>,
@@ -65,6 +67,9 @@ pub(super) fn measurements(readings: &AccountReadings, work: &WorkDone) -> Vec<M
     }
     if work.files > 0 && durable > 0.0 {
         list.push("file_rate", Unit::PerSecond, float(work.files) / durable);
+    }
+    if let Some(held) = work.held {
+        list.push("held", Unit::Bytes, float(held));
     }
     if let Some(space) = readings.space {
         list.push("space_grown", Unit::Bytes, float(space.grown));

@@ -93,6 +93,7 @@ impl Agent<'_> {
             bytes_read,
             bytes_written,
             files: done.files,
+            held: done.held,
             histograms: done.histograms,
             main_call: Some(done.main_call.to_owned()),
         };
@@ -275,6 +276,7 @@ fn site<'a>(
         staged: material.staged.as_ref(),
         ledger,
         changed: phase.changed.unwrap_or(0.0),
+        to: phase.to.unwrap_or(0.0),
     })
 }
 

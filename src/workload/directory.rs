@@ -31,7 +31,13 @@ pub(crate) fn list(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     });
     read.map_err(|errno| site.failed("list", errno))?;
     site.note_seen(seen);
-    Ok(Done { logical_bytes: 0, files: seen.files, histograms: finish(&[&latency]), main_call: "statx" })
+    Ok(Done {
+        logical_bytes: 0,
+        files: seen.files,
+        held: None,
+        histograms: finish(&[&latency]),
+        main_call: "statx",
+    })
 }
 
 /// As many files and bytes were seen as there must be, and they are the right ones.
@@ -72,5 +78,5 @@ pub(crate) fn empty(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     }
     let known = site.known();
     site.note(LedgerEntry { remains: Remains::EmptyDirectory, sure: true, ..known });
-    Ok(Done { logical_bytes: 0, files, histograms: finish(&[&latency]), main_call: "unlink" })
+    Ok(Done { logical_bytes: 0, files, held: None, histograms: finish(&[&latency]), main_call: "unlink" })
 }

@@ -7,6 +7,8 @@ pub struct Done {
     /// Bytes read or written, as the user of the operation would count them.
     pub logical_bytes: u64,
     pub files: u64,
+    /// Bytes of all that such operations left on the filesystem, where that is what they are about.
+    pub held: Option<u64>,
     pub histograms: Vec<Histogram>,
     /// The call whose latency stands for the operation.
     pub main_call: &'static str,

@@ -30,6 +30,10 @@ pub enum WorkError {
         "{operation}: {problem}; hint: where a command of the plan changed it, read it with a command: operations verify their own data"
     )]
     Wrong { operation: &'static str, problem: CompareError },
+    #[error(
+        "{operation}: {at}: {bytes} bytes were written, and it is not full; hint: files that compress to nothing, or all alike, fill nothing"
+    )]
+    NeverFull { operation: &'static str, at: String, bytes: u64 },
     #[error("{operation}: {at}: saw {saw}, but there must be {expected}")]
     Miscounted { operation: &'static str, at: String, saw: String, expected: String },
     #[error(transparent)]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::dataset::HardLinks;
 
+use super::copies::Copies;
 use super::generations::Generations;
 
 /// What lies in a folder of the filesystem under test, as far as built-in operations put it there.
@@ -31,6 +32,8 @@ pub enum Remains {
     Nothing,
     /// Several generations of it, which share files.
     Generations(Generations),
+    /// Copies of it that fill the filesystem.
+    Copies(Copies),
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

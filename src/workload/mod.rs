@@ -7,6 +7,7 @@
 
 mod adapter;
 mod command;
+mod copies;
 mod device;
 mod directory;
 mod done;
@@ -17,6 +18,7 @@ mod ledger;
 mod operation;
 mod rotation;
 mod site;
+mod space;
 mod stream;
 mod tree;
 mod verify;

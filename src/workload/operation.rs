@@ -3,7 +3,7 @@
 use fsverdict_judgement::plan::Operation;
 
 use super::verify::{absent, empty};
-use super::{Done, WorkError, Workplace, directory, rotation, stream, tree, walk};
+use super::{Done, WorkError, Workplace, directory, rotation, space, stream, tree, walk};
 
 /// Does the work of the site's operation. The caller times it, and syncs afterwards.
 ///
@@ -25,6 +25,8 @@ pub fn run(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         Operation::RotationCreate => rotation::create(site),
         Operation::RotationNext => rotation::next(site),
         Operation::RotationDrop => rotation::drop_oldest(site),
+        Operation::SpaceFill => space::fill(site),
+        Operation::SpaceFree => space::free(site),
         Operation::DeviceWrite | Operation::DeviceRead | Operation::Fsck => {
             Err(WorkError::NotMounted { operation: site.operation.name() })
         }
@@ -46,6 +48,8 @@ pub fn verify(site: &Workplace<'_>) -> Result<(), WorkError> {
         Operation::DirectoryEmpty => empty(site.operation.name(), &site.target()),
         Operation::RotationCreate | Operation::RotationNext => rotation::verify_newest(site),
         Operation::RotationDrop => rotation::verify_drop(site),
+        Operation::SpaceFill => space::verify_fill(site),
+        Operation::SpaceFree => space::verify_free(site),
         Operation::DeviceWrite | Operation::DeviceRead | Operation::Fsck => {
             Err(WorkError::NotMounted { operation: site.operation.name() })
         }

@@ -5,7 +5,7 @@
 //! their place in the dataset alone, so it is the same for every candidate and on every machine.
 
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::dataset::{HardLinks, Manner};
 use fsverdict_judgement::plan::Operation;
@@ -28,18 +28,13 @@ fn note(site: &mut Workplace<'_>, generations: Generations) {
     site.note(LedgerEntry { generation: 0, remains, sure: true, hard_links: HardLinks::Exact, ..known });
 }
 
-/// The same site, one folder further down.
-fn below<'b>(site: &'b mut Workplace<'_>, folder: &'b Path) -> Workplace<'b> {
-    Workplace { into: folder, ledger: site.ledger, ..*site }
-}
-
 fn folder(site: &Workplace<'_>, generation: u32) -> PathBuf {
     site.into.join(generation.to_string())
 }
 
 pub(crate) fn create(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let path = folder(site, 0);
-    let inner = below(site, &path);
+    let inner = site.below(&path);
     let target = inner.make_target()?;
     let done = tree::write(&inner, &target, 0, Manner::Create, "write_file")?;
     note(site, Generations { oldest: 0, changed: Vec::new() });
@@ -52,8 +47,8 @@ pub(crate) fn next(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     generations.changed.push(libm::round(share) as u32);
     let newest = generations.newest();
     let (path, former) = (folder(site, newest), folder(site, newest - 1));
-    let former = below(site, &former).open_target()?;
-    let inner = below(site, &path);
+    let former = site.below(&former).open_target()?;
+    let inner = site.below(&path);
     let target = inner.make_target()?;
     let changes = |entry| generations.changes(entry, newest);
     let manner = Manner::Next { former: former.as_fd(), changes: &changes };
@@ -65,7 +60,7 @@ pub(crate) fn next(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
 pub(crate) fn drop_oldest(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let mut generations = known(site)?;
     let path = folder(site, generations.oldest);
-    let done = walk::remove(&below(site, &path))?;
+    let done = walk::remove(&site.below(&path))?;
     generations.oldest += 1;
     note(site, generations);
     Ok(done)

@@ -29,9 +29,16 @@ pub struct Workplace<'a> {
     pub ledger: &'a mut Ledger,
     /// The share of files that have changed since the generation before, for operations that make generations.
     pub changed: f64,
+    /// The share of the filesystem that is to be in use, for operations that fill and empty it.
+    pub to: f64,
 }
 
 impl Workplace<'_> {
+    /// The same place, in a folder further down.
+    pub(super) fn below<'b>(&'b mut self, folder: &'b Path) -> Workplace<'b> {
+        Workplace { into: folder, ledger: self.ledger, ..*self }
+    }
+
     pub fn target(&self) -> PathBuf {
         self.mount.join(self.into)
     }

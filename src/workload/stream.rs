@@ -41,7 +41,13 @@ pub(crate) fn read(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         bytes += count as u64;
     }
     site.note_seen(LastSeen { files: 1, bytes, digests: 0 });
-    Ok(Done { logical_bytes: bytes, files: 1, histograms: finish(&[&latency]), main_call: "read" })
+    Ok(Done {
+        logical_bytes: bytes,
+        files: 1,
+        held: None,
+        histograms: finish(&[&latency]),
+        main_call: "read",
+    })
 }
 
 /// As many bytes were read as there must be, and they are the right ones.
@@ -78,5 +84,11 @@ fn write_all(site: &Workplace<'_>, file: &OwnedFd, generation: u32) -> Result<Do
         latency.since(start);
         position += count as u64;
     }
-    Ok(Done { logical_bytes: body.size, files: 1, histograms: finish(&[&latency]), main_call: "write" })
+    Ok(Done {
+        logical_bytes: body.size,
+        files: 1,
+        held: None,
+        histograms: finish(&[&latency]),
+        main_call: "write",
+    })
 }

@@ -41,5 +41,11 @@ pub(crate) fn write(
     let main_call = if matches!(manner, Manner::Next { .. }) { "link" } else { call };
     let written = write_tree(site.tree()?, source, target.as_fd(), manner, &mut clock)
         .map_err(|failure| site.failed_below(failure))?;
-    Ok(Done { logical_bytes: written.bytes, files: written.files, histograms: clock.finish(), main_call })
+    Ok(Done {
+        logical_bytes: written.bytes,
+        files: written.files,
+        held: None,
+        histograms: clock.finish(),
+        main_call,
+    })
 }

@@ -28,6 +28,7 @@ pub fn verify_written<'a>(
             Remains::EmptyDirectory => empty("verify", &at)?,
             Remains::Nothing => absent("verify", &at)?,
             Remains::Generations(generations) => generations.verify("verify", prepared, staged, &at)?,
+            Remains::Copies(copies) => copies.verify("verify", prepared, staged, &at)?,
         }
     }
     Ok(())

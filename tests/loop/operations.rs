@@ -1,9 +1,9 @@
-//! A built-in operation on a filesystem that is full.
+//! Built-in operations on a filesystem that is full, or nearly so.
 
 use std::path::Path;
 
 use fsverdict::dataset::prepare;
-use fsverdict::workload::{Ledger, Workplace, run};
+use fsverdict::workload::{Ledger, Workplace, run, verify, verify_written};
 use fsverdict_judgement::plan::{Dataset, Operation};
 use fsverdict_text::Bytes;
 
@@ -24,9 +24,63 @@ fn loop_a_full_filesystem_is_reported_as_such() {
         staged: None,
         ledger: &mut Ledger::new(),
         changed: 0.1,
+        to: 0.0,
     });
     tool(&["umount", mount]);
     let shown = shown.unwrap_err().to_string();
     assert!(shown.starts_with("directory.fill: cannot write "), "{shown}");
     assert!(shown.contains("the filesystem is full"), "{shown}");
+}
+
+/// As much of a small filesystem in memory as is asked for, in use by copies that all are as they must be.
+#[test]
+fn loop_copies_fill_a_filesystem_as_far_as_they_are_asked_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let mount = folder.path().to_str().unwrap();
+    let dataset = prepare("data", &Dataset::Flat { files: 10, file_size: Bytes(20 << 10) }, 1).unwrap();
+    let mut ledger = Ledger::new();
+    tool(&["mount", "-t", "tmpfs", "-o", "size=8m", "fsverdict-test", mount]);
+    let mut phase = |operation: &str, to: f64| {
+        let mut site = Workplace {
+            operation: Operation::try_from(operation.to_owned()).unwrap(),
+            mount: folder.path(),
+            into: Path::new("some/where"),
+            dataset: &dataset,
+            staged: None,
+            ledger: &mut ledger,
+            changed: 0.0,
+            to,
+        };
+        let done = run(&mut site).map_err(|error| error.to_string())?;
+        verify(&site).map_err(|error| error.to_string())?;
+        let found = rustix::fs::statvfs(folder.path()).unwrap();
+        let used = 1.0 - found.f_bfree as f64 / found.f_blocks as f64;
+        Ok::<_, String>((used, done))
+    };
+    let found = [
+        phase("space.free", 0.5),
+        phase("space.fill", 0.5),
+        phase("space.fill", 0.8),
+        phase("space.fill", 1.0),
+        phase("space.free", 0.3),
+        phase("space.fill", 0.6),
+    ];
+    let whole = verify_written(folder.path(), &ledger, |_| Some((&dataset, None)));
+    let missing = folder.path().join("some/where").read_dir().unwrap().next().unwrap().unwrap().path();
+    std::fs::remove_file(missing.read_dir().unwrap().next().unwrap().unwrap().path()).unwrap();
+    let harmed = verify_written(folder.path(), &ledger, |_| Some((&dataset, None)));
+    tool(&["umount", mount]);
+    let [early, half, more, full, freed, again] = found;
+    assert!(early.unwrap_err().contains("space.fill"), "there are no copies yet");
+    let copy = (10 * (20 << 10)) as f64 / (8 << 20) as f64;
+    for (asked, (used, done)) in [(0.5, half.unwrap()), (0.8, more.unwrap()), (0.6, again.unwrap())] {
+        assert!((asked..asked + 1.5 * copy).contains(&used), "{asked} was asked for: {used}");
+        assert!((done.held.unwrap() as f64 / (8 << 20) as f64 - used).abs() < copy, "{done:?}");
+    }
+    let (used, done) = full.unwrap();
+    assert!(used > 1.0 - 1.5 * copy, "it takes no more: {used} {done:?}");
+    let (used, done) = freed.unwrap();
+    assert!((0.3 - 1.5 * copy..=0.3).contains(&used) && done.files > 0, "{used}");
+    whole.unwrap();
+    assert!(harmed.is_err(), "a file is missing");
 }

@@ -60,6 +60,7 @@ impl Bench {
             staged: self.staged.as_ref(),
             ledger: &mut self.ledger,
             changed: 0.1,
+            to: 0.0,
         };
         let done = run(&mut site)?;
         verify(&site)?;

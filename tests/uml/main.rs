@@ -10,6 +10,7 @@ mod confinement;
 mod crash;
 mod devices;
 mod fleet;
+mod fullness;
 mod guests;
 mod kernel_trials;
 mod known_facts;

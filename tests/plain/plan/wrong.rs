@@ -210,6 +210,11 @@ fn findings_raw_devices_and_generations_are_checked() {
             "needs the bare device",
         ),
         ("[[phase]]\nname = \"x\"\ncommand = \"true\"\nchanged = 0.1", "`changed` does not go with"),
+        ("[[phase]]\nname = \"x\"\ncommand = \"true\"\nto = 0.1", "`to` does not go with"),
+        (
+            "[dataset.crowd]\nflat = 5\nfile_size = \"1KiB\"\n[[phase]]\nname = \"x\"\noperation = \"space.fill\"\ndataset = \"crowd\"",
+            "`space.fill` needs to know how full",
+        ),
         ("[[phase]]\nname = \"x\"\noperation = \"fsck\"\nnetwork = true", "`network` does not go with"),
         ("[[candidate]]\nfilesystem = \"btrfs\"\nmkfs = \"/dev/loop7\"", "`/dev/loop7` names another device"),
         (

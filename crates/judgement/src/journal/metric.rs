@@ -123,6 +123,7 @@ pub const METRICS: &[MetricInfo] = metrics! {
     Count Neither "files", "files the phase worked on";
     BytesPerSecond Higher "throughput", Rate "throughput", "logical bytes per second until durable";
     PerSecond Higher "file_rate", Rate "files per second", "files per second until durable";
+    Bytes Higher "held", "bytes of the files that lay in the filesystem after it was filled, or freed";
     Bytes Lower "space_grown", Cost "space",
         "bytes in use on the filesystem after the phase beyond those that were when it was freshly made and mounted (statvfs)";
     Bytes Lower "space_lost", Cost "lost to the user",

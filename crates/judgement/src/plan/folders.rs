@@ -3,7 +3,7 @@
 use fsverdict_text::Reason;
 
 use super::lab::KernelOwner;
-use super::{Candidate, DIRECTORY, DeviceSource, Needs, Operation, PhaseWork, Plan};
+use super::{Candidate, DIRECTORY, DeviceSource, Needs, Operation, Phase, PhaseWork, Plan};
 
 /// Refuses what needs a device where there is none, and a comparison of folders with what is made anew.
 pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
@@ -35,6 +35,17 @@ pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
         }
         PhaseWork::Command(_) | PhaseWork::Adapter { .. } => false,
     };
+    let fills =
+        |phase: &&Phase| matches!(&phase.work, PhaseWork::Operation(operation) if operation.takes_to());
+    if let Some(phase) = plan.phases.iter().find(fills) {
+        return Err(Reason::new(
+            format!(
+                "the phase `{}` fills a filesystem, and the candidates are folders on one that is in use",
+                phase.name
+            ),
+            "take it out: others write there, too",
+        ));
+    }
     match plan.phases.iter().find(|phase| on_device(&phase.work)) {
         Some(phase) => Err(Reason::new(
             format!("the phase `{}` works on a device, and the candidates are folders", phase.name),

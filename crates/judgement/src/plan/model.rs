@@ -220,6 +220,9 @@ pub struct Phase {
     /// For `rotation.next`: the share of files that changed since the generation before, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed: Option<f64>,
+    /// For `space.fill` and `space.free`: the share of the filesystem that is to be in use, 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<f64>,
     /// A command or adapter that needs this machine's network; it has one of its own otherwise, with itself alone in it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network: bool,

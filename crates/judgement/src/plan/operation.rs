@@ -25,6 +25,8 @@ pub enum Operation {
     RotationCreate,
     RotationNext,
     RotationDrop,
+    SpaceFill,
+    SpaceFree,
     DeviceWrite,
     DeviceRead,
     Fsck,
@@ -96,7 +98,7 @@ const MANY: &[OperationKind] = &[OperationKind::Tree, OperationKind::Folder, Ope
 
 /// In the order of [`Operation`].
 #[rustfmt::skip]
-static TABLE: [OperationRow; 16] = [
+static TABLE: [OperationRow; 18] = [
     row(Operation::TreeWrite, "tree.write", WRITES, TREES,
         "writes every directory, file and link of a tree into a new folder"),
     row(Operation::TreeRead, "tree.read", READS, TREES,
@@ -123,6 +125,10 @@ static TABLE: [OperationRow; 16] = [
         "makes the next generation: new directories, hard links to unchanged files of the one before, and the share `changed` written anew"),
     row(Operation::RotationDrop, "rotation.drop", NAMES, MANY,
         "removes the oldest generation, as rm -r does; files that later generations hold lose a link"),
+    row(Operation::SpaceFill, "space.fill", WRITES, MANY,
+        "writes copies of the files, and removes some on the way, until the share `to` of the filesystem is in use or it takes no more"),
+    row(Operation::SpaceFree, "space.free", NAMES, MANY,
+        "removes such copies until no more than the share `to` is in use"),
     row(Operation::DeviceWrite, "device.write", Access { needs: Needs::BareDevice, flow: Flow::Writes }, FILES,
         "writes the bytes of a big file to the bare device, before mkfs: a reference rate"),
     row(Operation::DeviceRead, "device.read", Access { needs: Needs::BareDevice, flow: Flow::Reads }, FILES,
@@ -170,6 +176,11 @@ impl Operation {
     /// Whether a phase of it may say which share of the files has changed.
     pub fn takes_changed(self) -> bool {
         self == Operation::RotationNext
+    }
+
+    /// Whether a phase of it has to say how full the filesystem is to be.
+    pub fn takes_to(self) -> bool {
+        matches!(self, Operation::SpaceFill | Operation::SpaceFree)
     }
 }
 

@@ -213,9 +213,10 @@ fn read_weights(node: &Node, phases: &Phases, problems: &Problems) -> BTreeMap<S
 }
 
 /// Each phase counts once; checks count only where there is nothing else.
+/// Checks are rare, and how much fills a filesystem is another for each: they count where a plan says so, or has nothing else.
 fn even_weights(phases: &[Phase]) -> BTreeMap<String, f64> {
-    let is_check = |phase: &&Phase| phase.work == PhaseWork::Operation(Operation::Fsck);
-    let only_checks = phases.iter().all(|phase| is_check(&phase));
-    let counted = phases.iter().filter(|phase| only_checks || !is_check(phase));
+    let is_aside = |phase: &&Phase| matches!(phase.work, PhaseWork::Operation(operation) if operation == Operation::Fsck || operation.takes_to());
+    let nothing_else = phases.iter().all(|phase| is_aside(&phase));
+    let counted = phases.iter().filter(|phase| nothing_else || !is_aside(phase));
     counted.map(|phase| (phase.name.clone(), 1.0)).collect()
 }

@@ -19,6 +19,7 @@ pub(super) const PHASE: &[&str] = &[
     "cold",
     "repeat",
     "changed",
+    "to",
     "network",
     "verify",
 ];
@@ -133,11 +134,26 @@ fn read_phase(
             "only there a part of the files changes",
         );
     }
+    let to = section.get("to", share);
+    match &work {
+        Some(Placed { value: PhaseWork::Operation(operation), at }) if operation.takes_to() => {
+            if section.entry("to").is_none() {
+                let hint =
+                    "to = 0.95: of what df(1) says an ordinary user may fill; 1 is until no more goes in";
+                section.lacks(*at, &format!("`{operation}` needs to know how full"), hint);
+            }
+        }
+        _ => section.forbid(
+            &["to"],
+            &format!("anything but `{}` and `{}`", Operation::SpaceFill, Operation::SpaceFree),
+            "only they go on until so much of the filesystem is in use",
+        ),
+    }
     let dataset = dataset.map(|dataset| dataset.value);
     let work = work?.value;
     let default_into = if matches!(work, PhaseWork::Operation(_)) { dataset.clone() } else { None };
     let into = into.or(default_into);
-    Some(Phase { name: name?.value, work, dataset, into, cold, repeat, changed, network, verify })
+    Some(Phase { name: name?.value, work, dataset, into, cold, repeat, changed, to, network, verify })
 }
 
 fn read_work(section: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Option<Placed<PhaseWork>> {

@@ -70,6 +70,15 @@ fn written(plan: &Plan, phase: &Phase) -> Option<u64> {
             let changed = phase.changed.unwrap_or(0.0) * least as f64;
             Some(rounding.saturating_add(changed as u64))
         }
+        Operation::SpaceFill => {
+            let (DeviceSource::Image(Bytes(size)) | DeviceSource::Model { size: Bytes(size), .. }) =
+                plan.device.source
+            else {
+                return None;
+            };
+            // A quarter of it is removed on the way, and written again.
+            Some((phase.to.unwrap_or(1.0) * size as f64 * 4.0 / 3.0) as u64)
+        }
         other if other.flow() == Flow::Writes => Some(least.saturating_add(rounding)),
         _ => Some(0),
     }

@@ -52,6 +52,8 @@ pub enum Limit {
     FitsInMemory(Bytes),
     Folders,
     FreshlyMade,
+    /// Filled on purpose, within the trial.
+    FilledAtOnce,
 }
 
 impl fmt::Display for Limit {
@@ -115,6 +117,9 @@ impl fmt::Display for Limit {
                 "folders as they are: how old and how full what they lie on is, and who else uses it, is part of this",
             ),
             Self::FreshlyMade => formatter.write_str("freshly made filesystems: nothing is said of aged ones"),
+            Self::FilledAtOnce => formatter.write_str(
+                "filled in one go, a fourth removed on the way: years of use may leave what is free in other pieces",
+            ),
         }
     }
 }

@@ -4,7 +4,7 @@ use super::limit::Limit;
 use super::order::peculiarities;
 use super::{ByBlock, Rank, VerdictEvidence, control_pairs};
 use crate::journal::{CandidateStatus, Run};
-use crate::plan::{Dataset, DeviceSource, Plan};
+use crate::plan::{Dataset, DeviceSource, PhaseWork, Plan};
 use crate::statistics::{Estimate, Evidence, FEWEST};
 use fsverdict_text::Bytes;
 
@@ -37,7 +37,13 @@ pub(super) fn limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Li
     }
     limits.extend(fits_in_memory(plan, run).map(Limit::FitsInMemory));
     let folders = plan.device.source == DeviceSource::Folders;
-    limits.push(if folders { Limit::Folders } else { Limit::FreshlyMade });
+    let fills =
+        plan.phases.iter().any(|phase| matches!(phase.work, PhaseWork::Operation(one) if one.takes_to()));
+    limits.push(match folders {
+        true => Limit::Folders,
+        false if fills => Limit::FilledAtOnce,
+        false => Limit::FreshlyMade,
+    });
     limits
 }
 

@@ -1,0 +1,150 @@
+//! `space.fill` and `space.free`: a filesystem that is nearly full, and not by one file after the other.
+//!
+//! Copies of the dataset are written, each into a folder of its own with contents of its own, and each is synced; after
+//! every fourth, one of those that are there is removed, so that what is free lies in pieces. Which one depends on how many
+//! were written alone. How full it is, is what df(1) says to an ordinary user: blocks in use, by these and those that are
+//! available.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use rustix::io::Errno;
+
+use crate::dataset::{HardLinks, Manner, open_path};
+use fsverdict_judgement::plan::Operation;
+
+use super::copies::{Copies, check};
+use super::latency::{LatencyRecorder, finish};
+use super::ledger::{LedgerEntry, Remains};
+use super::verify::absent;
+use super::{Done, WorkError, Workplace, tree, walk};
+
+/// After so many copies one is removed.
+const REMOVED_AFTER: u32 = 4;
+/// Copies that hold so many times what the filesystem has room for will never fill it.
+const NEVER_FULL: u64 = 16;
+
+fn known(site: &Workplace<'_>) -> Copies {
+    match site.known().remains {
+        Remains::Copies(copies) => copies,
+        _ => Copies::default(),
+    }
+}
+
+fn note(site: &mut Workplace<'_>, copies: Copies) {
+    let remains = Remains::Copies(copies);
+    let known = site.known();
+    site.note(LedgerEntry { generation: 0, remains, sure: true, hard_links: HardLinks::Exact, ..known });
+}
+
+fn folder(site: &Workplace<'_>, copy: u32) -> PathBuf {
+    site.into.join(copy.to_string())
+}
+
+/// How full the filesystem is, of what an ordinary user may fill, and how large: both as df(1) has them.
+struct Fullness {
+    share: f64,
+    bytes: u64,
+}
+
+/// Syncs the filesystem first: what is still to be allocated is in nobody's count.
+fn fullness(site: &Workplace<'_>) -> Result<Fullness, WorkError> {
+    let mount = open_path(site.mount).map_err(|errno| site.failed("open the mount point", errno))?;
+    rustix::fs::syncfs(&mount).map_err(|errno| site.failed("sync the filesystem", errno))?;
+    let found = rustix::fs::fstatvfs(&mount).map_err(|errno| site.failed("ask for the room", errno))?;
+    let used = found.f_blocks.saturating_sub(found.f_bfree);
+    let all = used.saturating_add(found.f_bavail);
+    let share = if all == 0 { 1.0 } else { used as f64 / all as f64 };
+    Ok(Fullness { share, bytes: found.f_blocks.saturating_mul(found.f_frsize) })
+}
+
+/// Whether a write ended for want of room.
+fn is_full(error: &WorkError) -> bool {
+    matches!(error, WorkError::Io { failure, .. } if matches!(failure.errno, Errno::NOSPC | Errno::DQUOT))
+}
+
+/// Writes copies until so much of the filesystem is in use, or it takes no more; a copy that did not fit is removed.
+pub(crate) fn fill(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
+    let mut copies = known(site);
+    let mut latency = LatencyRecorder::new("write_copy")?;
+    let (mut bytes, mut files) = (0_u64, 0);
+    let mut now = fullness(site)?;
+    while now.share < site.to {
+        if bytes > now.bytes.saturating_mul(NEVER_FULL) {
+            return Err(WorkError::NeverFull { operation: site.operation.name(), at: site.shown(), bytes });
+        }
+        let path = folder(site, copies.written);
+        let start = Instant::now();
+        match copy(site, &path, copies.written).and_then(|done| Ok((done, fullness(site)?))) {
+            Ok((done, reached)) => {
+                latency.since(start);
+                bytes += done.logical_bytes;
+                files += done.files;
+                copies.bytes = done.logical_bytes;
+                copies.left.push(copies.written);
+                copies.written += 1;
+                now = reached;
+            }
+            Err(error) if is_full(&error) => {
+                walk::remove(&site.below(&path))?;
+                break;
+            }
+            Err(error) => return Err(error),
+        }
+        if copies.written.is_multiple_of(REMOVED_AFTER)
+            && let Some(chosen) = copies.choose()
+        {
+            let path = folder(site, chosen);
+            walk::remove(&site.below(&path))?;
+            now = fullness(site)?;
+        }
+    }
+    let held = Some(copies.held());
+    note(site, copies);
+    let histograms = finish(&[&latency]);
+    Ok(Done { logical_bytes: bytes, files, held, histograms, main_call: "write_copy" })
+}
+
+fn copy(site: &mut Workplace<'_>, path: &Path, copy: u32) -> Result<Done, WorkError> {
+    let inner = site.below(path);
+    let target = inner.make_target()?;
+    tree::write(&inner, &target, copy, Manner::Create, "write_file")
+}
+
+/// Removes copies until no more than so much of the filesystem is in use, or none is left.
+pub(crate) fn free(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
+    let LedgerEntry { remains: Remains::Copies(mut copies), .. } = site.known() else {
+        return Err(site.not_written_by(Operation::SpaceFill));
+    };
+    let mut latency = LatencyRecorder::new("remove_copy")?;
+    let mut files = 0;
+    let mut now = fullness(site)?;
+    while now.share > site.to
+        && let Some(chosen) = copies.choose()
+    {
+        let path = folder(site, chosen);
+        let start = Instant::now();
+        files += walk::remove(&site.below(&path))?.files;
+        now = fullness(site)?;
+        latency.since(start);
+    }
+    let held = Some(copies.held());
+    note(site, copies);
+    let histograms = finish(&[&latency]);
+    Ok(Done { logical_bytes: 0, files, held, histograms, main_call: "remove_copy" })
+}
+
+/// What was written last is as it must be; the rest is looked at when the trial ends.
+pub(crate) fn verify_fill(site: &Workplace<'_>) -> Result<(), WorkError> {
+    let Some(newest) = known(site).left.last().copied() else { return Ok(()) };
+    let at = site.target().join(newest.to_string());
+    check(site.operation.name(), site.dataset, site.staged, &at, newest)
+}
+
+/// What was removed last is gone, and so is every other copy that is not left.
+pub(crate) fn verify_free(site: &Workplace<'_>) -> Result<(), WorkError> {
+    let copies = known(site);
+    let gone = (0..copies.written).filter(|copy| !copies.left.contains(copy));
+    gone.map(|copy| site.target().join(copy.to_string()))
+        .try_for_each(|at| absent(site.operation.name(), &at))
+}
