@@ -43,7 +43,7 @@ fn in_words(judged: &Judgement<'_>, all: &[Background]) -> Option<String> {
         let with =
             rank.and_then(|rank| rank.behind).map(|with| format!(", and {} with it", times(with.point)));
         let (without, with) = (times_within(behind), with.unwrap_or_default());
-        text.push_str(&format!("; without that time it takes {without} times as long as {against}{with}"));
+        text.push_str(&format!("; without that time, the way back from there still counted, it takes {without} times as long as {against}{with}"));
     }
     text.push_str(&format!("; what leaves it out: {}", each(|work| &work.avoided_by)));
     Some(text)
@@ -131,7 +131,7 @@ mod tests {
         let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
         for told in [
             "in 20 of 41 s of copy (932 requests) the device read maps, which nothing in the phase asked for: so much for each mount",
-            "without that time it takes 1.02",
+            "without that time, the way back from there still counted, it takes 1.02",
             "times as long as xfs, and 2.00 with it; what leaves it out: no_maps",
             "Beside the phases",
             "a mount",
