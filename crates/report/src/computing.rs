@@ -32,7 +32,7 @@ fn held(found: &Computing) -> String {
             let seconds = share * (own.work + own.layers);
             let candidate = &one.candidate;
             Some(format!(
-                "{candidate} leads if computing adds more than {} s of the {} s that it takes {leader}, and so much of its own",
+                "{candidate} leads if computing adds more than {} s of the {} s that it takes {leader}, and the same share of its own",
                 plain_number(seconds),
                 plain_number(own.work + own.layers),
             ))
@@ -150,7 +150,7 @@ mod tests {
     fn a_lead_that_computing_takes_is_said_to_turn_and_where() {
         let said = said(&story(4.0, 0.0));
         assert!(
-            said.contains("xfs leads if computing adds more than 1.3 s of the 4 s that it takes btrfs"),
+            said.contains("xfs leads if computing adds more than 1.3 s of the 4.0 s that it takes btrfs"),
             "{said}"
         );
         let share = &data_of(&story(4.0, 0.0))["verdict"]["computing"]["candidates"][1]["leads_beyond"];
