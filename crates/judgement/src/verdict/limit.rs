@@ -52,6 +52,11 @@ pub enum Limit {
     FitsInMemory(Bytes),
     Folders,
     FreshlyMade,
+    /// Bytes of the files that each candidate held in this phase, on average, when it took no more: who holds most first.
+    Held {
+        phase: String,
+        held: Vec<(String, Bytes)>,
+    },
     /// Filled on purpose, within the trial.
     FilledAtOnce,
 }
@@ -117,6 +122,10 @@ impl fmt::Display for Limit {
                 "folders as they are: how old and how full what they lie on is, and who else uses it, is part of this",
             ),
             Self::FreshlyMade => formatter.write_str("freshly made filesystems: nothing is said of aged ones"),
+            Self::Held { phase, held } => {
+                let held: Vec<String> = held.iter().map(|(candidate, bytes)| format!("{candidate} {bytes}")).collect();
+                write!(formatter, "files that they hold when they take no more ({phase}): {}", held.join(", "))
+            }
             Self::FilledAtOnce => formatter.write_str(
                 "filled in one go, a fourth removed on the way: years of use may leave what is free in other pieces",
             ),

@@ -4,9 +4,11 @@ use super::limit::Limit;
 use super::order::peculiarities;
 use super::{ByBlock, Rank, VerdictEvidence, control_pairs};
 use crate::journal::{CandidateStatus, Run};
-use crate::plan::{Dataset, DeviceSource, PhaseWork, Plan};
+use crate::plan::{Dataset, DeviceSource, Operation, Phase, PhaseWork, Plan};
 use crate::statistics::{Estimate, Evidence, FEWEST};
 use fsverdict_text::Bytes;
+
+const MIB: f64 = 1_048_576.0;
 
 /// The limits of this run's verdict, the gravest first.
 pub(super) fn limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Limit> {
@@ -37,6 +39,7 @@ pub(super) fn limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Li
     }
     limits.extend(fits_in_memory(plan, run).map(Limit::FitsInMemory));
     let folders = plan.device.source == DeviceSource::Folders;
+    limits.extend(held(plan, run));
     let fills =
         plan.phases.iter().any(|phase| matches!(phase.work, PhaseWork::Operation(one) if one.takes_to()));
     limits.push(match folders {
@@ -81,6 +84,22 @@ fn set_aside(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Option<Limit> 
             all,
         })
     })
+}
+
+/// What goes in, for each candidate, where the plan fills them until no more does: speed on a level says nothing of it.
+fn held(plan: &Plan, run: &Run) -> Option<Limit> {
+    let is_full =
+        |phase: &&Phase| phase.to == Some(1.0) && phase.work == PhaseWork::Operation(Operation::SpaceFill);
+    let phase = &plan.phases.iter().rfind(is_full)?.name;
+    let mean = |candidate: &String| {
+        let trials = run.trials.iter().filter(|trial| trial.id.candidate == *candidate && trial.counts());
+        let values: Vec<f64> = trials.filter_map(|trial| trial.value(phase, "held")).collect();
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        (!values.is_empty()).then(|| (candidate.clone(), Bytes(libm::round(mean / MIB) as u64 * MIB as u64)))
+    };
+    let mut held: Vec<_> = run.candidates.iter().filter_map(|state| mean(&state.name)).collect();
+    held.sort_by_key(|one| std::cmp::Reverse(one.1.0));
+    (!held.is_empty()).then(|| Limit::Held { phase: phase.clone(), held })
 }
 
 fn fits_in_memory(plan: &Plan, run: &Run) -> Option<Bytes> {
