@@ -57,7 +57,8 @@ pub fn price(plan: &Plan, run: &Run, tell: &mut dyn FnMut(&str)) -> Result<CpuPr
                 let of_bytes = |phase: &str| -> f64 {
                     let bytes = |metric: &str| mean(run, &candidate.name, phase, metric);
                     let (read, written) = (bytes("device_read"), bytes("device_written"));
-                    layers.iter().flatten().map(|cipher| read * cipher.read + written * cipher.written).sum()
+                    let ciphers = layers.iter().flatten();
+                    ciphers.fold(0.0, |sum, one| sum + read * one.read + written * one.written)
                 };
                 found.prices.extend(work.into_iter().map(|(phase, work)| CpuPrice {
                     candidate: candidate.name.clone(),
