@@ -24,23 +24,23 @@ fn held(found: &Computing) -> String {
     let Some(own) = found.candidates.iter().find(|one| one.candidate == *leader) else {
         return format!("whether it holds where computing takes time is not known: {leader} has no price");
     };
-    let turns: Vec<String> = found
-        .candidates
-        .iter()
-        .filter_map(|one| {
-            let share = one.leads_beyond?;
-            let seconds = share * (own.work + own.layers);
-            let candidate = &one.candidate;
-            Some(format!(
-                "{candidate} leads if computing adds more than {} s of the {} s that it takes {leader}, and the same share of its own",
-                plain_number(seconds),
-                plain_number(own.work + own.layers),
-            ))
-        })
-        .take(MOST_NAMES)
-        .collect();
-    if !turns.is_empty() {
-        return format!("CPU was taken as free, and with a price it turns: {}", turns.join("; "));
+    let mut turns: Vec<(f64, &str)> =
+        found.candidates.iter().filter_map(|one| Some((one.leads_beyond?, one.candidate.as_str()))).collect();
+    turns.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    if let [(share, first), rest @ ..] = turns.as_slice() {
+        let all = own.work + own.layers;
+        let too: Vec<String> = rest
+            .iter()
+            .take(MOST_NAMES)
+            .map(|(share, name)| format!("{name} beyond {} s", plain_number(share * all)))
+            .collect();
+        let too = if too.is_empty() { String::new() } else { format!("; so does {}", too.join(", ")) };
+        return format!(
+            "CPU was taken as free, and with a price it turns: {first} leads if computing adds more than {} s of the {} s that it takes \
+             {leader}, and the same share of its own{too}",
+            plain_number(share * all),
+            plain_number(all),
+        );
     }
     let nearest = found.candidates.iter().filter_map(|one| Some((one, one.with_all?)));
     let nearest = nearest.min_by(|(_, one), (_, other)| one.point.total_cmp(&other.point));
