@@ -37,6 +37,22 @@ type WorkPrices = Vec<(String, f64)>;
 /// Where there are no native trials here (it takes root), or memory does not hold them. A candidate that cannot be had natively has no
 /// price, and that is said of it.
 pub fn price(plan: &Plan, run: &Run, tell: &mut dyn FnMut(&str)) -> Result<CpuPrices, SessionError> {
+    if run.is_merged() {
+        return Err(SessionError::Merged);
+    }
+    let has_cpu = |trial: &Trial| trial.observations.iter().any(|seen| seen.value("cpu").is_some());
+    if run.trials.iter().any(has_cpu) || !plan.device.source.is_modelled() || plan.device.count() != 1 {
+        return Err(SessionError::Disk(Reason::new(
+            "computing has a price where trials took it as free: on one modelled device, in simulated time",
+            "other trials have it in their times, and in the metrics `cpu` and `cpu_kernel`",
+        )));
+    }
+    if !rustix::process::geteuid().is_root() {
+        return Err(SessionError::Disk(Reason::new(
+            "what computing takes is measured natively, which only root may",
+            "run it with sudo; the trials themselves needed none",
+        )));
+    }
     let bench = Bench::of(plan)?;
     let mut known: BTreeMap<String, Result<WorkPrices, String>> = BTreeMap::new();
     let mut ciphers: BTreeMap<&'static str, Result<CipherPrice, String>> = BTreeMap::new();
@@ -115,12 +131,6 @@ struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     fn of(plan: &'a Plan) -> Result<Self, SessionError> {
-        if !plan.device.source.is_modelled() || plan.device.count() != 1 {
-            return Err(SessionError::Disk(Reason::new(
-                "computing has a price where trials took it as free: on one modelled device, in simulated time",
-                "other trials have it in their times, and in `cpu` and `cpu_kernel`",
-            )));
-        }
         let size = SMALLEST.max(bytes_written(plan).0.saturating_mul(4));
         let mut native = plan.clone();
         native.lab = LabChoice::Native;
