@@ -1,6 +1,8 @@
 //! `fsverdict block` and `merge`: a run that several machines share.
 
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread::scope;
 
 use clap::Args;
 
@@ -16,7 +18,7 @@ use super::consent::{PlanOrigin, agree};
 use super::device::{ask, erases_a_device};
 use super::fleet::{complaint, settled};
 use super::opened::open_run;
-use super::report::{ReportFormat, show_run, write_to, written};
+use super::report::{ReportFormat, gathered, show_gathered, write_to, written};
 use super::run::Conduct;
 use super::vocabulary::{Among, plan_and_origin, preset_names};
 use super::{CliError, Exit};
@@ -152,8 +154,13 @@ pub(super) fn merged(arguments: &MergeArguments) -> Result<Exit, CliError> {
     if arguments.settled {
         return Ok(settled(&merged, &plan));
     }
-    merged.write(&folder).map_err(complaint)?;
-    show_run(&folder, &plan, &merged.run, arguments.all)
+    // Writing is the disk's work, and judging the processor's.
+    let report = scope(|scope| {
+        let writing = scope.spawn(|| merged.write(&folder));
+        let report = gathered(Some(&folder), &plan, &merged.run, true);
+        writing.join().unwrap_or_else(|panic| resume_unwind(panic)).map(|()| report)
+    });
+    show_gathered(&folder, report.map_err(complaint)?, arguments.all)
 }
 
 /// Several runs as a table of devices.

@@ -1,7 +1,9 @@
 //! `fsverdict report`: what a run has found, in one of several forms.
 
 use std::io::Write;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread::scope;
 
 use clap::Args;
 
@@ -10,8 +12,8 @@ use crate::host::whole_file;
 use crate::study::RunFolder;
 use fsverdict_judgement::journal::{CandidateStatus, Run};
 use fsverdict_judgement::plan::Plan;
-use fsverdict_report::{Format, Report, ReportError, TerminalLook};
-use fsverdict_text::{Hinted, Reason, quoted};
+use fsverdict_report::{Format, Report, ReportError, TerminalLook, packed_rows};
+use fsverdict_text::{Hinted, Reason, each_of, quoted};
 
 use super::opened::{open_run, read_run};
 use super::requests::requests;
@@ -117,7 +119,13 @@ pub(super) fn gathered<'a>(
     run: &'a Run,
     page: bool,
 ) -> Report<'a> {
-    let mut report = Report::new(plan, run, folder.map(|folder| folder.path().to_owned()));
+    let mut report = scope(|scope| {
+        let packing = page.then(|| scope.spawn(|| packed_rows(plan, run)));
+        let mut report = Report::new(plan, run, folder.map(|folder| folder.path().to_owned()));
+        let packed = packing.map(|packing| packing.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        report.rows = packed.and_then(Result::ok);
+        report
+    });
     if let Some(folder) = folder.filter(|_| page) {
         report.requests = requests(folder.path(), plan, run);
     }
@@ -127,11 +135,14 @@ pub(super) fn gathered<'a>(
 
 /// The same of a run that is known already.
 pub(super) fn show_run(folder: &RunFolder, plan: &Plan, run: &Run, all: bool) -> Result<Exit, CliError> {
-    let mut report = gathered(Some(folder), plan, run, true);
-    let kept: Result<(), CliError> =
-        [(PAGE, Format::Html), ("report.md", Format::Markdown), ("report.json", Format::Json)]
-            .into_iter()
-            .try_for_each(|(name, format)| replace(&report, format, &folder.path().join(name)));
+    show_gathered(folder, gathered(Some(folder), plan, run, true), all)
+}
+
+/// The same of a report that is gathered.
+pub(super) fn show_gathered(folder: &RunFolder, mut report: Report<'_>, all: bool) -> Result<Exit, CliError> {
+    let forms = [(PAGE, Format::Html), ("report.md", Format::Markdown), ("report.json", Format::Json)];
+    let kept = each_of(&forms, |(name, format)| replace(&report, *format, &folder.path().join(name)));
+    let kept: Result<(), CliError> = kept.into_iter().collect();
     report.page = Some(folder.path().join(PAGE)).filter(|page| page.exists());
     let format = Format::Terminal(TerminalLook::of_stdout(all));
     written(fsverdict_report::write(&report, format, &mut std::io::stdout().lock()))?;
@@ -142,7 +153,7 @@ pub(super) fn show_run(folder: &RunFolder, plan: &Plan, run: &Run, all: bool) ->
         );
         CliError::Failed(error.reason().and_hint(hint))
     })?;
-    Ok(outcome(run))
+    Ok(outcome(report.judged.run))
 }
 
 /// Writes a report in the place of an earlier one, in one step: somebody may be looking at that. It is on disk when this

@@ -1,15 +1,16 @@
 //! The blocks of all sites as one run: complete rounds in the order of their numbers, sites by name. What is concluded hangs on
 //! what is there, never on when it arrived.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use crate::host::whole_file;
-use crate::study::{Changes, Conclusion, RunFolder, next_to_try};
+use crate::study::{Changes, Conclusions, RunFolder, next_to_try};
 use fsverdict_judgement::journal::{
     Beginning, BlockSite, Caution, Event, Facts, Fold, MERGED_FACT, Record, Run, first,
 };
 use fsverdict_judgement::plan::{Plan, digest};
+use fsverdict_text::each_of;
 
 use super::FleetError;
 use super::agreement::{SAME, differences, listed, of_start};
@@ -70,13 +71,29 @@ impl Merged {
     pub fn write(&self, folder: &RunFolder) -> Result<(), FleetError> {
         let path = folder.journal();
         let write = |file: &mut dyn Write| {
-            self.records.iter().try_for_each(|record| {
-                serde_json::to_writer(&mut *file, record)?;
-                file.write_all(b"\n")
-            })
+            for piece in self.records.chunks(PIECE) {
+                for lines in each_of(&piece.chunks(PIECE / 16).collect::<Vec<_>>(), |records| lines(records))
+                {
+                    file.write_all(&lines?)?;
+                }
+            }
+            Ok(())
         };
         whole_file::replace(&path, write).map_err(FleetError::io(&path))
     }
+}
+
+/// So many records of a journal are in memory as text at one time.
+const PIECE: usize = 1 << 15;
+
+/// Records as they stand in a journal.
+fn lines(records: &[Record]) -> serde_json::Result<Vec<u8>> {
+    let mut lines = Vec::new();
+    for record in records {
+        serde_json::to_writer(&mut lines, record)?;
+        lines.push(b'\n');
+    }
+    Ok(lines)
 }
 
 /// Merges what lies in the run's folder, but for these sites.
@@ -95,7 +112,7 @@ pub fn merge(folder: &RunFolder, plan: &Plan, without: &[Site]) -> Result<Merged
     if !differences.is_empty() {
         return Err(FleetError::Mixed(differences));
     }
-    merged(&folder.id(), plan, &shards, &sites, left).ok_or_else(|| nothing(Vec::new()))
+    merged(&folder.id(), plan, shards, &sites, left).ok_or_else(|| nothing(Vec::new()))
 }
 
 /// A run that was done here by itself is not to be written over.
@@ -111,19 +128,21 @@ fn refuse_other_journal(folder: &RunFolder) -> Result<(), FleetError> {
 fn merged(
     id: &str,
     plan: &Plan,
-    shards: &[Shard],
+    shards: Vec<Shard>,
     sites: &BTreeSet<Site>,
     left: Vec<Left>,
 ) -> Option<Merged> {
-    let start = start(id, plan, shards, sites)?;
+    let start = start(id, plan, &shards, sites)?;
     let mut fold = Fold::new(plan);
     fold.take(start.clone());
+    let places: BTreeSet<(u32, Site)> =
+        shards.iter().map(|shard| (shard.block, shard.site.clone())).collect();
     let mut end = Merged {
         run: fold.run()?.clone(),
         records: vec![start],
         done: sites
             .iter()
-            .map(|site| (site.clone(), shards.iter().filter(|shard| shard.site == *site).count()))
+            .map(|site| (site.clone(), places.iter().filter(|(_, own)| own == site).count()))
             .collect(),
         rounds: 0,
         left: Vec::new(),
@@ -131,12 +150,16 @@ fn merged(
         settled: None,
         out: Vec::new(),
     };
-    let (mut number, mut said) = (0, Vec::new());
+    // Rounds in their order, of each the sites by name.
+    let mut rounds: BTreeMap<u32, Vec<Shard>> = BTreeMap::new();
+    shards.into_iter().for_each(|shard| rounds.entry(shard.block).or_default().push(shard));
+    let unlimited = without_budget(plan);
+    let mut conclusions = Conclusions::of(&unlimited);
+    let (mut number, mut said) = (0, BTreeSet::new());
     for round in 1.. {
-        let of_round: Vec<&Shard> = shards.iter().filter(|shard| shard.block == round).collect();
-        if of_round.len() < sites.len() {
+        let Some(of_round) = rounds.remove(&round).filter(|shards| shards.len() >= sites.len()) else {
             break;
-        }
+        };
         for shard in of_round {
             number += 1;
             let records = renumbered(shard, number, &mut said);
@@ -145,7 +168,7 @@ fn merged(
         }
         end.rounds = round;
         let Some(run) = fold.run() else { break };
-        let conclusion = Conclusion::of(&without_budget(plan), run);
+        let conclusion = conclusions.next(run);
         let at = end.records.last().map(|record| record.at).unwrap_or_default();
         let mut concluded: Vec<Event> = Vec::new();
         for (candidate, reason) in conclusion.drop {
@@ -170,12 +193,12 @@ fn merged(
         end.out = names.filter(|name| !next.contains(name)).collect();
     }
     let next = end.rounds + 1;
-    let has = |site: &Site| shards.iter().any(|shard| shard.site == *site && shard.block == next);
-    if end.settled.is_none() && shards.iter().any(|shard| shard.block >= next) {
-        let lacking = sites.iter().filter(|site| !has(site));
+    if end.settled.is_none() && places.iter().any(|(block, _)| *block >= next) {
+        let lacking = sites.iter().filter(|site| !places.contains(&(next, (*site).clone())));
         end.awaited = lacking.map(|site| format!("block {next} of site {site}")).collect();
     }
-    let cautions = cautions(&end, shards, &left);
+    let beyond = places.iter().filter(|(block, _)| *block > end.rounds).count();
+    let cautions = cautions(&end, beyond, &left);
     cautions.iter().cloned().for_each(|record| fold.take(record));
     // Before its end, if it has one: nothing comes after that.
     let finished = |record: &Record| matches!(record.event, Event::RunFinished { .. });
@@ -235,14 +258,10 @@ fn steady<'a>(mut all: impl Iterator<Item = &'a Facts>) -> Facts {
 
 /// A shard's records as those of block `number` of the whole run. Who was skipped is said once, and what must be known of
 /// a site with its name.
-fn renumbered(shard: &Shard, number: u32, said: &mut Vec<String>) -> Vec<Record> {
+fn renumbered(shard: Shard, number: u32, said: &mut BTreeSet<String>) -> Vec<Record> {
     let place = BlockSite { site: shard.site.to_string(), round: shard.block };
-    let mut first = |text: &str| {
-        let new = !said.iter().any(|known| known == text);
-        new.then(|| said.push(text.to_owned()))
-    };
-    let renumber = |record: &Record| -> Option<Record> {
-        let mut record = record.clone();
+    let mut first = |text: &str| said.insert(text.to_owned()).then_some(());
+    let renumber = |mut record: Record| -> Option<Record> {
         if let Some(trial) = &mut record.trial {
             trial.block = number;
         }
@@ -265,15 +284,14 @@ fn renumbered(shard: &Shard, number: u32, said: &mut Vec<String>) -> Vec<Record>
         }
         Some(record)
     };
-    shard.journal.records.iter().filter_map(renumber).collect()
+    shard.journal.records.into_iter().filter_map(renumber).collect()
 }
 
 /// What the reader of the whole must know: what is left out, and what is still waited for.
-fn cautions(merged: &Merged, shards: &[Shard], left: &[Left]) -> Vec<Record> {
+fn cautions(merged: &Merged, beyond: usize, left: &[Left]) -> Vec<Record> {
     let at = merged.records.last().map(|record| record.at).unwrap_or_default();
     let mut texts: Vec<String> =
         left.iter().map(|left| format!("left out: {}: {}", left.path.display(), left.why)).collect();
-    let beyond = shards.iter().filter(|shard| shard.block > merged.rounds).count();
     if beyond > 0 {
         let why = match merged.awaited.as_slice() {
             [] => "the run had ended without them".to_owned(),

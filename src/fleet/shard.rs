@@ -9,12 +9,13 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use fsverdict_judgement::journal::{Event, Facts, Journal, JournalError, Writer, read_open};
 use fsverdict_judgement::plan::Plan;
-use fsverdict_text::{Hinted, Links, Reason, open_regular};
+use fsverdict_text::{Hinted, Links, Reason, each_of, open_regular};
 
 use super::FleetError;
 use super::believe::{content, disbelieved};
@@ -123,11 +124,12 @@ impl Shards {
     pub fn read(&self, plan: &Plan) -> Result<(Vec<Shard>, Vec<Left>), FleetError> {
         let (mut shards, mut left) = (BTreeMap::new(), Vec::new());
         let Some(sites) = self.open_folder(FOLDER.as_ref())? else { return Ok((Vec::new(), left)) };
+        let mut found: Vec<Found> = Vec::new();
         for name in names(&sites).map_err(FleetError::io(&self.run.join(FOLDER)))? {
             let Ok(site) = name.parse::<Site>() else { continue };
             let below = Path::new(FOLDER).join(&name);
             let folder = match self.open_folder(&below) {
-                Ok(Some(folder)) => folder,
+                Ok(Some(folder)) => Arc::new(folder),
                 Ok(None) => continue,
                 Err(FleetError::Io { .. }) => {
                     left.push(Left { path: below, why: Reason::plain("it is no folder that could be read") });
@@ -137,13 +139,17 @@ impl Shards {
             };
             for name in names(&folder).map_err(FleetError::io(&self.run.join(&below)))? {
                 let Some((block, partial)) = block_of(&name) else { continue };
-                let path = below.join(&name);
-                match whole(&folder, &self.run.join(&path), partial, &site, block, plan) {
-                    Ok(journal) => {
-                        shards.insert((site.clone(), block), Shard { site: site.clone(), block, journal });
-                    }
-                    Err(why) => left.push(Left { path, why }),
+                let (path, folder, site) = (below.join(&name), Arc::clone(&folder), site.clone());
+                found.push(Found { folder, path, partial, site, block });
+            }
+        }
+        let journals = each_of(&found, |one| one.journal(&self.run, plan));
+        for (Found { path, site, block, .. }, journal) in found.into_iter().zip(journals) {
+            match journal {
+                Ok(journal) => {
+                    shards.insert((site.clone(), block), Shard { site, block, journal });
                 }
+                Err(why) => left.push(Left { path, why }),
             }
         }
         let (shards, copies) = without_copies(shards.into_values());
@@ -177,7 +183,24 @@ fn block_of(name: &str) -> Option<(u32, bool)> {
     (block > 0 && stem == format!("{PREFIX}{block:04}")).then_some((block, partial))
 }
 
-/// The journal of this name in a site's folder, if it is that of a whole block and what it says can be believed; else why not.
+/// A file with a name of ours in a site's folder.
+struct Found {
+    folder: Arc<OwnedFd>,
+    /// Below the run's folder.
+    path: PathBuf,
+    partial: bool,
+    site: Site,
+    block: u32,
+}
+
+impl Found {
+    /// Its journal, if it is that of a whole block and what it says can be believed; else why not.
+    fn journal(&self, run: &Path, plan: &Plan) -> Result<Journal, Reason> {
+        let Found { folder, path, partial, site, block } = self;
+        whole(folder, &run.join(path), *partial, site, *block, plan)
+    }
+}
+
 fn whole(
     folder: &OwnedFd,
     path: &Path,

@@ -55,11 +55,41 @@ impl Conclusion {
 
     fn of_one(plan: &Plan, run: &Run) -> Self {
         let deliberation = contest(plan, run).then(|| Deliberation::of(plan, run));
+        Self::by(plan, run, deliberation.as_ref())
+    }
+
+    fn by(plan: &Plan, run: &Run, deliberation: Option<&Deliberation>) -> Self {
         let drop = leaving(plan, run);
-        let left = racing(plan, run, deliberation.as_ref());
+        let left = racing(plan, run, deliberation);
         let left = left.into_iter().filter(|name| !drop.iter().any(|(dropped, _)| dropped == name)).count();
-        let end = end(plan, run, deliberation.map(|deliberation| deliberation.outcome()), left);
+        let end = end(plan, run, deliberation.map(Deliberation::outcome), left);
         Conclusion { drop, end }
+    }
+}
+
+/// Conclusions after each round of a run that grows by whole rounds: what was deliberated stays so.
+#[derive(Debug)]
+pub struct Conclusions<'a> {
+    plan: &'a Plan,
+    deliberation: Option<Deliberation>,
+}
+
+impl<'a> Conclusions<'a> {
+    /// Of a run that has no block yet.
+    pub fn of(plan: &'a Plan) -> Self {
+        Conclusions { plan, deliberation: None }
+    }
+
+    /// As [`Conclusion::of`] this run, which is the one of the last time or goes on from it.
+    pub fn next(&mut self, run: &Run) -> Conclusion {
+        if self.plan.environments().len() > 1 || !contest(self.plan, run) {
+            return Conclusion::of(self.plan, run);
+        }
+        match &mut self.deliberation {
+            Some(known) => known.go_on(self.plan, run),
+            begun => *begun = Some(Deliberation::of(self.plan, run)),
+        }
+        Conclusion::by(self.plan, run, self.deliberation.as_ref())
     }
 }
 

@@ -34,7 +34,7 @@ mod watcher;
 
 pub use calibration::measure_device;
 pub use claim::Permission;
-pub use conclusion::{Conclusion, next_to_try};
+pub use conclusion::{Conclusion, Conclusions, next_to_try};
 pub use conduct::Study;
 pub use error::SessionError;
 pub use folder::{FolderRequest, PLAN_FILE, RunFolder, RunFolderError};

@@ -210,3 +210,24 @@ impl<'a> Bench<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::{CipherPrice, layer_price};
+
+    #[test]
+    fn only_a_layer_whose_computing_is_known_has_a_price() {
+        let known = CipherPrice { written: 1e-9, read: 1e-9, basis: String::new() };
+        let mut ciphers = BTreeMap::from([("aes-256-xts", Ok(known.clone()))]);
+        let mut price = |name| layer_price(name, &mut ciphers);
+        for name in ["luks1", "luks2", "luks2:sector=4096"] {
+            assert_eq!(price(name), Ok(Some(known.clone())), "{name}");
+        }
+        for name in ["luks2:cipher=aes-cbc-essiv:sha256", "luks2:sector=4096,key=256", "md:raid5", "nothing"]
+        {
+            price(name).unwrap_err();
+        }
+    }
+}

@@ -4,7 +4,7 @@ use std::io;
 
 use super::text::one_line;
 use super::{Report, ReportError};
-use fsverdict_judgement::journal::{Status, Trial, TrialStanding};
+use fsverdict_judgement::journal::{Run, Status, Trial, TrialStanding};
 use fsverdict_judgement::plan::{Axis, AxisLevel, Candidate, Plan, columns};
 
 /// The columns before those of what was tried; all are documented in docs/output-formats.md.
@@ -13,12 +13,14 @@ const WHO: [&str; 4] = ["run", "block", "attempt", "candidate"];
 const WHAT: [&str; 7] = ["phase", "cache", "repetition", "metric", "unit", "value", "status"];
 
 pub(super) fn render(report: &Report<'_>, out: &mut dyn io::Write) -> Result<(), ReportError> {
-    rows(report, &report.judged.run.trials.iter().collect::<Vec<_>>(), out)
+    let (plan, run) = (report.judged.plan, report.judged.run);
+    rows(plan, run, &run.trials.iter().collect::<Vec<_>>(), out)
 }
 
 /// The rows of these trials, below the header.
 pub(super) fn rows(
-    report: &Report<'_>,
+    plan: &Plan,
+    run: &Run,
     trials: &[&Trial],
     out: &mut dyn io::Write,
 ) -> Result<(), ReportError> {
@@ -26,13 +28,11 @@ pub(super) fn rows(
     let columns = columns();
     let header = WHO.into_iter().chain(columns.iter().map(|axis| axis.key)).chain(WHAT);
     rows.write_record(header).map_err(unwrapped)?;
-    let run = cell(&report.judged.run.header.id);
+    let run = cell(&run.header.id);
     for trial in trials {
-        let plan =
-            report.judged.plan.candidates.iter().find(|candidate| candidate.name == trial.id.candidate);
+        let tried_one = plan.candidates.iter().find(|candidate| candidate.name == trial.id.candidate);
         let candidate = cell(&trial.id.candidate);
-        let value_of =
-            |axis: &&Axis| plan.map_or_else(String::new, |one| tried(axis, report.judged.plan, one));
+        let value_of = |axis: &&Axis| tried_one.map_or_else(String::new, |one| tried(axis, plan, one));
         let configuration: Vec<String> = columns.iter().map(value_of).collect();
         let (block, attempt) = (trial.id.block.to_string(), trial.id.attempt.to_string());
         for observation in &trial.observations {

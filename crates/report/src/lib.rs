@@ -58,7 +58,7 @@ use run::page_of_run;
 pub use against::{AgainstReport, Shares, TracePart, write_against};
 pub use compare::{ComparisonReport, write_comparison};
 pub use devices::{DeviceReport, write_devices};
-pub use html::{LONGEST_PAGE, NoPlan, plan_in_page};
+pub use html::{LONGEST_PAGE, NoPlan, packed_rows, plan_in_page};
 pub use json::SCHEMA as JSON_SCHEMA;
 pub use model::Report;
 pub use notes::PageNote;

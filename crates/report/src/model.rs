@@ -36,6 +36,8 @@ pub struct Report<'a> {
     pub page: Option<PathBuf>,
     /// What a modelled device was asked for, a trial of each candidate; for pages, and empty until it is put in.
     pub requests: Vec<Requests>,
+    /// Its rows, [compressed](crate::packed_rows) beforehand; for pages, which do it themselves where it was not done.
+    pub rows: Option<String>,
     /// How whom the verdict takes is made where it is to stay; for pages, and none until it is put in.
     pub to_use: Option<ToUse>,
     /// Whether the run goes on right now, so that a page of it should be looked at again.
@@ -69,6 +71,7 @@ impl<'a> Report<'a> {
             folder,
             page: None,
             requests: Vec::new(),
+            rows: None,
             to_use: None,
             live: false,
         }

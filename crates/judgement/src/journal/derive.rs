@@ -255,9 +255,14 @@ impl Run {
     }
 
     fn settle_candidates(&mut self) {
-        let names: Vec<String> = self.trials.iter().map(|trial| trial.id.candidate.clone()).collect();
-        for name in names {
-            self.candidate(&name);
+        let named = |name: &str| self.candidates.iter().any(|state| state.name == name);
+        let mut strangers =
+            self.trials.iter().map(|trial| trial.id.candidate.as_str()).filter(|name| !named(name));
+        if strangers.next().is_some() {
+            let names: Vec<String> = self.trials.iter().map(|trial| trial.id.candidate.clone()).collect();
+            for name in names {
+                self.candidate(&name);
+            }
         }
         for state in self.candidates.iter_mut().filter(|state| state.status != CandidateStatus::Skipped) {
             (state.status, state.reason, state.hint) =

@@ -10,10 +10,14 @@ use rustix::fs::{CWD, OFlags};
 use serde::Deserialize;
 
 use super::{Event, JournalError, Record, SCHEMA, TrialId};
-use fsverdict_text::{Links, open_regular};
+use fsverdict_text::{Links, each_of, open_regular};
 
 /// No line is longer: the longest is the output of a benchmark program, of which half a mebibyte is kept.
 const LONGEST_LINE: u64 = 8 << 20;
+
+/// About so many bytes of a journal are read at a time, on all processors from the second number on.
+const PIECE: usize = 1 << 20;
+const LEAST_TO_SHARE: usize = 1 << 19;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Journal {
@@ -77,48 +81,75 @@ pub(super) fn scan(
     mut take: impl FnMut(Record),
 ) -> Result<Scanned, JournalError> {
     let failed = |error: io::Error| JournalError::io("read", path, error);
-    let mut intact_bytes = 0;
-    let mut line = Vec::new();
-    for number in 1.. {
-        line.clear();
-        if lines.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line).map_err(failed)? == 0 {
-            break;
+    let (mut intact_bytes, mut number) = (0, 0);
+    loop {
+        let piece = piece(&mut lines).map_err(failed)?;
+        if piece.is_empty() {
+            return Ok(Scanned { torn: false, intact_bytes });
         }
-        if line.len() as u64 == LONGEST_LINE {
-            let reason = format!("it is longer than {} MiB", LONGEST_LINE >> 20);
-            return Err(JournalError::Malformed { path: path.to_path_buf(), line: number, reason });
-        }
-        // Without its line feed the line was never acknowledged, even if what is there happens to parse.
-        if !line.ends_with(b"\n") {
-            return Ok(Scanned { torn: true, intact_bytes });
-        }
-        let record = match record(&line) {
-            Ok(record) => record,
-            // Pages of the last write may reach the disk out of order: a hole with its line feed in place. But JSON
-            // that is complete and still no record is somebody's doing, not a crash's.
-            Err(_)
-                if lines.fill_buf().map_err(failed)?.is_empty()
-                    && serde_json::from_slice::<serde_json::Value>(&line).is_err() =>
-            {
+        // What is short is read sooner than a thread begins.
+        let together: usize = piece.iter().map(Vec::len).sum();
+        let records = match together < LEAST_TO_SHARE {
+            true => piece.iter().map(|line| record(line)).collect(),
+            false => each_of(&piece, |line| record(line)),
+        };
+        let last = piece.len() - 1;
+        for (at, (line, record)) in piece.iter().zip(records).enumerate() {
+            number += 1;
+            if line.len() as u64 == LONGEST_LINE {
+                let reason = format!("it is longer than {} MiB", LONGEST_LINE >> 20);
+                return Err(JournalError::Malformed { path: path.to_path_buf(), line: number, reason });
+            }
+            // Without its line feed the line was never acknowledged, even if what is there happens to parse.
+            if !line.ends_with(b"\n") {
                 return Ok(Scanned { torn: true, intact_bytes });
             }
-            Err(error) => {
-                return Err(later_schema(path, &line).unwrap_or_else(|| JournalError::Malformed {
-                    path: path.to_path_buf(),
-                    line: number,
-                    reason: reason(&error),
-                }));
+            let record = match record {
+                Ok(record) => record,
+                // Pages of the last write may reach the disk out of order: a hole with its line feed in place. But JSON
+                // that is complete and still no record is somebody's doing, not a crash's.
+                Err(_)
+                    if at == last
+                        && lines.fill_buf().map_err(failed)?.is_empty()
+                        && serde_json::from_slice::<serde_json::Value>(line).is_err() =>
+                {
+                    return Ok(Scanned { torn: true, intact_bytes });
+                }
+                Err(error) => {
+                    return Err(later_schema(path, line).unwrap_or_else(|| JournalError::Malformed {
+                        path: path.to_path_buf(),
+                        line: number,
+                        reason: reason(&error),
+                    }));
+                }
+            };
+            if let Event::RunStarted { schema, .. } = &record.event
+                && *schema > SCHEMA
+            {
+                return Err(JournalError::TooNew { path: path.to_path_buf(), found: *schema, known: SCHEMA });
             }
-        };
-        if let Event::RunStarted { schema, .. } = &record.event
-            && *schema > SCHEMA
-        {
-            return Err(JournalError::TooNew { path: path.to_path_buf(), found: *schema, known: SCHEMA });
+            take(record);
+            intact_bytes += line.len() as u64;
         }
-        take(record);
-        intact_bytes += line.len() as u64;
     }
-    Ok(Scanned { torn: false, intact_bytes })
+}
+
+/// The next lines, some [`PIECE`] bytes of them; none at the end. The last is without its line feed where that is missing, or the
+/// line is too long.
+fn piece(lines: &mut impl BufRead) -> io::Result<Vec<Vec<u8>>> {
+    let (mut piece, mut bytes) = (Vec::new(), 0);
+    while bytes < PIECE {
+        let mut line = Vec::new();
+        let read = lines.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line)?;
+        if read > 0 {
+            piece.push(line);
+        }
+        if read == 0 || !piece.last().is_some_and(|line| line.ends_with(b"\n")) {
+            break;
+        }
+        bytes += read;
+    }
+    Ok(piece)
 }
 
 /// What stands in front of every event.

@@ -257,12 +257,9 @@ impl Run {
     /// The blocks that count, by number: complete and valid, as is every one before them. Blocks that run side by side end
     /// in any order; what is concluded goes by this prefix, so that a replay concludes alike.
     pub fn prefix(&self) -> impl Iterator<Item = &BlockState> {
-        let ended = |number: u32| {
-            self.blocks
-                .iter()
-                .rfind(|block| block.block == number && block.finished && block.invalid.is_none())
-        };
-        (1..).map_while(ended)
+        let ended = self.blocks.iter().filter(|block| block.finished && block.invalid.is_none());
+        let ended: BTreeMap<u32, &BlockState> = ended.map(|block| (block.block, block)).collect();
+        (1..).map_while(move |number| ended.get(&number).copied())
     }
 
     /// How many blocks count.

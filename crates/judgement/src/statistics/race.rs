@@ -106,13 +106,26 @@ pub struct Race {
     /// Those that were tried without a result: nothing is concluded about them any more.
     withdrawn: Vec<bool>,
     trials: usize,
+    /// What the last round led to.
+    ruling: Ruling,
+    /// Where all have withdrawn: what was known before.
+    before: Option<Box<BlockOutcome>>,
 }
 
 impl Race {
     /// A run of so many candidates is about to begin.
     pub fn new(rule: Rule, candidates: usize) -> Race {
         let (racing, withdrawn) = (vec![true; candidates], vec![false; candidates]);
-        Race { rule, rows: Vec::new(), sites: Vec::new(), racing, withdrawn, trials: 0 }
+        Race {
+            rule,
+            rows: Vec::new(),
+            sites: Vec::new(),
+            racing,
+            withdrawn,
+            trials: 0,
+            ruling: Ruling::Continue,
+            before: None,
+        }
     }
 
     /// Those whom the next block is to try.
@@ -122,12 +135,45 @@ impl Race {
 
     /// Takes in a block: the log scores of those that took part. Who has none that is finite, or none in the first, withdraws.
     pub fn block(&mut self, scores: &[Option<f64>]) -> BlockOutcome {
-        self.round(&[(0, scores.to_vec())])
+        self.round(&[(0, scores.to_vec())]);
+        self.now()
     }
 
-    /// Takes in blocks that were done at the same time, each at the site of this number, and looks once.
-    pub fn round(&mut self, blocks: &[(usize, Vec<Option<f64>>)]) -> BlockOutcome {
+    /// Takes in blocks that were done at the same time, each at the site of this number, and looks once. Candidates are compared
+    /// only where the rule looks: of a long run that is after few of its blocks.
+    pub fn round(&mut self, blocks: &[(usize, Vec<Option<f64>>)]) -> Ruling {
         let before = self.rows.len() as u32;
+        let deserted = self.take(blocks);
+        self.ruling = match deserted && self.left() > 1 && !self.is_spent() {
+            true => Ruling::Continue,
+            false => self.look(before),
+        };
+        self.ruling
+    }
+
+    /// The same where a further round is known: of blocks beyond what was planned only the last are looked at.
+    pub fn pass(&mut self, blocks: &[(usize, Vec<Option<f64>>)]) {
+        let planned = self.rule.maximum.saturating_sub(1) as usize * self.racing.len();
+        if self.trials > planned {
+            self.take(blocks);
+            self.ruling = Ruling::Undecided;
+        } else {
+            self.round(blocks);
+        }
+    }
+
+    /// Whether so many withdrew that those who rested are tried again.
+    fn take(&mut self, blocks: &[(usize, Vec<Option<f64>>)]) -> bool {
+        let stays = |candidate: usize| {
+            !self.withdrawn[candidate]
+                && blocks.iter().enumerate().all(|(at, (_, scores))| {
+                    let score = scores.get(candidate).copied().flatten();
+                    score.map_or(!self.rows.is_empty() || at > 0, f64::is_finite)
+                })
+        };
+        if self.left() > 0 && !(0..self.withdrawn.len()).any(stays) {
+            self.before = Some(Box::new(self.now()));
+        }
         for (site, scores) in blocks {
             let score = |candidate: usize| scores.get(candidate).copied().flatten();
             for candidate in 0..self.racing.len() {
@@ -145,26 +191,41 @@ impl Race {
             // Those that rest do so for others who have now failed: nobody wins by that.
             self.racing = self.withdrawn.iter().map(|withdrawn| !withdrawn).collect();
         }
-        let block = self.rows.len() as u32;
-        let leader = if block >= 2 { self.leader() } else { None };
-        let rivals = leader.map_or(Vec::new(), |leader| self.rivals(leader));
-        let outcome = match deserted && self.left() > 1 && !self.is_spent() {
-            true => Ruling::Continue,
-            false => self.look(before, block, leader, &rivals),
-        };
-        BlockOutcome { block, leader, outcome, rivals }
+        deserted
     }
 
-    fn look(&mut self, before: u32, block: u32, leader: Option<usize>, rivals: &[Rival]) -> Ruling {
+    /// How things stand after the blocks so far.
+    pub fn now(&self) -> BlockOutcome {
+        let leader = self.leader();
+        let rivals = leader.map_or(Vec::new(), |leader| self.rivals(leader));
+        BlockOutcome { block: self.rows.len() as u32, leader, outcome: self.ruling, rivals }
+    }
+
+    /// The same, or where all have withdrawn how they stood before; `None` where nothing was ever compared.
+    pub fn last(&self) -> Option<BlockOutcome> {
+        let last = self.before.as_deref().cloned().unwrap_or_else(|| self.now());
+        last.leader.is_some().then_some(last)
+    }
+
+    /// What the last round led to.
+    pub fn ruling(&self) -> Ruling {
+        self.ruling
+    }
+
+    fn look(&mut self, before: u32) -> Ruling {
+        let block = self.rows.len() as u32;
         let late = block >= self.rule.minimum.max(FEWEST);
         let early =
             self.rule.early && block >= 2 && self.rule.minimum <= FEWEST && self.taking_part().len() >= MANY;
         let looks = (late || early) && ((before + 1..=block).any(is_look) || self.is_spent());
-        if let Some(leader) = leader.filter(|_| looks && !rivals.is_empty()) {
-            if late && rivals.iter().all(|rival| self.rule.is_known(rival)) {
+        if let Some(leader) = looks.then(|| self.leader()).flatten() {
+            let rivals = self.rivals(leader);
+            if late && !rivals.is_empty() && rivals.iter().all(|rival| self.rule.is_known(rival)) {
                 return Ruling::Recommended;
             }
-            self.choose(leader, rivals);
+            if !rivals.is_empty() {
+                self.choose(leader, &rivals);
+            }
         }
         if (late && self.left() < 2) || self.is_spent() { Ruling::Undecided } else { Ruling::Continue }
     }
@@ -231,7 +292,11 @@ impl Race {
     }
 
     /// Of those in the last block, or if all have failed of those that are left, the one whose deviations from the blocks' medians have the least interquartile mean.
+    /// `None` before there are two blocks.
     fn leader(&self) -> Option<usize> {
+        if self.rows.len() < 2 {
+            return None;
+        }
         let left = |candidate: &usize| !self.withdrawn[*candidate];
         let mut here = self.taking_part();
         if !here.iter().any(left) {

@@ -60,7 +60,8 @@ fn verdicts() {
 #[test]
 fn who_failed_at_one_site_leads_at_none() {
     let mut race = Race::new(RULE, 3);
-    let look = race.round(&[[-1.0, 5.0, 6.0], [1.0, 5.0, 6.0]].map(|scores| (0, row(&scores))));
+    race.round(&[[-1.0, 5.0, 6.0], [1.0, 5.0, 6.0]].map(|scores| (0, row(&scores))));
+    let look = race.now();
     assert_eq!((look.leader, look.rivals.len(), race.racing()), (Some(1), 1, vec![1, 2]));
 }
 
@@ -126,6 +127,29 @@ fn who_rested_is_not_placed_by_what_later_blocks_allow() {
     let look = rows.map(|scores| block_of(&mut race, &scores)).last().unwrap();
     let rested = look.rivals.iter().find(|rival| rival.candidate == 2).unwrap();
     assert!(rested.evidence.count == 2 && rested.evidence.p_above(0.0) < level(20, 2) && !rested.behind);
+}
+
+#[test]
+fn where_all_withdraw_what_was_known_before_is_the_last() {
+    let mut race = Race::new(RULE, 2);
+    assert_eq!(race.last(), None);
+    let blocks = [[1.0, 6.0], [3.0, 1.5], [1.0, 4.0]].map(|scores| race.block(&row(&scores)));
+    race.block(&[Some(f64::NAN), Some(f64::NAN)]);
+    assert!(race.last().as_ref() == blocks.last() && race.now().leader.is_none(), "{:?}", race.last());
+}
+
+#[test]
+fn passing_what_lies_beyond_the_plan_leads_to_the_same() {
+    let row = |at: u32| row(&[1.0 + f64::from(at % 3), 2.5 - f64::from(at % 2), 1.9]);
+    let [mut passed, mut looked] = [(); 2].map(|()| Race::new(RULE, 3));
+    for at in 0..100 {
+        passed.pass(&[(0, row(at))]);
+        looked.round(&[(0, row(at))]);
+    }
+    for race in [&mut passed, &mut looked] {
+        race.round(&[(0, row(100))]);
+    }
+    assert_eq!((passed.now(), passed.racing()), (looked.now(), looked.racing()));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 /// The values in increasing order (total order of IEEE numbers; there should be no NaN).
 fn sorted(values: &[f64]) -> Vec<f64> {
     let mut ordered = values.to_vec();
-    ordered.sort_by(f64::total_cmp);
+    ordered.sort_unstable_by(f64::total_cmp);
     ordered
 }
 
@@ -23,11 +23,13 @@ pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
     if values.is_empty() || !(0.0..=1.0).contains(&share) {
         return None;
     }
-    let ordered = sorted(values);
-    let place = share * (ordered.len() - 1) as f64;
+    let place = share * (values.len() - 1) as f64;
     let below = place as usize;
-    let above = (below + 1).min(ordered.len() - 1);
-    Some(ordered[below] + (place - below as f64) * (ordered[above] - ordered[below]))
+    // Medians of long runs are asked for by the ten thousand: no more of the order is found than is needed.
+    let mut values = values.to_vec();
+    let (_, lower, rest) = values.select_nth_unstable_by(below, f64::total_cmp);
+    let upper = rest.iter().copied().min_by(f64::total_cmp).unwrap_or(*lower);
+    Some(*lower + (place - below as f64) * (upper - *lower))
 }
 
 /// The mean of the middle half; of few values without one at each end, of two or fewer of all. `None` for no values.

@@ -10,50 +10,75 @@ use crate::statistics::{BlockOutcome, Race, Rival, Rule, Ruling};
 use super::paired::site_numbers;
 use super::{ByBlock, Objective};
 
-/// The plan's candidates and every look at them so far.
+/// The plan's candidates and what is known of them so far.
 #[derive(Debug, Clone)]
 pub struct Deliberation {
     /// Names, in the order in which looks number them.
     pub candidates: Vec<String>,
-    /// One per block that counts.
-    pub looks: Vec<BlockOutcome>,
+    rule: Rule,
+    objective: Objective,
     race: Race,
+    /// How many trials of the run the objective is known of, and how many blocks the race.
+    trials: usize,
+    blocks: usize,
 }
 
 impl Deliberation {
     /// Replays the rule over the run.
     pub fn of(plan: &Plan, run: &Run) -> Self {
         let candidates: Vec<String> = contestants(plan).map(|candidate| candidate.name.clone()).collect();
-        let blocks = plan.protocol.blocks;
-        // Who asks for more blocks wants to know more than who leads.
-        let ranked = plan.protocol.until == Until::Ranked || run.extended_to.is_some();
-        let maximum = run.extended_to.map_or(blocks.max, |extended| extended.max(blocks.max));
-        // So many blocks were asked for, of everybody; and a finding is told from three trials of each.
-        let early = blocks.min < maximum && plan.published.is_empty();
-        let rule = Rule { tie: plan.protocol.tie, minimum: blocks.min, maximum, ranked, early };
-        let mut race = Race::new(rule, candidates.len());
-        let objective = Objective::of(plan, run);
-        let trials: ByBlock<'_> = run.trials.iter().filter(|trial| trial.counts()).collect();
-        // Who was tried without a result withdraws; who was not tried rested.
-        let score = |block: &BlockState, name: &String| {
-            let found = || trials.trial(block.block, name).and_then(|trial| objective.log_score(trial));
-            block.order.contains(name).then(|| found().unwrap_or(f64::NAN))
-        };
+        let rule = rule(plan, run);
+        let race = Race::new(rule, candidates.len());
+        let (trials, blocks) = (run.trials.len(), 0);
+        let mut begun =
+            Deliberation { rule, objective: Objective::of(plan, run), race, candidates, trials, blocks };
+        begun.replay(run);
+        begun
+    }
+
+    /// Goes on over a run that has grown by whole blocks and by nothing else, as [`of`](Self::of) would: what was looked at
+    /// is not looked at again, but where another phase is left out of the objective.
+    pub fn go_on(&mut self, plan: &Plan, run: &Run) {
+        let before = (self.rule, self.objective.weights.len());
+        self.rule = rule(plan, run);
+        self.objective.take(run.trials.get(self.trials..).unwrap_or_default());
+        self.trials = run.trials.len();
+        if before != (self.rule, self.objective.weights.len()) {
+            self.race = Race::new(self.rule, self.candidates.len());
+            self.blocks = 0;
+        }
+        self.replay(run);
+    }
+
+    /// Takes in the rounds that the race does not know.
+    fn replay(&mut self, run: &Run) {
         let blocks: Vec<&BlockState> = run.prefix().collect();
         let sites = site_numbers(blocks.iter().copied());
-        let row = |(block, site): &(&BlockState, usize)| {
-            (*site, candidates.iter().map(|name| score(block, name)).collect())
+        let placed: Vec<(&BlockState, usize)> = blocks.into_iter().zip(sites).skip(self.blocks).collect();
+        let Some((first, _)) = placed.first() else { return };
+        let own = run.trials.iter().filter(|trial| trial.id.block >= first.block && trial.counts());
+        let trials: ByBlock<'_> = own.collect();
+        // Who was tried without a result withdraws; who was not tried rested.
+        let score = |block: &BlockState, name: &String| {
+            let found = || trials.trial(block.block, name).and_then(|trial| self.objective.log_score(trial));
+            block.order.contains(name).then(|| found().unwrap_or(f64::NAN))
         };
-        let placed: Vec<(&BlockState, usize)> = blocks.into_iter().zip(sites).collect();
-        let looks = placed
-            .chunk_by(|(one, _), (next, _)| one.is_of_round(next))
-            .map(|round| race.round(&round.iter().map(row).collect::<Vec<_>>()))
-            .collect();
-        Deliberation { looks, race, candidates }
+        let row = |(block, site): &(&BlockState, usize)| {
+            (*site, self.candidates.iter().map(|name| score(block, name)).collect())
+        };
+        let mut rounds = placed.chunk_by(|(one, _), (next, _)| one.is_of_round(next)).peekable();
+        while let Some(round) = rounds.next() {
+            let round: Vec<_> = round.iter().map(row).collect();
+            match rounds.peek() {
+                Some(_) => self.race.pass(&round),
+                None => drop(self.race.round(&round)),
+            }
+        }
+        self.blocks += placed.len();
     }
 
     pub fn outcome(&self) -> Ruling {
-        self.looks.last().map_or(Ruling::Continue, |look| look.outcome)
+        self.race.ruling()
     }
 
     /// The best surviving candidate of a look.
@@ -61,8 +86,9 @@ impl Deliberation {
         look.leader.and_then(|index| self.candidates.get(index)).map_or("the others", String::as_str)
     }
 
-    pub fn last_look(&self) -> Option<&BlockOutcome> {
-        self.looks.iter().rfind(|look| look.leader.is_some())
+    /// How those compare that were compared last; `None` where nobody was.
+    pub fn last_look(&self) -> Option<BlockOutcome> {
+        self.race.last()
     }
 
     /// The candidates that the next block is to try.
@@ -76,6 +102,16 @@ impl Deliberation {
     }
 }
 
+fn rule(plan: &Plan, run: &Run) -> Rule {
+    let blocks = plan.protocol.blocks;
+    // Who asks for more blocks wants to know more than who leads.
+    let ranked = plan.protocol.until == Until::Ranked || run.extended_to.is_some();
+    let maximum = run.extended_to.map_or(blocks.max, |extended| extended.max(blocks.max));
+    // So many blocks were asked for, of everybody; and a finding is told from three trials of each.
+    let early = blocks.min < maximum && plan.published.is_empty();
+    Rule { tie: plan.protocol.tie, minimum: blocks.min, maximum, ranked, early }
+}
+
 /// Which way a metric is better; one that nobody knows any more goes by its unit.
 pub fn better_of(name: &str, unit: Unit) -> Better {
     match (metric(name).or_else(|| adapter_metric(name)), unit) {
@@ -83,5 +119,54 @@ pub fn better_of(name: &str, unit: Unit) -> Better {
         (None, Unit::BytesPerSecond | Unit::PerSecond) => Better::Higher,
         (None, Unit::Seconds | Unit::Bytes) => Better::Lower,
         (None, Unit::Ratio | Unit::Count) => Better::Neither,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Deliberation;
+    use crate::journal::{Event, Fold, made};
+
+    #[test]
+    fn going_on_knows_what_a_replay_knows_also_when_a_phase_is_left_out() {
+        let plan = made::plan(&serde_json::json!({
+            "candidates": [
+                { "name": "a", "filesystem": "ext4", "encryption": "none" },
+                { "name": "b", "filesystem": "xfs", "encryption": "none" },
+                { "name": "c", "filesystem": "jfs", "encryption": "none" },
+            ],
+            "goal": { "metric": "durable", "weights": { "write": 1.0, "read": 1.0 } },
+        }));
+        let mut events = vec![(None, made::started())];
+        for block in 1..=12 {
+            events.push((None, made::block_started(block, 1, &["a", "b", "c"])));
+            for (at, name) in ["a", "b", "c"].into_iter().enumerate() {
+                let id = Some(made::id(block, name));
+                events.push((id.clone(), Event::TrialStarted {}));
+                let seconds = 1.0 + 0.04 * at as f64 + 0.1 * f64::from(block * (at as u32 + 3) % 5);
+                events.push((id.clone(), made::durable("write", seconds)));
+                // In the seventh block b reads nothing.
+                if (block, name) != (7, "b") {
+                    events.push((id.clone(), made::durable("read", 2.0 - seconds / 4.0)));
+                }
+                events.push((id, made::ended(None, 1.0)));
+            }
+            events.push((None, Event::BlockFinished { block, attempt: 1, invalid: None }));
+        }
+        let (mut fold, mut known) = (Fold::new(&plan), None::<Deliberation>);
+        for record in made::journal(events).records {
+            let ended = matches!(record.event, Event::BlockFinished { .. });
+            fold.take(record);
+            let Some(run) = fold.run().filter(|_| ended) else { continue };
+            let replayed = Deliberation::of(&plan, run);
+            let known = known.get_or_insert_with(|| Deliberation::of(&plan, run));
+            known.go_on(&plan, run);
+            let of = |one: &Deliberation| {
+                let racing: Vec<String> = one.racing().map(str::to_owned).collect();
+                (one.outcome(), one.last_look(), racing, one.objective.clone())
+            };
+            assert_eq!(of(known), of(&replayed));
+        }
+        assert_eq!(known.unwrap().objective.phases(), ["write"]);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use serde::Serialize;
 
 use super::ByBlock;
-use super::paired::with_set_aside;
+use super::paired::side_by_side_of;
 use crate::journal::{Run, Trial, Unit};
 use crate::statistics::Estimate;
 
@@ -55,42 +55,58 @@ pub fn estimate_all(run: &Run, trials: &[&Trial], reference: Option<&str>) -> Ve
     let candidates: Vec<&str> = states.filter(|name| measured.contains(name)).collect();
     let mut kinds: Vec<(&str, Vec<(&str, Unit)>)> = Vec::new();
     // A long run has millions of numbers, each of which is looked at several times: they are found by where they stand.
-    // A trial is told from others by its place in memory, which takes less time than its name.
-    let mut numbers: HashMap<*const Trial, Vec<Vec<Option<f64>>>> = HashMap::with_capacity(trials.len());
+    let mut numbers: Vec<Vec<Vec<Option<f64>>>> = Vec::with_capacity(trials.len());
     for trial in trials {
-        let own = numbers.entry(std::ptr::from_ref(*trial)).or_default();
+        let mut own = Vec::with_capacity(kinds.len());
         for observation in &trial.observations {
             let at = kinds.iter().position(|(phase, _)| *phase == observation.phase).unwrap_or_else(|| {
                 kinds.push((&observation.phase, Vec::new()));
                 kinds.len() - 1
             });
             own.resize_with(own.len().max(at + 1), Vec::new);
-            let row = &mut own[at];
-            for found in &observation.measurements {
-                let metrics = &mut kinds[at].1;
-                let place =
-                    metrics.iter().position(|(metric, _)| *metric == found.metric).unwrap_or_else(|| {
-                        metrics.push((&found.metric, found.unit));
-                        metrics.len() - 1
-                    });
+            let (row, metrics) = (&mut own[at], &mut kinds[at].1);
+            row.resize(row.len().max(metrics.len()), None);
+            for (guess, found) in observation.measurements.iter().enumerate() {
+                // Trials are alike: a metric mostly has the place that it had in the one before.
+                let is = |(metric, _): &(&str, Unit)| *metric == found.metric;
+                let known = if metrics.get(guess).is_some_and(is) {
+                    Some(guess)
+                } else {
+                    metrics.iter().position(is)
+                };
+                let place = known.unwrap_or_else(|| {
+                    metrics.push((&found.metric, found.unit));
+                    metrics.len() - 1
+                });
                 row.resize(row.len().max(place + 1), None);
                 row[place] = Some(found.value);
             }
         }
+        numbers.push(own);
     }
+    // A trial is told from others by its place in memory, which takes less time than its name.
+    let places: HashMap<*const Trial, usize> =
+        trials.iter().enumerate().map(|(at, trial)| (std::ptr::from_ref(*trial), at)).collect();
+    let grid = blocks.places(&candidates, |trial| places.get(&std::ptr::from_ref(trial)).copied());
+    let sites = blocks.sites();
     let mut estimates: Vec<(usize, PhaseEstimate)> = Vec::new();
     for (phase_at, (phase, metrics)) in kinds.into_iter().enumerate() {
         for (metric_at, (metric, unit)) in metrics.into_iter().enumerate() {
-            let value =
-                |trial: &Trial| *numbers.get(&std::ptr::from_ref(trial))?.get(phase_at)?.get(metric_at)?;
-            let found = with_set_aside(&blocks, reference, &candidates, value);
+            let value = |place: &Option<usize>| *numbers.get((*place)?)?.get(phase_at)?.get(metric_at)?;
+            let rows: Vec<Vec<Option<f64>>> =
+                grid.iter().map(|row| row.iter().map(value).collect()).collect();
+            let mut ends = vec![(f64::INFINITY, f64::NEG_INFINITY); candidates.len()];
+            for row in &rows {
+                for ((least, most), value) in
+                    ends.iter_mut().zip(row).filter_map(|(end, value)| Some((end, (*value)?)))
+                {
+                    (*least, *most) = (least.min(value), most.max(value));
+                }
+            }
+            let found = side_by_side_of(&rows, &sites, reference, &candidates);
             for (at, (candidate, estimate)) in candidates.iter().zip(found).enumerate() {
                 let Some((estimate, set_aside)) = estimate else { continue };
-                let ends = (f64::INFINITY, f64::NEG_INFINITY);
-                let (min, max) = blocks
-                    .of(candidate)
-                    .filter_map(value)
-                    .fold(ends, |(least, most), value| (least.min(value), most.max(value)));
+                let (min, max) = ends[at];
                 let (candidate, phase, metric) =
                     ((*candidate).to_owned(), phase.to_owned(), metric.to_owned());
                 estimates.push((

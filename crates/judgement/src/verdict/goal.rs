@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::better_of;
 use crate::journal::{Better, Run, Status, Trial, TrialStanding};
-use crate::plan::{Plan, once_each};
+use crate::plan::Plan;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Objective {
@@ -33,24 +33,31 @@ impl Objective {
     /// A phase counts that gave everybody a number in every trial: of nothing, which may come in any block, there are no ratios, and
     /// who has none must not leave the race by that.
     pub fn of(plan: &Plan, run: &Run) -> Self {
-        let metric = plan.goal.metric.clone();
-        let done: Vec<&Trial> = run
-            .trials
+        let mut objective =
+            Self { metric: plan.goal.metric.clone(), weights: weights(plan), left_out: Vec::new() };
+        objective.take(&run.trials);
+        objective
+    }
+
+    /// Takes in further trials of a run, of blocks that have ended.
+    pub(super) fn take(&mut self, trials: &[Trial]) {
+        let done = trials
             .iter()
-            .filter(|trial| trial.status == Status::Ok && trial.standing != TrialStanding::Discarded)
-            .collect();
-        let mut left_out = Vec::new();
-        let mut weights = weights(plan);
-        weights.retain(|phase, _| {
-            let lacking = done.iter().filter(|trial| log_cost(&metric, phase, trial).is_none());
-            let lacking = once_each(lacking.map(|trial| trial.id.candidate.clone()));
-            let all_have_it = lacking.is_empty();
-            if !all_have_it {
-                left_out.push(LeftOutPhase { phase: phase.clone(), lacking });
+            .filter(|trial| trial.status == Status::Ok && trial.standing != TrialStanding::Discarded);
+        for trial in done {
+            let lacks = |phase: &str| log_cost(&self.metric, phase, trial).is_none();
+            let lacked: Vec<String> = self.weights.keys().filter(|phase| lacks(phase)).cloned().collect();
+            for one in self.left_out.iter_mut().filter(|one| lacks(&one.phase)) {
+                if !one.lacking.contains(&trial.id.candidate) {
+                    one.lacking.push(trial.id.candidate.clone());
+                }
             }
-            all_have_it
-        });
-        Self { metric, weights, left_out }
+            for phase in lacked {
+                self.weights.remove(&phase);
+                self.left_out.push(LeftOutPhase { phase, lacking: vec![trial.id.candidate.clone()] });
+            }
+        }
+        self.left_out.sort_by(|one, other| one.phase.cmp(&other.phase));
     }
 
     pub fn phases(&self) -> Vec<&str> {

@@ -187,15 +187,17 @@ pub fn judge(
 ) -> Verdict {
     let deliberation = Deliberation::of(plan, run);
     let refused = run.was_too_disturbed();
-    let standings = if refused { Vec::new() } else { standings(&deliberation, run, measured) };
+    let look = deliberation.last_look();
+    let shown = look.as_ref().filter(|_| !refused);
+    let standings = shown.map_or(Vec::new(), |look| standings(&deliberation, look, run, measured));
     let with = |relation: &[Relation]| -> Vec<String> {
         let fitting = standings.iter().filter(|standing| relation.contains(&standing.relation));
         fitting.map(|standing| standing.candidate.clone()).collect()
     };
     let (tied, behind) = (with(&[Relation::Tied]), with(&[Relation::Behind]));
-    let leader = deliberation.last_look().map(|look| deliberation.leader(look).to_owned());
+    let leader = look.as_ref().map(|look| deliberation.leader(look).to_owned());
     let leader = leader.filter(|name| measured.contains(&name.as_str()));
-    let unsettled = if refused { Vec::new() } else { open_pairs(&deliberation, run, measured) };
+    let unsettled = shown.map_or(Vec::new(), |look| open_pairs(&deliberation, look, run, measured));
     let evidence = VerdictEvidence { plan, run, objective, trials };
     let outcome = match deliberation.outcome() {
         // Old runs went on after what would end one now: there the last look may have nobody to recommend.

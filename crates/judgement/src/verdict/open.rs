@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{Deliberation, Outcome, Verdict};
 use crate::journal::Run;
-use crate::statistics::FEWEST;
+use crate::statistics::{BlockOutcome, FEWEST};
 
 /// Two candidates of which something is not known.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -21,8 +21,15 @@ pub struct OpenPair {
 }
 
 /// Every rival of the last look whose place is not known, the closest first.
-pub(super) fn open_pairs(deliberation: &Deliberation, run: &Run, measured: &[&str]) -> Vec<OpenPair> {
-    let Some(look) = deliberation.last_look().filter(|look| look.block >= FEWEST) else { return Vec::new() };
+pub(super) fn open_pairs(
+    deliberation: &Deliberation,
+    look: &BlockOutcome,
+    run: &Run,
+    measured: &[&str],
+) -> Vec<OpenPair> {
+    if look.block < FEWEST {
+        return Vec::new();
+    }
     let leader = deliberation.leader(look);
     let walls = run.trials.iter().map(|trial| trial.wall).sum::<f64>();
     let seconds_per_block = walls / run.trials.len().max(1) as f64 * deliberation.racing().count() as f64;

@@ -94,8 +94,19 @@ impl ByBlock<'_> {
         self.blocks.values().map(row).collect()
     }
 
+    /// Where the trials of these candidates stand, block by block.
+    pub(super) fn places(
+        &self,
+        candidates: &[&str],
+        place: impl Fn(&Trial) -> Option<usize>,
+    ) -> Vec<Vec<Option<usize>>> {
+        let row =
+            |block: &HashMap<&str, &Trial>| candidates.iter().map(|name| place(block.get(name)?)).collect();
+        self.blocks.values().map(row).collect()
+    }
+
     /// Where each block was done, in the order of [`rows`](Self::rows).
-    fn sites(&self) -> Vec<usize> {
+    pub(super) fn sites(&self) -> Vec<usize> {
         self.blocks.keys().map(|block| self.sites.get(block).copied().unwrap_or_default()).collect()
     }
 
@@ -125,18 +136,18 @@ pub(super) fn side_by_side(
     candidates: &[&str],
     number: impl Fn(&Trial) -> Option<f64>,
 ) -> Vec<Option<Estimate>> {
-    let found = with_set_aside(blocks, reference, candidates, number).into_iter();
+    let rows = blocks.rows(candidates, number);
+    let found = side_by_side_of(&rows, &blocks.sites(), reference, candidates).into_iter();
     found.map(|one| one.map(|(estimate, _)| estimate)).collect()
 }
 
-/// The same, each with how many of its trials were set aside.
-pub(super) fn with_set_aside(
-    blocks: &ByBlock<'_>,
+/// The same of [`rows`](ByBlock::rows) and the sites of the blocks, each with how many of its trials were set aside.
+pub(super) fn side_by_side_of(
+    rows: &[Vec<Option<f64>>],
+    sites: &[usize],
     reference: Option<&str>,
     candidates: &[&str],
-    number: impl Fn(&Trial) -> Option<f64>,
 ) -> Vec<Option<(Estimate, usize)>> {
-    let rows = blocks.rows(candidates, number);
     let values: Vec<Vec<f64>> =
         (0..candidates.len()).map(|at| rows.iter().filter_map(|row| row[at]).collect()).collect();
     if values.iter().flatten().any(|value| *value <= 0.0) {
@@ -145,10 +156,9 @@ pub(super) fn with_set_aside(
     }
     let logs: Vec<Vec<Option<f64>>> =
         rows.iter().map(|row| row.iter().map(|value| value.map(libm::log)).collect()).collect();
-    let sites = blocks.sites();
     // What somebody has in each block, with where that was done.
     let placed = |number: &dyn Fn(&Vec<Option<f64>>) -> Option<f64>| -> (Vec<f64>, Vec<usize>) {
-        logs.iter().zip(&sites).filter_map(|(row, site)| Some((number(row)?, *site))).unzip()
+        logs.iter().zip(sites).filter_map(|(row, site)| Some((number(row)?, *site))).unzip()
     };
     let alone = |at: usize| {
         let (logs, sites) = placed(&|row| row[at]);

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{Deliberation, VerdictEvidence};
 use crate::journal::Run;
-use crate::statistics::{Estimate, Evidence, FEWEST, Rival};
+use crate::statistics::{BlockOutcome, Estimate, Evidence, FEWEST, Rival};
 
 /// How a candidate compares with the leader, for the goal.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -41,8 +41,12 @@ pub struct Rank {
 }
 
 /// Every candidate against the leader of the last look, the closest first.
-pub(super) fn standings(deliberation: &Deliberation, run: &Run, measured: &[&str]) -> Vec<Standing> {
-    let Some(look) = deliberation.last_look() else { return Vec::new() };
+pub(super) fn standings(
+    deliberation: &Deliberation,
+    look: &BlockOutcome,
+    run: &Run,
+    measured: &[&str],
+) -> Vec<Standing> {
     let standing = |rival: &Rival| {
         let candidate = deliberation.candidates.get(rival.candidate)?.clone();
         // Earlier versions dropped candidates by another rule: what they concluded stands.

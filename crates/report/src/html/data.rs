@@ -10,7 +10,8 @@ use serde::Serialize;
 use super::thinning;
 use crate::json::RunDocument;
 use crate::{Report, ReportError, Requests, csv, json};
-use fsverdict_judgement::journal::{Trial, metric};
+use fsverdict_judgement::journal::{Run, Trial, metric};
+use fsverdict_judgement::plan::Plan;
 use fsverdict_judgement::verdict::{better_of, latencies, latency_at};
 
 /// Percentiles of the latency curves, as one call in so many that took longer: equal steps on the chart's axis.
@@ -88,7 +89,23 @@ struct LatencyPart<'a> {
 }
 
 pub(super) fn embedded(report: &Report<'_>) -> Result<Embedded, ReportError> {
-    let (trials, _) = thinning::choose(report);
+    let (trials, _) = thinning::choose(report.judged.run);
+    let csv = match &report.rows {
+        Some(packed) => packed.clone(),
+        None => packed_rows(report.judged.plan, report.judged.run)?,
+    };
+    Ok(Embedded { json: json_of(report, &trials)?, csv })
+}
+
+/// The rows of a run for its page, compressed: what takes longest of a page, and needs no judgement. Packed harder they take as
+/// long again, for a hundredth less.
+pub fn packed_rows(plan: &Plan, run: &Run) -> Result<String, ReportError> {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+    csv::rows(plan, run, &thinning::choose(run).0, &mut packed)?;
+    Ok(STANDARD.encode(packed.finish()?))
+}
+
+fn json_of(report: &Report<'_>, trials: &[&Trial]) -> Result<String, ReportError> {
     let data = Data {
         report: json::document(report),
         goal: &report.judged.plan.goal.metric,
@@ -112,14 +129,11 @@ pub(super) fn embedded(report: &Report<'_>) -> Result<Embedded, ReportError> {
             })
             .collect(),
         trials: trials.iter().map(|trial| trial_part(report, trial)).collect(),
-        metrics: metrics(&trials),
+        metrics: metrics(trials),
         latency: latency_parts(report),
         courses: course_parts(report),
     };
-    let json = harmless(&serde_json::to_string(&data)?);
-    let mut packed = GzEncoder::new(Vec::new(), Compression::best());
-    csv::rows(report, &trials, &mut packed)?;
-    Ok(Embedded { json, csv: STANDARD.encode(packed.finish()?) })
+    Ok(harmless(&serde_json::to_string(&data)?))
 }
 
 /// JSON that can neither end its script element nor hide anything: `<` and the control characters JSON leaves as they

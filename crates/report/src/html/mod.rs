@@ -32,6 +32,7 @@ use std::rc::Rc;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 pub use self::carried::{LONGEST_PAGE, NoPlan, plan_in_page};
+pub use self::data::packed_rows;
 pub(super) use self::figures::{place, ratio};
 use self::writer::body;
 use super::index::Index;
@@ -79,7 +80,7 @@ pub(super) fn written(page: &ReportPage<'_>) -> String {
 
 /// What is drawn of a run, each part in a file of its own: a new picture is one more, and its line here.
 pub(super) fn sections<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Vec<Option<PageBlock<'a>>> {
-    let (_, thinned) = thinning::choose(report);
+    let (_, thinned) = thinning::choose(report.judged.run);
     let thinned = thinned.as_ref();
     let judged = &report.judged;
     let is_measured =

@@ -1,9 +1,8 @@
 //! Which trials go into the page when a run has more than a page should hold: every so manieth block, so that each
 //! candidate keeps its share. Estimates, tables and latencies are made from all trials in any case.
 
-use crate::Report;
 use crate::text::count;
-use fsverdict_judgement::journal::Trial;
+use fsverdict_judgement::journal::{Run, Trial};
 
 /// Numbers that a page holds at most: about three megabytes.
 const NUMBERS: usize = 500_000;
@@ -27,12 +26,12 @@ impl Thinned {
 }
 
 /// The trials to put into the page, in the order of the run, and what was left out.
-pub(super) fn choose<'a>(report: &'a Report<'_>) -> (Vec<&'a Trial>, Option<Thinned>) {
-    choose_within(report, NUMBERS)
+pub(super) fn choose(run: &Run) -> (Vec<&Trial>, Option<Thinned>) {
+    choose_within(run, NUMBERS)
 }
 
-fn choose_within<'a>(report: &'a Report<'_>, limit: usize) -> (Vec<&'a Trial>, Option<Thinned>) {
-    let trials = &report.judged.run.trials;
+fn choose_within(run: &Run, limit: usize) -> (Vec<&Trial>, Option<Thinned>) {
+    let trials = &run.trials;
     let numbers: usize =
         trials.iter().flat_map(|trial| &trial.observations).map(|found| found.measurements.len()).sum();
     let step = u32::try_from(numbers.div_ceil(limit.max(1))).unwrap_or(u32::MAX).max(1);
@@ -45,17 +44,15 @@ fn choose_within<'a>(report: &'a Report<'_>, limit: usize) -> (Vec<&'a Trial>, O
 #[cfg(test)]
 mod tests {
     use super::choose_within;
-    use crate::Report;
     use crate::fixtures::demo;
 
     #[test]
     fn each_candidate_keeps_its_share() {
         let story = demo(10);
         let run = story.run();
-        let report = Report::new(&story.plan, &run, None);
-        assert_eq!(choose_within(&report, 1_000_000).1, None);
+        assert_eq!(choose_within(&run, 1_000_000).1, None);
         // 160 trials of 6 phases with 9 numbers each; room for a third.
-        let (trials, thinned) = choose_within(&report, 2880);
+        let (trials, thinned) = choose_within(&run, 2880);
         let thinned = thinned.map(|thinned| (thinned.shown, thinned.all));
         assert_eq!((trials.len(), thinned), (64, Some((64, 160))));
         assert!(trials.iter().all(|trial| [1, 4, 7, 10].contains(&trial.id.block)));
