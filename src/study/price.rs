@@ -7,13 +7,12 @@ use std::path::PathBuf;
 use crate::host::procfs::{cpu_info, kernel_threads};
 use crate::host::root::Root;
 use crate::lab::{Attachment, Attachments, Lab, choose};
-use crate::layer::Layer;
 use crate::trial::TrialSpec;
 use fsverdict_judgement::journal::{
     CpuPrice, CpuPrices, Event, Observation, Run, Status, Trial, TrialId, Unpriced,
 };
 use fsverdict_judgement::plan::{
-    Candidate, DeviceSource, Environment, LabChoice, Layers, Plan, bytes_written, image_room,
+    Candidate, DeviceSource, Environment, LabChoice, Layers, Plan, bytes_written, image_room, split_layer,
 };
 use fsverdict_text::{Bytes, Reason};
 
@@ -27,6 +26,9 @@ const TRIALS: u32 = 3;
 const MEMORY: &str = "/dev/shm";
 /// As large as the image is at least, sparse: a small device makes some filesystems work otherwise.
 const SMALLEST: u64 = 4 << 30;
+
+/// Options that make another cipher of a layer's own.
+const OF_CIPHERS: [&str; 2] = ["cipher=", "key="];
 
 /// Seconds of one processor by phase, in the order of the plan.
 type WorkPrices = Vec<(String, f64)>;
@@ -64,8 +66,10 @@ pub fn price(plan: &Plan, run: &Run, tell: &mut dyn FnMut(&str)) -> Result<CpuPr
             tell(&alone.filesystem);
             bench.work(&alone)
         });
-        let layers = crate::layer::of(candidate)
-            .map(|layer| layer_price(layer, &mut ciphers))
+        let layers = candidate
+            .layers
+            .names()
+            .map(|name| layer_price(name, &mut ciphers))
             .collect::<Result<Vec<Option<CipherPrice>>, String>>();
         let priced = work.clone().and_then(|work| Ok((work, layers?)));
         match priced {
@@ -100,16 +104,22 @@ fn work_alone(candidate: &Candidate) -> Candidate {
     }
 }
 
-/// What a layer computes of each byte; `None` for one that computes nothing.
+/// What a layer, with its options behind its name, computes of each byte; `None` for one that computes nothing.
 fn layer_price(
-    layer: &Layer,
+    name: &str,
     known: &mut BTreeMap<&'static str, Result<CipherPrice, String>>,
 ) -> Result<Option<CipherPrice>, String> {
+    let cannot = || format!("what {name} computes cannot be measured here");
+    let layer = crate::layer::find(name).ok_or_else(cannot)?;
+    // The description's cipher is the default one.
+    if layer.cipher.is_some() && OF_CIPHERS.iter().any(|option| split_layer(name).1.contains(option)) {
+        return Err(cannot());
+    }
     match (layer.cipher, layer.free_cpu) {
         (Some(cipher), _) => {
             known.entry(cipher.openssl).or_insert_with(|| cipher_price(cipher)).clone().map(Some)
         }
-        (None, Some(_)) => Err(format!("what {} computes cannot be measured here", layer.name)),
+        (None, Some(_)) => Err(cannot()),
         (None, None) => Ok(None),
     }
 }
