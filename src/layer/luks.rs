@@ -2,7 +2,8 @@
 
 use crate::filesystem::{Package, Packages, Tool};
 
-use super::model::{InUse, Layer, LayerKind, LayerLine, LayerPlace, no_options, words};
+use super::luks_options::CryptOptions;
+use super::model::{InUse, Layer, LayerKind, LayerLine, LayerPlace, as_strs, words};
 
 const CRYPTSETUP: Tool = Tool {
     program: "cryptsetup",
@@ -36,8 +37,9 @@ pub(super) const LUKS: Layer = Layer {
     nodes: &["/dev/mapper/control"],
     header: 0,
     pools: false,
+    redundant: |_| false,
     kind: LayerKind::Mapping,
-    options: no_options,
+    options: |options| CryptOptions::read("luks1", options).map(|_| 1),
     usual: false,
     free_cpu: Some(
         "CPU is taken as free: what the cipher costs is not in these times, so that encryption looks cheaper than it is",
@@ -49,7 +51,9 @@ pub(super) const LUKS: Layer = Layer {
         step: "open encryption",
         argv: |site| {
             let head = ["cryptsetup", "open", "--batch-mode", NO_LOCKS, "--type", "luks", "--allow-discards"];
-            words(&[&head, &["--key-file", site.key, site.device(), site.name]])
+            // Of version 1 nothing is said of opening.
+            let CryptOptions { open, .. } = CryptOptions::of("luks2", site);
+            words(&[&head, &as_strs(&open), &["--key-file", site.key, site.device(), site.name]])
         },
     },
     // It ends with 0 and says "still active and scheduled for deferred removal".
@@ -57,6 +61,7 @@ pub(super) const LUKS: Layer = Layer {
         step: "mark encryption for removal",
         argv: |site| words(&[&["cryptsetup", "close", NO_LOCKS, "--deferred", site.name]]),
     }),
+    fill: None,
     close: None,
     // Cipher, sector size and flags.
     describe: Some(LayerLine {
@@ -73,17 +78,23 @@ pub(super) const LUKS: Layer = Layer {
 };
 
 /// The command line that makes it with these options; it overwrites whatever signature the device bears.
-pub(super) fn format(options: &[&str], site: &LayerPlace<'_>) -> Vec<String> {
-    let head = ["cryptsetup", "luksFormat", "--batch-mode", NO_LOCKS];
-    words(&[&head, options, &["--key-file", site.key, site.device()]])
+pub(super) fn format(version: &str, options: &[&str], site: &LayerPlace<'_>) -> Vec<String> {
+    let head = ["cryptsetup", "luksFormat", "--batch-mode", NO_LOCKS, "--type", version];
+    let CryptOptions { format, .. } = CryptOptions::of(version, site);
+    words(&[&head, options, &as_strs(&format), &["--key-file", site.key, site.device()]])
 }
 
 /// The command lines that make and open it by a passphrase that is asked for, and with the key derivation that cryptsetup takes
 /// by itself.
 pub(super) fn in_use(version: &str, site: &LayerPlace<'_>) -> Vec<Vec<String>> {
+    let CryptOptions { format, mut open } = CryptOptions::of(version, site);
+    if !open.is_empty() {
+        // Else it would be opened without them at the next boot.
+        open.push("--persistent".to_owned());
+    }
     [
-        words(&[&["cryptsetup", "luksFormat", "--type", version, site.device()]]),
-        words(&[&["cryptsetup", "open", site.device(), site.name]]),
+        words(&[&["cryptsetup", "luksFormat", "--type", version], &as_strs(&format), &[site.device()]]),
+        words(&[&["cryptsetup", "open"], &as_strs(&open), &[site.device(), site.name]]),
     ]
     .into()
 }

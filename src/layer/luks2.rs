@@ -1,12 +1,11 @@
 //! LUKS version 2.
 
 use super::luks::{self, LUKS};
+use super::luks_options::CryptOptions;
 use super::model::{InUse, Layer, LayerLine};
 
 /// The default header takes 16 MiB. Below 4 MiB cryptsetup warns that few key slots fit.
 const OPTIONS: &[&str] = &[
-    "--type",
-    "luks2",
     "--pbkdf",
     "pbkdf2",
     "--pbkdf-force-iterations",
@@ -21,10 +20,12 @@ pub(super) static LUKS2: Layer = Layer {
     name: "luks2",
     summary: "LUKS version 2 through dm-crypt: aes-xts-plain64 with a 512-bit key, in sectors of 512 or 4096 bytes, as cryptsetup \
               chooses for the device (4096 where its physical sectors are; recorded). Key derivation is PBKDF2 with the \
-              fewest iterations allowed, so that it is not what is timed; the header is 4 MiB; discards pass through.",
+              fewest iterations allowed, so that it is not what is timed; the header is 4 MiB; discards pass through. \
+              cipher=NAME, key=BITS, sector=BYTES, no_read_workqueue and no_write_workqueue may follow its name.",
     header: 4 << 20,
+    options: |options| CryptOptions::read("luks2", options).map(|_| 1),
     usual: true,
-    make: Some(LayerLine { step: "encrypt", argv: |site| luks::format(OPTIONS, site) }),
+    make: Some(LayerLine { step: "encrypt", argv: |site| luks::format("luks2", OPTIONS, site) }),
     in_use: InUse { lines: |site| luks::in_use("luks2", site), ..LUKS.in_use },
     ..LUKS
 };

@@ -1,6 +1,6 @@
 //! Software RAID by the kernel's md: several devices put together into one.
 
-use super::model::{InUse, Layer, LayerKind, LayerLine, LayerPlace, words};
+use super::model::{InUse, Layer, LayerKind, LayerLine, LayerPlace, as_strs, words};
 use crate::filesystem::{Packages, Tool};
 use fsverdict_text::{Bytes, Reason};
 
@@ -28,6 +28,7 @@ pub(super) static MD: Layer = Layer {
     // Metadata, bitmap and the room before the data: mdadm keeps a thousandth of a small device for later, never less than this.
     header: 4 << 20,
     pools: true,
+    redundant: |options| ArrayOptions::read(options).is_ok_and(|options| options.level != ArrayLevel::Raid0),
     kind: LayerKind::Array,
     options: |options| Ok(ArrayOptions::read(options)?.level.least()),
     usual: false,
@@ -37,6 +38,7 @@ pub(super) static MD: Layer = Layer {
     make: None,
     open: LayerLine { step: "make the array", argv: create },
     mark: None,
+    fill: None,
     close: Some(LayerLine {
         step: "stop the array",
         argv: |site| words(&[&["mdadm", "--stop", &LayerKind::Array.node(site.name)]]),
@@ -57,17 +59,12 @@ pub(super) static MD: Layer = Layer {
     },
 };
 
-fn as_strs(words: &[String]) -> Vec<&str> {
-    words.iter().map(String::as_str).collect()
-}
-
 /// `--run`: it asks nothing. The devices are empty, so that their parity is right and their copies are alike as they are.
 fn create(site: &LayerPlace<'_>) -> Vec<String> {
     let node = LayerKind::Array.node(site.name);
     let head = ["mdadm", "--create", &node, "--run", "--homehost=any", "--metadata=1.2", "--assume-clean"];
     // An array without redundancy has nothing that could be out of step, and mdadm refuses to be told so.
-    let redundant = ArrayOptions::read(site.options).is_ok_and(|options| options.level != ArrayLevel::Raid0);
-    let head = if redundant { &head[..] } else { &head[..6] };
+    let head = if (MD.redundant)(site.options) { &head[..] } else { &head[..6] };
     words(&[head, &as_strs(&shape(site)), &as_strs(site.below)])
 }
 

@@ -3,10 +3,12 @@
 //! Pure data and small pure functions, as in [`crate::filesystem`]: one file per layer and its lines here; the tests walk the
 //! registry, so that a new one cannot be half described.
 
+mod integrity;
 mod least_device;
 mod luks;
 mod luks1;
 mod luks2;
+mod luks_options;
 mod md;
 mod model;
 mod scheduler;
@@ -18,7 +20,7 @@ pub use least_device::least_device;
 pub use model::{InUse, Layer, LayerKind, LayerLine, LayerPlace};
 pub use scheduler::{SCHEDULERS, Scheduler, find_scheduler};
 
-static REGISTRY: [&Layer; 3] = [&luks1::LUKS1, &luks2::LUKS2, &md::MD];
+static REGISTRY: [&Layer; 4] = [&integrity::INTEGRITY, &luks1::LUKS1, &luks2::LUKS2, &md::MD];
 
 /// What a candidate without layers has.
 pub const NO_LAYER: (&str, &str) = ("none", "The filesystem lies on the device itself.");
@@ -76,7 +78,11 @@ mod tests {
         let below = ["/dev/below".to_owned(), "/dev/beside".to_owned()];
         for layer in registry() {
             let name = layer.name;
-            let options = if name == "md" { "raid1" } else { "" };
+            let options = match name {
+                "md" => "raid1",
+                "integrity" => "none",
+                _ => "",
+            };
             let below = if layer.pools { &below[..] } else { &below[..1] };
             let site = LayerPlace { below, name: "its-name", options, key: "/the/key" };
             assert_eq!((layer.options)(options).unwrap() > 1, layer.pools, "{name}");
@@ -91,7 +97,7 @@ mod tests {
             );
             assert!(layer.modules.contains(&layer.driver), "{name}");
             assert!(layer.nodes.iter().all(|node| node.starts_with("/dev/")), "{name}");
-            let lines = [layer.make, Some(layer.open), layer.mark, layer.close, layer.describe];
+            let lines = [layer.make, Some(layer.open), layer.mark, layer.fill, layer.close, layer.describe];
             for line in lines.into_iter().flatten() {
                 let argv = (line.argv)(&site);
                 let program = argv.first().unwrap();

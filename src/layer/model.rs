@@ -25,6 +25,8 @@ pub struct Layer {
     pub header: u64,
     /// Whether it puts all the devices below it together into one.
     pub pools: bool,
+    /// Whether what is on it outlives one of the devices below, with these options.
+    pub redundant: fn(&str) -> bool,
     /// What it is to the kernel.
     pub kind: LayerKind,
     /// How many devices it takes at least with these options, which follow its name in a plan; or why it does not take them.
@@ -43,6 +45,8 @@ pub struct Layer {
     /// Given right after opening, by an agent that itself keeps the device open until teardown (else the first unmount, or the
     /// end of fsck, would remove it), it leaves nothing behind even when the agent is killed.
     pub mark: Option<LayerLine>,
+    /// Writes what must lie on the opened device before anything can be read from it; it is given that device as what lies below.
+    pub fill: Option<LayerLine>,
     /// Takes it down where the kernel does not do it by itself.
     pub close: Option<LayerLine>,
     /// Says for the record what the opened device is.
@@ -97,14 +101,6 @@ impl<'a> LayerPlace<'a> {
     }
 }
 
-/// For layers without options: any is one too many.
-pub(super) fn no_options(options: &str) -> Result<usize, Reason> {
-    if options.is_empty() {
-        return Ok(1);
-    }
-    Err(Reason::new(format!("this layer has no options, and `{options}` follows its name"), "leave them out"))
-}
-
 /// How it is had on a system of one's own, where a key is a secret and nobody saves time.
 #[derive(Debug, Clone, Copy)]
 pub struct InUse {
@@ -119,4 +115,8 @@ pub struct InUse {
 /// The words of a command line, group by group.
 pub(super) fn words(groups: &[&[&str]]) -> Vec<String> {
     groups.concat().into_iter().map(str::to_owned).collect()
+}
+
+pub(super) fn as_strs(words: &[String]) -> Vec<&str> {
+    words.iter().map(String::as_str).collect()
 }

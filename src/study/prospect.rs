@@ -1,7 +1,8 @@
 //! What a run would meet, before it begins: the checks that it makes itself, none of which writes to or claims what is not its own.
 
 use crate::lab::Lab;
-use fsverdict_judgement::plan::{Candidate, Dataset, Plan};
+use crate::trial::outlives_a_device;
+use fsverdict_judgement::plan::{ArrayState, Candidate, Dataset, Plan};
 use fsverdict_text::Reason;
 
 use super::claim::Permission;
@@ -63,7 +64,22 @@ pub(super) fn obstacle(plan: &Plan, lab: &dyn Lab, candidate: &Candidate, size: 
         let what = format!("{what} in some blocks, where it is drawn up to 5 % smaller than the plan's");
         Some(Reason::new(what, format!("{hint}, or --set protocol.circumstances=fixed")))
     };
-    lab.obstacle(candidate).or_else(short).or_else(short_if_drawn)
+    lab.obstacle(candidate).or_else(|| kept_once(plan, candidate)).or_else(short).or_else(short_if_drawn)
+}
+
+/// Why a candidate cannot do without one of its devices, where a phase wants that.
+fn kept_once(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
+    let phase = plan.phases.iter().find(|phase| phase.state.is_some())?;
+    let state = phase.state.map_or("", ArrayState::word);
+    (!outlives_a_device(candidate, plan.device.count())).then(|| {
+        Reason::new(
+            format!(
+                "the phase `{}` wants its devices {state}, and it keeps its data once: none can be missing",
+                phase.name
+            ),
+            "layers = [\"md:raid1\"], or for btrfs mkfs = \"-d raid1\", with two devices at least",
+        )
+    })
 }
 
 /// A folder that is not there is found out now, not in the first trial.

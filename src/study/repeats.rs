@@ -28,8 +28,8 @@ pub(super) fn repeats(plan: &Plan, run: &Run, simulated: bool) -> BTreeMap<Strin
         run.trials.iter().filter(counts).filter(|trial| Some(trial.id.block) == first).collect();
     let repeatable = plan.phases.iter().filter_map(|phase| match phase.work {
         PhaseWork::Operation(operation) if operation.leaves_all_as_it_was() => {
-            // One that finds in memory what it read before is not the same a second time.
-            let same_again = phase.cold || operation == Operation::Fsck;
+            // One that finds in memory what it read before is not the same a second time; and a rebuild takes longer than the phase.
+            let same_again = (phase.cold || operation == Operation::Fsck) && phase.state.is_none();
             Some((phase.name.as_str(), phase.repeat, same_again))
         }
         _ => None,
@@ -128,6 +128,15 @@ mod tests {
         assert_eq!(of(0.6, 0.4), [None, None, None, Some(2)]);
         assert_eq!(of(0.2, 0.05), [None, None, Some(5), Some(10)]);
         assert_eq!(of(0.0, 0.0001), [None, None, None, Some(10)]);
+    }
+
+    #[test]
+    fn a_rebuild_is_not_repeated_by_the_rule() {
+        for (state, wanted) in [("", Some(5)), (", state = \"rebuilding\"", None)] {
+            let plan = plan(&PLAN.replace("cold = true", &format!("cold = true{state}")));
+            let found = repeats(&plan, &run(&plan, [[9.749, 0.001, 0.2, 0.05]; 2]), false);
+            assert_eq!(found.get("read").map(|found| found.times), wanted, "{state}");
+        }
     }
 
     #[test]

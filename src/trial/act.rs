@@ -1,6 +1,6 @@
 //! What the steps of a trial are made of.
 
-use fsverdict_judgement::plan::Phase;
+use fsverdict_judgement::plan::{ArrayState, Phase};
 use fsverdict_text::Grid;
 
 /// One thing that is done.
@@ -18,6 +18,14 @@ pub enum Act<'a> {
     DiscardAgain,
     /// With the layer at the place of this number, counted from the devices up.
     Layer(usize, OfLayer),
+    /// The last of the candidate's devices is missing from now on.
+    TakeOut,
+    /// It is back, and all is there again as often as it should be.
+    PutBack,
+    /// What goes on beside the phase begins …
+    Begin(ArrayState),
+    /// … and is waited for; when it ended is kept with what was timed.
+    Finish(ArrayState),
     /// On both clocks: until it has returned, and until it is durable.
     Timed(Timed<'a>, CacheState),
     /// What was timed goes into the journal.
@@ -49,6 +57,7 @@ pub enum OfLayer {
     Open,
     /// To be removed with its last user: a crash leaves nothing, an unmount changes nothing.
     Mark,
+    Fill,
     Describe,
     Close,
 }
@@ -142,8 +151,12 @@ impl Act<'_> {
             Act::VerifyAll => "verify all data",
             Act::Release => "release",
             Act::DescribeDevice
+            | Act::TakeOut
+            | Act::PutBack
+            | Act::Begin(_)
+            | Act::Finish(_)
             | Act::Pause
-            | Act::Layer(_, OfLayer::Mark | OfLayer::Describe)
+            | Act::Layer(_, OfLayer::Mark | OfLayer::Fill | OfLayer::Describe)
             | Act::Record
             | Act::Judge
             | Act::NoChecker(_)

@@ -11,7 +11,8 @@ use crate::host::talk::say;
 use crate::measure::{Meter, Quiet};
 use crate::sandbox::OF_MACHINE;
 use crate::workload::{Ledger, verify_written};
-use fsverdict_judgement::journal::{CommandRecord, Event, Facts, Observation, Status};
+use fsverdict_judgement::journal::{CommandRecord, Event, Facts, Measurement, Observation, Status, Unit};
+use fsverdict_judgement::plan::ArrayState;
 use fsverdict_text::{Hinted, Reason};
 
 use super::act::Act;
@@ -180,6 +181,10 @@ impl<'a> Agent<'a> {
             Act::Pause => std::thread::sleep(self.spec.drawn.map_or(Duration::ZERO, |drawn| drawn.pause)),
             Act::DiscardAgain => self.discard_again(stack)?,
             Act::Layer(at, act) => stack.layer(at, act)?,
+            Act::TakeOut => stack.take_out()?,
+            Act::PutBack => stack.put_back()?,
+            Act::Begin(state) => stack.begin_beside(state)?,
+            Act::Finish(state) => self.finish_beside(stack, state)?,
             Act::Timed(timed, cache) => self.timed(stack, timed, cache)?,
             Act::Record => self.record(stack),
             Act::Judge => self.judge(stack)?,
@@ -212,6 +217,19 @@ impl<'a> Agent<'a> {
         let meter = Meter::new(&Root::new("/"), &devices, self.assignment.bench.idle_load)?;
         meter.cautions.iter().for_each(|caution| stack.sink.caution(&caution.phase, caution.text.clone()));
         self.meter = Some(meter);
+        Ok(())
+    }
+
+    /// What went on beside the phase is waited for, and its time kept with the phase's.
+    fn finish_beside(&mut self, stack: &mut Stack<'_>, state: ArrayState) -> Result<(), TrialError> {
+        let seconds = stack.finish_beside()?;
+        // It moved the devices until now.
+        self.quiet = None;
+        let metric = if state == ArrayState::Scrubbing { "scrub" } else { "rebuild" };
+        if let Some(observation) = &mut self.timed {
+            let measured = Measurement { metric: metric.into(), unit: Unit::Seconds, value: seconds };
+            observation.measurements.push(measured);
+        }
         Ok(())
     }
 

@@ -108,6 +108,7 @@ impl OpenLayers {
             OfLayer::Make => self.run(layer.make, at, devices, mapper),
             OfLayer::Open => self.open(at, devices, mapper),
             OfLayer::Mark => self.run(layer.mark, at, devices, mapper),
+            OfLayer::Fill => self.fill(at, devices, mapper),
             OfLayer::Describe => {
                 let Some(line) = layer.describe else { return Ok(()) };
                 let argv = self.argv(line, at, devices, mapper)?;
@@ -127,6 +128,15 @@ impl OpenLayers {
         let Some(line) = line else { return Ok(()) };
         let argv = self.argv(line, at, devices, mapper)?;
         mapper.must(line.step, argv)
+    }
+
+    fn fill(&self, at: usize, devices: &[PathBuf], mapper: &mut dyn Mapper) -> Result<(), TrialError> {
+        let one = self.at(at)?;
+        let (Some(line), Some(node)) = (one.layer.fill, &one.node) else { return Ok(()) };
+        let below = [node.to_string_lossy().into_owned()];
+        let name = self.name(at, devices);
+        let place = LayerPlace { below: &below, name: &name, options: &one.options, key: mapper.key()? };
+        mapper.must(line.step, (line.argv)(&place))
     }
 
     /// Holds it open until the trial ends.
@@ -221,6 +231,7 @@ mod tests {
             nodes: &["/dev/mapper/control"],
             header: 0,
             pools: false,
+            redundant: |_| false,
             kind: LayerKind::Mapping,
             options: |_| Ok(1),
             usual: false,
@@ -231,6 +242,7 @@ mod tests {
                 step: "mark",
                 argv: |site| vec!["mark".to_owned(), site.name.to_owned()],
             }),
+            fill: None,
             close: None,
             describe: None,
             in_use: InUse { lines: |_| Vec::new(), at_boot: None, note: None },

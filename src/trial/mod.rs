@@ -13,6 +13,7 @@ mod phase;
 mod plain;
 mod programs;
 mod raw;
+mod redundancy;
 mod sandbox;
 pub mod seeds;
 mod sink;
@@ -28,6 +29,7 @@ pub use agent::{EVENTS_VARIABLE, agent};
 pub use arrangement::{Arrangement, Below, LayerSite, TopDevice};
 pub use error::TrialError;
 pub use plain::command_lines;
+pub use redundancy::outlives_a_device;
 pub use sandbox::{agent_sandbox, staging_sandbox};
 pub use sink::Sink;
 pub use spec::{

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::filesystem::{DIRECTORY, find};
 use crate::layer::{Layer, LayerPlace};
-use fsverdict_judgement::plan::{DeviceSource, Phase, PhaseWork, Plan, split_layer};
+use fsverdict_judgement::plan::{ArrayState, DeviceSource, Phase, PhaseWork, Plan, split_layer};
 use fsverdict_text::quoted;
 
 use super::act::{Act, Durable, OfLayer, Timed};
@@ -44,7 +44,7 @@ pub fn command_lines(plan: &Plan, candidate: usize) -> Vec<String> {
     let arrangement = Arrangement::of(candidate, spec.devices);
     let programs = Programs { candidate, filesystem };
     let source = &plan.device.source;
-    let names = TrialNames { tops: Vec::new(), mount: MOUNT };
+    let names = TrialNames { tops: Vec::new(), degraded: false, mount: MOUNT };
     let mut told = PlainContext { spec: &spec, programs, names, layers, arrangement, source };
     let named =
         |top: &TopDevice| NamedTop { device: top.device, apart: top.apart, path: told.node(top.is).into() };
@@ -110,6 +110,14 @@ impl PlainContext<'_> {
             Act::Layer(at, OfLayer::Close) => format!("[close {}]", self.name(at)?),
             Act::Layer(at, of) => self.of_layer(at, of)?,
             // Before there is a layer on it.
+            Act::TakeOut => format!("[take out {}, if it is there]", device(self.spec.devices)),
+            Act::PutBack => {
+                format!("[put {} back, and wait until all is rebuilt]", device(self.spec.devices))
+            }
+            Act::Begin(ArrayState::Scrubbing) => "[begin to scrub]".to_owned(),
+            Act::Begin(_) => format!("[put {} back, empty]", device(self.spec.devices)),
+            Act::Finish(ArrayState::Scrubbing) => "[wait until all is scrubbed]".to_owned(),
+            Act::Finish(_) => "[wait until all is rebuilt]".to_owned(),
             Act::Timed(Timed::Raw(phase), _) => format!("{}; [sync {bottom}]", work(phase)),
             Act::Timed(timed, _) => format!("{}; {}", self.timed(timed)?, self.durable(timed.durable())),
             Act::NoChecker(_) => format!("[{} has no checker]", self.programs.filesystem.name),
@@ -184,10 +192,14 @@ impl PlainContext<'_> {
             OfLayer::Make => layer.make?,
             OfLayer::Open => layer.open,
             OfLayer::Mark => layer.mark?,
+            OfLayer::Fill => layer.fill?,
             OfLayer::Describe => layer.describe?,
             OfLayer::Close => return None,
         };
-        let below: Vec<String> = site.below.iter().map(|below| self.node(*below)).collect();
+        let below: Vec<String> = match of {
+            OfLayer::Fill => vec![self.node(Below::Site(at))],
+            _ => site.below.iter().map(|below| self.node(*below)).collect(),
+        };
         let name = self.name(at)?;
         Some(shown(&(line.argv)(&LayerPlace { below: &below, name: &name, options, key: KEY })))
     }

@@ -10,6 +10,8 @@ use fsverdict_judgement::plan::{Candidate, with_devices};
 pub(super) struct TrialNames {
     /// What the filesystem lies on, the first device first, and what its options name.
     pub(super) tops: Vec<NamedTop>,
+    /// Whether one of its devices is missing.
+    pub(super) degraded: bool,
     pub(super) mount: &'static str,
 }
 
@@ -127,6 +129,7 @@ impl Programs<'_> {
         if self.filesystem.takes_several {
             // The kernel would only know of them once somebody had shown it each.
             chosen.extend(names.own().iter().skip(1).map(|path| format!("device={path}")));
+            chosen.extend(names.degraded.then(|| "degraded".to_owned()));
         }
         self.filesystem.mount(&chosen)
     }

@@ -3,6 +3,7 @@
 //! Whatever was put up is remembered, so that it can be taken down in reverse order whatever happened; every error
 //! on the way down is reported and none hides the cause.
 
+mod array;
 mod cleaner;
 mod host_mapper;
 
@@ -29,6 +30,7 @@ use super::programs::{Line, NamedTop, Programs, TrialNames};
 use super::sink::Sink;
 use super::spec::TrialDevice;
 use super::tools::{EMPTY, Tools, Trade};
+use array::{BTRFS_CONTROL, WorkBeside};
 use host_mapper::HostMapper;
 
 /// Where the filesystem under test is mounted, below the agent's own tmpfs.
@@ -52,6 +54,12 @@ pub(super) struct Stack<'a> {
     devices: Vec<PathBuf>,
     arrangement: Arrangement,
     layers: OpenLayers,
+    /// No program may take longer.
+    limit: Duration,
+    /// What of its devices is missing.
+    missing: Option<PathBuf>,
+    /// What goes on beside a phase.
+    beside: Option<WorkBeside>,
     mounted: bool,
     cleaner: bool,
     /// That it does otherwise than asked was told.
@@ -87,6 +95,9 @@ impl<'a> Stack<'a> {
             devices: Vec::new(),
             arrangement,
             layers,
+            limit,
+            missing: None,
+            beside: None,
             mounted: false,
             cleaner: false,
             cleaner_told: false,
@@ -158,18 +169,20 @@ impl<'a> Stack<'a> {
         self.tops().into_iter().next().map(|top| top.path).unwrap_or_default()
     }
 
-    /// What lies on the devices as far as layers are open: what the filesystem gets, and what an option names.
+    /// What lies on the devices as far as layers are open: what the filesystem gets, and what an option names, without what is
+    /// missing.
     fn tops(&self) -> Vec<NamedTop> {
         let tops = self.arrangement.tops.iter().filter_map(|top| {
             let under = |number: usize| self.devices.get(number.checked_sub(1)?).cloned();
             let path = self.layers.node(top.is, &self.devices).or_else(|| under(top.device))?;
             Some(NamedTop { device: top.device, apart: top.apart, path })
         });
-        tops.collect()
+        tops.filter(|top| self.missing.as_ref() != Some(&top.path)).collect()
     }
 
     fn argv(&self, line: Line) -> Option<Vec<String>> {
-        self.programs.argv(line, &TrialNames { tops: self.tops(), mount: MOUNT })
+        self.programs
+            .argv(line, &TrialNames { tops: self.tops(), degraded: self.mounts_degraded(), mount: MOUNT })
     }
 
     /// Names of the bottom devices in `/sys/class/block`; others' work is on that below a folder, too.
@@ -204,7 +217,8 @@ impl<'a> Stack<'a> {
             return Ok(private_devices(&[])?);
         }
         let mut kept: Vec<&Path> = self.devices.iter().map(PathBuf::as_path).collect();
-        for node in self.layers.needs().filter(|node| node.exists()) {
+        let control = Some(Path::new(BTRFS_CONTROL)).filter(|_| self.filesystem.takes_several);
+        for node in self.layers.needs().chain(control).filter(|node| node.exists()) {
             if !kept.contains(&node) {
                 kept.push(node);
             }
@@ -327,7 +341,9 @@ impl<'a> Stack<'a> {
 
     /// After an error it may still be mounted.
     pub(super) fn unmount_left(&mut self) -> Result<(), TrialError> {
-        if self.mounted { self.unmount() } else { Ok(()) }
+        // A program of it would keep the filesystem busy.
+        let finished = self.finish_beside().map(drop);
+        if self.mounted { self.unmount().and(finished) } else { finished }
     }
 
     pub(super) fn release(&mut self) -> Result<(), TrialError> {

@@ -3,7 +3,7 @@
 
 use crate::filesystem::find;
 use fsverdict_judgement::journal::{CLAIM, TEAR_DOWN};
-use fsverdict_judgement::plan::{Flow, Operation, Phase, PhaseWork};
+use fsverdict_judgement::plan::{ArrayState, Flow, Operation, Phase, PhaseWork};
 
 use super::act::{Act, CacheState, OfLayer, Timed};
 use super::arrangement::Arrangement;
@@ -95,7 +95,7 @@ impl TrialSpec {
         } else {
             self.raw_steps(&mut steps);
             for at in self.layers() {
-                let layer = [OfLayer::Make, OfLayer::Open, OfLayer::Mark, OfLayer::Describe];
+                let layer = [OfLayer::Make, OfLayer::Open, OfLayer::Mark, OfLayer::Fill, OfLayer::Describe];
                 steps.push(Step::once(None, layer.map(|act| Act::Layer(at, act))));
             }
             steps.push(Step::once("mkfs", [Act::Timed(Timed::Mkfs, CacheState::Fresh), Act::Record]));
@@ -103,9 +103,17 @@ impl TrialSpec {
             let mount = mount.into_iter().chain(pause).chain([Act::Settle("mount")]);
             steps.push(Step::once("mount", mount.collect::<Vec<_>>()));
         }
-        let mut cache = CacheState::Fresh;
+        let (mut cache, mut missing) = (CacheState::Fresh, false);
         for phase in self.mounted() {
+            let whole = [ArrayState::Degraded, ArrayState::Rebuilding].map(Some);
+            if missing && !whole.contains(&phase.state) {
+                steps.push(Step::once(None, [Act::PutBack]));
+            }
             steps.push(self.phase(phase, &mut cache));
+            missing = phase.state == Some(ArrayState::Degraded);
+        }
+        if missing {
+            steps.push(Step::once(None, [Act::PutBack]));
         }
         if in_folder {
             // Under the name of the last phase: of a folder there is nothing to time.
@@ -154,6 +162,10 @@ impl TrialSpec {
             return step;
         }
         let mut each = Vec::new();
+        // Nothing where it is missing already.
+        if matches!(phase.state, Some(ArrayState::Degraded | ArrayState::Rebuilding)) {
+            each.push(Act::TakeOut);
+        }
         if phase.cold {
             *cache = CacheState::Cold;
             match self.candidate.path {
@@ -161,7 +173,10 @@ impl TrialSpec {
                 None => each.extend([Act::Unmount, Act::SyncDevice, Act::ForgetDevice, Act::Mount]),
             }
         }
+        let beside = phase.state.filter(|state| *state != ArrayState::Degraded);
+        each.extend(beside.map(Act::Begin));
         each.push(Act::Timed(Timed::Phase(phase), *cache));
+        each.extend(beside.map(Act::Finish));
         if matches!(phase.work, PhaseWork::Operation(_)) || phase.verify.is_some() {
             each.push(Act::Verify(phase));
         }

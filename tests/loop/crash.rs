@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use crate::common::labs::crash::{
-    conductor_is_ended, hold, kill_worker, let_go, plan, plan_on, still_held, worker_is_killed_again,
-    worker_is_killed_once, worker_is_stopped,
+    conductor_is_ended, hold, kill_worker, let_go, plan, plan_on, series_is_killed, still_held,
+    with_a_rebuild, worker_is_killed_again, worker_is_killed_once, worker_is_stopped,
 };
 use crate::common::{Disk, Place, Running, kill};
 
@@ -24,6 +24,13 @@ fn loop_a_killed_conductor_leaves_nothing_at_whatever_step() {
         running.signal(Signal::KILL);
         place.is_left_clean();
     }
+}
+
+#[test]
+fn loop_killed_runs_on_a_mirror_leave_nothing() {
+    let mirror = "[[candidate]]\nfilesystem = \"btrfs\"\nmkfs = \"-d raid1 -m raid1\"\n";
+    let devices = "{ image = \"256MiB\", count = 2 }";
+    series_is_killed(&|place| with_a_rebuild(&plan_on(place, "native", devices, mirror)), 3);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::common::labs::arrays::goes_through_its_states;
 use crate::common::{Disk, Place, not_run, one_command, tool};
 
 /// Every built-in operation, a command, its verification and a check.
@@ -64,6 +65,12 @@ fn loop_candidates_have_several_images_and_leave_none() {
     let array = format!("{ON_TWO}[[candidate]]\nfilesystem = \"ext4\"\nlayers = [\"md:raid1\"]\n");
     let seen = place.fsverdict(&["run", &place.plan("array", &array), "--dry-run"]);
     assert!(seen.stdout.contains("a trial that is killed would leave its array (md)"), "{seen:#?}");
+}
+
+#[test]
+fn loop_btrfs_loses_a_device_and_gets_it_back() {
+    let mirror = ("mirror", "filesystem = \"btrfs\"\nmkfs = \"-d raid1 -m raid1\"");
+    goes_through_its_states("native", "image = \"512MiB\"", &[mirror]);
 }
 
 #[test]

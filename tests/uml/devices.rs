@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::common::labs::crash::{plan_on, series_is_killed};
+use crate::common::labs::arrays::goes_through_its_states;
+use crate::common::labs::crash::{plan_on, series_is_killed, with_a_rebuild};
 use crate::common::{Place, not_run, tool};
 
 const PLAN: &str = r#"
@@ -110,6 +111,58 @@ fn uml_simulated_arrays_are_made_used_and_gone() {
     assert_eq!(written(&first, "apart"), [true; 3]);
 }
 
+#[test]
+fn uml_simulated_devices_are_missing_made_anew_and_compared() {
+    if tool(&["sh", "-c", "command -v mdadm || true"]).is_empty() {
+        return not_run("mdadm is not there");
+    }
+    let candidates = [
+        ("mirror", "filesystem = \"ext4\"\nlayers = [\"md:raid1\"]"),
+        ("crypt", "filesystem = \"xfs\"\nlayers = [\"luks2\", \"md:raid10,bitmap=none\", \"luks1\"]"),
+        ("btrfs", "filesystem = \"btrfs\"\nlayers = [\"luks2\"]\nmkfs = \"-d raid1 -m raid1\""),
+    ];
+    goes_through_its_states(
+        "uml",
+        "model = [\"usb-disk-5400\", \"hdd-7200\"], size = \"512MiB\"",
+        &candidates,
+    );
+}
+
+#[test]
+fn uml_simulated_layers_lie_under_every_filesystem() {
+    let of = |filesystem: &str, layer: &str| format!("filesystem = \"{filesystem}\"\nlayers = [\"{layer}\"]");
+    let candidates = [
+        ("ext4-sums", of("ext4", "integrity:none")),
+        ("xfs-sums", of("xfs", "integrity:none,sector=4096")),
+        ("btrfs-sums", of("btrfs", "integrity:none")),
+        ("ext4-crypt", of("ext4", "luks2:sector=512,no_read_workqueue,no_write_workqueue")),
+        ("xfs-crypt", of("xfs", "luks2:cipher=aes-xts-plain64,key=256,sector=4096")),
+        ("btrfs-crypt", of("btrfs", "luks1:cipher=aes-cbc-essiv:sha256,key=256")),
+    ];
+    let each: Vec<(&str, &str)> = candidates.iter().map(|(name, says)| (*name, says.as_str())).collect();
+    let place = Place::new();
+    let small = ["--set", "device.count=1", "--set", "device.size=320MiB"];
+    place.run(&plan(&each), &[&small[..], &["--set", "protocol.circumstances=fixed"]].concat()).exits(0);
+    let journal = place.journal();
+    let described = |candidate: &str, step: &str| {
+        let mut all = journal
+            .all("command")
+            .filter(|event| event["trial"]["candidate"] == candidate && event["step"] == step);
+        all.next().unwrap_or_else(|| panic!("{candidate}: no {step}"))["stdout"].as_str().unwrap().to_owned()
+    };
+    for (candidate, step, wanted) in [
+        ("ext4-sums", "describe checksums", "sector size:  512"),
+        ("xfs-sums", "describe checksums", "sector size:  4096"),
+        ("ext4-crypt", "describe encryption", "no_read_workqueue"),
+        ("xfs-crypt", "describe encryption", "256 bits"),
+        ("btrfs-crypt", "describe encryption", "aes-cbc-essiv:sha256"),
+    ] {
+        let said = described(candidate, step);
+        assert!(said.contains(wanted), "{candidate}: {said}");
+    }
+    place.is_left_clean();
+}
+
 /// What a disk's end is to each is the candidate's: the run goes on.
 #[test]
 fn uml_simulated_a_device_that_fails_is_the_candidates_fate() {
@@ -131,8 +184,8 @@ fn uml_simulated_a_device_that_fails_is_the_candidates_fate() {
 
 #[test]
 fn uml_killed_runs_on_arrays_leave_nothing() {
-    let layers = ["\"luks2\", \"md:raid1\"", "\"md:raid0\", \"luks2\""];
+    let layers = ["\"luks2\", \"md:raid1\"", "\"md:raid10\", \"luks2\""];
     let each = layers.map(|layers| format!("[[candidate]]\nfilesystem = \"ext4\"\nlayers = [{layers}]\n"));
     let devices = "{ image = \"64MiB\", count = 2 }";
-    series_is_killed(&|place| plan_on(place, "uml", devices, &each.concat()), 4);
+    series_is_killed(&|place| with_a_rebuild(&plan_on(place, "uml", devices, &each.concat())), 4);
 }

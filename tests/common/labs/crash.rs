@@ -78,6 +78,12 @@ fn announced(place: &Place, block: u32) -> Vec<String> {
     line.unwrap_or_else(|| panic!("{seen:#?}")).split(' ').map(str::to_owned).collect()
 }
 
+/// A plan's phase before the one that waits: a device is lost and made anew meanwhile.
+pub fn with_a_rebuild(plan: &str) -> String {
+    let rebuild = "{ name = \"rebuild\", operation = \"tree.read\", dataset = \"tree\", cold = true, state = \"rebuilding\" }";
+    plan.replacen("{ name = \"hold\"", &format!("{rebuild},\n    {{ name = \"hold\""), 1)
+}
+
 /// Runs of a plan are killed again and again, each at another moment from its first steps on: nothing is left, and the last of
 /// them is carried on to its end.
 pub fn series_is_killed(plan: &dyn Fn(&Place) -> String, times: u32) {

@@ -1,5 +1,6 @@
 //! What must hold in each lab, told which; the tiers call it with theirs.
 
+pub mod arrays;
 pub mod confinement;
 pub mod crash;
 pub mod refusals;

@@ -1,6 +1,6 @@
 //! Several devices of a candidate: how a plan says them, and what is told where they do not fit.
 
-use fsverdict_judgement::plan::{DeviceFailure, DeviceSource, Overrides, Plan, write};
+use fsverdict_judgement::plan::{ArrayState, DeviceFailure, DeviceSource, Overrides, Plan, write};
 use fsverdict_text::Bytes;
 use std::time::Duration;
 
@@ -79,7 +79,7 @@ fn what_does_not_fit_is_told_with_what_does() {
         (TWO, raid("md:raid5"), "`md:raid5` needs 3 devices, and has 2"),
         (TWO, raid("md:raid7"), "there is no level `raid7`"),
         (TWO, raid("md"), "there is no level ``"),
-        (TWO, raid("luks2:fast"), "this layer has no options"),
+        (TWO, raid("luks2:fast"), "`fast` is no option of this layer"),
         (TWO, raid("md:raid1\", \"md:raid0"), "`md:raid0` lies on md:raid1, which is one device already"),
         ("image = \"1GiB\"", raid("md:raid1"), "`md:raid1` needs 2 devices, and has 1"),
         ("image = \"1GiB\"\ncount = 9", EXT4.to_owned(), "8 devices at most, not 9"),
@@ -125,4 +125,28 @@ fn a_device_of_the_command_line_takes_the_place_of_each() {
     assert!(alone.contains("`md:raid1` needs 2 devices, and has 1"), "{alone}");
     let mixed = with(vec![model("ideal"), DeviceSource::Image(Bytes(1 << 30))]).unwrap_err();
     assert!(mixed.contains("the devices are of different kinds"), "{mixed}");
+}
+
+#[test]
+fn a_phase_may_want_a_state_of_its_devices() {
+    let with = |phase: &str| {
+        let text = write(&plan(TWO, "filesystem = \"ext4\"\nlayers = [\"md:raid1\"]").unwrap());
+        read(&text.replacen("operation = \"directory.fill\"", phase, 1), "plan.toml")
+            .map_err(|error| error.to_string())
+    };
+    for state in [ArrayState::Degraded, ArrayState::Rebuilding, ArrayState::Scrubbing] {
+        let found = with(&format!("operation = \"directory.fill\"\nstate = \"{}\"", state.word())).unwrap();
+        assert_eq!(found.phases[0].state, Some(state));
+        assert_eq!(read(&write(&found), "written").unwrap(), found, "{}", write(&found));
+    }
+    // A phase without one is stored as before there were any.
+    let none = with("operation = \"directory.fill\"").unwrap();
+    assert!(serde_json::to_value(&none.phases[0]).unwrap().get("state").is_none());
+    for (phase, told) in [
+        ("operation = \"directory.fill\"\nstate = \"rebuild\"", "there is no state `rebuild`"),
+        ("operation = \"fsck\"\nstate = \"degraded\"", "only a mounted one can lose a device"),
+    ] {
+        let error = with(phase).unwrap_err();
+        assert!(error.contains(told), "{phase}\n{error}");
+    }
 }

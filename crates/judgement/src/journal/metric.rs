@@ -146,6 +146,10 @@ pub const METRICS: &[MetricInfo] = metrics! {
     Bytes Lower "medium_written", Cost "medium written",
         "bytes that a modelled device's medium wrote for the phase, its own tidying up included";
     Count Lower "erases", "blocks or units that a modelled device erased for the phase, or bands it wrote anew";
+    Seconds Lower "rebuild", Cost "until rebuilt",
+        "time from when an empty device took the place of the missing one, as the phase began, until all was there again as often as it should be";
+    Seconds Lower "scrub", Cost "until scrubbed",
+        "time from when the reading and comparing of all that is on the devices began, with the phase, until it was over";
     Seconds Lower "background", Cost "background",
         "time in the phase in which a modelled device had a request that nothing in it asked for: what a filesystem does by itself";
     Count Lower "background_requests", "requests of that kind";

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use fsverdict_text::Reason;
 
 use super::limits;
-use super::{Blocks, ClockChoice, DeviceSource, StagingChoice};
+use super::{ArrayState, Blocks, ClockChoice, DeviceSource, StagingChoice};
 use fsverdict_text::{Bytes, choose};
 
 const STAGINGS: &[(&str, StagingChoice)] =
@@ -64,6 +64,26 @@ impl FromStr for DeviceSource {
             "write image:SIZE for a scratch image (image:4GiB), model:NAME@SIZE for a modelled device \
              (model:usb-disk-5400@2TB), or the absolute path of a block device (/dev/disk/by-id/…)",
         ))
+    }
+}
+
+impl ArrayState {
+    /// Its word in a plan.
+    pub const fn word(self) -> &'static str {
+        match self {
+            ArrayState::Degraded => "degraded",
+            ArrayState::Rebuilding => "rebuilding",
+            ArrayState::Scrubbing => "scrubbing",
+        }
+    }
+}
+
+impl FromStr for ArrayState {
+    type Err = Reason;
+
+    fn from_str(word: &str) -> Result<Self, Reason> {
+        let all = [ArrayState::Degraded, ArrayState::Rebuilding, ArrayState::Scrubbing];
+        choose(word, &all.map(|state| (state.word(), state)), "there is no state")
     }
 }
 

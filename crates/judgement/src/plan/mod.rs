@@ -51,8 +51,8 @@ pub use lab::LabChoice;
 pub use layers::{Layers, split_layer};
 pub use lists::{grouped, once_each};
 pub use model::{
-    Blocks, ClockChoice, Dataset, DevicesChoice, Goal, Legacy, NuisancesChoice, Phase, PhaseWork, Plan,
-    Protocol, TreeShape, Until, Verify, Vocabulary,
+    ArrayState, Blocks, ClockChoice, Dataset, DevicesChoice, Goal, Legacy, NuisancesChoice, Phase, PhaseWork,
+    Plan, Protocol, TreeShape, Until, Verify, Vocabulary,
 };
 pub use operation::{Flow, Needs, Operation, OperationKind};
 pub use preset::{Preset, preset, presets};

@@ -220,6 +220,9 @@ pub struct Phase {
     /// For `rotation.next`: the share of files that changed since the generation before, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed: Option<f64>,
+    /// What the candidate's devices are at meanwhile; nothing: all are there and in step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<ArrayState>,
     /// For `space.fill` and `space.free`: the share of the filesystem that is to be in use, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<f64>,
@@ -229,6 +232,18 @@ pub struct Phase {
     /// After a command or adapter, outside the clock: this folder must hold exactly this dataset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<Verify>,
+}
+
+/// A state of devices that keep the same data several times, or with parity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ArrayState {
+    /// One of them is missing.
+    Degraded,
+    /// An empty one takes the place of the missing one.
+    Rebuilding,
+    /// All that is on them is read and compared.
+    Scrubbing,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -29,6 +29,8 @@ const PRESETS: &[Preset] = presets! {
         "usb-backup with 40 MB, in 3 to 10 blocks: every filesystem once, plain and on LUKS, without root, in minutes";
     "magazine"
         "bonnie++, a kernel tree and a 2 GB ISO copied to and fro, raw device rates: a magazine's test of 2009";
+    "nas"
+        "two disks with the same on both: btrfs' own copies against md under three filesystems, plain and on LUKS, a disk lost and rebuilt";
     "near-full"
         "six filesystems at 50, 80 and 95 % full, until they take no more, and with room made again: a modelled disk";
     "quick" "the built-in operations on ext4, xfs and btrfs, in two minutes: does it work here?";

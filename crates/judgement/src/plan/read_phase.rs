@@ -4,7 +4,7 @@ use super::command_variables::{offered, unknown};
 use super::limits::{PHASES, check_length};
 use super::read_dataset::{Datasets, may_be_called, variables};
 use super::value::{inside_path, name, repetitions};
-use super::{Dataset, Needs, Operation, OperationKind, Phase, PhaseWork, Verify, Vocabulary};
+use super::{ArrayState, Dataset, Needs, Operation, OperationKind, Phase, PhaseWork, Verify, Vocabulary};
 use fsverdict_text::value::{boolean, filled_text, share, text};
 use fsverdict_text::{Node, Placed, Problems, Section, TextSpan, TomlEntry, TomlValue, suggest};
 
@@ -19,6 +19,7 @@ pub(super) const PHASE: &[&str] = &[
     "cold",
     "repeat",
     "changed",
+    "state",
     "to",
     "network",
     "verify",
@@ -134,6 +135,7 @@ fn read_phase(
             "only there a part of the files changes",
         );
     }
+    let state = read_state(&section, work.as_ref());
     let to = section.get("to", share);
     match &work {
         Some(Placed { value: PhaseWork::Operation(operation), at }) if operation.takes_to() => {
@@ -153,7 +155,23 @@ fn read_phase(
     let work = work?.value;
     let default_into = if matches!(work, PhaseWork::Operation(_)) { dataset.clone() } else { None };
     let into = into.or(default_into);
-    Some(Phase { name: name?.value, work, dataset, into, cold, repeat, changed, to, network, verify })
+    Some(Phase { name: name?.value, work, dataset, into, cold, repeat, changed, to, state, network, verify })
+}
+
+/// What the devices are at meanwhile.
+fn read_state(section: &Section<'_>, work: Option<&Placed<PhaseWork>>) -> Option<ArrayState> {
+    let state = section.get("state", |node| text(node)?.parse());
+    let mounted = |work: &Placed<PhaseWork>| match work.value {
+        PhaseWork::Operation(operation) => {
+            operation.needs() == Needs::Mounted && operation != Operation::Fsck
+        }
+        PhaseWork::Command(_) | PhaseWork::Adapter { .. } => true,
+    };
+    if !work.is_none_or(mounted) {
+        let hint = "only a mounted one can lose a device";
+        section.forbid(&["state"], "a phase without the mounted filesystem", hint);
+    }
+    state
 }
 
 fn read_work(section: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Option<Placed<PhaseWork>> {

@@ -165,6 +165,7 @@ fn phases(lines: &mut PlanLines, plan: &Plan) {
         lines.put("cold", phase.cold);
         lines.put("repeat", phase.repeat);
         lines.put("changed", phase.changed);
+        lines.put("state", phase.state);
         lines.put("to", phase.to);
         lines.put("network", phase.network);
         lines.put("verify", &phase.verify);
