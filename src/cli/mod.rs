@@ -19,6 +19,7 @@ mod list;
 mod live;
 mod manual;
 mod opened;
+mod price;
 mod progress;
 mod reckoned;
 mod report;
@@ -101,6 +102,8 @@ enum Command {
     Compare(compare::CompareArguments),
     /// Show what a modelled device was asked for in a trial, or give it to blkparse, fio or a table
     Trace(trace::TraceArguments),
+    /// Measure natively what the computing takes that trials in simulated time took as free (root)
+    Price(price::PriceArguments),
     /// Show which candidates can run in which lab here, what a run would refuse, and what to install
     Doctor(doctor::DoctorArguments),
     /// List what plans may name: filesystems, operations, presets, models, labs, layers, profiles, metrics
@@ -148,6 +151,7 @@ pub fn main() -> ExitCode {
         Command::Report(arguments) => report::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Trace(arguments) => trace::run(&arguments),
+        Command::Price(arguments) => price::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::List(arguments) => list::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),

@@ -10,7 +10,7 @@ pub use activity::activity;
 pub use cpu::{CpuTimes, cpu_count, cpu_times};
 pub use memory::{Memory, io_pressure, memory};
 pub use mounts::{Mount, mounts, unescape};
-pub use process::{ProcessStat, processes_named, tracer};
+pub use process::{ProcessStat, kernel_threads, processes_named, tracer};
 
 use super::root::{ReadError, Root};
 

@@ -37,6 +37,7 @@ pub(super) static INTEGRITY: Layer = Layer {
     free_cpu: Some(
         "CPU is taken as free: what checksums of sectors cost is not in these times, so that integrity looks cheaper than it is",
     ),
+    cipher: None,
     make: Some(LayerLine {
         step: "make checksums",
         argv: |site| {

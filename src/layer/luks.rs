@@ -3,7 +3,7 @@
 use crate::filesystem::{Package, Packages, Tool};
 
 use super::luks_options::CryptOptions;
-use super::model::{InUse, Layer, LayerKind, LayerLine, LayerPlace, as_strs, words};
+use super::model::{Cipher, InUse, Layer, LayerKind, LayerLine, LayerPlace, as_strs, words};
 
 const CRYPTSETUP: Tool = Tool {
     program: "cryptsetup",
@@ -44,6 +44,8 @@ pub(super) const LUKS: Layer = Layer {
     free_cpu: Some(
         "CPU is taken as free: what the cipher costs is not in these times, so that encryption looks cheaper than it is",
     ),
+    // 512 bits of key are two of 256 in XTS, and both programs mean the same.
+    cipher: Some(Cipher { cryptsetup: "aes-xts-plain64", key_bits: "512", openssl: "aes-256-xts" }),
     make: None,
     // cryptsetup itself forbids discards by default, since they show which blocks are in use. Where no udev runs, it makes the
     // node below `/dev/mapper` itself, so `/dev` has to be writable.

@@ -35,6 +35,7 @@ pub(super) static MD: Layer = Layer {
     free_cpu: Some(
         "CPU is taken as free: what an array computes is not in these times, so that parity (raid5, raid6) looks cheaper than it is",
     ),
+    cipher: None,
     make: None,
     open: LayerLine { step: "make the array", argv: create },
     mark: None,

@@ -17,7 +17,7 @@ use fsverdict_judgement::plan::{Candidate, Layers, split_layer};
 use fsverdict_text::Reason;
 
 pub use least_device::least_device;
-pub use model::{InUse, Layer, LayerKind, LayerLine, LayerPlace};
+pub use model::{Cipher, InUse, Layer, LayerKind, LayerLine, LayerPlace};
 pub use scheduler::{SCHEDULERS, Scheduler, find_scheduler};
 
 static REGISTRY: [&Layer; 4] = [&integrity::INTEGRITY, &luks1::LUKS1, &luks2::LUKS2, &md::MD];

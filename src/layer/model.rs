@@ -35,6 +35,8 @@ pub struct Layer {
     pub usual: bool,
     /// What must be known of times in which computing took none, if it computes.
     pub free_cpu: Option<&'static str>,
+    /// What it does to each byte, as `openssl speed` and `cryptsetup benchmark` call it, where that can be priced.
+    pub cipher: Option<Cipher>,
     /// Makes it on the device below, whatever lies there, and asks nothing.
     pub make: Option<LayerLine>,
     /// Opens it under its name, with discards passed through: without that a candidate with a layer would differ from the plain
@@ -71,6 +73,14 @@ impl LayerKind {
             LayerKind::Array => format!("/dev/md/{name}"),
         }
     }
+}
+
+/// A cipher, by the names that programs which measure it have for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cipher {
+    pub cryptsetup: &'static str,
+    pub key_bits: &'static str,
+    pub openssl: &'static str,
 }
 
 /// A command line of a layer.

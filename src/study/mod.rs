@@ -5,6 +5,7 @@
 
 mod budget;
 mod calibration;
+mod cipher;
 mod claim;
 mod conclusion;
 mod conduct;
@@ -18,6 +19,7 @@ pub mod made;
 mod nuisances;
 mod observer;
 mod one_block;
+mod price;
 mod prospect;
 mod rehearsal;
 mod repeats;
@@ -38,6 +40,7 @@ pub use error::SessionError;
 pub use folder::{FolderRequest, PLAN_FILE, RunFolder, RunFolderError};
 pub use observer::{Observer, Silent};
 pub use one_block::OneBlock;
+pub use price::price;
 pub use prospect::Prospect;
 pub use schedule::order;
 pub use session::{Resumed, Session};

@@ -236,6 +236,7 @@ mod tests {
             options: |_| Ok(1),
             usual: false,
             free_cpu: None,
+            cipher: None,
             make,
             open,
             mark: Some(LayerLine {

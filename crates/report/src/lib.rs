@@ -6,6 +6,7 @@ mod background;
 #[cfg(test)]
 mod claims_tests;
 mod compare;
+mod computing;
 mod csv;
 mod depends;
 mod devices;

@@ -4,7 +4,7 @@ use super::across::headline;
 use super::number::{percent, plain_number, times_within};
 use super::sentence::settling;
 use super::text::{count, listing};
-use super::{background, depends};
+use super::{background, computing, depends};
 use fsverdict_judgement::journal::{Ending, Unit, metric};
 use fsverdict_judgement::plan::DeviceSource;
 use fsverdict_judgement::verdict::{
@@ -132,6 +132,7 @@ fn found(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
     }
     let beside = background::sentences(judged).take(MOST_BESIDE);
     sentences.extend(beside.map(|what| what + "."));
+    sentences.extend(computing::sentences(judged).into_iter().map(|what| capital(&what) + "."));
     sentences.extend(depends::widening(judged).map(|what| capital(&what) + "."));
     sentences.extend(depends::on_single_devices(judged));
     sentences.extend(settling(judged).map(|what| capital(&what) + "."));

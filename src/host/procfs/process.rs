@@ -1,5 +1,6 @@
 //! `/proc/PID/stat`: which processes there are, since when, below whom, and what CPU time they took.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use rustix::process::Pid;
@@ -8,6 +9,9 @@ use crate::host::root::{ParserPosition, ReadError, Root, names_in};
 
 /// The kernel keeps this many bytes of a process's name (proc_pid_comm(5)).
 const NAME_LENGTH: usize = 15;
+
+/// The parent of the kernel's own threads (`kernel/kthread.c`).
+const KTHREADD: u32 = 2;
 
 /// What the kernel says of a process. CPU time is in ticks, [`rustix::param::clock_ticks_per_second`] to the second.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,6 +82,14 @@ impl ProcessStat {
     }
 }
 
+/// Ticks, user and system, of each thread of the kernel's own that there is, by its number and start.
+pub fn kernel_threads(root: &Root) -> BTreeMap<(u32, u64), u64> {
+    let stat = |name: &String| ProcessStat::of(root, name.parse::<u32>().ok()?).ok();
+    let found = names_in(&root.path("proc")).iter().filter_map(stat).collect::<Vec<_>>();
+    let own = found.into_iter().filter(|process| process.parent == KTHREADD);
+    own.map(|process| ((process.pid, process.start), process.ticks[0] + process.ticks[1])).collect()
+}
+
 /// The process that traces another, if one does and its PID namespace shows it.
 pub fn tracer(root: &Root, process: u32) -> Option<u32> {
     let status = root.text(format!("proc/{process}/status")).ok()?;
@@ -106,6 +118,16 @@ mod tests {
     use crate::host::root::{Root, fake_root};
 
     const FIELDS: &str = "S 1 1 1 0 -1 0 1 2 3 4 11 12 13 14 20 0 1 0 500 1000 1";
+
+    #[test]
+    fn threads_of_the_kernel_are_told_from_programs() {
+        let (_folder, root) = fake_root(&[
+            ("proc/7/stat", "7 (kworker/0:1) I 2 0 0 0 -1 0 1 2 3 4 11 12 13 14 20 0 1 0 500 1000 1"),
+            ("proc/8/stat", &format!("8 (rsync) {FIELDS}")),
+            ("proc/stat", "cpu 1"),
+        ]);
+        assert_eq!(super::kernel_threads(&root), [((7, 500), 23)].into());
+    }
 
     fn parsed(line: &str) -> Result<ProcessStat, String> {
         ProcessStat::parse(line, Path::new("stat")).map_err(|error| error.to_string())

@@ -140,6 +140,7 @@ impl Run {
                     open.begin_step(&step, at);
                 }
             }
+            Event::Priced(prices) => self.prices = Some(prices),
             Event::RunStarted { .. } => {}
         }
     }
@@ -314,7 +315,7 @@ impl Fold {
                 run.candidates = std::mem::take(&mut self.candidates);
             }
         } else if let Some(run) = &mut self.run {
-            if !matches!(record.event, Event::RunResumed { .. }) {
+            if !matches!(record.event, Event::RunResumed { .. } | Event::Priced(_)) {
                 // A clock that was set back took no time away.
                 run.worked += record.at.duration_since(run.last).as_secs_f64().max(0.0);
             }

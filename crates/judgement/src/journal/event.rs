@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Beginning, Learnt, Unit};
+use super::{Beginning, CpuPrices, Learnt, Unit};
 
 /// Plain facts by dotted name, e.g. `kernel.release`, `device.queue.scheduler`: for showing, and for telling what changed.
 pub type Facts = BTreeMap<String, String>;
@@ -130,7 +130,9 @@ pub enum Event {
         /// The evidence, in a sentence.
         reason: String,
     },
-    /// Last line of a complete journal.
+    /// What computing takes, measured after the trials; of several, the last counts.
+    Priced(CpuPrices),
+    /// Ends a complete journal, but for prices.
     RunFinished {
         /// Why no more blocks were run.
         reason: String,

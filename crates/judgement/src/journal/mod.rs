@@ -15,6 +15,7 @@ pub mod made;
 mod metric;
 mod open;
 mod open_trial;
+mod price;
 mod reader;
 mod run;
 mod writer;
@@ -29,6 +30,7 @@ pub use event::{
 };
 pub use metric::{Better, Group, METRICS, MetricInfo, Unit, adapter_metric, is_of_cpu, metric};
 pub use open::OpenJournal;
+pub use price::{CpuPrice, CpuPrices, Unpriced};
 pub use reader::{Journal, first, read, read_open};
 pub use run::{
     BlockState, CandidateState, CandidateStatus, Header, HeldCaution, Latencies, Run, Spent, Trial,

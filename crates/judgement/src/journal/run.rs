@@ -6,7 +6,8 @@ use jiff::Timestamp;
 
 use super::BlockSite;
 use super::{
-    Beginning, Caution, CommandRecord, Ending, Facts, Learnt, Observation, Status, Surroundings, TrialId,
+    Beginning, Caution, CommandRecord, CpuPrices, Ending, Facts, Learnt, Observation, Status, Surroundings,
+    TrialId,
 };
 
 /// A run, as far as its journal goes.
@@ -24,6 +25,8 @@ pub struct Run {
     /// Every attempt at a block, in order.
     pub blocks: Vec<BlockState>,
     pub cautions: Vec<Caution>,
+    /// What computing takes, where that was measured.
+    pub prices: Option<CpuPrices>,
     /// The trials that had begun and not ended when the journal ends.
     pub interrupted: Vec<TrialId>,
     /// How often the run was carried on after an interruption.

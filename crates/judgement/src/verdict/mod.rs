@@ -4,6 +4,7 @@ mod across;
 mod background;
 mod candidates;
 mod compare;
+mod computing;
 mod control;
 mod cost;
 mod deliberate;
@@ -42,6 +43,7 @@ pub use compare::{
     ALPHA, BETWEEN_RUNS, ComparedSide, Comparison, Difference, History, Incomparable, LeftOut, MetricChange,
     RunComparison, compare, settled,
 };
+pub use computing::{Computed, Computing};
 pub use control::{ControlPair, control_pairs};
 pub use cost::{CostColumn, cost_columns};
 pub use deliberate::{Deliberation, better_of};
@@ -73,6 +75,7 @@ pub use tradeoff::{COSTS, Cost, CostLead, Tradeoff};
 pub use crate::statistics::Estimate;
 
 use background::background;
+use computing::computing;
 use dependence::dependences;
 use evidence::VerdictEvidence;
 use factors::factor_effects;
@@ -139,6 +142,9 @@ pub struct Verdict {
     /// What filesystems did by themselves while phases of the goal were timed; nothing where it was little, or not told.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub background: Vec<Background>,
+    /// Whether it holds where computing takes time; nothing where that has no price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub computing: Option<Computing>,
     /// Whose difference from the first strays much over the devices of a class.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub device_spreads: Vec<DeviceSpread>,
@@ -165,6 +171,7 @@ impl Verdict {
         self.sensitivity.clear();
         self.depends.clear();
         self.background.clear();
+        self.computing = None;
         self.device_spreads.clear();
     }
 }
@@ -218,6 +225,7 @@ pub fn judge(
         sensitivity: sensitivity(&evidence, &ranking, &tied),
         depends: dependences(&evidence, &ranking),
         background: background(&evidence, &ranking),
+        computing: computing(&evidence, &ranking),
         device_spreads: device_spreads(&evidence, &ranking),
         limits: limits(&evidence, &ranking),
         left_out_phases: objective.left_out.clone(),

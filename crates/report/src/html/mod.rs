@@ -8,6 +8,7 @@ mod background;
 mod carried;
 mod certainty;
 mod commands;
+mod computing;
 mod costs;
 mod data;
 mod depends;
@@ -90,6 +91,7 @@ pub(super) fn sections<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Vec
         sites::section(report),
         depends::section(report),
         background::section(report),
+        computing::section(report),
     ];
     if is_measured {
         sections.extend([

@@ -1,0 +1,49 @@
+//! `fsverdict price`: what the computing takes that trials in simulated time took as free.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::host::talk::say;
+use crate::study::{RunFolder, price};
+use fsverdict_judgement::journal::{Event, OpenJournal};
+
+use super::consent::{Consent, PlanOrigin, agree};
+use super::opened::read_run;
+use super::report::show_result;
+use super::{CliError, Exit};
+
+#[derive(Debug, Args)]
+pub(super) struct PriceArguments {
+    /// The folder of the run
+    run: PathBuf,
+    /// Carry out a stranger's plan without asking
+    #[arg(long)]
+    yes: bool,
+    /// Let a stranger's plan reach this machine's network where it asks for it
+    #[arg(long)]
+    allow_network: bool,
+    /// Say nothing but the result
+    #[arg(long, short)]
+    quiet: bool,
+    /// Every table
+    #[arg(long)]
+    all: bool,
+}
+
+pub(super) fn run(arguments: &PriceArguments) -> Result<Exit, CliError> {
+    let PriceArguments { yes, allow_network: network, quiet, .. } = *arguments;
+    let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
+    agree(&plan, &PlanOrigin::of_run(folder.path()), Consent { yes, network, quiet })?;
+    let run = read_run(&folder, &plan)?;
+    let mut tell = |filesystem: &str| {
+        if !quiet {
+            say(&format!("measuring what the work takes of a processor on {filesystem}"));
+        }
+    };
+    let prices = price(&plan, &run, &mut tell).map_err(CliError::failed)?;
+    let mut journal = OpenJournal::resume(&plan, &folder.journal()).map_err(CliError::failed)?;
+    journal.append(None, Event::Priced(prices)).map_err(CliError::failed)?;
+    drop(journal);
+    show_result(&folder, &plan, arguments.all)
+}

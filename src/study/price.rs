@@ -1,0 +1,243 @@
+//! What the computing of a run's candidates takes, which trials in simulated time took as free: their phases are done once more,
+//! natively, on an image in memory; what ciphers compute of each byte is measured by itself.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::host::procfs::{cpu_info, kernel_threads};
+use crate::host::root::Root;
+use crate::lab::{Attachment, Attachments, Lab, choose};
+use crate::trial::TrialSpec;
+use fsverdict_judgement::journal::{
+    CpuPrice, CpuPrices, Event, Observation, Run, Status, Trial, TrialId, Unpriced,
+};
+use fsverdict_judgement::plan::{
+    Candidate, DeviceSource, Environment, LabChoice, Layers, Plan, bytes_written, image_room, split_layer,
+};
+use fsverdict_text::{Bytes, Reason};
+
+use super::cipher::{CipherPrice, cipher_price};
+use super::error::SessionError;
+use super::session::check_limits;
+
+/// How often each is done: others on the machine only ever add to what the kernel's threads take, so the least counts.
+const TRIALS: u32 = 3;
+/// A filesystem in memory that every user of a machine has.
+const MEMORY: &str = "/dev/shm";
+/// As large as the image is at least, sparse: a small device makes some filesystems work otherwise.
+const SMALLEST: u64 = 4 << 30;
+
+/// Options that make another cipher of a layer's own.
+const OF_CIPHERS: [&str; 2] = ["cipher=", "key="];
+
+/// Seconds of one processor by phase, in the order of the plan.
+type WorkPrices = Vec<(String, f64)>;
+
+/// Measures them; `tell` hears what is under way.
+///
+/// # Errors
+/// Where there are no native trials here (it takes root), or memory does not hold them. A candidate that cannot be had natively has no
+/// price, and that is said of it.
+pub fn price(plan: &Plan, run: &Run, tell: &mut dyn FnMut(&str)) -> Result<CpuPrices, SessionError> {
+    if run.is_merged() {
+        return Err(SessionError::Merged);
+    }
+    let has_cpu = |trial: &Trial| trial.observations.iter().any(|seen| seen.value("cpu").is_some());
+    if run.trials.iter().any(has_cpu) || !plan.device.source.is_modelled() || plan.device.count() != 1 {
+        return Err(SessionError::Disk(Reason::new(
+            "computing has a price where trials took it as free: on one modelled device, in simulated time",
+            "other trials have it in their times, and in the metrics `cpu` and `cpu_kernel`",
+        )));
+    }
+    if !rustix::process::geteuid().is_root() {
+        return Err(SessionError::Disk(Reason::new(
+            "what computing takes is measured natively, which only root may",
+            "run it with sudo; the trials themselves needed none",
+        )));
+    }
+    let bench = Bench::of(plan)?;
+    let mut known: BTreeMap<String, Result<WorkPrices, String>> = BTreeMap::new();
+    let mut ciphers: BTreeMap<&'static str, Result<CipherPrice, String>> = BTreeMap::new();
+    let mut found = CpuPrices { basis: vec![bench.basis()], ..CpuPrices::default() };
+    for candidate in &plan.candidates {
+        let alone = work_alone(candidate);
+        let key = format!("{} {:?} {:?}", alone.filesystem, alone.mkfs, alone.mount);
+        let work = known.entry(key).or_insert_with(|| {
+            tell(&alone.filesystem);
+            bench.work(&alone)
+        });
+        let layers = candidate
+            .layers
+            .names()
+            .map(|name| layer_price(name, &mut ciphers))
+            .collect::<Result<Vec<Option<CipherPrice>>, String>>();
+        let priced = work.clone().and_then(|work| Ok((work, layers?)));
+        match priced {
+            Ok((work, layers)) => {
+                let of_bytes = |phase: &str| -> f64 {
+                    let bytes = |metric: &str| mean(run, &candidate.name, phase, metric);
+                    let (read, written) = (bytes("device_read"), bytes("device_written"));
+                    let ciphers = layers.iter().flatten();
+                    ciphers.fold(0.0, |sum, one| sum + read * one.read + written * one.written)
+                };
+                found.prices.extend(work.into_iter().map(|(phase, work)| CpuPrice {
+                    candidate: candidate.name.clone(),
+                    layers: of_bytes(&phase),
+                    phase,
+                    work,
+                }));
+            }
+            Err(reason) => found.unpriced.push(Unpriced { candidate: candidate.name.clone(), reason }),
+        }
+    }
+    found.basis.extend(ciphers.into_values().flatten().map(|cipher| cipher.basis));
+    Ok(found)
+}
+
+/// The candidate without what lies below its filesystem, and without what it is tried under.
+fn work_alone(candidate: &Candidate) -> Candidate {
+    Candidate {
+        layers: Layers::default(),
+        scheduler: None,
+        under: Environment::default(),
+        ..candidate.clone()
+    }
+}
+
+/// What a layer, with its options behind its name, computes of each byte; `None` for one that computes nothing.
+fn layer_price(
+    name: &str,
+    known: &mut BTreeMap<&'static str, Result<CipherPrice, String>>,
+) -> Result<Option<CipherPrice>, String> {
+    let cannot = || format!("what {name} computes cannot be measured here");
+    let layer = crate::layer::find(name).ok_or_else(cannot)?;
+    // The description's cipher is the default one.
+    if layer.cipher.is_some() && OF_CIPHERS.iter().any(|option| split_layer(name).1.contains(option)) {
+        return Err(cannot());
+    }
+    match (layer.cipher, layer.free_cpu) {
+        (Some(cipher), _) => {
+            known.entry(cipher.openssl).or_insert_with(|| cipher_price(cipher)).clone().map(Some)
+        }
+        (None, Some(_)) => Err(cannot()),
+        (None, None) => Ok(None),
+    }
+}
+
+/// The mean over a candidate's trials; nothing where nobody counted.
+fn mean(run: &Run, candidate: &str, phase: &str, metric: &str) -> f64 {
+    let of = |trial: &&Trial| trial.counts() && trial.id.candidate == candidate;
+    let values: Vec<f64> =
+        run.trials.iter().filter(of).filter_map(|trial| trial.value(phase, metric)).collect();
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// What the work is done on.
+struct Bench<'a> {
+    plan: &'a Plan,
+    lab: Box<dyn Lab>,
+    attachments: Attachments,
+}
+
+impl<'a> Bench<'a> {
+    fn of(plan: &'a Plan) -> Result<Self, SessionError> {
+        let size = SMALLEST.max(bytes_written(plan).0.saturating_mul(4));
+        let mut native = plan.clone();
+        native.lab = LabChoice::Native;
+        native.kernel = None;
+        native.device.replace(&[DeviceSource::Image(Bytes(size))]);
+        native.device.fails = None;
+        native.candidates = plan.candidates.iter().map(work_alone).collect();
+        check_limits(&native)?;
+        let lab = choose(&native, LabChoice::Native)?.lab;
+        let image =
+            Attachment::Image { folder: PathBuf::from(MEMORY), size, room: image_room(&native, size) };
+        Ok(Bench { plan, lab, attachments: Attachments::new(image, Vec::new()) })
+    }
+
+    fn basis(&self) -> String {
+        let processor = cpu_info(&Root::default(), "model name").ok().flatten();
+        let release = rustix::system::uname();
+        format!(
+            "CPU time of tools and kernel for each phase, natively (Linux {}, {}) on an image in memory, the least of {TRIALS} trials",
+            release.release().to_string_lossy(),
+            processor.unwrap_or_else(|| "a processor without a name".to_owned()),
+        )
+    }
+
+    /// The least that each phase took; or why there is no telling.
+    fn work(&self, candidate: &Candidate) -> Result<WorkPrices, String> {
+        if let Some(reason) = self.lab.obstacle(candidate) {
+            return Err(reason.what);
+        }
+        let mut least: BTreeMap<String, f64> = BTreeMap::new();
+        for number in 1..=TRIALS {
+            for (phase, seconds) in self.trial(candidate, number)? {
+                let known = least.entry(phase).or_insert(seconds);
+                *known = known.min(seconds);
+            }
+        }
+        let phases = self.plan.phases.iter().map(|phase| &phase.name);
+        Ok(phases.filter_map(|name| Some((name.clone(), *least.get(name)?))).collect())
+    }
+
+    /// One trial: what the work of each phase took of a processor, the kernel's threads included.
+    fn trial(&self, candidate: &Candidate, number: u32) -> Result<WorkPrices, String> {
+        let plan = self.plan;
+        let bare = TrialSpec::without_work(candidate.clone(), plan.protocol.seed, plan.protocol.timeout);
+        let spec = TrialSpec {
+            trial: TrialId { block: number, candidate: candidate.name.clone(), attempt: 1 },
+            datasets: plan.datasets.clone(),
+            phases: plan.phases.clone(),
+            ..bare
+        };
+        let root = Root::default();
+        let mut before = kernel_threads(&root);
+        let mut work: BTreeMap<String, f64> = BTreeMap::new();
+        let mut watch = |event: Event| match event {
+            Event::StepStarted { .. } => before = kernel_threads(&root),
+            Event::Observation(observation) => {
+                let after = kernel_threads(&root);
+                let ticks: u64 = after
+                    .iter()
+                    .map(|(thread, ticks)| ticks - before.get(thread).copied().unwrap_or(0).min(*ticks))
+                    .sum();
+                before = after;
+                let Observation { phase, .. } = &observation;
+                let own = observation.value("cpu").unwrap_or(0.0);
+                let threads = ticks as f64 / rustix::param::clock_ticks_per_second() as f64;
+                *work.entry(phase.clone()).or_insert(0.0) += own + threads;
+            }
+            _ => {}
+        };
+        let end = self
+            .lab
+            .run(&spec, &self.attachments, 0, &mut watch)
+            .map_err(|error| format!("not done natively: {error}"))?;
+        match end.status {
+            Status::Ok => Ok(work.into_iter().collect()),
+            Status::Failed => Err(format!("failed natively: {}", end.reason)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::{CipherPrice, layer_price};
+
+    #[test]
+    fn only_a_layer_whose_computing_is_known_has_a_price() {
+        let known = CipherPrice { written: 1e-9, read: 1e-9, basis: String::new() };
+        let mut ciphers = BTreeMap::from([("aes-256-xts", Ok(known.clone()))]);
+        let mut price = |name| layer_price(name, &mut ciphers);
+        for name in ["luks1", "luks2", "luks2:sector=4096"] {
+            assert_eq!(price(name), Ok(Some(known.clone())), "{name}");
+        }
+        for name in ["luks2:cipher=aes-cbc-essiv:sha256", "luks2:sector=4096,key=256", "md:raid5", "nothing"]
+        {
+            price(name).unwrap_err();
+        }
+    }
+}
