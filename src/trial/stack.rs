@@ -181,9 +181,13 @@ impl<'a> Stack<'a> {
         tops.filter(|top| self.missing.as_ref() != Some(&top.path)).collect()
     }
 
+    /// What programs are told of this place.
+    fn names(&self) -> TrialNames {
+        TrialNames { tops: self.tops(), degraded: self.mounts_degraded(), mount: MOUNT }
+    }
+
     fn argv(&self, line: Line) -> Option<Vec<String>> {
-        self.programs
-            .argv(line, &TrialNames { tops: self.tops(), degraded: self.mounts_degraded(), mount: MOUNT })
+        self.programs.argv(line, &self.names())
     }
 
     /// Names of the bottom devices in `/sys/class/block`; others' work is on that below a folder, too.

@@ -5,9 +5,8 @@ use crate::workload::{Done, Ledger, WorkError};
 use fsverdict_judgement::plan::Operation;
 
 use super::super::error::TrialError;
-use super::super::programs::TrialNames;
 use super::super::tools::Trade;
-use super::{MOUNT, Stack};
+use super::Stack;
 
 /// The longest number that a program may call a snapshot by.
 const LONGEST_ID: usize = 64;
@@ -37,8 +36,7 @@ impl Stack<'_> {
 
     /// Runs the filesystem's own programs for it; what the last printed.
     fn snapshot(&mut self, operation: Operation, id: &str) -> Result<String, TrialError> {
-        let names = TrialNames { tops: self.tops(), mount: MOUNT };
-        let lines = self.programs.snapshot(operation, &names, id).ok_or_else(|| {
+        let lines = self.programs.snapshot(operation, &self.names(), id).ok_or_else(|| {
             TrialError::Unknown(format!("way of {} to do `{operation}`", self.filesystem.name))
         })?;
         let mut printed = String::new();
