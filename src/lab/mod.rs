@@ -28,6 +28,7 @@ mod traced;
 mod try_kernel;
 mod uml;
 mod vm;
+mod write_log;
 
 use std::path::PathBuf;
 
@@ -48,7 +49,9 @@ pub use hidden::{hidden_from, lacking};
 pub use launch::main as launch;
 pub use trace_file::TraceFile;
 pub use try_kernel::try_kernel;
+pub use backend::LogPurpose;
 pub use vm::is_kernel_package;
+pub use write_log::WriteLogFile;
 
 /// Every lab, the preferred one first.
 pub static LABS: &[LabEntry] = &[native::ENTRY, uml::ENTRY, vm::ENTRY];

@@ -1,6 +1,7 @@
 //! One trial, from a bare device back to a bare device: what the agent does, the same in every lab.
 
 mod act;
+mod after_cut;
 mod agent;
 mod arrangement;
 mod bare_device;
@@ -33,7 +34,7 @@ pub use redundancy::outlives_a_device;
 pub use sandbox::{agent_sandbox, staging_sandbox};
 pub use sink::Sink;
 pub use spec::{
-    Assignment, Drawn, Modules, QueueLimits, Repeats, Staging, TestBench, TrialDevice, TrialSpec,
+    Assignment, CutLook, Drawn, Modules, QueueLimits, Repeats, Staging, TestBench, TrialDevice, TrialSpec,
 };
 pub use stack::THE_KERNEL;
 pub use staged_once::{STAGED, stage};

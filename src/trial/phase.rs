@@ -24,6 +24,9 @@ const SCRATCH: &str = "/tmp";
 /// How much is kept of what a benchmark program prints, in bytes: fio's JSON grows with its percentiles.
 const ADAPTER_OUTPUT: usize = 512 * 1024;
 
+/// How many saved files are told of in one line.
+const SAVES: usize = 1000;
+
 /// What is said where no device is watched that could be quiet.
 const BESIDE_FOLDER: &str =
     "the machine still held unwritten data when the next step began, of others or of what the folder lies on";
@@ -89,6 +92,10 @@ impl Agent<'_> {
         let (done, clocked) =
             clocks(self.meter.as_ref())?.clock(&phase.name, cache.name(), stack, work, durable)?;
         self.quiet = may_be_quiet(stack);
+        let saves = self.ledger.take_saves();
+        for saves in saves.chunks(SAVES) {
+            stack.sink.send(&Event::Saved { phase: phase.name.clone(), saves: saves.to_vec() });
+        }
         let (bytes_read, bytes_written) = match operation.flow() {
             Flow::Reads => (done.logical_bytes, 0),
             Flow::Writes | Flow::Neither => (0, done.logical_bytes),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::dataset::HardLinks;
+use fsverdict_judgement::journal::Save;
 
 use super::copies::Copies;
 use super::generations::Generations;
@@ -54,6 +55,8 @@ pub struct Ledger {
     pub(super) snapshots_made: u32,
     /// The one given up last.
     pub(super) given_up: Option<KeptSnapshot>,
+    /// What was saved in the phase under way.
+    pub(super) saves: Vec<Save>,
 }
 
 impl Ledger {
@@ -80,6 +83,11 @@ impl Ledger {
             seen: LastSeen::default(),
         };
         self.folders.insert(into.into(), written);
+    }
+
+    /// What was saved since this was last asked.
+    pub fn take_saves(&mut self) -> Vec<Save> {
+        std::mem::take(&mut self.saves)
     }
 
     /// What is known, by folder below the mount point.

@@ -4,7 +4,7 @@ use crate::dataset::Sharing;
 use fsverdict_judgement::plan::Operation;
 
 use super::verify::{absent, empty};
-use super::{Done, WorkError, Workplace, directory, rotation, snapshot, space, stream, tree, walk};
+use super::{Done, WorkError, Workplace, directory, rotation, save, snapshot, space, stream, tree, walk};
 
 /// Does the work of the site's operation. The caller times it, and syncs afterwards.
 ///
@@ -23,6 +23,8 @@ pub fn run(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         Operation::DirectoryFill => tree::write_new(site, "create_file"),
         Operation::DirectoryList => directory::list(site),
         Operation::DirectoryEmpty => directory::empty(site),
+        Operation::DirectorySave => save::save(site, true),
+        Operation::DirectoryReplace => save::save(site, false),
         Operation::RotationCreate => rotation::create(site),
         Operation::RotationNext => rotation::next(site, Sharing::HardLink),
         Operation::RotationClone => rotation::next(site, Sharing::Clone),
@@ -44,7 +46,9 @@ pub fn verify(site: &Workplace<'_>) -> Result<(), WorkError> {
         | Operation::TreeOverwrite
         | Operation::StreamWrite
         | Operation::StreamRewrite
-        | Operation::DirectoryFill => site.compare(),
+        | Operation::DirectoryFill
+        | Operation::DirectorySave
+        | Operation::DirectoryReplace => site.compare(),
         Operation::TreeRead => walk::verify_read(site),
         Operation::TreeRemove => absent(site.operation.name(), &site.target()),
         Operation::StreamRead => stream::verify_read(site),

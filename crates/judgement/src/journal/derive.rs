@@ -141,7 +141,11 @@ impl Run {
                 }
             }
             Event::Priced(prices) => self.prices = Some(prices),
-            Event::RunStarted { .. } => {}
+            Event::PowerCut(cuts) => {
+                self.power_cuts.retain(|known| known.candidate != cuts.candidate);
+                self.power_cuts.push(cuts);
+            }
+            Event::RunStarted { .. } | Event::Saved { .. } | Event::AfterCut(_) => {}
         }
     }
 
@@ -315,7 +319,7 @@ impl Fold {
                 run.candidates = std::mem::take(&mut self.candidates);
             }
         } else if let Some(run) = &mut self.run {
-            if !matches!(record.event, Event::RunResumed { .. } | Event::Priced(_)) {
+            if !matches!(record.event, Event::RunResumed { .. } | Event::Priced(_) | Event::PowerCut(_)) {
                 // A clock that was set back took no time away.
                 run.worked += record.at.duration_since(run.last).as_secs_f64().max(0.0);
             }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::BlockSite;
 use super::{
-    Beginning, Caution, CommandRecord, CpuPrices, Ending, Facts, Learnt, Observation, Status, Surroundings,
+    Beginning, Caution, CommandRecord, CpuPrices, Ending, Facts, Learnt, Observation, PowerCuts, Status, Surroundings,
     TrialId,
 };
 
@@ -27,6 +27,8 @@ pub struct Run {
     pub cautions: Vec<Caution>,
     /// What computing takes, where that was measured.
     pub prices: Option<CpuPrices>,
+    /// What cuts of power came to, by candidate.
+    pub power_cuts: Vec<PowerCuts>,
     /// The trials that had begun and not ended when the journal ends.
     pub interrupted: Vec<TrialId>,
     /// How often the run was carried on after an interruption.

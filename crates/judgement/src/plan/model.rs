@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Candidate, Disturbance, LabChoice, Operation, PlannedDevice, Published};
+use super::{Candidate, Disturbance, Faults, LabChoice, Operation, PlannedDevice, Published};
 use fsverdict_text::{Bytes, Reason};
 
 /// A resolved plan: everything a run needs to know, and nothing about how it will be carried out.
@@ -33,6 +33,9 @@ pub struct Plan {
     pub device: PlannedDevice,
     /// How often, in which order, and when to stop.
     pub protocol: Protocol,
+    /// What is done to devices beside the trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<Faults>,
     pub goal: Goal,
     #[serde(default)]
     pub datasets: BTreeMap<String, Dataset>,

@@ -18,6 +18,13 @@ pub fn write(plan: &Plan) -> String {
     lines.put("reads", &plan.reads);
     device(&mut lines, plan);
     protocol(&mut lines, plan);
+    if let Some(faults) = plan.faults {
+        lines.section("[faults]");
+        lines.put("power_cuts", faults.power_cuts);
+        if faults.keeps_all {
+            lines.put("keeps_all", true);
+        }
+    }
     lines.section("[goal]");
     lines.put("metric", &plan.goal.metric);
     lines.put("weights", &plan.goal.weights);
