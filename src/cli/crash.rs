@@ -90,7 +90,8 @@ pub(super) fn cut_all(
         run.power_cuts.iter().map(|cuts| cuts.candidate.clone()).collect()
     };
     let cutting = PowerCutting::of(plan, folder.path()).map_err(CliError::failed)?;
-    let wanted = plan.candidates.iter().filter(|candidate| only.is_none_or(|only| only.name == candidate.name));
+    let wanted =
+        plan.candidates.iter().filter(|candidate| only.is_none_or(|only| only.name == candidate.name));
     for candidate in wanted.filter(|candidate| again || !known.contains(&candidate.name)) {
         let tell = |done: usize, all: usize| {
             if !quiet {

@@ -67,8 +67,11 @@ pub fn terminals() -> Result<(), MountError> {
 /// many times: a program would take longer than the kernel.
 pub fn device(device: &Path, point: &Path, kind: &str, options: &[String]) -> Result<(), MountError> {
     let flags = options.iter().fold(MountFlags::empty(), |flags, option| flags | flag(option));
-    let data: Vec<&str> =
-        options.iter().map(String::as_str).filter(|option| flag(option).is_empty() && *option != "rw").collect();
+    let data: Vec<&str> = options
+        .iter()
+        .map(String::as_str)
+        .filter(|option| flag(option).is_empty() && *option != "rw")
+        .collect();
     let data = CString::new(data.join(",")).unwrap_or_default();
     rustix::mount::mount(device, point, kind, flags, Some(data.as_c_str())).map_err(failed("mount on", point))
 }

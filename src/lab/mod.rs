@@ -40,6 +40,7 @@ use fsverdict_text::{Hinted, Reason};
 
 pub use attachment::Attachment;
 pub use attachments::Attachments;
+pub use backend::LogPurpose;
 pub use by_default::{ByDefault, by_default};
 pub use choose::{Candidacy, ChosenLab, choose, choose_to_look, every};
 pub use drive::TrialEnd;
@@ -49,7 +50,6 @@ pub use hidden::{hidden_from, lacking};
 pub use launch::main as launch;
 pub use trace_file::TraceFile;
 pub use try_kernel::try_kernel;
-pub use backend::LogPurpose;
 pub use vm::is_kernel_package;
 pub use write_log::WriteLogFile;
 

@@ -11,6 +11,7 @@ use rustix::fs::{CWD, OFlags};
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::prepare;
+use crate::filesystem::{DocumentedPrice, documented_prices};
 use crate::host::whole_file;
 use crate::lab::{Attachments, ChosenLab, LabError, LogPurpose, TrialEnd, WriteLogFile, choose};
 use crate::trial::{CutLook, TrialSpec};
@@ -66,7 +67,10 @@ impl<'a> PowerCutting<'a> {
     /// Of the run in this folder.
     pub fn of(plan: &'a Plan, run: &Path) -> Result<Self, SessionError> {
         let faults = plan.faults.ok_or_else(|| {
-            SessionError::Disk(Reason::new("the plan of this run has no [faults]", "[faults] power_cuts = 500, say"))
+            SessionError::Disk(Reason::new(
+                "the plan of this run has no [faults]",
+                "[faults] power_cuts = 500, say",
+            ))
         })?;
         check_limits(plan)?;
         let permission = Permission { erase: &[], ask: &|_| None };
@@ -94,20 +98,27 @@ impl<'a> PowerCutting<'a> {
             folders: record.folders.clone(),
         };
         let findings = self.look_at(candidate, &states, &look, tell)?;
-        Ok(summary(candidate, findings, record.trace))
+        Ok(PowerCuts {
+            accepted: self.faults.accept_loss,
+            priced: prices(candidate),
+            ..summary(candidate, findings, record.trace)
+        })
     }
 
     /// Does the candidate's first trial once more, and keeps what it wrote.
     fn record(&self, candidate: &Candidate) -> Result<CutRecord, SessionError> {
         let path = self.log_path(candidate);
         match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(LabError::from(error).into()),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(LabError::from(error).into());
+            }
             _ => {}
         }
         let purpose = LogPurpose::Record { bound: LOG };
         let attachments = self.attachments.clone().with_log(WriteLogFile { path, purpose });
         let spec = self.spec(candidate);
-        let (mut saves, mut synced): (BTreeMap<String, Vec<Save>>, BTreeMap<String, u64>) = Default::default();
+        let (mut saves, mut synced): (BTreeMap<String, Vec<Save>>, BTreeMap<String, u64>) =
+            Default::default();
         let (mut trace, mut is_full) = (String::new(), false);
         let mut watch = |event: Event| match event {
             Event::Saved { phase, saves: more } => saves.entry(phase).or_default().extend(more),
@@ -122,13 +133,18 @@ impl<'a> PowerCutting<'a> {
         };
         let end = self.choice.lab.run(&spec, &attachments, 0, &mut watch)?;
         let failed = |reason: Reason| {
-            SessionError::Disk(reason.after(format!("the trial of {} that was to be recorded: ", candidate.name)))
+            SessionError::Disk(
+                reason.after(format!("the trial of {} that was to be recorded: ", candidate.name)),
+            )
         };
         if end.status != Status::Ok {
             return Err(failed(Reason::new(end.reason, end.hint)));
         }
         if is_full {
-            return Err(failed(Reason::new("it writes more than is kept", "scale its data down: --scale 0.1")));
+            return Err(failed(Reason::new(
+                "it writes more than is kept",
+                "scale its data down: --scale 0.1",
+            )));
         }
         let record = CutRecord { folders: self.folders(&saves, &synced), trace };
         let text = serde_json::to_vec(&record).map_err(std::io::Error::from).map_err(LabError::from)?;
@@ -146,7 +162,11 @@ impl<'a> PowerCutting<'a> {
     }
 
     /// What was saved where, in the order of the phases.
-    fn folders(&self, saves: &BTreeMap<String, Vec<Save>>, synced: &BTreeMap<String, u64>) -> Vec<SavedFolder> {
+    fn folders(
+        &self,
+        saves: &BTreeMap<String, Vec<Save>>,
+        synced: &BTreeMap<String, u64>,
+    ) -> Vec<SavedFolder> {
         let mut folders: Vec<SavedFolder> = Vec::new();
         for phase in &self.plan.phases {
             let (PhaseWork::Operation(operation), Some(saves)) = (&phase.work, saves.get(&phase.name)) else {
@@ -218,9 +238,9 @@ impl<'a> PowerCutting<'a> {
         scope(|scope| {
             let work = &work;
             let workers: Vec<_> = (0..jobs).map(|job| scope.spawn(move || work(job))).collect();
-            workers.into_iter().try_for_each(|worker| {
-                worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            })
+            workers
+                .into_iter()
+                .try_for_each(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         })?;
         found.into_inner().map_err(|_| SessionError::Disk(Reason::plain("a thread was lost")))
     }
@@ -247,14 +267,18 @@ impl<'a> PowerCutting<'a> {
             };
             let end = self.choice.lab.run(&spec, &attachments, job, &mut watch)?;
             let done = told.len();
-            let named = told.into_iter().zip(left).map(|(finding, state)| StateFinding { state: state.to_string(), ..finding });
-            findings.extend(named);
-            if done == left.len() {
-                continue;
-            }
-            match (at.filter(|at| *at == done), left.get(done)) {
-                (Some(_), Some(state)) => findings.push(died(*state, &end)),
-                _ => return Err(SessionError::Disk(Reason::new(end.reason, end.hint))),
+            // A guest counts from its first state on, and tells of each.
+            let in_order = (0..).zip(&told).all(|(number, finding)| finding.state == number.to_string());
+            let named = told.into_iter().zip(left);
+            findings
+                .extend(named.map(|(finding, state)| StateFinding { state: state.to_string(), ..finding }));
+            match left.get(done) {
+                _ if !in_order => return Err(plain("a guest did not tell of each state")),
+                None => {}
+                Some(state) if at == Some(done) && end.status == Status::Failed => {
+                    findings.push(died(*state, &end));
+                }
+                Some(_) => return Err(SessionError::Disk(Reason::new(end.reason, end.hint))),
             }
         }
         Ok(findings)
@@ -331,6 +355,12 @@ fn died(state: CrashState, end: &TrialEnd) -> StateFinding {
     StateFinding { state: state.to_string(), outcome, broken: Vec::new(), seen, back_s: 0.0 }
 }
 
+/// What the candidate's options cost by their documentation, each with where that stands.
+fn prices(candidate: &Candidate) -> Vec<String> {
+    let told = |price: &DocumentedPrice| format!("{}: {} ({})", price.option, price.says, price.source);
+    documented_prices(candidate).map(told).collect()
+}
+
 fn summary(candidate: &Candidate, mut findings: Vec<StateFinding>, trace: String) -> PowerCuts {
     let (mut outcomes, mut broken) = (BTreeMap::new(), BTreeMap::new());
     for finding in &findings {
@@ -355,6 +385,7 @@ fn summary(candidate: &Candidate, mut findings: Vec<StateFinding>, trace: String
         first: findings,
         priced: Vec::new(),
         back_s,
+        accepted: false,
         trace,
     }
 }

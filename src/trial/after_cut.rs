@@ -141,8 +141,10 @@ impl StateLook {
 
     fn outcome(&self) -> CutOutcome {
         let lost = !self.reading.broken.is_empty() || !self.reading.errors.is_empty();
+        // A checker that repaired something said so.
+        let said = self.repaired || !self.told.is_empty() || !self.reading.errors.is_empty();
         match (lost, self.repaired) {
-            (true, _) if self.told.is_empty() && self.reading.errors.is_empty() => CutOutcome::SilentLoss,
+            (true, _) if !said => CutOutcome::SilentLoss,
             (true, _) => CutOutcome::LossReported,
             (false, true) => CutOutcome::Repaired,
             (false, false) if self.replayed => CutOutcome::Replayed,

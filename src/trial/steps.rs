@@ -86,10 +86,9 @@ impl TrialSpec {
             return vec![claim, Step::once(MEASURED, [Act::Calibrate(grid)])];
         }
         if self.cuts.is_some() {
-            // What is on the device is what a cut of power left there.
-            claim.first.retain(|act| *act != Act::Discard);
-            let looked = [Act::Stage, Act::ShutIn, Act::LookAfterCuts];
-            return vec![claim, Step::once(None, looked)];
+            // What is on the device is what a cut of power left there, and to ask for its name is to ask for the next state.
+            let looked = [Act::Claim, Act::Stage, Act::ShutIn, Act::LookAfterCuts];
+            return vec![Step::once(CLAIM, looked)];
         }
         let mut steps = vec![claim, Step::once(None, [Act::Stage, Act::ShutIn])];
         // Twice: what is timed from the mount on, and what from the start, each meet the first phase at another moment.

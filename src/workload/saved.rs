@@ -8,14 +8,20 @@ use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
-use rustix::fs::{FileType, Mode, OFlags};
+use rustix::fs::{FileType, Mode, OFlags, Statx};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use crate::dataset::{Body, Content, DatasetOrigin, Listing, Prepared, Tree, look, open_below, open_path, read_some, type_of};
+use crate::dataset::{
+    Body, Content, DatasetOrigin, Listing, Prepared, Tree, look, open_below, open_path, read_some, type_of,
+};
 use fsverdict_judgement::journal::Save;
 
 use super::save::BESIDE;
+
+#[cfg(test)]
+#[path = "saved_tests.rs"]
+mod saved_tests;
 
 /// What a filesystem promises to those who use it as its manuals say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,7 +132,8 @@ impl SavedFolder {
     pub fn read(&self, mount: &Path, dataset: &Prepared, cut_ns: u64) -> SavedReading {
         let mut reading = SavedReading::default();
         let DatasetOrigin::Generated { tree, content } = &dataset.origin else { return reading };
-        let folder = open_path(mount).and_then(|mount| open_below(mount.as_fd(), Path::new(&self.into), false));
+        let folder =
+            open_path(mount).and_then(|mount| open_below(mount.as_fd(), Path::new(&self.into), false));
         let folder = match folder {
             Ok(folder) => folder,
             Err(Errno::NOENT) => {
@@ -218,8 +225,8 @@ impl SavedLooking<'_> {
         let name = self.tree.name(entry.name);
         let shown = name.to_string_lossy();
         match self.contents(name, entry.size) {
-            Ok(Some(links)) if links != 1 => {
-                self.reading.breaks("links", || format!("{shown} has {links} links"));
+            Ok(Some(status)) if u64::from(status.stx_nlink) != 1 + self.is_beside(name, status.stx_ino) => {
+                self.reading.breaks("links", || format!("{shown} has {} links", status.stx_nlink));
             }
             Ok(Some(_)) => {}
             Ok(None) => return self.reading.breaks("name", || format!("{shown} is no file")),
@@ -242,12 +249,15 @@ impl SavedLooking<'_> {
             }),
             Some(_) => {}
             None => {
-                let at = (0..=allowed.begun).filter_map(|one| self.content.first_difference(&body(one), 0, found));
+                let at =
+                    (0..=allowed.begun).filter_map(|one| self.content.first_difference(&body(one), 0, found));
                 let (at, length) = (at.max().unwrap_or(found.len() as u64), found.len());
                 let size = entry.size;
                 let promise = if allowed.careless { "whole" } else { "fsync" };
                 self.reading.breaks(promise, || {
-                    format!("{shown} holds neither content: {length} of {size} bytes, as written up to byte {at}")
+                    format!(
+                        "{shown} holds neither content: {length} of {size} bytes, as written up to byte {at}"
+                    )
                 });
                 self.foreign(&shown, &(0..=allowed.begun).map(body).collect::<Vec<_>>());
             }
@@ -265,9 +275,12 @@ impl SavedLooking<'_> {
             // A sector may end with zeroes where its file ended.
             let length = sector.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
             let Some(head) = sector.get(..length).filter(|head| !head.is_empty()) else { continue };
-            let begins = |body: &&Body| at < body.size && self.content.first_difference(body, at, head).is_none();
+            let begins =
+                |body: &&Body| at < body.size && self.content.first_difference(body, at, head).is_none();
             if !written.iter().any(|body| is_written(&body) || begins(&body)) {
-                self.reading.breaks("foreign", || format!("{shown} holds what was never written to it, at byte {at}"));
+                self.reading.breaks("foreign", || {
+                    format!("{shown} holds what was never written to it, at byte {at}")
+                });
                 break;
             }
         }
@@ -287,15 +300,22 @@ impl SavedLooking<'_> {
         let mut unheard_of = None;
         let list = rustix::fs::openat(self.folder, c".", OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty());
         let listed = list.and_then(|list| {
-            Listing::new().each(list.as_fd(), |errno| errno, |name, _| {
-                let of = name.to_bytes().strip_suffix(BESIDE).and_then(|head| known.get(head_name(head).as_c_str()));
-                match of.filter(|number| allowed.get(**number).is_some_and(|allowed| allowed.beside)) {
-                    Some(number) => drop(beside.insert((name.to_owned(), *number))),
-                    None if known.contains_key(name) => {}
-                    None => unheard_of = Some(name.to_string_lossy().into_owned()),
-                }
-                Ok(())
-            })
+            Listing::new().each(
+                list.as_fd(),
+                |errno| errno,
+                |name, _| {
+                    let of = name
+                        .to_bytes()
+                        .strip_suffix(BESIDE)
+                        .and_then(|head| known.get(head_name(head).as_c_str()));
+                    match of.filter(|number| allowed.get(**number).is_some_and(|allowed| allowed.beside)) {
+                        Some(number) => drop(beside.insert((name.to_owned(), *number))),
+                        None if known.contains_key(name) => {}
+                        None => unheard_of = Some(name.to_string_lossy().into_owned()),
+                    }
+                    Ok(())
+                },
+            )
         });
         if let Err(errno) = listed {
             self.reading.errors.push(format!("the list of names: {errno}"));
@@ -318,8 +338,15 @@ impl SavedLooking<'_> {
         }
     }
 
-    /// Reads a file into the buffer, up to one byte more than it may have; its links, or none where it is no file.
-    fn contents(&mut self, name: &CStr, size: u64) -> Result<Option<u32>, Errno> {
+    /// How many of a file's links are its other name: a rename that was under way may have left both.
+    fn is_beside(&self, name: &CStr, inode: u64) -> u64 {
+        let beside = CString::new([name.to_bytes(), BESIDE].concat()).unwrap_or_default();
+        let same = look(self.folder, &beside).is_ok_and(|status| status.stx_ino == inode);
+        u64::from(same)
+    }
+
+    /// Reads a file into the buffer, up to one byte more than it may have; what it is, or none where it is no file.
+    fn contents(&mut self, name: &CStr, size: u64) -> Result<Option<Statx>, Errno> {
         let status = look(self.folder, name)?;
         if type_of(&status) != FileType::RegularFile {
             return Ok(None);
@@ -336,7 +363,7 @@ impl SavedLooking<'_> {
             }
         }
         self.buffer.truncate(length);
-        Ok(Some(status.stx_nlink))
+        Ok(Some(status))
     }
 }
 

@@ -70,12 +70,8 @@ fn decode(header: &[u8; HEADER], at: u64) -> Option<LoggedRequest> {
     let sectors = u32::from_le_bytes(header.get(32..36)?.try_into().ok()?);
     let operation = *Action::ALL.get(usize::from(*header.get(36)?))?;
     let request = Request { id: 0, operation, sector: number(2)?, sectors };
-    let logged = LoggedRequest {
-        request,
-        submitted_ns: number(0)?,
-        completed_ns: number(1)?,
-        content: number(3)?,
-    };
+    let logged =
+        LoggedRequest { request, submitted_ns: number(0)?, completed_ns: number(1)?, content: number(3)? };
     let is_write = operation == Action::Write;
     let has_place = request.sector.checked_add(u64::from(sectors))?.checked_mul(SECTOR).is_some();
     let in_order = logged.submitted_ns <= logged.completed_ns && logged.content <= at + HEADER as u64;
@@ -161,7 +157,8 @@ impl WriteLog {
         let now = self.moment_ns(cut);
         let completed = self.durable(cut, volatile)..cut.min(self.requests.len());
         let underway = cut..self.requests.len().min(cut.saturating_add(UNDERWAY));
-        let is_underway = |number: &usize| self.requests.get(*number).is_some_and(|one| one.submitted_ns <= now);
+        let is_underway =
+            |number: &usize| self.requests.get(*number).is_some_and(|one| one.submitted_ns <= now);
         let all = completed.chain(underway.filter(is_underway));
         all.filter(|number| self.requests.get(*number).is_some_and(LoggedRequest::changes)).collect()
     }

@@ -30,7 +30,10 @@ pub enum Survivors {
     /// Each or not, by chance of this seed.
     Some(u32),
     /// Those before this one, and so many sectors of it.
-    Torn { before: u32, sectors: u32 },
+    Torn {
+        before: u32,
+        sectors: u32,
+    },
 }
 
 /// What is no name of a state.

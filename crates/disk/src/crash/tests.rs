@@ -6,7 +6,9 @@ use std::fs::File;
 use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq, proptest};
 
 use super::image::ImageStateError;
-use super::{CrashState, CutWindow, LogError, LogWriter, LossRule, StateImage, Survivors, WriteLog, export, sample};
+use super::{
+    CrashState, CutWindow, LogError, LogWriter, LossRule, StateImage, Survivors, WriteLog, export, sample,
+};
 use crate::device::{Action, Completion, Model, Request, Store};
 
 const SIZE: u64 = 1 << 20;

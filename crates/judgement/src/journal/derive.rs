@@ -11,7 +11,7 @@ use super::reader::{read_each, scan};
 use super::run::{
     BlockState, CandidateState, CandidateStatus, Header, Latencies, Run, Trial, TrialCommands, TrialStanding,
 };
-use super::{Beginning, CommandRecord, Event, Journal, JournalError, Record, Status, TrialId};
+use super::{Beginning, CommandRecord, Event, Journal, JournalError, PowerCuts, Record, Status, TrialId};
 use crate::plan::Plan;
 
 impl Run {
@@ -290,6 +290,12 @@ impl Run {
                 };
             } else if !trials.is_empty() {
                 state.status = CandidateStatus::Ok;
+                let cuts = self.power_cuts.iter().find(|cuts| cuts.candidate == state.name);
+                if let Some(reason) = cuts.and_then(PowerCuts::why_out) {
+                    state.status = CandidateStatus::Failed;
+                    state.reason = reason;
+                    state.hint = "`accept_loss = true` in [faults] takes it all the same".to_owned();
+                }
             }
         }
     }

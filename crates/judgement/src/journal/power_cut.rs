@@ -105,6 +105,9 @@ pub struct PowerCuts {
     pub priced: Vec<String>,
     /// Seconds of the device's clock until it was mounted again: the median and the most.
     pub back_s: [f64; 2],
+    /// Whether the plan has it taken although it loses something.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub accepted: bool,
     /// Of the requests of the trial that was recorded: equal digests mean equal traces.
     pub trace: String,
 }
@@ -115,8 +118,33 @@ impl PowerCuts {
         self.outcomes.get(&outcome).copied().unwrap_or(0)
     }
 
+    /// Why nobody is to take the candidate, if so: it lost what it had promised, and said nothing, or does not come back.
+    pub fn why_out(&self) -> Option<String> {
+        let grave = |outcome: &&CutOutcome| outcome.is_loss() && **outcome != CutOutcome::LossReported;
+        let each: Vec<String> = CutOutcome::ALL
+            .iter()
+            .filter(grave)
+            .filter(|outcome| self.count(**outcome) > 0)
+            .map(|outcome| format!("{} in {}", outcome.words(), self.count(*outcome)))
+            .collect();
+        let first = self.first.iter().find(|finding| finding.outcome != CutOutcome::LossReported);
+        let first = first.map_or(String::new(), |finding| {
+            format!(
+                " (first in {}{})",
+                finding.state,
+                if finding.seen.is_empty() { String::new() } else { format!(": {}", finding.seen) }
+            )
+        });
+        (!each.is_empty() && !self.accepted)
+            .then(|| format!("of {} states after a cut of power: {}{first}", self.states, each.join(", ")))
+    }
+
     /// How many states lost something, or all.
     pub fn losses(&self) -> u32 {
-        CutOutcome::ALL.into_iter().filter(|outcome| outcome.is_loss()).map(|outcome| self.count(outcome)).sum()
+        CutOutcome::ALL
+            .into_iter()
+            .filter(|outcome| outcome.is_loss())
+            .map(|outcome| self.count(outcome))
+            .sum()
     }
 }

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 
 use super::BlockSite;
 use super::{
-    Beginning, Caution, CommandRecord, CpuPrices, Ending, Facts, Learnt, Observation, PowerCuts, Status, Surroundings,
-    TrialId,
+    Beginning, Caution, CommandRecord, CpuPrices, Ending, Facts, Learnt, Observation, PowerCuts, Status,
+    Surroundings, TrialId,
 };
 
 /// A run, as far as its journal goes.
@@ -222,6 +222,11 @@ pub struct HeldCaution {
 }
 
 impl Run {
+    /// Why nobody is to take a candidate for what its cuts of power came to, if so.
+    pub fn why_out(&self, candidate: &str) -> Option<String> {
+        self.power_cuts.iter().find(|cuts| cuts.candidate == candidate)?.why_out()
+    }
+
     /// Whether its journal was merged from those of several sites, even if none of their blocks went in yet.
     pub fn is_merged(&self) -> bool {
         self.header.beginning.sites.is_some()

@@ -6,7 +6,7 @@ use super::{Needs, Operation, PhaseWork, Plan};
 use fsverdict_text::value::{boolean, count};
 use fsverdict_text::{Node, Reason, Section};
 
-pub(super) const FAULTS: &[&str] = &["power_cuts", "keeps_all"];
+pub(super) const FAULTS: &[&str] = &["power_cuts", "keeps_all", "accept_loss"];
 /// A hundred thousand states take hours.
 const MOST: u64 = 1_000_000;
 
@@ -18,13 +18,17 @@ pub struct Faults {
     /// Whether the device keeps whatever it was given: a control, in which nothing can be lost.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_all: bool,
+    /// Whether a candidate may be taken that loses what it promised to keep.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub accept_loss: bool,
 }
 
 /// Reads the section.
 pub(super) fn read_faults(top: &Section<'_>) -> Option<Faults> {
     let section = top.inner("faults", "[faults]", FAULTS)?;
     let power_cuts = section.need("power_cuts", "power_cuts = 500", cuts)?;
-    Some(Faults { power_cuts, keeps_all: section.get("keeps_all", boolean).unwrap_or(false) })
+    let says = |key| section.get(key, boolean).unwrap_or(false);
+    Some(Faults { power_cuts, keeps_all: says("keeps_all"), accept_loss: says("accept_loss") })
 }
 
 fn cuts(node: &Node) -> Result<u32, Reason> {
@@ -56,12 +60,13 @@ pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
             "add one with work = \"directory.save\", or take `[faults]` out",
         ));
     }
-    let bare = |phase: &&super::Phase| {
-        matches!(phase.work, PhaseWork::Operation(operation) if operation.needs() == Needs::BareDevice)
-    };
+    let bare = |phase: &&super::Phase| matches!(phase.work, PhaseWork::Operation(operation) if operation.needs() == Needs::BareDevice);
     if let Some(phase) = plan.phases.iter().find(bare) {
         return Err(Reason::new(
-            format!("the phase `{}` writes to the bare device, which `[faults]` does not go with", phase.name),
+            format!(
+                "the phase `{}` writes to the bare device, which `[faults]` does not go with",
+                phase.name
+            ),
             "take one of the two out",
         ));
     }

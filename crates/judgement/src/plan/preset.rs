@@ -33,6 +33,8 @@ const PRESETS: &[Preset] = presets! {
         "two disks with the same on both: btrfs' own copies against md under three filesystems, plain and on LUKS, a disk lost and rebuilt";
     "near-full"
         "six filesystems at 50, 80 and 95 % full, until they take no more, and with room made again: a modelled disk";
+    "power-cut"
+        "200 small files saved with fsync and rename, and the power cut 500 times by reckoning: what is lost, and what safety costs";
     "quick" "the built-in operations on ext4, xfs and btrfs, in two minutes: does it work here?";
     "root-on-flash"
         "a 4 GB file and 4499 tiny ones on a USB stick: ten candidates, nilfs2 and discard among them";

@@ -21,8 +21,10 @@ pub fn write(plan: &Plan) -> String {
     if let Some(faults) = plan.faults {
         lines.section("[faults]");
         lines.put("power_cuts", faults.power_cuts);
-        if faults.keeps_all {
-            lines.put("keeps_all", true);
+        for (key, said) in [("keeps_all", faults.keeps_all), ("accept_loss", faults.accept_loss)] {
+            if said {
+                lines.put(key, true);
+            }
         }
     }
     lines.section("[goal]");

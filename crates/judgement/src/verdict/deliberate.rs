@@ -59,7 +59,12 @@ impl Deliberation {
         let own = run.trials.iter().filter(|trial| trial.id.block >= first.block && trial.counts());
         let trials: ByBlock<'_> = own.collect();
         // Who was tried without a result withdraws; who was not tried rested.
+        let is_out: Vec<bool> = self.candidates.iter().map(|name| run.why_out(name).is_some()).collect();
         let score = |block: &BlockState, name: &String| {
+            let at = self.candidates.iter().position(|known| known == name);
+            if at.and_then(|at| is_out.get(at)) == Some(&true) {
+                return Some(f64::NAN);
+            }
             let found = || trials.trial(block.block, name).and_then(|trial| self.objective.log_score(trial));
             block.order.contains(name).then(|| found().unwrap_or(f64::NAN))
         };
