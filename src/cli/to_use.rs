@@ -65,7 +65,7 @@ pub(super) fn to_use(candidate: &Candidate, devices: usize) -> Option<ToUse> {
         let (Some(layer), Some(options)) = (layers.get(*at), options.get(*at)) else { continue };
         let name = name(*device, *at);
         let paths: Vec<String> = below.iter().map(|below| node(*below, &opened)).collect();
-        let site = LayerPlace { below: &paths, name: &name, options, key: "" };
+        let site = LayerPlace { below: &paths, name: &name, options, key: "", bytes: None };
         (layer.in_use.lines)(&site).iter().for_each(|argv| to_use.add_step_of(argv));
         let first = below.first().map(|below| by(*below, &opened)).unwrap_or_default();
         at_boot.extend(layer.in_use.at_boot.map(|step| step(&name, &first)));

@@ -70,6 +70,7 @@ pub(super) const LUKS: Layer = Layer {
         step: "describe encryption",
         argv: |site| words(&[&["cryptsetup", "status", NO_LOCKS, site.name]]),
     }),
+    snapshots: None,
     in_use: InUse {
         lines: |_| Vec::new(),
         at_boot: Some(|name, below| format!("echo \"{name} {below} none luks,nofail\" >>/etc/crypttab")),
@@ -108,7 +109,7 @@ mod tests {
     #[test]
     fn luks_never_asks_and_derives_its_key_cheaply() {
         let below = ["/dev/x".to_owned()];
-        let site = LayerPlace { below: &below, name: "name", options: "", key: "/tmp/key" };
+        let site = LayerPlace { below: &below, name: "name", options: "", key: "/tmp/key", bytes: None };
         for name in ["luks1", "luks2"] {
             let layer = find(name).unwrap();
             let format = (layer.make.unwrap().argv)(&site);

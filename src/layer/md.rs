@@ -48,6 +48,7 @@ pub(super) static MD: Layer = Layer {
         step: "describe the array",
         argv: |site| words(&[&["mdadm", "--detail", &LayerKind::Array.node(site.name)]]),
     }),
+    snapshots: None,
     in_use: InUse {
         lines: |site| {
             let node = LayerKind::Array.node(site.name);
@@ -177,7 +178,7 @@ mod tests {
 
     fn made(options: &str, devices: usize) -> String {
         let below: Vec<String> = (0..devices).map(|number| format!("/dev/d{number}")).collect();
-        let site = LayerPlace { below: &below, name: "n", options, key: "" };
+        let site = LayerPlace { below: &below, name: "n", options, key: "", bytes: None };
         (MD.open.argv)(&site).join(" ")
     }
 

@@ -53,6 +53,8 @@ pub struct Layer {
     pub close: Option<LayerLine>,
     /// Says for the record what the opened device is.
     pub describe: Option<LayerLine>,
+    /// How it keeps a state of what lies on it, if it does.
+    pub snapshots: Option<LayerSnapshots>,
     pub in_use: InUse,
 }
 
@@ -63,14 +65,25 @@ pub enum LayerKind {
     Mapping,
     /// As a software RAID, whose program names it below `/dev/md`. The kernel stops none by itself.
     Array,
+    /// As the mapping of a volume in a group of this name, which has others beside it. They stay until somebody removes them.
+    Volume,
 }
 
 impl LayerKind {
+    /// What the volume in a group is called.
+    pub const VOLUME: &'static str = "volume";
+
+    /// Whether the kernel removes it by itself with its last user, so that a crash leaves nothing.
+    pub const fn goes_by_itself(self) -> bool {
+        matches!(self, LayerKind::Mapping)
+    }
+
     /// Where an opened layer of this name is found, for people and programs.
     pub fn node(self, name: &str) -> String {
         match self {
             LayerKind::Mapping => format!("/dev/mapper/{name}"),
             LayerKind::Array => format!("/dev/md/{name}"),
+            LayerKind::Volume => format!("/dev/{name}/{}", Self::VOLUME),
         }
     }
 }
@@ -102,6 +115,8 @@ pub struct LayerPlace<'a> {
     pub options: &'a str,
     /// A file with a key, all its bytes; `-` is standard input. It protects nothing.
     pub key: &'a str,
+    /// How many bytes all devices below have together, where that is known.
+    pub bytes: Option<u64>,
 }
 
 impl<'a> LayerPlace<'a> {
@@ -109,6 +124,18 @@ impl<'a> LayerPlace<'a> {
     pub fn device(&self) -> &'a str {
         self.below.first().map_or("", String::as_str)
     }
+}
+
+/// Snapshots of what lies on a layer, by programs of its own.
+#[derive(Debug, Clone, Copy)]
+pub struct LayerSnapshots {
+    /// Whether there is room for one with these options.
+    pub has_room: fn(&str) -> bool,
+    /// Which options give room.
+    pub hint: &'static str,
+    /// Keeps a state under this number, which the trial chooses.
+    pub create: fn(&LayerPlace<'_>, &str) -> Vec<String>,
+    pub delete: fn(&LayerPlace<'_>, &str) -> Vec<String>,
 }
 
 /// How it is had on a system of one's own, where a key is a secret and nobody saves time.

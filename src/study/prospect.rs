@@ -2,8 +2,11 @@
 
 use crate::filesystem;
 use crate::lab::Lab;
+use crate::layer;
 use crate::trial::outlives_a_device;
-use fsverdict_judgement::plan::{ArrayState, Candidate, Dataset, FilesystemAbility, Phase, PhaseWork, Plan};
+use fsverdict_judgement::plan::{
+    ArrayState, Candidate, Dataset, FilesystemAbility, Phase, PhaseWork, Plan, split_layer,
+};
 use fsverdict_text::Reason;
 
 use super::claim::Permission;
@@ -75,6 +78,7 @@ fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
         Some(_) => ability == FilesystemAbility::Clones,
         None => filesystem::find(&candidate.filesystem).is_none_or(|known| known.can(ability)),
     };
+    let able = |ability| able(ability) || ability == FilesystemAbility::Snapshots && on_layer(candidate);
     let asked = |phase: &Phase| match phase.work {
         PhaseWork::Operation(operation) => operation.asks_for().filter(|ability| !able(*ability)),
         _ => None,
@@ -86,10 +90,24 @@ fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
         FilesystemAbility::Clones => "clones of files",
         FilesystemAbility::Snapshots => "snapshots of the whole filesystem",
     };
+    let mut can: Vec<String> = can.map(str::to_owned).collect();
+    if ability == FilesystemAbility::Snapshots && candidate.path.is_none() {
+        let layers = layer::registry().iter().filter_map(|layer| layer.snapshots);
+        can.extend(layers.map(|snapshots| format!("any on {}", snapshots.hint)));
+    }
     Some(Reason::new(
         format!("phase `{}` asks for {what}, which {whose} does not have", phase.name),
-        format!("{} can; or leave the phase out", can.collect::<Vec<_>>().join(", ")),
+        format!("{} can; or leave the phase out", can.join(", ")),
     ))
+}
+
+/// Whether a layer below has snapshots, and room for one.
+fn on_layer(candidate: &Candidate) -> bool {
+    let has_room = |name: &str| {
+        let snapshots = layer::find(name).and_then(|layer| layer.snapshots);
+        snapshots.is_some_and(|snapshots| (snapshots.has_room)(split_layer(name).1))
+    };
+    candidate.layers.names().any(has_room)
 }
 
 /// Why a candidate cannot do without one of its devices, where a phase wants that.

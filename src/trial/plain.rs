@@ -4,11 +4,11 @@ use std::path::Path;
 
 use crate::filesystem::{DIRECTORY, find};
 use crate::layer::{Layer, LayerPlace};
-use fsverdict_judgement::plan::{ArrayState, DeviceSource, Phase, PhaseWork, Plan, split_layer};
+use fsverdict_judgement::plan::{ArrayState, DeviceSource, Operation, Phase, PhaseWork, Plan, split_layer};
 use fsverdict_text::quoted;
 
 use super::act::{Act, Durable, OfLayer, Timed};
-use super::arrangement::{Arrangement, Below, TopDevice};
+use super::arrangement::{Arrangement, Below, LayerSite, TopDevice};
 use super::layers::mapping;
 use super::programs::{Line, NamedTop, Programs, TrialNames};
 use super::spec::{Repeats, TrialSpec};
@@ -167,8 +167,27 @@ impl PlainContext<'_> {
     /// The programs of a phase that makes a snapshot or gives it up.
     fn snapshot(&self, phase: &Phase) -> Option<String> {
         let PhaseWork::Operation(operation) = phase.work else { return None };
-        let lines = self.programs.snapshot(operation, &self.names, SNAPSHOT)?;
+        let Some(lines) = self.programs.snapshot(operation, &self.names, SNAPSHOT) else {
+            return self.snapshot_of_layer(operation);
+        };
         Some(lines.iter().map(|argv| shown(argv)).collect::<Vec<_>>().join("; "))
+    }
+
+    /// The same by the topmost layer that can.
+    fn snapshot_of_layer(&self, operation: Operation) -> Option<String> {
+        let able = |(at, site): (usize, &LayerSite)| {
+            let (layer, options) = *self.layers.get(site.layer)?;
+            Some((at, layer.snapshots?, options))
+        };
+        let (at, snapshots, options) = self.arrangement.sites.iter().enumerate().rev().find_map(able)?;
+        let argv = match operation {
+            Operation::SnapshotCreate => snapshots.create,
+            Operation::SnapshotDelete => snapshots.delete,
+            _ => return None,
+        };
+        let name = self.name(at)?;
+        let place = LayerPlace { below: &[], name: &name, options, key: KEY, bytes: None };
+        Some(shown(&argv(&place, SNAPSHOT)))
     }
 
     fn durable(&self, by: Durable) -> String {
@@ -211,7 +230,7 @@ impl PlainContext<'_> {
             _ => site.below.iter().map(|below| self.node(*below)).collect(),
         };
         let name = self.name(at)?;
-        Some(shown(&(line.argv)(&LayerPlace { below: &below, name: &name, options, key: KEY })))
+        Some(shown(&(line.argv)(&LayerPlace { below: &below, name: &name, options, key: KEY, bytes: None })))
     }
 
     /// What the layer at this place is called.

@@ -20,3 +20,4 @@ mod simulated;
 mod snapshots;
 mod staging;
 mod steps;
+mod volumes;
