@@ -1,7 +1,7 @@
 //! For the end of a verdict: how whom it takes is made on a system of one's own.
 
 use crate::filesystem::find;
-use crate::layer::{Layer, LayerPlace};
+use crate::layer::{Layer, LayerKind, LayerPlace};
 use crate::trial::{Arrangement, Below, LayerSite};
 use fsverdict_judgement::plan::{Candidate, split_layer, with_devices};
 use fsverdict_report::{ToUse, shell_word};
@@ -73,6 +73,8 @@ pub(super) fn to_use(candidate: &Candidate, devices: usize) -> Option<ToUse> {
         to_use.notes.extend(note);
         opened.push(layer.kind.node(&name));
     }
+    let above = layers.iter().filter(|layer| layer.kind == LayerKind::Above);
+    to_use.notes.extend(above.filter_map(|layer| layer.in_use.note).map(str::to_owned));
     let first = arrangement.own().next()?.is;
     let by = by(first, &opened);
     let of_device = |number: usize| {

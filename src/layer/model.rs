@@ -3,7 +3,7 @@
 use crate::filesystem::Tool;
 use fsverdict_text::Reason;
 
-/// Something between devices and what lies on them: a block device that programs make and open.
+/// Something between devices and what lies on them: a block device that programs make and open; or, above the filesystem, a mount.
 ///
 /// Natively it must be one of the kernel's device mapper, because the kernel can remove such a device by itself when its last
 /// user is gone. A guest's kernel takes everything with it.
@@ -67,15 +67,19 @@ pub enum LayerKind {
     Array,
     /// As the mapping of a volume in a group of this name, which has others beside it. They stay until somebody removes them.
     Volume,
+    /// As a mount of its own above the filesystem, which is no device. It goes with the mounts of the trial.
+    Above,
 }
 
 impl LayerKind {
     /// What the volume in a group is called.
     pub const VOLUME: &'static str = "volume";
+    /// Folders of the filesystem that something lies above: what is seen through it, what is changed, and what it has for itself.
+    pub const FOLDERS: [&'static str; 3] = ["lower", "upper", "work"];
 
     /// Whether the kernel removes it by itself with its last user, so that a crash leaves nothing.
     pub const fn goes_by_itself(self) -> bool {
-        matches!(self, LayerKind::Mapping)
+        matches!(self, LayerKind::Mapping | LayerKind::Above)
     }
 
     /// Where an opened layer of this name is found, for people and programs.
@@ -84,6 +88,7 @@ impl LayerKind {
             LayerKind::Mapping => format!("/dev/mapper/{name}"),
             LayerKind::Array => format!("/dev/md/{name}"),
             LayerKind::Volume => format!("/dev/{name}/{}", Self::VOLUME),
+            LayerKind::Above => name.to_owned(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::filesystem;
 use crate::lab::Lab;
-use crate::layer;
+use crate::layer::{self, LayerKind};
 use crate::trial::outlives_a_device;
 use fsverdict_judgement::plan::{
     ArrayState, Candidate, Dataset, FilesystemAbility, Phase, PhaseWork, Plan, split_layer,
@@ -68,7 +68,10 @@ pub(super) fn obstacle(plan: &Plan, lab: &dyn Lab, candidate: &Candidate, size: 
         let what = format!("{what} in some blocks, where it is drawn up to 5 % smaller than the plan's");
         Some(Reason::new(what, format!("{hint}, or --set protocol.circumstances=fixed")))
     };
-    let unable = || inability(plan, candidate).or_else(|| kept_once(plan, candidate));
+    let unable = || {
+        let inability = inability(plan, candidate).or_else(|| kept_once(plan, candidate));
+        inability.or_else(|| nothing_above(plan, candidate))
+    };
     lab.obstacle(candidate).or_else(unable).or_else(short).or_else(short_if_drawn)
 }
 
@@ -108,6 +111,25 @@ fn on_layer(candidate: &Candidate) -> bool {
         snapshots.is_some_and(|snapshots| (snapshots.has_room)(split_layer(name).1))
     };
     candidate.layers.names().any(has_room)
+}
+
+/// Why what a candidate has above its filesystem would not be there.
+fn nothing_above(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
+    let is_above = |name: &str| layer::find(name).is_some_and(|layer| layer.kind == LayerKind::Above);
+    let names: Vec<&str> = candidate.layers.names().collect();
+    let at = names.iter().position(|name| is_above(name))?;
+    let name = names.get(at)?;
+    if at + 1 < names.len() {
+        let what = format!("`{name}` lies above the filesystem, and stands before a layer below it");
+        return Some(Reason::new(what, "it is the last of `layers`"));
+    }
+    let is_cold = plan.phases.iter().any(|phase| phase.cold);
+    (!is_cold).then(|| {
+        let what = format!(
+            "`{name}` is laid above what was written before the first phase that is cold, and none is"
+        );
+        Reason::new(what, "cold = true of the first phase that is to be seen through it")
+    })
 }
 
 /// Why a candidate cannot do without one of its devices, where a phase wants that.
