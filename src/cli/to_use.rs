@@ -11,6 +11,9 @@ fn device(number: usize) -> String {
     format!("$DEVICE{}", of_further(number))
 }
 
+/// What a layer's lines may leave to be chosen, with an example of each.
+const CHOSEN: [(&str, &str); 2] = [("$HEADER", "HEADER=/root/luks-header"), ("$SIZE", "SIZE=100G")];
+
 /// The names of opened layers begin with that of the device: those on a second one do not aim at the first.
 fn name(number: usize, layer: usize) -> String {
     let layer = if layer == 0 { String::new() } else { format!("-{}", layer + 1) };
@@ -68,10 +71,15 @@ pub(super) fn to_use(candidate: &Candidate, devices: usize) -> Option<ToUse> {
         let site = LayerPlace { below: &paths, name: &name, options, key: "", bytes: None };
         (layer.in_use.lines)(&site).iter().for_each(|argv| to_use.add_step_of(argv));
         let first = below.first().map(|below| by(*below, &opened)).unwrap_or_default();
-        at_boot.extend(layer.in_use.at_boot.map(|step| step(&name, &first)));
+        at_boot.extend(layer.in_use.at_boot.map(|step| step(&site, &first)));
         let note = layer.in_use.note.map(str::to_owned).filter(|note| !to_use.notes.contains(note));
         to_use.notes.extend(note);
         opened.push(layer.kind.node(&name));
+    }
+    for (named, example) in CHOSEN {
+        if to_use.lines.iter().any(|line| line.contains(named)) {
+            to_use.lines.insert(1, example.to_owned());
+        }
     }
     let above = layers.iter().filter(|layer| layer.kind == LayerKind::Above);
     to_use.notes.extend(above.filter_map(|layer| layer.in_use.note).map(str::to_owned));

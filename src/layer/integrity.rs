@@ -73,7 +73,7 @@ pub(super) static INTEGRITY: Layer = Layer {
             let open = words(&[&["integritysetup", "open"], mode.words(), &[site.device(), site.name]]);
             vec![words(&[&format]), open]
         },
-        at_boot: Some(|name, below| format!("echo \"{name} {below} -\" >>/etc/integritytab")),
+        at_boot: Some(|site, below| format!("echo \"{} {below} -\" >>/etc/integritytab", site.name)),
         note: Some(
             "/etc/integritytab takes the mode in its fourth field (`mode=bitmap` for integrity:bitmap, `mode=direct` for integrity:none)",
         ),

@@ -14,10 +14,9 @@ const fn tool(program: &'static str) -> Tool {
 /// (lvm.conf(5); `lvmconfig --type default --withcomments` explains each).
 const CONFIG: [&str; 2] = [
     "--config",
-    "activation{udev_sync=0 udev_rules=0 verify_udev_operations=0 monitoring=0} backup{backup=0 archive=0} \
-     devices{dir=\"/dev\" scan=\"/dev\" use_devicesfile=0 obtain_device_list_from_udev=0 external_device_info_source=\"none\" \
-     global_filter=[\"a|.*|\"] md_component_detection=0 multipath_component_detection=0 hints=\"none\"} \
-     global{locking_dir=\"/tmp/fsverdict/lvm\" use_lvmpolld=0 event_activation=0 thin_check_executable=\"\"}",
+    "activation{udev_sync=0 udev_rules=0 monitoring=0} backup{backup=0 archive=0} \
+     devices{use_devicesfile=0 obtain_device_list_from_udev=0 hints=\"none\"} \
+     global{locking_dir=\"/tmp/fsverdict/lvm\" thin_check_executable=\"\"}",
 ];
 
 pub(super) static LVM: Layer = Layer {
@@ -65,7 +64,7 @@ pub(super) static LVM: Layer = Layer {
         },
     }),
     snapshots: Some(LayerSnapshots {
-        has_room: |options| VolumeOptions::read(options).is_ok_and(|options| options.has_room()),
+        has_room: |options| VolumeOptions::read(options).is_ok_and(VolumeOptions::has_room),
         hint: "lvm:thin, or spare=40% behind lvm:linear",
         create: |site, id| {
             let made = of(site);
@@ -140,7 +139,7 @@ mod tests {
     use super::{CONFIG, LVM};
     use crate::layer::LayerPlace;
 
-    fn said(words: Vec<String>) -> String {
+    fn said(words: &[String]) -> String {
         words.join(" ").replace(&format!("{} ", CONFIG.join(" ")), "")
     }
 
@@ -162,12 +161,12 @@ mod tests {
         ] {
             let site =
                 LayerPlace { below: &below, name: "n", options, key: "", bytes: Some((1 << 30) + (2 << 20)) };
-            let opened = said((LVM.open.argv)(&site));
+            let opened = said(&(LVM.open.argv)(&site));
             assert_eq!(opened, format!("lvcreate --yes --quiet --wipesignatures n {made}"));
             let snapshots = LVM.snapshots.unwrap();
-            let created = said((snapshots.create)(&site, "2"));
+            let created = said(&(snapshots.create)(&site, "2"));
             assert_eq!(created, format!("lvcreate --yes --quiet --snapshot --name {kept}"));
-            assert_eq!(said((snapshots.delete)(&site, "2")), "lvremove --yes --quiet n/kept-2");
+            assert_eq!(said(&(snapshots.delete)(&site, "2")), "lvremove --yes --quiet n/kept-2");
             assert_eq!((snapshots.has_room)(options), options != "striped,chunk=128KiB");
         }
     }

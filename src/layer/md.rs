@@ -54,7 +54,9 @@ pub(super) static MD: Layer = Layer {
             let node = LayerKind::Array.node(site.name);
             vec![words(&[&["mdadm", "--create", &node], &as_strs(&shape(site)), &as_strs(site.below)])]
         },
-        at_boot: Some(|name, _| format!("mdadm --detail --brief \"/dev/md/{name}\" >>/etc/mdadm/mdadm.conf")),
+        at_boot: Some(|site, _| {
+            format!("mdadm --detail --brief \"/dev/md/{}\" >>/etc/mdadm/mdadm.conf", site.name)
+        }),
         note: Some(
             "Measured on an array that was synchronous from the start: mdadm makes one that copies or computes for hours first, and is slower until then",
         ),

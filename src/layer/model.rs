@@ -148,8 +148,8 @@ pub struct LayerSnapshots {
 pub struct InUse {
     /// The command lines that make and open it; they may ask.
     pub lines: fn(&LayerPlace<'_>) -> Vec<Vec<String>>,
-    /// A command of a shell that has it opened at each boot, given its name and the device below as a table may have it.
-    pub at_boot: Option<fn(name: &str, below: &str) -> String>,
+    /// A command of a shell that has it opened at each boot, given its place and the device below as a table may have it.
+    pub at_boot: Option<fn(site: &LayerPlace<'_>, below: &str) -> String>,
     /// In what it differs from what was measured.
     pub note: Option<&'static str>,
 }

@@ -90,7 +90,6 @@ phase = [
     { name = "read", operation = "tree.read", dataset = "tree", cold = true },
     { name = "change", operation = "stream.rewrite", dataset = "big", cold = true },
     { name = "over", operation = "tree.overwrite", dataset = "tree", cold = true },
-    { name = "upper", command = '''ls /tmp/fsverdict/below/lower /tmp/fsverdict/below/upper''' },
     { name = "remove", operation = "tree.remove", dataset = "tree", cold = true },
 ]
 [[candidate]]
@@ -137,7 +136,8 @@ fn uml_killed_runs_on_volumes_leave_nothing() {
     if !has_lvm() {
         return not_run("lvcreate is not there");
     }
-    let layers = ["\"luks2\", \"lvm:thin\"", "\"lvm:striped\"", "\"lvm:linear\", \"integrity:journal\", \"overlay\""];
+    let layers =
+        ["\"luks2\", \"lvm:thin\"", "\"lvm:striped\"", "\"lvm:linear\", \"integrity:journal\", \"overlay\""];
     let each = layers.map(|layers| format!("[[candidate]]\nfilesystem = \"ext4\"\nlayers = [{layers}]\n"));
     let devices = "{ image = \"64MiB\", count = 2 }";
     let cold = |plan: String| {
