@@ -85,9 +85,7 @@ pub(super) static LVM: Layer = Layer {
         },
         // The system activates all groups that it finds.
         at_boot: None,
-        note: Some(
-            "The size of a thin volume is said when it is made, as in SIZE=400G; it may be larger than its pool",
-        ),
+        note: None,
     },
 };
 
