@@ -275,6 +275,22 @@ impl<'a> Stack<'a> {
         Ok(())
     }
 
+    /// Makes the unmounted filesystem once more, on a device that is told to forget what is on it.
+    pub(super) fn make_anew(&mut self) -> Result<(), TrialError> {
+        self.check_device()?;
+        for top in self.tops() {
+            let open = std::fs::OpenOptions::new().write(true).open(&top.path);
+            let file = open.map_err(TrialError::io("open the device"))?;
+            let size = rustix::fs::seek(&file, rustix::fs::SeekFrom::End(0))
+                .map_err(|errno| TrialError::io("learn the size of the device")(errno.into()))?;
+            if syscall::discard(&file, size).is_err() {
+                let text = "the filesystem was made anew on what could not be discarded: full of old data, as a used disk is";
+                self.sink.caution("", text);
+            }
+        }
+        self.mkfs()
+    }
+
     /// Mounts what was unmounted a moment ago: somebody may have put something else in its place.
     pub(super) fn mount_again(&mut self) -> Result<(), TrialError> {
         self.check_device()?;

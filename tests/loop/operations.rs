@@ -25,6 +25,8 @@ fn loop_a_full_filesystem_is_reported_as_such() {
         ledger: &mut Ledger::new(),
         changed: 0.1,
         to: 0.0,
+        pulls: 3,
+        rounds: 2,
     });
     tool(&["umount", mount]);
     let shown = shown.unwrap_err().to_string();
@@ -50,6 +52,8 @@ fn loop_copies_fill_a_filesystem_as_far_as_they_are_asked_to() {
             ledger: &mut ledger,
             changed: 0.0,
             to,
+            pulls: 3,
+            rounds: 2,
         };
         let done = run(&mut site).map_err(|error| error.to_string())?;
         verify(&site).map_err(|error| error.to_string())?;
