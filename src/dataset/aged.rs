@@ -97,7 +97,8 @@ impl AgedTree {
 
     /// Adds a directory, and gives its number.
     pub(super) fn make_directory(&mut self, parent: u32, name: Vec<u8>) -> u32 {
-        let mut path = self.directories.get(parent as usize).map(|above| above.path.clone()).unwrap_or_default();
+        let mut path =
+            self.directories.get(parent as usize).map(|above| above.path.clone()).unwrap_or_default();
         path.extend_from_slice(&name);
         path.push(b'/');
         if let Some(above) = self.directories.get_mut(parent as usize) {

@@ -158,7 +158,8 @@ impl AgedTree {
 
     fn write_index(&mut self, pull: &mut Pull) {
         let directory = self.kept(0, ".git", pull);
-        let of = |file: &AgedFile| INDEXED + (self.directory_path(file.directory).len() + file.name.len()) as u64;
+        let of =
+            |file: &AgedFile| INDEXED + (self.directory_path(file.directory).len() + file.name.len()) as u64;
         let size = INDEX + self.files.iter().map(of).sum::<u64>();
         let identity = self.identity();
         let file = AgedFile { directory, name: b"index".to_vec(), size, identity };

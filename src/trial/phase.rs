@@ -7,7 +7,9 @@ use crate::host::procfs::memory;
 use crate::host::root::Root;
 use crate::measure::{Clocked, Meter, Quiet, SettleLimits, WorkDone};
 use crate::sandbox::program::{Program, locate};
-use crate::workload::{CommandContext, FOLDER, Ledger, Workplace, adapter, command, layout, run, verify, write_again};
+use crate::workload::{
+    CommandContext, FOLDER, Ledger, Workplace, adapter, command, layout, run, verify, write_again,
+};
 use fsverdict_judgement::journal::{CommandRecord, Event, Measurement, Observation, Unit};
 use fsverdict_judgement::plan::{Flow, Operation, Phase, PhaseWork};
 
@@ -203,7 +205,11 @@ impl Agent<'_> {
             verify(&site)?;
             let score = if site.is_aged() { layout(&site)? } else { None };
             if let Some((observation, value)) = self.timed.as_mut().zip(score) {
-                observation.measurements.push(Measurement { metric: "layout".into(), unit: Unit::Ratio, value });
+                observation.measurements.push(Measurement {
+                    metric: "layout".into(),
+                    unit: Unit::Ratio,
+                    value,
+                });
             }
             return Ok(());
         }

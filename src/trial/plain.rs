@@ -126,7 +126,9 @@ impl PlainContext<'_> {
             Act::Settle(_) => "[settle]".to_owned(),
             Act::CheckAged => self.program(Line::Check)?,
             Act::MakeAnew => self.timed(Timed::Mkfs)?,
-            Act::CopyAgain(phase) => format!("[write {} again]", phase.dataset.as_deref().unwrap_or("nothing")),
+            Act::CopyAgain(phase) => {
+                format!("[write {} again]", phase.dataset.as_deref().unwrap_or("nothing"))
+            }
             Act::ShowFolder => format!("[make {}, which is $MOUNT]", own()?),
             Act::Unmount => self.unmount()?,
             Act::SyncDevice => self.durable(Durable::Device),

@@ -275,7 +275,7 @@ impl<'a> Stack<'a> {
         Ok(())
     }
 
-    /// Makes the unmounted filesystem once more, on a device that is told to forget what is on it.
+    /// Makes the unmounted filesystem once more, on a device that is told to forget what is on it; a disk may not know how.
     pub(super) fn make_anew(&mut self) -> Result<(), TrialError> {
         self.check_device()?;
         for top in self.tops() {
@@ -283,10 +283,8 @@ impl<'a> Stack<'a> {
             let file = open.map_err(TrialError::io("open the device"))?;
             let size = rustix::fs::seek(&file, rustix::fs::SeekFrom::End(0))
                 .map_err(|errno| TrialError::io("learn the size of the device")(errno.into()))?;
-            if syscall::discard(&file, size).is_err() {
-                let text = "the filesystem was made anew on what could not be discarded: full of old data, as a used disk is";
-                self.sink.caution("", text);
-            }
+            let discarded = syscall::discard(&file, size).is_ok().to_string();
+            self.sink.facts(Facts::from([("device.discarded_again".to_owned(), discarded)]));
         }
         self.mkfs()
     }

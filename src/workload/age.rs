@@ -185,8 +185,8 @@ impl<'a> AgingSite<'a> {
     fn remove(&mut self, file: &AgedFile) -> Result<(), IoFailure> {
         self.aged.path_into(file, &mut self.path);
         self.path.push(0);
-        let removed = terminated(&self.path)
-            .and_then(|path| rustix::fs::unlinkat(&self.root, path, AtFlags::empty()));
+        let removed =
+            terminated(&self.path).and_then(|path| rustix::fs::unlinkat(&self.root, path, AtFlags::empty()));
         removed.map_err(|errno| self.failed("remove", errno))
     }
 

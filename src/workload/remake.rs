@@ -18,7 +18,8 @@ pub fn write_again(site: &mut Workplace<'_>, remake: &Remake) -> Result<(), Work
         Remake::After(phase) => Some(phase.as_str()),
     };
     let known = site.ledger.start_over(site.into, after);
-    let known = known.filter(|known| known.remains == Remains::Everything && known.dataset == site.dataset.name);
+    let known =
+        known.filter(|known| known.remains == Remains::Everything && known.dataset == site.dataset.name);
     let unknown = || WorkError::Unknown { operation: site.operation.name(), at: site.shown() };
     let known = known.ok_or_else(unknown)?;
     let generation = known.generation;

@@ -5,7 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use fsverdict::dataset::{Prepared, prepare};
-use fsverdict::workload::{Done, Ledger, WorkError, Workplace, layout, run, verify, verify_written, write_again};
+use fsverdict::workload::{
+    Done, Ledger, WorkError, Workplace, layout, run, verify, verify_written, write_again,
+};
 use fsverdict_judgement::plan::{Dataset, Operation, Remake, TreeShape};
 use fsverdict_text::Bytes;
 

@@ -48,7 +48,10 @@ pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
     }
     if let Some(phase) = plan.phases.iter().find(|phase| phase.remake.is_some()) {
         return Err(Reason::new(
-            format!("the phase `{}` begins on a fresh filesystem, and the candidates are folders", phase.name),
+            format!(
+                "the phase `{}` begins on a fresh filesystem, and the candidates are folders",
+                phase.name
+            ),
             "take `remake` out: a folder is as it is",
         ));
     }

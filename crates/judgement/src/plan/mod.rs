@@ -52,8 +52,8 @@ pub use lab::LabChoice;
 pub use layers::{Layers, split_layer};
 pub use lists::{grouped, once_each};
 pub use model::{
-    ArrayState, Blocks, ClockChoice, Dataset, DevicesChoice, Goal, Legacy, NuisancesChoice, Phase, PhaseWork, Remake,
-    Plan, Protocol, TreeShape, Until, Verify, Vocabulary,
+    ArrayState, Blocks, ClockChoice, Dataset, DevicesChoice, Goal, Legacy, NuisancesChoice, Phase, PhaseWork,
+    Plan, Protocol, Remake, TreeShape, Until, Verify, Vocabulary,
 };
 pub use operation::{FilesystemAbility, Flow, Needs, Operation, OperationKind};
 pub use preset::{Preset, preset, presets};

@@ -26,8 +26,10 @@ pub(super) fn read_age(section: &Section<'_>, work: Option<&Placed<PhaseWork>>) 
         }
         count
     };
-    let pulls = read("pulls", Operation::AgePull, "pulls = 100, with changed = 0.01: a hundredth of the files each");
-    let rounds = read("rounds", Operation::AgeChurn, "rounds = 5: five times as much as then lies there is written");
+    let pulls =
+        read("pulls", Operation::AgePull, "pulls = 100, with changed = 0.01: a hundredth of the files each");
+    let rounds =
+        read("rounds", Operation::AgeChurn, "rounds = 5: five times as much as then lies there is written");
     if let (Some(work), Some(Operation::AgePull)) = (work, operation)
         && section.entry("changed").is_none()
     {
@@ -47,14 +49,19 @@ pub(super) fn read_remake(
 ) -> Option<Remake> {
     if !operation_of(work).is_some_and(Operation::takes_remake) {
         let but = format!("anything but `{}` and `{}`", Operation::TreeRead, Operation::DirectoryList);
-        section.forbid(&["remake"], &but, "it is for what is read, once as it has become and once as a fresh copy");
+        section.forbid(
+            &["remake"],
+            &but,
+            "it is for what is read, once as it has become and once as a fresh copy",
+        );
         return None;
     }
-    if let Some(entry) = section.entry("state") {
+    if let (Some(_), Some(entry)) = (section.entry("remake"), section.entry("state")) {
         let hint = "a fresh filesystem would lie on devices that are all there";
         section.problems.add(entry.key_at, "a phase with `remake` has no `state`", hint);
     }
-    let there = |phase: &&Phase| phase.into.as_deref() == into && matches!(phase.work, PhaseWork::Operation(_));
+    let there =
+        |phase: &&Phase| phase.into.as_deref() == into && matches!(phase.work, PhaseWork::Operation(_));
     let names: Vec<&str> = earlier.iter().filter(there).map(|phase| phase.name.as_str()).collect();
     section.get("remake", |node| read_value(node, &names)).flatten()
 }

@@ -2,8 +2,8 @@
 
 use super::command_variables::{offered, unknown};
 use super::limits::{PHASES, check_length};
-use super::read_dataset::{Datasets, may_be_called, variables};
 use super::read_age::{read_age, read_remake};
+use super::read_dataset::{Datasets, may_be_called, variables};
 use super::value::{inside_path, name, repetitions};
 use super::{ArrayState, Dataset, Needs, Operation, OperationKind, Phase, PhaseWork, Verify, Vocabulary};
 use fsverdict_text::value::{boolean, filled_text, share, text};
@@ -293,8 +293,13 @@ fn check_kind(operation: Operation, chosen: &Placed<String>, datasets: &Datasets
     }
     let linked = matches!(dataset, Dataset::Tree(shape) if shape.hard_links.is_some_and(|share| share > 0.0));
     if operation.ages() && linked {
-        let message = format!("`{operation}` cannot work on `{}`, some of whose files are hard links", chosen.value);
-        problems.add(chosen.at, message, "take `hard_links` out of it: a file that changes would change under another name");
+        let message =
+            format!("`{operation}` cannot work on `{}`, some of whose files are hard links", chosen.value);
+        problems.add(
+            chosen.at,
+            message,
+            "take `hard_links` out of it: a file that changes would change under another name",
+        );
     }
 }
 

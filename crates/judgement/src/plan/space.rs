@@ -83,7 +83,8 @@ fn written(plan: &Plan, phase: &Phase) -> Option<u64> {
         Operation::AgePull => {
             // Each file with an object of its own, and an index of all.
             let share = phase.changed.unwrap_or(0.0);
-            let of_a_pull = share * (least as f64 * 1.3 + names as f64 * FILE_BLOCK as f64 * 2.0) + names as f64 * 128.0;
+            let of_a_pull =
+                share * (least as f64 * 1.3 + names as f64 * FILE_BLOCK as f64 * 2.0) + names as f64 * 128.0;
             Some((f64::from(phase.pulls.unwrap_or(1)) * of_a_pull) as u64)
         }
         other if other.flow() == Flow::Writes => Some(least.saturating_add(rounding)),

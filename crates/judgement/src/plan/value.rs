@@ -39,9 +39,7 @@ pub(super) fn pulls(node: &Node) -> Result<u32, Reason> {
 
 fn at_most(node: &Node, most: u64) -> Result<u32, Reason> {
     match count(node)? {
-        number if number > most => {
-            Err(Reason::new(format!("it may be {most} at most, but is {number}"), ""))
-        }
+        number if number > most => Err(Reason::new(format!("it may be {most} at most, but is {number}"), "")),
         number => Ok(u32::try_from(number).unwrap_or(u32::MAX)),
     }
 }
