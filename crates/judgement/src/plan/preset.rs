@@ -29,6 +29,8 @@ const PRESETS: &[Preset] = presets! {
     "build-farm" "350 000 files, 55 GB: written, checked, removed on seven candidates";
     "demo"
         "usb-backup with 40 MB, in 3 to 10 blocks: every filesystem once, plain and on LUKS, without root, in minutes";
+    "dm-integrity"
+        "ext4 and xfs on checksums of every sector, kept by a journal, a bitmap or nothing: what each costs on a modelled disk";
     "magazine"
         "bonnie++, a kernel tree and a 2 GB ISO copied to and fro, raw device rates: a magazine's test of 2009";
     "nas"
