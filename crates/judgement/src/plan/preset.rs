@@ -22,6 +22,8 @@ macro_rules! presets {
 }
 
 const PRESETS: &[Preset] = presets! {
+    "aged"
+        "a year of pulls of a source tree on six filesystems, read from the disk against a fresh copy: a modelled disk";
     "backup-server"
         "500 000 files in one directory, hard-linked generations by rsync: nine candidates, with and without directory indexes";
     "build-farm" "350 000 files, 55 GB: written, checked, removed on seven candidates";
