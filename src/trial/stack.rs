@@ -33,7 +33,7 @@ use super::programs::{Line, NamedTop, Programs, TrialNames};
 use super::sink::Sink;
 use super::spec::TrialDevice;
 use super::tools::{EMPTY, Tools, Trade};
-use above::Shown;
+use above::ShownAbove;
 use array::{BTRFS_CONTROL, WorkBeside};
 use host_mapper::HostMapper;
 
@@ -66,7 +66,7 @@ pub(super) struct Stack<'a> {
     beside: Option<WorkBeside>,
     mounted: bool,
     /// At the mount point, where something lies above the filesystem.
-    shown: Shown,
+    shown: ShownAbove,
     cleaner: bool,
     /// That it does otherwise than asked was told.
     cleaner_told: bool,
@@ -105,7 +105,7 @@ impl<'a> Stack<'a> {
             missing: None,
             beside: None,
             mounted: false,
-            shown: Shown::Nothing,
+            shown: ShownAbove::Nothing,
             cleaner: false,
             cleaner_told: false,
             fresh: None,

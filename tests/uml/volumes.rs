@@ -99,7 +99,7 @@ filesystem = "ext4"
 layers     = ["overlay"]
 [[candidate]]
 filesystem = "xfs"
-layers     = ["luks2", "overlay:metacopy,redirect_dir"]
+layers     = ["luks2", "overlay:metacopy"]
 [[candidate]]
 name       = "beneath"
 filesystem = "ext4"
@@ -112,7 +112,7 @@ fn uml_simulated_an_overlay_copies_up_what_is_changed() {
     place.run(OVERLAY, &[]).exits(3).says(&["it is the last of `layers`"]);
     assert_eq!(place.status("beneath").0, "skipped");
     let journal = place.journal();
-    for candidate in ["ext4", "ext4+overlay", "xfs+luks2+overlay:metacopy:redirect_dir"] {
+    for candidate in ["ext4", "ext4+overlay", "xfs+luks2+overlay:metacopy"] {
         assert_eq!(place.status(candidate).0, "ok", "{candidate}");
     }
     let read = |candidate: &str| {

@@ -11,7 +11,7 @@ use super::{MOUNT, Stack};
 
 /// What is seen at the mount point of a candidate that has something above its filesystem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(super) enum ShownAbove {
     /// The filesystem was not mounted yet.
     Nothing,
     /// The folder that is to lie below, or it was the last.
@@ -29,17 +29,17 @@ impl Stack<'_> {
     /// Shows at the mount point what phases see: at first the folder that is to lie below.
     pub(super) fn show_above(&mut self) -> Result<(), TrialError> {
         let Some(above) = AboveLayer::of(self.candidate) else { return Ok(()) };
-        if self.shown == Shown::Nothing {
+        if self.shown == ShownAbove::Nothing {
             for folder in LayerKind::FOLDERS {
                 std::fs::create_dir(Path::new(BELOW).join(folder))
                     .map_err(TrialError::io("make a folder of the layer above"))?;
             }
             self.tools.must(self.sink, "show what is to lie below", Trade::Mounting, show_lower(MOUNT))?;
-            self.shown = Shown::Lower { now: true };
+            self.shown = ShownAbove::Lower { now: true };
         } else {
             let (step, argv) = above.open(MOUNT);
             self.tools.must(self.sink, step, Trade::Mounting, argv)?;
-            self.shown = Shown::Layer { now: true };
+            self.shown = ShownAbove::Layer { now: true };
         }
         Ok(())
     }
@@ -48,11 +48,11 @@ impl Stack<'_> {
     pub(super) fn hide_above(&mut self) -> Result<(), TrialError> {
         let Some(above) = AboveLayer::of(self.candidate) else { return Ok(()) };
         let (line, hidden) = match self.shown {
-            Shown::Lower { now: true } => {
+            ShownAbove::Lower { now: true } => {
                 let argv = ["umount", "-i", MOUNT].map(str::to_owned).into();
-                (Some(("take it away", argv)), Shown::Lower { now: false })
+                (Some(("take it away", argv)), ShownAbove::Lower { now: false })
             }
-            Shown::Layer { now: true } => (above.close(MOUNT), Shown::Layer { now: false }),
+            ShownAbove::Layer { now: true } => (above.close(MOUNT), ShownAbove::Layer { now: false }),
             _ => return Ok(()),
         };
         if let Some((step, argv)) = line {
