@@ -6,6 +6,7 @@
 //! What is known of each without running it stands in [`fsverdict_judgement::plan::Operation`].
 
 mod adapter;
+mod age;
 mod command;
 mod copies;
 mod device;
@@ -14,8 +15,11 @@ mod done;
 mod error;
 mod generations;
 mod latency;
+mod layout;
 mod ledger;
 mod operation;
+mod promise;
+mod remake;
 mod rotation;
 mod save;
 mod saved;
@@ -33,8 +37,11 @@ pub use device::{read_device, verify_device, write_device};
 pub use done::Done;
 pub use error::WorkError;
 pub use generations::Generations;
+pub use layout::layout;
 pub use ledger::{KeptSnapshot, Ledger, LedgerEntry, Remains};
 pub use operation::{run, verify};
-pub use saved::{PROMISES, Promise, SavedFolder, SavedPhase, SavedReading};
+pub use promise::{PROMISES, Promise};
+pub use remake::write_again;
+pub use saved::{SavedFolder, SavedPhase, SavedReading};
 pub use site::Workplace;
 pub use verify::verify_written;

@@ -4,7 +4,9 @@ use crate::dataset::Sharing;
 use fsverdict_judgement::plan::Operation;
 
 use super::verify::{absent, empty};
-use super::{Done, WorkError, Workplace, directory, rotation, save, snapshot, space, stream, tree, walk};
+use super::{
+    Done, WorkError, Workplace, age, directory, rotation, save, snapshot, space, stream, tree, walk,
+};
 
 /// Does the work of the site's operation. The caller times it, and syncs afterwards.
 ///
@@ -31,6 +33,8 @@ pub fn run(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         Operation::RotationDrop => rotation::drop_oldest(site),
         Operation::SpaceFill => space::fill(site),
         Operation::SpaceFree => space::free(site),
+        Operation::AgePull => age::pull(site),
+        Operation::AgeChurn => age::churn(site),
         Operation::SnapshotCreate
         | Operation::SnapshotDelete
         | Operation::DeviceWrite
@@ -48,7 +52,9 @@ pub fn verify(site: &Workplace<'_>) -> Result<(), WorkError> {
         | Operation::StreamRewrite
         | Operation::DirectoryFill
         | Operation::DirectorySave
-        | Operation::DirectoryReplace => site.compare(),
+        | Operation::DirectoryReplace
+        | Operation::AgePull
+        | Operation::AgeChurn => site.compare(),
         Operation::TreeRead => walk::verify_read(site),
         Operation::TreeRemove => absent(site.operation.name(), &site.target()),
         Operation::StreamRead => stream::verify_read(site),

@@ -9,6 +9,7 @@ use fsverdict_text::Bytes;
 
 use super::{SavedFolder, SavedPhase, SavedReading};
 use crate::dataset::{Body, DatasetOrigin, Prepared, prepare};
+use crate::workload::PROMISES;
 
 const FILES: u32 = 4;
 const SIZE: u64 = 3000;
@@ -120,10 +121,10 @@ fn the_other_name_of_a_file_may_be_there_while_it_is_saved() {
 
 #[test]
 fn every_promise_that_can_be_broken_is_told_of() {
-    let names: Vec<&str> = super::PROMISES.iter().map(|promise| promise.name).collect();
+    let names: Vec<&str> = PROMISES.iter().map(|promise| promise.name).collect();
     assert_eq!(names, ["fsync", "name", "whole", "foreign", "links", "unheard-of", "writable"]);
     let page = include_str!("../../docs/power-cuts.md");
-    for promise in super::PROMISES {
+    for promise in PROMISES {
         assert!(page.contains(&format!("| `{}` |", promise.name)), "{}", promise.name);
         assert!(!promise.source.is_empty() && !promise.says.ends_with('.'));
     }
