@@ -4,12 +4,19 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use super::store::StoreError;
-
 /// Bytes.
 const PAGE: usize = 4096;
 /// Pages at most: what a filesystem writes while it is mounted once is far less.
 const MOST: usize = (256 << 20) / PAGE;
+
+/// Why something cannot be written over a store.
+#[derive(Debug)]
+pub(super) enum OverlayError {
+    /// There are more pages than are kept.
+    Full,
+    /// What lies below cannot be read.
+    Below(std::io::Error),
+}
 
 /// Pages by their number.
 #[derive(Debug, Default)]
@@ -51,15 +58,15 @@ impl Overlay {
     }
 
     /// A page that is written in part has the rest of it from the store's file.
-    pub(super) fn write_at(&mut self, bytes: &[u8], offset: u64, below: &File) -> Result<(), StoreError> {
+    pub(super) fn write_at(&mut self, bytes: &[u8], offset: u64, below: &File) -> Result<(), OverlayError> {
         for part in parts(offset, bytes.len()) {
             if !self.pages.contains_key(&part.page) {
                 if self.pages.len() >= MOST {
-                    return Err(StoreError::Overlaid);
+                    return Err(OverlayError::Full);
                 }
                 let mut page = Box::new([0; PAGE]);
                 if part.length < PAGE {
-                    fill(page.as_mut_slice(), part.page * PAGE as u64, below)?;
+                    fill(page.as_mut_slice(), part.page * PAGE as u64, below).map_err(OverlayError::Below)?;
                 }
                 self.pages.insert(part.page, page);
             }
@@ -74,7 +81,7 @@ impl Overlay {
 }
 
 /// A device need not end with a page.
-fn fill(page: &mut [u8], mut offset: u64, below: &File) -> Result<(), StoreError> {
+fn fill(page: &mut [u8], mut offset: u64, below: &File) -> std::io::Result<()> {
     let mut rest = page;
     while !rest.is_empty() {
         match below.read_at(rest, offset) {
@@ -84,7 +91,7 @@ fn fill(page: &mut [u8], mut offset: u64, below: &File) -> Result<(), StoreError
                 offset += count as u64;
             }
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(source) => return Err(StoreError::Failed { what: "read", source }),
+            Err(error) => return Err(error),
         }
     }
     Ok(())

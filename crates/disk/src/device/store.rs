@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use fsverdict_text::Hinted;
 
-use super::overlay::Overlay;
+use super::overlay::{Overlay, OverlayError};
 
 /// Why the store could not do it. The guest is answered with an I/O error; the trial cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -116,7 +116,10 @@ impl Store {
 
     fn put(&mut self, bytes: &[u8], offset: u64) -> Result<(), StoreError> {
         if let Some(overlay) = &mut self.overlay {
-            return overlay.write_at(bytes, offset, &self.file);
+            return overlay.write_at(bytes, offset, &self.file).map_err(|error| match error {
+                OverlayError::Full => StoreError::Overlaid,
+                OverlayError::Below(source) => StoreError::Failed { what: "read", source },
+            });
         }
         self.file.write_all_at(bytes, offset).map_err(|source| self.failed("write", source))
     }
