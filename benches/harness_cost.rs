@@ -33,6 +33,8 @@ fn ours(operation: Operation, mount: &Path, dataset: &Prepared, ledger: &mut Led
         ledger,
         changed: 0.0,
         to: 0.0,
+        pulls: 1,
+        rounds: 1,
     };
     let start = Instant::now();
     run(&mut site).unwrap();

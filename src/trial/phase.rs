@@ -7,8 +7,10 @@ use crate::host::procfs::memory;
 use crate::host::root::Root;
 use crate::measure::{Clocked, Meter, Quiet, SettleLimits, WorkDone};
 use crate::sandbox::program::{Program, locate};
-use crate::workload::{CommandContext, FOLDER, Ledger, Workplace, adapter, command, run, verify};
-use fsverdict_judgement::journal::{CommandRecord, Event, Observation};
+use crate::workload::{
+    CommandContext, FOLDER, Ledger, Workplace, adapter, command, layout, run, verify, write_again,
+};
+use fsverdict_judgement::journal::{CommandRecord, Event, Measurement, Observation, Unit};
 use fsverdict_judgement::plan::{Flow, Operation, Phase, PhaseWork};
 
 use super::act::{CacheState, Durable, Timed};
@@ -88,6 +90,9 @@ impl Agent<'_> {
         let durable = make_durable(Timed::Phase(phase).durable());
         let (done, clocked) =
             clocks(self.meter.as_ref())?.clock(&phase.name, cache.name(), stack, work, durable)?;
+        if let Some(into) = phase.into.as_deref() {
+            self.ledger.remember(&phase.name, Path::new(into));
+        }
         self.quiet = may_be_quiet(stack);
         let (bytes_read, bytes_written) = match operation.flow() {
             Flow::Reads => (done.logical_bytes, 0),
@@ -196,7 +201,17 @@ impl Agent<'_> {
     /// must be there.
     pub(super) fn verify(&mut self, phase: &Phase) -> Result<(), TrialError> {
         if let PhaseWork::Operation(operation) = phase.work {
-            return Ok(verify(&site(&self.materials, &mut self.ledger, phase, operation)?)?);
+            let site = site(&self.materials, &mut self.ledger, phase, operation)?;
+            verify(&site)?;
+            let score = if site.is_aged() { layout(&site)? } else { None };
+            if let Some((observation, value)) = self.timed.as_mut().zip(score) {
+                observation.measurements.push(Measurement {
+                    metric: "layout".into(),
+                    unit: Unit::Ratio,
+                    value,
+                });
+            }
+            return Ok(());
         }
         let Some(expected) = &phase.verify else { return Ok(()) };
         let material = self.materials.get(&expected.dataset)?;
@@ -210,6 +225,22 @@ impl Agent<'_> {
         )?;
         self.ledger.found(Path::new(&expected.at), &expected.dataset);
         Ok(())
+    }
+
+    /// What is about to be made anew is whole; untimed.
+    pub(super) fn check_aged(&mut self, stack: &mut Stack<'_>) -> Result<(), TrialError> {
+        self.checked = stack.check("fsck")?;
+        self.judge(stack)
+    }
+
+    /// What the phase reads is written again, onto the filesystem that was made anew; untimed.
+    pub(super) fn copy_again(&mut self, stack: &mut Stack<'_>, phase: &Phase) -> Result<(), TrialError> {
+        stack.note_fresh()?;
+        let (PhaseWork::Operation(operation), Some(remake)) = (&phase.work, &phase.remake) else {
+            return Ok(());
+        };
+        write_again(&mut site(&self.materials, &mut self.ledger, phase, *operation)?, remake)?;
+        stack.sync()
     }
 
     /// What the checker said of the unmounted filesystem.
@@ -281,6 +312,8 @@ fn site<'a>(
         ledger,
         changed: phase.changed.unwrap_or(0.0),
         to: phase.to.unwrap_or(0.0),
+        pulls: phase.pulls.unwrap_or(1),
+        rounds: phase.rounds.unwrap_or(1),
     })
 }
 

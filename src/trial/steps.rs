@@ -161,7 +161,10 @@ impl TrialSpec {
             step.then.push(Act::Mount);
             return step;
         }
-        let mut each = Vec::new();
+        let (mut first, mut each) = (Vec::new(), Vec::new());
+        if phase.remake.is_some() {
+            first.extend([Act::Unmount, Act::CheckAged, Act::MakeAnew, Act::Mount, Act::CopyAgain(phase)]);
+        }
         // Nothing where it is missing already.
         if matches!(phase.state, Some(ArrayState::Degraded | ArrayState::Rebuilding)) {
             each.push(Act::TakeOut);
@@ -182,7 +185,7 @@ impl TrialSpec {
         }
         each.extend([Act::Settle(&phase.name), Act::Record]);
         *cache = CacheState::Warm;
-        Step { name: Some(&phase.name), each, ..Step::default() }
+        Step { name: Some(&phase.name), first, each, ..Step::default() }
     }
 
     /// Of the unmounted filesystem, timed under this name.

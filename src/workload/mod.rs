@@ -6,6 +6,7 @@
 //! What is known of each without running it stands in [`fsverdict_judgement::plan::Operation`].
 
 mod adapter;
+mod age;
 mod command;
 mod copies;
 mod device;
@@ -14,8 +15,10 @@ mod done;
 mod error;
 mod generations;
 mod latency;
+mod layout;
 mod ledger;
 mod operation;
+mod remake;
 mod rotation;
 mod site;
 mod snapshot;
@@ -31,7 +34,9 @@ pub use device::{read_device, verify_device, write_device};
 pub use done::Done;
 pub use error::WorkError;
 pub use generations::Generations;
+pub use layout::layout;
 pub use ledger::{KeptSnapshot, Ledger, LedgerEntry, Remains};
 pub use operation::{run, verify};
+pub use remake::write_again;
 pub use site::Workplace;
 pub use verify::verify_written;

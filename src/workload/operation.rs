@@ -4,7 +4,7 @@ use crate::dataset::Sharing;
 use fsverdict_judgement::plan::Operation;
 
 use super::verify::{absent, empty};
-use super::{Done, WorkError, Workplace, directory, rotation, snapshot, space, stream, tree, walk};
+use super::{Done, WorkError, Workplace, age, directory, rotation, snapshot, space, stream, tree, walk};
 
 /// Does the work of the site's operation. The caller times it, and syncs afterwards.
 ///
@@ -29,6 +29,8 @@ pub fn run(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         Operation::RotationDrop => rotation::drop_oldest(site),
         Operation::SpaceFill => space::fill(site),
         Operation::SpaceFree => space::free(site),
+        Operation::AgePull => age::pull(site),
+        Operation::AgeChurn => age::churn(site),
         Operation::SnapshotCreate
         | Operation::SnapshotDelete
         | Operation::DeviceWrite
@@ -44,7 +46,9 @@ pub fn verify(site: &Workplace<'_>) -> Result<(), WorkError> {
         | Operation::TreeOverwrite
         | Operation::StreamWrite
         | Operation::StreamRewrite
-        | Operation::DirectoryFill => site.compare(),
+        | Operation::DirectoryFill
+        | Operation::AgePull
+        | Operation::AgeChurn => site.compare(),
         Operation::TreeRead => walk::verify_read(site),
         Operation::TreeRemove => absent(site.operation.name(), &site.target()),
         Operation::StreamRead => stream::verify_read(site),

@@ -61,6 +61,8 @@ impl Bench {
             ledger: &mut self.ledger,
             changed: 0.1,
             to: 0.0,
+            pulls: 3,
+            rounds: 2,
         };
         let done = run(&mut site)?;
         verify(&site)?;

@@ -34,6 +34,8 @@ impl Kept {
             ledger: &mut self.ledger,
             changed: 0.0,
             to: 1.0,
+            pulls: 3,
+            rounds: 2,
         };
         if is_done {
             run(&mut site)?;

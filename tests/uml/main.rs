@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod ages;
 mod calibration;
 mod confinement;
 mod crash;
@@ -20,3 +21,4 @@ mod simulated;
 mod snapshots;
 mod staging;
 mod steps;
+mod volumes;

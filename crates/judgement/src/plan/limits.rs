@@ -9,6 +9,8 @@ pub(super) const PHASES: usize = 1000;
 pub(super) const BLOCKS: u64 = 10_000;
 /// How often a phase is repeated within a trial.
 pub(super) const REPETITIONS: u64 = 100;
+/// Pulls of a phase, and rounds of one that churns.
+pub(super) const PULLS: u64 = 100_000;
 
 /// Refuses a list that is too long, before anything is made of it.
 pub(super) fn check_length(what: &str, length: Option<usize>, most: usize) -> Result<(), Reason> {

@@ -27,6 +27,7 @@ mod operation;
 mod preset;
 mod published;
 mod read;
+mod read_age;
 mod read_candidate;
 mod read_dataset;
 mod read_device;
@@ -52,7 +53,7 @@ pub use layers::{Layers, split_layer};
 pub use lists::{grouped, once_each};
 pub use model::{
     ArrayState, Blocks, ClockChoice, Dataset, DevicesChoice, Goal, Legacy, NuisancesChoice, Phase, PhaseWork,
-    Plan, Protocol, TreeShape, Until, Verify, Vocabulary,
+    Plan, Protocol, Remake, TreeShape, Until, Verify, Vocabulary,
 };
 pub use operation::{FilesystemAbility, Flow, Needs, Operation, OperationKind};
 pub use preset::{Preset, preset, presets};

@@ -22,17 +22,23 @@ macro_rules! presets {
 }
 
 const PRESETS: &[Preset] = presets! {
+    "aged"
+        "a year of pulls of a source tree on six filesystems, read from the disk against a fresh copy: a modelled disk";
     "backup-server"
         "500 000 files in one directory, hard-linked generations by rsync: nine candidates, with and without directory indexes";
     "build-farm" "350 000 files, 55 GB: written, checked, removed on seven candidates";
     "demo"
         "usb-backup with 40 MB, in 3 to 10 blocks: every filesystem once, plain and on LUKS, without root, in minutes";
+    "dm-integrity"
+        "ext4 and xfs on checksums of every sector, kept by a journal, a bitmap or nothing: what each costs on a modelled disk";
     "magazine"
         "bonnie++, a kernel tree and a 2 GB ISO copied to and fro, raw device rates: a magazine's test of 2009";
     "nas"
         "two disks with the same on both: btrfs' own copies against md under three filesystems, plain and on LUKS, a disk lost and rebuilt";
     "near-full"
         "six filesystems at 50, 80 and 95 % full, until they take no more, and with room made again: a modelled disk";
+    "overlay"
+        "an overlay above four filesystems, as containers have it: reading through it, copying up, removing";
     "quick" "the built-in operations on ext4, xfs and btrfs, in two minutes: does it work here?";
     "root-on-flash"
         "a 4 GB file and 4499 tiny ones on a USB stick: ten candidates, nilfs2 and discard among them";
