@@ -21,3 +21,4 @@ mod simulated;
 mod snapshots;
 mod staging;
 mod steps;
+mod volumes;

@@ -37,6 +37,8 @@ const PRESETS: &[Preset] = presets! {
         "two disks with the same on both: btrfs' own copies against md under three filesystems, plain and on LUKS, a disk lost and rebuilt";
     "near-full"
         "six filesystems at 50, 80 and 95 % full, until they take no more, and with room made again: a modelled disk";
+    "overlay"
+        "an overlay above four filesystems, as containers have it: reading through it, copying up, removing";
     "quick" "the built-in operations on ext4, xfs and btrfs, in two minutes: does it work here?";
     "root-on-flash"
         "a 4 GB file and 4499 tiny ones on a USB stick: ten candidates, nilfs2 and discard among them";
