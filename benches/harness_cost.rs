@@ -33,6 +33,9 @@ fn ours(operation: Operation, mount: &Path, dataset: &Prepared, ledger: &mut Led
         ledger,
         changed: 0.0,
         to: 0.0,
+        piece: 4096,
+        sync_every: 1,
+        threads: 1,
     };
     let start = Instant::now();
     run(&mut site).unwrap();

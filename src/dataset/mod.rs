@@ -41,6 +41,6 @@ pub(crate) use content::{Body, Content, TRANSFER};
 pub(crate) use descriptor::{Listing, look, open_below, open_directory, open_path, type_of};
 pub(crate) use manifest::SharedFiles;
 pub(crate) use prepare::DatasetOrigin;
-pub(crate) use random::mix;
-pub(crate) use tree::Tree;
+pub(crate) use random::{RandomStream, mix};
+pub(crate) use tree::{Tree, TreeEntry};
 pub(crate) use write::{Call, Manner, Sharing, TreeSource, WriteProbe, read_some, write_tree};

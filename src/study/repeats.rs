@@ -88,6 +88,7 @@ mod tests {
             adapters: &[],
             profiles: &["mixed"],
             metrics: &["durable"],
+            unit_of: |_| None,
             least_device: |_| 0,
             model: |_, _| Ok(()),
         };

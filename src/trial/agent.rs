@@ -227,7 +227,7 @@ impl<'a> Agent<'a> {
         self.quiet = None;
         let metric = if state == ArrayState::Scrubbing { "scrub" } else { "rebuild" };
         if let Some(observation) = &mut self.timed {
-            let measured = Measurement { metric: metric.into(), unit: Unit::Seconds, value: seconds };
+            let measured = Measurement::new(metric, Unit::Seconds, seconds);
             observation.measurements.push(measured);
         }
         Ok(())

@@ -7,9 +7,11 @@ use crate::host::procfs::memory;
 use crate::host::root::Root;
 use crate::measure::{Clocked, Meter, Quiet, SettleLimits, WorkDone};
 use crate::sandbox::program::{Program, locate};
-use crate::workload::{CommandContext, FOLDER, Ledger, Workplace, adapter, command, run, verify};
-use fsverdict_judgement::journal::{CommandRecord, Event, Observation};
-use fsverdict_judgement::plan::{Flow, Operation, Phase, PhaseWork};
+use crate::workload::{
+    CommandContext, FOLDER, Ledger, Printed, Workplace, adapter, command, read_own_metric, run, verify,
+};
+use fsverdict_judgement::journal::{CommandRecord, Event, Measurement, Observation};
+use fsverdict_judgement::plan::{Flow, Operation, OwnMetric, Phase, PhaseWork};
 
 use super::act::{CacheState, Durable, Timed};
 use super::agent::Agent;
@@ -21,8 +23,8 @@ use super::staging::Materials;
 /// What a command may write to besides the filesystem under test: the agent's own tmpfs.
 const SCRATCH: &str = "/tmp";
 
-/// How much is kept of what a benchmark program prints, in bytes: fio's JSON grows with its percentiles.
-const ADAPTER_OUTPUT: usize = 512 * 1024;
+/// How much is kept of what a program prints whose words are read, in bytes: fio's JSON grows with its percentiles.
+const READ_OUTPUT: usize = 512 * 1024;
 
 /// What is said where no device is watched that could be quiet.
 const BESIDE_FOLDER: &str =
@@ -80,6 +82,10 @@ impl Agent<'_> {
         cache: CacheState,
     ) -> Result<Observation, TrialError> {
         let mut site = site(&self.materials, &mut self.ledger, phase, operation)?;
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        if let Some(note) = crowded(site.threads as usize, processors) {
+            stack.sink.caution(&phase.name, note);
+        }
         let work = |stack: &mut Stack<'_>| match operation {
             Operation::SnapshotCreate => stack.create_snapshot(site.ledger),
             Operation::SnapshotDelete => stack.delete_snapshot(site.ledger),
@@ -113,13 +119,15 @@ impl Agent<'_> {
     ) -> Result<Observation, TrialError> {
         let device = stack.top();
         let program = command(line, &self.command_context(&device, phase));
+        let program = if phase.metrics.is_empty() { program } else { program.keep(READ_OUTPUT) };
         let (record, clocked) = self.shell(stack, phase, &program, cache)?;
         stack.sink.command(&record);
-        ended_well(&phase.name, record, stack, |_| None)?;
+        let record = ended_well(&phase.name, record, stack, |_| None)?;
         let totals = phase.dataset.as_deref().map(|name| self.materials.get(name)).transpose()?;
         let totals = totals.and_then(|material| material.staged.as_ref().map(crate::dataset::Staged::totals));
         let work = WorkDone { files: totals.map_or(0, |totals| totals.files), ..WorkDone::default() };
-        let observation = clocked.finish(work, stack.fresh())?;
+        let mut observation = clocked.finish(work, stack.fresh())?;
+        observation.measurements.extend(own_metrics(phase, &record)?);
         // A command may have done anything to what lies there.
         self.ledger.doubt();
         Ok(observation)
@@ -143,7 +151,7 @@ impl Agent<'_> {
         let device = stack.top();
         let program = command(&adapter.line(options), &self.command_context(&device, phase))
             .variable(FOLDER, folder)
-            .keep(ADAPTER_OUTPUT);
+            .keep(READ_OUTPUT);
         let (record, clocked) = self.shell(stack, phase, &program, cache)?;
         stack.sink.command(&record);
         let record = ended_well(&phase.name, record, stack, |said| adapter.hint(said))?;
@@ -157,6 +165,7 @@ impl Agent<'_> {
         };
         let mut observation = clocked.finish(work, stack.fresh())?;
         observation.measurements.extend(reading.measurements);
+        observation.measurements.extend(own_metrics(phase, &record)?);
         reading.notes.into_iter().for_each(|note| stack.sink.caution(&phase.name, note));
         if let Some(note) = reading.working_set.and_then(cached) {
             stack.sink.caution(&phase.name, format!("{name} {note}"));
@@ -251,6 +260,24 @@ impl Agent<'_> {
     }
 }
 
+/// The numbers of its own that a phase reads out of what its program printed.
+fn own_metrics(phase: &Phase, record: &CommandRecord) -> Result<Vec<Measurement>, TrialError> {
+    let printed = Printed { stdout: &record.stdout, stderr: &record.stderr, kept: READ_OUTPUT };
+    let read = |(name, metric): (&String, &OwnMetric)| {
+        read_own_metric(name, metric, printed)
+            .map_err(|error| TrialError::OwnMetric { phase: phase.name.clone(), error })
+    };
+    phase.metrics.iter().map(read).collect()
+}
+
+/// What is to be said of threads that have no processor each: they overlap in waiting for the device, not in computing.
+fn crowded(threads: usize, processors: usize) -> Option<String> {
+    let processor = if processors == 1 { "processor" } else { "processors" };
+    (threads > processors).then(|| {
+        format!("{threads} threads shared {processors} {processor}: what they wait for the device overlaps, what they compute does not")
+    })
+}
+
 /// The clocks; there are none before the trial is alone with its device.
 pub(super) fn clocks(meter: Option<&Meter>) -> Result<&Meter, TrialError> {
     meter.ok_or_else(|| TrialError::Host("nothing is measured yet".to_owned()))
@@ -281,6 +308,9 @@ fn site<'a>(
         ledger,
         changed: phase.changed.unwrap_or(0.0),
         to: phase.to.unwrap_or(0.0),
+        piece: phase.piece.map_or_else(|| operation.usual_piece(), |piece| piece.0),
+        sync_every: phase.sync_every.unwrap_or_else(|| operation.usual_sync()),
+        threads: phase.threads.unwrap_or(1),
     })
 }
 

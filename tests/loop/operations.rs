@@ -25,6 +25,9 @@ fn loop_a_full_filesystem_is_reported_as_such() {
         ledger: &mut Ledger::new(),
         changed: 0.1,
         to: 0.0,
+        piece: 4096,
+        sync_every: 1,
+        threads: 1,
     });
     tool(&["umount", mount]);
     let shown = shown.unwrap_err().to_string();

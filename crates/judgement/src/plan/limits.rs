@@ -7,8 +7,14 @@ use fsverdict_text::Reason;
 pub(super) const CANDIDATES: usize = 1000;
 pub(super) const PHASES: usize = 1000;
 pub(super) const BLOCKS: u64 = 10_000;
+/// Metrics of its own that a phase reads out of what its program prints.
+pub(super) const OWN_METRICS: usize = 50;
 /// How often a phase is repeated within a trial.
 pub(super) const REPETITIONS: u64 = 100;
+/// Threads that share a phase.
+pub(super) const THREADS: u64 = 64;
+/// Bytes of a piece.
+pub(super) const PIECE: u64 = 16 << 20;
 
 /// Refuses a list that is too long, before anything is made of it.
 pub(super) fn check_length(what: &str, length: Option<usize>, most: usize) -> Result<(), Reason> {
@@ -34,6 +40,7 @@ mod tests {
         adapters: &[],
         profiles: &["mixed"],
         metrics: &["durable"],
+        unit_of: |_| None,
         least_device: |_| 0,
         model: |_, _| Ok(()),
     };

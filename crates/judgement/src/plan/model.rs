@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Candidate, Disturbance, LabChoice, Operation, PlannedDevice, Published};
+use super::{
+    Candidate, Disturbance, LabChoice, Operation, OwnMetric, PlannedDevice, Published, Requirements, Unit,
+};
 use fsverdict_text::{Bytes, Reason};
 
 /// A resolved plan: everything a run needs to know, and nothing about how it will be carried out.
@@ -154,6 +156,9 @@ pub struct Goal {
     pub metric: String,
     /// Weight per phase; phases that are not named do not count. Empty in a plan means: each work phase 1.
     pub weights: BTreeMap<String, f64>,
+    /// What must hold of whoever is taken.
+    #[serde(default, skip_serializing_if = "Requirements::is_empty")]
+    pub require: Requirements,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -226,12 +231,24 @@ pub struct Phase {
     /// For `space.fill` and `space.free`: the share of the filesystem that is to be in use, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<f64>,
+    /// For operations that work in pieces: the bytes of one; the operation's own when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub piece: Option<Bytes>,
+    /// For operations that sync: after how many calls of a thread, 0 for not before the end; the operation's own when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sync_every: Option<u32>,
+    /// How many threads share the work; one when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u32>,
     /// A command or adapter that needs this machine's network; it has one of its own otherwise, with itself alone in it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network: bool,
     /// After a command or adapter, outside the clock: this folder must hold exactly this dataset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<Verify>,
+    /// Numbers that its program prints, by the names of their metrics.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", rename = "metric")]
+    pub metrics: BTreeMap<String, OwnMetric>,
 }
 
 /// A state of devices that keep the same data several times, or with parity.
@@ -282,6 +299,8 @@ pub struct Vocabulary<'a> {
     pub profiles: &'a [&'a str],
     /// Metrics a goal may name.
     pub metrics: &'a [&'a str],
+    /// What the metric of this name is in.
+    pub unit_of: fn(&str) -> Option<Unit>,
     /// Bytes that a candidate needs of any device, however little is written to it.
     pub least_device: fn(&Candidate) -> u64,
     /// Whether there is a modelled device of this name and, where one is given, this size; only what is known without opening a

@@ -21,6 +21,7 @@ pub fn write(plan: &Plan) -> String {
     lines.section("[goal]");
     lines.put("metric", &plan.goal.metric);
     lines.put("weights", &plan.goal.weights);
+    lines.put("require", plan.goal.require.written());
     for (name, dataset) in &plan.datasets {
         lines.section(&format!("[dataset.{name}]"));
         of_dataset(&mut lines, dataset);
@@ -167,8 +168,12 @@ fn phases(lines: &mut PlanLines, plan: &Plan) {
         lines.put("changed", phase.changed);
         lines.put("state", phase.state);
         lines.put("to", phase.to);
+        lines.put("piece", phase.piece.map(size));
+        lines.put("sync_every", phase.sync_every);
+        lines.put("threads", phase.threads);
         lines.put("network", phase.network);
         lines.put("verify", &phase.verify);
+        lines.put("metric", &phase.metrics);
     }
 }
 
