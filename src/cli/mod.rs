@@ -1,6 +1,8 @@
 //! The command line: one definition of every flag, one file per command, errors told once, exit codes.
 
 mod against;
+mod ask;
+mod ask_words;
 mod block;
 mod bundle;
 mod calibrate;
@@ -69,6 +71,7 @@ const EXIT_STATUS: &[(&str, &str)] = &[
 
 /// Where to begin.
 const STARTS: &[(&str, &str)] = &[
+    ("fsverdict ask", "the work and the device in words, and an answer"),
     ("fsverdict doctor", "what can run here, and what to install"),
     ("fsverdict run demo", "sixteen candidates on a modelled disk, without root"),
 ];
@@ -85,6 +88,8 @@ fn closing() -> String {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Ask a question in a line, or be asked: which filesystem for this work, on this device?
+    Ask(ask::AskArguments),
     /// Carry out a preset or a plan, and report what it found
     Run(run::RunArguments),
     /// Carry on an interrupted run
@@ -143,6 +148,7 @@ pub fn main() -> ExitCode {
         }
     };
     let outcome = match cli.command {
+        Command::Ask(arguments) => ask::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Resume(arguments) => resume::run(&arguments),
         Command::Block(arguments) => block::block(&arguments),

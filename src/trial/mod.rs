@@ -5,6 +5,7 @@ mod agent;
 mod arrangement;
 mod bare_device;
 mod calibration;
+mod company;
 mod complaint;
 mod error;
 mod layers;

@@ -5,16 +5,18 @@ use std::path::{Path, PathBuf};
 use crate::dataset::{HardLinks, Manifest};
 use crate::host::procfs::memory;
 use crate::host::root::Root;
+use crate::host::sysfs::{bottom_devices, has_volatile_cache};
 use crate::measure::{Clocked, Meter, Quiet, SettleLimits, WorkDone};
 use crate::sandbox::program::{Program, locate};
 use crate::workload::{
     CommandContext, FOLDER, Ledger, Printed, Workplace, adapter, command, read_own_metric, run, verify,
 };
 use fsverdict_judgement::journal::{CommandRecord, Event, Measurement, Observation};
-use fsverdict_judgement::plan::{Flow, Operation, OwnMetric, Phase, PhaseWork};
+use fsverdict_judgement::plan::{Flow, Operation, OwnMetric, Phase, PhaseWork, Service};
 
-use super::act::{CacheState, Durable, Timed};
+use super::act::{AsideLine, CacheState, Durable, Timed};
 use super::agent::Agent;
+use super::company::{Companion, CompanionLines};
 use super::complaint::{ended_well, missing};
 use super::error::TrialError;
 use super::stack::{MOUNT, Stack};
@@ -25,6 +27,9 @@ const SCRATCH: &str = "/tmp";
 
 /// How much is kept of what a program prints whose words are read, in bytes: fio's JSON grows with its percentiles.
 const READ_OUTPUT: usize = 512 * 1024;
+
+/// What is to be said of a filesystem that syncs without emptying the device's cache.
+const NEVER_FLUSHED: &str = "the device was never asked to empty its cache, though data were synced: a power cut may lose what was called safe";
 
 /// What is said where no device is watched that could be quiet.
 const BESIDE_FOLDER: &str =
@@ -51,13 +56,111 @@ impl Agent<'_> {
                 Some(observation)
             }
             Timed::Raw(phase) => Some(self.raw(stack, phase, cache)?),
-            Timed::Phase(phase) => Some(match &phase.work {
-                PhaseWork::Operation(operation) => self.operation(stack, phase, *operation, cache)?,
-                PhaseWork::Command(line) => self.command(stack, phase, line, cache)?,
-                PhaseWork::Adapter { name, options } => self.adapter(stack, phase, name, options, cache)?,
-            }),
+            Timed::Phase(phase) => {
+                let beside = self.start_beside(stack, phase)?;
+                let timed = match &phase.work {
+                    PhaseWork::Operation(operation) => self.operation(stack, phase, *operation, cache),
+                    PhaseWork::Command(line) => self.command(stack, phase, line, cache),
+                    PhaseWork::Adapter { name, options } => self.adapter(stack, phase, name, options, cache),
+                };
+                self.end_beside(stack, phase, beside)?;
+                self.company.check(&phase.name)?;
+                Some(timed?)
+            }
         };
         Ok(())
+    }
+
+    /// Does what is asked for before or after a phase, off the clocks.
+    pub(super) fn aside(
+        &mut self,
+        stack: &mut Stack<'_>,
+        phase: &Phase,
+        line: AsideLine,
+    ) -> Result<(), TrialError> {
+        let Some(text) = line.of(phase) else { return Ok(()) };
+        let device = stack.top();
+        let step = format!("{} {}", line.word(), phase.name);
+        let record = command(text, &self.command_context(&device, phase)).run(&step)?;
+        stack.sink.command(&record);
+        ended_well(&step, record, stack, |_| None)?;
+        self.ledger.doubt();
+        Ok(())
+    }
+
+    pub(super) fn start_service(
+        &mut self,
+        stack: &mut Stack<'_>,
+        service: &Service,
+    ) -> Result<(), TrialError> {
+        let lines = CompanionLines {
+            line: &service.start,
+            ready: service.ready.as_deref(),
+            stop: service.stop.as_deref(),
+        };
+        let companion = self.companion(stack, &service.name, "service", lines, false)?;
+        self.company.join(companion.await_ready(service.within)?);
+        self.ledger.doubt();
+        Ok(())
+    }
+
+    pub(super) fn stop_service(
+        &mut self,
+        stack: &mut Stack<'_>,
+        service: &Service,
+    ) -> Result<(), TrialError> {
+        if let Some(record) = self.company.part(service)? {
+            stack.sink.command(&record);
+        }
+        Ok(())
+    }
+
+    /// What goes on in the background of a phase begins.
+    fn start_beside(
+        &mut self,
+        stack: &mut Stack<'_>,
+        phase: &Phase,
+    ) -> Result<Option<Companion>, TrialError> {
+        let Some(line) = &phase.beside else { return Ok(None) };
+        // It may have its own ideas of signals; of SIGKILL nobody has.
+        let stop = Some("kill -KILL \"$SERVICE\"");
+        let lines = CompanionLines { line, ready: None, stop };
+        let companion = self.companion(stack, &phase.name, "background of phase", lines, phase.network)?;
+        Ok(Some(companion.await_ready(self.spec.limit)?))
+    }
+
+    /// It is stopped; that it did not go on until now is told before anything that the phase itself met.
+    fn end_beside(
+        &mut self,
+        stack: &mut Stack<'_>,
+        phase: &Phase,
+        beside: Option<Companion>,
+    ) -> Result<(), TrialError> {
+        let Some(companion) = beside else { return Ok(()) };
+        let record = companion.check(&format!("before phase `{}` was over", phase.name))?.end()?;
+        stack.sink.command(&record);
+        self.ledger.doubt();
+        Ok(())
+    }
+
+    fn companion(
+        &self,
+        stack: &Stack<'_>,
+        name: &str,
+        what: &'static str,
+        lines: CompanionLines<'_>,
+        network: bool,
+    ) -> Result<Companion, TrialError> {
+        let device = stack.top();
+        let context = CommandContext {
+            mount: Path::new(MOUNT),
+            device: &device,
+            scratch: Path::new(SCRATCH),
+            datasets: &self.variables,
+            network,
+            limit: self.spec.limit,
+        };
+        Companion::start(name, what, lines, Path::new(SCRATCH), |wrapper| command(wrapper, &context))
     }
 
     /// Work that is no phase's.
@@ -86,6 +189,7 @@ impl Agent<'_> {
         if let Some(note) = crowded(site.threads as usize, processors) {
             stack.sink.caution(&phase.name, note);
         }
+        let syncs = operation.takes_sync() && site.sync_every > 0;
         let work = |stack: &mut Stack<'_>| match operation {
             Operation::SnapshotCreate => stack.create_snapshot(site.ledger),
             Operation::SnapshotDelete => stack.delete_snapshot(site.ledger),
@@ -107,7 +211,11 @@ impl Agent<'_> {
             histograms: done.histograms,
             main_call: Some(done.main_call.to_owned()),
         };
-        Ok(clocked.finish(work, stack.fresh())?)
+        let observation = clocked.finish(work, stack.fresh())?;
+        if syncs && observation.value("device_flushes") == Some(0.0) && has_volatile_bottom(stack) {
+            stack.sink.caution(&phase.name, NEVER_FLUSHED.to_owned());
+        }
+        Ok(observation)
     }
 
     fn command(
@@ -268,6 +376,14 @@ fn own_metrics(phase: &Phase, record: &CommandRecord) -> Result<Vec<Measurement>
             .map_err(|error| TrialError::OwnMetric { phase: phase.name.clone(), error })
     };
     phase.metrics.iter().map(read).collect()
+}
+
+/// Whether a device below may lose what it has taken.
+fn has_volatile_bottom(stack: &Stack<'_>) -> bool {
+    let root = Root::default();
+    let bottoms = stack.device_names();
+    let bottoms = bottoms.iter().filter_map(|name| bottom_devices(&root, name).ok()).flatten();
+    bottoms.into_iter().any(|name| has_volatile_cache(&root, &name))
 }
 
 /// What is to be said of threads that have no processor each: they overlap in waiting for the device, not in computing.

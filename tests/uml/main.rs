@@ -14,6 +14,7 @@ mod fullness;
 mod guests;
 mod kernel_trials;
 mod known_facts;
+mod questions;
 mod refusals;
 mod secrets;
 mod simulated;

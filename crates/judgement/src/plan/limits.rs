@@ -6,6 +6,7 @@ use fsverdict_text::Reason;
 /// Candidates of a plan, those of its matrix included.
 pub(super) const CANDIDATES: usize = 1000;
 pub(super) const PHASES: usize = 1000;
+pub(super) const SERVICES: usize = 20;
 pub(super) const BLOCKS: u64 = 10_000;
 /// Metrics of its own that a phase reads out of what its program prints.
 pub(super) const OWN_METRICS: usize = 50;

@@ -33,6 +33,7 @@ mod read_dataset;
 mod read_device;
 mod read_phase;
 mod read_protocol;
+mod read_service;
 mod require;
 mod scale;
 mod space;
@@ -55,7 +56,7 @@ pub use layers::{Layers, split_layer};
 pub use lists::{grouped, once_each};
 pub use model::{
     ArrayState, Blocks, ClockChoice, Dataset, DevicesChoice, Goal, Legacy, NuisancesChoice, Phase, PhaseWork,
-    Plan, Protocol, TreeShape, Until, Verify, Vocabulary,
+    Plan, Protocol, Service, TreeShape, Until, Verify, Vocabulary,
 };
 pub use operation::{FilesystemAbility, Flow, Needs, Operation, OperationKind};
 pub use own_metric::{NumberSource, OwnMetric, number_pattern};

@@ -42,6 +42,9 @@ pub struct Plan {
     pub candidates: Vec<Candidate>,
     /// The workload: timed steps in order.
     pub phases: Vec<Phase>,
+    /// What goes on while phases do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<Service>,
     /// What a study found that the plan repeats.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<Published>,
@@ -243,12 +246,56 @@ pub struct Phase {
     /// A command or adapter that needs this machine's network; it has one of its own otherwise, with itself alone in it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network: bool,
+    /// A line for the shell that is done before the phase, off the clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// The same after it, once what it did has been verified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// A line for the shell that goes on in the background of the phase, and is stopped when that is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<String>,
     /// After a command or adapter, outside the clock: this folder must hold exactly this dataset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<Verify>,
     /// Numbers that its program prints, by the names of their metrics.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", rename = "metric")]
     pub metrics: BTreeMap<String, OwnMetric>,
+}
+
+/// A program that goes on from one phase to another: a database that is worked with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Service {
+    /// Unique among services.
+    pub name: String,
+    /// A line for the shell that stays in the foreground as long as the service is there.
+    pub start: String,
+    /// A line that ends with 0 once it is ready, tried until it does; at once when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready: Option<String>,
+    /// A line that stops it, which finds its process in `$SERVICE`; SIGTERM when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<String>,
+    /// Started before this phase …
+    pub from: String,
+    /// … and stopped after this one.
+    pub to: String,
+    /// How long it may take until it is ready.
+    pub within: Duration,
+}
+
+impl Phase {
+    /// The lines for the shell that it has besides its work.
+    pub fn lines_around(&self) -> impl Iterator<Item = &String> {
+        self.before.iter().chain(&self.beside).chain(&self.after)
+    }
+}
+
+impl Service {
+    /// Its lines for the shell.
+    pub fn lines(&self) -> impl Iterator<Item = &String> {
+        [&self.start].into_iter().chain(&self.ready).chain(&self.stop)
+    }
 }
 
 /// A state of devices that keep the same data several times, or with parity.

@@ -17,6 +17,7 @@ use super::read_dataset::{self, read_datasets};
 use super::read_device::{self, read_device};
 use super::read_phase::{self, Phases, read_phases};
 use super::read_protocol::{self, read_protocol};
+use super::read_service::{self, read_services};
 use super::require::{RequireContext, read_requirements, short_name};
 use super::value::kernel;
 use super::{Goal, LabChoice, Operation, OwnMetric, Phase, PhaseWork, Plan, Requirements, Vocabulary, space};
@@ -39,6 +40,7 @@ const TOP: &[&str] = &[
     "candidate",
     "matrix",
     "phase",
+    "service",
     "published",
 ];
 const GOAL: &[&str] = &["metric", "weights", "require"];
@@ -59,6 +61,7 @@ pub fn keys() -> Vec<(&'static str, Vec<&'static str>)> {
         ("[[phase]]", read_phase::PHASE.to_vec()),
         ("verify", read_phase::VERIFY.to_vec()),
         ("[phase.metric.NAME]", own_metric::OWN_METRIC.to_vec()),
+        ("[[service]]", read_service::SERVICE.to_vec()),
         ("[[published]]", published::PUBLISHED.to_vec()),
         ("claim", published::CLAIM.to_vec()),
     ]
@@ -151,6 +154,7 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
     let device = read_device(&top, &candidates, vocabulary);
     let phases = read_phases(&top, &datasets, vocabulary);
     let goal = read_goal(&top, &phases, vocabulary);
+    let services = read_services(&top, &phases);
     let published = read_published(&top, &phases, vocabulary);
     let datasets = datasets.into_iter().filter_map(|(name, dataset)| Some((name, dataset?))).collect();
     let (device, device_at) = device?;
@@ -168,6 +172,7 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
         datasets,
         candidates,
         phases: phases.list,
+        services,
         published,
         scale: None,
     };

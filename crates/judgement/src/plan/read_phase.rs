@@ -28,6 +28,9 @@ pub(super) const PHASE: &[&str] = &[
     "sync_every",
     "threads",
     "network",
+    "before",
+    "beside",
+    "after",
     "verify",
     "metric",
 ];
@@ -112,6 +115,21 @@ fn read_phase(
     let verify = section.entry("verify").and_then(|entry| read_verify(&entry.node, datasets, problems));
     let work = read_work(&section, vocabulary);
     check_variables(work.as_ref(), section.entry("options"), datasets, problems);
+    let around = |key| {
+        let line = section.placed(key, filled_text)?;
+        check_line(&line.value, line.at, datasets, problems);
+        Some(line.value)
+    };
+    let (before, beside, after) = (around("before"), around("beside"), around("after"));
+    let mounted = |work: &Placed<PhaseWork>| !matches!(work.value, PhaseWork::Operation(one) if one.needs() != Needs::Mounted);
+    if !work.as_ref().is_none_or(mounted) {
+        let keys = ["before", "beside", "after"];
+        section.forbid(
+            &keys,
+            "a phase without the mounted filesystem",
+            "there is nothing that they could work on",
+        );
+    }
     if let Some(Placed { value: PhaseWork::Operation(operation), at }) = &work {
         section.forbid(&["verify"], "an operation", "built-in operations verify their own data");
         section.forbid(&["network"], "an operation", "built-in operations need none");
@@ -192,6 +210,9 @@ fn read_phase(
         sync_every,
         threads,
         network,
+        before,
+        after,
+        beside,
         verify,
         metrics: metrics?,
     })
@@ -294,6 +315,11 @@ fn check_variables(
         }
         _ => return,
     };
+    check_line(line, at, datasets, problems);
+}
+
+/// The same of one line for the shell.
+pub(super) fn check_line(line: &str, at: TextSpan, datasets: &Datasets, problems: &Problems) {
     let known: Vec<String> = datasets.keys().flat_map(|name| variables(name)).collect();
     if let Some(name) = unknown(line, &known) {
         // What no dataset may be called is told, and offered to nobody.

@@ -99,6 +99,11 @@ impl RequiredProperty {
         }
     }
 
+    /// The one that a plan calls so.
+    pub fn called(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.word() == word)
+    }
+
     /// The words of all.
     pub fn words() -> Vec<&'static str> {
         Self::ALL.iter().map(|one| one.word()).collect()
@@ -167,8 +172,7 @@ pub(super) fn read_requirements(node: &Node, context: &RequireContext<'_>) -> Re
     let mut entries = Vec::new();
     flat("", table, &mut entries);
     for entry in entries {
-        let property = RequiredProperty::ALL.into_iter().find(|one| one.word() == entry.key);
-        match property {
+        match RequiredProperty::called(&entry.key) {
             Some(property) => match context.problems.note(entry.node.at, boolean(entry.node)) {
                 Some(true) => found.properties.push(property),
                 Some(false) => context.problems.add(

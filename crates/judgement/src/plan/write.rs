@@ -31,6 +31,16 @@ pub fn write(plan: &Plan) -> String {
         of_candidate(&mut lines, candidate);
     }
     phases(&mut lines, plan);
+    for service in &plan.services {
+        lines.section("[[service]]");
+        lines.put("name", &service.name);
+        lines.put("start", &service.start);
+        lines.put("ready", &service.ready);
+        lines.put("stop", &service.stop);
+        lines.put("from", &service.from);
+        lines.put("to", &service.to);
+        lines.put("within", duration_text(service.within));
+    }
     for found in &plan.published {
         lines.section("[[published]]");
         lines.put("finding", &found.finding);
@@ -172,6 +182,9 @@ fn phases(lines: &mut PlanLines, plan: &Plan) {
         lines.put("sync_every", phase.sync_every);
         lines.put("threads", phase.threads);
         lines.put("network", phase.network);
+        lines.put("before", &phase.before);
+        lines.put("beside", &phase.beside);
+        lines.put("after", &phase.after);
         lines.put("verify", &phase.verify);
         lines.put("metric", &phase.metrics);
     }
