@@ -53,6 +53,9 @@ fn loop_copies_fill_a_filesystem_as_far_as_they_are_asked_to() {
             ledger: &mut ledger,
             changed: 0.0,
             to,
+            piece: 4096,
+            sync_every: 1,
+            threads: 1,
         };
         let done = run(&mut site).map_err(|error| error.to_string())?;
         verify(&site).map_err(|error| error.to_string())?;
