@@ -12,14 +12,13 @@ const INTEGRITYSETUP: Tool = Tool {
 };
 const BLKDISCARD: Tool =
     Tool { program: "blkdiscard", version: &["--version"], packages: Packages::everywhere("util-linux") };
-const EXAMPLE: &str = "as in integrity:none, or integrity:none,sector=4096";
-/// Neither journal nor bitmap.
-const DIRECT: &str = "--integrity-no-journal";
+const EXAMPLE: &str = "as in integrity:bitmap, or integrity:journal,sector=4096";
 
 pub(super) static INTEGRITY: Layer = Layer {
     name: "integrity",
-    summary: "Checksums (crc32c) of every sector by dm-integrity, as integritysetup makes it without a journal or bitmap \
-              (integrity:none): a crash may leave data and checksums at odds. sector=512 (unless said otherwise), 1024, 2048 or \
+    summary: "Checksums (crc32c) of every sector by dm-integrity, as integritysetup makes it: with integrity:journal (which it is \
+              without a word) data and checksums are written to a journal first, with integrity:bitmap regions are noted before they \
+              are written, with integrity:none a crash may leave the two at odds. sector=512 (unless said otherwise), 1024, 2048 or \
               4096 behind a comma. All of it is written once before mkfs, untimed, since nothing can be read that has no \
               checksum; discards pass through.",
     tools: &[INTEGRITYSETUP, BLKDISCARD],
@@ -50,7 +49,7 @@ pub(super) static INTEGRITY: Layer = Layer {
         step: "open checksums",
         argv: |site| {
             let head = ["integritysetup", "open", "--batch-mode", "--allow-discards"];
-            words(&[&head, &[DIRECT, site.device(), site.name]])
+            words(&[&head, of(site).mode.words(), &[site.device(), site.name]])
         },
     },
     mark: Some(LayerLine {
@@ -68,12 +67,15 @@ pub(super) static INTEGRITY: Layer = Layer {
     }),
     in_use: InUse {
         lines: |site| {
-            let format = ["integritysetup", "format", "--sector-size", of(site).sector, site.device()];
-            let open = ["integritysetup", "open", DIRECT, site.device(), site.name];
-            vec![words(&[&format]), words(&[&open])]
+            let IntegrityOptions { mode, sector } = of(site);
+            let format = ["integritysetup", "format", "--sector-size", sector, site.device()];
+            let open = words(&[&["integritysetup", "open"], mode.words(), &[site.device(), site.name]]);
+            vec![words(&[&format]), open]
         },
-        at_boot: Some(|name, below| format!("echo \"{name} {below} - mode=direct\" >>/etc/integritytab")),
-        note: Some("Measured without a journal: a crash may leave data and checksums at odds"),
+        at_boot: Some(|name, below| format!("echo \"{name} {below} -\" >>/etc/integritytab")),
+        note: Some(
+            "/etc/integritytab takes the mode in its fourth field (`mode=bitmap` for integrity:bitmap, `mode=direct` for integrity:none)",
+        ),
     },
 };
 
@@ -81,35 +83,52 @@ fn of(site: &LayerPlace<'_>) -> IntegrityOptions {
     IntegrityOptions::read(site.options).unwrap_or(IntegrityOptions::USUAL)
 }
 
+/// What keeps data and checksums together over a crash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum IntegrityMode {
+    Journal,
+    Bitmap,
+    Direct,
+}
+
+impl IntegrityMode {
+    const fn words(self) -> &'static [&'static str] {
+        match self {
+            IntegrityMode::Journal => &[],
+            IntegrityMode::Bitmap => &["--integrity-bitmap-mode"],
+            IntegrityMode::Direct => &["--integrity-no-journal"],
+        }
+    }
+}
+
 /// What follows the layer's name in a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct IntegrityOptions {
+    mode: IntegrityMode,
     /// Bytes.
     sector: &'static str,
 }
 
 impl IntegrityOptions {
-    const USUAL: IntegrityOptions = IntegrityOptions { sector: "512" };
+    const USUAL: IntegrityOptions = IntegrityOptions { mode: IntegrityMode::Journal, sector: "512" };
 
     fn read(text: &str) -> Result<Self, Reason> {
         let mut options = Self::USUAL;
-        let mut words = text.split(',');
-        match words.next() {
-            Some("none") => {}
-            first => {
-                let first = first.unwrap_or_default();
-                let what =
-                    format!("checksums are had without a journal and without a bitmap alone, not `{first}`");
-                return Err(Reason::new(what, EXAMPLE));
-            }
+        if text.is_empty() {
+            return Ok(options);
         }
-        for word in words {
-            let Some(("sector", size)) = word.split_once('=') else {
-                return Err(Reason::new(format!("`{word}` is no option of this layer"), EXAMPLE));
-            };
-            let known = ["512", "1024", "2048", "4096"].into_iter().find(|known| *known == size);
-            let what = || format!("a sector has 512, 1024, 2048 or 4096 bytes, not `{size}`");
-            options.sector = known.ok_or_else(|| Reason::new(what(), EXAMPLE))?;
+        for word in text.split(',') {
+            match word.split_once('=') {
+                None if word == "journal" => options.mode = IntegrityMode::Journal,
+                None if word == "bitmap" => options.mode = IntegrityMode::Bitmap,
+                None if word == "none" => options.mode = IntegrityMode::Direct,
+                Some(("sector", size)) => {
+                    let known = ["512", "1024", "2048", "4096"].into_iter().find(|known| *known == size);
+                    let what = || format!("a sector has 512, 1024, 2048 or 4096 bytes, not `{size}`");
+                    options.sector = known.ok_or_else(|| Reason::new(what(), EXAMPLE))?;
+                }
+                _ => return Err(Reason::new(format!("`{word}` is no option of this layer"), EXAMPLE)),
+            }
         }
         Ok(options)
     }
@@ -121,18 +140,21 @@ mod tests {
     use crate::layer::LayerPlace;
 
     #[test]
-    fn it_is_made_without_a_journal_and_wiped_by_us() {
-        for (options, sector) in [("none", "512"), ("none,sector=4096", "4096")] {
+    fn each_mode_is_a_word_when_it_is_opened_and_all_are_wiped_by_us() {
+        for (options, format, open) in [
+            ("", "--sector-size 512", ""),
+            ("journal", "--sector-size 512", ""),
+            ("bitmap,sector=4096", "--sector-size 4096", "--integrity-bitmap-mode "),
+            ("none", "--sector-size 512", "--integrity-no-journal "),
+        ] {
             let below = ["/dev/x".to_owned()];
             let site = LayerPlace { below: &below, name: "n", options, key: "" };
             let made = (INTEGRITY.make.unwrap().argv)(&site).join(" ");
-            let wanted = "integritysetup format --batch-mode --no-wipe --sector-size";
-            assert_eq!(made, format!("{wanted} {sector} /dev/x"));
+            assert_eq!(made, format!("integritysetup format --batch-mode --no-wipe {format} /dev/x"));
             let opened = (INTEGRITY.open.argv)(&site).join(" ");
-            let wanted = "integritysetup open --batch-mode --allow-discards --integrity-no-journal /dev/x n";
-            assert_eq!(opened, wanted);
+            assert_eq!(opened, format!("integritysetup open --batch-mode --allow-discards {open}/dev/x n"));
         }
-        for wrong in ["", "journal", "bitmap", "none,sector=8192", "none,", "sector=512", "none sector=512"] {
+        for wrong in ["bitmaps", "sector=8192", "journal,", "mode=bitmap", "journal sector=512"] {
             IntegrityOptions::read(wrong).unwrap_err();
         }
     }

@@ -30,6 +30,16 @@ pub(super) fn mapping_node(mapping: &str) -> Option<PathBuf> {
     devices.into_iter().find(named).map(|device| Path::new("/dev").join(device.file_name()))
 }
 
+/// Whether this node is still of the mapping of this name. While a mapping is taken down, and may still be writing, it has no
+/// name any more.
+pub(super) fn is_mapped(node: &Path, mapping: &str) -> bool {
+    let folder = Path::new("/sys/block").join(node.file_name().unwrap_or_default());
+    match std::fs::read_to_string(folder.join("dm/name")) {
+        Ok(name) => name.trim() == mapping,
+        Err(_) => folder.exists(),
+    }
+}
+
 /// The number of a block device, as sysfs has it.
 pub(super) fn device_number(node: &Path) -> Option<u64> {
     let text = std::fs::read_to_string(Path::new("/sys/class/block").join(node.file_name()?).join("dev"));

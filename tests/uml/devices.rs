@@ -134,6 +134,9 @@ fn uml_simulated_layers_lie_under_every_filesystem() {
     let candidates = [
         ("ext4-sums", of("ext4", "integrity:none")),
         ("xfs-sums", of("xfs", "integrity:none,sector=4096")),
+        // These write when they are taken down.
+        ("xfs-journal", of("xfs", "integrity:journal")),
+        ("ext4-bitmap", of("ext4", "integrity:bitmap,sector=4096")),
         ("btrfs-sums", of("btrfs", "integrity:none")),
         ("ext4-crypt", of("ext4", "luks2:sector=512,no_read_workqueue,no_write_workqueue")),
         ("xfs-crypt", of("xfs", "luks2:cipher=aes-xts-plain64,key=256,sector=4096")),

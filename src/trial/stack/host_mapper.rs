@@ -11,14 +11,15 @@ use crate::sandbox::make_node;
 
 use super::super::error::TrialError;
 use super::super::layers::{Mapper, OpenNode};
-use super::super::mapping::{device_number, gone_within, is_running, mapping_node};
+use super::super::mapping::{device_number, gone_within, is_mapped, is_running, mapping_node};
 use super::super::sink::Sink;
 use super::super::tools::{Tools, Trade};
 
 /// The key of layers that take one. It protects nothing: the data are ours and go with the trial.
 const KEY_FILE: &str = "/tmp/fsverdict/key";
-/// How long the kernel may take to remove a device that nobody uses.
-const LIMIT: Duration = Duration::from_secs(5);
+/// How long the kernel may take to remove a device that nobody uses: dm-integrity writes all of its journal anew, of up to 64 MiB
+/// (`DEFAULT_MAX_JOURNAL_SECTORS` in `drivers/md/dm-integrity.c`).
+const LIMIT: Duration = Duration::from_secs(60);
 
 pub(super) struct HostMapper<'a> {
     pub(super) sink: &'a mut Sink,
@@ -62,7 +63,7 @@ impl Mapper for HostMapper<'_> {
 
     fn goes(&mut self, kind: LayerKind, name: &str, node: &Path) -> bool {
         match kind {
-            LayerKind::Mapping => gone_within(|| mapping_node(name).is_some(), LIMIT),
+            LayerKind::Mapping => gone_within(|| is_mapped(node, name), LIMIT),
             LayerKind::Array => gone_within(|| is_running(node), LIMIT),
         }
     }

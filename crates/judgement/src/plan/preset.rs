@@ -48,6 +48,8 @@ const PRESETS: &[Preset] = presets! {
         "vm-image" "a virtual machine's disk written here and there, then read from end to end: btrfs with and without copies on write";
         "nas"
             "two disks with the same on both: btrfs' own copies against md under three filesystems, plain and on LUKS, a disk lost and rebuilt";
+        "dm-integrity"
+            "ext4 and xfs on checksums of every sector, kept by a journal, a bitmap or nothing: what each costs on a modelled disk";
         "near-full"
             "six filesystems at 50, 80 and 95 % full, until they take no more, and with room made again: a modelled disk";
         "backup-server"
