@@ -66,11 +66,23 @@ pub(super) struct AskArguments {
     yes: bool,
 }
 
+/// How large a modelled device is where the plan has none of its own.
+const SIZE: &str = "16GB";
+
 /// What is to be found out, as far as it was understood.
 struct Question {
     work: AskedWork,
     device: Option<AskedDevice>,
     must: Vec<RequiredProperty>,
+}
+
+/// Where a plan names the models of its devices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PlanModels {
+    /// Several, among which candidates are not compared.
+    Matrix,
+    Device,
+    None,
 }
 
 enum AskedWork {
@@ -103,7 +115,7 @@ pub(super) fn run(arguments: &AskArguments) -> Result<Exit, CliError> {
     }
     let mut run = RunArguments::of_question(&name);
     run.set = overrides;
-    run.device = question.device.map(|device| device.source).into_iter().collect();
+    run.device = question.replaced_device().into_iter().collect();
     run.budget = arguments.budget;
     run.out.clone_from(&arguments.out);
     run.erase.clone_from(&arguments.erase);
@@ -196,12 +208,12 @@ fn device_of(word: &str) -> Result<AskedDevice, CliError> {
         return Ok(AskedDevice { source, shown: format!("{word}, which is erased") });
     }
     let kind = DEVICES.iter().find(|kind| kind.words.contains(&word));
-    let (name, size) = match kind {
-        Some(DeviceKind { model, size, .. }) => (*model, *size),
+    let name = match kind {
+        Some(DeviceKind { model, .. }) => *model,
         None => {
             let named = built_in().iter().find(|known| known.name == word.split(':').next().unwrap_or(word));
             match named {
-                Some(_) => (word, "16GB"),
+                Some(_) => word,
                 None => {
                     let models = built_in().iter().map(|known| known.name);
                     let known: Vec<&str> =
@@ -214,10 +226,10 @@ fn device_of(word: &str) -> Result<AskedDevice, CliError> {
             }
         }
     };
-    let source = format!("model:{name}@{size}").parse().map_err(CliError::Usage)?;
+    let source = format!("model:{name}@{SIZE}").parse().map_err(CliError::Usage)?;
     let summary =
         Model::named(name.split(':').next().unwrap_or(name)).map_or(String::new(), |model| model.summary);
-    Ok(AskedDevice { source, shown: format!("a modelled device of {size}, {name}: {summary}") })
+    Ok(AskedDevice { source, shown: format!("modelled, {name}: {summary}") })
 }
 
 fn property_of(word: &str) -> Result<RequiredProperty, CliError> {
@@ -257,14 +269,30 @@ impl Question {
         if has(RequiredProperty::Windows) || has(RequiredProperty::Macos) {
             set.push("matrix.filesystem=[\"exfat\", \"ntfs3\", \"vfat\"]".to_owned());
         }
-        // A plan that asks of several devices asks of this one alone.
-        let in_matrix =
-            matches!(&self.work, AskedWork::Preset(preset) if preset.toml.contains("\nmodel      = ["));
-        if let (Some(AskedDevice { source, .. }), true) = (&self.device, in_matrix) {
-            let model = if let DeviceSource::Model { name, .. } = source { name.as_str() } else { "" };
-            set.push(format!("matrix.model=[\"{model}\"]"));
+        if let Some(AskedDevice { source: DeviceSource::Model { name, .. }, .. }) = &self.device {
+            match self.models() {
+                PlanModels::Matrix => set.push(format!("matrix.model=[\"{name}\"]")),
+                PlanModels::Device => set.push(format!("device.model=\"{name}\"")),
+                PlanModels::None => {}
+            }
         }
         set
+    }
+
+    /// Where the plan names its models; the size of a device is the plan's own, which knows how much is written.
+    fn models(&self) -> PlanModels {
+        match &self.work {
+            AskedWork::Preset(preset) if preset.toml.contains("\nmodel      = [") => PlanModels::Matrix,
+            AskedWork::Preset(preset) if !preset.toml.contains("\nmodel = ") => PlanModels::None,
+            _ => PlanModels::Device,
+        }
+    }
+
+    /// What is put in the place of the plan's device as a whole.
+    fn replaced_device(&self) -> Option<DeviceSource> {
+        let source = &self.device.as_ref()?.source;
+        let in_place = matches!(source, DeviceSource::Model { .. }) && self.models() != PlanModels::None;
+        (!in_place).then(|| source.clone())
     }
 
     fn told(&self, name: &str) -> String {
@@ -408,7 +436,7 @@ mod tests {
                     question.device = kind.map(|kind| device_of(kind.words[0]).unwrap());
                     question.must.clone_from(must);
                     let (text, name) = question.plan_text().unwrap();
-                    let device = question.device.iter().map(|device| device.source.clone()).collect();
+                    let device = question.replaced_device().into_iter().collect();
                     let overrides = Overrides { set: question.settings(), device, ..Overrides::default() };
                     let plan = with_vocabulary(|words| read_with(&text, &name, &overrides, words));
                     assert!(plan.is_ok(), "{name}: {}", plan.unwrap_err());

@@ -13,8 +13,6 @@ pub(super) struct WorkKind {
 /// A kind of device.
 pub(super) struct DeviceKind {
     pub(super) model: &'static str,
-    /// How large it is taken to be.
-    pub(super) size: &'static str,
     pub(super) shown: &'static str,
     pub(super) words: &'static [&'static str],
 }
@@ -75,39 +73,33 @@ pub(super) const WORKS: &[WorkKind] = &[
 pub(super) const DEVICES: &[DeviceKind] = &[
     DeviceKind {
         model: "hdd-7200",
-        size: "100GB",
         shown: "hdd: a desktop disk",
         words: &["hdd", "disk", "harddisk", "hard-disk"],
     },
-    DeviceKind { model: "sata-ssd", size: "32GB", shown: "ssd: at SATA", words: &["ssd", "sata"] },
-    DeviceKind { model: "nvme-ssd", size: "32GB", shown: "nvme: an SSD at NVMe", words: &["nvme", "m2"] },
+    DeviceKind { model: "sata-ssd", shown: "ssd: at SATA", words: &["ssd", "sata"] },
+    DeviceKind { model: "nvme-ssd", shown: "nvme: an SSD at NVMe", words: &["nvme", "m2"] },
     DeviceKind {
         model: "nvme-plp",
-        size: "32GB",
         shown: "server-ssd: the same with power-loss protection",
         words: &["server-ssd", "plp", "datacenter"],
     },
     DeviceKind {
         model: "usb-disk-5400",
-        size: "100GB",
         shown: "usb-disk: a portable disk",
         words: &["usb-disk", "usb", "portable"],
     },
     DeviceKind {
         model: "usb-stick",
-        size: "8GB",
         shown: "usb-stick: a cheap one",
         words: &["usb-stick", "stick", "pendrive"],
     },
     DeviceKind {
         model: "sd-card-a1:filled",
-        size: "32GB",
         shown: "sd-card: of class A1, in use",
         words: &["sd-card", "card", "sd", "microsd"],
     },
     DeviceKind {
         model: "smr-5400",
-        size: "100GB",
         shown: "archive: a shingled disk",
         words: &["archive", "smr", "shingled"],
     },
