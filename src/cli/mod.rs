@@ -6,6 +6,7 @@ mod ask_words;
 mod block;
 mod bundle;
 mod calibrate;
+mod capture;
 mod clean;
 mod compare;
 mod consent;
@@ -119,6 +120,8 @@ enum Command {
     Kernel(kernel::KernelArguments),
     /// Measure a device by reading it and write a model of it; or hold a model against what was measured
     Calibrate(calibrate::CalibrateArguments),
+    /// Print the shape of a folder as a dataset to be shared: no name in it and no content
+    Capture(capture::CaptureArguments),
     /// Find and undo whatever an earlier crash left behind
     Clean(clean::CleanArguments),
     /// Show the manual page, or that of a command or of plans
@@ -163,6 +166,7 @@ pub fn main() -> ExitCode {
         Command::Show(arguments) => show::run(&arguments),
         Command::Kernel(arguments) => kernel::run(&arguments),
         Command::Calibrate(arguments) => calibrate::run(&arguments),
+        Command::Capture(arguments) => capture::run(&arguments),
         Command::Clean(arguments) => clean::run(&arguments),
         Command::Man(arguments) => manual::man(&arguments),
         Command::Completions(arguments) => manual::completions(&arguments),

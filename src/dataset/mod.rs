@@ -4,6 +4,7 @@
 //! trial. [`prepare()`] lays a dataset out in memory, [`stage()`] makes it real in a folder for command phases, and a
 //! [`Manifest`] says exactly what must be found afterwards.
 
+mod capture;
 mod compare;
 mod content;
 mod copy;
@@ -26,6 +27,7 @@ mod stage;
 mod tree;
 mod write;
 
+pub use capture::{CapturedShape, capture};
 pub use compare::{CompareError, HardLinks};
 pub use copy::Skipped;
 pub use error::{DatasetError, IoFailure};

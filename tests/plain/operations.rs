@@ -22,6 +22,7 @@ fn tree(files: u64, size: u64) -> Dataset {
         compressible: None,
         duplicates: Some(0.1),
         hard_links: Some(0.1),
+        sizes: Vec::new(),
     })
 }
 

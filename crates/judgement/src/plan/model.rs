@@ -206,6 +206,9 @@ pub struct TreeShape {
     /// The share of files that are further hard links to another file, 0 to 1; the profile's own when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hard_links: Option<f64>,
+    /// Bytes of files at equally spaced places of their distribution, the smallest first; the profile's own when empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sizes: Vec<u64>,
 }
 
 /// One timed step of the workload.

@@ -130,6 +130,7 @@ fn of_dataset(lines: &mut PlanLines, dataset: &Dataset) {
             lines.put("compressible", shape.compressible);
             lines.put("duplicates", shape.duplicates);
             lines.put("hard_links", shape.hard_links);
+            lines.put("sizes", &shape.sizes);
         }
         Dataset::Flat { files, file_size } => {
             lines.put("flat", files);
