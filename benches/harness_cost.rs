@@ -36,6 +36,8 @@ fn ours(operation: Operation, mount: &Path, dataset: &Prepared, ledger: &mut Led
         piece: 4096,
         sync_every: 1,
         threads: 1,
+        pulls: 1,
+        rounds: 1,
     };
     let start = Instant::now();
     run(&mut site).unwrap();

@@ -61,6 +61,11 @@ impl Content {
         Self { pool, seed: mix(seed) }
     }
 
+    /// The number that all it holds follows from.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
+    }
+
     fn head(&self, body: &Body, chunk: u64) -> ContentHead {
         let which = mix(self.seed ^ mix((u64::from(body.identity) << 32) | u64::from(body.generation)));
         let place = mix(which.wrapping_add(chunk.wrapping_mul(0x9e37_79b9_7f4a_7c15)));

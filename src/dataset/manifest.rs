@@ -63,6 +63,12 @@ impl Manifest {
         }
     }
 
+    /// What a history of changes must have left of a generated dataset.
+    pub(crate) fn of_aged(tree: &Arc<Tree>, content: &Arc<Content>, generation: u32) -> Self {
+        let contents = ExpectedContents::Generated { content: Arc::clone(content), generation };
+        Self { tree: Arc::clone(tree), contents, is_file: false, shared: None }
+    }
+
     /// The same tree as one of several generations that share files.
     pub(crate) fn sharing(mut self, shared: SharedFiles) -> Self {
         self.shared = Some(shared);

@@ -4,7 +4,9 @@
 //! trial. [`prepare()`] lays a dataset out in memory, [`stage()`] makes it real in a folder for command phases, and a
 //! [`Manifest`] says exactly what must be found afterwards.
 
+mod aged;
 mod capture;
+mod churn;
 mod compare;
 mod content;
 mod copy;
@@ -20,6 +22,7 @@ mod manifest;
 mod names;
 mod prepare;
 mod profile;
+mod pull;
 mod random;
 mod readable;
 mod sizes;
@@ -39,10 +42,13 @@ pub use readable::{Readable, readable};
 pub use stage::{Staged, StagingRecord, adopt, room_for, stage};
 pub use tree::Totals;
 
+pub(crate) use aged::{AgedFile, AgedTree};
+pub(crate) use churn::Newborn;
 pub(crate) use content::{Body, Content, TRANSFER};
 pub(crate) use descriptor::{Listing, look, open_below, open_directory, open_path, type_of};
 pub(crate) use manifest::SharedFiles;
 pub(crate) use prepare::DatasetOrigin;
+pub(crate) use pull::{Pull, Pulled};
 pub(crate) use random::{RandomStream, mix};
 pub(crate) use tree::{Tree, TreeEntry};
-pub(crate) use write::{Call, Manner, Sharing, TreeSource, WriteProbe, read_some, write_tree};
+pub(crate) use write::{Call, Manner, Sharing, TreeSource, Untimed, WriteProbe, read_some, write_tree};

@@ -39,6 +39,12 @@ pub enum Act<'a> {
     NoChecker(&'a str),
     DescribeMount,
     Settle(&'a str),
+    /// The filesystem that is about to be made anew is whole.
+    CheckAged,
+    /// On the same device, and untimed.
+    MakeAnew,
+    /// What the phase reads is written again.
+    CopyAgain(&'a Phase),
     ShowFolder,
     Unmount,
     SyncDevice,
@@ -193,6 +199,9 @@ impl Act<'_> {
             | Act::Judge
             | Act::NoChecker(_)
             | Act::DescribeMount
+            | Act::CheckAged
+            | Act::MakeAnew
+            | Act::CopyAgain(_)
             | Act::NeverStored(_)
             | Act::UnmountLeft => return None,
         })

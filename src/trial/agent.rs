@@ -203,6 +203,9 @@ impl<'a> Agent<'a> {
             }
             Act::DescribeMount => describe_mount(stack)?,
             Act::Settle(phase) => self.settle(stack, phase),
+            Act::CheckAged => self.check_aged(stack)?,
+            Act::MakeAnew => stack.make_anew()?,
+            Act::CopyAgain(phase) => self.copy_again(stack, phase)?,
             Act::ShowFolder => stack.mount()?,
             Act::Unmount => stack.unmount()?,
             Act::SyncDevice => stack.sync_device()?,

@@ -9,9 +9,10 @@ use crate::host::sysfs::{bottom_devices, has_volatile_cache};
 use crate::measure::{Clocked, Meter, Quiet, SettleLimits, WorkDone};
 use crate::sandbox::program::{Program, locate};
 use crate::workload::{
-    CommandContext, FOLDER, Ledger, Printed, Workplace, adapter, command, read_own_metric, run, verify,
+    CommandContext, FOLDER, Ledger, Printed, Workplace, adapter, command, layout, read_own_metric, run,
+    verify, write_again,
 };
-use fsverdict_judgement::journal::{CommandRecord, Event, Measurement, Observation};
+use fsverdict_judgement::journal::{CommandRecord, Event, Measurement, Observation, Unit};
 use fsverdict_judgement::plan::{Flow, Operation, OwnMetric, Phase, PhaseWork, Service};
 
 use super::act::{AsideLine, CacheState, Durable, Timed};
@@ -202,6 +203,9 @@ impl Agent<'_> {
         let durable = make_durable(Timed::Phase(phase).durable());
         let (done, clocked) =
             clocks(self.meter.as_ref())?.clock(&phase.name, cache.name(), stack, work, durable)?;
+        if let Some(into) = phase.into.as_deref() {
+            self.ledger.remember(&phase.name, Path::new(into));
+        }
         self.quiet = may_be_quiet(stack);
         let (bytes_read, bytes_written) = match operation.flow() {
             Flow::Reads => (done.logical_bytes, 0),
@@ -321,7 +325,17 @@ impl Agent<'_> {
     /// must be there.
     pub(super) fn verify(&mut self, phase: &Phase) -> Result<(), TrialError> {
         if let PhaseWork::Operation(operation) = phase.work {
-            return Ok(verify(&site(&self.materials, &mut self.ledger, phase, operation)?)?);
+            let site = site(&self.materials, &mut self.ledger, phase, operation)?;
+            verify(&site)?;
+            let score = if site.is_aged() { layout(&site)? } else { None };
+            if let Some((observation, value)) = self.timed.as_mut().zip(score) {
+                observation.measurements.push(Measurement {
+                    metric: "layout".into(),
+                    unit: Unit::Ratio,
+                    value,
+                });
+            }
+            return Ok(());
         }
         let Some(expected) = &phase.verify else { return Ok(()) };
         let material = self.materials.get(&expected.dataset)?;
@@ -335,6 +349,22 @@ impl Agent<'_> {
         )?;
         self.ledger.found(Path::new(&expected.at), &expected.dataset);
         Ok(())
+    }
+
+    /// What is about to be made anew is whole; untimed.
+    pub(super) fn check_aged(&mut self, stack: &mut Stack<'_>) -> Result<(), TrialError> {
+        self.checked = stack.check("fsck")?;
+        self.judge(stack)
+    }
+
+    /// What the phase reads is written again, onto the filesystem that was made anew; untimed.
+    pub(super) fn copy_again(&mut self, stack: &mut Stack<'_>, phase: &Phase) -> Result<(), TrialError> {
+        stack.note_fresh()?;
+        let (PhaseWork::Operation(operation), Some(remake)) = (&phase.work, &phase.remake) else {
+            return Ok(());
+        };
+        write_again(&mut site(&self.materials, &mut self.ledger, phase, *operation)?, remake)?;
+        stack.sync()
     }
 
     /// What the checker said of the unmounted filesystem.
@@ -441,6 +471,8 @@ fn site<'a>(
         piece: phase.piece.map_or_else(|| operation.usual_piece(), |piece| piece.0),
         sync_every: phase.sync_every.unwrap_or_else(|| operation.usual_sync()),
         threads: phase.threads.unwrap_or(1),
+        pulls: phase.pulls.unwrap_or(1),
+        rounds: phase.rounds.unwrap_or(1),
     })
 }
 

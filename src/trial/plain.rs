@@ -134,6 +134,11 @@ impl PlainContext<'_> {
             Act::Timed(timed, _) => format!("{}; {}", self.timed(timed)?, self.durable(timed.durable())),
             Act::NoChecker(_) => format!("[{} has no checker]", self.programs.filesystem.name),
             Act::Settle(_) => "[settle]".to_owned(),
+            Act::CheckAged => self.program(Line::Check)?,
+            Act::MakeAnew => self.timed(Timed::Mkfs)?,
+            Act::CopyAgain(phase) => {
+                format!("[write {} again]", phase.dataset.as_deref().unwrap_or("nothing"))
+            }
             Act::ShowFolder => format!("[make {}, which is $MOUNT]", own()?),
             Act::Unmount => self.unmount()?,
             Act::SyncDevice => self.durable(Durable::Device),
@@ -267,7 +272,9 @@ fn own_work(phase: &Phase) -> String {
     match &phase.work {
         PhaseWork::Operation(name) => {
             let to = phase.to.map_or(String::new(), |to| format!(", to {} % in use", 100.0 * to));
-            format!("[{name} on {}{to}]", phase.dataset.as_deref().unwrap_or("nothing"))
+            let pulls = phase.pulls.map_or(String::new(), |pulls| format!(", {pulls} pulls"));
+            let rounds = phase.rounds.map_or(String::new(), |rounds| format!(", {rounds} rounds"));
+            format!("[{name} on {}{to}{pulls}{rounds}]", phase.dataset.as_deref().unwrap_or("nothing"))
         }
         PhaseWork::Command(command) => command.clone(),
         PhaseWork::Adapter { name, options } => format!("{name} {options}"),

@@ -275,6 +275,20 @@ impl<'a> Stack<'a> {
         Ok(())
     }
 
+    /// Makes the unmounted filesystem once more, on a device that is told to forget what is on it; a disk may not know how.
+    pub(super) fn make_anew(&mut self) -> Result<(), TrialError> {
+        self.check_device()?;
+        for top in self.tops() {
+            let open = std::fs::OpenOptions::new().write(true).open(&top.path);
+            let file = open.map_err(TrialError::io("open the device"))?;
+            let size = rustix::fs::seek(&file, rustix::fs::SeekFrom::End(0))
+                .map_err(|errno| TrialError::io("learn the size of the device")(errno.into()))?;
+            let discarded = syscall::discard(&file, size).is_ok().to_string();
+            self.sink.facts(Facts::from([("device.discarded_again".to_owned(), discarded)]));
+        }
+        self.mkfs()
+    }
+
     /// Mounts what was unmounted a moment ago: somebody may have put something else in its place.
     pub(super) fn mount_again(&mut self) -> Result<(), TrialError> {
         self.check_device()?;

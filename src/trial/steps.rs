@@ -161,7 +161,10 @@ impl TrialSpec {
             step.then.push(Act::Mount);
             return step;
         }
-        let mut each = Vec::new();
+        let (mut first, mut each) = (Vec::new(), Vec::new());
+        if phase.remake.is_some() {
+            first.extend([Act::Unmount, Act::CheckAged, Act::MakeAnew, Act::Mount, Act::CopyAgain(phase)]);
+        }
         let aside = |line: AsideLine| line.of(phase).map(|_| Act::Aside(phase, line));
         each.extend(aside(AsideLine::Before));
         // Nothing where it is missing already.
@@ -189,7 +192,7 @@ impl TrialSpec {
         each.extend(services().rev().filter(|one| one.to == phase.name).map(Act::StopService));
         each.extend([Act::Settle(&phase.name), Act::Record]);
         *cache = CacheState::Warm;
-        Step { name: Some(&phase.name), each, ..Step::default() }
+        Step { name: Some(&phase.name), first, each, ..Step::default() }
     }
 
     /// Of the unmounted filesystem, timed under this name.

@@ -40,6 +40,14 @@ pub enum WorkError {
     Miscounted { operation: &'static str, at: String, saw: String, expected: String },
     #[error("one of its threads failed: {reason}")]
     Thread { reason: String },
+    #[error(
+        "{operation}: some files of the tree are links; hint: a file that changes would change under another name: take `hard_links` out of the dataset"
+    )]
+    Linked { operation: &'static str },
+    #[error(
+        "{operation}: nothing is known of what lay in {at}; hint: a built-in operation must have worked there"
+    )]
+    Unknown { operation: &'static str, at: String },
     #[error(transparent)]
     Dataset(#[from] DatasetError),
     #[error("cannot make a latency histogram: {0}")]

@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::dataset::HardLinks;
+use std::sync::Arc;
 
+use crate::dataset::{AgedTree, DatasetOrigin, HardLinks, Manifest, Prepared, Staged, Tree};
+
+use super::WorkError;
 use super::copies::Copies;
 use super::generations::Generations;
 
@@ -21,6 +24,40 @@ pub struct LedgerEntry {
     pub sure: bool,
     /// What the last reading or listing saw.
     pub(crate) seen: LastSeen,
+    /// What a history of changes has made of it.
+    pub(crate) aged: Option<AgedDataset>,
+}
+
+/// A dataset's tree after a history of changes, as what it goes on from and as what must be there.
+#[derive(Debug, Clone)]
+pub(crate) struct AgedDataset {
+    pub(crate) state: Arc<AgedTree>,
+    pub(crate) tree: Arc<Tree>,
+}
+
+impl PartialEq for AgedDataset {
+    fn eq(&self, other: &Self) -> bool {
+        self.state == other.state
+    }
+}
+
+impl Eq for AgedDataset {}
+
+impl LedgerEntry {
+    /// What must be found of it where all of it is there, in this generation.
+    pub(crate) fn manifest(
+        &self,
+        prepared: &Prepared,
+        staged: Option<&Staged>,
+        generation: u32,
+    ) -> Result<Manifest, WorkError> {
+        match (&self.aged, &prepared.origin) {
+            (Some(aged), DatasetOrigin::Generated { content, .. }) => {
+                Ok(Manifest::of_aged(&aged.tree, content, generation))
+            }
+            _ => Ok(Manifest::of(prepared, staged, generation)?),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +91,8 @@ pub struct Ledger {
     pub(super) snapshots_made: u32,
     /// The one given up last.
     pub(super) given_up: Option<KeptSnapshot>,
+    /// What lay in the folder of a phase when it was over, by the phase's name.
+    past: BTreeMap<String, LedgerEntry>,
 }
 
 impl Ledger {
@@ -78,8 +117,25 @@ impl Ledger {
             hard_links: HardLinks::MayBeCopies,
             sure: true,
             seen: LastSeen::default(),
+            aged: None,
         };
         self.folders.insert(into.into(), written);
+    }
+
+    /// Keeps in mind what lies in the folder of a phase that is over.
+    pub fn remember(&mut self, phase: &str, into: &Path) {
+        if let Some(entry) = self.folders.get(into) {
+            self.past.insert(phase.to_owned(), entry.clone());
+        }
+    }
+
+    /// The filesystem is made anew: nothing lies there. What lay in this folder, now or after the phase of this name, is
+    /// to be written again.
+    pub fn start_over(&mut self, into: &Path, after: Option<&str>) -> Option<LedgerEntry> {
+        let now = std::mem::take(&mut self.folders).remove(into);
+        self.snapshots.clear();
+        self.given_up = None;
+        after.map_or(now, |phase| self.past.get(phase).cloned())
     }
 
     /// What is known, by folder below the mount point.

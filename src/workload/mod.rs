@@ -6,6 +6,7 @@
 //! What is known of each without running it stands in [`fsverdict_judgement::plan::Operation`].
 
 mod adapter;
+mod age;
 mod command;
 mod copies;
 mod device;
@@ -15,10 +16,12 @@ mod error;
 mod generations;
 mod hands;
 mod latency;
+mod layout;
 mod ledger;
 mod operation;
 mod own_metric;
 mod pieces;
+mod remake;
 mod replace;
 mod rotation;
 mod site;
@@ -35,8 +38,10 @@ pub use device::{read_device, verify_device, write_device};
 pub use done::Done;
 pub use error::WorkError;
 pub use generations::Generations;
+pub use layout::layout;
 pub use ledger::{KeptSnapshot, Ledger, LedgerEntry, Remains};
 pub use operation::{run, verify};
 pub use own_metric::{OwnMetricError, Printed, read_own_metric};
+pub use remake::write_again;
 pub use site::Workplace;
 pub use verify::verify_written;

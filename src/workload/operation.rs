@@ -5,7 +5,8 @@ use fsverdict_judgement::plan::Operation;
 
 use super::verify::{absent, empty};
 use super::{
-    Done, WorkError, Workplace, directory, pieces, replace, rotation, snapshot, space, stream, tree, walk,
+    Done, WorkError, Workplace, age, directory, pieces, replace, rotation, snapshot, space, stream, tree,
+    walk,
 };
 
 /// Does the work of the site's operation. The caller times it, and syncs afterwards.
@@ -35,6 +36,8 @@ pub fn run(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         Operation::RenameReplace => replace::replace(site),
         Operation::SpaceFill => space::fill(site),
         Operation::SpaceFree => space::free(site),
+        Operation::AgePull => age::pull(site),
+        Operation::AgeChurn => age::churn(site),
         Operation::SnapshotCreate
         | Operation::SnapshotDelete
         | Operation::DeviceWrite
@@ -53,7 +56,9 @@ pub fn verify(site: &Workplace<'_>) -> Result<(), WorkError> {
         | Operation::DirectoryFill
         | Operation::AppendFsync
         | Operation::RandomWrite
-        | Operation::RenameReplace => site.compare(),
+        | Operation::RenameReplace
+        | Operation::AgePull
+        | Operation::AgeChurn => site.compare(),
         Operation::TreeRead => walk::verify_read(site),
         Operation::TreeRemove => absent(site.operation.name(), &site.target()),
         Operation::StreamRead | Operation::RandomRead => stream::verify_read(site),

@@ -37,6 +37,10 @@ pub struct Workplace<'a> {
     pub sync_every: u32,
     /// How many threads share the work, for operations that can.
     pub threads: u32,
+    /// How many pulls, for the operation that pulls.
+    pub pulls: u32,
+    /// How many times as much as lies there is written once it is full, for the operation that churns.
+    pub rounds: u32,
 }
 
 impl Workplace<'_> {
@@ -57,13 +61,7 @@ impl Workplace<'_> {
         let operation = self.operation.name();
         let kind = self.dataset.kind;
         if !self.operation.takes().contains(&kind) {
-            let takes: Vec<&str> = self.operation.takes().iter().map(|kind| kind.name()).collect();
-            return Err(WorkError::WrongKind {
-                operation,
-                dataset: self.dataset.name.clone(),
-                kind: kind.name(),
-                takes: takes.join(" or "),
-            });
+            return Err(self.wrong_kind(kind));
         }
         let normal = |component| matches!(component, Component::Normal(_));
         if self.into.as_os_str().is_empty() || !self.into.components().all(normal) {
@@ -73,6 +71,16 @@ impl Workplace<'_> {
             self.tree()?;
         }
         Ok(())
+    }
+
+    pub(crate) fn wrong_kind(&self, kind: OperationKind) -> WorkError {
+        let takes: Vec<&str> = self.operation.takes().iter().map(|kind| kind.name()).collect();
+        WorkError::WrongKind {
+            operation: self.operation.name(),
+            dataset: self.dataset.name.clone(),
+            kind: kind.name(),
+            takes: takes.join(" or "),
+        }
     }
 
     pub(crate) fn failed(&self, call: &'static str, errno: Errno) -> WorkError {
@@ -114,6 +122,10 @@ impl Workplace<'_> {
     }
 
     pub(crate) fn tree(&self) -> Result<&Tree, WorkError> {
+        let here = self.ledger.folders.get(self.into).filter(|here| here.dataset == self.dataset.name);
+        if let Some(aged) = here.and_then(|here| here.aged.as_ref()) {
+            return Ok(&aged.tree);
+        }
         match (&self.dataset.origin, self.staged) {
             (DatasetOrigin::Generated { tree, .. }, _) => Ok(tree),
             (DatasetOrigin::Folder { .. }, Some(staged)) => Ok(&staged.tree),
@@ -163,6 +175,11 @@ impl Workplace<'_> {
         Ok((above, name))
     }
 
+    /// Whether a history of changes lies behind what is here.
+    pub fn is_aged(&self) -> bool {
+        self.known().aged.is_some()
+    }
+
     pub(crate) fn open_target(&self) -> Result<OwnedFd, WorkError> {
         let (above, name) = self.open_above(false)?;
         open_directory(above.as_fd(), &name).map_err(|errno| match errno {
@@ -201,6 +218,7 @@ impl Workplace<'_> {
             hard_links: HardLinks::MayBeCopies,
             sure: false,
             seen: LastSeen::default(),
+            aged: None,
         })
     }
 
@@ -230,10 +248,10 @@ impl Workplace<'_> {
 
     /// What may lie here: the generation last written and, where a command may have written again, the first.
     pub(crate) fn possible(&self) -> Result<Vec<Manifest>, WorkError> {
-        let LedgerEntry { generation, sure, .. } = self.known();
-        let mut possible = vec![Manifest::of(self.dataset, self.staged, generation)?];
-        if !sure && generation > 0 {
-            possible.push(Manifest::of(self.dataset, self.staged, 0)?);
+        let known = self.known();
+        let mut possible = vec![known.manifest(self.dataset, self.staged, known.generation)?];
+        if !known.sure && known.generation > 0 {
+            possible.push(known.manifest(self.dataset, self.staged, 0)?);
         }
         Ok(possible)
     }

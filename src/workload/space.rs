@@ -42,24 +42,26 @@ fn folder(site: &Workplace<'_>, copy: u32) -> PathBuf {
 }
 
 /// How full the filesystem is, of what an ordinary user may fill, and how large: both as df(1) has them.
-struct Fullness {
-    share: f64,
-    bytes: u64,
+pub(super) struct Fullness {
+    pub(super) share: f64,
+    pub(super) bytes: u64,
 }
 
-/// Syncs the filesystem first: what is still to be allocated is in nobody's count.
-fn fullness(site: &Workplace<'_>) -> Result<Fullness, WorkError> {
-    let mount = open_path(site.mount).map_err(|errno| site.failed("open the mount point", errno))?;
-    rustix::fs::syncfs(&mount).map_err(|errno| site.failed("sync the filesystem", errno))?;
-    let found = rustix::fs::fstatvfs(&mount).map_err(|errno| site.failed("ask for the room", errno))?;
-    let used = found.f_blocks.saturating_sub(found.f_bfree);
-    let all = used.saturating_add(found.f_bavail);
-    let share = if all == 0 { 1.0 } else { used as f64 / all as f64 };
-    Ok(Fullness { share, bytes: found.f_blocks.saturating_mul(found.f_frsize) })
+impl Fullness {
+    /// Syncs the filesystem first: what is still to be allocated is in nobody's count.
+    pub(super) fn of(site: &Workplace<'_>) -> Result<Self, WorkError> {
+        let mount = open_path(site.mount).map_err(|errno| site.failed("open the mount point", errno))?;
+        rustix::fs::syncfs(&mount).map_err(|errno| site.failed("sync the filesystem", errno))?;
+        let found = rustix::fs::fstatvfs(&mount).map_err(|errno| site.failed("ask for the room", errno))?;
+        let used = found.f_blocks.saturating_sub(found.f_bfree);
+        let all = used.saturating_add(found.f_bavail);
+        let share = if all == 0 { 1.0 } else { used as f64 / all as f64 };
+        Ok(Fullness { share, bytes: found.f_blocks.saturating_mul(found.f_frsize) })
+    }
 }
 
 /// Whether a write ended for want of room.
-fn is_full(error: &WorkError) -> bool {
+pub(super) fn is_full(error: &WorkError) -> bool {
     matches!(error, WorkError::Io { failure, .. } if matches!(failure.errno, Errno::NOSPC | Errno::DQUOT))
 }
 
@@ -68,14 +70,14 @@ pub(crate) fn fill(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let mut copies = known(site);
     let mut latency = LatencyRecorder::new("write_copy")?;
     let (mut bytes, mut files) = (0_u64, 0);
-    let mut now = fullness(site)?;
+    let mut now = Fullness::of(site)?;
     while now.share < site.to {
         if bytes > now.bytes.saturating_mul(NEVER_FULL) {
             return Err(WorkError::NeverFull { operation: site.operation.name(), at: site.shown(), bytes });
         }
         let path = folder(site, copies.written);
         let start = Instant::now();
-        match copy(site, &path, copies.written).and_then(|done| Ok((done, fullness(site)?))) {
+        match copy(site, &path, copies.written).and_then(|done| Ok((done, Fullness::of(site)?))) {
             Ok((done, reached)) => {
                 latency.since(start);
                 bytes += done.logical_bytes;
@@ -96,7 +98,7 @@ pub(crate) fn fill(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         {
             let path = folder(site, chosen);
             walk::remove(&site.below(&path))?;
-            now = fullness(site)?;
+            now = Fullness::of(site)?;
         }
     }
     let held = Some(copies.held());
@@ -118,14 +120,14 @@ pub(crate) fn free(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     };
     let mut latency = LatencyRecorder::new("remove_copy")?;
     let mut files = 0;
-    let mut now = fullness(site)?;
+    let mut now = Fullness::of(site)?;
     while now.share > site.to
         && let Some(chosen) = copies.choose()
     {
         let path = folder(site, chosen);
         let start = Instant::now();
         files += walk::remove(&site.below(&path))?.files;
-        now = fullness(site)?;
+        now = Fullness::of(site)?;
         latency.since(start);
     }
     let held = Some(copies.held());

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustix::io::Errno;
 
-use crate::dataset::{IoFailure, Listing, Manifest, Prepared, Staged, open_path};
+use crate::dataset::{IoFailure, Listing, Prepared, Staged, open_path};
 
 use super::WorkError;
 use super::ledger::{Ledger, LedgerEntry, Remains};
@@ -37,7 +37,8 @@ pub(super) fn verify_entry(
     at: &Path,
 ) -> Result<(), WorkError> {
     match &written.remains {
-        Remains::Everything => Manifest::of(prepared, staged, written.generation)?
+        Remains::Everything => written
+            .manifest(prepared, staged, written.generation)?
             .compare(at, written.hard_links)
             .map_err(|problem| WorkError::Wrong { operation, problem }),
         Remains::EmptyDirectory => empty(operation, at),

@@ -21,7 +21,7 @@ use super::{Done, WorkError, Workplace};
 /// How often a directory is read again for entries the filesystem had not shown before.
 const PASSES: u8 = 4;
 
-trait Visitor {
+pub(super) trait Visitor {
     /// The verb of [`file`](Self::file), for messages.
     const VERB: &'static str;
 
@@ -51,7 +51,7 @@ struct Walk<'a, V> {
 }
 
 /// Visits all below `root`; the paths of failures are relative to it.
-fn walk<V: Visitor>(root: OwnedFd, visitor: &mut V) -> Result<(), IoFailure> {
+pub(super) fn walk<V: Visitor>(root: OwnedFd, visitor: &mut V) -> Result<(), IoFailure> {
     let mut walk = Walk { visitor, listing: Listing::new(), names: Vec::new(), levels: Vec::new() };
     walk.enter(root)?;
     while let Some(level) = walk.levels.last_mut() {
@@ -261,6 +261,6 @@ pub(crate) fn remove(site: &Workplace<'_>) -> Result<Done, WorkError> {
 pub(crate) fn remove_tree(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let done = remove(site)?;
     let known = site.known();
-    site.note(LedgerEntry { remains: Remains::Nothing, sure: true, ..known });
+    site.note(LedgerEntry { remains: Remains::Nothing, sure: true, aged: None, ..known });
     Ok(done)
 }

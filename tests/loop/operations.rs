@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use fsverdict::dataset::prepare;
-use fsverdict::workload::{Ledger, Workplace, run, verify, verify_written};
-use fsverdict_judgement::plan::{Dataset, Operation};
+use fsverdict::workload::{Ledger, WorkError, Workplace, run, verify, verify_written};
+use fsverdict_judgement::plan::{Dataset, Operation, TreeShape};
 use fsverdict_text::Bytes;
 
 use crate::common::tool;
@@ -28,11 +28,65 @@ fn loop_a_full_filesystem_is_reported_as_such() {
         piece: 4096,
         sync_every: 1,
         threads: 1,
+        pulls: 3,
+        rounds: 2,
     });
     tool(&["umount", mount]);
     let shown = shown.unwrap_err().to_string();
     assert!(shown.starts_with("directory.fill: cannot write "), "{shown}");
     assert!(shown.contains("the filesystem is full"), "{shown}");
+}
+
+/// Files come and go on a filesystem that is as full as was asked for, and all that is left is right.
+#[test]
+fn loop_files_come_and_go_on_a_filesystem_that_is_nearly_full() {
+    let folder = tempfile::tempdir().unwrap();
+    let mount = folder.path().to_str().unwrap();
+    let shape = TreeShape {
+        profile: "small-files".into(),
+        files: 100,
+        directories: 8,
+        size: Bytes(400 << 10),
+        compressible: None,
+        duplicates: None,
+        hard_links: None,
+    };
+    let dataset = prepare("data", &Dataset::Tree(shape), 1).unwrap();
+    let mut ledger = Ledger::new();
+    tool(&["mount", "-t", "tmpfs", "-o", "size=8m", "fsverdict-test", mount]);
+    let mut phase = |operation: Operation, to: f64, rounds: u32| {
+        let mut site = Workplace {
+            operation,
+            mount: folder.path(),
+            into: Path::new("some/where"),
+            dataset: &dataset,
+            staged: None,
+            ledger: &mut ledger,
+            changed: 0.0,
+            to,
+            pulls: 1,
+            rounds,
+        };
+        let done = run(&mut site).and_then(|done| verify(&site).map(|()| done))?;
+        let found = rustix::fs::statvfs(folder.path()).unwrap();
+        Ok::<_, WorkError>((1.0 - found.f_bfree as f64 / found.f_blocks as f64, done))
+    };
+    let written = phase(Operation::TreeWrite, 0.0, 1);
+    let churned = phase(Operation::AgeChurn, 0.7, 3);
+    let to_the_brim = phase(Operation::AgeChurn, 1.0, 1);
+    let read = phase(Operation::TreeRead, 0.0, 1);
+    let whole = verify_written(folder.path(), &ledger, |_| Some((&dataset, None)));
+    tool(&["umount", mount]);
+    written.unwrap();
+    let (used, done) = churned.unwrap();
+    assert!((0.6..0.75).contains(&used), "{used}");
+    // Up to there, and three times as much again.
+    let held = done.held.unwrap();
+    assert!(done.logical_bytes > 3 * held && done.logical_bytes < 6 * held, "{done:?}");
+    let (used, _) = to_the_brim.unwrap();
+    assert!(used > 0.9, "{used}");
+    assert!(read.unwrap().1.files > 500);
+    whole.unwrap();
 }
 
 /// As much of a small filesystem in memory as is asked for, in use by copies that all are as they must be.
@@ -56,6 +110,8 @@ fn loop_copies_fill_a_filesystem_as_far_as_they_are_asked_to() {
             piece: 4096,
             sync_every: 1,
             threads: 1,
+            pulls: 3,
+            rounds: 2,
         };
         let done = run(&mut site).map_err(|error| error.to_string())?;
         verify(&site).map_err(|error| error.to_string())?;

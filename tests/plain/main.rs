@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod ages;
 mod browser;
 mod bundles;
 mod commands;

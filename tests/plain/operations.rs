@@ -72,6 +72,8 @@ impl Bench {
             piece: if operation == Operation::AppendFsync { 2300 } else { 4096 },
             sync_every: 1,
             threads: self.threads,
+            pulls: 3,
+            rounds: 2,
         };
         let done = run(&mut site)?;
         verify(&site)?;

@@ -37,6 +37,8 @@ impl Kept {
             piece: 4096,
             sync_every: 1,
             threads: 1,
+            pulls: 3,
+            rounds: 2,
         };
         if is_done {
             run(&mut site)?;

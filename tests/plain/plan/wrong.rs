@@ -191,6 +191,11 @@ fn wrong_changes_are_shown_like_wrong_plans() {
 #[test]
 fn findings_raw_devices_and_generations_are_checked() {
     let smallest = include_str!("../plans/smallest.toml");
+    let age = |operation: &str| {
+        format!(
+            "[dataset.tree]\nprofile = \"mixed\"\nfiles = 9\ndirectories = 2\nsize = \"1MiB\"\n[[phase]]\nname = \"x\"\noperation = \"{operation}\"\ndataset = \"tree\""
+        )
+    };
     let mkfs = "[[published]]\nfinding = \"f\"\nsource = \"s\"\nphase = \"mkfs\"";
     for (lines, shown) in [
         (
@@ -215,6 +220,19 @@ fn findings_raw_devices_and_generations_are_checked() {
             "[dataset.crowd]\nflat = 5\nfile_size = \"1KiB\"\n[[phase]]\nname = \"x\"\noperation = \"space.fill\"\ndataset = \"crowd\"",
             "`space.fill` needs to know how full",
         ),
+        ("[[phase]]\nname = \"x\"\ncommand = \"true\"\npulls = 3", "`pulls` does not go with"),
+        ("[[phase]]\nname = \"x\"\ncommand = \"true\"\nremake = true", "`remake` does not go with"),
+        ("PULL\nrounds = 2", "`rounds` does not go with"),
+        ("PULL", "`age.pull` needs to know how much changes"),
+        ("PULL", "`age.pull` needs to know how long a history"),
+        ("PULL\npulls = 100001\nchanged = 0.1", "it may be 100000 at most"),
+        ("READ\nremake = \"copy\"", "no phase `copy` before this one works in its folder"),
+        ("READ\nremake = true\nstate = \"degraded\"", "a phase with `remake` has no `state`"),
+        ("READ\nremake = 3", "`remake`: a string is wanted here"),
+        (
+            "[dataset.linked]\nprofile = \"mixed\"\nfiles = 9\ndirectories = 2\nsize = \"1MiB\"\nhard_links = 0.2\n[[phase]]\nname = \"x\"\noperation = \"age.pull\"\ndataset = \"linked\"\npulls = 2\nchanged = 0.1",
+            "some of whose files are hard links",
+        ),
         ("[[phase]]\nname = \"x\"\noperation = \"fsck\"\nnetwork = true", "`network` does not go with"),
         ("[[candidate]]\nfilesystem = \"btrfs\"\nmkfs = \"/dev/loop7\"", "`/dev/loop7` names another device"),
         (
@@ -236,7 +254,9 @@ fn findings_raw_devices_and_generations_are_checked() {
         ("[[candidate]]\nfilesystem = \"zfs\"", "compare it by a folder on it"),
         ("[goal]\nmetric = \"speed\"", "most take `durable`; `fsverdict list` names all"),
     ] {
-        let text = format!("{smallest}\n{}\n", lines.replace("MKFS", mkfs));
+        let lines =
+            lines.replace("MKFS", mkfs).replace("PULL", &age("age.pull")).replace("READ", &age("tree.read"));
+        let text = format!("{smallest}\n{lines}\n");
         let error = read(&text, "p.toml").unwrap_err().to_string();
         assert!(error.contains(shown), "{error}");
     }

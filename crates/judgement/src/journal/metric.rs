@@ -105,6 +105,8 @@ pub const METRICS: &[MetricInfo] = metrics! {
         "share of the reads and writes of a modelled device that went on where the one before them ended";
     Ratio Neither "queue_depth",
         "requests inside a modelled device, on average over the time in which there were any";
+    Ratio Higher "layout", Cost "layout",
+        "share of the blocks of files, but the first of each, that lie on the device right behind the block before them (FIEMAP), after a history of changes";
     Bytes Lower "medium_written", Cost "medium written",
         "bytes that a modelled device's medium wrote for the phase, its own tidying up included";
     Count Lower "erases", "blocks or units that a modelled device erased for the phase, or bands it wrote anew";

@@ -46,6 +46,15 @@ pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
             "take it out: others write there, too",
         ));
     }
+    if let Some(phase) = plan.phases.iter().find(|phase| phase.remake.is_some()) {
+        return Err(Reason::new(
+            format!(
+                "the phase `{}` begins on a fresh filesystem, and the candidates are folders",
+                phase.name
+            ),
+            "take `remake` out: a folder is as it is",
+        ));
+    }
     match plan.phases.iter().find(|phase| on_device(&phase.work)) {
         Some(phase) => Err(Reason::new(
             format!("the phase `{}` works on a device, and the candidates are folders", phase.name),

@@ -16,6 +16,8 @@ pub(super) const REPETITIONS: u64 = 100;
 pub(super) const THREADS: u64 = 64;
 /// Bytes of a piece.
 pub(super) const PIECE: u64 = 16 << 20;
+/// Pulls of a phase, and rounds of one that churns.
+pub(super) const PULLS: u64 = 100_000;
 
 /// Refuses a list that is too long, before anything is made of it.
 pub(super) fn check_length(what: &str, length: Option<usize>, most: usize) -> Result<(), Reason> {

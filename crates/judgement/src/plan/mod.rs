@@ -28,6 +28,7 @@ mod own_metric;
 mod preset;
 mod published;
 mod read;
+mod read_age;
 mod read_candidate;
 mod read_dataset;
 mod read_device;
@@ -56,7 +57,7 @@ pub use layers::{Layers, split_layer};
 pub use lists::{grouped, once_each};
 pub use model::{
     ArrayState, Blocks, ClockChoice, Dataset, DevicesChoice, Goal, Legacy, NuisancesChoice, Phase, PhaseWork,
-    Plan, Protocol, Service, TreeShape, Until, Verify, Vocabulary,
+    Plan, Protocol, Remake, Service, TreeShape, Until, Verify, Vocabulary,
 };
 pub use operation::{FilesystemAbility, Flow, Needs, Operation, OperationKind};
 pub use own_metric::{NumberSource, OwnMetric, number_pattern};

@@ -228,13 +228,23 @@ pub struct Phase {
     /// How many times it is done within a trial; what it took is their mean. Nothing: by the rule (see docs/methodology.md).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<u32>,
-    /// For `rotation.next` and `rotation.clone`: the share of files that changed since the generation before, 0 to 1.
+    /// For `rotation.next` and `rotation.clone`: the share of files that changed since the generation before, 0 to 1; for
+    /// `age.pull`, with each pull.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed: Option<f64>,
+    /// For `age.pull`: how many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pulls: Option<u32>,
+    /// For `age.churn`: how many times as much as lies there when it is full is written after that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u32>,
+    /// On a fresh filesystem, with a copy of what is read; nothing: on the filesystem as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remake: Option<Remake>,
     /// What the candidate's devices are at meanwhile; nothing: all are there and in step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<ArrayState>,
-    /// For `space.fill` and `space.free`: the share of the filesystem that is to be in use, 0 to 1.
+    /// For `space.fill`, `space.free` and `age.churn`: the share of the filesystem that is to be in use, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<f64>,
     /// For operations that work in pieces: the bytes of one; the operation's own when absent.
@@ -299,6 +309,16 @@ impl Service {
     pub fn lines(&self) -> impl Iterator<Item = &String> {
         [&self.start].into_iter().chain(&self.ready).chain(&self.stop)
     }
+}
+
+/// What is copied onto a fresh filesystem before a phase.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Remake {
+    /// What lies there, if it is true.
+    Now(bool),
+    /// What lay there when the phase of this name was over.
+    After(String),
 }
 
 /// A state of devices that keep the same data several times, or with parity.

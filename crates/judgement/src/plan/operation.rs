@@ -34,6 +34,8 @@ pub enum Operation {
     SnapshotDelete,
     SpaceFill,
     SpaceFree,
+    AgePull,
+    AgeChurn,
     DeviceWrite,
     DeviceRead,
     Fsck,
@@ -107,6 +109,7 @@ const WRITES: Access = Access { needs: Needs::Mounted, flow: Flow::Writes };
 const NAMES: Access = Access { needs: Needs::Mounted, flow: Flow::Neither };
 
 const TREES: &[OperationKind] = &[OperationKind::Tree, OperationKind::Folder];
+const GENERATED: &[OperationKind] = &[OperationKind::Tree];
 const FILES: &[OperationKind] = &[OperationKind::File];
 const FLATS: &[OperationKind] = &[OperationKind::Flat];
 const LOGS: &[OperationKind] = &[OperationKind::File, OperationKind::Flat];
@@ -117,7 +120,7 @@ const ANY: &[OperationKind] =
 
 /// In the order of [`Operation`].
 #[rustfmt::skip]
-static TABLE: [OperationRow; 25] = [
+static TABLE: [OperationRow; 27] = [
     row(Operation::TreeWrite, "tree.write", WRITES, TREES,
         "writes every directory, file and link of a tree into a new folder"),
     row(Operation::TreeRead, "tree.read", READS, TREES,
@@ -162,6 +165,10 @@ static TABLE: [OperationRow; 25] = [
         "writes copies of the files, and removes some on the way, until the share `to` of the filesystem is in use or it takes no more"),
     row(Operation::SpaceFree, "space.free", NAMES, MANY,
         "removes such copies until no more than the share `to` is in use"),
+    row(Operation::AgePull, "age.pull", WRITES, GENERATED,
+        "changes a tree as so many pulls of a version control system do, each of which is synced: the share `changed` of the files removed and written anew, with the objects beside them"),
+    row(Operation::AgeChurn, "age.churn", WRITES, GENERATED,
+        "writes new files into a tree until the share `to` of the filesystem is in use, and then, for each, removes others, mostly young ones, until so many times what lies there was written"),
     row(Operation::DeviceWrite, "device.write", Access { needs: Needs::BareDevice, flow: Flow::Writes }, FILES,
         "writes the bytes of a big file to the bare device, before mkfs: a reference rate"),
     row(Operation::DeviceRead, "device.read", Access { needs: Needs::BareDevice, flow: Flow::Reads }, FILES,
@@ -236,7 +243,17 @@ impl Operation {
 
     /// Whether a phase of it may say which share of the files has changed.
     pub fn takes_changed(self) -> bool {
-        matches!(self, Operation::RotationNext | Operation::RotationClone)
+        matches!(self, Operation::RotationNext | Operation::RotationClone | Operation::AgePull)
+    }
+
+    /// Whether it goes through a history of changes, which leaves another tree than the dataset's.
+    pub fn ages(self) -> bool {
+        matches!(self, Operation::AgePull | Operation::AgeChurn)
+    }
+
+    /// Whether a phase of it may begin on a fresh filesystem with a copy of what is read.
+    pub fn takes_remake(self) -> bool {
+        matches!(self, Operation::TreeRead | Operation::DirectoryList)
     }
 
     /// What a filesystem must be able to do for it that not all can.
@@ -250,7 +267,7 @@ impl Operation {
 
     /// Whether a phase of it has to say how full the filesystem is to be.
     pub fn takes_to(self) -> bool {
-        matches!(self, Operation::SpaceFill | Operation::SpaceFree)
+        matches!(self, Operation::SpaceFill | Operation::SpaceFree | Operation::AgeChurn)
     }
 }
 

@@ -58,6 +58,8 @@ const PRESETS: &[Preset] = presets! {
     "who builds software": {
         "container-store" "image layers unpacked, updated, started and pruned: a modelled SSD";
         "git-monorepo" "git: a commit, the status from the disk, a switch of branches, a repack: a modelled SSD";
+        "aged"
+            "a year of pulls of a source tree on six filesystems, read from the disk against a fresh copy: a modelled disk";
         "build-farm" "350 000 files, 55 GB: written, checked, removed on seven candidates";
     }
     "who repeats a study": {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::command_variables::{offered, unknown};
 use super::limits::{PHASES, check_length};
 use super::own_metric::read_own_metrics;
+use super::read_age::{read_age, read_remake};
 use super::read_dataset::{Datasets, may_be_called, variables};
 use super::value::{calls, inside_path, name, piece, repetitions, threads};
 use super::{ArrayState, Dataset, Needs, Operation, OperationKind, Phase, PhaseWork, Verify, Vocabulary};
@@ -22,6 +23,9 @@ pub(super) const PHASE: &[&str] = &[
     "cold",
     "repeat",
     "changed",
+    "pulls",
+    "rounds",
+    "remake",
     "state",
     "to",
     "piece",
@@ -70,8 +74,7 @@ pub(super) fn read_phases(top: &Section<'_>, datasets: &Datasets, vocabulary: &V
         return phases;
     }
     for node in nodes {
-        let earlier = phases.names();
-        let Some(phase) = read_phase(node, &earlier, datasets, vocabulary, problems) else { continue };
+        let Some(phase) = read_phase(node, &phases.list, datasets, vocabulary, problems) else { continue };
         if let (true, TomlValue::Table(table)) = (phase.network, &node.value) {
             let at = table.get("network").map(|entry| entry.key_at);
             phases.network_at = phases.network_at.or(at);
@@ -92,7 +95,7 @@ fn on_bare_device(phase: &Phase) -> bool {
 
 fn read_phase(
     node: &Node,
-    earlier: &[&str],
+    earlier: &[Phase],
     datasets: &Datasets,
     vocabulary: &Vocabulary<'_>,
     problems: &Problems,
@@ -100,7 +103,7 @@ fn read_phase(
     let section = Section::new("[[phase]]", node, PHASE, problems)?;
     let name = section.needed("name", "name = \"write\"", name);
     if let Some(Placed { at, value }) = &name {
-        if earlier.contains(&value.as_str()) {
+        if earlier.iter().any(|phase| phase.name == *value) {
             problems.add(*at, format!("there are two phases `{value}`"), "names of phases are unique");
         }
         if TAKEN.contains(&value.as_str()) {
@@ -161,7 +164,12 @@ fn read_phase(
     if !work.as_ref().is_some_and(rotates) {
         section.forbid(
             &["changed"],
-            &format!("anything but `{}` and `{}`", Operation::RotationNext, Operation::RotationClone),
+            &format!(
+                "anything but `{}`, `{}` and `{}`",
+                Operation::RotationNext,
+                Operation::RotationClone,
+                Operation::AgePull
+            ),
             "only there a part of the files changes",
         );
     }
@@ -188,22 +196,34 @@ fn read_phase(
         }
         _ => section.forbid(
             &["to"],
-            &format!("anything but `{}` and `{}`", Operation::SpaceFill, Operation::SpaceFree),
+            &format!(
+                "anything but `{}`, `{}` and `{}`",
+                Operation::SpaceFill,
+                Operation::SpaceFree,
+                Operation::AgeChurn
+            ),
             "only they go on until so much of the filesystem is in use",
         ),
     }
+    let age = read_age(&section, work.as_ref());
     let dataset = dataset.map(|dataset| dataset.value);
-    let work = work?.value;
-    let default_into = if matches!(work, PhaseWork::Operation(_)) { dataset.clone() } else { None };
+    let default_into = match &work {
+        Some(Placed { value: PhaseWork::Operation(_), .. }) => dataset.clone(),
+        _ => None,
+    };
     let into = into.or(default_into);
+    let remake = read_remake(&section, work.as_ref(), earlier, into.as_deref());
     Some(Phase {
         name: name?.value,
-        work,
+        work: work?.value,
         dataset,
         into,
         cold,
         repeat,
         changed,
+        pulls: age.pulls,
+        rounds: age.rounds,
+        remake,
         to,
         state,
         piece,
@@ -355,6 +375,16 @@ fn check_kind(operation: Operation, chosen: &Placed<String>, datasets: &Datasets
         let is = dataset.kind().described();
         let message = format!("`{operation}` cannot work on `{}`, which is {is}", chosen.value);
         problems.add(chosen.at, message, needs(operation, datasets));
+    }
+    let linked = matches!(dataset, Dataset::Tree(shape) if shape.hard_links.is_some_and(|share| share > 0.0));
+    if operation.ages() && linked {
+        let message =
+            format!("`{operation}` cannot work on `{}`, some of whose files are hard links", chosen.value);
+        problems.add(
+            chosen.at,
+            message,
+            "take `hard_links` out of it: a file that changes would change under another name",
+        );
     }
 }
 

@@ -70,14 +70,22 @@ fn written(plan: &Plan, phase: &Phase) -> Option<u64> {
             let changed = phase.changed.unwrap_or(0.0) * least as f64;
             Some(rounding.saturating_add(changed as u64))
         }
-        Operation::SpaceFill => {
+        Operation::SpaceFill | Operation::AgeChurn => {
             let (DeviceSource::Image(Bytes(size)) | DeviceSource::Model { size: Bytes(size), .. }) =
                 plan.device.source
             else {
                 return None;
             };
             // A quarter of it is removed on the way, and written again.
-            Some((phase.to.unwrap_or(1.0) * size as f64 * 4.0 / 3.0) as u64)
+            let times = phase.rounds.map_or(4.0 / 3.0, |rounds| 1.0 + f64::from(rounds));
+            Some((phase.to.unwrap_or(1.0) * size as f64 * times) as u64)
+        }
+        Operation::AgePull => {
+            // Each file with an object of its own, and an index of all.
+            let share = phase.changed.unwrap_or(0.0);
+            let of_a_pull =
+                share * (least as f64 * 1.3 + names as f64 * FILE_BLOCK as f64 * 2.0) + names as f64 * 128.0;
+            Some((f64::from(phase.pulls.unwrap_or(1)) * of_a_pull) as u64)
         }
         other if other.flow() == Flow::Writes => Some(least.saturating_add(rounding)),
         _ => Some(0),

@@ -29,10 +29,17 @@ pub(super) fn name(node: &Node) -> Result<String, Reason> {
 
 /// How many times a phase is done within a trial, from 1 to [`limits::REPETITIONS`].
 pub(super) fn repetitions(node: &Node) -> Result<u32, Reason> {
+    at_most(node, limits::REPETITIONS)
+}
+
+/// How many pulls or rounds a phase has, from 1 to [`limits::PULLS`].
+pub(super) fn pulls(node: &Node) -> Result<u32, Reason> {
+    at_most(node, limits::PULLS)
+}
+
+fn at_most(node: &Node, most: u64) -> Result<u32, Reason> {
     match count(node)? {
-        number if number > limits::REPETITIONS => {
-            Err(Reason::new(format!("it may be {} at most, but is {number}", limits::REPETITIONS), ""))
-        }
+        number if number > most => Err(Reason::new(format!("it may be {most} at most, but is {number}"), "")),
         number => Ok(u32::try_from(number).unwrap_or(u32::MAX)),
     }
 }

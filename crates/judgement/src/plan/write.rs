@@ -177,6 +177,9 @@ fn phases(lines: &mut PlanLines, plan: &Plan) {
         lines.put("cold", phase.cold);
         lines.put("repeat", phase.repeat);
         lines.put("changed", phase.changed);
+        lines.put("pulls", phase.pulls);
+        lines.put("rounds", phase.rounds);
+        lines.put("remake", &phase.remake);
         lines.put("state", phase.state);
         lines.put("to", phase.to);
         lines.put("piece", phase.piece.map(size));

@@ -57,6 +57,8 @@ pub enum Limit {
         phase: String,
         held: Vec<(String, Bytes)>,
     },
+    /// Aged on purpose, within the trial.
+    AgedAtOnce,
     /// Filled on purpose, within the trial.
     FilledAtOnce,
 }
@@ -126,6 +128,9 @@ impl fmt::Display for Limit {
                 let held: Vec<String> = held.iter().map(|(candidate, bytes)| format!("{candidate} {bytes}")).collect();
                 write!(formatter, "files that they hold when they take no more ({phase}): {}", held.join(", "))
             }
+            Self::AgedAtOnce => formatter.write_str(
+                "aged in one go, by changes drawn from a seed: years of one's own may leave it otherwise",
+            ),
             Self::FilledAtOnce => formatter.write_str(
                 "filled in one go, a fourth removed on the way: years of use may leave what is free in other pieces",
             ),

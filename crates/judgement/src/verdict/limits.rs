@@ -40,11 +40,13 @@ pub(super) fn limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Li
     limits.extend(fits_in_memory(plan, run).map(Limit::FitsInMemory));
     let folders = plan.device.source == DeviceSource::Folders;
     limits.extend(held(plan, run));
-    let fills =
-        plan.phases.iter().any(|phase| matches!(phase.work, PhaseWork::Operation(one) if one.takes_to()));
+    let any = |asked: fn(Operation) -> bool| {
+        plan.phases.iter().any(|phase| matches!(phase.work, PhaseWork::Operation(one) if asked(one)))
+    };
     limits.push(match folders {
         true => Limit::Folders,
-        false if fills => Limit::FilledAtOnce,
+        false if any(Operation::ages) => Limit::AgedAtOnce,
+        false if any(Operation::takes_to) => Limit::FilledAtOnce,
         false => Limit::FreshlyMade,
     });
     limits

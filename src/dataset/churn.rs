@@ -1,0 +1,51 @@
+//! Files that come and go: what ages a filesystem by what is written and removed, whatever it is.
+//!
+//! The shape is Geriatrix' (Kadekodi et al., "Geriatrix: Aging what you see and what you don't see", USENIX ATC 2018): files of a
+//! distribution of sizes come, and go by a distribution of ages, at a fullness, until many times the room was written. Here
+//! the sizes are those of the dataset, and of three files drawn at random the youngest goes: most files live shortly, and a
+//! few for good. That is an assumption of our own.
+
+use super::aged::{AgedFile, AgedTree};
+
+/// Of so many new files one is in a new directory.
+const NEW_DIRECTORY_OF: u64 = 64;
+
+/// A file that is new.
+#[derive(Debug)]
+pub(crate) struct Newborn {
+    /// The directory to be made for it first, by number.
+    pub(crate) made: Option<u32>,
+    pub(crate) file: AgedFile,
+}
+
+impl AgedTree {
+    /// A new file, somewhere.
+    pub(crate) fn bear(&mut self) -> Newborn {
+        let mut stream = self.step("birth");
+        let near = stream.below(self.files.len() as u64) as usize;
+        let near = self.files.get(near).map_or(0, |file| file.directory);
+        let made = (stream.below(NEW_DIRECTORY_OF) == 0).then(|| {
+            let name = format!("part-{}", self.steps).into_bytes();
+            self.make_directory(near, name)
+        });
+        let file = self.new_file(made.unwrap_or(near), &mut stream);
+        self.files.push(file.clone());
+        Newborn { made, file }
+    }
+
+    /// The next file that goes; none where none is left.
+    pub(crate) fn bury(&mut self) -> Option<AgedFile> {
+        let mut stream = self.step("death");
+        let all = self.files.len() as u64;
+        let drawn = [0; 3].map(|_| stream.below(all) as usize);
+        let youngest = drawn.into_iter().max_by_key(|at| self.files.get(*at).map(|file| file.identity))?;
+        (youngest < self.files.len()).then(|| self.take(youngest))
+    }
+
+    /// Takes back the file that was born last.
+    pub(crate) fn take_back(&mut self) {
+        if let Some(last) = self.files.len().checked_sub(1) {
+            self.take(last);
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! `age.pull` and `age.churn`: a tree through a history of changes, with the calls by which programs make them.
+//!
+//! A pull is what git(1) does to a working tree: objects are written under another name, linked to theirs and unlinked from the
+//! other; files that changed are unlinked and created; the index is written beside and renamed. Paths are from the root of the
+//! tree, as git's are. Each pull is synced.
+
+use std::ffi::CStr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Instant;
+
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::dataset::{AgedFile, AgedTree, Body, Content, DatasetOrigin, IoFailure, Newborn, Pull, Pulled};
+use fsverdict_judgement::plan::OperationKind;
+
+use super::latency::{LatencyRecorder, finish};
+use super::ledger::{AgedDataset, LedgerEntry, Remains};
+use super::space::{Fullness, is_full};
+use super::{Done, WorkError, Workplace};
+
+/// How many files are written between two looks at how full the filesystem is.
+const LOOK_AFTER: u32 = 32;
+
+/// The tree as it is being changed.
+struct AgingSite<'a> {
+    root: OwnedFd,
+    content: &'a Content,
+    /// How often all of it was overwritten before.
+    generation: u32,
+    aged: AgedTree,
+    path: Vec<u8>,
+    bytes: u64,
+    files: u64,
+}
+
+/// Brings the tree so many pulls further.
+pub(crate) fn pull(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
+    let mut latency = LatencyRecorder::new("pull")?;
+    let mut aging = AgingSite::of(site)?;
+    for _ in 0..site.pulls {
+        let start = Instant::now();
+        let pull = aging.aged.pull(site.changed);
+        aging.apply(pull).map_err(|failure| site.failed_below(failure))?;
+        rustix::fs::syncfs(&aging.root).map_err(|errno| site.failed("sync the filesystem", errno))?;
+        latency.since(start);
+    }
+    aging.done(site, &latency, "pull")
+}
+
+/// Fills the filesystem with files that come, and lets them come and go.
+pub(crate) fn churn(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
+    let mut latency = LatencyRecorder::new("write_file")?;
+    let mut aging = AgingSite::of(site)?;
+    // What is still to be written once it is full.
+    let mut left: Option<u64> = None;
+    while left != Some(0) {
+        let (before, mut full) = (aging.bytes, false);
+        for _ in 0..LOOK_AFTER {
+            let start = Instant::now();
+            let Newborn { made, file } = aging.aged.bear();
+            let written = made.map_or(Ok(()), |number| aging.make_directory(number));
+            match written.and_then(|()| aging.write(&file)) {
+                Ok(()) => latency.since(start),
+                Err(failure) => {
+                    let error = site.failed_below(failure);
+                    if !is_full(&error) {
+                        return Err(error);
+                    }
+                    full = true;
+                    aging.give_up(&file).map_err(|failure| site.failed_below(failure))?;
+                    break;
+                }
+            }
+        }
+        let now = Fullness::of(site)?;
+        let written = aging.bytes - before;
+        left = match left {
+            Some(left) => Some(left.saturating_sub(written.max(1))),
+            None if full || now.share >= site.to => {
+                Some(aging.aged.bytes().saturating_mul(u64::from(site.rounds)))
+            }
+            None => None,
+        };
+        let over = ((now.share - site.to).max(0.0) * now.bytes as f64) as u64;
+        // Where nothing goes in any more, room for as much as was to be written.
+        let goes = if full { over.max(now.bytes / 64) } else { over };
+        aging.remove_some(goes).map_err(|failure| site.failed_below(failure))?;
+    }
+    aging.done(site, &latency, "write_file")
+}
+
+impl<'a> AgingSite<'a> {
+    fn of(site: &Workplace<'a>) -> Result<Self, WorkError> {
+        let DatasetOrigin::Generated { tree, content } = &site.dataset.origin else {
+            return Err(site.wrong_kind(OperationKind::Tree));
+        };
+        let known = site.known();
+        if known.remains != Remains::Everything {
+            return Err(site.not_written());
+        }
+        let begun = match &known.aged {
+            Some(aged) => Some(AgedTree::clone(&aged.state)),
+            None => AgedTree::of(tree, content.seed()),
+        };
+        let aged = begun.ok_or_else(|| WorkError::Linked { operation: site.operation.name() })?;
+        let root = site.open_target()?;
+        let (path, generation) = (Vec::new(), known.generation);
+        Ok(AgingSite { root, content, generation, aged, path, bytes: 0, files: 0 })
+    }
+
+    fn apply(&mut self, pull: Pull) -> Result<(), IoFailure> {
+        for number in pull.made {
+            self.make_directory(number)?;
+        }
+        for object in &pull.objects {
+            self.write_as(object, b".tmp")?;
+            self.call("link", object, |root, path, beside| {
+                rustix::fs::linkat(root, beside, root, path, AtFlags::empty())?;
+                rustix::fs::unlinkat(root, beside, AtFlags::empty())
+            })?;
+        }
+        for file in &pull.removed {
+            self.remove(file)?;
+        }
+        for Pulled { file, was_there } in &pull.written {
+            if *was_there {
+                self.remove(file)?;
+            }
+            self.write(file)?;
+        }
+        if let Some(index) = &pull.index {
+            self.write_as(index, b".lock")?;
+            self.call("rename", index, |root, path, beside| rustix::fs::renameat(root, beside, root, path))?;
+        }
+        Ok(())
+    }
+
+    fn make_directory(&mut self, number: u32) -> Result<(), IoFailure> {
+        self.path.clear();
+        self.path.extend_from_slice(self.aged.directory_path(number));
+        self.path.push(0);
+        let made = terminated(&self.path)
+            .and_then(|path| rustix::fs::mkdirat(&self.root, path, Mode::from_raw_mode(0o755)));
+        made.map_err(|errno| self.failed("make the directory", errno))
+    }
+
+    fn write(&mut self, file: &AgedFile) -> Result<(), IoFailure> {
+        self.write_as(file, b"")
+    }
+
+    /// Writes a file under its name with this ending.
+    fn write_as(&mut self, file: &AgedFile, ending: &[u8]) -> Result<(), IoFailure> {
+        self.aged.path_into(file, &mut self.path);
+        self.path.extend_from_slice(ending);
+        self.path.push(0);
+        let body = Body { identity: file.identity, generation: self.generation, size: file.size };
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let written = terminated(&self.path).and_then(|path| {
+            let made = rustix::fs::openat(&self.root, path, flags, Mode::from_raw_mode(0o644))?;
+            self.content.write_all(made.as_fd(), &body)
+        });
+        written.map_err(|errno| self.failed("write", errno))?;
+        self.bytes += file.size;
+        self.files += 1;
+        Ok(())
+    }
+
+    /// A call with the path of a file, and that of what was written beside it.
+    fn call(
+        &mut self,
+        verb: &'static str,
+        file: &AgedFile,
+        call: impl FnOnce(&OwnedFd, &CStr, &CStr) -> Result<(), Errno>,
+    ) -> Result<(), IoFailure> {
+        let mut beside = std::mem::take(&mut self.path);
+        self.aged.path_into(file, &mut self.path);
+        self.path.push(0);
+        let called = terminated(&self.path).and_then(|path| call(&self.root, path, terminated(&beside)?));
+        beside.clear();
+        called.map_err(|errno| self.failed(verb, errno))
+    }
+
+    fn remove(&mut self, file: &AgedFile) -> Result<(), IoFailure> {
+        self.aged.path_into(file, &mut self.path);
+        self.path.push(0);
+        let removed =
+            terminated(&self.path).and_then(|path| rustix::fs::unlinkat(&self.root, path, AtFlags::empty()));
+        removed.map_err(|errno| self.failed("remove", errno))
+    }
+
+    /// Removes the file born last, as far as it was written.
+    fn give_up(&mut self, file: &AgedFile) -> Result<(), IoFailure> {
+        self.aged.take_back();
+        self.remove(file).or_else(|failure| if failure.errno == Errno::NOENT { Ok(()) } else { Err(failure) })
+    }
+
+    /// Removes files until so many bytes of them are gone, or none is left.
+    fn remove_some(&mut self, bytes: u64) -> Result<(), IoFailure> {
+        let mut gone = 0;
+        while gone < bytes
+            && let Some(file) = self.aged.bury()
+        {
+            self.remove(&file)?;
+            gone += file.size.max(1);
+        }
+        Ok(())
+    }
+
+    fn failed(&self, call: &'static str, errno: Errno) -> IoFailure {
+        let path = self.path.strip_suffix(&[0]).unwrap_or(&self.path);
+        IoFailure::new(call, String::from_utf8_lossy(path).into_owned(), errno)
+    }
+
+    fn done(
+        self,
+        site: &mut Workplace<'_>,
+        latency: &LatencyRecorder,
+        main_call: &'static str,
+    ) -> Result<Done, WorkError> {
+        let held = Some(self.aged.bytes());
+        let tree = self.aged.tree().ok_or_else(|| site.failed("lay out the tree", Errno::FBIG))?;
+        let known = site.known();
+        let aged = Some(AgedDataset { state: Arc::new(self.aged), tree: Arc::new(tree) });
+        site.note(LedgerEntry { remains: Remains::Everything, sure: true, aged, ..known });
+        let histograms = finish(&[latency]);
+        Ok(Done { logical_bytes: self.bytes, files: self.files, held, histograms, main_call })
+    }
+}
+
+fn terminated(path: &[u8]) -> Result<&CStr, Errno> {
+    CStr::from_bytes_with_nul(path).map_err(|_| Errno::INVAL)
+}

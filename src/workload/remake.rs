@@ -1,0 +1,33 @@
+//! A copy of what lies in a folder, on a filesystem that was made anew: what an aged one is held against.
+
+use std::os::fd::AsFd;
+
+use crate::dataset::{Manner, TreeSource, Untimed, write_tree};
+use fsverdict_judgement::plan::Remake;
+
+use super::ledger::{LedgerEntry, Remains};
+use super::{WorkError, Workplace};
+
+/// Writes again what lay in the site's folder before the filesystem was made anew; nothing else of it is there any more.
+///
+/// # Errors
+/// When what lay there is not a dataset as a whole, or a system call fails.
+pub fn write_again(site: &mut Workplace<'_>, remake: &Remake) -> Result<(), WorkError> {
+    let after = match remake {
+        Remake::Now(_) => None,
+        Remake::After(phase) => Some(phase.as_str()),
+    };
+    let known = site.ledger.start_over(site.into, after);
+    let known =
+        known.filter(|known| known.remains == Remains::Everything && known.dataset == site.dataset.name);
+    let unknown = || WorkError::Unknown { operation: site.operation.name(), at: site.shown() };
+    let known = known.ok_or_else(unknown)?;
+    let generation = known.generation;
+    site.note(LedgerEntry { sure: true, ..known });
+    let target = site.make_target()?;
+    let staged = site.open_staged()?;
+    let source: TreeSource<'_> = site.source(staged.as_ref(), generation)?;
+    write_tree(site.tree()?, source, target.as_fd(), Manner::Create, &mut Untimed)
+        .map_err(|failure| site.failed_below(failure))?;
+    Ok(())
+}
