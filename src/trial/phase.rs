@@ -329,11 +329,7 @@ impl Agent<'_> {
             verify(&site)?;
             let score = if site.is_aged() { layout(&site)? } else { None };
             if let Some((observation, value)) = self.timed.as_mut().zip(score) {
-                observation.measurements.push(Measurement {
-                    metric: "layout".into(),
-                    unit: Unit::Ratio,
-                    value,
-                });
+                observation.measurements.push(Measurement::new("layout", Unit::Ratio, value));
             }
             return Ok(());
         }

@@ -49,6 +49,9 @@ impl Aging {
             to: 0.0,
             pulls,
             rounds: 1,
+            piece: 4096,
+            sync_every: 1,
+            threads: 1,
         }
     }
 

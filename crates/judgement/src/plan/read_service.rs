@@ -9,7 +9,7 @@ use super::limits::{SERVICES, check_length};
 use super::read_dataset::Datasets;
 use super::read_phase::{Phases, check_line};
 use super::value::name;
-use super::{Operation, Phase, PhaseWork, Service};
+use super::{Needs, Phase, PhaseWork, Service};
 
 pub(super) const SERVICE: &[&str] = &["name", "start", "ready", "stop", "from", "to", "within"];
 
@@ -74,17 +74,13 @@ fn check_place(service: &Service, phases: &[Phase], section: &Section<'_>) {
         section.problems.add(section.at, message, "a service goes on from an earlier phase to a later one");
         return;
     }
-    let unmounts = |phase: &Phase| {
-        let operation = matches!(phase.work, PhaseWork::Operation(one) if one == Operation::Fsck);
-        operation || phase.cold || phase.state.is_some() || phase.repeat.is_some()
+    // A service can begin with a phase that is cold, and with none that goes on to unmount it.
+    let always = |phase: &Phase| {
+        let operation = matches!(phase.work, PhaseWork::Operation(one) if one.needs() != Needs::Mounted);
+        operation || phase.state.is_some() || phase.repeat.is_some() || phase.remake.is_some()
     };
-    let bare = |phase: &Phase| matches!(phase.work, PhaseWork::Operation(one) if one.needs() == super::Needs::BareDevice);
     for (number, phase) in phases.iter().enumerate().take(to + 1).skip(from) {
-        // The first is begun before the service, and what is cold then stays so.
-        if bare(phase)
-            || unmounts(phase)
-                && (number > from || phase.state.is_some() || phase.repeat.is_some() || !phase.cold)
-        {
+        if always(phase) || phase.cold && number > from {
             let message =
                 format!("`{}` unmounts the filesystem, which `{}` works on", phase.name, service.name);
             let hint = "let the service begin with it, where it is cold, or end before it: from = …, to = …";
