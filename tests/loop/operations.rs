@@ -50,6 +50,7 @@ fn loop_files_come_and_go_on_a_filesystem_that_is_nearly_full() {
         compressible: None,
         duplicates: None,
         hard_links: None,
+        sizes: Vec::new(),
     };
     let dataset = prepare("data", &Dataset::Tree(shape), 1).unwrap();
     let mut ledger = Ledger::new();

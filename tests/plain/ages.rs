@@ -32,6 +32,7 @@ impl Aging {
             compressible: None,
             duplicates: None,
             hard_links,
+            sizes: Vec::new(),
         };
         let dataset = prepare("sources", &Dataset::Tree(shape), 7).unwrap();
         Aging { folder: tempfile::tempdir().unwrap(), dataset, ledger: Ledger::new() }
