@@ -226,23 +226,23 @@ impl Ready {
 
 /// A program that goes on by itself, and ends with this value at the latest.
 #[derive(Debug)]
-pub struct Running {
+pub struct RunningProgram {
     ready: Option<Ready>,
     started: Instant,
 }
 
 impl Ready {
     /// Lets it go, and does not wait. The limit of the program does not count.
-    pub fn start(mut self) -> Running {
+    pub fn start(mut self) -> RunningProgram {
         let started = Instant::now();
         if let Some(go) = self.go.take() {
             let _ = File::from(go).write_all(b"g");
         }
-        Running { ready: Some(self), started }
+        RunningProgram { ready: Some(self), started }
     }
 }
 
-impl Running {
+impl RunningProgram {
     /// How often it is looked whether it has ended.
     const LOOKS: Duration = Duration::from_millis(10);
 
@@ -285,7 +285,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         if let Some(ready) = &mut self.ready {
             let _ = kill_process_group(ready.group, Signal::KILL);

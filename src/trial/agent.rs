@@ -18,7 +18,7 @@ use fsverdict_text::{Hinted, Reason};
 use super::act::Act;
 use super::bare_device::BareDevice;
 use super::calibration::calibrate;
-use super::company::Company;
+use super::company::Companions;
 use super::error::TrialError;
 use super::sink::Sink;
 use super::spec::{Assignment, TrialDevice, TrialSpec};
@@ -45,7 +45,7 @@ pub(super) struct Agent<'a> {
     /// What the checker said, and has not been judged yet.
     pub(super) checked: Option<CommandRecord>,
     /// What goes on while phases do.
-    pub(super) company: Company,
+    pub(super) company: Companions,
     /// The device since the phase's data were durable, while what it left behind is verified.
     pub(super) quiet: Option<Quiet>,
 }
@@ -125,7 +125,7 @@ impl<'a> Agent<'a> {
             repetition: 0,
             timed: None,
             checked: None,
-            company: Company::default(),
+            company: Companions::default(),
             quiet: None,
         }
     }

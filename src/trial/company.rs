@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::sandbox::program::{Program, Running};
+use crate::sandbox::program::{Program, RunningProgram};
 use fsverdict_judgement::journal::CommandRecord;
 use fsverdict_judgement::plan::Service;
 use fsverdict_text::Reason;
@@ -38,7 +38,7 @@ const USUAL_STOP: &str = r#"kill -TERM "$SERVICE""#;
 
 /// Those that go on now.
 #[derive(Debug, Default)]
-pub(super) struct Company {
+pub(super) struct Companions {
     services: Vec<Companion>,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Companion {
     name: String,
     /// What it is, for messages: `service` or `background of phase`.
     what: &'static str,
-    running: Running,
+    running: RunningProgram,
     is_ready: PathBuf,
 }
 
@@ -134,7 +134,7 @@ impl Companion {
     }
 }
 
-impl Company {
+impl Companions {
     pub(super) fn join(&mut self, companion: Companion) {
         self.services.push(companion);
     }
