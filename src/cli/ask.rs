@@ -9,12 +9,13 @@ use clap::Args;
 
 use crate::host::talk::{self, say};
 use fsverdict_disk::device::{Model, built_in};
-use fsverdict_judgement::plan::{DeviceSource, Preset, RequiredProperty, presets};
-use fsverdict_report::wrap;
-use fsverdict_text::{Bytes, Reason, parse_time, quoted, suggest};
+use fsverdict_judgement::plan::{DeviceSource, Plan, Preset, RequiredProperty, contestants, write};
+use fsverdict_report::{listing, wrap};
+use fsverdict_text::{Bytes, Reason, duration_text, parse_time, quoted, suggest};
 
 use super::ask_words::{self, DEVICES, DeviceKind, WORKS, WorkKind};
-use super::run::{RunArguments, run_plan};
+use super::consent::PlanOrigin;
+use super::run::{RunArguments, carry_out};
 use super::{CliError, Exit};
 
 /// What stands below the options in `--help`.
@@ -46,7 +47,7 @@ pub(super) struct AskArguments {
     /// What must hold of the filesystem: crash_safe, data_checksums, windows …
     #[arg(long, value_name = "WORD,…", value_delimiter = ',')]
     must: Vec<String>,
-    /// Stop within this time
+    /// Stop within this time [default: 10m]
     #[arg(long = "for", value_name = "TIME", value_parser = parse_time)]
     budget: Option<Duration>,
     /// Keep the plan in this file, to be edited and run again
@@ -68,6 +69,9 @@ pub(super) struct AskArguments {
 
 /// How large a modelled device is where the plan has none of its own.
 const SIZE: &str = "16GB";
+
+/// How long an answer may take where nobody says.
+const USUAL_TIME: Duration = Duration::from_secs(600);
 
 /// What is to be found out, as far as it was understood.
 struct Question {
@@ -101,27 +105,24 @@ pub(super) fn run(arguments: &AskArguments) -> Result<Exit, CliError> {
     let there = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let question = understand(arguments, there)?;
     let (text, name) = question.plan_text()?;
-    let overrides = question.settings();
-    let path = match &arguments.plan {
-        Some(path) => Some(keep(path, &text)?),
-        None => None,
-    };
-    say(&wrap(&question.told(&name), 96).join("\n"));
-    if let Some(path) = &path {
+    let mut run = RunArguments::of_question(&name);
+    run.set = question.settings();
+    run.device = question.replaced_device().into_iter().collect();
+    run.budget = arguments.budget.or(Some(USUAL_TIME));
+    run.out.clone_from(&arguments.out);
+    run.erase.clone_from(&arguments.erase);
+    run.dry_run = arguments.dry_run;
+    let plan = run.plan_of(&text, &name)?;
+    say(&wrap(&question.told(&name, &plan), 96).join("\n"));
+    if let Some(path) = &arguments.plan {
+        keep(path, &name, &plan)?;
         say(&format!("the plan is in {}", quoted(&path.to_string_lossy())));
     }
     if there && !arguments.yes && !arguments.dry_run && !agreed()? {
         return Ok(Exit::Done);
     }
-    let mut run = RunArguments::of_question(&name);
-    run.set = overrides;
-    run.device = question.replaced_device().into_iter().collect();
-    run.budget = arguments.budget;
-    run.out.clone_from(&arguments.out);
-    run.erase.clone_from(&arguments.erase);
-    run.dry_run = arguments.dry_run;
-    let exit = run_plan(&run, &text, &name)?;
-    if path.is_none() && !arguments.dry_run {
+    let exit = carry_out(&run, plan, &PlanOrigin::Preset)?;
+    if arguments.plan.is_none() && !arguments.dry_run {
         say(
             "the plan is in the folder of the run: `fsverdict show RUN > mine.toml` makes one of your own of it",
         );
@@ -295,7 +296,7 @@ impl Question {
         (!in_place).then(|| source.clone())
     }
 
-    fn told(&self, name: &str) -> String {
+    fn told(&self, name: &str, plan: &Plan) -> String {
         let work = match &self.work {
             AskedWork::Preset(preset) => format!("{} (preset {name})", preset.summary),
             AskedWork::Folder(folder) => format!(
@@ -311,21 +312,28 @@ impl Question {
                 format!("; must have: {}", all.iter().map(|one| one.word()).collect::<Vec<_>>().join(", "))
             }
         };
-        format!("work: {work}; device: {device}{must}")
+        let names: Vec<&str> = contestants(plan).map(|candidate| candidate.name.as_str()).collect();
+        let time = plan.protocol.budget.map_or(String::new(), |time| {
+            format!("; time: up to {} (--for), and less where it is decided before", duration_text(time))
+        });
+        format!("work: {work}; device: {device}{must}; candidates: {}{time}", listing(&names, 8))
     }
 }
 
-/// Leaves the plan where it was asked for.
-fn keep(path: &Path, text: &str) -> Result<PathBuf, CliError> {
+/// Leaves the plan, with all that the question changed, where it was asked for.
+fn keep(path: &Path, name: &str, plan: &Plan) -> Result<(), CliError> {
     use std::io::Write;
+    let text = format!(
+        "# Made by fsverdict ask of the question {name}; fsverdict show {name} says more about it, and where it is from.\n{}",
+        write(plan)
+    );
     let made = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
     made.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| {
         CliError::Usage(Reason::new(
             format!("cannot write the plan to {}: {error}", path.display()),
             "name a file that is not there yet",
         ))
-    })?;
-    Ok(path.to_owned())
+    })
 }
 
 fn line() -> Result<String, CliError> {
@@ -393,10 +401,10 @@ fn agreed() -> Result<bool, CliError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{AskedWork, Question, device_of, of_number, presets, property_of, work_of};
+    use super::{AskedWork, Question, device_of, of_number, property_of, work_of};
     use crate::cli::ask_words::{DEVICES, WORKS};
     use crate::cli::with_vocabulary;
-    use fsverdict_judgement::plan::{Overrides, RequiredProperty, read_with};
+    use fsverdict_judgement::plan::{Overrides, RequiredProperty, presets, read_with};
 
     #[test]
     fn every_word_finds_its_preset_and_every_device_its_model() {

@@ -140,6 +140,12 @@ impl RunArguments {
         }
     }
 
+    /// A plan that is not in a file, with what these arguments change of it.
+    pub(super) fn plan_of(&self, text: &str, name: &str) -> Result<Plan, CliError> {
+        with_vocabulary(|vocabulary| read_with(text, name, &self.overrides(), vocabulary))
+            .map_err(CliError::usage)
+    }
+
     fn overrides(&self) -> Overrides {
         Overrides {
             set: self.set.clone(),
@@ -164,13 +170,8 @@ pub(super) fn run(arguments: &RunArguments) -> Result<Exit, CliError> {
     carry_out(arguments, plan, &origin)
 }
 
-/// The same of a plan that is not in a file: its text, and what it is called.
-pub(super) fn run_plan(arguments: &RunArguments, text: &str, name: &str) -> Result<Exit, CliError> {
-    let plan = with_vocabulary(|vocabulary| read_with(text, name, &arguments.overrides(), vocabulary));
-    carry_out(arguments, plan.map_err(CliError::usage)?, &PlanOrigin::Preset)
-}
-
-fn carry_out(arguments: &RunArguments, plan: Plan, origin: &PlanOrigin) -> Result<Exit, CliError> {
+/// Carries out a plan that has been read.
+pub(super) fn carry_out(arguments: &RunArguments, plan: Plan, origin: &PlanOrigin) -> Result<Exit, CliError> {
     let fleet = arguments.sites.fleet()?;
     erases_a_device(&arguments.erase, &plan.device.source)?;
     // Before anything of it is run: even finding out which lab to take asks its kernel.
