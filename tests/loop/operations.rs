@@ -67,6 +67,9 @@ fn loop_files_come_and_go_on_a_filesystem_that_is_nearly_full() {
             to,
             pulls: 1,
             rounds,
+            piece: 4096,
+            sync_every: 1,
+            threads: 1,
         };
         let done = run(&mut site).and_then(|done| verify(&site).map(|()| done))?;
         let found = rustix::fs::statvfs(folder.path()).unwrap();
