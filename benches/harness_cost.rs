@@ -128,6 +128,7 @@ fn main() {
         compressible: None,
         duplicates: None,
         hard_links: None,
+        sizes: Vec::new(),
     };
     prepare("tree", &Dataset::Tree(shape), 1).unwrap();
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
