@@ -1,7 +1,7 @@
 //! For the end of a verdict: how whom it takes is made on a system of one's own.
 
 use crate::filesystem::find;
-use crate::layer::{Layer, LayerPlace};
+use crate::layer::{Layer, LayerKind, LayerPlace};
 use crate::trial::{Arrangement, Below, LayerSite};
 use fsverdict_judgement::plan::{Candidate, split_layer, with_devices};
 use fsverdict_report::{ToUse, shell_word};
@@ -10,6 +10,9 @@ use fsverdict_report::{ToUse, shell_word};
 fn device(number: usize) -> String {
     format!("$DEVICE{}", of_further(number))
 }
+
+/// What a layer's lines may leave to be chosen, with an example of each.
+const CHOSEN: [(&str, &str); 2] = [("$HEADER", "HEADER=/root/luks-header"), ("$SIZE", "SIZE=100G")];
 
 /// The names of opened layers begin with that of the device: those on a second one do not aim at the first.
 fn name(number: usize, layer: usize) -> String {
@@ -65,14 +68,21 @@ pub(super) fn to_use(candidate: &Candidate, devices: usize) -> Option<ToUse> {
         let (Some(layer), Some(options)) = (layers.get(*at), options.get(*at)) else { continue };
         let name = name(*device, *at);
         let paths: Vec<String> = below.iter().map(|below| node(*below, &opened)).collect();
-        let site = LayerPlace { below: &paths, name: &name, options, key: "" };
+        let site = LayerPlace { below: &paths, name: &name, options, key: "", bytes: None };
         (layer.in_use.lines)(&site).iter().for_each(|argv| to_use.add_step_of(argv));
         let first = below.first().map(|below| by(*below, &opened)).unwrap_or_default();
-        at_boot.extend(layer.in_use.at_boot.map(|step| step(&name, &first)));
+        at_boot.extend(layer.in_use.at_boot.map(|step| step(&site, &first)));
         let note = layer.in_use.note.map(str::to_owned).filter(|note| !to_use.notes.contains(note));
         to_use.notes.extend(note);
         opened.push(layer.kind.node(&name));
     }
+    for (named, example) in CHOSEN {
+        if to_use.lines.iter().any(|line| line.contains(named)) {
+            to_use.lines.insert(1, example.to_owned());
+        }
+    }
+    let above = layers.iter().filter(|layer| layer.kind == LayerKind::Above);
+    to_use.notes.extend(above.filter_map(|layer| layer.in_use.note).map(str::to_owned));
     let first = arrangement.own().next()?.is;
     let by = by(first, &opened);
     let of_device = |number: usize| {

@@ -167,13 +167,21 @@ impl Lab for Native {
             let lacking = format!("this kernel has no driver for {}", candidate.filesystem);
             return Some(Reason::new(lacking, sandbox));
         }
-        if let Some(layer) = crate::layer::of(candidate).find(|layer| layer.kind == LayerKind::Array) {
-            // The kernel removes a mapping with its last user, and stops no array by itself.
+        if let Some(layer) = crate::layer::of(candidate).find(|layer| !layer.kind.goes_by_itself()) {
+            // The kernel removes a mapping with its last user, and stops no array and no volume by itself.
+            let what = if layer.kind == LayerKind::Array { "array" } else { "volume" };
             let lacking =
-                format!("a trial that is killed would leave its array ({}) on this machine", layer.name);
+                format!("a trial that is killed would leave its {what} ({}) on this machine", layer.name);
             return Some(Reason::new(lacking, "a guest's kernel takes it with it: --lab uml, or --lab vm"));
         }
-        let lacks_driver = |layer: &&Layer| !has_device_mapper() && !loadable(layer.driver);
+        if let Some(layer) = crate::layer::of(candidate)
+            .find(|layer| layer.kind == LayerKind::Above && !self.has_driver(layer.driver))
+        {
+            return Some(Reason::new(format!("this kernel has no driver for {}", layer.driver), sandbox));
+        }
+        let lacks_driver = |layer: &&Layer| {
+            layer.kind != LayerKind::Above && !has_device_mapper() && !loadable(layer.driver)
+        };
         if let Some(layer) = crate::layer::of(candidate).find(lacks_driver) {
             let lacking = format!("this kernel has no device mapper, which {} needs", layer.name);
             return Some(Reason::new(lacking, sandbox));

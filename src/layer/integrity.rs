@@ -65,6 +65,7 @@ pub(super) static INTEGRITY: Layer = Layer {
         step: "describe checksums",
         argv: |site| words(&[&["integritysetup", "status", site.name]]),
     }),
+    snapshots: None,
     in_use: InUse {
         lines: |site| {
             let IntegrityOptions { mode, sector } = of(site);
@@ -72,7 +73,7 @@ pub(super) static INTEGRITY: Layer = Layer {
             let open = words(&[&["integritysetup", "open"], mode.words(), &[site.device(), site.name]]);
             vec![words(&[&format]), open]
         },
-        at_boot: Some(|name, below| format!("echo \"{name} {below} -\" >>/etc/integritytab")),
+        at_boot: Some(|site, below| format!("echo \"{} {below} -\" >>/etc/integritytab", site.name)),
         note: Some(
             "/etc/integritytab takes the mode in its fourth field (`mode=bitmap` for integrity:bitmap, `mode=direct` for integrity:none)",
         ),
@@ -148,7 +149,7 @@ mod tests {
             ("none", "--sector-size 512", "--integrity-no-journal "),
         ] {
             let below = ["/dev/x".to_owned()];
-            let site = LayerPlace { below: &below, name: "n", options, key: "" };
+            let site = LayerPlace { below: &below, name: "n", options, key: "", bytes: None };
             let made = (INTEGRITY.make.unwrap().argv)(&site).join(" ");
             assert_eq!(made, format!("integritysetup format --batch-mode --no-wipe {format} /dev/x"));
             let opened = (INTEGRITY.open.argv)(&site).join(" ");

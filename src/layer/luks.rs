@@ -54,7 +54,7 @@ pub(super) const LUKS: Layer = Layer {
         argv: |site| {
             let head = ["cryptsetup", "open", "--batch-mode", NO_LOCKS, "--type", "luks", "--allow-discards"];
             // Of version 1 nothing is said of opening.
-            let CryptOptions { open, .. } = CryptOptions::of("luks2", site);
+            let CryptOptions { open, .. } = CryptOptions::of("luks2", site, &header(site));
             words(&[&head, &as_strs(&open), &["--key-file", site.key, site.device(), site.name]])
         },
     },
@@ -70,27 +70,36 @@ pub(super) const LUKS: Layer = Layer {
         step: "describe encryption",
         argv: |site| words(&[&["cryptsetup", "status", NO_LOCKS, site.name]]),
     }),
+    snapshots: None,
     in_use: InUse {
         lines: |_| Vec::new(),
-        at_boot: Some(|name, below| format!("echo \"{name} {below} none luks,nofail\" >>/etc/crypttab")),
+        at_boot: Some(|site, below| {
+            let header = if CryptOptions::of("luks2", site, "").detached { ",header=$HEADER" } else { "" };
+            format!("echo \"{} {below} none luks,nofail{header}\" >>/etc/crypttab", site.name)
+        }),
         note: Some(
             "Measured with discards passed through the encryption, which shows which blocks are in use: `discard` in /etc/crypttab allows them",
         ),
     },
 };
 
+/// Where the header of a trial lies that lies elsewhere: in memory, where nobody waits for it.
+fn header(site: &LayerPlace<'_>) -> String {
+    format!("/tmp/fsverdict/{}.header", site.name)
+}
+
 /// The command line that makes it with these options; it overwrites whatever signature the device bears.
 pub(super) fn format(version: &str, options: &[&str], site: &LayerPlace<'_>) -> Vec<String> {
     let head = ["cryptsetup", "luksFormat", "--batch-mode", NO_LOCKS, "--type", version];
-    let CryptOptions { format, .. } = CryptOptions::of(version, site);
+    let CryptOptions { format, .. } = CryptOptions::of(version, site, &header(site));
     words(&[&head, options, &as_strs(&format), &["--key-file", site.key, site.device()]])
 }
 
 /// The command lines that make and open it by a passphrase that is asked for, and with the key derivation that cryptsetup takes
 /// by itself.
 pub(super) fn in_use(version: &str, site: &LayerPlace<'_>) -> Vec<Vec<String>> {
-    let CryptOptions { format, mut open } = CryptOptions::of(version, site);
-    if !open.is_empty() {
+    let CryptOptions { format, mut open, .. } = CryptOptions::of(version, site, "$HEADER");
+    if open.iter().any(|word| word.starts_with("--perf")) {
         // Else it would be opened without them at the next boot.
         open.push("--persistent".to_owned());
     }
@@ -108,7 +117,7 @@ mod tests {
     #[test]
     fn luks_never_asks_and_derives_its_key_cheaply() {
         let below = ["/dev/x".to_owned()];
-        let site = LayerPlace { below: &below, name: "name", options: "", key: "/tmp/key" };
+        let site = LayerPlace { below: &below, name: "name", options: "", key: "/tmp/key", bytes: None };
         for name in ["luks1", "luks2"] {
             let layer = find(name).unwrap();
             let format = (layer.make.unwrap().argv)(&site);

@@ -21,7 +21,8 @@ pub(super) static LUKS2: Layer = Layer {
     summary: "LUKS version 2 through dm-crypt: aes-xts-plain64 with a 512-bit key, in sectors of 512 or 4096 bytes, as cryptsetup \
               chooses for the device (4096 where its physical sectors are; recorded). Key derivation is PBKDF2 with the \
               fewest iterations allowed, so that it is not what is timed; the header is 4 MiB; discards pass through. \
-              cipher=NAME, key=BITS, sector=BYTES, no_read_workqueue and no_write_workqueue may follow its name.",
+              cipher=NAME, key=BITS, sector=BYTES, header=detached (which lies in memory; data begin with the device), no_read_workqueue \
+              and no_write_workqueue may follow its name.",
     header: 4 << 20,
     options: |options| CryptOptions::read("luks2", options).map(|_| 1),
     usual: true,

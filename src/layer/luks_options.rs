@@ -15,6 +15,8 @@ const SECTORS: [&str; 4] = ["512", "1024", "2048", "4096"];
 pub(super) struct CryptOptions {
     pub(super) format: Vec<String>,
     pub(super) open: Vec<String>,
+    /// Whether the header lies elsewhere, and the data begin with the device.
+    pub(super) detached: bool,
 }
 
 impl CryptOptions {
@@ -49,6 +51,10 @@ impl CryptOptions {
                     one_of(&SECTORS)?;
                     options.format.extend(["--sector-size".to_owned(), value.to_owned()]);
                 }
+                "header" if version == "luks2" => {
+                    one_of(&["detached"])?;
+                    options.detached = true;
+                }
                 _ if version == "luks2" && QUEUES.contains(&word) => {
                     options.open.push(format!("--perf-{word}"));
                 }
@@ -58,16 +64,22 @@ impl CryptOptions {
         Ok(options)
     }
 
-    /// Of a place whose options were read before.
-    pub(super) fn of(version: &str, site: &LayerPlace<'_>) -> Self {
-        Self::read(version, site.options).unwrap_or_default()
+    /// Of a place whose options were read before; a header that lies elsewhere lies at this path.
+    pub(super) fn of(version: &str, site: &LayerPlace<'_>, header: &str) -> Self {
+        let mut options = Self::read(version, site.options).unwrap_or_default();
+        if options.detached {
+            for line in [&mut options.format, &mut options.open] {
+                line.extend(["--header".to_owned(), header.to_owned()]);
+            }
+        }
+        options
     }
 }
 
 fn hint(version: &str) -> String {
     match version {
         "luks2" => {
-            "as in luks2:cipher=aes-xts-plain64,key=256,sector=4096,no_read_workqueue,no_write_workqueue"
+            "as in luks2:cipher=aes-xts-plain64,key=256,sector=4096,header=detached,no_read_workqueue,no_write_workqueue"
         }
         _ => "as in luks1:cipher=aes-cbc-essiv:sha256,key=256",
     }
@@ -101,6 +113,8 @@ mod tests {
             ("luks2", "cipher=aes-xts plain64"),
             ("luks2", "no_read_workqueue=1"),
             ("luks2", "fast"),
+            ("luks2", "header=/etc/passwd"),
+            ("luks1", "header=detached"),
             ("luks2", ","),
         ] {
             CryptOptions::read(version, text).unwrap_err();

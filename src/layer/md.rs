@@ -48,12 +48,15 @@ pub(super) static MD: Layer = Layer {
         step: "describe the array",
         argv: |site| words(&[&["mdadm", "--detail", &LayerKind::Array.node(site.name)]]),
     }),
+    snapshots: None,
     in_use: InUse {
         lines: |site| {
             let node = LayerKind::Array.node(site.name);
             vec![words(&[&["mdadm", "--create", &node], &as_strs(&shape(site)), &as_strs(site.below)])]
         },
-        at_boot: Some(|name, _| format!("mdadm --detail --brief \"/dev/md/{name}\" >>/etc/mdadm/mdadm.conf")),
+        at_boot: Some(|site, _| {
+            format!("mdadm --detail --brief \"/dev/md/{}\" >>/etc/mdadm/mdadm.conf", site.name)
+        }),
         note: Some(
             "Measured on an array that was synchronous from the start: mdadm makes one that copies or computes for hours first, and is slower until then",
         ),
@@ -177,7 +180,7 @@ mod tests {
 
     fn made(options: &str, devices: usize) -> String {
         let below: Vec<String> = (0..devices).map(|number| format!("/dev/d{number}")).collect();
-        let site = LayerPlace { below: &below, name: "n", options, key: "" };
+        let site = LayerPlace { below: &below, name: "n", options, key: "", bytes: None };
         (MD.open.argv)(&site).join(" ")
     }
 

@@ -9,18 +9,22 @@ mod luks;
 mod luks1;
 mod luks2;
 mod luks_options;
+mod lvm;
+mod lvm_options;
 mod md;
 mod model;
+mod overlay;
 mod scheduler;
 
 use fsverdict_judgement::plan::{Candidate, Layers, split_layer};
 use fsverdict_text::Reason;
 
 pub use least_device::least_device;
-pub use model::{Cipher, InUse, Layer, LayerKind, LayerLine, LayerPlace};
+pub use model::{Cipher, InUse, Layer, LayerKind, LayerLine, LayerPlace, LayerSnapshots};
 pub use scheduler::{SCHEDULERS, Scheduler, find_scheduler};
 
-static REGISTRY: [&Layer; 4] = [&integrity::INTEGRITY, &luks1::LUKS1, &luks2::LUKS2, &md::MD];
+static REGISTRY: [&Layer; 6] =
+    [&integrity::INTEGRITY, &luks1::LUKS1, &luks2::LUKS2, &lvm::LVM, &md::MD, &overlay::OVERLAY];
 
 /// What a candidate without layers has.
 pub const NO_LAYER: (&str, &str) = ("none", "The filesystem lies on the device itself.");
@@ -61,7 +65,7 @@ pub fn usual_layers() -> impl Iterator<Item = Layers> {
 
 #[cfg(test)]
 mod tests {
-    use super::{LayerLine, LayerPlace, find, names, registry};
+    use super::{LayerKind, LayerLine, LayerPlace, find, names, registry};
 
     #[test]
     fn names_are_sorted_unique_and_found() {
@@ -80,11 +84,12 @@ mod tests {
             let name = layer.name;
             let options = match name {
                 "md" => "raid1",
+                "lvm" => "striped",
                 "integrity" => "none",
                 _ => "",
             };
             let below = if layer.pools { &below[..] } else { &below[..1] };
-            let site = LayerPlace { below, name: "its-name", options, key: "/the/key" };
+            let site = LayerPlace { below, name: "its-name", options, key: "/the/key", bytes: None };
             assert_eq!((layer.options)(options).unwrap() > 1, layer.pools, "{name}");
             (layer.options)("nonsense").unwrap_err();
             assert!(
@@ -108,12 +113,16 @@ mod tests {
             let node = layer.kind.node(site.name);
             let names = |line: LayerLine| has(line, site.name) || has(line, &node);
             for below in site.below {
-                assert!(layer.make.is_none_or(|make| has(make, below)) && has(layer.open, below), "{name}");
+                // A volume is made of its group alone, which is made of the devices.
+                let whole = !matches!(layer.kind, LayerKind::Volume | LayerKind::Above);
+                let opened = !whole || has(layer.open, below);
+                assert!(layer.make.is_none_or(|make| has(make, below)) && opened, "{name}");
             }
             assert!(names(layer.open), "{name}");
             // What the kernel does not take down by itself, somebody must.
             assert!(layer.mark.or(layer.close).is_some_and(names), "{name}");
-            assert!(!(layer.in_use.lines)(&site).is_empty(), "{name}");
+            let said = !(layer.in_use.lines)(&site).is_empty();
+            assert!(said || layer.kind == LayerKind::Above && layer.in_use.note.is_some(), "{name}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::filesystem::Tool;
 use fsverdict_text::Reason;
 
-/// Something between devices and what lies on them: a block device that programs make and open.
+/// Something between devices and what lies on them: a block device that programs make and open; or, above the filesystem, a mount.
 ///
 /// Natively it must be one of the kernel's device mapper, because the kernel can remove such a device by itself when its last
 /// user is gone. A guest's kernel takes everything with it.
@@ -53,6 +53,8 @@ pub struct Layer {
     pub close: Option<LayerLine>,
     /// Says for the record what the opened device is.
     pub describe: Option<LayerLine>,
+    /// How it keeps a state of what lies on it, if it does.
+    pub snapshots: Option<LayerSnapshots>,
     pub in_use: InUse,
 }
 
@@ -63,14 +65,30 @@ pub enum LayerKind {
     Mapping,
     /// As a software RAID, whose program names it below `/dev/md`. The kernel stops none by itself.
     Array,
+    /// As the mapping of a volume in a group of this name, which has others beside it. They stay until somebody removes them.
+    Volume,
+    /// As a mount of its own above the filesystem, which is no device. It goes with the mounts of the trial.
+    Above,
 }
 
 impl LayerKind {
+    /// What the volume in a group is called.
+    pub const VOLUME: &'static str = "volume";
+    /// Folders of the filesystem that something lies above: what is seen through it, what is changed, and what it has for itself.
+    pub const FOLDERS: [&'static str; 3] = ["lower", "upper", "work"];
+
+    /// Whether the kernel removes it by itself with its last user, so that a crash leaves nothing.
+    pub const fn goes_by_itself(self) -> bool {
+        matches!(self, LayerKind::Mapping | LayerKind::Above)
+    }
+
     /// Where an opened layer of this name is found, for people and programs.
     pub fn node(self, name: &str) -> String {
         match self {
             LayerKind::Mapping => format!("/dev/mapper/{name}"),
             LayerKind::Array => format!("/dev/md/{name}"),
+            LayerKind::Volume => format!("/dev/{name}/{}", Self::VOLUME),
+            LayerKind::Above => name.to_owned(),
         }
     }
 }
@@ -102,6 +120,8 @@ pub struct LayerPlace<'a> {
     pub options: &'a str,
     /// A file with a key, all its bytes; `-` is standard input. It protects nothing.
     pub key: &'a str,
+    /// How many bytes all devices below have together, where that is known.
+    pub bytes: Option<u64>,
 }
 
 impl<'a> LayerPlace<'a> {
@@ -111,13 +131,25 @@ impl<'a> LayerPlace<'a> {
     }
 }
 
+/// Snapshots of what lies on a layer, by programs of its own.
+#[derive(Debug, Clone, Copy)]
+pub struct LayerSnapshots {
+    /// Whether there is room for one with these options.
+    pub has_room: fn(&str) -> bool,
+    /// Which options give room.
+    pub hint: &'static str,
+    /// Keeps a state under this number, which the trial chooses.
+    pub create: fn(&LayerPlace<'_>, &str) -> Vec<String>,
+    pub delete: fn(&LayerPlace<'_>, &str) -> Vec<String>,
+}
+
 /// How it is had on a system of one's own, where a key is a secret and nobody saves time.
 #[derive(Debug, Clone, Copy)]
 pub struct InUse {
     /// The command lines that make and open it; they may ask.
     pub lines: fn(&LayerPlace<'_>) -> Vec<Vec<String>>,
-    /// A command of a shell that has it opened at each boot, given its name and the device below as a table may have it.
-    pub at_boot: Option<fn(name: &str, below: &str) -> String>,
+    /// A command of a shell that has it opened at each boot, given its place and the device below as a table may have it.
+    pub at_boot: Option<fn(site: &LayerPlace<'_>, below: &str) -> String>,
     /// In what it differs from what was measured.
     pub note: Option<&'static str>,
 }

@@ -2,6 +2,7 @@
 
 use crate::filesystem;
 use crate::lab::Lab;
+use crate::layer::{self, LayerKind};
 use crate::trial::outlives_a_device;
 use fsverdict_judgement::plan::{
     ArrayState, Candidate, Dataset, FilesystemAbility, Phase, PhaseWork, Plan, RequiredProperty, split_layer,
@@ -71,6 +72,7 @@ pub(super) fn obstacle(plan: &Plan, lab: &dyn Lab, candidate: &Candidate, size: 
         lacks_required(plan, candidate)
             .or_else(|| inability(plan, candidate))
             .or_else(|| kept_once(plan, candidate))
+            .or_else(|| nothing_above(plan, candidate))
     };
     lab.obstacle(candidate).or_else(unable).or_else(short).or_else(short_if_drawn)
 }
@@ -122,6 +124,7 @@ fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
         Some(_) => ability == FilesystemAbility::Clones,
         None => filesystem::find(&candidate.filesystem).is_none_or(|known| known.can(ability)),
     };
+    let able = |ability| able(ability) || ability == FilesystemAbility::Snapshots && on_layer(candidate);
     let asked = |phase: &Phase| match phase.work {
         PhaseWork::Operation(operation) => operation.asks_for().filter(|ability| !able(*ability)),
         _ => None,
@@ -133,10 +136,43 @@ fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
         FilesystemAbility::Clones => "clones of files",
         FilesystemAbility::Snapshots => "snapshots of the whole filesystem",
     };
+    let mut can: Vec<String> = can.map(str::to_owned).collect();
+    if ability == FilesystemAbility::Snapshots && candidate.path.is_none() {
+        let layers = layer::registry().iter().filter_map(|layer| layer.snapshots);
+        can.extend(layers.map(|snapshots| format!("any on {}", snapshots.hint)));
+    }
     Some(Reason::new(
         format!("phase `{}` asks for {what}, which {whose} does not have", phase.name),
-        format!("{} can; or leave the phase out", can.collect::<Vec<_>>().join(", ")),
+        format!("{} can; or leave the phase out", can.join(", ")),
     ))
+}
+
+/// Whether a layer below has snapshots, and room for one.
+fn on_layer(candidate: &Candidate) -> bool {
+    let has_room = |name: &str| {
+        let snapshots = layer::find(name).and_then(|layer| layer.snapshots);
+        snapshots.is_some_and(|snapshots| (snapshots.has_room)(split_layer(name).1))
+    };
+    candidate.layers.names().any(has_room)
+}
+
+/// Why what a candidate has above its filesystem would not be there.
+fn nothing_above(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
+    let is_above = |name: &str| layer::find(name).is_some_and(|layer| layer.kind == LayerKind::Above);
+    let names: Vec<&str> = candidate.layers.names().collect();
+    let at = names.iter().position(|name| is_above(name))?;
+    let name = names.get(at)?;
+    if at + 1 < names.len() {
+        let what = format!("`{name}` lies above the filesystem, and stands before a layer below it");
+        return Some(Reason::new(what, "it is the last of `layers`"));
+    }
+    let is_cold = plan.phases.iter().any(|phase| phase.cold);
+    (!is_cold).then(|| {
+        let what = format!(
+            "`{name}` is laid above what was written before the first phase that is cold, and none is"
+        );
+        Reason::new(what, "cold = true of the first phase that is to be seen through it")
+    })
 }
 
 /// Why a candidate cannot do without one of its devices, where a phase wants that.

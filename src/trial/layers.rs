@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::layer::{Layer, LayerKind, LayerLine, LayerPlace};
-use fsverdict_judgement::plan::{Candidate, split_layer};
+use fsverdict_judgement::plan::{Candidate, Operation, split_layer};
 
 use super::act::OfLayer;
 use super::arrangement::{Arrangement, Below, LayerSite};
@@ -18,6 +18,9 @@ pub(super) trait Mapper {
 
     /// Runs a program for the record, however it ends.
     fn note(&mut self, step: &str, argv: Vec<String>) -> Result<(), TrialError>;
+
+    /// How many bytes these nodes have together.
+    fn bytes(&mut self, nodes: &[String]) -> Option<u64>;
 
     /// Puts the key where it is looked for; the path of the file.
     fn key(&mut self) -> Result<&'static str, TrialError>;
@@ -118,6 +121,26 @@ impl OpenLayers {
         }
     }
 
+    /// The command line that makes the snapshot of this number, or gives it up, on the topmost layer that can.
+    pub(super) fn snapshot(
+        &self,
+        operation: Operation,
+        id: &str,
+        devices: &[PathBuf],
+        mapper: &mut dyn Mapper,
+    ) -> Result<Option<Vec<String>>, TrialError> {
+        let able = |(at, one): (usize, &OpenLayer)| Some((at, one.layer.snapshots?));
+        let Some((at, snapshots)) = self.each.iter().enumerate().rev().find_map(able) else {
+            return Ok(None);
+        };
+        let argv = match operation {
+            Operation::SnapshotCreate => snapshots.create,
+            Operation::SnapshotDelete => snapshots.delete,
+            _ => return Ok(None),
+        };
+        self.placed(at, devices, mapper, |place| argv(place, id)).map(Some)
+    }
+
     fn run(
         &self,
         line: Option<LayerLine>,
@@ -135,7 +158,9 @@ impl OpenLayers {
         let (Some(line), Some(node)) = (one.layer.fill, &one.node) else { return Ok(()) };
         let below = [node.to_string_lossy().into_owned()];
         let name = self.name(at, devices);
-        let place = LayerPlace { below: &below, name: &name, options: &one.options, key: mapper.key()? };
+        let key = mapper.key()?;
+        let bytes = mapper.bytes(&below);
+        let place = LayerPlace { below: &below, name: &name, options: &one.options, key, bytes };
         mapper.must(line.step, (line.argv)(&place))
     }
 
@@ -188,6 +213,17 @@ impl OpenLayers {
         devices: &[PathBuf],
         mapper: &mut dyn Mapper,
     ) -> Result<Vec<String>, TrialError> {
+        self.placed(at, devices, mapper, line.argv)
+    }
+
+    /// The command line that this makes of where the layer lies.
+    fn placed(
+        &self,
+        at: usize,
+        devices: &[PathBuf],
+        mapper: &mut dyn Mapper,
+        argv: impl FnOnce(&LayerPlace<'_>) -> Vec<String>,
+    ) -> Result<Vec<String>, TrialError> {
         let one = self.at(at)?;
         let node = |below: &Below| {
             let node = self.node(*below, devices);
@@ -196,8 +232,9 @@ impl OpenLayers {
         };
         let below = one.site.below.iter().map(node).collect::<Result<Vec<_>, _>>()?;
         let name = self.name(at, devices);
-        let place = LayerPlace { below: &below, name: &name, options: &one.options, key: mapper.key()? };
-        Ok((line.argv)(&place))
+        let key = mapper.key()?;
+        let bytes = mapper.bytes(&below);
+        Ok(argv(&LayerPlace { below: &below, name: &name, options: &one.options, key, bytes }))
     }
 }
 
@@ -246,6 +283,7 @@ mod tests {
             fill: None,
             close: None,
             describe: None,
+            snapshots: None,
             in_use: InUse { lines: |_| Vec::new(), at_boot: None, note: None },
         }
     }
@@ -281,6 +319,10 @@ mod tests {
 
         fn note(&mut self, step: &str, argv: Vec<String>) -> Result<(), TrialError> {
             self.must(step, argv)
+        }
+
+        fn bytes(&mut self, _: &[String]) -> Option<u64> {
+            None
         }
 
         fn key(&mut self) -> Result<&'static str, TrialError> {

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::layer::LayerKind;
+
 /// Whether something goes in time.
 pub(super) fn gone_within(is_there: impl Fn() -> bool, limit: Duration) -> bool {
     let deadline = Instant::now() + limit;
@@ -38,6 +40,22 @@ pub(super) fn is_mapped(node: &Path, mapping: &str) -> bool {
         Ok(name) => name.trim() == mapping,
         Err(_) => folder.exists(),
     }
+}
+
+/// What the device mapper calls the opened layer of this name: hyphens of a group's name are doubled, since one stands between it
+/// and the volume's.
+pub(super) fn mapped_name(kind: LayerKind, name: &str) -> String {
+    match kind {
+        LayerKind::Volume => format!("{}-{}", name.replace('-', "--"), LayerKind::VOLUME),
+        LayerKind::Mapping | LayerKind::Array | LayerKind::Above => name.to_owned(),
+    }
+}
+
+/// Bytes of a block device, as sysfs has them.
+pub(super) fn device_size(node: &Path) -> Option<u64> {
+    let text = std::fs::read_to_string(Path::new("/sys/class/block").join(node.file_name()?).join("size"));
+    // In sectors of 512 bytes whatever the device's own are.
+    text.ok()?.trim().parse::<u64>().ok()?.checked_mul(512)
 }
 
 /// The number of a block device, as sysfs has it.

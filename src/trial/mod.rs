@@ -1,5 +1,6 @@
 //! One trial, from a bare device back to a bare device: what the agent does, the same in every lab.
 
+mod above;
 mod act;
 mod agent;
 mod arrangement;

@@ -4,11 +4,12 @@ use std::path::Path;
 
 use crate::filesystem::{DIRECTORY, find};
 use crate::layer::{Layer, LayerPlace};
-use fsverdict_judgement::plan::{ArrayState, DeviceSource, Phase, PhaseWork, Plan, split_layer};
+use fsverdict_judgement::plan::{ArrayState, DeviceSource, Operation, Phase, PhaseWork, Plan, split_layer};
 use fsverdict_text::quoted;
 
+use super::above::{AboveLayer, BELOW, show_lower};
 use super::act::{Act, Durable, OfLayer, Timed};
-use super::arrangement::{Arrangement, Below, TopDevice};
+use super::arrangement::{Arrangement, Below, LayerSite, TopDevice};
 use super::layers::mapping;
 use super::programs::{Line, NamedTop, Programs, TrialNames};
 use super::spec::{Repeats, TrialSpec};
@@ -47,7 +48,9 @@ pub fn command_lines(plan: &Plan, candidate: usize) -> Vec<String> {
     let arrangement = Arrangement::of(candidate, spec.devices);
     let programs = Programs { candidate, filesystem };
     let source = &plan.device.source;
-    let names = TrialNames { tops: Vec::new(), degraded: false, mount: MOUNT };
+    let above = AboveLayer::of(candidate);
+    let mount = if above.is_some() { BELOW } else { MOUNT };
+    let names = TrialNames { tops: Vec::new(), degraded: false, mount };
     let mut told = PlainContext { spec: &spec, programs, names, layers, arrangement, source };
     let named =
         |top: &TopDevice| NamedTop { device: top.device, apart: top.apart, path: told.node(top.is).into() };
@@ -144,9 +147,10 @@ impl PlainContext<'_> {
             Act::SyncDevice => self.durable(Durable::Device),
             Act::ForgetDevice => format!("[put what is cached of {bottom} out of memory]"),
             Act::ForgetFolder(_) => "[syncfs]; [drop caches]".to_owned(),
-            Act::Mount => match own() {
-                Some(own) => format!("[{own} is $MOUNT again]"),
-                None => self.mount()?,
+            Act::Mount => match (own(), AboveLayer::of(&self.spec.candidate)) {
+                (Some(own), _) => format!("[{own} is $MOUNT again]"),
+                (None, Some(above)) => format!("{}; {}", self.mount()?, shown(&above.open(MOUNT).1)),
+                (None, None) => self.mount()?,
             },
             Act::Verify(_) | Act::VerifyDevice(_) => "[verify]".to_owned(),
             Act::VerifyAll => "[verify everything that was written]".to_owned(),
@@ -171,7 +175,10 @@ impl PlainContext<'_> {
                 let apart = self.program(Line::Apart).map(|line| format!("{line}; "));
                 Some(apart.unwrap_or_default() + &self.program(Line::Mkfs)?)
             }
-            Timed::Mount => self.mount(),
+            Timed::Mount => {
+                let lower = AboveLayer::of(&self.spec.candidate).map(|_| shown(&show_lower(MOUNT)));
+                Some(self.mount()? + &lower.map(|line| format!("; {line}")).unwrap_or_default())
+            }
             Timed::Unmount => self.unmount(),
             Timed::Check(_) => self.program(Line::Check),
             Timed::Phase(phase) => Some(self.snapshot(phase).unwrap_or_else(|| work(phase))),
@@ -182,8 +189,27 @@ impl PlainContext<'_> {
     /// The programs of a phase that makes a snapshot or gives it up.
     fn snapshot(&self, phase: &Phase) -> Option<String> {
         let PhaseWork::Operation(operation) = phase.work else { return None };
-        let lines = self.programs.snapshot(operation, &self.names, SNAPSHOT)?;
+        let Some(lines) = self.programs.snapshot(operation, &self.names, SNAPSHOT) else {
+            return self.snapshot_of_layer(operation);
+        };
         Some(lines.iter().map(|argv| shown(argv)).collect::<Vec<_>>().join("; "))
+    }
+
+    /// The same by the topmost layer that can.
+    fn snapshot_of_layer(&self, operation: Operation) -> Option<String> {
+        let able = |(at, site): (usize, &LayerSite)| {
+            let (layer, options) = *self.layers.get(site.layer)?;
+            Some((at, layer.snapshots?, options))
+        };
+        let (at, snapshots, options) = self.arrangement.sites.iter().enumerate().rev().find_map(able)?;
+        let argv = match operation {
+            Operation::SnapshotCreate => snapshots.create,
+            Operation::SnapshotDelete => snapshots.delete,
+            _ => return None,
+        };
+        let name = self.name(at)?;
+        let place = LayerPlace { below: &[], name: &name, options, key: KEY, bytes: None };
+        Some(shown(&argv(&place, SNAPSHOT)))
     }
 
     fn durable(&self, by: Durable) -> String {
@@ -203,7 +229,9 @@ impl PlainContext<'_> {
 
     fn unmount(&self) -> Option<String> {
         let cleaner = self.programs.cleaner().map(|cleaner| format!("[end {}]; ", cleaner.tool.program));
-        Some(cleaner.unwrap_or_default() + &self.program(Line::Unmount)?)
+        let above = AboveLayer::of(&self.spec.candidate).and_then(|above| above.close(MOUNT));
+        let above = above.map(|(_, argv)| format!("{}; ", shown(&argv))).unwrap_or_default();
+        Some(above + &cleaner.unwrap_or_default() + &self.program(Line::Unmount)?)
     }
 
     fn program(&self, line: Line) -> Option<String> {
@@ -226,7 +254,7 @@ impl PlainContext<'_> {
             _ => site.below.iter().map(|below| self.node(*below)).collect(),
         };
         let name = self.name(at)?;
-        Some(shown(&(line.argv)(&LayerPlace { below: &below, name: &name, options, key: KEY })))
+        Some(shown(&(line.argv)(&LayerPlace { below: &below, name: &name, options, key: KEY, bytes: None })))
     }
 
     /// What the layer at this place is called.

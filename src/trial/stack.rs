@@ -3,6 +3,7 @@
 //! Whatever was put up is remembered, so that it can be taken down in reverse order whatever happened; every error
 //! on the way down is reported and none hides the cause.
 
+mod above;
 mod array;
 mod cleaner;
 mod host_mapper;
@@ -22,6 +23,7 @@ use crate::sandbox::private_devices;
 use fsverdict_judgement::journal::{CommandRecord, Facts};
 use fsverdict_judgement::plan::Candidate;
 
+use super::above::BELOW;
 use super::act::OfLayer;
 use super::arrangement::Arrangement;
 use super::bare_device::BareDevice;
@@ -31,6 +33,7 @@ use super::programs::{Line, NamedTop, Programs, TrialNames};
 use super::sink::Sink;
 use super::spec::TrialDevice;
 use super::tools::{EMPTY, Tools, Trade};
+use above::ShownAbove;
 use array::{BTRFS_CONTROL, WorkBeside};
 use host_mapper::HostMapper;
 
@@ -62,6 +65,8 @@ pub(super) struct Stack<'a> {
     /// What goes on beside a phase.
     beside: Option<WorkBeside>,
     mounted: bool,
+    /// At the mount point, where something lies above the filesystem.
+    shown: ShownAbove,
     cleaner: bool,
     /// That it does otherwise than asked was told.
     cleaner_told: bool,
@@ -83,7 +88,7 @@ impl<'a> Stack<'a> {
         };
         let arrangement = Arrangement::of(candidate, devices);
         let layers = OpenLayers::of(candidate, &arrangement)?;
-        for folder in [MOUNT, EMPTY] {
+        for folder in [MOUNT, BELOW, EMPTY] {
             std::fs::create_dir_all(folder).map_err(TrialError::io("make the mount point"))?;
         }
         Ok(Stack {
@@ -100,6 +105,7 @@ impl<'a> Stack<'a> {
             missing: None,
             beside: None,
             mounted: false,
+            shown: ShownAbove::Nothing,
             cleaner: false,
             cleaner_told: false,
             fresh: None,
@@ -183,7 +189,7 @@ impl<'a> Stack<'a> {
 
     /// What programs are told of this place.
     fn names(&self) -> TrialNames {
-        TrialNames { tops: self.tops(), degraded: self.mounts_degraded(), mount: MOUNT }
+        TrialNames { tops: self.tops(), degraded: self.mounts_degraded(), mount: self.filesystem_mount() }
     }
 
     fn argv(&self, line: Line) -> Option<Vec<String>> {
@@ -272,7 +278,7 @@ impl<'a> Stack<'a> {
         self.mounted = true;
         self.must(Line::Cleaner)?;
         self.cleaner = self.programs.cleaner().is_some();
-        Ok(())
+        self.show_above()
     }
 
     /// Makes the unmounted filesystem once more, on a device that is told to forget what is on it; a disk may not know how.
@@ -302,6 +308,7 @@ impl<'a> Stack<'a> {
     }
 
     pub(super) fn unmount(&mut self) -> Result<(), TrialError> {
+        self.hide_above()?;
         self.watch_cleaner();
         if self.cleaner {
             self.stop_cleaner();

@@ -204,6 +204,7 @@ fn luks_formats_with_the_stated_header_and_cheap_keys() {
             name: "",
             options: "",
             key: key.to_str().unwrap(),
+            bytes: None,
         };
         let argv = (layer.make.unwrap().argv)(&site);
         for _ in 0..2 {

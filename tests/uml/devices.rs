@@ -139,7 +139,7 @@ fn uml_simulated_layers_lie_under_every_filesystem() {
         ("ext4-bitmap", of("ext4", "integrity:bitmap,sector=4096")),
         ("btrfs-sums", of("btrfs", "integrity:none")),
         ("ext4-crypt", of("ext4", "luks2:sector=512,no_read_workqueue,no_write_workqueue")),
-        ("xfs-crypt", of("xfs", "luks2:cipher=aes-xts-plain64,key=256,sector=4096")),
+        ("xfs-crypt", of("xfs", "luks2:cipher=aes-xts-plain64,key=256,sector=4096,header=detached")),
         ("btrfs-crypt", of("btrfs", "luks1:cipher=aes-cbc-essiv:sha256,key=256")),
     ];
     let each: Vec<(&str, &str)> = candidates.iter().map(|(name, says)| (*name, says.as_str())).collect();

@@ -22,3 +22,4 @@ mod simulated;
 mod snapshots;
 mod staging;
 mod steps;
+mod volumes;

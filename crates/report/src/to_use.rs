@@ -24,7 +24,7 @@ pub struct ToUse {
 }
 
 /// Where a variable begins that whoever types the lines sets: a device, or an opened layer.
-const NAMED: [&str; 3] = ["$DEVICE", "/dev/mapper/$NAME", "/dev/md/$NAME"];
+const NAMED: [&str; 6] = ["$DEVICE", "/dev/mapper/$NAME", "/dev/md/$NAME", "/dev/$NAME", "$HEADER", "$SIZE"];
 
 /// A word as a shell takes it, with the variable in it that is to be named.
 pub fn shell_word(word: &str) -> String {

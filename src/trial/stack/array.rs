@@ -11,7 +11,7 @@ use fsverdict_judgement::plan::ArrayState;
 use super::super::error::TrialError;
 use super::super::redundancy::{Profiles, Redundancy};
 use super::super::tools::{EMPTY, Trade};
-use super::{MOUNT, Stack};
+use super::Stack;
 
 /// How often it is looked whether an array has come to its end, at first; later less often, for less than a hundredth of the time.
 const LOOK: Duration = Duration::from_millis(50);
@@ -106,7 +106,7 @@ impl Stack<'_> {
     pub(in super::super) fn begin_beside(&mut self, state: ArrayState) -> Result<(), TrialError> {
         let missing = self.missing.clone().unwrap_or_default();
         let missing = missing.to_string_lossy();
-        let began = Instant::now();
+        let (began, mount) = (Instant::now(), self.filesystem_mount());
         let ended = match (self.redundancy()?, state) {
             (_, ArrayState::Degraded) => return Ok(()),
             (Redundancy::Array { site, .. }, ArrayState::Rebuilding) => {
@@ -126,13 +126,13 @@ impl Stack<'_> {
                 let [data, metadata] = &convert;
                 // What was written while one was missing is there once; the second makes of it what it should be.
                 let lines: [&[&str]; 2] = [
-                    &["btrfs", "replace", "start", "-B", "-f", &number, &missing, MOUNT],
-                    &["btrfs", "balance", "start", data, metadata, MOUNT],
+                    &["btrfs", "replace", "start", "-B", "-f", &number, &missing, mount],
+                    &["btrfs", "balance", "start", data, metadata, mount],
                 ];
                 run_all("rebuild", &lines, self.limit)
             }
             (Redundancy::Own(_), ArrayState::Scrubbing) => {
-                run_all("scrub", &[&["btrfs", "scrub", "start", "-B", MOUNT]], self.limit)
+                run_all("scrub", &[&["btrfs", "scrub", "start", "-B", mount]], self.limit)
             }
         };
         self.beside = Some(WorkBeside { began, ended });

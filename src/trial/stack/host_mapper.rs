@@ -11,7 +11,9 @@ use crate::sandbox::make_node;
 
 use super::super::error::TrialError;
 use super::super::layers::{Mapper, OpenNode};
-use super::super::mapping::{device_number, gone_within, is_mapped, is_running, mapping_node};
+use super::super::mapping::{
+    device_number, device_size, gone_within, is_mapped, is_running, mapped_name, mapping_node,
+};
 use super::super::sink::Sink;
 use super::super::tools::{Tools, Trade};
 
@@ -35,6 +37,10 @@ impl Mapper for HostMapper<'_> {
         self.tools.run(self.sink, step, Trade::Layering, argv).map(drop)
     }
 
+    fn bytes(&mut self, nodes: &[String]) -> Option<u64> {
+        nodes.iter().map(|node| device_size(Path::new(node))).sum()
+    }
+
     fn key(&mut self) -> Result<&'static str, TrialError> {
         std::fs::write(KEY_FILE, "fsverdict: not a secret").map_err(TrialError::io("write the key file"))?;
         Ok(KEY_FILE)
@@ -42,10 +48,10 @@ impl Mapper for HostMapper<'_> {
 
     fn opened(&mut self, kind: LayerKind, name: &str) -> Result<OpenNode, TrialError> {
         let path = match kind {
-            LayerKind::Mapping => mapping_node(name)
+            LayerKind::Mapping | LayerKind::Volume => mapping_node(&mapped_name(kind, name))
                 .ok_or_else(|| TrialError::Host(format!("opening the layer made no device `{name}`")))?,
             // A link to the kernel's own node.
-            LayerKind::Array => std::fs::canonicalize(kind.node(name))
+            LayerKind::Array | LayerKind::Above => std::fs::canonicalize(kind.node(name))
                 .map_err(|error| TrialError::Host(format!("making the array made no `{name}`: {error}")))?,
         };
         let number = device_number(&path)
@@ -63,8 +69,11 @@ impl Mapper for HostMapper<'_> {
 
     fn goes(&mut self, kind: LayerKind, name: &str, node: &Path) -> bool {
         match kind {
-            LayerKind::Mapping => gone_within(|| is_mapped(node, name), LIMIT),
-            LayerKind::Array => gone_within(|| is_running(node), LIMIT),
+            LayerKind::Mapping | LayerKind::Volume => {
+                let name = mapped_name(kind, name);
+                gone_within(|| is_mapped(node, &name), LIMIT)
+            }
+            LayerKind::Array | LayerKind::Above => gone_within(|| is_running(node), LIMIT),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Snapshots of the mounted filesystem, by programs of its own.
+//! Snapshots of the mounted filesystem, by programs of its own or of a layer below it.
 
 use crate::sandbox::program::succeeded;
 use crate::workload::{Done, Ledger, WorkError};
@@ -7,6 +7,7 @@ use fsverdict_judgement::plan::Operation;
 use super::super::error::TrialError;
 use super::super::tools::Trade;
 use super::Stack;
+use super::host_mapper::HostMapper;
 
 /// The longest number that a program may call a snapshot by.
 const LONGEST_ID: usize = 64;
@@ -16,11 +17,16 @@ impl Stack<'_> {
     pub(in crate::trial) fn create_snapshot(&mut self, ledger: &mut Ledger) -> Result<Done, TrialError> {
         let number = ledger.next_snapshot().to_string();
         let printed = self.snapshot(Operation::SnapshotCreate, &number)?;
-        if let Some(programs) = &self.filesystem.snapshots {
-            let id = if programs.told { called(&printed)? } else { number };
-            let shown = programs.shown_as(&id);
-            ledger.keep_snapshot(id, shown);
-        }
+        let (id, shown) = match &self.filesystem.snapshots {
+            Some(programs) => {
+                let id = if programs.told { called(&printed)? } else { number };
+                let shown = programs.shown_as(&id);
+                (id, shown)
+            }
+            // It is a device, which would have to be mounted.
+            None => (number, None),
+        };
+        ledger.keep_snapshot(id, shown);
         Ok(done("snapshot"))
     }
 
@@ -34,8 +40,16 @@ impl Stack<'_> {
         Ok(done("delete"))
     }
 
-    /// Runs the filesystem's own programs for it; what the last printed.
+    /// Runs the filesystem's own programs for it, or where it has none those of a layer; what the last printed.
     fn snapshot(&mut self, operation: Operation, id: &str) -> Result<String, TrialError> {
+        if self.filesystem.snapshots.is_none() {
+            let mut mapper = HostMapper { sink: self.sink, tools: &self.tools };
+            let argv = self.layers.snapshot(operation, id, &self.devices, &mut mapper)?;
+            let argv =
+                argv.ok_or_else(|| TrialError::Unknown(format!("layer that could do `{operation}`")))?;
+            let record = self.tools.run(self.sink, operation.name(), Trade::Layering, argv)?;
+            return Ok(succeeded(record)?.stdout);
+        }
         let lines = self.programs.snapshot(operation, &self.names(), id).ok_or_else(|| {
             TrialError::Unknown(format!("way of {} to do `{operation}`", self.filesystem.name))
         })?;

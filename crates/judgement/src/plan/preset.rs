@@ -57,6 +57,8 @@ const PRESETS: &[Preset] = presets! {
     }
     "who builds software": {
         "container-store" "image layers unpacked, updated, started and pruned: a modelled SSD";
+        "overlay"
+            "an overlay above four filesystems, as containers have it: reading through it, copying up, removing";
         "git-monorepo" "git: a commit, the status from the disk, a switch of branches, a repack: a modelled SSD";
         "aged"
             "a year of pulls of a source tree on six filesystems, read from the disk against a fresh copy: a modelled disk";

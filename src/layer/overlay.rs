@@ -1,0 +1,99 @@
+//! An overlay above the filesystem: what was written before is its lower tree, and changes go to the upper one.
+
+use super::model::{InUse, Layer, LayerKind, LayerLine, words};
+use crate::filesystem::{Package, Packages, Tool};
+use fsverdict_text::Reason;
+
+const IN_MOUNT: Packages =
+    Packages { debian: Package::Official("mount"), ..Packages::everywhere("util-linux") };
+const MOUNT: Tool = Tool { program: "mount", version: &["--version"], packages: IN_MOUNT };
+const UMOUNT: Tool = Tool { program: "umount", version: &["--version"], packages: IN_MOUNT };
+/// Options of the kernel's that are on or off, which it has off unless it was built otherwise
+/// (`Documentation/filesystems/overlayfs.rst`).
+const SWITCHES: [&str; 2] = ["metacopy", "redirect_dir"];
+
+pub(super) static OVERLAY: Layer = Layer {
+    name: "overlay",
+    summary: "An overlay (overlayfs) above the filesystem, as containers have it: it stands last in the list. What is written up to \
+              the first phase that is cold becomes its lower tree; from there on all is seen through it, changes go to an upper tree \
+              on the same filesystem, and a file is copied up as a whole when it is first opened for writing. metacopy, \
+              which needs redirect_dir, or this alone behind a colon turns them on; both are off otherwise.",
+    tools: &[MOUNT, UMOUNT],
+    config: &["CONFIG_OVERLAY_FS"],
+    modules: &["overlay"],
+    driver: "overlay",
+    nodes: &[],
+    header: 0,
+    pools: false,
+    redundant: |_| false,
+    kind: LayerKind::Above,
+    options: |options| switches(options).map(|_| 1),
+    usual: false,
+    free_cpu: None,
+    cipher: None,
+    make: None,
+    open: LayerLine {
+        step: "mount the overlay",
+        argv: |site| {
+            let below = site.device();
+            let folders = ["lowerdir=", "upperdir=", "workdir="]
+                .into_iter()
+                .zip(LayerKind::FOLDERS)
+                .map(|(option, folder)| format!("{option}{below}/{folder}"));
+            let options: Vec<String> = folders.chain(switches(site.options).unwrap_or_default()).collect();
+            words(&[&["mount", "-i", "-t", "overlay", "-o", &options.join(","), "overlay", site.name]])
+        },
+    },
+    mark: None,
+    fill: None,
+    close: Some(LayerLine {
+        step: "unmount the overlay",
+        argv: |site| words(&[&["umount", "-i", site.name]]),
+    }),
+    describe: None,
+    snapshots: None,
+    in_use: InUse {
+        lines: |_| Vec::new(),
+        at_boot: None,
+        note: Some(
+            "Measured through an overlay on it: mount -t overlay -o lowerdir=…,upperdir=…,workdir=… overlay FOLDER",
+        ),
+    },
+};
+
+/// All of them, as mount options.
+fn switches(text: &str) -> Result<Vec<String>, Reason> {
+    let on: Vec<&str> = text.split(',').filter(|_| !text.is_empty()).collect();
+    if let Some(wrong) = on.iter().find(|word| !SWITCHES.contains(word)) {
+        let what = format!("`{wrong}` is no option of an overlay");
+        return Err(Reason::new(what, "as in overlay, overlay:redirect_dir or overlay:metacopy"));
+    }
+    // The kernel refuses the first of them where the other is expressly off.
+    let needs = |switch: &str| switch == "redirect_dir" && on.contains(&"metacopy");
+    let state = |switch: &str| if on.contains(&switch) || needs(switch) { "on" } else { "off" };
+    Ok(SWITCHES.iter().map(|switch| format!("{switch}={}", state(switch))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OVERLAY, switches};
+    use crate::layer::LayerPlace;
+
+    #[test]
+    fn it_says_what_is_on_and_what_is_off() {
+        let below = ["/below".to_owned()];
+        for (options, said) in [
+            ("", "metacopy=off,redirect_dir=off"),
+            ("redirect_dir", "metacopy=off,redirect_dir=on"),
+            ("metacopy", "metacopy=on,redirect_dir=on"),
+        ] {
+            let site = LayerPlace { below: &below, name: "/mnt", options, key: "", bytes: None };
+            let folders = "lowerdir=/below/lower,upperdir=/below/upper,workdir=/below/work";
+            let wanted = format!("mount -i -t overlay -o {folders},{said} overlay /mnt");
+            assert_eq!((OVERLAY.open.argv)(&site).join(" "), wanted);
+        }
+        for wrong in ["volatile", "metacopy=on", ",", "metacopy,", "index"] {
+            switches(wrong).unwrap_err();
+        }
+    }
+}
