@@ -5,6 +5,7 @@ mod act;
 mod agent;
 mod arrangement;
 mod bare_device;
+mod beside;
 mod calibration;
 mod company;
 mod complaint;

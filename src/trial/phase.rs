@@ -13,18 +13,17 @@ use crate::workload::{
     verify, write_again,
 };
 use fsverdict_judgement::journal::{CommandRecord, Event, Measurement, Observation, Unit};
-use fsverdict_judgement::plan::{Flow, Operation, OwnMetric, Phase, PhaseWork, Service};
+use fsverdict_judgement::plan::{Flow, Operation, OwnMetric, Phase, PhaseWork};
 
-use super::act::{AsideLine, CacheState, Durable, Timed};
+use super::act::{CacheState, Durable, Timed};
 use super::agent::Agent;
-use super::company::{Companion, CompanionLines};
 use super::complaint::{ended_well, missing};
 use super::error::TrialError;
 use super::stack::{MOUNT, Stack};
 use super::staging::Materials;
 
 /// What a command may write to besides the filesystem under test: the agent's own tmpfs.
-const SCRATCH: &str = "/tmp";
+pub(super) const SCRATCH: &str = "/tmp";
 
 /// How much is kept of what a program prints whose words are read, in bytes: fio's JSON grows with its percentiles.
 const READ_OUTPUT: usize = 512 * 1024;
@@ -73,98 +72,6 @@ impl Agent<'_> {
             }
         };
         Ok(())
-    }
-
-    /// Does what is asked for before or after a phase, off the clocks.
-    pub(super) fn aside(
-        &mut self,
-        stack: &mut Stack<'_>,
-        phase: &Phase,
-        line: AsideLine,
-    ) -> Result<(), TrialError> {
-        let Some(text) = line.of(phase) else { return Ok(()) };
-        let device = stack.top();
-        let step = format!("{} {}", line.word(), phase.name);
-        let record = command(text, &self.command_context(&device, phase)).run(&step)?;
-        stack.sink.command(&record);
-        ended_well(&step, record, stack, |_| None)?;
-        self.ledger.doubt();
-        Ok(())
-    }
-
-    pub(super) fn start_service(
-        &mut self,
-        stack: &mut Stack<'_>,
-        service: &Service,
-    ) -> Result<(), TrialError> {
-        let lines = CompanionLines {
-            line: &service.start,
-            ready: service.ready.as_deref(),
-            stop: service.stop.as_deref(),
-        };
-        let companion = self.companion(stack, &service.name, "service", lines, false)?;
-        self.company.join(companion.await_ready(service.within)?);
-        self.ledger.doubt();
-        Ok(())
-    }
-
-    pub(super) fn stop_service(
-        &mut self,
-        stack: &mut Stack<'_>,
-        service: &Service,
-    ) -> Result<(), TrialError> {
-        if let Some(record) = self.company.part(service)? {
-            stack.sink.command(&record);
-        }
-        Ok(())
-    }
-
-    /// What goes on in the background of a phase begins.
-    fn start_beside(
-        &mut self,
-        stack: &mut Stack<'_>,
-        phase: &Phase,
-    ) -> Result<Option<Companion>, TrialError> {
-        let Some(line) = &phase.beside else { return Ok(None) };
-        // It may have its own ideas of signals; of SIGKILL nobody has.
-        let stop = Some("kill -KILL \"$SERVICE\"");
-        let lines = CompanionLines { line, ready: None, stop };
-        let companion = self.companion(stack, &phase.name, "background of phase", lines, phase.network)?;
-        Ok(Some(companion.await_ready(self.spec.limit)?))
-    }
-
-    /// It is stopped; that it did not go on until now is told before anything that the phase itself met.
-    fn end_beside(
-        &mut self,
-        stack: &mut Stack<'_>,
-        phase: &Phase,
-        beside: Option<Companion>,
-    ) -> Result<(), TrialError> {
-        let Some(companion) = beside else { return Ok(()) };
-        let record = companion.check(&format!("before phase `{}` was over", phase.name))?.end()?;
-        stack.sink.command(&record);
-        self.ledger.doubt();
-        Ok(())
-    }
-
-    fn companion(
-        &self,
-        stack: &Stack<'_>,
-        name: &str,
-        what: &'static str,
-        lines: CompanionLines<'_>,
-        network: bool,
-    ) -> Result<Companion, TrialError> {
-        let device = stack.top();
-        let context = CommandContext {
-            mount: Path::new(MOUNT),
-            device: &device,
-            scratch: Path::new(SCRATCH),
-            datasets: &self.variables,
-            network,
-            limit: self.spec.limit,
-        };
-        Companion::start(name, what, lines, Path::new(SCRATCH), |wrapper| command(wrapper, &context))
     }
 
     /// Work that is no phase's.
@@ -294,7 +201,7 @@ impl Agent<'_> {
         Ok(observation)
     }
 
-    fn command_context<'a>(&'a self, device: &'a Path, phase: &Phase) -> CommandContext<'a> {
+    pub(super) fn command_context<'a>(&'a self, device: &'a Path, phase: &Phase) -> CommandContext<'a> {
         CommandContext {
             mount: Path::new(MOUNT),
             device,
