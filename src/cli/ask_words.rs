@@ -133,7 +133,7 @@ lab   = "auto"
 
 [device]
 model = "usb-disk-5400"
-size  = "100GB"
+size  = "30GB"
 
 [protocol]
 blocks = {{ min = 3, max = 10 }}

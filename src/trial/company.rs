@@ -29,7 +29,7 @@ if [ -n "$READY" ]; then
 else
     : >"$IS_READY"
 fi
-( cat <&3 >/dev/null; sh -u -c "$STOP" ) &
+( cat <&3 >/dev/null; kill -0 "$SERVICE" 2>/dev/null && sh -u -c "$STOP" ) &
 wait "$SERVICE"
 "#;
 
