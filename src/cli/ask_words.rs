@@ -59,11 +59,6 @@ pub(super) const WORKS: &[WorkKind] = &[
         words: &["git", "git-monorepo", "monorepo", "repository", "sources"],
     },
     WorkKind {
-        preset: "near-full",
-        shown: "full: a disk that fills up",
-        words: &["full", "near-full", "space"],
-    },
-    WorkKind {
         preset: "stick",
         shown: "stick: photos and documents from one machine to another",
         words: &["stick", "transport", "documents"],

@@ -26,7 +26,7 @@ pub fn a_number_is_read_and_what_is_none_is_a_clear_fate(lab: &str) {
     let place = Place::new();
     let goal = "metric = 'tps', require = { 'do.tps' = '>= 1000', crash_safe = true }";
     let plan = with(lab, goal, "echo 'tps = 1'; echo 'tps = 1250.5'", TPS);
-    place.run(&plan, &[]).exits(0).shows(&["do.tps >= 1000", "1250"]);
+    place.run(&plan, &[]).exits(0).shows(&["do.tps >= 1000", "1.25"]);
     assert_eq!(place.journal().measured("do", "tps"), [1250.5]);
     for (said, why) in [
         ("echo 'tps is 5'", "nothing that it printed matches"),
