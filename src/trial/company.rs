@@ -18,7 +18,8 @@ const LOOKS: Duration = Duration::from_millis(20);
 /// How long something may take to stop once it was told to.
 const TO_STOP: Duration = Duration::from_secs(30);
 
-/// Lets $LINE go on as $SERVICE until standard input ends, and then does $STOP. What is ready by $READY says so by a file.
+/// Lets $LINE go on as $SERVICE until standard input ends, and then does $STOP. What is ready by $READY says so by a file. Who was
+/// told to stop, and ended by the signal that told it, ended well: nobody from outside ended it.
 const WRAPPER: &str = r#"
 exec 3<&0
 sh -u -c "$LINE" </dev/null 3<&- &
@@ -29,8 +30,11 @@ if [ -n "$READY" ]; then
 else
     : >"$IS_READY"
 fi
-( cat <&3 >/dev/null; kill -0 "$SERVICE" 2>/dev/null && sh -u -c "$STOP" ) &
+( cat <&3 >/dev/null; : >"$IS_READY.stop"; kill -0 "$SERVICE" 2>/dev/null && sh -u -c "$STOP" ) &
 wait "$SERVICE"
+STATUS=$?
+[ -e "$IS_READY.stop" ] && [ "$STATUS" -gt 128 ] && exit 0
+exit "$STATUS"
 "#;
 
 /// What stops where nothing else is said: it is told, and all of its processes end with their namespace.
@@ -70,7 +74,9 @@ impl Companion {
         shell: impl FnOnce(&str) -> Program,
     ) -> Result<Self, TrialError> {
         let is_ready = scratch.join(format!(".ready-{name}"));
-        let _ = std::fs::remove_file(&is_ready);
+        for old in [&is_ready, &scratch.join(format!(".ready-{name}.stop"))] {
+            let _ = std::fs::remove_file(old);
+        }
         let program = shell(WRAPPER)
             .listening()
             .variable("LINE", lines.line)
@@ -202,6 +208,8 @@ mod tests {
         let service = start(folder.path(), line, Some("test -e up"), None).await_ready(SECOND).unwrap();
         let record = service.check("now").unwrap().end().unwrap();
         assert_eq!((record.exit, record.stdout.as_str()), (Some(3), "stopped\n"));
+        let deaf = start(folder.path(), "exec sleep 1000", None, None).await_ready(SECOND).unwrap();
+        assert_eq!(deaf.end().unwrap().exit, Some(0), "it ended by the signal that it was told to stop with");
         let own = start(folder.path(), "while test ! -e go; do sleep 0.05; done", None, Some("touch go"));
         assert_eq!(own.await_ready(SECOND).unwrap().end().unwrap().exit, Some(0));
     }

@@ -51,7 +51,7 @@ pub fn what_lacks_a_property_is_skipped(lab: &str) {
 /// A service that answers through a file, what is done before and after, and what goes on in the background.
 const COMPANY: &str = r#"
 before = 'echo before > "$MOUNT/order"'
-beside = 'while :; do date +%N > "$MOUNT/company"; done'
+beside = 'while :; do date +%N >> "$MOUNT/company"; done'
 after  = 'test "$(cat "$MOUNT/order")" = "$(printf "before\nwork")"; echo after >> "$MOUNT/order"'
 [[service]]
 name  = "answers"
