@@ -89,6 +89,7 @@ mod tests {
                     Dataset::Flat { files, file_size: Bytes(1024) },
                 )]),
                 phases: Vec::new(),
+                services: Vec::new(),
                 repeats: BTreeMap::new(),
                 limit: Duration::from_secs(1),
                 drawn: None,

@@ -35,6 +35,7 @@ pub fn command_lines(plan: &Plan, candidate: usize) -> Vec<String> {
     let spec = TrialSpec {
         datasets: plan.datasets.clone(),
         phases: plan.phases.clone(),
+        services: plan.services.clone(),
         repeats: asked.collect(),
         devices: plan.device.count(),
         ..TrialSpec::without_work(candidate.clone(), plan.protocol.seed, plan.protocol.timeout)
@@ -118,6 +119,15 @@ impl PlainContext<'_> {
             Act::TakeOut => format!("[take out {}, if it is there]", device(self.spec.devices)),
             Act::PutBack => {
                 format!("[put {} back, and wait until all is rebuilt]", device(self.spec.devices))
+            }
+            Act::Aside(phase, line) => format!("{}{GAP}[{}]", line.of(phase)?, line.word()),
+            Act::StartService(service) => {
+                let ready = service.ready.as_ref().map_or(String::new(), |line| format!(" until {line}"));
+                format!("[service {}: {}{ready}]", service.name, service.start)
+            }
+            Act::StopService(service) => {
+                let how = service.stop.as_deref().unwrap_or("SIGTERM");
+                format!("[stop {}: {how}]", service.name)
             }
             Act::Begin(ArrayState::Scrubbing) => "[begin to scrub]".to_owned(),
             Act::Begin(_) => format!("[put {} back, empty]", device(self.spec.devices)),
@@ -282,6 +292,11 @@ fn own_folder(folder: &Path) -> String {
 }
 
 fn work(phase: &Phase) -> String {
+    let beside = phase.beside.as_ref().map_or(String::new(), |line| format!("{GAP}[beside: {line}]"));
+    own_work(phase) + &beside
+}
+
+fn own_work(phase: &Phase) -> String {
     match &phase.work {
         PhaseWork::Operation(name) => {
             let to = phase.to.map_or(String::new(), |to| format!(", to {} % in use", 100.0 * to));

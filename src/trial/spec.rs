@@ -13,7 +13,7 @@ use crate::host::process_key::ProcessKey;
 use crate::host::root::Root;
 use fsverdict_disk::device::Draw;
 use fsverdict_judgement::journal::TrialId;
-use fsverdict_judgement::plan::{Candidate, Dataset, Needs, Phase, PhaseWork};
+use fsverdict_judgement::plan::{Candidate, Dataset, Needs, Phase, PhaseWork, Service};
 use fsverdict_text::Grid;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,6 +31,9 @@ pub struct TrialSpec {
     pub candidate: Candidate,
     pub datasets: BTreeMap<String, Dataset>,
     pub phases: Vec<Phase>,
+    /// What goes on while phases do.
+    #[serde(default)]
+    pub services: Vec<Service>,
     /// How many times phases are done that leave everything as it was; those that are not named, once.
     pub repeats: BTreeMap<String, Repeats>,
     /// No single program of the trial may take longer than this.
@@ -52,6 +55,7 @@ impl TrialSpec {
             candidate,
             datasets: BTreeMap::new(),
             phases: Vec::new(),
+            services: Vec::new(),
             repeats: BTreeMap::new(),
             limit,
             drawn: None,

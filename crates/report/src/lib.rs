@@ -33,6 +33,7 @@ mod notes;
 mod number;
 mod page;
 mod requests;
+mod required;
 mod run;
 mod sentence;
 mod sites;
