@@ -48,15 +48,10 @@ pub fn command_lines(plan: &Plan, candidate: usize) -> Vec<String> {
     let arrangement = Arrangement::of(candidate, spec.devices);
     let programs = Programs { candidate, filesystem };
     let source = &plan.device.source;
-<<<<<<< Updated upstream
     let above = AboveLayer::of(candidate);
     let mount = if above.is_some() { BELOW } else { MOUNT };
     let names = TrialNames { tops: Vec::new(), degraded: false, mount };
-    let mut told = PlainContext { spec: &spec, programs, names, layers, arrangement, source };
-=======
-    let names = TrialNames { tops: Vec::new(), degraded: false, mount: MOUNT };
     let mut told = PlainContext { spec: &spec, programs, names, missing: None, layers, arrangement, source };
->>>>>>> Stashed changes
     let named =
         |top: &TopDevice| NamedTop { device: top.device, apart: top.apart, path: told.node(top.is).into() };
     told.names.tops = told.arrangement.tops.iter().map(named).collect();
