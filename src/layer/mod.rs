@@ -10,7 +10,7 @@ mod luks1;
 mod luks2;
 mod luks_options;
 mod lvm;
-mod lvm_options;
+mod volume_options;
 mod md;
 mod model;
 mod overlay;
