@@ -1,7 +1,7 @@
 //! Volumes of LVM: all devices are one group, of which a volume takes all or some; what is left of it keeps snapshots.
 
-use super::volume_options::{VolumeKind, VolumeOptions};
 use super::model::{InUse, Layer, LayerKind, LayerLine, LayerPlace, LayerSnapshots, as_strs, words};
+use super::volume_options::{VolumeKind, VolumeOptions};
 use crate::filesystem::{Packages, Tool};
 
 /// All of them are one program.
