@@ -71,7 +71,7 @@ mod tests {
             ("reiser4", "", &[], 0, "hdd-7200", &["compressing"]),
             ("ext4", "-O ^dir_index", &[], 5000, "hdd-7200", &["searching"]),
             ("ext4", "-O ^dir_index", &[], 500, "hdd-7200", &[]),
-            ("ext2", "", &[], 5000, "hdd-7200", &["searching"]),
+            ("ext2", "", &[], 5000, "hdd-7200", &[]),
             ("vfat", "", &[], 5000, "usb-stick", &["searching"]),
         ];
         for (filesystem, option, layers, files, model, wanted) in cases {

@@ -37,7 +37,9 @@ pub(super) static LVM: Layer = Layer {
     kind: LayerKind::Volume,
     options: |options| Ok(VolumeOptions::read(options)?.least()),
     usual: false,
-    free_cpu: None,
+    free_cpu: Some(
+        "CPU is taken as free: what a volume computes for each request is not in these times, so that it looks cheaper than it is",
+    ),
     cipher: None,
     make: Some(LayerLine {
         step: "make the group",
