@@ -147,7 +147,7 @@ mod tests {
             let page = page(&story, format);
             for said in [
                 "Ruled out: ext4 misses commit.p99",
-                "18 ms, 1.81",
+                "18 ms, 1.807",
                 "jfs misses commit.p99",
                 "Take xfs: it alone keeps",
             ] {
@@ -172,7 +172,7 @@ mod tests {
     fn kept_by_all_rules_nobody_out_and_missed_by_all_is_said() {
         let kept = page(&story(0.018, 0.100), Format::Terminal(PLAIN));
         assert!(!kept.contains("Ruled out") && kept.contains("ext4 leads"), "{kept}");
-        assert!(kept.contains("18 ms 0.181 (0.179 to 0.182) kept"), "{kept}");
+        assert!(kept.contains("18 ms 0.1807 (0.1798 to 0.1817) kept"), "{kept}");
         let none = page(&story(0.018, 0.001), Format::Terminal(PLAIN));
         assert!(none.contains("Nobody keeps what is required: xfs misses"), "{none}");
         assert!(!none.contains("Take "), "{none}");
