@@ -33,6 +33,9 @@ fn ours(operation: Operation, mount: &Path, dataset: &Prepared, ledger: &mut Led
         ledger,
         changed: 0.0,
         to: 0.0,
+        piece: 4096,
+        sync_every: 1,
+        threads: 1,
         pulls: 1,
         rounds: 1,
     };
@@ -125,6 +128,7 @@ fn main() {
         compressible: None,
         duplicates: None,
         hard_links: None,
+        sizes: Vec::new(),
     };
     prepare("tree", &Dataset::Tree(shape), 1).unwrap();
     let status = std::fs::read_to_string("/proc/self/status").unwrap();

@@ -133,12 +133,15 @@ fn as_whom() -> String {
 
 /// The commands of a plan, each once.
 fn commands(plan: &Plan) -> Vec<String> {
-    let of = plan.phases.iter().filter_map(|phase| match &phase.work {
-        PhaseWork::Command(line) => Some(line.clone()),
-        PhaseWork::Adapter { name, options } => Some(format!("{name} {options}")),
-        PhaseWork::Operation(_) => None,
+    let of = plan.phases.iter().flat_map(|phase| {
+        let work = match &phase.work {
+            PhaseWork::Command(line) => Some(line.clone()),
+            PhaseWork::Adapter { name, options } => Some(format!("{name} {options}")),
+            PhaseWork::Operation(_) => None,
+        };
+        work.into_iter().chain(phase.lines_around().cloned())
     });
-    of.collect()
+    of.chain(plan.services.iter().flat_map(|service| service.lines().cloned())).collect()
 }
 
 /// What a plan would run, read and write.

@@ -16,7 +16,7 @@ use super::report::show_run;
 use super::{CliError, Exit};
 
 /// Where blocks are done; the same for `run` and `resume`.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(super) struct SiteArguments {
     /// Have the blocks done at several sites, and merge what they find
     #[arg(long, value_enum, requires = "sites")]

@@ -38,16 +38,33 @@ pub(super) fn run(arguments: &ListArguments) -> Result<Exit, CliError> {
             writeln!(out, "{gap}{bold}{}{bold:#}", format!("{what:?}").to_lowercase())?;
         }
         let entries = entries(*what);
-        let width = entries.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-        for (name, summary) in entries {
-            writeln!(out, "  {name:width$}  {summary}")?;
+        let width = entries.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
+        for (at, ListEntry { group, name, summary }) in entries.iter().enumerate() {
+            let before = at.checked_sub(1).and_then(|before| entries[before].group);
+            if let Some(group) = group.filter(|group| before != Some(group)) {
+                writeln!(out, "  {group}:")?;
+            }
+            let indent = if group.is_some() { "  " } else { "" };
+            writeln!(out, "  {indent}{name:width$}  {summary}")?;
         }
     }
     Ok(Exit::Done)
 }
 
-fn entries(what: What) -> Vec<(String, String)> {
-    let own = |name: &str, summary: &str| (name.to_owned(), summary.to_owned());
+/// A line of a list.
+struct ListEntry {
+    /// Under which heading it stands, where a list has some.
+    group: Option<&'static str>,
+    name: String,
+    summary: String,
+}
+
+fn entries(what: What) -> Vec<ListEntry> {
+    let own = |name: &str, summary: &str| ListEntry {
+        group: None,
+        name: name.to_owned(),
+        summary: summary.to_owned(),
+    };
     match what {
         What::Filesystems => {
             let all = crate::filesystem::registry().iter().copied().chain([&crate::filesystem::DIRECTORY]);
@@ -65,7 +82,7 @@ fn entries(what: What) -> Vec<(String, String)> {
         What::Adapters => crate::workload::adapters().iter().map(|a| own(a.name(), a.summary())).collect(),
         What::Presets => fsverdict_judgement::plan::presets()
             .iter()
-            .map(|preset| own(preset.name, preset.summary))
+            .map(|preset| ListEntry { group: Some(preset.asker), ..own(preset.name, preset.summary) })
             .collect(),
         What::Models => fsverdict_disk::device::built_in()
             .iter()

@@ -1,9 +1,12 @@
 //! The command line: one definition of every flag, one file per command, errors told once, exit codes.
 
 mod against;
+mod ask;
+mod ask_words;
 mod block;
 mod bundle;
 mod calibrate;
+mod capture;
 mod clean;
 mod compare;
 mod consent;
@@ -70,6 +73,7 @@ const EXIT_STATUS: &[(&str, &str)] = &[
 
 /// Where to begin.
 const STARTS: &[(&str, &str)] = &[
+    ("fsverdict ask", "the work and the device in words, and an answer"),
     ("fsverdict doctor", "what can run here, and what to install"),
     ("fsverdict run demo", "sixteen candidates on a modelled disk, without root"),
 ];
@@ -86,6 +90,8 @@ fn closing() -> String {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Ask a question in a line, or be asked: which filesystem for this work, on this device?
+    Ask(ask::AskArguments),
     /// Carry out a preset or a plan, and report what it found
     Run(run::RunArguments),
     /// Carry on an interrupted run
@@ -117,6 +123,8 @@ enum Command {
     Kernel(kernel::KernelArguments),
     /// Measure a device by reading it and write a model of it; or hold a model against what was measured
     Calibrate(calibrate::CalibrateArguments),
+    /// Print the shape of a folder as a dataset to be shared: no name in it and no content
+    Capture(capture::CaptureArguments),
     /// Find and undo whatever an earlier crash left behind
     Clean(clean::CleanArguments),
     /// Show the manual page, or that of a command or of plans
@@ -146,6 +154,7 @@ pub fn main() -> ExitCode {
         }
     };
     let outcome = match cli.command {
+        Command::Ask(arguments) => ask::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Resume(arguments) => resume::run(&arguments),
         Command::Block(arguments) => block::block(&arguments),
@@ -161,6 +170,7 @@ pub fn main() -> ExitCode {
         Command::Show(arguments) => show::run(&arguments),
         Command::Kernel(arguments) => kernel::run(&arguments),
         Command::Calibrate(arguments) => calibrate::run(&arguments),
+        Command::Capture(arguments) => capture::run(&arguments),
         Command::Clean(arguments) => clean::run(&arguments),
         Command::Man(arguments) => manual::man(&arguments),
         Command::Completions(arguments) => manual::completions(&arguments),

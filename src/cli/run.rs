@@ -11,18 +11,18 @@ use crate::fleet::{FleetError, shared_run};
 use crate::host::talk::say;
 use crate::lab::{ChosenLab, choose, choose_to_look};
 use crate::study::{FolderRequest, Observer, Permission, RunFolder, Session, SessionError, Silent};
-use fsverdict_judgement::plan::{Blocks, DeviceSource, LabChoice, Overrides, Twice};
+use fsverdict_judgement::plan::{Blocks, DeviceSource, LabChoice, Overrides, Plan, Twice, read_with};
 use fsverdict_report::{TerminalLook, wrap};
 use fsverdict_text::{Hinted, parse_time, quoted};
 
-use super::consent::{Consent, agree};
+use super::consent::{Consent, PlanOrigin, agree};
 use super::device::{ask, erases_a_device};
 use super::fleet::{SiteArguments, begin_at_sites, complaint};
 use super::forecast::forecast;
 use super::live::{Live, write_page};
 use super::progress::Bar;
 use super::report::{PAGE, open_page, show_result};
-use super::vocabulary::{Among, plan_and_origin, preset_names};
+use super::vocabulary::{Among, plan_and_origin, preset_names, with_vocabulary};
 use super::{CliError, Exit, dry_run, interrupt};
 
 /// What stands below the options in `--help`.
@@ -47,7 +47,7 @@ pub(super) struct RunArguments {
     lab: Option<LabChoice>,
     /// A scratch image, a modelled device, or a block device: everything on that is destroyed; of several devices each
     #[arg(long, value_name = "image:SIZE|model:NAME@SIZE|PATH")]
-    device: Vec<DeviceSource>,
+    pub(super) device: Vec<DeviceSource>,
     /// Keep only candidates of these filesystems or names
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = Among(crate::filesystem::names), hide_possible_values = true)]
     fs: Vec<String>,
@@ -56,7 +56,7 @@ pub(super) struct RunArguments {
     blocks: Option<Blocks>,
     /// Stop within this time: no new block starts when it could not end in it
     #[arg(long = "for", value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
-    budget: Option<Duration>,
+    pub(super) budget: Option<Duration>,
     /// A/A: enter a candidate twice, the first one unless named, and tell how different the two look
     #[arg(long = "aa", value_name = "CANDIDATE", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = twice)]
     twice: Option<Twice>,
@@ -65,19 +65,19 @@ pub(super) struct RunArguments {
     scale: Option<f64>,
     /// Change one key of the plan, e.g. --set protocol.seed=7
     #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<String>,
+    pub(super) set: Vec<String>,
     /// The folder for the run's plan, journal and reports [default: runs/NAME-TIME]
     #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    pub(super) out: Option<PathBuf>,
     /// Allow the device's present content to be destroyed, by the identity that the refusal names; of several devices each
     #[arg(long, value_name = "IDENTITY")]
-    erase: Vec<String>,
+    pub(super) erase: Vec<String>,
     /// Open the report in the browser; it shows what is known so far, block by block
     #[arg(long)]
     open: bool,
     /// Make every check of a run, and print every command line and what it would take, without root; run nothing
     #[arg(long)]
-    dry_run: bool,
+    pub(super) dry_run: bool,
     #[command(flatten)]
     sites: SiteArguments,
     #[command(flatten)]
@@ -119,6 +119,33 @@ impl Conduct {
 }
 
 impl RunArguments {
+    /// Nothing but a plan's name.
+    pub(super) fn of_question(name: &str) -> Self {
+        RunArguments {
+            plan: name.to_owned(),
+            lab: None,
+            device: Vec::new(),
+            fs: Vec::new(),
+            blocks: None,
+            budget: None,
+            twice: None,
+            scale: None,
+            set: Vec::new(),
+            out: None,
+            erase: Vec::new(),
+            open: false,
+            dry_run: false,
+            sites: SiteArguments::default(),
+            conduct: Conduct { jobs: None, quiet: false, yes: false, allow_network: false, all: false },
+        }
+    }
+
+    /// A plan that is not in a file, with what these arguments change of it.
+    pub(super) fn plan_of(&self, text: &str, name: &str) -> Result<Plan, CliError> {
+        with_vocabulary(|vocabulary| read_with(text, name, &self.overrides(), vocabulary))
+            .map_err(CliError::usage)
+    }
+
     fn overrides(&self) -> Overrides {
         Overrides {
             set: self.set.clone(),
@@ -140,11 +167,16 @@ fn twice(name: &str) -> Result<Twice, Infallible> {
 
 pub(super) fn run(arguments: &RunArguments) -> Result<Exit, CliError> {
     let (plan, origin) = plan_and_origin(&arguments.plan, &arguments.overrides())?;
+    carry_out(arguments, plan, &origin)
+}
+
+/// Carries out a plan that has been read.
+pub(super) fn carry_out(arguments: &RunArguments, plan: Plan, origin: &PlanOrigin) -> Result<Exit, CliError> {
     let fleet = arguments.sites.fleet()?;
     erases_a_device(&arguments.erase, &plan.device.source)?;
     // Before anything of it is run: even finding out which lab to take asks its kernel.
     if !arguments.dry_run {
-        agree(&plan, &origin, arguments.conduct.said())?;
+        agree(&plan, origin, arguments.conduct.said())?;
     }
     let default = default_folder(&arguments.plan);
     if let Some(fleet) = fleet.filter(|_| !arguments.dry_run) {
@@ -159,7 +191,7 @@ pub(super) fn run(arguments: &RunArguments) -> Result<Exit, CliError> {
     let with_jobs = |choice: ChosenLab| choice.with_jobs(arguments.conduct.jobs()).map_err(CliError::usage);
     if arguments.dry_run {
         let (choice, lacks) = choose_to_look(&plan).map_err(CliError::failed)?;
-        return dry_run::show(&plan, &with_jobs(choice)?, lacks.as_ref(), &permission, &origin);
+        return dry_run::show(&plan, &with_jobs(choice)?, lacks.as_ref(), &permission, origin);
     }
     let choice = with_jobs(choose(&plan, plan.lab).map_err(CliError::failed)?)?;
     let folder = arguments.out.as_deref().map_or(FolderRequest::Unnamed(&default), FolderRequest::Named);

@@ -114,6 +114,22 @@ impl Content {
         }
     }
 
+    /// The bytes of a file from `position` on, as many as `buffer` takes; it ends within the file.
+    pub(crate) fn fill(&self, body: &Body, position: u64, buffer: &mut [u8]) {
+        let (mut at, mut rest) = (position, buffer);
+        while !rest.is_empty() && at < body.size {
+            let chunk = at / CHUNK;
+            let head = self.head(body, chunk);
+            for part in self.parts(&head, chunk, body.size, at) {
+                let count = part.len().min(rest.len());
+                let (here, later) = rest.split_at_mut(count);
+                here.copy_from_slice(&part[..count]);
+                at += count as u64;
+                rest = later;
+            }
+        }
+    }
+
     pub(crate) fn write_all(&self, file: BorrowedFd<'_>, body: &Body) -> Result<(), Errno> {
         let mut position = 0;
         while position < body.size {
@@ -190,6 +206,26 @@ mod tests {
                 found[at] ^= 1;
                 assert_eq!(content.first_difference(&body, 0, &found), Some(at as u64));
             }
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_file_is_what_stands_there_in_the_whole() {
+        let content = Content::new(7, 0.3);
+        let body = body(5, 2, 300_000);
+        let whole = bytes(&content, &body);
+        for (from, length) in [
+            (0, 16),
+            (0, 300_000),
+            (10, 2300),
+            (65_530, 20),
+            (65_536, 4096),
+            (131_000, 150_000),
+            (299_999, 1),
+        ] {
+            let mut part = vec![1; length];
+            content.fill(&body, from as u64, &mut part);
+            assert!(part == whole[from..from + length], "{from} {length}");
         }
     }
 

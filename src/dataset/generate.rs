@@ -6,7 +6,7 @@
 use super::names::Namer;
 use super::profile::Profile;
 use super::random::RandomStream;
-use super::sizes::scale_to;
+use super::sizes::{LARGEST_SHARE, sample_of, scale_to};
 use super::tree::{Directory, EntryKind, Tree, TreeEntry};
 
 /// Offset of the inverse polynomial (of degree 2) that gives the files per directory.
@@ -19,13 +19,15 @@ const DIRECTORY_MODE: u16 = 0o755;
 
 /// What is to be generated, every default filled in.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Shape {
+pub(crate) struct Shape<'a> {
     pub(crate) profile: &'static Profile,
     pub(crate) files: u32,
     pub(crate) directories: u32,
     pub(crate) bytes: u64,
     pub(crate) duplicates: f64,
     pub(crate) hard_links: f64,
+    /// Places of a distribution of sizes that takes the place of the profile's; empty where none does.
+    pub(crate) sizes: &'a [u64],
 }
 
 pub(crate) struct Generated {
@@ -35,7 +37,7 @@ pub(crate) struct Generated {
 }
 
 /// Generates the tree, with names by a seed of their own; `None` when its names exceed 4 GiB.
-pub(crate) fn generate(shape: &Shape, seed: u64, names: u64) -> Option<Generated> {
+pub(crate) fn generate(shape: &Shape<'_>, seed: u64, names: u64) -> Option<Generated> {
     let mut tree = Tree::default();
     let mut namer = Namer::new(names);
     directories(&mut tree, shape.directories, &mut namer, &mut RandomStream::new(seed, "directories"))?;
@@ -142,7 +144,7 @@ pub(crate) fn repeats(files: u32, duplicates: f64, hard_links: f64) -> (u32, u32
 }
 
 /// Which files have a content of their own, which are copies of an earlier one, which are links to one.
-fn entries(tree: &mut Tree, shape: &Shape, stream: &mut RandomStream) {
+fn entries(tree: &mut Tree, shape: &Shape<'_>, stream: &mut RandomStream) {
     let (mut links, mut copies) = repeats(shape.files, shape.duplicates, shape.hard_links);
     copies = copies.min(shape.files.saturating_sub(1).saturating_sub(links));
     let mut originals: Vec<u32> = Vec::new();
@@ -175,16 +177,20 @@ fn entries(tree: &mut Tree, shape: &Shape, stream: &mut RandomStream) {
 }
 
 /// Gives every original its size, every copy and link that of its original; returns how many were capped.
-fn sizes(tree: &mut Tree, shape: &Shape, seed: u64) -> usize {
+fn sizes(tree: &mut Tree, shape: &Shape<'_>, seed: u64) -> usize {
     let mut copies = vec![0u32; tree.entries.len()];
     for entry in tree.entries.iter().filter(|entry| entry.kind == EntryKind::File) {
         copies[entry.what as usize] += 1;
     }
     copies.retain(|copies| *copies > 0);
     let mut stream = RandomStream::new(seed, "sizes");
-    let mut raw = shape.profile.sizes.sample(copies.len(), &mut stream);
+    let (mut raw, largest) = match shape.sizes {
+        [] => (shape.profile.sizes.sample(copies.len(), &mut stream), LARGEST_SHARE),
+        // A folder has the files that it has.
+        places => (sample_of(places, copies.len(), &mut stream), 1.0),
+    };
     stream.shuffle(&mut raw);
-    let (sizes, capped) = scale_to(&raw, &copies, shape.bytes);
+    let (sizes, capped) = scale_to(&raw, &copies, shape.bytes, largest);
     let mut sizes = sizes.into_iter();
     for number in 0..tree.entries.len() {
         let TreeEntry { what, kind, .. } = tree.entries[number];

@@ -8,10 +8,10 @@ use super::random::RandomStream;
 use super::sizes::NormalQuantiles;
 use super::tree::EntryKind;
 
-fn shape(name: &str, files: u32, directories: u32, bytes: u64) -> Shape {
+fn shape(name: &str, files: u32, directories: u32, bytes: u64) -> Shape<'static> {
     let profile = profile(name).unwrap();
     let (duplicates, hard_links) = (profile.duplicates, profile.hard_links);
-    Shape { profile, files, directories, bytes, duplicates, hard_links }
+    Shape { profile, files, directories, bytes, duplicates, hard_links, sizes: &[] }
 }
 
 /// Largest distance between the distribution of `sample` and a continuous one (Kolmogorov and Smirnov).

@@ -5,6 +5,7 @@
 //! [`Manifest`] says exactly what must be found afterwards.
 
 mod aged;
+mod capture;
 mod churn;
 mod compare;
 mod content;
@@ -29,6 +30,7 @@ mod stage;
 mod tree;
 mod write;
 
+pub use capture::{CapturedShape, capture};
 pub use compare::{CompareError, HardLinks};
 pub use copy::Skipped;
 pub use error::{DatasetError, IoFailure};
@@ -47,6 +49,6 @@ pub(crate) use descriptor::{Listing, look, open_below, open_directory, open_path
 pub(crate) use manifest::SharedFiles;
 pub(crate) use prepare::DatasetOrigin;
 pub(crate) use pull::{Pull, Pulled};
-pub(crate) use random::mix;
-pub(crate) use tree::Tree;
+pub(crate) use random::{RandomStream, mix};
+pub(crate) use tree::{Tree, TreeEntry};
 pub(crate) use write::{Call, Manner, Sharing, TreeSource, Untimed, WriteProbe, read_some, write_tree};

@@ -88,6 +88,7 @@ pub fn prepare_with_names(
                 bytes: asked.size.0,
                 duplicates: share("duplicates", asked.duplicates.unwrap_or(known.duplicates))?,
                 hard_links: share("hard_links", asked.hard_links.unwrap_or(known.hard_links))?,
+                sizes: &asked.sizes,
             };
             if let Some((problem, hint)) = contradiction(asked, &shape) {
                 return Err(impossible(problem, hint));
@@ -127,7 +128,7 @@ pub fn prepare_with_names(
 }
 
 /// What cannot be true of one tree at once, and what to change.
-fn contradiction(asked: &TreeShape, shape: &Shape) -> Option<(String, &'static str)> {
+fn contradiction(asked: &TreeShape, shape: &Shape<'_>) -> Option<(String, &'static str)> {
     let (links, copies) = repeats(shape.files, shape.duplicates, shape.hard_links);
     if shape.directories == 0 {
         return Some(("a tree has at least one directory, its root".into(), "directories = 1"));

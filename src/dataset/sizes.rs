@@ -45,6 +45,20 @@ impl SizeModel {
     }
 }
 
+/// One draw from each of `count` equally likely parts of a distribution that is known at equally spaced places, in bytes; between
+/// two of them sizes are as likely by their logarithms.
+pub(crate) fn sample_of(places: &[u64], count: usize, stream: &mut RandomStream) -> Vec<f64> {
+    let last = places.len().saturating_sub(1);
+    let size = |place: usize| places.get(place.min(last)).map_or(0.0, |size| *size as f64);
+    let draw = |stratum: usize, stream: &mut RandomStream| {
+        let at = (stratum as f64 + stream.unit()) / count as f64 * last as f64;
+        let below = libm::floor(at);
+        let (low, high) = (libm::log1p(size(below as usize)), libm::log1p(size(below as usize + 1)));
+        libm::expm1(low + (high - low) * (at - below))
+    };
+    (0..count).map(|stratum| draw(stratum, stream)).collect()
+}
+
 /// Quantiles of the standard normal distribution, by interpolation in a table made with [`libm::erfc`].
 pub(crate) struct NormalQuantiles {
     cumulative: Vec<f64>,
@@ -75,13 +89,14 @@ impl NormalQuantiles {
 }
 
 /// Sizes in bytes whose sum, each taken `copies` times, is as near to `total` as whole bytes allow; and how many were capped.
-pub(crate) fn scale_to(raw: &[f64], copies: &[u32], total: u64) -> (Vec<u64>, usize) {
+/// None holds more than the share `largest` of them, unless there are only a few files.
+pub(crate) fn scale_to(raw: &[f64], copies: &[u32], total: u64, largest: f64) -> (Vec<u64>, usize) {
     let weighted = |limit: f64, factor: f64| -> f64 {
         raw.iter().zip(copies).map(|(size, copies)| (size * factor).min(limit) * f64::from(*copies)).sum()
     };
     let names: f64 = copies.iter().map(|copies| f64::from(*copies)).sum();
     let total_bytes = total as f64;
-    let limit = total_bytes * LARGEST_SHARE.max((4.0 / names).min(1.0));
+    let limit = total_bytes * largest.max((4.0 / names).min(1.0));
     let (mut low, mut high) = (0.0, 1.0);
     // Two to the 200th is beyond any size; the loop ends there even when nothing can reach the total.
     for _ in 0..200 {
@@ -123,7 +138,7 @@ pub(crate) fn scale_to(raw: &[f64], copies: &[u32], total: u64) -> (Vec<u64>, us
 
 #[cfg(test)]
 mod tests {
-    use super::{NormalQuantiles, scale_to};
+    use super::{LARGEST_SHARE, NormalQuantiles, scale_to};
 
     #[test]
     fn normal_quantiles_agree_with_published_values() {
@@ -145,7 +160,7 @@ mod tests {
         let raw: Vec<f64> = (1..=1000).map(|size| f64::from(size) * f64::from(size)).chain([1e15]).collect();
         let copies: Vec<u32> = (0..1001).map(|at| if at % 10 == 3 { 3 } else { 1 }).collect();
         for total in [0, 1, 999, 123_456_789, 1 << 40] {
-            let (sizes, capped) = scale_to(&raw, &copies, total);
+            let (sizes, capped) = scale_to(&raw, &copies, total, LARGEST_SHARE);
             let sum: u64 = sizes.iter().zip(&copies).map(|(size, copies)| size * u64::from(*copies)).sum();
             assert_eq!(sum, total);
             if total > 1000 {

@@ -15,10 +15,7 @@ pub fn compresses(candidate: &Candidate) -> bool {
 pub fn searches_directories(candidate: &Candidate) -> bool {
     find(&candidate.filesystem).is_some_and(|known| match known.facts.directory_index {
         DirectoryIndex::Linear => true,
-        // The laboratory kernel mounts ext2 with its own driver, which knows no index.
-        DirectoryIndex::Optional(_) => {
-            known.name == "ext2" || candidate.mkfs.iter().any(|word| word.contains("^dir_index"))
-        }
+        DirectoryIndex::Optional(_) => candidate.mkfs.iter().any(|word| word.contains("^dir_index")),
         DirectoryIndex::Always(_) => false,
     })
 }
@@ -70,7 +67,7 @@ mod tests {
         assert_eq!(asked("reiser4", &[], &[]), (true, false));
         assert_eq!(asked("ext4", &["-O", "^dir_index"], &[]), (false, true));
         assert_eq!(asked("ext4", &[], &[]), (false, false));
-        assert_eq!(asked("ext2", &[], &[]), (false, true));
+        assert_eq!(asked("ext2", &[], &[]), (false, false));
         assert_eq!(asked("unheard-of", &[], &[]), (false, false));
         assert!(reads_without_trace("rw,noatime") && !reads_without_trace("rw,relatime,nodiratime"));
     }

@@ -150,13 +150,16 @@ fn private_folder(folder: &Path, chosen: bool) -> Result<PathBuf, ImageError> {
     folder.canonicalize().map_err(failed)
 }
 
-/// Makes a sparse image of `size` bytes without a name, open for reading and writing, into which `room` bytes at most
-/// will be written.
+/// What an image is cut down to a multiple of, bytes: QEMU refuses one that ends within what the disk below reads at once.
+const ALIGNMENT: u64 = 4096;
+
+/// Makes a sparse image of `size` bytes, cut down to whole blocks of 4096, without a name, open for reading and writing,
+/// into which `room` bytes at most will be written.
 pub fn create(folder: &Path, size: u64, room: u64) -> Result<OwnedFd, ImageError> {
     let failed = |source| ImageError::Create { wanted: size, folder: folder.to_owned(), source };
     enough(folder, size, room)?;
     let file = File::from(nameless(folder).map_err(failed)?);
-    file.set_len(size).map_err(failed)?;
+    file.set_len(size - size % ALIGNMENT).map_err(failed)?;
     Ok(file.into())
 }
 

@@ -46,6 +46,12 @@ pub fn bottom_devices(root: &Root, name: &str) -> Result<Vec<String>, ReadError>
     Ok(bottoms)
 }
 
+/// Whether a device says that what it has taken may be lost until its cache is emptied (`queue/write_cache`).
+pub fn has_volatile_cache(root: &Root, name: &str) -> bool {
+    let file = disk_folder(root, name).join("queue/write_cache");
+    root.text(file).is_ok_and(|text| text.trim() == "write back")
+}
+
 fn below(root: &Root, name: &str) -> Result<Vec<String>, ReadError> {
     let folder = root.path(device_folder(name));
     let slaves = folder.join("slaves");

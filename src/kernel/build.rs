@@ -282,12 +282,12 @@ mod tests {
 
     /// Else everybody's kernel would be built anew for the sake of one that they do not have.
     #[test]
-    fn a_patch_for_later_releases_leaves_the_names_of_earlier_kernels_alone() {
+    fn a_patch_for_some_releases_leaves_the_names_of_other_kernels_alone() {
         let patches = patches(&[]).unwrap();
         let mut base = Xxh3Default::new();
         base.update(b"sources");
         let before = format!("{:016x}", base.digest());
-        assert_eq!(digest_of(&base, &patches, "6.1.192"), before);
+        assert_eq!(digest_of(&base, &patches, "6.13.1"), before);
         assert_ne!(digest_of(&base, &patches, "6.12.117"), before);
         assert_ne!(digest_of(&base, &patches, "7.2.13"), before);
     }

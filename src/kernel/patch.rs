@@ -18,7 +18,7 @@ const LARGEST: u64 = 512 << 20;
 const ALL: Versions = [[0, 0], [u32::MAX, 0]];
 
 /// Our own, by name. Between them they serve every tree from Linux 6.1 on.
-const OWN: [(&str, &str, Versions); 10] = [
+const OWN: [(&str, &str, Versions); 13] = [
     ("0001-um-seed.patch", include_str!("../../kernel/patches/0001-um-seed.patch"), ALL),
     ("0002-um-xstate.patch", include_str!("../../kernel/patches/0002-um-xstate.patch"), [ALL[0], [6, 12]]),
     ("0003-um-yield.patch", include_str!("../../kernel/patches/0003-um-yield.patch"), [ALL[0], [6, 10]]),
@@ -44,6 +44,13 @@ const OWN: [(&str, &str, Versions); 10] = [
         "0010-blk-submitter.patch",
         include_str!("../../kernel/patches/0010-blk-submitter.patch"),
         [[6, 12], [6, 12]],
+    ),
+    ("0011-um-aes.patch", include_str!("../../kernel/patches/0011-um-aes.patch"), [[6, 1], [6, 12]]),
+    ("0012-um-crc32c.patch", include_str!("../../kernel/patches/0012-um-crc32c.patch"), [[6, 1], [6, 12]]),
+    (
+        "0013-crc32c-fast.patch",
+        include_str!("../../kernel/patches/0013-crc32c-fast.patch"),
+        [[6, 14], ALL[1]],
     ),
 ];
 
@@ -133,7 +140,7 @@ mod tests {
     #[test]
     fn a_release_that_has_what_a_patch_does_is_not_patched() {
         for (release, expected) in
-            [("6.1.192", 5), ("6.12.117", 8), ("6.13.0-rc3", 4), ("7.0", 4), ("7.2.13", 5)]
+            [("6.1.192", 7), ("6.12.117", 10), ("6.13.0-rc3", 4), ("7.0", 5), ("7.2.13", 6)]
         {
             let own = patches(&[]).unwrap();
             assert_eq!(own.iter().filter(|patch| patch.is_for(release)).count(), expected, "{release}");

@@ -71,7 +71,7 @@ mod tests {
             ("reiser4", "", &[], 0, "hdd-7200", &["compressing"]),
             ("ext4", "-O ^dir_index", &[], 5000, "hdd-7200", &["searching"]),
             ("ext4", "-O ^dir_index", &[], 500, "hdd-7200", &[]),
-            ("ext2", "", &[], 5000, "hdd-7200", &["searching"]),
+            ("ext2", "", &[], 5000, "hdd-7200", &[]),
             ("vfat", "", &[], 5000, "usb-stick", &["searching"]),
         ];
         for (filesystem, option, layers, files, model, wanted) in cases {
@@ -89,6 +89,7 @@ mod tests {
                     Dataset::Flat { files, file_size: Bytes(1024) },
                 )]),
                 phases: Vec::new(),
+                services: Vec::new(),
                 repeats: BTreeMap::new(),
                 limit: Duration::from_secs(1),
                 drawn: None,

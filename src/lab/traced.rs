@@ -167,7 +167,7 @@ impl PhaseSpan {
     fn observe(&self, figures: &PhaseFigures) -> Event {
         let mut measurements = Vec::with_capacity(5);
         let mut push = |metric: &'static str, unit, value: f64| {
-            measurements.push(Measurement { metric: metric.into(), unit, value });
+            measurements.push(Measurement::new(metric, unit, value));
         };
         let all = figures.sequential + figures.seeks;
         if all > 0 {
@@ -204,8 +204,7 @@ mod tests {
     use fsverdict_judgement::journal::{Event, Measurement, Observation, Unit};
 
     fn phase(name: &str, began: f64, durable: f64) -> Event {
-        let seconds =
-            |metric: &'static str, value| Measurement { metric: metric.into(), unit: Unit::Seconds, value };
+        let seconds = |metric: &'static str, value| Measurement::new(metric, Unit::Seconds, value);
         Event::Observation(Observation {
             phase: name.to_owned(),
             measurements: vec![seconds("durable", durable), seconds("began", began)],

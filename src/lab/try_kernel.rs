@@ -116,6 +116,7 @@ impl Trying<'_> {
         let spec = TrialSpec {
             datasets: self.plan.datasets.clone(),
             phases: self.plan.phases.clone(),
+            services: self.plan.services.clone(),
             repeats: BTreeMap::new(),
             ..TrialSpec::without_work(candidate.clone(), self.plan.protocol.seed, LIMIT)
         };

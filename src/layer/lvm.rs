@@ -1,7 +1,7 @@
 //! Volumes of LVM: all devices are one group, of which a volume takes all or some; what is left of it keeps snapshots.
 
-use super::lvm_options::{VolumeKind, VolumeOptions};
 use super::model::{InUse, Layer, LayerKind, LayerLine, LayerPlace, LayerSnapshots, as_strs, words};
+use super::volume_options::{VolumeKind, VolumeOptions};
 use crate::filesystem::{Packages, Tool};
 
 /// All of them are one program.
@@ -37,7 +37,9 @@ pub(super) static LVM: Layer = Layer {
     kind: LayerKind::Volume,
     options: |options| Ok(VolumeOptions::read(options)?.least()),
     usual: false,
-    free_cpu: None,
+    free_cpu: Some(
+        "CPU is taken as free: what a volume computes for each request is not in these times, so that it looks cheaper than it is",
+    ),
     cipher: None,
     make: Some(LayerLine {
         step: "make the group",

@@ -10,11 +10,11 @@ mod luks1;
 mod luks2;
 mod luks_options;
 mod lvm;
-mod lvm_options;
 mod md;
 mod model;
 mod overlay;
 mod scheduler;
+mod volume_options;
 
 use fsverdict_judgement::plan::{Candidate, Layers, split_layer};
 use fsverdict_text::Reason;

@@ -29,7 +29,9 @@ pub(super) static OVERLAY: Layer = Layer {
     kind: LayerKind::Above,
     options: |options| switches(options).map(|_| 1),
     usual: false,
-    free_cpu: None,
+    free_cpu: Some(
+        "CPU is taken as free: what an overlay computes for each name and file is not in these times, so that it looks cheaper than it is",
+    ),
     cipher: None,
     make: None,
     open: LayerLine {

@@ -124,6 +124,7 @@ fn latencies(list: &mut List, work: &WorkDone) {
         ("latency_p50", found.p50),
         ("latency_p95", found.p95),
         ("latency_p99", found.p99),
+        ("latency_p999", found.p999),
         ("latency_max", found.max),
     ] {
         list.seconds(metric, Duration::from_nanos(nanoseconds));
@@ -134,7 +135,7 @@ struct List(Vec<Measurement>);
 
 impl List {
     fn push(&mut self, metric: &'static str, unit: Unit, value: f64) {
-        self.0.push(Measurement { metric: metric.into(), unit, value });
+        self.0.push(Measurement::new(metric, unit, value));
     }
 
     fn seconds(&mut self, metric: &'static str, value: Duration) {
@@ -246,6 +247,7 @@ mod tests {
         near(&list, "latency_p50", 1e-6);
         near(&list, "latency_p95", 1e-6);
         near(&list, "latency_p99", 2e-3);
+        near(&list, "latency_p999", 2e-3);
         near(&list, "latency_max", 2e-3);
         for one in &list {
             let known = metric(&one.metric).unwrap_or_else(|| panic!("{} is not in METRICS", one.metric));

@@ -8,6 +8,7 @@ pub(super) struct Percentiles {
     pub(super) p50: u64,
     pub(super) p95: u64,
     pub(super) p99: u64,
+    pub(super) p999: u64,
     pub(super) max: u64,
 }
 
@@ -18,9 +19,10 @@ pub(super) fn percentiles(histogram: &Histogram) -> Option<Percentiles> {
     buckets.sort_unstable();
     let total: u64 = buckets.iter().map(|(_, count)| count).sum();
     let (max, _) = *buckets.last()?;
-    let at = |percent: u64| {
+    let at = |permille: u64| {
         // The smallest value that at least this share of all values does not exceed.
-        let rank = u64::try_from((u128::from(total) * u128::from(percent)).div_ceil(100)).unwrap_or(u64::MAX);
+        let rank =
+            u64::try_from((u128::from(total) * u128::from(permille)).div_ceil(1000)).unwrap_or(u64::MAX);
         let mut seen = 0;
         let reached = |(_, count): &&(u64, u64)| {
             seen += count;
@@ -28,7 +30,7 @@ pub(super) fn percentiles(histogram: &Histogram) -> Option<Percentiles> {
         };
         buckets.iter().find(reached).map_or(max, |(value, _)| *value)
     };
-    Some(Percentiles { p50: at(50), p95: at(95), p99: at(99), max })
+    Some(Percentiles { p50: at(500), p95: at(950), p99: at(990), p999: at(999), max })
 }
 
 #[cfg(test)]
@@ -43,7 +45,7 @@ mod tests {
     #[test]
     fn nearest_rank() {
         let hundred: Vec<_> = (1..=100).map(|value| (value * 10, 1)).collect();
-        let expected = Percentiles { p50: 500, p95: 950, p99: 990, max: 1000 };
+        let expected = Percentiles { p50: 500, p95: 950, p99: 990, p999: 1000, max: 1000 };
         assert_eq!(percentiles(&histogram(&hundred)), Some(expected));
         let shuffled: Vec<_> = hundred.iter().rev().copied().collect();
         assert_eq!(percentiles(&histogram(&shuffled)), Some(expected));
@@ -51,9 +53,9 @@ mod tests {
 
     #[test]
     fn few_values_and_none() {
-        let one = Percentiles { p50: 7, p95: 7, p99: 7, max: 7 };
+        let one = Percentiles { p50: 7, p95: 7, p99: 7, p999: 7, max: 7 };
         assert_eq!(percentiles(&histogram(&[(7, 1), (9, 0)])), Some(one));
-        let skewed = Percentiles { p50: 1, p95: 1, p99: 1000, max: 1000 };
+        let skewed = Percentiles { p50: 1, p95: 1, p99: 1000, p999: 1000, max: 1000 };
         assert_eq!(percentiles(&histogram(&[(1, 95), (1000, 5)])), Some(skewed));
         assert_eq!(percentiles(&histogram(&[])), None);
         assert_eq!(percentiles(&histogram(&[(5, 0)])), None);

@@ -53,7 +53,7 @@ pub struct Settled {
 
 impl Settled {
     pub fn measurement(&self) -> Measurement {
-        Measurement { metric: "settle".into(), unit: Unit::Seconds, value: self.seconds }
+        Measurement::new("settle", Unit::Seconds, self.seconds)
     }
 
     /// What a reader of the numbers after this must know, if anything.

@@ -195,6 +195,10 @@ impl Program {
 }
 
 impl Ready {
+    fn name(&self) -> String {
+        self.argv.first().cloned().unwrap_or_default()
+    }
+
     /// Lets it go and waits for its end. The clock of the record starts here.
     pub fn run(mut self, step: &str) -> Result<CommandRecord, ProgramError> {
         let name = self.argv.first().cloned().unwrap_or_default();
@@ -217,6 +221,76 @@ impl Ready {
             stdout: collect(self.stdout),
             stderr: collect(self.stderr),
         })
+    }
+}
+
+/// A program that goes on by itself, and ends with this value at the latest.
+#[derive(Debug)]
+pub struct RunningProgram {
+    ready: Option<Ready>,
+    started: Instant,
+}
+
+impl Ready {
+    /// Lets it go, and does not wait. The limit of the program does not count.
+    pub fn start(mut self) -> RunningProgram {
+        let started = Instant::now();
+        if let Some(go) = self.go.take() {
+            let _ = File::from(go).write_all(b"g");
+        }
+        RunningProgram { ready: Some(self), started }
+    }
+}
+
+impl RunningProgram {
+    /// How often it is looked whether it has ended.
+    const LOOKS: Duration = Duration::from_millis(10);
+
+    /// Whether it has ended by itself.
+    pub fn has_ended(&mut self) -> Result<bool, ProgramError> {
+        let Some(ready) = &mut self.ready else { return Ok(true) };
+        match ready.child.try_wait() {
+            Ok(status) => Ok(status.is_some()),
+            Err(source) => Err(ProgramError::Wait { program: ready.name(), source }),
+        }
+    }
+
+    /// Ends its standard input, which tells it to stop, and waits for that; what takes longer than `within` is killed.
+    pub fn end(mut self, step: &str, within: Duration) -> Result<CommandRecord, ProgramError> {
+        if let Some(ready) = &mut self.ready {
+            ready.line = None;
+        }
+        let told = Instant::now();
+        while !self.has_ended()? && told.elapsed() < within {
+            std::thread::sleep(Self::LOOKS);
+        }
+        let seconds = self.started.elapsed().as_secs_f64();
+        let Some(mut ready) = self.ready.take() else {
+            return Err(ProgramError::Missing { program: step.to_owned() });
+        };
+        if !matches!(ready.child.try_wait(), Ok(Some(_))) {
+            let _ = kill_process_group(ready.group, Signal::KILL);
+        }
+        let program = ready.name();
+        let status = ready.child.wait().map_err(|source| ProgramError::Wait { program, source })?;
+        Ok(CommandRecord {
+            step: step.to_owned(),
+            argv: ready.argv,
+            exit: status.code(),
+            signal: status.signal(),
+            seconds,
+            stdout: collect(ready.stdout),
+            stderr: collect(ready.stderr),
+        })
+    }
+}
+
+impl Drop for RunningProgram {
+    fn drop(&mut self) {
+        if let Some(ready) = &mut self.ready {
+            let _ = kill_process_group(ready.group, Signal::KILL);
+            let _ = ready.child.wait();
+        }
     }
 }
 

@@ -62,7 +62,14 @@ impl Conclusion {
         let drop = leaving(plan, run);
         let left = racing(plan, run, deliberation);
         let left = left.into_iter().filter(|name| !drop.iter().any(|(dropped, _)| dropped == name)).count();
-        let end = end(plan, run, deliberation.map(Deliberation::outcome), left);
+        let mut end = end(plan, run, deliberation.map(Deliberation::outcome), left);
+        // Who fails is dropped; who is not tried any more all the same misses what is required.
+        let stays = |name: &str| drop.iter().all(|(dropped, _)| dropped != name);
+        if let Some((reason, Ending::Nobody)) = &mut end
+            && still_in(plan, run).any(stays)
+        {
+            *reason = "nobody is left who keeps what is required".to_owned();
+        }
         Conclusion { drop, end }
     }
 }

@@ -189,6 +189,7 @@ impl<'a> Bench<'a> {
             trial: TrialId { block: number, candidate: candidate.name.clone(), attempt: 1 },
             datasets: plan.datasets.clone(),
             phases: plan.phases.clone(),
+            services: plan.services.clone(),
             ..bare
         };
         let root = Root::default();

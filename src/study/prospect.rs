@@ -5,7 +5,7 @@ use crate::lab::Lab;
 use crate::layer::{self, LayerKind};
 use crate::trial::outlives_a_device;
 use fsverdict_judgement::plan::{
-    ArrayState, Candidate, Dataset, FilesystemAbility, Phase, PhaseWork, Plan, split_layer,
+    ArrayState, Candidate, Dataset, FilesystemAbility, Phase, PhaseWork, Plan, RequiredProperty, split_layer,
 };
 use fsverdict_text::Reason;
 
@@ -69,10 +69,53 @@ pub(super) fn obstacle(plan: &Plan, lab: &dyn Lab, candidate: &Candidate, size: 
         Some(Reason::new(what, format!("{hint}, or --set protocol.circumstances=fixed")))
     };
     let unable = || {
-        let inability = inability(plan, candidate).or_else(|| kept_once(plan, candidate));
-        inability.or_else(|| nothing_above(plan, candidate))
+        lacks_required(plan, candidate)
+            .or_else(|| inability(plan, candidate))
+            .or_else(|| kept_once(plan, candidate))
+            .or_else(|| nothing_above(plan, candidate))
     };
     lab.obstacle(candidate).or_else(unable).or_else(short).or_else(short_if_drawn)
+}
+
+/// What the goal requires that the candidate does not have, whatever it measures.
+fn lacks_required(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
+    let required = &plan.goal.require.properties;
+    let lacked = required.iter().find(|property| !has_property(candidate, **property))?;
+    let word = lacked.word();
+    let what = match &candidate.path {
+        Some(_) => format!("the goal requires `{word}`, and of a folder of yours it is not known"),
+        None => format!("the goal requires `{word}`, which it does not have"),
+    };
+    let hint = match lacked {
+        RequiredProperty::Encryption => "encryption = \"luks2\" gives it".to_owned(),
+        _ => {
+            let has = |known: &&&filesystem::Filesystem| has_property(&Candidate::plain(known.name), *lacked);
+            let names: Vec<&str> =
+                filesystem::registry().iter().filter(has).map(|known| known.name).collect();
+            format!("{} have it; or take it out of `require`", names.join(", "))
+        }
+    };
+    Some(Reason::new(what, hint))
+}
+
+/// Whether a candidate has something, as it is made and mounted.
+fn has_property(candidate: &Candidate, property: RequiredProperty) -> bool {
+    if property == RequiredProperty::Encryption {
+        return candidate.layers.names().any(|name| split_layer(name).0.starts_with("luks"));
+    }
+    let Some(known) = filesystem::find(&candidate.filesystem) else { return false };
+    let has = known.properties(&candidate.mkfs, &candidate.mount);
+    let having = |words: &str| has.has.contains(&words);
+    match property {
+        RequiredProperty::Encryption => true,
+        RequiredProperty::DataChecksums => having("checksums of data"),
+        RequiredProperty::CrashSafe => having("a journal") || having("copy-on-write"),
+        RequiredProperty::Permissions => having("owners and permissions"),
+        RequiredProperty::Snapshots => known.can(FilesystemAbility::Snapshots),
+        RequiredProperty::Clones => known.can(FilesystemAbility::Clones),
+        RequiredProperty::Windows => has.read_by.contains(&"Windows"),
+        RequiredProperty::Macos => has.read_by.contains(&"macOS"),
+    }
 }
 
 /// What a phase asks for that the candidate's filesystem cannot do. What clones in a folder come to depends on what it lies on.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::trial::Repeats;
 use fsverdict_judgement::journal::{Run, Status, Trial};
-use fsverdict_judgement::plan::{Operation, PhaseWork, Plan};
+use fsverdict_judgement::plan::{Operation, Phase, PhaseWork, Plan};
 use fsverdict_judgement::statistics::median;
 
 /// Beyond so many repetitions the differences between trials are all that is left.
@@ -18,6 +18,13 @@ const MOST: f64 = 10.0;
 const SHARE: f64 = 0.1;
 /// The check that ends every trial.
 const LAST_CHECK: &str = "fsck";
+
+/// Whether a service goes on while the phase does: it would have to be stopped each time.
+fn in_service(plan: &Plan, phase: &Phase) -> bool {
+    let place = |name: &str| plan.phases.iter().position(|one| one.name == name);
+    let at = place(&phase.name);
+    plan.services.iter().any(|service| place(&service.from) <= at && at <= place(&service.to))
+}
 
 /// For the trials of the next block. In simulated time only what the plan asks for: what varies there is where things lie,
 /// which a repetition does not change.
@@ -29,7 +36,9 @@ pub(super) fn repeats(plan: &Plan, run: &Run, simulated: bool) -> BTreeMap<Strin
     let repeatable = plan.phases.iter().filter_map(|phase| match phase.work {
         PhaseWork::Operation(operation) if operation.leaves_all_as_it_was() => {
             // One that finds in memory what it read before is not the same a second time; and a rebuild takes longer than the phase.
-            let same_again = (phase.cold || operation == Operation::Fsck) && phase.state.is_none();
+            let alone =
+                phase.state.is_none() && phase.lines_around().next().is_none() && !in_service(plan, phase);
+            let same_again = (phase.cold || operation == Operation::Fsck) && alone;
             Some((phase.name.as_str(), phase.repeat, same_again))
         }
         _ => None,
@@ -88,6 +97,7 @@ mod tests {
             adapters: &[],
             profiles: &["mixed"],
             metrics: &["durable"],
+            unit_of: |_| None,
             least_device: |_| 0,
             model: |_, _| Ok(()),
         };

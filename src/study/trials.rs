@@ -113,6 +113,7 @@ impl Study<'_> {
             candidate: task.candidate.clone(),
             datasets: self.plan.datasets.clone(),
             phases: self.plan.phases.clone(),
+            services: self.plan.services.clone(),
             repeats: repeats.clone(),
             limit: self.plan.protocol.timeout,
             drawn,

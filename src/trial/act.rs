@@ -1,6 +1,6 @@
 //! What the steps of a trial are made of.
 
-use fsverdict_judgement::plan::{ArrayState, Phase};
+use fsverdict_judgement::plan::{ArrayState, Phase, Service};
 use fsverdict_text::Grid;
 
 /// One thing that is done.
@@ -27,6 +27,10 @@ pub enum Act<'a> {
     Begin(ArrayState),
     /// … and is waited for; when it ended is kept with what was timed.
     Finish(ArrayState),
+    /// A line for the shell, off the clocks.
+    Aside(&'a Phase, AsideLine),
+    StartService(&'a Service),
+    StopService(&'a Service),
     /// On both clocks: until it has returned, and until it is durable.
     Timed(Timed<'a>, CacheState),
     /// What was timed goes into the journal.
@@ -56,6 +60,31 @@ pub enum Act<'a> {
     /// Only if it still is, after an error.
     UnmountLeft,
     Release,
+}
+
+/// Which of a phase's lines that are not its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AsideLine {
+    Before,
+    After,
+}
+
+impl AsideLine {
+    /// The line itself, where the phase has one.
+    pub fn of(self, phase: &Phase) -> Option<&str> {
+        match self {
+            AsideLine::Before => phase.before.as_deref(),
+            AsideLine::After => phase.after.as_deref(),
+        }
+    }
+
+    /// As a plan has it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            AsideLine::Before => "before",
+            AsideLine::After => "after",
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -161,6 +190,9 @@ impl Act<'_> {
             | Act::LookAfterCuts
             | Act::TakeOut
             | Act::PutBack
+            | Act::Aside(..)
+            | Act::StartService(_)
+            | Act::StopService(_)
             | Act::Begin(_)
             | Act::Finish(_)
             | Act::Pause

@@ -18,6 +18,7 @@ use fsverdict_text::{Hinted, Reason};
 use super::act::Act;
 use super::bare_device::BareDevice;
 use super::calibration::calibrate;
+use super::company::Companions;
 use super::error::TrialError;
 use super::sink::Sink;
 use super::spec::{Assignment, TrialDevice, TrialSpec};
@@ -43,6 +44,8 @@ pub(super) struct Agent<'a> {
     pub(super) timed: Option<Observation>,
     /// What the checker said, and has not been judged yet.
     pub(super) checked: Option<CommandRecord>,
+    /// What goes on while phases do.
+    pub(super) company: Companions,
     /// The device since the phase's data were durable, while what it left behind is verified.
     pub(super) quiet: Option<Quiet>,
 }
@@ -122,6 +125,7 @@ impl<'a> Agent<'a> {
             repetition: 0,
             timed: None,
             checked: None,
+            company: Companions::default(),
             quiet: None,
         }
     }
@@ -150,6 +154,8 @@ impl<'a> Agent<'a> {
         if let Some(name) = last.name {
             stack.step(name);
         }
+        // Nothing can be unmounted that somebody still works on.
+        self.company.end_all(stack);
         last.past_errors(|act| self.act(stack, act))
     }
 
@@ -182,6 +188,9 @@ impl<'a> Agent<'a> {
             Act::Pause => std::thread::sleep(self.spec.drawn.map_or(Duration::ZERO, |drawn| drawn.pause)),
             Act::DiscardAgain => self.discard_again(stack)?,
             Act::Layer(at, act) => stack.layer(at, act)?,
+            Act::Aside(phase, line) => self.aside(stack, phase, line)?,
+            Act::StartService(service) => self.start_service(stack, service)?,
+            Act::StopService(service) => self.stop_service(stack, service)?,
             Act::TakeOut => stack.take_out()?,
             Act::PutBack => stack.put_back()?,
             Act::Begin(state) => stack.begin_beside(state)?,
@@ -231,7 +240,7 @@ impl<'a> Agent<'a> {
         self.quiet = None;
         let metric = if state == ArrayState::Scrubbing { "scrub" } else { "rebuild" };
         if let Some(observation) = &mut self.timed {
-            let measured = Measurement { metric: metric.into(), unit: Unit::Seconds, value: seconds };
+            let measured = Measurement::new(metric, Unit::Seconds, seconds);
             observation.measurements.push(measured);
         }
         Ok(())

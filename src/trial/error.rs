@@ -5,7 +5,7 @@ use crate::host::limits::cannot_start;
 use crate::measure::MeasureError;
 use crate::sandbox::SandboxError;
 use crate::sandbox::program::ProgramError;
-use crate::workload::{AdapterError, WorkError};
+use crate::workload::{AdapterError, OwnMetricError, WorkError};
 use fsverdict_text::{Hinted, Reason};
 
 /// A trial could not go on. The text becomes the reason in the journal.
@@ -25,6 +25,8 @@ pub enum TrialError {
     Work(#[from] WorkError),
     #[error("phase `{phase}`: {error}")]
     Adapter { phase: String, error: AdapterError },
+    #[error("phase `{phase}`: {error}")]
+    OwnMetric { phase: String, error: OwnMetricError },
     #[error(transparent)]
     Measure(#[from] MeasureError),
     #[error("cannot {what}: {source}")]
@@ -68,6 +70,7 @@ impl Hinted for TrialError {
             TrialError::Program(error) => error.hint(),
             TrialError::Phase { error, hint, .. } => hint.clone().or_else(|| error.hint()),
             TrialError::Adapter { error, .. } => Some(error.hint.to_owned()),
+            TrialError::OwnMetric { error, .. } => Some(error.hint.clone()).filter(|hint| !hint.is_empty()),
             TrialError::Refused(reason) => reason.hint(),
             _ => None,
         }

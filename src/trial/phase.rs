@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 use crate::dataset::{HardLinks, Manifest};
 use crate::host::procfs::memory;
 use crate::host::root::Root;
+use crate::host::sysfs::{bottom_devices, has_volatile_cache};
 use crate::measure::{Clocked, Meter, Quiet, SettleLimits, WorkDone};
 use crate::sandbox::program::{Program, locate};
 use crate::workload::{
-    CommandContext, FOLDER, Ledger, Workplace, adapter, command, layout, run, verify, write_again,
+    CommandContext, FOLDER, Ledger, Printed, Workplace, adapter, command, layout, read_own_metric, run,
+    verify, write_again,
 };
 use fsverdict_judgement::journal::{CommandRecord, Event, Measurement, Observation, Unit};
-use fsverdict_judgement::plan::{Flow, Operation, Phase, PhaseWork};
+use fsverdict_judgement::plan::{Flow, Operation, OwnMetric, Phase, PhaseWork};
 
 use super::act::{CacheState, Durable, Timed};
 use super::agent::Agent;
@@ -21,10 +23,16 @@ use super::stack::{MOUNT, Stack};
 use super::staging::Materials;
 
 /// What a command may write to besides the filesystem under test: the agent's own tmpfs.
-const SCRATCH: &str = "/tmp";
+pub(super) const SCRATCH: &str = "/tmp";
 
-/// How much is kept of what a benchmark program prints, in bytes: fio's JSON grows with its percentiles.
-const ADAPTER_OUTPUT: usize = 512 * 1024;
+/// How much is kept of what a program prints whose words are read, in bytes: fio's JSON grows with its percentiles.
+const READ_OUTPUT: usize = 512 * 1024;
+
+/// What is to be said of a filesystem that syncs without emptying the device's cache.
+const NEVER_FLUSHED: &str = "data were synced again and again, and the device hardly ever asked to empty its cache: a power cut may lose what was called safe";
+
+/// A sync of which fewer than one in so many asks the device for anything does not ask it.
+const FEW_FLUSHES: f64 = 8.0;
 
 /// How many saved files are told of in one line.
 const SAVES: usize = 1000;
@@ -54,11 +62,17 @@ impl Agent<'_> {
                 Some(observation)
             }
             Timed::Raw(phase) => Some(self.raw(stack, phase, cache)?),
-            Timed::Phase(phase) => Some(match &phase.work {
-                PhaseWork::Operation(operation) => self.operation(stack, phase, *operation, cache)?,
-                PhaseWork::Command(line) => self.command(stack, phase, line, cache)?,
-                PhaseWork::Adapter { name, options } => self.adapter(stack, phase, name, options, cache)?,
-            }),
+            Timed::Phase(phase) => {
+                let beside = self.start_beside(stack, phase)?;
+                let timed = match &phase.work {
+                    PhaseWork::Operation(operation) => self.operation(stack, phase, *operation, cache),
+                    PhaseWork::Command(line) => self.command(stack, phase, line, cache),
+                    PhaseWork::Adapter { name, options } => self.adapter(stack, phase, name, options, cache),
+                };
+                self.end_beside(stack, phase, beside)?;
+                self.company.check(&phase.name)?;
+                Some(timed?)
+            }
         };
         Ok(())
     }
@@ -85,6 +99,12 @@ impl Agent<'_> {
         cache: CacheState,
     ) -> Result<Observation, TrialError> {
         let mut site = site(&self.materials, &mut self.ledger, phase, operation)?;
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        if let Some(note) = crowded(site.threads as usize, processors) {
+            stack.sink.caution(&phase.name, note);
+        }
+        let sync_every = if operation.takes_sync() { site.sync_every } else { 0 };
+        let threads = site.threads;
         let work = |stack: &mut Stack<'_>| match operation {
             Operation::SnapshotCreate => stack.create_snapshot(site.ledger),
             Operation::SnapshotDelete => stack.delete_snapshot(site.ledger),
@@ -113,7 +133,15 @@ impl Agent<'_> {
             histograms: done.histograms,
             main_call: Some(done.main_call.to_owned()),
         };
-        Ok(clocked.finish(work, stack.fresh())?)
+        let syncs = calls(&work) / u64::from(sync_every.max(1));
+        let observation = clocked.finish(work, stack.fresh())?;
+        let flushes = observation.value("device_flushes");
+        // What several ask for at once is one flush; and the end of each phase has one.
+        let few = flushes.is_some_and(|flushes| flushes * FEW_FLUSHES * f64::from(threads) < syncs as f64);
+        if sync_every > 0 && few && has_volatile_bottom(stack) {
+            stack.sink.caution(&phase.name, NEVER_FLUSHED.to_owned());
+        }
+        Ok(observation)
     }
 
     fn command(
@@ -125,13 +153,15 @@ impl Agent<'_> {
     ) -> Result<Observation, TrialError> {
         let device = stack.top();
         let program = command(line, &self.command_context(&device, phase));
+        let program = if phase.metrics.is_empty() { program } else { program.keep(READ_OUTPUT) };
         let (record, clocked) = self.shell(stack, phase, &program, cache)?;
         stack.sink.command(&record);
-        ended_well(&phase.name, record, stack, |_| None)?;
+        let record = ended_well(&phase.name, record, stack, |_| None)?;
         let totals = phase.dataset.as_deref().map(|name| self.materials.get(name)).transpose()?;
         let totals = totals.and_then(|material| material.staged.as_ref().map(crate::dataset::Staged::totals));
         let work = WorkDone { files: totals.map_or(0, |totals| totals.files), ..WorkDone::default() };
-        let observation = clocked.finish(work, stack.fresh())?;
+        let mut observation = clocked.finish(work, stack.fresh())?;
+        observation.measurements.extend(own_metrics(phase, &record)?);
         // A command may have done anything to what lies there.
         self.ledger.doubt();
         Ok(observation)
@@ -155,7 +185,7 @@ impl Agent<'_> {
         let device = stack.top();
         let program = command(&adapter.line(options), &self.command_context(&device, phase))
             .variable(FOLDER, folder)
-            .keep(ADAPTER_OUTPUT);
+            .keep(READ_OUTPUT);
         let (record, clocked) = self.shell(stack, phase, &program, cache)?;
         stack.sink.command(&record);
         let record = ended_well(&phase.name, record, stack, |said| adapter.hint(said))?;
@@ -169,6 +199,7 @@ impl Agent<'_> {
         };
         let mut observation = clocked.finish(work, stack.fresh())?;
         observation.measurements.extend(reading.measurements);
+        observation.measurements.extend(own_metrics(phase, &record)?);
         reading.notes.into_iter().for_each(|note| stack.sink.caution(&phase.name, note));
         if let Some(note) = reading.working_set.and_then(cached) {
             stack.sink.caution(&phase.name, format!("{name} {note}"));
@@ -177,7 +208,7 @@ impl Agent<'_> {
         Ok(observation)
     }
 
-    fn command_context<'a>(&'a self, device: &'a Path, phase: &Phase) -> CommandContext<'a> {
+    pub(super) fn command_context<'a>(&'a self, device: &'a Path, phase: &Phase) -> CommandContext<'a> {
         CommandContext {
             mount: Path::new(MOUNT),
             device,
@@ -212,11 +243,7 @@ impl Agent<'_> {
             verify(&site)?;
             let score = if site.is_aged() { layout(&site)? } else { None };
             if let Some((observation, value)) = self.timed.as_mut().zip(score) {
-                observation.measurements.push(Measurement {
-                    metric: "layout".into(),
-                    unit: Unit::Ratio,
-                    value,
-                });
+                observation.measurements.push(Measurement::new("layout", Unit::Ratio, value));
             }
             return Ok(());
         }
@@ -289,6 +316,38 @@ impl Agent<'_> {
     }
 }
 
+/// The numbers of its own that a phase reads out of what its program printed.
+fn own_metrics(phase: &Phase, record: &CommandRecord) -> Result<Vec<Measurement>, TrialError> {
+    let printed = Printed { stdout: &record.stdout, stderr: &record.stderr, kept: READ_OUTPUT };
+    let read = |(name, metric): (&String, &OwnMetric)| {
+        read_own_metric(name, metric, printed)
+            .map_err(|error| TrialError::OwnMetric { phase: phase.name.clone(), error })
+    };
+    phase.metrics.iter().map(read).collect()
+}
+
+/// How many times the main call of an operation was done.
+fn calls(work: &WorkDone) -> u64 {
+    let main = work.histograms.iter().find(|histogram| Some(&histogram.call) == work.main_call.as_ref());
+    main.map_or(0, |histogram| histogram.buckets.iter().map(|(_, count)| count).sum())
+}
+
+/// Whether a device below may lose what it has taken.
+fn has_volatile_bottom(stack: &Stack<'_>) -> bool {
+    let root = Root::default();
+    let bottoms = stack.device_names();
+    let bottoms = bottoms.iter().filter_map(|name| bottom_devices(&root, name).ok()).flatten();
+    bottoms.into_iter().any(|name| has_volatile_cache(&root, &name))
+}
+
+/// What is to be said of threads that have no processor each: they overlap in waiting for the device, not in computing.
+fn crowded(threads: usize, processors: usize) -> Option<String> {
+    let processor = if processors == 1 { "processor" } else { "processors" };
+    (threads > processors).then(|| {
+        format!("{threads} threads shared {processors} {processor}: what they wait for the device overlaps, what they compute does not")
+    })
+}
+
 /// The clocks; there are none before the trial is alone with its device.
 pub(super) fn clocks(meter: Option<&Meter>) -> Result<&Meter, TrialError> {
     meter.ok_or_else(|| TrialError::Host("nothing is measured yet".to_owned()))
@@ -319,6 +378,9 @@ fn site<'a>(
         ledger,
         changed: phase.changed.unwrap_or(0.0),
         to: phase.to.unwrap_or(0.0),
+        piece: phase.piece.map_or_else(|| operation.usual_piece(), |piece| piece.0),
+        sync_every: phase.sync_every.unwrap_or_else(|| operation.usual_sync()),
+        threads: phase.threads.unwrap_or(1),
         pulls: phase.pulls.unwrap_or(1),
         rounds: phase.rounds.unwrap_or(1),
     })

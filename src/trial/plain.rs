@@ -12,6 +12,7 @@ use super::act::{Act, Durable, OfLayer, Timed};
 use super::arrangement::{Arrangement, Below, LayerSite, TopDevice};
 use super::layers::mapping;
 use super::programs::{Line, NamedTop, Programs, TrialNames};
+use super::redundancy::Redundancy;
 use super::spec::{Repeats, TrialSpec};
 use super::stack::MOUNT;
 use super::steps::{Step, TrialCourse};
@@ -35,6 +36,7 @@ pub fn command_lines(plan: &Plan, candidate: usize) -> Vec<String> {
     let spec = TrialSpec {
         datasets: plan.datasets.clone(),
         phases: plan.phases.clone(),
+        services: plan.services.clone(),
         repeats: asked.collect(),
         devices: plan.device.count(),
         ..TrialSpec::without_work(candidate.clone(), plan.protocol.seed, plan.protocol.timeout)
@@ -50,7 +52,7 @@ pub fn command_lines(plan: &Plan, candidate: usize) -> Vec<String> {
     let above = AboveLayer::of(candidate);
     let mount = if above.is_some() { BELOW } else { MOUNT };
     let names = TrialNames { tops: Vec::new(), degraded: false, mount };
-    let mut told = PlainContext { spec: &spec, programs, names, layers, arrangement, source };
+    let mut told = PlainContext { spec: &spec, programs, names, missing: None, layers, arrangement, source };
     let named =
         |top: &TopDevice| NamedTop { device: top.device, apart: top.apart, path: told.node(top.is).into() };
     told.names.tops = told.arrangement.tops.iter().map(named).collect();
@@ -62,6 +64,8 @@ struct PlainContext<'a> {
     spec: &'a TrialSpec,
     programs: Programs<'a>,
     names: TrialNames,
+    /// What is missing of the filesystem's own devices, where it keeps its copies itself.
+    missing: Option<NamedTop>,
     /// The one on the devices first, each with its options.
     layers: Vec<(&'static Layer, &'a str)>,
     arrangement: Arrangement,
@@ -70,13 +74,14 @@ struct PlainContext<'a> {
 
 impl PlainContext<'_> {
     /// The lines of a step: one of what is timed, one of what is done before it, and one of what is done after it.
-    fn step(&self, step: &Step<'_>) -> Vec<String> {
+    fn step(&mut self, step: &Step<'_>) -> Vec<String> {
         let times = step.name.and_then(|name| self.spec.repeats.get(name)).map_or(1, |repeats| repeats.times);
-        let once = |acts| self.lines(acts, 1);
-        [once(&step.first), self.lines(&step.each, times), once(&step.then)].concat()
+        let first = self.lines(&step.first, 1);
+        let each = self.lines(&step.each, times);
+        [first, each, self.lines(&step.then, 1)].concat()
     }
 
-    fn lines(&self, acts: &[Act<'_>], times: u32) -> Vec<String> {
+    fn lines(&mut self, acts: &[Act<'_>], times: u32) -> Vec<String> {
         let begins = |act: Act<'_>| {
             matches!(act, Act::Timed(..))
                 || matches!(act, Act::Layer(_, of) if of != OfLayer::Make && of != OfLayer::Close)
@@ -85,8 +90,12 @@ impl PlainContext<'_> {
         groups.filter_map(|group| self.group(group, times)).collect()
     }
 
-    fn group(&self, acts: &[Act<'_>], times: u32) -> Option<String> {
-        let line = acts.iter().filter_map(|act| self.act(*act)).collect::<Vec<_>>().join("; ");
+    fn group(&mut self, acts: &[Act<'_>], times: u32) -> Option<String> {
+        let told = acts.iter().filter_map(|act| {
+            self.lose(*act);
+            self.act(*act)
+        });
+        let line = told.collect::<Vec<_>>().join("; ");
         let remark = match (acts, times) {
             ([Act::Timed(timed, _)], 1) => format!("{GAP}[timed as {}]", timed.name()),
             ([Act::Timed(timed, _)], _) => format!("{GAP}[timed as {}, {times} times]", timed.name()),
@@ -94,6 +103,21 @@ impl PlainContext<'_> {
             (_, _) => format!("{GAP}[each time]"),
         };
         (!line.is_empty()).then(|| line + &remark)
+    }
+
+    /// A filesystem that keeps its copies itself is mounted without the device that is missing.
+    fn lose(&mut self, act: Act<'_>) {
+        let own =
+            || matches!(Redundancy::of(self.programs.candidate, &self.arrangement), Some(Redundancy::Own(_)));
+        match act {
+            Act::TakeOut if self.missing.is_none() && own() => {
+                let last = self.names.tops.iter().rposition(|top| !top.apart);
+                self.missing = last.map(|at| self.names.tops.remove(at));
+            }
+            Act::PutBack | Act::Finish(_) => self.names.tops.extend(self.missing.take()),
+            _ => {}
+        }
+        self.names.degraded = self.missing.is_some();
     }
 
     /// What is done, in words or as a command line; nothing where it is the agent's own business.
@@ -118,6 +142,15 @@ impl PlainContext<'_> {
             Act::TakeOut => format!("[take out {}, if it is there]", device(self.spec.devices)),
             Act::PutBack => {
                 format!("[put {} back, and wait until all is rebuilt]", device(self.spec.devices))
+            }
+            Act::Aside(phase, line) => format!("{}{GAP}[{}]", line.of(phase)?, line.word()),
+            Act::StartService(service) => {
+                let ready = service.ready.as_ref().map_or(String::new(), |line| format!(" until {line}"));
+                format!("[service {}: {}{ready}]", service.name, service.start)
+            }
+            Act::StopService(service) => {
+                let how = service.stop.as_deref().unwrap_or("SIGTERM");
+                format!("[stop {}: {how}]", service.name)
             }
             Act::Begin(ArrayState::Scrubbing) => "[begin to scrub]".to_owned(),
             Act::Begin(_) => format!("[put {} back, empty]", device(self.spec.devices)),
@@ -283,6 +316,11 @@ fn own_folder(folder: &Path) -> String {
 }
 
 fn work(phase: &Phase) -> String {
+    let beside = phase.beside.as_ref().map_or(String::new(), |line| format!("{GAP}[beside: {line}]"));
+    own_work(phase) + &beside
+}
+
+fn own_work(phase: &Phase) -> String {
     match &phase.work {
         PhaseWork::Operation(name) => {
             let to = phase.to.map_or(String::new(), |to| format!(", to {} % in use", 100.0 * to));

@@ -14,7 +14,7 @@ use crate::host::root::Root;
 use crate::workload::SavedFolder;
 use fsverdict_disk::device::Draw;
 use fsverdict_judgement::journal::TrialId;
-use fsverdict_judgement::plan::{Candidate, Dataset, Needs, Phase, PhaseWork};
+use fsverdict_judgement::plan::{Candidate, Dataset, Needs, Phase, PhaseWork, Service};
 use fsverdict_text::Grid;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -32,6 +32,9 @@ pub struct TrialSpec {
     pub candidate: Candidate,
     pub datasets: BTreeMap<String, Dataset>,
     pub phases: Vec<Phase>,
+    /// What goes on while phases do.
+    #[serde(default)]
+    pub services: Vec<Service>,
     /// How many times phases are done that leave everything as it was; those that are not named, once.
     pub repeats: BTreeMap<String, Repeats>,
     /// No single program of the trial may take longer than this.
@@ -63,6 +66,7 @@ impl TrialSpec {
             candidate,
             datasets: BTreeMap::new(),
             phases: Vec::new(),
+            services: Vec::new(),
             repeats: BTreeMap::new(),
             limit,
             drawn: None,

@@ -129,9 +129,15 @@ fn as_seen_here(staging: &Staging, name: &str, dataset: &Dataset) -> Dataset {
 /// Whether a dataset must lie somewhere as files: a user's folder always, others where a command names them.
 fn needed_as_files(phases: &[Phase], name: &str, dataset: &Dataset) -> bool {
     let variable = variable(name);
-    let named = phases.iter().any(|phase| match &phase.work {
-        PhaseWork::Command(line) | PhaseWork::Adapter { options: line, .. } => mentions(line, &variable),
-        PhaseWork::Operation(_) => false,
+    let named = phases.iter().any(|phase| {
+        let around = phase.lines_around().any(|line| mentions(line, &variable));
+        around
+            || match &phase.work {
+                PhaseWork::Command(line) | PhaseWork::Adapter { options: line, .. } => {
+                    mentions(line, &variable)
+                }
+                PhaseWork::Operation(_) => false,
+            }
     });
     named || matches!(dataset, Dataset::Folder { .. })
 }

@@ -5,7 +5,7 @@ use crate::filesystem::find;
 use fsverdict_judgement::journal::{CLAIM, TEAR_DOWN};
 use fsverdict_judgement::plan::{ArrayState, Flow, Operation, Phase, PhaseWork};
 
-use super::act::{Act, CacheState, OfLayer, Timed};
+use super::act::{Act, AsideLine, CacheState, OfLayer, Timed};
 use super::arrangement::Arrangement;
 use super::error::TrialError;
 use super::spec::{TrialSpec, is_raw};
@@ -170,6 +170,8 @@ impl TrialSpec {
         if phase.remake.is_some() {
             first.extend([Act::Unmount, Act::CheckAged, Act::MakeAnew, Act::Mount, Act::CopyAgain(phase)]);
         }
+        let aside = |line: AsideLine| line.of(phase).map(|_| Act::Aside(phase, line));
+        each.extend(aside(AsideLine::Before));
         // Nothing where it is missing already.
         if matches!(phase.state, Some(ArrayState::Degraded | ArrayState::Rebuilding)) {
             each.push(Act::TakeOut);
@@ -181,6 +183,8 @@ impl TrialSpec {
                 None => each.extend([Act::Unmount, Act::SyncDevice, Act::ForgetDevice, Act::Mount]),
             }
         }
+        let services = || self.services.iter();
+        each.extend(services().filter(|one| one.from == phase.name).map(Act::StartService));
         let beside = phase.state.filter(|state| *state != ArrayState::Degraded);
         each.extend(beside.map(Act::Begin));
         each.push(Act::Timed(Timed::Phase(phase), *cache));
@@ -188,6 +192,9 @@ impl TrialSpec {
         if matches!(phase.work, PhaseWork::Operation(_)) || phase.verify.is_some() {
             each.push(Act::Verify(phase));
         }
+        each.extend(aside(AsideLine::After));
+        // The last that was started is the first to go.
+        each.extend(services().rev().filter(|one| one.to == phase.name).map(Act::StopService));
         each.extend([Act::Settle(&phase.name), Act::Record]);
         *cache = CacheState::Warm;
         Step { name: Some(&phase.name), first, each, ..Step::default() }

@@ -38,6 +38,8 @@ pub enum WorkError {
     NeverFull { operation: &'static str, at: String, bytes: u64 },
     #[error("{operation}: {at}: saw {saw}, but there must be {expected}")]
     Miscounted { operation: &'static str, at: String, saw: String, expected: String },
+    #[error("one of its threads failed: {reason}")]
+    Thread { reason: String },
     #[error(
         "{operation}: some files of the tree are links; hint: a file that changes would change under another name: take `hard_links` out of the dataset"
     )]

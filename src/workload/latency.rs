@@ -20,6 +20,12 @@ impl LatencyRecorder {
         Ok(Self { call, histogram: Histogram::new_with_bounds(1, LONGEST, 2)? })
     }
 
+    /// Counts those of another in, which were recorded at the same time.
+    pub(super) fn add(&mut self, other: &LatencyRecorder) {
+        // Both have the same bounds, so that there is nothing that would not fit.
+        let _ = self.histogram.add(&other.histogram);
+    }
+
     pub(crate) fn since(&mut self, start: Instant) {
         self.histogram.saturating_record(start.elapsed().as_nanos() as u64);
     }

@@ -5,7 +5,8 @@ use fsverdict_judgement::plan::Operation;
 
 use super::verify::{absent, empty};
 use super::{
-    Done, WorkError, Workplace, age, directory, rotation, save, snapshot, space, stream, tree, walk,
+    Done, WorkError, Workplace, age, directory, pieces, replace, rotation, save, snapshot, space, stream,
+    tree, walk,
 };
 
 /// Does the work of the site's operation. The caller times it, and syncs afterwards.
@@ -31,6 +32,10 @@ pub fn run(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         Operation::RotationNext => rotation::next(site, Sharing::HardLink),
         Operation::RotationClone => rotation::next(site, Sharing::Clone),
         Operation::RotationDrop => rotation::drop_oldest(site),
+        Operation::AppendFsync => pieces::append(site),
+        Operation::RandomRead => pieces::read(site),
+        Operation::RandomWrite => pieces::write(site),
+        Operation::RenameReplace => replace::replace(site),
         Operation::SpaceFill => space::fill(site),
         Operation::SpaceFree => space::free(site),
         Operation::AgePull => age::pull(site),
@@ -53,11 +58,14 @@ pub fn verify(site: &Workplace<'_>) -> Result<(), WorkError> {
         | Operation::DirectoryFill
         | Operation::DirectorySave
         | Operation::DirectoryReplace
+        | Operation::AppendFsync
+        | Operation::RandomWrite
+        | Operation::RenameReplace
         | Operation::AgePull
         | Operation::AgeChurn => site.compare(),
         Operation::TreeRead => walk::verify_read(site),
         Operation::TreeRemove => absent(site.operation.name(), &site.target()),
-        Operation::StreamRead => stream::verify_read(site),
+        Operation::StreamRead | Operation::RandomRead => stream::verify_read(site),
         Operation::DirectoryList => directory::verify_list(site),
         Operation::DirectoryEmpty => empty(site.operation.name(), &site.target()),
         Operation::RotationCreate | Operation::RotationNext | Operation::RotationClone => {

@@ -31,6 +31,12 @@ pub struct Workplace<'a> {
     pub changed: f64,
     /// The share of the filesystem that is to be in use, for operations that fill and empty it.
     pub to: f64,
+    /// Bytes of a call, for operations that work in pieces.
+    pub piece: u64,
+    /// After so many calls of a thread what it wrote is synced; 0: not before the phase ends.
+    pub sync_every: u32,
+    /// How many threads share the work, for operations that can.
+    pub threads: u32,
     /// How many pulls, for the operation that pulls.
     pub pulls: u32,
     /// How many times as much as lies there is written once it is full, for the operation that churns.

@@ -60,7 +60,8 @@ pub(crate) fn verify_read(site: &Workplace<'_>) -> Result<(), WorkError> {
     site.compare()
 }
 
-fn open(site: &Workplace<'_>, flags: OFlags) -> Result<OwnedFd, WorkError> {
+/// Opens the file that the site is about, or makes it.
+pub(super) fn open(site: &Workplace<'_>, flags: OFlags) -> Result<OwnedFd, WorkError> {
     let (above, file) = site.open_above(flags.contains(OFlags::CREATE))?;
     let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::openat(above, &file, flags, Mode::from_raw_mode(0o644)).map_err(|errno| match errno {

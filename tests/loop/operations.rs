@@ -25,6 +25,9 @@ fn loop_a_full_filesystem_is_reported_as_such() {
         ledger: &mut Ledger::new(),
         changed: 0.1,
         to: 0.0,
+        piece: 4096,
+        sync_every: 1,
+        threads: 1,
         pulls: 3,
         rounds: 2,
     });
@@ -47,6 +50,7 @@ fn loop_files_come_and_go_on_a_filesystem_that_is_nearly_full() {
         compressible: None,
         duplicates: None,
         hard_links: None,
+        sizes: Vec::new(),
     };
     let dataset = prepare("data", &Dataset::Tree(shape), 1).unwrap();
     let mut ledger = Ledger::new();
@@ -63,6 +67,9 @@ fn loop_files_come_and_go_on_a_filesystem_that_is_nearly_full() {
             to,
             pulls: 1,
             rounds,
+            piece: 4096,
+            sync_every: 1,
+            threads: 1,
         };
         let done = run(&mut site).and_then(|done| verify(&site).map(|()| done))?;
         let found = rustix::fs::statvfs(folder.path()).unwrap();
@@ -104,6 +111,9 @@ fn loop_copies_fill_a_filesystem_as_far_as_they_are_asked_to() {
             ledger: &mut ledger,
             changed: 0.0,
             to,
+            piece: 4096,
+            sync_every: 1,
+            threads: 1,
             pulls: 3,
             rounds: 2,
         };

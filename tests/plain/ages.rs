@@ -32,6 +32,7 @@ impl Aging {
             compressible: None,
             duplicates: None,
             hard_links,
+            sizes: Vec::new(),
         };
         let dataset = prepare("sources", &Dataset::Tree(shape), 7).unwrap();
         Aging { folder: tempfile::tempdir().unwrap(), dataset, ledger: Ledger::new() }
@@ -49,6 +50,9 @@ impl Aging {
             to: 0.0,
             pulls,
             rounds: 1,
+            piece: 4096,
+            sync_every: 1,
+            threads: 1,
         }
     }
 

@@ -269,8 +269,10 @@ fn every_preset_is_shown_as_a_plan_that_can_be_run() {
     }
     let place = Place::new();
     let listed = place.fsverdict(&["list", "presets"]).exits(0).stdout;
-    let presets: Vec<&str> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    assert!(presets.len() >= 3);
+    // Those of one asker stand below a line that ends with a colon.
+    let of_asker = listed.lines().filter(|line| !line.ends_with(':'));
+    let presets: Vec<&str> = of_asker.filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(presets.len() >= 3 && presets.len() < listed.lines().count());
     for preset in presets {
         let shown = place.fsverdict(&["show", preset]).exits(0).stdout;
         let path = place.plan("shown", &shown);

@@ -18,6 +18,7 @@ fn shape(profile: &str) -> TreeShape {
         compressible: None,
         duplicates: None,
         hard_links: None,
+        sizes: Vec::new(),
     }
 }
 

@@ -22,6 +22,7 @@ fn tree(files: u64, size: u64) -> Dataset {
         compressible: None,
         duplicates: Some(0.1),
         hard_links: Some(0.1),
+        sizes: Vec::new(),
     })
 }
 
@@ -31,13 +32,20 @@ struct Bench {
     dataset: Prepared,
     staged: Option<Staged>,
     ledger: Ledger,
+    threads: u32,
 }
 
 impl Bench {
     fn new(spec: &Dataset) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("mount")).unwrap();
-        Self { folder, dataset: prepare("data", spec, 1).unwrap(), staged: None, ledger: Ledger::new() }
+        Self {
+            folder,
+            dataset: prepare("data", spec, 1).unwrap(),
+            staged: None,
+            ledger: Ledger::new(),
+            threads: 1,
+        }
     }
 
     fn mount(&self) -> PathBuf {
@@ -61,6 +69,9 @@ impl Bench {
             ledger: &mut self.ledger,
             changed: 0.1,
             to: 0.0,
+            piece: if operation == Operation::AppendFsync { 2300 } else { 4096 },
+            sync_every: 1,
+            threads: self.threads,
             pulls: 3,
             rounds: 2,
         };
@@ -118,6 +129,66 @@ fn a_tree_lives_from_writing_to_removal() {
     assert!(bench.mount().join("some").exists());
     assert!(!bench.mount().join("some/where").exists());
     bench.verify_all().unwrap();
+}
+
+/// How often the main call was timed.
+fn calls(done: &Done) -> u64 {
+    let main = done.histograms.iter().find(|histogram| histogram.call == done.main_call).unwrap();
+    main.buckets.iter().map(|(_, count)| count).sum()
+}
+
+#[test]
+fn pieces_of_a_big_file_are_each_written_and_read_once_by_however_many_threads() {
+    let size = (1 << 20) + 1234;
+    for threads in [1, 3] {
+        let mut bench = Bench::new(&Dataset::File { size: Bytes(size), compressible: 0.0 });
+        assert!(bench.run("random.write").unwrap_err().to_string().contains("has not been written"));
+        bench.expect("stream.write", 1, size);
+        bench.threads = threads;
+        for name in ["random.read", "random.write", "random.read", "random.write"] {
+            let done = bench.run(name).unwrap();
+            assert_eq!((done.logical_bytes, calls(&done)), (size, 257), "{name}");
+        }
+        bench.verify_all().unwrap();
+        // One byte of another generation is noticed.
+        let file = bench.files().remove(0);
+        let mut bytes = fs::read(&file).unwrap();
+        bytes[500_000] ^= 1;
+        fs::write(&file, bytes).unwrap();
+        assert!(bench.verify_all().is_err());
+        assert!(bench.run("random.read").is_err());
+    }
+}
+
+#[test]
+fn a_log_grows_by_a_piece_at_a_time_and_several_threads_have_files_of_their_own() {
+    let mut bench = Bench::new(&Dataset::File { size: Bytes(23_001), compressible: 0.0 });
+    let done = bench.run("append.fsync").unwrap();
+    assert_eq!((done.logical_bytes, done.files, calls(&done)), (23_001, 1, 11));
+    bench.verify_all().unwrap();
+    assert!(bench.run("append.fsync").unwrap_err().to_string().contains("there already"));
+    let mut bench = Bench::new(&Dataset::Flat { files: 5, file_size: Bytes(4600) });
+    bench.threads = 2;
+    let done = bench.run("append.fsync").unwrap();
+    assert_eq!((done.logical_bytes, done.files, calls(&done)), (23_000, 5, 10));
+    bench.verify_all().unwrap();
+    assert_eq!(bench.files().len(), 5);
+}
+
+#[test]
+fn every_file_of_a_directory_is_replaced_and_nothing_else_is_left() {
+    for threads in [1, 4] {
+        let mut bench = Bench::new(&Dataset::Flat { files: 50, file_size: Bytes(700) });
+        bench.expect("directory.fill", 50, 35_000);
+        let before: HashSet<u64> = bench.files().iter().map(|file| file.metadata().unwrap().ino()).collect();
+        bench.threads = threads;
+        let done = bench.run("rename.replace").unwrap();
+        assert_eq!((done.logical_bytes, done.files, calls(&done)), (35_000, 50, 50));
+        let after: HashSet<u64> = bench.files().iter().map(|file| file.metadata().unwrap().ino()).collect();
+        assert_eq!(after.len(), 50);
+        assert!(after.iter().any(|inode| !before.contains(inode)));
+        bench.verify_all().unwrap();
+    }
 }
 
 #[test]

@@ -34,6 +34,9 @@ impl Kept {
             ledger: &mut self.ledger,
             changed: 0.0,
             to: 1.0,
+            piece: 4096,
+            sync_every: 1,
+            threads: 1,
             pulls: 3,
             rounds: 2,
         };

@@ -161,3 +161,35 @@ fn table(text: &str) -> String {
     let row = |(name, said): &(String, Vec<String>)| format!("| {name} | {} |\n", said.join(" ► "));
     "| step | what is done |\n|---|---|\n".to_owned() + &rows.iter().map(row).collect::<String>()
 }
+
+#[test]
+fn a_filesystem_that_lacks_a_device_is_told_to_be_mounted_without_it() {
+    let text = r#"
+title        = "Two"
+lab          = "uml"
+device       = { image = "1GiB", count = 2 }
+protocol     = { blocks = 1 }
+dataset.tree = { profile = "mixed", files = 9, directories = 2, size = "1MiB" }
+phase = [
+    { name = "write", operation = "tree.write", dataset = "tree" },
+    { name = "lost", operation = "tree.read", dataset = "tree", cold = true, state = "degraded" },
+    { name = "rebuilt", operation = "tree.read", dataset = "tree", cold = true, state = "rebuilding" },
+    { name = "whole", operation = "tree.read", dataset = "tree", cold = true },
+]
+[[candidate]]
+filesystem = "btrfs"
+mkfs       = "-d raid1 -m raid1"
+"#;
+    let told = command_lines(&plan(text), 0);
+    let mounts = |told: &[String]| -> Vec<bool> {
+        let lines = told.iter().flat_map(|line| line.split("; ")).filter(|line| line.starts_with("mount "));
+        lines
+            .map(|line| {
+                assert_ne!(line.contains("degraded"), line.contains("device=$DEVICE2"), "{line}");
+                line.contains("degraded")
+            })
+            .collect()
+    };
+    // First, cold and without it twice, cold and whole again, and for what is verified at the end.
+    assert_eq!(mounts(&told), [false, true, true, false, false], "{told:#?}");
+}

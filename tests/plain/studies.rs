@@ -218,6 +218,7 @@ fn every_finding_can_be_judged_by_a_full_run() {
                         phase: phase.clone(),
                         metric: metric.clone(),
                         unit,
+                        better: None,
                         estimate: Estimate { point, low: None, high: None, n: 3 },
                         set_aside: 0,
                         min: point * 0.9999,

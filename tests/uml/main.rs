@@ -16,6 +16,7 @@ mod guests;
 mod kernel_trials;
 mod known_facts;
 mod power_cuts;
+mod questions;
 mod refusals;
 mod secrets;
 mod simulated;

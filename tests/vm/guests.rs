@@ -45,7 +45,7 @@ fn vm_filesystems_that_are_modules_run_and_so_does_encryption() {
 title        = "Modules"
 lab          = "vm"
 {kernel}
-device.image = "160MiB"
+device.image = "170MB"
 protocol     = {{ blocks = 1, timeout = "600s" }}
 dataset.tree = {{ profile = "mixed", files = 20, directories = 4, size = "256KiB" }}
 phase = [

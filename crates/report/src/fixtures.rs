@@ -105,6 +105,18 @@ impl Story {
         self.tell(Some(id), made::ended(None, wall))
     }
 
+    /// A trial of one phase, with these numbers.
+    pub(super) fn measured_trial(
+        &mut self,
+        id: &TrialId,
+        phase: &str,
+        numbers: &[(&'static str, Unit, f64)],
+    ) -> &mut Self {
+        self.tell(Some(id), Event::TrialStarted {});
+        self.tell(Some(id), Event::Observation(made::measured(phase, numbers)));
+        self.tell(Some(id), made::ended(None, 1.0))
+    }
+
     pub(super) fn failed_trial(&mut self, id: &TrialId, reason: &str) -> &mut Self {
         self.tell(Some(id), Event::TrialStarted {});
         self.tell(Some(id), made::ended(Some(reason), 1.0))

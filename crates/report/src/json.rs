@@ -170,6 +170,7 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> RunDocument<'a> {
             goal: Goal {
                 metric: report.judged.plan.goal.metric.clone(),
                 weights: report.judged.objective.weights.clone(),
+                require: report.judged.plan.goal.require.clone(),
             },
             verdict,
             words: report.paragraph.as_deref(),

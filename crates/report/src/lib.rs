@@ -34,6 +34,7 @@ mod number;
 mod page;
 mod power_cuts;
 mod requests;
+mod required;
 mod run;
 mod sentence;
 mod sites;

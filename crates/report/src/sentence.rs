@@ -3,8 +3,9 @@
 use super::depends;
 use super::noise;
 use super::number::{percent, times, times_within};
+use super::required;
 use super::text::{count, listing};
-use fsverdict_judgement::journal::{CandidateStatus, Ending};
+use fsverdict_judgement::journal::{CandidateStatus, Ending, Unit};
 use fsverdict_judgement::verdict::{
     CandidateEntry, Estimate, Judgement, Limit, Outcome, Rank, Relation, TrialBasis, Why,
 };
@@ -19,9 +20,16 @@ pub(super) fn outcome(judged: &Judgement<'_>) -> String {
     if let Some(sentence) = noise::against_itself(judged) {
         return sentence;
     }
-    let without = format!("{}{}{}", lost(judged), depending(judged), without(judged));
+    let ruled_out = required::ruled_out(judged);
+    if required::nobody_is_left(judged) {
+        return ruled_out.trim_end().to_owned();
+    }
+    let without = format!("{ruled_out}{}{}{}", lost(judged), depending(judged), without(judged));
     if verdict.outcome == Outcome::Undecided {
         return format!("{without}{}", undecided(judged));
+    }
+    if let Some(alone) = required::alone(judged) {
+        return format!("{without}{alone}");
     }
     let within = percent(judged.plan.protocol.tie);
     let leader = verdict.recommended.as_deref().unwrap_or_default();
@@ -34,12 +42,33 @@ pub(super) fn outcome(judged: &Judgement<'_>) -> String {
         let (name, ratio) = (&next.candidate, times_within(&next.ratio));
         match is_ahead(&next.ratio) {
             true => {
-                format!("; by the estimates {name} is ahead, by no more than that: {ratio} times as long")
+                format!(
+                    "; by the estimates {name} is ahead, by no more than that: {}",
+                    so_many(judged, &ratio)
+                )
             }
-            false => format!("; the next, {name}, takes {ratio} times as long"),
+            false => format!("; the next, {name}, {}", takes(judged, &ratio)),
         }
     });
     format!("{without}Take {leader}: nobody is better by more than {within}{tied}{next}.")
+}
+
+/// Whether the goal is a time; of a rate nobody takes long.
+pub(super) fn is_of_time(judged: &Judgement<'_>) -> bool {
+    let mut of_goal = judged.estimates.iter().filter(|found| found.metric == judged.plan.goal.metric);
+    of_goal.next().is_none_or(|found| found.unit == Unit::Seconds)
+}
+
+fn so_many(judged: &Judgement<'_>, ratio: &str) -> String {
+    if is_of_time(judged) { format!("{ratio} times as long") } else { format!("a factor of {ratio}") }
+}
+
+fn takes(judged: &Judgement<'_>, ratio: &str) -> String {
+    if is_of_time(judged) {
+        format!("takes {ratio} times as long")
+    } else {
+        format!("is worse by a factor of {ratio}")
+    }
 }
 
 /// Whether the table beside the sentence shows it with less than the leader's 1.00.
@@ -53,7 +82,7 @@ fn ahead_by_estimate(judged: &Judgement<'_>) -> String {
     let first = tied.min_by(|one, other| one.ratio.point.total_cmp(&other.ratio.point));
     first.filter(|standing| is_ahead(&standing.ratio)).map_or(String::new(), |standing| {
         let (name, ratio) = (&standing.candidate, times_within(&standing.ratio));
-        format!(" ({name} takes {ratio} times as long: less, by no more than matters)")
+        format!(" ({name} {}: less, by no more than matters)", takes(judged, &ratio))
     })
 }
 

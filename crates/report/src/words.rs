@@ -2,10 +2,10 @@
 
 use super::across::headline;
 use super::number::{percent, plain_number, times_within};
-use super::sentence::settling;
+use super::sentence::{is_of_time, settling};
 use super::text::{count, listing};
-use super::{background, computing, depends};
-use fsverdict_judgement::journal::{Ending, Unit, metric};
+use super::{background, computing, depends, required};
+use fsverdict_judgement::journal::{Ending, metric};
 use fsverdict_judgement::plan::DeviceSource;
 use fsverdict_judgement::verdict::{
     Across, COSTS, Cost, CostLead, Judgement, Limit, Outcome, Relation, Standing, TrialBasis,
@@ -106,7 +106,9 @@ fn found(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
         return vec![outcome.to_owned()];
     }
     let within = percent(judged.plan.protocol.tie);
-    let mut sentences = Vec::new();
+    let ruled_out = required::ruled_out(judged);
+    let mut sentences: Vec<String> =
+        (!ruled_out.is_empty()).then(|| ruled_out.trim_end().to_owned()).into_iter().collect();
     if verdict.outcome == Outcome::Undecided {
         let open = of(Relation::Open);
         // An interval that excludes a tie looks like a decision, and is none.
@@ -146,11 +148,7 @@ fn leader<'a>(judged: &'a Judgement<'_>) -> &'a str {
 
 /// `ext4 takes 1.33 (1.28 to 1.39) times as long as btrfs, xfs 1.52 (1.44 to 1.60) times`.
 fn ratios(judged: &Judgement<'_>, standings: &[&Standing], leader: &str) -> String {
-    let is_time = judged
-        .estimates
-        .iter()
-        .find(|found| found.metric == judged.plan.goal.metric)
-        .is_none_or(|found| found.unit == Unit::Seconds);
+    let is_time = is_of_time(judged);
     let ratios: Vec<String> = standings
         .iter()
         .take(MOST_NAMES)

@@ -101,7 +101,7 @@ fn read_line(line: &str) -> Result<Reading, String> {
         };
         let worst = layout.latencies.map(|first| at(first + test)).unwrap_or_default();
         let mut add = |metric: &MetricInfo, value: f64| {
-            reading.measurements.push(Measurement { metric: metric.name.into(), unit: metric.unit, value });
+            reading.measurements.push(Measurement::new(metric.name, metric.unit, value));
         };
         match value(at(place))? {
             BonnieValue::Absent if at(place + 1).is_empty() && worst.is_empty() => continue,

@@ -147,7 +147,7 @@ fn read(output: &str) -> Result<Reading, AdapterProblem> {
 }
 
 fn add(measurements: &mut Vec<Measurement>, metric: &MetricInfo, value: f64) {
-    measurements.push(Measurement { metric: metric.name.into(), unit: metric.unit, value });
+    measurements.push(Measurement::new(metric.name, metric.unit, value));
 }
 
 /// Mean and longest of the whole latency; percentiles where fio was let count them, usually of completion alone.

@@ -3,6 +3,7 @@
 pub mod arrays;
 pub mod confinement;
 pub mod crash;
+pub mod questions;
 pub mod refusals;
 pub mod secrets;
 pub mod staging;

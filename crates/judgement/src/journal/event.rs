@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Beginning, CpuPrices, Learnt, PowerCuts, Save, StateFinding, Unit};
+use super::{Beginning, Better, CpuPrices, Learnt, PowerCuts, Save, StateFinding, Unit};
 
 /// Plain facts by dotted name, e.g. `kernel.release`, `device.queue.scheduler`: for showing, and for telling what changed.
 pub type Facts = BTreeMap<String, String>;
@@ -298,6 +298,16 @@ pub struct Measurement {
     pub metric: Cow<'static, str>,
     pub unit: Unit,
     pub value: f64,
+    /// Which way it is better, where the plan says so: of metrics of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub better: Option<Better>,
+}
+
+impl Measurement {
+    /// One of a metric that says itself which way it is better.
+    pub fn new(metric: impl Into<Cow<'static, str>>, unit: Unit, value: f64) -> Self {
+        Self { metric: metric.into(), unit, value, better: None }
+    }
 }
 
 /// A latency histogram, as the non-empty buckets of an HDR histogram with two significant digits.

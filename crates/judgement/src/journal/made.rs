@@ -61,11 +61,7 @@ pub fn ended(failed: Option<&str>, wall: f64) -> Event {
 }
 
 pub fn measured(phase: &str, numbers: &[(&'static str, Unit, f64)]) -> Observation {
-    let measurement = |(metric, unit, value): &(&'static str, _, _)| Measurement {
-        metric: (*metric).into(),
-        unit: *unit,
-        value: *value,
-    };
+    let measurement = |(metric, unit, value): &(&'static str, _, _)| Measurement::new(*metric, *unit, *value);
     Observation {
         phase: phase.to_owned(),
         measurements: numbers.iter().map(measurement).collect(),

@@ -2,49 +2,10 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::Deserializer;
 
 use crate::plan::Flow;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Unit {
-    #[serde(rename = "s")]
-    Seconds,
-    #[serde(rename = "B")]
-    Bytes,
-    #[serde(rename = "B/s")]
-    BytesPerSecond,
-    #[serde(rename = "1/s")]
-    PerSecond,
-    /// A ratio, or a share between 0 and 1.
-    #[serde(rename = "1")]
-    Ratio,
-    #[serde(rename = "count")]
-    Count,
-}
-
-impl Unit {
-    /// Its sign, as in journal, JSON and CSV.
-    pub fn sign(self) -> &'static str {
-        match self {
-            Self::Seconds => "s",
-            Self::Bytes => "B",
-            Self::BytesPerSecond => "B/s",
-            Self::PerSecond => "1/s",
-            Self::Ratio => "1",
-            Self::Count => "count",
-        }
-    }
-}
-
-/// Which way a metric is better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Better {
-    Lower,
-    Higher,
-    /// It informs, and is not ranked.
-    Neither,
-}
+pub use crate::plan::{Better, Unit};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
@@ -135,6 +96,7 @@ pub const METRICS: &[MetricInfo] = metrics! {
     Seconds Lower "latency_p50", "median latency of the operation's main call";
     Seconds Lower "latency_p95", "95th percentile of the latency of the operation's main call";
     Seconds Lower "latency_p99", "99th percentile of the latency of the operation's main call";
+    Seconds Lower "latency_p999", "99.9th percentile of the latency of the operation's main call";
     Seconds Lower "latency_max", "largest latency of the operation's main call";
     Seconds Neither "began", "when the phase began, on the monotonic clock of the kernel that carried it out";
     Count Lower "seeks", Cost "seeks",

@@ -5,7 +5,7 @@
 /// What a shell, or fsverdict, sets without being asked.
 const ALWAYS: &[&str] = &[
     "MOUNT", "DEVICE", "SCRATCH", "TMPDIR", "HOME", "FOLDER", "PATH", "PWD", "OLDPWD", "PPID", "IFS",
-    "OPTIND", "OPTARG", "LINENO", "PS1", "PS2", "PS4", "LC_ALL",
+    "OPTIND", "OPTARG", "LINENO", "PS1", "PS2", "PS4", "LC_ALL", "SERVICE",
 ];
 
 /// Words after which names are set.

@@ -57,7 +57,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
     if !plan.phases.iter().any(|phase| tells_of_saves(&phase.work)) {
         return Err(Reason::new(
             "no phase of the plan says what must be there after a cut of power",
-            "add one with work = \"directory.save\", or take `[faults]` out",
+            "add one with operation = \"directory.save\", or take `[faults]` out",
         ));
     }
     let bare = |phase: &&super::Phase| matches!(phase.work, PhaseWork::Operation(operation) if operation.needs() == Needs::BareDevice);

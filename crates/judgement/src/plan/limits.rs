@@ -6,9 +6,16 @@ use fsverdict_text::Reason;
 /// Candidates of a plan, those of its matrix included.
 pub(super) const CANDIDATES: usize = 1000;
 pub(super) const PHASES: usize = 1000;
+pub(super) const SERVICES: usize = 20;
 pub(super) const BLOCKS: u64 = 10_000;
+/// Metrics of its own that a phase reads out of what its program prints.
+pub(super) const OWN_METRICS: usize = 50;
 /// How often a phase is repeated within a trial.
 pub(super) const REPETITIONS: u64 = 100;
+/// Threads that share a phase.
+pub(super) const THREADS: u64 = 64;
+/// Bytes of a piece.
+pub(super) const PIECE: u64 = 16 << 20;
 /// Pulls of a phase, and rounds of one that churns.
 pub(super) const PULLS: u64 = 100_000;
 
@@ -36,6 +43,7 @@ mod tests {
         adapters: &[],
         profiles: &["mixed"],
         metrics: &["durable"],
+        unit_of: |_| None,
         least_device: |_| 0,
         model: |_, _| Ok(()),
     };

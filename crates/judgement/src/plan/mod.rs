@@ -25,6 +25,7 @@ mod lists;
 mod meaning;
 mod model;
 mod operation;
+mod own_metric;
 mod preset;
 mod published;
 mod read;
@@ -34,8 +35,11 @@ mod read_dataset;
 mod read_device;
 mod read_phase;
 mod read_protocol;
+mod read_service;
+mod require;
 mod scale;
 mod space;
+mod unit;
 mod value;
 mod write;
 
@@ -55,13 +59,16 @@ pub use layers::{Layers, split_layer};
 pub use lists::{grouped, once_each};
 pub use model::{
     ArrayState, Blocks, ClockChoice, Dataset, DevicesChoice, Goal, Legacy, NuisancesChoice, Phase, PhaseWork,
-    Plan, Protocol, Remake, TreeShape, Until, Verify, Vocabulary,
+    Plan, Protocol, Remake, Service, TreeShape, Until, Verify, Vocabulary,
 };
 pub use operation::{FilesystemAbility, Flow, Needs, Operation, OperationKind};
+pub use own_metric::{NumberSource, OwnMetric, number_pattern};
 pub use preset::{Preset, preset, presets};
 pub use published::{Assertion, GOAL, Of, Published};
 pub use read::{keys, read_with};
 pub use read_dataset::{measure_variable, variable};
+pub use require::{Bound, RequiredProperty, Requirement, Requirements};
 pub use scale::scale;
 pub use space::{bytes_written, folder_room, image_room, least_space};
+pub use unit::{Better, Unit};
 pub use write::write;

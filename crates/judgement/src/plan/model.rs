@@ -9,7 +9,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Candidate, Disturbance, Faults, LabChoice, Operation, PlannedDevice, Published};
+use super::{
+    Candidate, Disturbance, Faults, LabChoice, Operation, OwnMetric, PlannedDevice, Published, Requirements,
+    Unit,
+};
 use fsverdict_text::{Bytes, Reason};
 
 /// A resolved plan: everything a run needs to know, and nothing about how it will be carried out.
@@ -43,6 +46,9 @@ pub struct Plan {
     pub candidates: Vec<Candidate>,
     /// The workload: timed steps in order.
     pub phases: Vec<Phase>,
+    /// What goes on while phases do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<Service>,
     /// What a study found that the plan repeats.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<Published>,
@@ -157,6 +163,9 @@ pub struct Goal {
     pub metric: String,
     /// Weight per phase; phases that are not named do not count. Empty in a plan means: each work phase 1.
     pub weights: BTreeMap<String, f64>,
+    /// What must hold of whoever is taken.
+    #[serde(default, skip_serializing_if = "Requirements::is_empty")]
+    pub require: Requirements,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -201,6 +210,9 @@ pub struct TreeShape {
     /// The share of files that are further hard links to another file, 0 to 1; the profile's own when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hard_links: Option<f64>,
+    /// Bytes of files at equally spaced places of their distribution, the smallest first; the profile's own when empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sizes: Vec<u64>,
 }
 
 /// One timed step of the workload.
@@ -239,12 +251,68 @@ pub struct Phase {
     /// For `space.fill`, `space.free` and `age.churn`: the share of the filesystem that is to be in use, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<f64>,
+    /// For operations that work in pieces: the bytes of one; the operation's own when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub piece: Option<Bytes>,
+    /// For operations that sync: after how many calls of a thread, 0 for not before the end; the operation's own when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sync_every: Option<u32>,
+    /// How many threads share the work; one when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u32>,
     /// A command or adapter that needs this machine's network; it has one of its own otherwise, with itself alone in it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network: bool,
+    /// A line for the shell that is done before the phase, off the clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// The same after it, once what it did has been verified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// A line for the shell that goes on in the background of the phase, and is stopped when that is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<String>,
     /// After a command or adapter, outside the clock: this folder must hold exactly this dataset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<Verify>,
+    /// Numbers that its program prints, by the names of their metrics.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", rename = "metric")]
+    pub metrics: BTreeMap<String, OwnMetric>,
+}
+
+/// A program that goes on from one phase to another: a database that is worked with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Service {
+    /// Unique among services.
+    pub name: String,
+    /// A line for the shell that stays in the foreground as long as the service is there.
+    pub start: String,
+    /// A line that ends with 0 once it is ready, tried until it does; at once when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready: Option<String>,
+    /// A line that stops it, which finds its process in `$SERVICE`; SIGTERM when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<String>,
+    /// Started before this phase …
+    pub from: String,
+    /// … and stopped after this one.
+    pub to: String,
+    /// How long it may take until it is ready.
+    pub within: Duration,
+}
+
+impl Phase {
+    /// The lines for the shell that it has besides its work.
+    pub fn lines_around(&self) -> impl Iterator<Item = &String> {
+        self.before.iter().chain(&self.beside).chain(&self.after)
+    }
+}
+
+impl Service {
+    /// Its lines for the shell.
+    pub fn lines(&self) -> impl Iterator<Item = &String> {
+        [&self.start].into_iter().chain(&self.ready).chain(&self.stop)
+    }
 }
 
 /// What is copied onto a fresh filesystem before a phase.
@@ -305,6 +373,8 @@ pub struct Vocabulary<'a> {
     pub profiles: &'a [&'a str],
     /// Metrics a goal may name.
     pub metrics: &'a [&'a str],
+    /// What the metric of this name is in.
+    pub unit_of: fn(&str) -> Option<Unit>,
     /// Bytes that a candidate needs of any device, however little is written to it.
     pub least_device: fn(&Candidate) -> u64,
     /// Whether there is a modelled device of this name and, where one is given, this size; only what is known without opening a

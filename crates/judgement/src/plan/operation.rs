@@ -19,6 +19,10 @@ pub enum Operation {
     StreamWrite,
     StreamRead,
     StreamRewrite,
+    AppendFsync,
+    RandomRead,
+    RandomWrite,
+    RenameReplace,
     DirectoryFill,
     DirectoryList,
     DirectoryEmpty,
@@ -110,6 +114,7 @@ const TREES: &[OperationKind] = &[OperationKind::Tree, OperationKind::Folder];
 const GENERATED: &[OperationKind] = &[OperationKind::Tree];
 const FILES: &[OperationKind] = &[OperationKind::File];
 const FLATS: &[OperationKind] = &[OperationKind::Flat];
+const LOGS: &[OperationKind] = &[OperationKind::File, OperationKind::Flat];
 /// Anything with more than one file.
 const MANY: &[OperationKind] = &[OperationKind::Tree, OperationKind::Folder, OperationKind::Flat];
 const ANY: &[OperationKind] =
@@ -117,7 +122,7 @@ const ANY: &[OperationKind] =
 
 /// In the order of [`Operation`].
 #[rustfmt::skip]
-static TABLE: [OperationRow; 25] = [
+static TABLE: [OperationRow; 29] = [
     row(Operation::TreeWrite, "tree.write", WRITES, TREES,
         "writes every directory, file and link of a tree into a new folder"),
     row(Operation::TreeRead, "tree.read", READS, TREES,
@@ -132,6 +137,14 @@ static TABLE: [OperationRow; 25] = [
         "reads one big file from beginning to end, and does nothing with it"),
     row(Operation::StreamRewrite, "stream.rewrite", WRITES, FILES,
         "writes other bytes over one big file, in place, without truncating it"),
+    row(Operation::AppendFsync, "append.fsync", WRITES, LOGS,
+        "lets one file, or each of a directory, grow from nothing in pieces of 2300 bytes with an fdatasync after each, as a database's log does (etcd's)"),
+    row(Operation::RandomRead, "random.read", READS, FILES,
+        "reads one big file in pieces of 4 KiB, each once, in random order"),
+    row(Operation::RandomWrite, "random.write", WRITES, FILES,
+        "writes other bytes over one big file in pieces of 4 KiB, each once, in random order"),
+    row(Operation::RenameReplace, "rename.replace", WRITES, FLATS,
+        "replaces every file of a directory: new contents into another file, fdatasync, rename over the old one, as editors and package managers do"),
     row(Operation::DirectoryFill, "directory.fill", WRITES, FLATS,
         "creates many small files in one directory"),
     row(Operation::DirectoryList, "directory.list", NAMES, FLATS,
@@ -202,8 +215,36 @@ impl Operation {
 
     /// Whether it can be done again on the same files: it reads or checks.
     pub fn leaves_all_as_it_was(self) -> bool {
-        use Operation::{DirectoryList, Fsck, StreamRead, TreeRead};
-        matches!(self, TreeRead | StreamRead | DirectoryList | Fsck)
+        use Operation::{DirectoryList, Fsck, RandomRead, StreamRead, TreeRead};
+        matches!(self, TreeRead | StreamRead | RandomRead | DirectoryList | Fsck)
+    }
+
+    /// Whether a phase of it may say in pieces of how many bytes it works.
+    pub fn takes_piece(self) -> bool {
+        use Operation::{AppendFsync, RandomRead, RandomWrite};
+        matches!(self, AppendFsync | RandomRead | RandomWrite)
+    }
+
+    /// Bytes of a piece where a phase does not say: those of etcd's log, and a page.
+    pub fn usual_piece(self) -> u64 {
+        if self == Operation::AppendFsync { 2300 } else { 4096 }
+    }
+
+    /// Whether a phase of it may say how often it syncs.
+    pub fn takes_sync(self) -> bool {
+        use Operation::{AppendFsync, RandomWrite, RenameReplace};
+        matches!(self, AppendFsync | RandomWrite | RenameReplace)
+    }
+
+    /// After how many calls it syncs where a phase does not say; 0: not before the phase ends.
+    pub fn usual_sync(self) -> u32 {
+        u32::from(matches!(self, Operation::AppendFsync | Operation::RenameReplace))
+    }
+
+    /// Whether several threads can share it.
+    pub fn takes_threads(self) -> bool {
+        use Operation::{AppendFsync, RandomRead, RandomWrite, RenameReplace};
+        matches!(self, AppendFsync | RandomRead | RandomWrite | RenameReplace)
     }
 
     /// Whether a phase of it may say which share of the files has changed.

@@ -4,50 +4,76 @@
 #[derive(Debug, Clone, Copy)]
 pub struct Preset {
     pub name: &'static str,
+    /// Who asks what it answers: presets of the same are listed together.
+    pub asker: &'static str,
     /// What it finds out, in a line.
     pub summary: &'static str,
     /// The plan itself, comments included.
     pub toml: &'static str,
 }
 
-/// A row: the name, and the summary.
+/// Who asks, and rows: the name, and the summary.
 macro_rules! presets {
-    ($($name:literal $summary:literal;)*) => {
-        &[$(Preset {
+    ($($asker:literal: { $($name:literal $summary:literal;)* })*) => {
+        &[$($(Preset {
             name: $name,
+            asker: $asker,
             summary: $summary,
             toml: include_str!(concat!("../../../../presets/", $name, ".toml")),
-        },)*]
+        },)*)*]
     };
 }
 
 const PRESETS: &[Preset] = presets! {
-    "aged"
-        "a year of pulls of a source tree on six filesystems, read from the disk against a fresh copy: a modelled disk";
-    "backup-server"
-        "500 000 files in one directory, hard-linked generations by rsync: nine candidates, with and without directory indexes";
-    "build-farm" "350 000 files, 55 GB: written, checked, removed on seven candidates";
-    "demo"
-        "usb-backup with 40 MB, in 3 to 10 blocks: every filesystem once, plain and on LUKS, without root, in minutes";
-    "dm-integrity"
-        "ext4 and xfs on checksums of every sector, kept by a journal, a bitmap or nothing: what each costs on a modelled disk";
-    "magazine"
-        "bonnie++, a kernel tree and a 2 GB ISO copied to and fro, raw device rates: a magazine's test of 2009";
-    "nas"
-        "two disks with the same on both: btrfs' own copies against md under three filesystems, plain and on LUKS, a disk lost and rebuilt";
-    "near-full"
-        "six filesystems at 50, 80 and 95 % full, until they take no more, and with room made again: a modelled disk";
-    "overlay"
-        "an overlay above four filesystems, as containers have it: reading through it, copying up, removing";
-    "power-cut"
-        "200 small files saved with fsync and rename, and the power cut 500 times by reckoning: what is lost, and what safety costs";
-    "quick" "the built-in operations on ext4, xfs and btrfs, in two minutes: does it work here?";
-    "root-on-flash"
-        "a 4 GB file and 4499 tiny ones on a USB stick: ten candidates, nilfs2 and discard among them";
-    "stick"
-        "photos and documents on a modelled USB stick, as sold (FAT, exFAT, NTFS) or made for Linux: no stick and no root needed";
-    "usb-backup"
-        "1.5 GB of /usr written by rsync, read by sha1sum, removed and checked: eight filesystems, plain and on LUKS";
+    "whoever looks for the first time": {
+        "quick" "the built-in operations on ext4, xfs and btrfs, in two minutes: does it work here?";
+        "demo"
+            "usb-backup with 40 MB, in 3 to 10 blocks: every filesystem once, plain and on LUKS, without root, in minutes";
+    }
+    "at home": {
+        "photo-backup" "pictures on a portable disk: copied, read back, removed, one of five on LUKS: a modelled disk";
+        "stick"
+            "photos and documents on a modelled USB stick, as sold (FAT, exFAT, NTFS) or made for Linux: no stick and no root needed";
+        "usb-backup"
+            "1.5 GB of /usr written by rsync, read by sha1sum, removed and checked: eight filesystems, plain and on LUKS";
+        "pi-card"
+            "an upgrade and a small database on a modelled card of class A1, with what its flash writes for them: ext4, f2fs, btrfs, nilfs2";
+    }
+    "with a database": {
+        "fsync-tail" "is an fdatasync of 2300 bytes below 10 ms at the 99th percentile? Who misses is ruled out: three modelled devices";
+        "sqlite-app" "transactions a second of SQLite, with a rollback journal and a log ahead: a modelled SSD";
+    }
+    "with servers": {
+        "mail-spool" "mails delivered, marked, listed and expunged, each in a file of its own: a modelled disk";
+        "vm-image" "a virtual machine's disk written here and there, then read from end to end: btrfs with and without copies on write";
+        "nas"
+            "two disks with the same on both: btrfs' own copies against md under three filesystems, plain and on LUKS, a disk lost and rebuilt";
+        "dm-integrity"
+            "ext4 and xfs on checksums of every sector, kept by a journal, a bitmap or nothing: what each costs on a modelled disk";
+        "near-full"
+            "six filesystems at 50, 80 and 95 % full, until they take no more, and with room made again: a modelled disk";
+        "backup-server"
+            "500 000 files in one directory, hard-linked generations by rsync: nine candidates, with and without directory indexes";
+    }
+    "who fears a loss": {
+        "power-cut"
+            "200 small files saved with fsync and rename, and the power cut 500 times by reckoning: what is lost, and what safety costs";
+    }
+    "who builds software": {
+        "container-store" "image layers unpacked, updated, started and pruned: a modelled SSD";
+        "overlay"
+            "an overlay above four filesystems, as containers have it: reading through it, copying up, removing";
+        "git-monorepo" "git: a commit, the status from the disk, a switch of branches, a repack: a modelled SSD";
+        "aged"
+            "a year of pulls of a source tree on six filesystems, read from the disk against a fresh copy: a modelled disk";
+        "build-farm" "350 000 files, 55 GB: written, checked, removed on seven candidates";
+    }
+    "who repeats a study": {
+        "magazine"
+            "bonnie++, a kernel tree and a 2 GB ISO copied to and fro, raw device rates: a magazine's test of 2009";
+        "root-on-flash"
+            "a 4 GB file and 4499 tiny ones on a USB stick: ten candidates, nilfs2 and discard among them";
+    }
 };
 
 pub fn presets() -> &'static [Preset] {

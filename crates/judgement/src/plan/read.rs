@@ -11,14 +11,17 @@ use super::environment;
 use super::faults::{self, read_faults};
 use super::folders;
 use super::lab::KernelOwner;
+use super::own_metric;
 use super::published::{self, read_published};
 use super::read_candidate::{self, read_candidates};
 use super::read_dataset::{self, read_datasets};
 use super::read_device::{self, read_device};
 use super::read_phase::{self, Phases, read_phases};
 use super::read_protocol::{self, read_protocol};
+use super::read_service::{self, read_services};
+use super::require::{RequireContext, read_requirements, short_name};
 use super::value::kernel;
-use super::{Goal, LabChoice, Operation, Phase, PhaseWork, Plan, Vocabulary, space};
+use super::{Goal, LabChoice, Operation, OwnMetric, Phase, PhaseWork, Plan, Requirements, Vocabulary, space};
 use fsverdict_text::value::{filled_text, number, paths, text};
 use fsverdict_text::{
     Node, Placed, Problems, Section, TextError, TextSpan, Texts, TomlValue, read_tree, suggest,
@@ -39,9 +42,10 @@ const TOP: &[&str] = &[
     "candidate",
     "matrix",
     "phase",
+    "service",
     "published",
 ];
-const GOAL: &[&str] = &["metric", "weights"];
+const GOAL: &[&str] = &["metric", "weights", "require"];
 
 /// Every key a plan may hold, by the section it stands in. The reference (docs/plan-format.md) covers them all.
 pub fn keys() -> Vec<(&'static str, Vec<&'static str>)> {
@@ -59,6 +63,8 @@ pub fn keys() -> Vec<(&'static str, Vec<&'static str>)> {
         ("[matrix]", read_candidate::matrix_keys()),
         ("[[phase]]", read_phase::PHASE.to_vec()),
         ("verify", read_phase::VERIFY.to_vec()),
+        ("[phase.metric.NAME]", own_metric::OWN_METRIC.to_vec()),
+        ("[[service]]", read_service::SERVICE.to_vec()),
         ("[[published]]", published::PUBLISHED.to_vec()),
         ("claim", published::CLAIM.to_vec()),
     ]
@@ -153,6 +159,7 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
     let device = read_device(&top, &candidates, vocabulary);
     let phases = read_phases(&top, &datasets, vocabulary);
     let goal = read_goal(&top, &phases, vocabulary);
+    let services = read_services(&top, &phases);
     let published = read_published(&top, &phases, vocabulary);
     let datasets = datasets.into_iter().filter_map(|(name, dataset)| Some((name, dataset?))).collect();
     let (device, device_at) = device?;
@@ -171,6 +178,7 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
         datasets,
         candidates,
         phases: phases.list,
+        services,
         published,
         scale: None,
     };
@@ -179,10 +187,34 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
 }
 
 fn read_goal(top: &Section<'_>, phases: &Phases, vocabulary: &Vocabulary<'_>) -> Option<Goal> {
-    let mut goal = Goal { metric: "durable".to_owned(), weights: even_weights(&phases.list) };
+    let mut goal = Goal {
+        metric: "durable".to_owned(),
+        weights: even_weights(&phases.list, "durable"),
+        require: Requirements::default(),
+    };
+    own_metrics_agree(&phases.list, top);
     let Some(entry) = top.entry("goal") else { return Some(goal) };
     let section = Section::new("[goal]", &entry.node, GOAL, top.problems)?;
-    goal.metric = section.word("metric", "metric", vocabulary.metrics).unwrap_or(goal.metric);
+    let own = phases.list.iter().flat_map(|phase| phase.metrics.keys()).map(String::as_str);
+    let known: Vec<&str> = own.chain(vocabulary.metrics.iter().copied()).collect();
+    if let Some(metric) = section.placed("metric", filled_text) {
+        let name = short_name(&metric.value).unwrap_or(&metric.value);
+        // It may be that of a phase which is wrong.
+        let is_known = known.contains(&name);
+        if is_known || phases.complete && top.problems.must_be_known(metric.at, "metric", name, &known) {
+            goal.metric = name.to_owned();
+        }
+        goal.weights = even_weights(&phases.list, &goal.metric);
+    }
+    if let Some(entry) = section.entry("require") {
+        let context = RequireContext {
+            phases: &phases.list,
+            vocabulary,
+            problems: top.problems,
+            complete: phases.complete,
+        };
+        goal.require = read_requirements(&entry.node, &context);
+    }
     if let Some(entry) = section.entry("weights") {
         let TomlValue::Table(table) = &entry.node.value else {
             let message = format!("`weights` must be a table, not {}", entry.node.value.kind());
@@ -218,11 +250,35 @@ fn read_weights(node: &Node, phases: &Phases, problems: &Problems) -> BTreeMap<S
     weights
 }
 
-/// Each phase counts once; checks count only where there is nothing else.
-/// Checks are rare, and how much fills a filesystem is another for each: they count where a plan says so, or has nothing else.
-fn even_weights(phases: &[Phase]) -> BTreeMap<String, f64> {
+/// The same name for numbers in other units, or better the other way, would compare what cannot be compared.
+fn own_metrics_agree(phases: &[Phase], top: &Section<'_>) {
+    let mut known: BTreeMap<&str, (&Phase, &OwnMetric)> = BTreeMap::new();
+    for phase in phases {
+        for (name, metric) in &phase.metrics {
+            let (first, other) = *known.entry(name).or_insert((phase, metric));
+            if (other.kept_in(), other.better) != (metric.kept_in(), metric.better) {
+                let message = format!(
+                    "the metric `{name}` is another number in `{}` than in `{}`",
+                    phase.name, first.name
+                );
+                let at = top.entry("phase").map_or(top.at, |entry| entry.key_at);
+                top.problems.add(
+                    at,
+                    message,
+                    "let them agree in unit and better, or call one something else",
+                );
+            }
+        }
+    }
+}
+
+/// Each phase counts once. Checks are rare, and how much fills a filesystem is another for each: they count where a plan says
+/// so, or has nothing else. A metric of the plan's own is that of the phases that print it.
+fn even_weights(phases: &[Phase], metric: &str) -> BTreeMap<String, f64> {
+    let print = |phase: &&Phase| phase.metrics.contains_key(metric);
+    let is_own = phases.iter().any(|phase| print(&phase));
     let is_aside = |phase: &&Phase| matches!(phase.work, PhaseWork::Operation(operation) if operation == Operation::Fsck || operation.takes_to());
     let nothing_else = phases.iter().all(|phase| is_aside(&phase));
-    let counted = phases.iter().filter(|phase| nothing_else || !is_aside(phase));
-    counted.map(|phase| (phase.name.clone(), 1.0)).collect()
+    let counts = |phase: &&Phase| if is_own { print(phase) } else { nothing_else || !is_aside(phase) };
+    phases.iter().filter(counts).map(|phase| (phase.name.clone(), 1.0)).collect()
 }

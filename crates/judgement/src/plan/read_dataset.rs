@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{Dataset, TreeShape, Vocabulary};
-use fsverdict_text::value::{absolute_path, count, filled_text, share, size};
-use fsverdict_text::{Problems, Section, TomlEntry, TomlValue};
+use fsverdict_text::value::{absolute_path, count, filled_text, share, size, whole};
+use fsverdict_text::{Node, Problems, Reason, Section, TomlEntry, TomlValue, limits};
 
 pub(super) const KEYS: &[&str] = &[
     "profile",
@@ -14,11 +14,15 @@ pub(super) const KEYS: &[&str] = &[
     "compressible",
     "duplicates",
     "hard_links",
+    "sizes",
     "path",
     "file",
     "flat",
     "file_size",
 ];
+
+/// Places of a distribution that a plan may give.
+const SIZES: usize = 1001;
 
 /// Names that would hide a variable a command line depends on.
 const TAKEN: &[&str] = &[
@@ -158,7 +162,27 @@ fn read_tree(section: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Option<Datas
         size: size?,
         duplicates,
         hard_links: hard_links.map(|share| share.value),
+        sizes: section.get("sizes", sizes).unwrap_or_default(),
     }))
+}
+
+/// Places of a distribution: from two to a thousand, none smaller than the one before.
+fn sizes(node: &Node) -> Result<Vec<u64>, Reason> {
+    let hint = "bytes at equally spaced places of the distribution, as `fsverdict capture` writes them: [0, 120, 5000]";
+    let TomlValue::Array(nodes) = &node.value else {
+        return Err(Reason::new(
+            format!("a list of numbers is wanted here, not {}", node.value.kind()),
+            hint,
+        ));
+    };
+    if !(2..=SIZES).contains(&nodes.len()) {
+        return Err(Reason::new(format!("it has {} numbers, and may have 2 to {SIZES}", nodes.len()), hint));
+    }
+    let sizes = nodes.iter().map(whole).collect::<Result<Vec<u64>, Reason>>()?;
+    match sizes.windows(2).all(|pair| pair[0] <= pair[1]) && sizes.iter().all(|size| *size <= limits::SIZE) {
+        true => Ok(sizes),
+        false => Err(Reason::new("it does not go from the smallest to the largest, or beyond 1 PiB", hint)),
+    }
 }
 
 /// Notes every key that belongs to another kind of dataset.

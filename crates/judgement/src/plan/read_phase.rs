@@ -1,10 +1,13 @@
 //! `[[phase]]`: the timed steps of the workload.
 
+use std::collections::BTreeMap;
+
 use super::command_variables::{offered, unknown};
 use super::limits::{PHASES, check_length};
+use super::own_metric::read_own_metrics;
 use super::read_age::{read_age, read_remake};
 use super::read_dataset::{Datasets, may_be_called, variables};
-use super::value::{inside_path, name, repetitions};
+use super::value::{calls, inside_path, name, piece, repetitions, threads};
 use super::{ArrayState, Dataset, Needs, Operation, OperationKind, Phase, PhaseWork, Verify, Vocabulary};
 use fsverdict_text::value::{boolean, filled_text, share, text};
 use fsverdict_text::{Node, Placed, Problems, Section, TextSpan, TomlEntry, TomlValue, suggest};
@@ -25,8 +28,15 @@ pub(super) const PHASE: &[&str] = &[
     "remake",
     "state",
     "to",
+    "piece",
+    "sync_every",
+    "threads",
     "network",
+    "before",
+    "beside",
+    "after",
     "verify",
+    "metric",
 ];
 pub(super) const VERIFY: &[&str] = &["dataset", "at"];
 
@@ -108,9 +118,25 @@ fn read_phase(
     let verify = section.entry("verify").and_then(|entry| read_verify(&entry.node, datasets, problems));
     let work = read_work(&section, vocabulary);
     check_variables(work.as_ref(), section.entry("options"), datasets, problems);
+    let around = |key| {
+        let line = section.placed(key, filled_text)?;
+        check_line(&line.value, line.at, datasets, problems);
+        Some(line.value)
+    };
+    let (before, beside, after) = (around("before"), around("beside"), around("after"));
+    let mounted = |work: &Placed<PhaseWork>| !matches!(work.value, PhaseWork::Operation(one) if one.needs() != Needs::Mounted);
+    if !work.as_ref().is_none_or(mounted) {
+        let keys = ["before", "beside", "after"];
+        section.forbid(
+            &keys,
+            "a phase without the mounted filesystem",
+            "there is nothing that they could work on",
+        );
+    }
     if let Some(Placed { value: PhaseWork::Operation(operation), at }) = &work {
         section.forbid(&["verify"], "an operation", "built-in operations verify their own data");
         section.forbid(&["network"], "an operation", "built-in operations need none");
+        section.forbid(&["metric"], "an operation", "built-in operations print nothing");
         if operation.takes().is_empty() {
             let hint = "it works on the whole filesystem";
             section.forbid(&["dataset", "into"], &format!("`{operation}`"), hint);
@@ -123,6 +149,10 @@ fn read_phase(
     if let Some(Placed { value: PhaseWork::Command(_), .. }) = &work {
         section.forbid(&["into"], "`command`", "write the folder into the command line, below \"$MOUNT\"");
     }
+    let metrics = match section.entry("metric") {
+        Some(entry) => read_own_metrics(&entry.node, vocabulary.metrics, problems),
+        None => Some(BTreeMap::new()),
+    };
     let changed = section.get("changed", share);
     let repeat = section.get("repeat", repetitions);
     let repeats = |work: &Placed<PhaseWork>| matches!(work.value, PhaseWork::Operation(operation) if operation.leaves_all_as_it_was());
@@ -143,6 +173,17 @@ fn read_phase(
             "only there a part of the files changes",
         );
     }
+    let piece = section.get("piece", piece);
+    let sync_every = section.get("sync_every", calls);
+    let threads = section.get("threads", threads);
+    for (key, takes) in [
+        ("piece", Operation::takes_piece as fn(_) -> _),
+        ("sync_every", Operation::takes_sync),
+        ("threads", Operation::takes_threads),
+    ] {
+        forbid_unless(&section, key, work.as_ref(), takes);
+    }
+    one_file_one_thread(&section, work.as_ref(), dataset.as_ref(), datasets);
     let state = read_state(&section, work.as_ref());
     let to = section.get("to", share);
     match &work {
@@ -185,9 +226,48 @@ fn read_phase(
         remake,
         to,
         state,
+        piece,
+        sync_every,
+        threads,
         network,
+        before,
+        after,
+        beside,
         verify,
+        metrics: metrics?,
     })
+}
+
+/// Refuses a key that only some operations take, and names those.
+fn forbid_unless(
+    section: &Section<'_>,
+    key: &'static str,
+    work: Option<&Placed<PhaseWork>>,
+    takes: fn(Operation) -> bool,
+) {
+    let is_taken =
+        |work: &Placed<PhaseWork>| matches!(work.value, PhaseWork::Operation(operation) if takes(operation));
+    if !work.is_none_or(is_taken) {
+        let names: Vec<&str> = Operation::all().filter(|one| takes(*one)).map(Operation::name).collect();
+        let hint = "a command has its own options for that";
+        section.forbid(&[key], &format!("anything but {}", names.join(", ")), hint);
+    }
+}
+
+/// What grows at its end has one end: several threads want several files.
+fn one_file_one_thread(
+    section: &Section<'_>,
+    work: Option<&Placed<PhaseWork>>,
+    dataset: Option<&Placed<String>>,
+    datasets: &Datasets,
+) {
+    let appends = work.is_some_and(|work| work.value == PhaseWork::Operation(Operation::AppendFsync));
+    let Some(Some(Dataset::File { .. })) = dataset.and_then(|name| datasets.get(&name.value)) else { return };
+    if appends {
+        let hint =
+            "give it a directory of files, of which each thread has its own: flat = 4, file_size = \"16MiB\"";
+        section.forbid(&["threads"], "`append.fsync` on one big file", hint);
+    }
 }
 
 /// What the devices are at meanwhile.
@@ -255,6 +335,11 @@ fn check_variables(
         }
         _ => return,
     };
+    check_line(line, at, datasets, problems);
+}
+
+/// The same of one line for the shell.
+pub(super) fn check_line(line: &str, at: TextSpan, datasets: &Datasets, problems: &Problems) {
     let known: Vec<String> = datasets.keys().flat_map(|name| variables(name)).collect();
     if let Some(name) = unknown(line, &known) {
         // What no dataset may be called is told, and offered to nobody.

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use fsverdict_text::value::{absolute_path, count, filled_text};
-use fsverdict_text::{Node, Reason};
+use fsverdict_text::value::{absolute_path, count, filled_text, size, whole};
+use fsverdict_text::{Bytes, Node, Reason};
 
 use super::limits;
 
@@ -42,6 +42,34 @@ fn at_most(node: &Node, most: u64) -> Result<u32, Reason> {
         number if number > most => Err(Reason::new(format!("it may be {most} at most, but is {number}"), "")),
         number => Ok(u32::try_from(number).unwrap_or(u32::MAX)),
     }
+}
+
+/// Threads of a phase, from 1 to [`limits::THREADS`].
+pub(super) fn threads(node: &Node) -> Result<u32, Reason> {
+    match count(node)? {
+        number if number > limits::THREADS => {
+            Err(Reason::new(format!("it may be {} at most, but is {number}", limits::THREADS), ""))
+        }
+        number => Ok(u32::try_from(number).unwrap_or(1)),
+    }
+}
+
+/// Bytes of a piece, up to [`limits::PIECE`].
+pub(super) fn piece(node: &Node) -> Result<Bytes, Reason> {
+    match size(node)? {
+        large if large.0 > limits::PIECE => Err(Reason::new(
+            format!("it may be {} at most, but is {large}", Bytes(limits::PIECE)),
+            "stream.write and stream.read are for what goes from beginning to end",
+        )),
+        piece => Ok(piece),
+    }
+}
+
+/// After how many calls something is synced; 0 is allowed.
+pub(super) fn calls(node: &Node) -> Result<u32, Reason> {
+    whole(node).and_then(|number| {
+        u32::try_from(number).map_err(|_| Reason::new(format!("{number} is more than there will be"), ""))
+    })
 }
 
 /// A kernel's path, or its name in the cache, which has no `/`.

@@ -30,6 +30,7 @@ pub fn write(plan: &Plan) -> String {
     lines.section("[goal]");
     lines.put("metric", &plan.goal.metric);
     lines.put("weights", &plan.goal.weights);
+    lines.put("require", plan.goal.require.written());
     for (name, dataset) in &plan.datasets {
         lines.section(&format!("[dataset.{name}]"));
         of_dataset(&mut lines, dataset);
@@ -39,6 +40,16 @@ pub fn write(plan: &Plan) -> String {
         of_candidate(&mut lines, candidate);
     }
     phases(&mut lines, plan);
+    for service in &plan.services {
+        lines.section("[[service]]");
+        lines.put("name", &service.name);
+        lines.put("start", &service.start);
+        lines.put("ready", &service.ready);
+        lines.put("stop", &service.stop);
+        lines.put("from", &service.from);
+        lines.put("to", &service.to);
+        lines.put("within", duration_text(service.within));
+    }
     for found in &plan.published {
         lines.section("[[published]]");
         lines.put("finding", &found.finding);
@@ -128,6 +139,7 @@ fn of_dataset(lines: &mut PlanLines, dataset: &Dataset) {
             lines.put("compressible", shape.compressible);
             lines.put("duplicates", shape.duplicates);
             lines.put("hard_links", shape.hard_links);
+            lines.put("sizes", &shape.sizes);
         }
         Dataset::Flat { files, file_size } => {
             lines.put("flat", files);
@@ -179,8 +191,15 @@ fn phases(lines: &mut PlanLines, plan: &Plan) {
         lines.put("remake", &phase.remake);
         lines.put("state", phase.state);
         lines.put("to", phase.to);
+        lines.put("piece", phase.piece.map(size));
+        lines.put("sync_every", phase.sync_every);
+        lines.put("threads", phase.threads);
         lines.put("network", phase.network);
+        lines.put("before", &phase.before);
+        lines.put("beside", &phase.beside);
+        lines.put("after", &phase.after);
         lines.put("verify", &phase.verify);
+        lines.put("metric", &phase.metrics);
     }
 }
 

@@ -8,6 +8,7 @@ use crate::plan::{Plan, Until, contestants};
 use crate::statistics::{BlockOutcome, Race, Rival, Rule, Ruling};
 
 use super::paired::site_numbers;
+use super::required::is_ruled_out;
 use super::{ByBlock, Objective};
 
 /// The plan's candidates and what is known of them so far.
@@ -32,7 +33,7 @@ impl Deliberation {
         let (trials, blocks) = (run.trials.len(), 0);
         let mut begun =
             Deliberation { rule, objective: Objective::of(plan, run), race, candidates, trials, blocks };
-        begun.replay(run);
+        begun.replay(plan, run);
         begun
     }
 
@@ -47,25 +48,29 @@ impl Deliberation {
             self.race = Race::new(self.rule, self.candidates.len());
             self.blocks = 0;
         }
-        self.replay(run);
+        self.replay(plan, run);
     }
 
     /// Takes in the rounds that the race does not know.
-    fn replay(&mut self, run: &Run) {
+    fn replay(&mut self, plan: &Plan, run: &Run) {
         let blocks: Vec<&BlockState> = run.prefix().collect();
         let sites = site_numbers(blocks.iter().copied());
         let placed: Vec<(&BlockState, usize)> = blocks.into_iter().zip(sites).skip(self.blocks).collect();
         let Some((first, _)) = placed.first() else { return };
         let own = run.trials.iter().filter(|trial| trial.id.block >= first.block && trial.counts());
         let trials: ByBlock<'_> = own.collect();
-        // Who was tried without a result withdraws; who was not tried rested.
+        // Who was tried without a result withdraws, as does who misses what is required or loses what it promised to keep; who was
+        // not tried rested.
         let is_out: Vec<bool> = self.candidates.iter().map(|name| run.why_out(name).is_some()).collect();
         let score = |block: &BlockState, name: &String| {
             let at = self.candidates.iter().position(|known| known == name);
             if at.and_then(|at| is_out.get(at)) == Some(&true) {
                 return Some(f64::NAN);
             }
-            let found = || trials.trial(block.block, name).and_then(|trial| self.objective.log_score(trial));
+            let found = || {
+                let trial = trials.trial(block.block, name)?;
+                self.objective.log_score(trial).filter(|_| !is_ruled_out(plan, run, name, block.block))
+            };
             block.order.contains(name).then(|| found().unwrap_or(f64::NAN))
         };
         let row = |(block, site): &(&BlockState, usize)| {
@@ -117,8 +122,11 @@ fn rule(plan: &Plan, run: &Run) -> Rule {
     Rule { tie: plan.protocol.tie, minimum: blocks.min, maximum, ranked, early }
 }
 
-/// Which way a metric is better; one that nobody knows any more goes by its unit.
-pub fn better_of(name: &str, unit: Unit) -> Better {
+/// Which way a metric is better: as its plan said, as it is known, or else by its unit.
+pub fn better_of(name: &str, unit: Unit, said: Option<Better>) -> Better {
+    if let Some(said) = said {
+        return said;
+    }
     match (metric(name).or_else(|| adapter_metric(name)), unit) {
         (Some(known), _) => known.better,
         (None, Unit::BytesPerSecond | Unit::PerSecond) => Better::Higher,

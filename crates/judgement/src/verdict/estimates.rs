@@ -4,9 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde::Serialize;
 
-use super::ByBlock;
 use super::paired::side_by_side_of;
-use crate::journal::{Run, Trial, Unit};
+use super::{ByBlock, better_of};
+use crate::journal::{Better, Run, Trial, Unit};
 use crate::statistics::Estimate;
 
 /// An estimate of one metric of one phase for one candidate, with the extremes of its sample.
@@ -16,6 +16,9 @@ pub struct PhaseEstimate {
     pub phase: String,
     pub metric: String,
     pub unit: Unit,
+    /// Which way it is better, where the plan says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub better: Option<Better>,
     /// The leader's geometric mean with its interval; of others, that times how many times as much they have in the same
     /// blocks. A median without an interval where somebody has nothing.
     #[serde(flatten)]
@@ -40,10 +43,22 @@ pub(super) fn find<'a>(
 }
 
 impl PhaseEstimate {
+    /// Which way its metric is better.
+    pub fn direction(&self) -> Better {
+        better_of(&self.metric, self.unit, self.better)
+    }
+
     /// The ends of its interval, or else of its sample.
     pub fn ends(&self) -> Option<(f64, f64)> {
         self.estimate.low.zip(self.estimate.high).or((self.estimate.n > 1).then_some((self.min, self.max)))
     }
+}
+
+/// What a column of numbers is.
+struct MetricKind<'a> {
+    metric: &'a str,
+    unit: Unit,
+    better: Option<Better>,
 }
 
 /// Estimates everything the given trials measured, beside `reference`: candidates in the run's order, phases and metrics
@@ -53,7 +68,7 @@ pub fn estimate_all(run: &Run, trials: &[&Trial], reference: Option<&str>) -> Ve
     let measured: BTreeSet<&str> = trials.iter().map(|trial| trial.id.candidate.as_str()).collect();
     let states = run.candidates.iter().map(|state| state.name.as_str());
     let candidates: Vec<&str> = states.filter(|name| measured.contains(name)).collect();
-    let mut kinds: Vec<(&str, Vec<(&str, Unit)>)> = Vec::new();
+    let mut kinds: Vec<(&str, Vec<MetricKind<'_>>)> = Vec::new();
     // A long run has millions of numbers, each of which is looked at several times: they are found by where they stand.
     let mut numbers: Vec<Vec<Vec<Option<f64>>>> = Vec::with_capacity(trials.len());
     for trial in trials {
@@ -68,14 +83,18 @@ pub fn estimate_all(run: &Run, trials: &[&Trial], reference: Option<&str>) -> Ve
             row.resize(row.len().max(metrics.len()), None);
             for (guess, found) in observation.measurements.iter().enumerate() {
                 // Trials are alike: a metric mostly has the place that it had in the one before.
-                let is = |(metric, _): &(&str, Unit)| *metric == found.metric;
+                let is = |kind: &MetricKind<'_>| kind.metric == found.metric;
                 let known = if metrics.get(guess).is_some_and(is) {
                     Some(guess)
                 } else {
                     metrics.iter().position(is)
                 };
                 let place = known.unwrap_or_else(|| {
-                    metrics.push((&found.metric, found.unit));
+                    metrics.push(MetricKind {
+                        metric: &found.metric,
+                        unit: found.unit,
+                        better: found.better,
+                    });
                     metrics.len() - 1
                 });
                 row.resize(row.len().max(place + 1), None);
@@ -91,7 +110,7 @@ pub fn estimate_all(run: &Run, trials: &[&Trial], reference: Option<&str>) -> Ve
     let sites = blocks.sites();
     let mut estimates: Vec<(usize, PhaseEstimate)> = Vec::new();
     for (phase_at, (phase, metrics)) in kinds.into_iter().enumerate() {
-        for (metric_at, (metric, unit)) in metrics.into_iter().enumerate() {
+        for (metric_at, MetricKind { metric, unit, better }) in metrics.into_iter().enumerate() {
             let value = |place: &Option<usize>| *numbers.get((*place)?)?.get(phase_at)?.get(metric_at)?;
             let rows: Vec<Vec<Option<f64>>> =
                 grid.iter().map(|row| row.iter().map(value).collect()).collect();
@@ -111,7 +130,7 @@ pub fn estimate_all(run: &Run, trials: &[&Trial], reference: Option<&str>) -> Ve
                     ((*candidate).to_owned(), phase.to_owned(), metric.to_owned());
                 estimates.push((
                     at,
-                    PhaseEstimate { candidate, phase, metric, unit, estimate, set_aside, min, max },
+                    PhaseEstimate { candidate, phase, metric, unit, better, estimate, set_aside, min, max },
                 ));
             }
         }

@@ -1,6 +1,6 @@
 //! One metric in one phase: who is best, and how everybody else compares with it.
 
-use super::{Judgement, PhaseEstimate, better_of};
+use super::{Judgement, PhaseEstimate};
 use crate::journal::{Better, Trial};
 use crate::plan::is_twin;
 use crate::statistics::Evidence;
@@ -74,7 +74,7 @@ fn best_of<'a>(
         one.1.estimate.point.total_cmp(&other.1.estimate.point)
     };
     let alike = rivals.iter().all(|(_, found)| found.estimate.point == first.estimate.point);
-    match better_of(&first.metric, first.unit) {
+    match first.direction() {
         _ if alike => None,
         Better::Lower => rivals.iter().min_by(order).copied(),
         Better::Higher => rivals.iter().max_by(order).copied(),
@@ -85,7 +85,7 @@ fn best_of<'a>(
 /// How many times worse a value of this estimate's metric is than the best: 1 for the best itself, whichever way it
 /// is better.
 pub fn times_worse(found: &PhaseEstimate, value: f64, best: f64) -> Option<f64> {
-    let ratio = match better_of(&found.metric, found.unit) {
+    let ratio = match found.direction() {
         Better::Higher => best / value,
         Better::Lower | Better::Neither => value / best,
     };

@@ -29,6 +29,7 @@ mod open;
 mod order;
 mod paired;
 mod raw_share;
+mod required;
 mod sensitivity;
 mod single_device;
 mod sites;
@@ -65,6 +66,7 @@ pub use noise::RunNoise;
 pub use open::OpenPair;
 pub use paired::ByBlock;
 pub use raw_share::{RawShare, raw_shares};
+pub use required::{RequirementRelation, RequirementStanding};
 pub use sensitivity::{WeightRange, WeightTurn};
 pub use single_device::DeviceSpread;
 pub use sites::{AtSites, SiteRatios, by_site};
@@ -82,6 +84,7 @@ use factors::factor_effects;
 use limits::limits;
 use noise::noise;
 use open::open_pairs;
+use required::requirement_standings;
 use sensitivity::sensitivity;
 use single_device::device_spreads;
 use standing::{ranking, standings};
@@ -90,7 +93,7 @@ use tradeoff::tradeoffs;
 use serde::Serialize;
 
 use crate::journal::Run;
-use crate::plan::Plan;
+use crate::plan::{Plan, once_each};
 use crate::statistics;
 use crate::statistics::FEWEST;
 
@@ -120,6 +123,12 @@ pub struct Verdict {
     pub open: Vec<String>,
     /// Why nothing may be ranked at all: too many blocks were disturbed.
     pub refused: Option<String>,
+    /// Where everybody stands with what the goal requires; nothing where it requires nothing that is measured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub required: Vec<RequirementStanding>,
+    /// Those shown to miss some of it: they are compared with nobody.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ruled_out: Vec<String>,
     /// Phases of the goal that somebody lacks, and which thus count for nobody.
     pub left_out_phases: Vec<LeftOutPhase>,
     /// Candidates by the goal, the leader first: what the sample shows, certain or not.
@@ -176,6 +185,14 @@ impl Verdict {
     }
 }
 
+/// The one that is left where all others are ruled out, if it is known to keep all that is required.
+fn alone(required: &[RequirementStanding], fitting: &[&str], run: &Run) -> Option<String> {
+    let [only] = fitting else { return None };
+    let mut own = required.iter().filter(|one| one.candidate == *only);
+    let keeps = own.all(|one| one.relation == RequirementRelation::Kept);
+    (keeps && run.complete_blocks() >= FEWEST as usize).then(|| (*only).to_owned())
+}
+
 /// Judges the candidates that were measured: what the rule concluded, and the limits of that. `trials` are those that the
 /// numbers are made from.
 pub fn judge(
@@ -185,6 +202,12 @@ pub fn judge(
     trials: &ByBlock<'_>,
     measured: &[&str],
 ) -> Verdict {
+    let required = requirement_standings(plan, run, measured);
+    let missed = required.iter().filter(|one| one.relation == RequirementRelation::Missed);
+    let ruled_out = once_each(missed.map(|one| one.candidate.clone()));
+    let fitting: Vec<&str> =
+        measured.iter().copied().filter(|name| !ruled_out.iter().any(|out| out == name)).collect();
+    let measured = fitting.as_slice();
     let deliberation = Deliberation::of(plan, run);
     let refused = run.was_too_disturbed();
     let look = deliberation.last_look();
@@ -196,11 +219,13 @@ pub fn judge(
     };
     let (tied, behind) = (with(&[Relation::Tied]), with(&[Relation::Behind]));
     let leader = look.as_ref().map(|look| deliberation.leader(look).to_owned());
-    let leader = leader.filter(|name| measured.contains(&name.as_str()));
+    let alone = alone(&required, measured, run).filter(|_| !refused && !ruled_out.is_empty());
+    let leader = leader.filter(|name| measured.contains(&name.as_str())).or_else(|| alone.clone());
     let unsettled = shown.map_or(Vec::new(), |look| open_pairs(&deliberation, look, run, measured));
     let evidence = VerdictEvidence { plan, run, objective, trials };
     let outcome = match deliberation.outcome() {
         // Old runs went on after what would end one now: there the last look may have nobody to recommend.
+        _ if alone.is_some() => Outcome::Recommended,
         _ if refused || leader.is_none() || standings.is_empty() => Outcome::Undecided,
         _ if run.complete_blocks() < FEWEST as usize => Outcome::Undecided,
         statistics::Ruling::Recommended if unsettled.is_empty() => Outcome::Ranked,
@@ -228,6 +253,8 @@ pub fn judge(
         computing: computing(&evidence, &ranking),
         device_spreads: device_spreads(&evidence, &ranking),
         limits: limits(&evidence, &ranking),
+        required,
+        ruled_out,
         left_out_phases: objective.left_out.clone(),
         refused: if refused { run.finished.clone() } else { None },
         blocks: run.complete_blocks(),

@@ -174,12 +174,13 @@ fn of_goal(plan: &Plan, bench: &FindingContext<'_>) -> Vec<PhaseEstimate> {
     let metric = plan.goal.metric.as_str();
     let of = |candidate: &Candidate| {
         let trials: Vec<&Trial> = bench.blocks.of(&candidate.name).collect();
-        let unit = trials.iter().flat_map(|trial| &trial.observations).find_map(|observation| {
-            Some(observation.measurements.iter().find(|found| found.metric == metric)?.unit)
-        })?;
+        let kind = trials
+            .iter()
+            .flat_map(|trial| &trial.observations)
+            .find_map(|observation| observation.measurements.iter().find(|found| found.metric == metric))?;
         let scores = trials.iter().filter_map(|trial| log_score(metric, bench.weights, trial));
         // A score is a cost; shown as the metric itself, a rate must be turned over again.
-        let sign = if better_of(metric, unit) == Better::Higher { -1.0 } else { 1.0 };
+        let sign = if better_of(metric, kind.unit, kind.better) == Better::Higher { -1.0 } else { 1.0 };
         let logs: Vec<f64> = scores.map(|score| sign * score).collect();
         let ends = logs
             .iter()
@@ -188,7 +189,8 @@ fn of_goal(plan: &Plan, bench: &FindingContext<'_>) -> Vec<PhaseEstimate> {
             candidate: candidate.name.clone(),
             phase: GOAL.to_owned(),
             metric: metric.to_owned(),
-            unit,
+            unit: kind.unit,
+            better: kind.better,
             estimate: Evidence::of(&logs)?.ratio(),
             set_aside: 0,
             min: libm::exp(ends.0),
@@ -436,10 +438,6 @@ fn word(holds: bool, fails: bool) -> Now {
 }
 
 impl PhaseEstimate {
-    fn direction(&self) -> Better {
-        better_of(&self.metric, self.unit)
-    }
-
     /// The value as something of which less is better.
     fn cost(&self, value: f64) -> f64 {
         if self.direction() == Better::Higher { 1.0 / value } else { value }

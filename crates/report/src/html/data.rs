@@ -159,7 +159,7 @@ fn metrics<'a>(trials: &[&'a Trial]) -> Vec<MetricPart<'a>> {
                 name: &found.metric,
                 cell: csv::cell(&found.metric),
                 unit: found.unit.sign(),
-                better: match better_of(&found.metric, found.unit) {
+                better: match better_of(&found.metric, found.unit, found.better) {
                     fsverdict_judgement::journal::Better::Lower => "lower",
                     fsverdict_judgement::journal::Better::Higher => "higher",
                     fsverdict_judgement::journal::Better::Neither => "neither",

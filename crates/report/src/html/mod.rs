@@ -20,6 +20,7 @@ mod phases;
 mod picture;
 mod power_cuts;
 mod requests;
+mod required;
 mod sites;
 mod then;
 mod thinning;
@@ -89,6 +90,7 @@ pub(super) fn sections<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Vec
     let mut sections = vec![
         report.across.as_ref().map(across::section),
         Some(picture::section(report, index)),
+        required::section(report),
         sites::section(report),
         depends::section(report),
         background::section(report),

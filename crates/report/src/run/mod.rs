@@ -13,7 +13,9 @@ use crate::page::{
     For, MatrixBlock, Missing, PageBlock, PageTable, ReportPage, Text, Tone, in_plain_words, in_use,
 };
 use crate::text_table::TextTable;
-use crate::{Report, across, background, computing, depends, findings, power_cuts, sentence, sites};
+use crate::{
+    Report, across, background, computing, depends, findings, power_cuts, required, sentence, sites,
+};
 use fsverdict_judgement::journal::CandidateStatus;
 use fsverdict_judgement::verdict::Judgement;
 use opening::opening;
@@ -70,6 +72,7 @@ fn tables<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
         |shown, table: &TextTable| page.add(shown, PageBlock::Table(PageTable::plain(table.clone())));
     let across = report.across.iter().flat_map(|across| across::tables(&across.found));
     across.for_each(|table| add(For::TEXT, &table));
+    required::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
     background::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
     power_cuts::tables(&report.judged).iter().for_each(|table| add(For::TEXT, table));
     computing::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));

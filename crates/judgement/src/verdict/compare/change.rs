@@ -6,7 +6,7 @@ use libm::{log, log1p, sqrt};
 use serde::Serialize;
 
 use super::{ComparedSide, Comparison, FEWEST_TO_TEST};
-use crate::journal::{Better, Run, Unit};
+use crate::journal::{Better, Measurement, Run, Unit};
 use crate::statistics::{Estimate, Evidence, median, median_test};
 use crate::verdict::better_of;
 use crate::verdict::goal::log_score;
@@ -89,24 +89,23 @@ pub(super) fn of_phase(
     metric: &str,
     between_runs: f64,
 ) -> Option<MetricChange> {
-    let unit = before
+    let kind = before
         .trials
         .iter()
         .filter(|trial| trial.counts() && trial.id.candidate == candidate)
         .flat_map(|trial| &trial.observations)
         .filter(|observation| observation.phase == phase)
         .flat_map(|observation| &observation.measurements)
-        .find(|found| found.metric == metric)?
-        .unit;
+        .find(|found| found.metric == metric)?;
     let values = |run: &Run| -> Vec<f64> {
         run.sample(candidate, phase, metric).into_iter().map(|(_, value)| value).collect()
     };
     let (one, other) = (values(before), values(after));
     if one.iter().chain(&other).any(|value| *value <= 0.0) {
-        return with_nothing(candidate, phase, metric, unit, [&one, &other]);
+        return with_nothing(candidate, phase, kind, [&one, &other]);
     }
     let logs = |values: Vec<f64>| -> Vec<f64> { values.into_iter().map(log).collect() };
-    change(candidate, Some(phase), metric, unit, [&logs(one), &logs(other)], between_runs)
+    change(candidate, Some(phase), kind, [&logs(one), &logs(other)], between_runs)
 }
 
 /// How a number changed that was nothing in some trial: of that there are no ratios, and of its scale nothing is known. The
@@ -114,8 +113,7 @@ pub(super) fn of_phase(
 fn with_nothing(
     candidate: &str,
     phase: &str,
-    metric: &str,
-    unit: Unit,
+    kind: &Measurement,
     [before, after]: [&[f64]; 2],
 ) -> Option<MetricChange> {
     let n = before.len().min(after.len());
@@ -132,9 +130,9 @@ fn with_nothing(
     Some(MetricChange {
         candidate: candidate.to_owned(),
         phase: Some(phase.to_owned()),
-        metric: metric.to_owned(),
-        unit,
-        better: better_of(metric, unit),
+        metric: kind.metric.to_string(),
+        unit: kind.unit,
+        better: better_of(&kind.metric, kind.unit, kind.better),
         before: Estimate::without_interval(one, before.len()),
         after: Estimate::without_interval(other, after.len()),
         ratio,
@@ -154,37 +152,35 @@ pub(super) fn of_goal(
 ) -> Option<MetricChange> {
     let plan = before.plan;
     let metric = plan.goal.metric.as_str();
-    let mut units =
+    let mut observations =
         before.run.trials.iter().filter(|trial| trial.counts()).flat_map(|trial| &trial.observations);
-    let unit = units.find_map(|observation| {
-        observation.measurements.iter().find(|found| found.metric == metric).map(|found| found.unit)
-    })?;
+    let kind = observations
+        .find_map(|observation| observation.measurements.iter().find(|found| found.metric == metric))?;
     // A score is a cost; shown as the metric itself, a rate must be turned over again.
-    let sign = if better_of(metric, unit) == Better::Higher { -1.0 } else { 1.0 };
+    let sign = if better_of(metric, kind.unit, kind.better) == Better::Higher { -1.0 } else { 1.0 };
     let logs = |run: &Run| -> Option<Vec<f64>> {
         let trials = run.trials.iter().filter(|trial| trial.counts() && trial.id.candidate == candidate);
         trials.map(|trial| log_score(metric, weights, trial).map(|score| sign * score)).collect()
     };
-    change(candidate, None, metric, unit, [&logs(before.run)?, &logs(after.run)?], between_runs)
+    change(candidate, None, kind, [&logs(before.run)?, &logs(after.run)?], between_runs)
 }
 
 fn change(
     candidate: &str,
     phase: Option<&str>,
-    metric: &str,
-    unit: Unit,
+    kind: &Measurement,
     [before, after]: [&[f64]; 2],
     between_runs: f64,
 ) -> Option<MetricChange> {
     let evidence = Evidence::between(after, before)?;
-    let allowed = if is_timed(unit) { allowing(&evidence, between_runs) } else { evidence };
+    let allowed = if is_timed(kind.unit) { allowing(&evidence, between_runs) } else { evidence };
     let tested = |evidence: &Evidence| (evidence.count >= FEWEST_TO_TEST).then(|| evidence.p_different());
     Some(MetricChange {
         candidate: candidate.to_owned(),
         phase: phase.map(str::to_owned),
-        metric: metric.to_owned(),
-        unit,
-        better: better_of(metric, unit),
+        metric: kind.metric.to_string(),
+        unit: kind.unit,
+        better: better_of(&kind.metric, kind.unit, kind.better),
         before: Evidence::of(before)?.ratio(),
         after: Evidence::of(after)?.ratio(),
         ratio: evidence.ratio(),

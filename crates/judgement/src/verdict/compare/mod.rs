@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::journal::{CandidateStatus, Run};
-use crate::plan::{Goal, Plan, is_twin, once_each};
+use crate::plan::{Goal, Plan, Requirements, is_twin, once_each};
 use crate::statistics::{FEWEST, holm};
 use crate::verdict::weights;
 use fsverdict_text::Hinted;
@@ -243,7 +243,7 @@ fn changes(
         return Err(roll.reasons());
     }
     Ok(RunComparison {
-        goal: Goal { metric: metric.to_owned(), weights },
+        goal: Goal { metric: metric.to_owned(), weights, require: Requirements::default() },
         alpha: ALPHA,
         between_runs,
         tie: before.plan.protocol.tie,

@@ -15,6 +15,7 @@ fn estimate(candidate: &str, n: usize, range: [f64; 3]) -> PhaseEstimate {
         phase: "write".to_owned(),
         metric: "durable".to_owned(),
         unit: Unit::Seconds,
+        better: None,
         estimate: Estimate { point, low: None, high: None, n },
         set_aside: 0,
         min,

@@ -1,0 +1,176 @@
+//! `[phase.metric.NAME]`: a number that a program of the user's prints, as a metric of its phase.
+
+use std::collections::BTreeMap;
+
+use fsverdict_text::value::{filled_text, text};
+use fsverdict_text::{Node, Problems, Reason, Section, TomlValue};
+use regex_lite::RegexBuilder;
+use serde::{Deserialize, Serialize};
+
+use super::limits::OWN_METRICS;
+use super::unit::{Better, Unit, unit_written};
+
+pub(super) const OWN_METRIC: &[&str] = &["match", "json", "unit", "better"];
+
+/// A pattern that is larger than this when compiled, in bytes, or longer as text, is nobody's.
+const PATTERN_SIZE: usize = 1 << 20;
+const PATTERN_TEXT: usize = 1000;
+
+/// A number out of what a program printed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OwnMetric {
+    #[serde(flatten)]
+    pub found: NumberSource,
+    /// What it is printed in, as the plan says it: `ms`, `MB/s`.
+    pub unit: String,
+    pub better: Better,
+}
+
+/// Where the number stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NumberSource {
+    /// In the one group of a pattern; of several places that match the last counts.
+    Match(String),
+    /// Behind a JSON pointer (RFC 6901) in what is JSON as a whole.
+    Json(String),
+}
+
+impl OwnMetric {
+    /// The unit in which the journal keeps it.
+    pub fn kept_in(&self) -> Unit {
+        unit_written(&self.unit).map_or(Unit::Ratio, |written| written.unit)
+    }
+
+    /// What a printed number is in [that unit](Self::kept_in).
+    pub fn kept(&self, printed: f64) -> f64 {
+        printed * unit_written(&self.unit).map_or(1.0, |written| written.factor)
+    }
+}
+
+/// The pattern as it is searched for: `^` and `$` are of lines.
+///
+/// # Errors
+/// When it is none, or has more or fewer than one group.
+pub fn number_pattern(pattern: &str) -> Result<regex_lite::Regex, Reason> {
+    let example = "for example: match = 'tps = ([0-9.]+)'";
+    if pattern.len() > PATTERN_TEXT {
+        return Err(Reason::new(format!("the pattern is longer than {PATTERN_TEXT} bytes"), example));
+    }
+    let compiled = RegexBuilder::new(pattern).multi_line(true).size_limit(PATTERN_SIZE).build();
+    let compiled = compiled.map_err(|error| {
+        Reason::new(format!("`{pattern}` is no pattern (a regular expression): {error}"), example)
+    })?;
+    match compiled.captures_len() - 1 {
+        1 => Ok(compiled),
+        groups => Err(Reason::new(
+            format!("`{pattern}` has {groups} groups, and one is wanted: around the number"),
+            "write ( ) around the number, and (?: ) where a group is not the number's",
+        )),
+    }
+}
+
+/// Those of a phase, by name; nothing where one of them is wrong.
+pub(super) fn read_own_metrics(
+    node: &Node,
+    taken: &[&str],
+    problems: &Problems,
+) -> Option<BTreeMap<String, OwnMetric>> {
+    let mut found = BTreeMap::new();
+    let TomlValue::Table(table) = &node.value else {
+        let message = format!("`metric` is a table of metrics, not {}", node.value.kind());
+        problems.add(node.at, message, "for example: [phase.metric.tps]");
+        return None;
+    };
+    if table.entries.len() > OWN_METRICS {
+        let message = format!("a phase may have {OWN_METRICS} metrics of its own");
+        problems.add(node.at, message, "");
+        return None;
+    }
+    for entry in &table.entries {
+        if problems.note(entry.key_at, check_name(&entry.key, taken)).is_none() {
+            continue;
+        }
+        if let Some(metric) = read_own_metric(&entry.node, problems) {
+            found.insert(entry.key.clone(), metric);
+        }
+    }
+    (found.len() == table.entries.len()).then_some(found)
+}
+
+fn check_name(name: &str, taken: &[&str]) -> Result<(), Reason> {
+    let hint = "lower-case letters, digits and _, beginning with a letter, at most 40: tps, commit_p99";
+    let fits = name.len() <= 40
+        && name.starts_with(|letter: char| letter.is_ascii_lowercase())
+        && name.chars().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_');
+    if !fits {
+        return Err(Reason::new(format!("a metric may not be called `{}`", name.escape_debug()), hint));
+    }
+    if taken.contains(&name) || super::require::short_name(name).is_some() {
+        return Err(Reason::new(
+            format!("there is a metric `{name}` already, which fsverdict measures itself"),
+            "give yours another name; `fsverdict list metrics` has those that are taken",
+        ));
+    }
+    Ok(())
+}
+
+fn read_own_metric(node: &Node, problems: &Problems) -> Option<OwnMetric> {
+    let section = Section::new("[phase.metric.NAME]", node, OWN_METRIC, problems)?;
+    let pattern = section.get("match", |node| {
+        let pattern = filled_text(node)?;
+        number_pattern(&pattern).map(|_| pattern)
+    });
+    let pointer = section.get("json", |node| {
+        let pointer = filled_text(node)?;
+        match pointer.starts_with('/') && pointer.len() <= PATTERN_TEXT {
+            true => Ok(pointer),
+            false => Err(Reason::new(
+                format!("`{pointer}` is no JSON pointer"),
+                "it begins with a slash, and has one before each key or number: /jobs/0/read/iops",
+            )),
+        }
+    });
+    let unit = section.need("unit", "unit = \"1/s\"", |node| {
+        let name = text(node)?;
+        unit_written(&name).map(|_| name)
+    });
+    let better = section.need("better", "better = \"more\"", |node| text(node)?.parse());
+    let found = match (section.entry("match"), section.entry("json")) {
+        (None, None) => {
+            section.lacks(
+                section.at,
+                "it does not say where the number stands",
+                "match = 'tps = ([0-9.]+)', or json = \"/tps\"",
+            );
+            None
+        }
+        (Some(_), Some(entry)) => {
+            problems.add(entry.key_at, "it has both `match` and `json`", "a number stands in one place");
+            None
+        }
+        _ => pattern.map(NumberSource::Match).or(pointer.map(NumberSource::Json)),
+    };
+    Some(OwnMetric { found: found?, unit: unit?, better: better? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number_pattern;
+
+    #[test]
+    fn a_pattern_has_one_group_and_is_bounded() {
+        assert!(number_pattern("^tps = ([0-9.]+)").unwrap().is_match("x\ntps = 12.5 (with)"));
+        for (wrong, why) in [
+            ("tps = [0-9.]+", "0 groups"),
+            ("(a)(b)", "2 groups"),
+            ("(", "no pattern"),
+            (&"a".repeat(2000), "longer than"),
+            ("(a{1000}{1000}{1000})", "no pattern"),
+        ] {
+            let error = number_pattern(wrong).unwrap_err();
+            assert!(error.what.contains(why), "{}", error.what);
+            assert!(error.what.len() < 1500);
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! `goal.require`: what must hold of whoever is taken. Who misses it is ruled out, whatever else it does well.
+
+use std::collections::BTreeMap;
+
+use fsverdict_text::value::{any_number, boolean, filled_text};
+use fsverdict_text::{Node, Problems, Reason, TextSpan, TomlTable, TomlValue, suggest};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::unit::{Unit, unit_written, units_of};
+use super::{Phase, PhaseWork, Vocabulary};
+
+/// How a latency is called for short.
+const SHORT: [(&str, &str); 6] = [
+    ("p50", "latency_p50"),
+    ("p95", "latency_p95"),
+    ("p99", "latency_p99"),
+    ("p99.9", "latency_p999"),
+    ("worst", "latency_max"),
+    ("time", "durable"),
+];
+
+/// The metric that is called so for short.
+pub(super) fn short_name(name: &str) -> Option<&'static str> {
+    SHORT.iter().find(|(short, _)| *short == name).map(|(_, metric)| *metric)
+}
+
+/// All that is required.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Requirements {
+    /// Of what is measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub numbers: Vec<Requirement>,
+    /// Of what a candidate is: known before anything is tried.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub properties: Vec<RequiredProperty>,
+}
+
+/// A bound on a metric of a phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Requirement {
+    pub phase: String,
+    pub metric: String,
+    pub bound: Bound,
+    /// In the unit in which the journal keeps the metric.
+    pub value: f64,
+    /// The bound as it is written: `<= 10ms`.
+    pub said: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    AtMost,
+    AtLeast,
+}
+
+/// What a candidate can have besides speed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RequiredProperty {
+    /// Nothing readable is on the device: LUKS is among its layers.
+    Encryption,
+    /// Damaged data are noticed when they are read.
+    DataChecksums,
+    /// A journal, or nothing written in place: whole again after a power cut.
+    CrashSafe,
+    Permissions,
+    Snapshots,
+    Clones,
+    /// Windows reads and writes it.
+    Windows,
+    Macos,
+}
+
+impl RequiredProperty {
+    const ALL: [Self; 8] = [
+        Self::Encryption,
+        Self::DataChecksums,
+        Self::CrashSafe,
+        Self::Permissions,
+        Self::Snapshots,
+        Self::Clones,
+        Self::Windows,
+        Self::Macos,
+    ];
+
+    /// As a plan has it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Encryption => "encryption",
+            Self::DataChecksums => "data_checksums",
+            Self::CrashSafe => "crash_safe",
+            Self::Permissions => "permissions",
+            Self::Snapshots => "snapshots",
+            Self::Clones => "clones",
+            Self::Windows => "windows",
+            Self::Macos => "macos",
+        }
+    }
+
+    /// The one that a plan calls so.
+    pub fn called(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.word() == word)
+    }
+
+    /// The words of all.
+    pub fn words() -> Vec<&'static str> {
+        Self::ALL.iter().map(|one| one.word()).collect()
+    }
+}
+
+impl Requirement {
+    /// As it is told: `commit.p99 <= 10ms`.
+    pub fn title(&self) -> String {
+        let metric = SHORT.iter().find(|(_, metric)| *metric == self.metric).map(|(short, _)| *short);
+        format!("{}.{} {}", self.phase, metric.unwrap_or(&self.metric), self.said)
+    }
+
+    fn key(&self) -> String {
+        self.title().trim_end_matches(&self.said).trim_end().to_owned()
+    }
+}
+
+impl Requirements {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// As a plan has them.
+    pub(super) fn written(&self) -> BTreeMap<String, Value> {
+        let numbers = self.numbers.iter().map(|one| (one.key(), json!(one.said)));
+        let properties = self.properties.iter().map(|one| (one.word().to_owned(), json!(true)));
+        numbers.chain(properties).collect()
+    }
+}
+
+/// What a requirement may be about.
+pub(super) struct RequireContext<'a> {
+    pub(super) phases: &'a [Phase],
+    pub(super) vocabulary: &'a Vocabulary<'a>,
+    pub(super) problems: &'a Problems,
+    /// Whether all phases of the plan could be read.
+    pub(super) complete: bool,
+}
+
+/// A key with its value, however it is written: `"commit.p99" = …` and `commit.p99 = …` are the same.
+struct RequireEntry<'a> {
+    key: String,
+    key_at: TextSpan,
+    node: &'a Node,
+}
+
+fn flat<'a>(before: &str, table: &'a TomlTable, into: &mut Vec<RequireEntry<'a>>) {
+    for entry in &table.entries {
+        let key = if before.is_empty() { entry.key.clone() } else { format!("{before}.{}", entry.key) };
+        match &entry.node.value {
+            TomlValue::Table(inner) => flat(&key, inner, into),
+            _ => into.push(RequireEntry { key, key_at: entry.key_at, node: &entry.node }),
+        }
+    }
+}
+
+pub(super) fn read_requirements(node: &Node, context: &RequireContext<'_>) -> Requirements {
+    let mut found = Requirements::default();
+    let TomlValue::Table(table) = &node.value else {
+        let message = format!("`require` must be a table, not {}", node.value.kind());
+        let hint = "for example: require = { \"commit.p99\" = \"<= 10ms\", encryption = true }";
+        context.problems.add(node.at, message, hint);
+        return found;
+    };
+    let mut entries = Vec::new();
+    flat("", table, &mut entries);
+    for entry in entries {
+        match RequiredProperty::called(&entry.key) {
+            Some(property) => match context.problems.note(entry.node.at, boolean(entry.node)) {
+                Some(true) => found.properties.push(property),
+                Some(false) => context.problems.add(
+                    entry.node.at,
+                    format!("`{}` is required or not said at all", entry.key),
+                    "leave it out, or write true",
+                ),
+                None => {}
+            },
+            None => found.numbers.extend(context.number(&entry)),
+        }
+    }
+    found
+}
+
+impl RequireContext<'_> {
+    fn number(&self, entry: &RequireEntry<'_>) -> Option<Requirement> {
+        let phase = self
+            .phases
+            .iter()
+            .filter(|phase| entry.key.strip_prefix(&phase.name).is_some_and(|rest| rest.starts_with('.')))
+            .max_by_key(|phase| phase.name.len());
+        let Some(phase) = phase else {
+            if self.complete {
+                let names: Vec<String> =
+                    self.phases.iter().map(|phase| format!("{}.p99", phase.name)).collect();
+                let words = RequiredProperty::words();
+                let known: Vec<&str> = names.iter().map(String::as_str).chain(words).collect();
+                let message = format!("`{}` is neither PHASE.METRIC of this plan nor a property", entry.key);
+                self.problems.add(entry.key_at, message, suggest(&entry.key, &known));
+            }
+            return None;
+        };
+        let name = &entry.key[phase.name.len() + 1..];
+        let own = phase.metrics.get(name);
+        let metric = match own {
+            Some(_) => name,
+            None => short_name(name).unwrap_or(name),
+        };
+        let unit = own.map(super::OwnMetric::kept_in).or_else(|| (self.vocabulary.unit_of)(metric));
+        let Some(unit) = unit else {
+            let own = phase.metrics.keys().map(String::as_str);
+            let known: Vec<&str> = own
+                .chain(SHORT.iter().map(|(short, _)| *short))
+                .chain(self.vocabulary.metrics.iter().copied())
+                .collect();
+            let message = format!("there is no metric `{name}`");
+            self.problems.add(entry.key_at, message, suggest(name, &known));
+            return None;
+        };
+        if metric.starts_with("latency_") && !matches!(phase.work, PhaseWork::Operation(_)) {
+            let message =
+                format!("nobody times the single calls of `{}`, which is not an operation", phase.name);
+            let hint = format!(
+                "read it out of what the program prints: [phase.metric.NAME] match = '…', then \"{}.NAME\"",
+                phase.name
+            );
+            self.problems.add(entry.key_at, message, hint);
+            return None;
+        }
+        let said = self.problems.note(
+            entry.node.at,
+            filled_text(entry.node).map_err(|error| {
+                let number =
+                    any_number(entry.node).map_or_else(|_| "10ms".to_owned(), |number| number.to_string());
+                Reason::new(error.what, format!("for example \"<= {number}\""))
+            }),
+        )?;
+        let bound = self.problems.note(entry.node.at, read_bound(&said, unit))?;
+        let (phase, metric) = (phase.name.clone(), metric.to_owned());
+        Some(Requirement { phase, metric, bound: bound.bound, value: bound.value, said: bound.said })
+    }
+}
+
+struct ReadBound {
+    bound: Bound,
+    value: f64,
+    said: String,
+}
+
+/// `<= 10ms`, in a unit that the metric can be written in.
+fn read_bound(said: &str, unit: Unit) -> Result<ReadBound, Reason> {
+    let units = units_of(unit);
+    let bare = matches!(unit, Unit::PerSecond | Unit::Count | Unit::Ratio);
+    let example = match unit {
+        Unit::Seconds => "\"<= 10ms\"",
+        Unit::Bytes => "\"<= 2GiB\"",
+        Unit::BytesPerSecond => "\">= 100MB/s\"",
+        Unit::PerSecond | Unit::Count | Unit::Ratio => "\">= 1000\"",
+    };
+    let hint = format!("as in {example}; the units are {units}");
+    let said = said.trim();
+    let (bound, rest) = match (said.strip_prefix("<="), said.strip_prefix(">=")) {
+        (Some(rest), _) => (Bound::AtMost, rest.trim()),
+        (_, Some(rest)) => (Bound::AtLeast, rest.trim()),
+        _ => return Err(Reason::new(format!("\"{said}\" begins with neither <= nor >="), hint)),
+    };
+    let end = rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.' && letter != '_');
+    let (number, name) = rest.split_at(end.unwrap_or(rest.len()));
+    let number: f64 = number
+        .replace('_', "")
+        .parse()
+        .map_err(|_| Reason::new(format!("\"{said}\" has no number behind its sign"), hint.clone()))?;
+    let factor = match name.trim() {
+        "" if bare => 1.0,
+        "" => return Err(Reason::new(format!("\"{said}\" lacks a unit"), hint)),
+        name => match unit_written(name)? {
+            written if written.unit == unit => written.factor,
+            _ => return Err(Reason::new(format!("`{name}` is no unit of this metric"), hint)),
+        },
+    };
+    let value = number * factor;
+    if !(value.is_finite() && value > 0.0) {
+        return Err(Reason::new(format!("\"{said}\" is no bound above 0"), hint));
+    }
+    let sign = if bound == Bound::AtMost { "<=" } else { ">=" };
+    Ok(ReadBound { bound, value, said: format!("{sign} {rest}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bound, read_bound};
+    use crate::plan::Unit;
+
+    #[test]
+    fn a_bound_is_read_in_any_unit_of_its_metric() {
+        for (said, unit, bound, value) in [
+            ("<= 10ms", Unit::Seconds, Bound::AtMost, 0.01),
+            ("<=1.5 s", Unit::Seconds, Bound::AtMost, 1.5),
+            (">= 100MB/s", Unit::BytesPerSecond, Bound::AtLeast, 1e8),
+            (">= 1_000", Unit::PerSecond, Bound::AtLeast, 1000.0),
+            ("<= 50%", Unit::Ratio, Bound::AtMost, 0.5),
+        ] {
+            let found = read_bound(said, unit).unwrap();
+            assert_eq!((found.bound, found.value), (bound, value), "{said}");
+        }
+        for (said, unit, why) in [
+            ("10ms", Unit::Seconds, "neither <= nor >="),
+            ("<= 10", Unit::Seconds, "lacks a unit"),
+            ("<= ms", Unit::Seconds, "no number"),
+            ("<= 10MB", Unit::Seconds, "no unit of this metric"),
+            ("<= 10parsec", Unit::Seconds, "no unit `parsec`"),
+            ("<= 0ms", Unit::Seconds, "no bound above 0"),
+            ("<= nan", Unit::Ratio, "no number"),
+        ] {
+            let error = read_bound(said, unit).err().unwrap();
+            assert!(error.what.contains(why), "{said}: {}", error.what);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What numbers are in, and which way they are better: of built-in metrics, and of those that a plan reads out of a program's words.
+
+use fsverdict_text::{Reason, suggest};
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Unit {
+    #[serde(rename = "s")]
+    Seconds,
+    #[serde(rename = "B")]
+    Bytes,
+    #[serde(rename = "B/s")]
+    BytesPerSecond,
+    #[serde(rename = "1/s")]
+    PerSecond,
+    /// A ratio, or a share between 0 and 1.
+    #[serde(rename = "1")]
+    Ratio,
+    #[serde(rename = "count")]
+    Count,
+}
+
+impl Unit {
+    /// Its sign, as in journal, JSON and CSV.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Seconds => "s",
+            Self::Bytes => "B",
+            Self::BytesPerSecond => "B/s",
+            Self::PerSecond => "1/s",
+            Self::Ratio => "1",
+            Self::Count => "count",
+        }
+    }
+}
+
+/// Which way a metric is better. In plans and journals `less`, `more`, `neither`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Better {
+    #[serde(rename = "less")]
+    Lower,
+    #[serde(rename = "more")]
+    Higher,
+    /// It informs, and is not ranked.
+    #[serde(rename = "neither")]
+    Neither,
+}
+
+impl std::str::FromStr for Better {
+    type Err = Reason;
+
+    fn from_str(word: &str) -> Result<Self, Reason> {
+        match word {
+            "less" => Ok(Self::Lower),
+            "more" => Ok(Self::Higher),
+            "neither" => Ok(Self::Neither),
+            _ => Err(Reason::new(
+                format!("it is `less`, `more` or `neither`, not `{word}`"),
+                "which way the number is better: `neither` only informs",
+            )),
+        }
+    }
+}
+
+/// A unit as people write it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct WrittenUnit {
+    name: &'static str,
+    pub(super) unit: Unit,
+    /// How many of [`unit`](Self::unit) it is.
+    pub(super) factor: f64,
+}
+
+const fn written(name: &'static str, unit: Unit, factor: f64) -> WrittenUnit {
+    WrittenUnit { name, unit, factor }
+}
+
+/// The first of each [`Unit`] is the one that is offered.
+const WRITTEN: [WrittenUnit; 29] = [
+    written("s", Unit::Seconds, 1.0),
+    written("ms", Unit::Seconds, 1e-3),
+    written("us", Unit::Seconds, 1e-6),
+    written("µs", Unit::Seconds, 1e-6),
+    written("ns", Unit::Seconds, 1e-9),
+    written("m", Unit::Seconds, 60.0),
+    written("h", Unit::Seconds, 3600.0),
+    written("B", Unit::Bytes, 1.0),
+    written("kB", Unit::Bytes, 1e3),
+    written("MB", Unit::Bytes, 1e6),
+    written("GB", Unit::Bytes, 1e9),
+    written("TB", Unit::Bytes, 1e12),
+    written("KiB", Unit::Bytes, 1024.0),
+    written("MiB", Unit::Bytes, 1_048_576.0),
+    written("GiB", Unit::Bytes, 1_073_741_824.0),
+    written("TiB", Unit::Bytes, 1_099_511_627_776.0),
+    written("B/s", Unit::BytesPerSecond, 1.0),
+    written("kB/s", Unit::BytesPerSecond, 1e3),
+    written("MB/s", Unit::BytesPerSecond, 1e6),
+    written("GB/s", Unit::BytesPerSecond, 1e9),
+    written("KiB/s", Unit::BytesPerSecond, 1024.0),
+    written("MiB/s", Unit::BytesPerSecond, 1_048_576.0),
+    written("GiB/s", Unit::BytesPerSecond, 1_073_741_824.0),
+    written("1/s", Unit::PerSecond, 1.0),
+    written("/s", Unit::PerSecond, 1.0),
+    written("count", Unit::Count, 1.0),
+    written("1", Unit::Ratio, 1.0),
+    written("x", Unit::Ratio, 1.0),
+    written("%", Unit::Ratio, 1e-2),
+];
+
+/// The unit that is written so.
+pub(super) fn unit_written(name: &str) -> Result<WrittenUnit, Reason> {
+    let names: Vec<&str> = WRITTEN.iter().map(|known| known.name).collect();
+    WRITTEN
+        .iter()
+        .find(|known| known.name == name)
+        .copied()
+        .ok_or_else(|| Reason::new(format!("there is no unit `{name}`"), suggest(name, &names)))
+}
+
+/// The units in which a number of this one may be written, for a hint.
+pub(super) fn units_of(unit: Unit) -> String {
+    let names: Vec<&str> =
+        WRITTEN.iter().filter(|known| known.unit == unit).map(|known| known.name).collect();
+    names.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Better, Unit, WRITTEN, unit_written, units_of};
+
+    #[test]
+    fn a_unit_is_known_by_its_name_and_another_is_told_which_there_are() {
+        for known in WRITTEN {
+            assert_eq!(unit_written(known.name), Ok(known));
+            assert!(units_of(known.unit).split(' ').any(|name| name == known.name));
+        }
+        let ms = unit_written("ms").unwrap();
+        assert_eq!((ms.unit, ms.factor), (Unit::Seconds, 1e-3));
+        assert!(unit_written("Ms").unwrap_err().hint.contains("`ms`"));
+        assert_eq!("more".parse(), Ok(Better::Higher));
+        assert!("higher".parse::<Better>().unwrap_err().what.contains("not `higher`"));
+    }
+}

@@ -1,0 +1,141 @@
+//! `fsverdict capture`: the shape of a folder as a dataset that can be shared, without a name or a byte of what is in it.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::dataset::{CapturedShape, capture};
+use fsverdict_text::{Bytes, Reason};
+
+use super::{CliError, Exit};
+
+#[derive(Debug, Args)]
+pub(super) struct CaptureArguments {
+    /// The folder; nothing in it is written, and no link is followed
+    #[arg(value_name = "FOLDER")]
+    folder: PathBuf,
+    /// What the dataset is called
+    #[arg(long, value_name = "NAME", default_value = "captured")]
+    name: String,
+}
+
+pub(super) fn run(arguments: &CaptureArguments) -> Result<Exit, CliError> {
+    let shown = arguments.folder.display();
+    let shape = capture(&arguments.folder).map_err(|errno| {
+        let why = std::io::Error::from(errno);
+        CliError::usage(Reason::new(
+            format!("cannot look at {shown}: {why}"),
+            "name a folder that you can read, and no symbolic link to one",
+        ))
+    })?;
+    if shape.files == 0 {
+        return Err(CliError::usage(Reason::new(
+            format!("there is no file in {shown}"),
+            "there is nothing to be captured",
+        )));
+    }
+    anstream::stdout().lock().write_all(as_dataset(&shape, &arguments.name).as_bytes())?;
+    Ok(Exit::Done)
+}
+
+/// The shape as a part of a plan.
+fn as_dataset(shape: &CapturedShape, name: &str) -> String {
+    let list = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+    let files = shape.files.max(1) as f64;
+    let share = |count: u64| (count as f64 / files * 1000.0).round() / 1000.0;
+    let left_out = match shape.left_out {
+        0 => String::new(),
+        some => format!(
+            "# {some} entries could not be looked at, or lie on another filesystem, and are not in it.\n"
+        ),
+    };
+    let sizes: Vec<String> = shape.sizes.chunks(16).map(list).collect();
+    format!(
+        "\
+# The shape of a folder, by fsverdict capture: numbers alone, no name and no content.
+# Kept: files, directories, bytes, the distribution of sizes, shares of hard links, copies and compressible bytes. A dataset of it has
+# directories and names of the program's own. Not kept: {symlinks} symbolic links, {others} sockets, devices or pipes; owners, times,
+# extended attributes, holes; which file lies where.
+# Directories at each depth: {depths}
+# Names of 1 to 10 bytes, 11 to 20, and so on: {lengths}
+{left_out}[dataset.{name}]
+profile      = \"mixed\"
+files        = {files}
+directories  = {directories}
+size         = \"{size}B\"       # {readable}
+compressible = {compressible:.3}
+duplicates   = {duplicates}
+hard_links   = {hard_links}
+sizes        = [
+    {sizes},
+]
+",
+        symlinks = shape.symlinks,
+        others = shape.others,
+        depths = list(&shape.depths),
+        lengths = list(&shape.name_lengths),
+        files = shape.files,
+        directories = shape.directories,
+        size = shape.bytes,
+        readable = Bytes(shape.bytes),
+        compressible = shape.compressible.clamp(0.0, 1.0),
+        duplicates = share(shape.duplicates),
+        hard_links = share(shape.hard_links),
+        sizes = sizes.join(",\n    "),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::as_dataset;
+    use crate::cli::with_vocabulary;
+    use crate::dataset::{capture, prepare};
+    use fsverdict_judgement::plan::{Overrides, read_with};
+
+    const REST: &str = "
+title = 't'
+device.image = '1GiB'
+matrix.filesystem = ['ext4']
+phase = [{ name = 'write', operation = 'tree.write', dataset = 'captured' }]
+";
+
+    #[test]
+    fn what_was_captured_is_a_dataset_of_the_same_shape_and_names_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let secret = "grandmother's will";
+        for number in 0..400_usize {
+            let inner = folder.path().join(format!("{secret} {}", number % 7));
+            std::fs::create_dir_all(&inner).unwrap();
+            let line = format!("{secret} {number}\n");
+            std::fs::write(
+                inner.join(format!("{number}\u{1b}[2J\"")),
+                line.repeat(1 + number * number / 100),
+            )
+            .unwrap();
+        }
+        let shape = capture(folder.path()).unwrap();
+        let text = as_dataset(&shape, "captured");
+        assert!(!text.contains("grandmother") && !text.contains("will") && text.is_ascii(), "{text}");
+        let plan = format!("{REST}{text}");
+        let plan = with_vocabulary(|words| read_with(&plan, "p", &Overrides::default(), words));
+        let plan = plan.unwrap_or_else(|error| panic!("{error}"));
+        let replayed = prepare("captured", &plan.datasets["captured"], 1).unwrap();
+        let totals = replayed.totals().unwrap();
+        assert_eq!((totals.files, totals.directories, totals.bytes), (400, 8, shape.bytes));
+        assert!(replayed.notes.is_empty(), "{:?}", replayed.notes);
+        let again = tempfile::tempdir().unwrap();
+        let staged = crate::dataset::stage(&replayed, &again.path().join("x"), None).unwrap();
+        let back = capture(&staged.path).unwrap();
+        for hundredth in [10, 25, 50, 75, 90] {
+            let (one, other) = (shape.sizes[hundredth] as f64, back.sizes[hundredth] as f64);
+            assert!((one / other - 1.0).abs() < 0.15, "{hundredth}: {one} {other}");
+        }
+        assert!(
+            (shape.compressible - back.compressible).abs() < 0.15,
+            "{} {}",
+            shape.compressible,
+            back.compressible
+        );
+    }
+}

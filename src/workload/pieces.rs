@@ -1,0 +1,170 @@
+//! `random.read`, `random.write`: one big file in pieces of one size, each once, in random order; and `append.fsync`: files
+//! that grow by a piece at a time, as a database's log does.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Instant;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::dataset::{Body, Content, DatasetOrigin, RandomStream, TreeEntry};
+use fsverdict_judgement::plan::OperationKind;
+
+use super::hands::{Hand, SharedDone, with_hands};
+use super::latency::finish;
+use super::ledger::LastSeen;
+use super::stream::open;
+use super::{Done, WorkError, Workplace};
+
+pub(crate) fn read(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
+    let file = open(site, OFlags::RDONLY)?;
+    let (size, order) = (site.tree()?.totals().bytes, random_order(site)?);
+    let done = with_hands(site.threads, "read", |hand| {
+        let mut buffer = vec![0; site.piece as usize];
+        let mut bytes = 0;
+        for number in hand.own(&order) {
+            let from = u64::from(*number) * site.piece;
+            let wanted = &mut buffer[..site.piece.min(size - from) as usize];
+            let start = Instant::now();
+            read_at(file.as_fd(), wanted, from).map_err(|errno| site.failed("read", errno))?;
+            hand.latency.since(start);
+            bytes += wanted.len() as u64;
+        }
+        Ok(bytes)
+    })?;
+    site.note_seen(LastSeen { files: 1, bytes: done.bytes, digests: 0 });
+    Ok(told(&done, "read", 1))
+}
+
+pub(crate) fn write(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
+    let file = open(site, OFlags::WRONLY)?;
+    let content = content(site)?;
+    let order = random_order(site)?;
+    let body =
+        Body { identity: 0, generation: site.known().generation + 1, size: site.tree()?.totals().bytes };
+    let done = with_hands(site.threads, "write", |hand| {
+        let mut buffer = vec![0; site.piece as usize];
+        let (mut bytes, mut calls) = (0, 0);
+        for number in hand.own(&order) {
+            let from = u64::from(*number) * site.piece;
+            let piece = &mut buffer[..site.piece.min(body.size - from) as usize];
+            content.fill(&body, from, piece);
+            let start = Instant::now();
+            write_at(file.as_fd(), piece, from).map_err(|errno| site.failed("write", errno))?;
+            calls += 1;
+            sync_if_due(site, file.as_fd(), calls)?;
+            hand.latency.since(start);
+            bytes += piece.len() as u64;
+        }
+        Ok(bytes)
+    })?;
+    site.note_overwritten();
+    Ok(told(&done, "write", 1))
+}
+
+/// The file, or each file of a directory, from nothing to its end; a hand has its own files.
+pub(crate) fn append(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
+    let content = content(site)?;
+    let tree = site.tree()?;
+    let new = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+    let (alone, folder) = match site.dataset.kind {
+        OperationKind::File => (Some(open(site, new)?), None),
+        _ => (None, Some(site.make_target()?)),
+    };
+    let append_one = |hand: &mut Hand, file: BorrowedFd<'_>, entry: &TreeEntry| {
+        let body = Body { identity: entry.what, generation: 0, size: entry.size };
+        let mut buffer = vec![0; site.piece as usize];
+        let (mut at, mut calls) = (0, 0);
+        while at < body.size {
+            let piece = &mut buffer[..site.piece.min(body.size - at) as usize];
+            content.fill(&body, at, piece);
+            let start = Instant::now();
+            write_at(file, piece, at).map_err(|errno| site.failed("append", errno))?;
+            calls += 1;
+            sync_if_due(site, file, calls)?;
+            hand.latency.since(start);
+            at += piece.len() as u64;
+        }
+        Ok::<u64, WorkError>(body.size)
+    };
+    let done = with_hands(site.threads, "append", |hand| {
+        let mut bytes = 0;
+        for entry in hand.own(&tree.entries) {
+            bytes += match (&alone, &folder) {
+                (Some(file), _) => append_one(hand, file.as_fd(), entry)?,
+                (None, Some(folder)) => {
+                    let flags = new | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                    let mode = Mode::from_raw_mode(entry.mode.into());
+                    let file = rustix::fs::openat(folder, tree.name(entry.name), flags, mode)
+                        .map_err(|errno| site.failed("create a file in", errno))?;
+                    append_one(hand, file.as_fd(), entry)?
+                }
+                (None, None) => 0,
+            };
+        }
+        Ok(bytes)
+    })?;
+    let files = tree.entries.len() as u64;
+    site.note_created();
+    Ok(told(&done, "append", files))
+}
+
+/// Where the bytes of a generated dataset come from; operations of this file take no other.
+pub(super) fn content<'a>(site: &Workplace<'a>) -> Result<&'a Content, WorkError> {
+    match &site.dataset.origin {
+        DatasetOrigin::Generated { content, .. } => Ok(content),
+        DatasetOrigin::Folder { .. } => Err(site.not_written()),
+    }
+}
+
+pub(super) fn told(done: &SharedDone, main_call: &'static str, files: u64) -> Done {
+    Done { logical_bytes: done.bytes, files, held: None, histograms: finish(&[&done.latency]), main_call }
+}
+
+/// What was written reaches the device where so many calls have been made since it last did.
+pub(super) fn sync_if_due(site: &Workplace<'_>, file: BorrowedFd<'_>, calls: u64) -> Result<(), WorkError> {
+    let every = u64::from(site.sync_every);
+    if every == 0 || !calls.is_multiple_of(every) {
+        return Ok(());
+    }
+    rustix::fs::fdatasync(file).map_err(|errno| site.failed("fdatasync", errno))
+}
+
+/// The numbers of all pieces of the file, in an order that is the same in every trial and for every candidate.
+fn random_order(site: &Workplace<'_>) -> Result<Vec<u32>, WorkError> {
+    let pieces = site.tree()?.totals().bytes.div_ceil(site.piece.max(1));
+    let pieces = u32::try_from(pieces).map_err(|_| site.failed("count the pieces of", Errno::OVERFLOW))?;
+    let mut order: Vec<u32> = (0..pieces).collect();
+    RandomStream::new(u64::from(site.known().generation), "pieces").shuffle(&mut order);
+    Ok(order)
+}
+
+fn read_at(file: BorrowedFd<'_>, mut buffer: &mut [u8], mut from: u64) -> Result<(), Errno> {
+    while !buffer.is_empty() {
+        match rustix::io::pread(file, &mut *buffer, from) {
+            Ok(0) => return Err(Errno::IO),
+            Ok(count) => {
+                buffer = &mut buffer[count..];
+                from += count as u64;
+            }
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(())
+}
+
+fn write_at(file: BorrowedFd<'_>, mut bytes: &[u8], mut from: u64) -> Result<(), Errno> {
+    while !bytes.is_empty() {
+        match rustix::io::pwrite(file, bytes, from) {
+            Ok(0) => return Err(Errno::NOSPC),
+            Ok(count) => {
+                bytes = &bytes[count..];
+                from += count as u64;
+            }
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(())
+}

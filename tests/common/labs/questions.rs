@@ -1,0 +1,98 @@
+//! Numbers of a plan's own, what a goal requires, and who keeps a phase company.
+
+use crate::common::Place;
+
+/// A plan of one command, `do`, with this goal, and with these lines after its phase.
+fn with(lab: &str, goal: &str, command: &str, lines: &str) -> String {
+    format!(
+        r#"
+title             = "A question"
+lab               = "{lab}"
+device.image      = "64MiB"
+protocol          = {{ blocks = 1, timeout = "60s", disturbed = false }}
+matrix.filesystem = ["ext4"]
+goal              = {{ {goal} }}
+[[phase]]
+name    = "do"
+command = '''{command}'''
+{lines}
+"#
+    )
+}
+
+const TPS: &str = "[phase.metric.tps]\nmatch = 'tps = (\\S+)'\nunit = '1/s'\nbetter = 'more'\n";
+
+pub fn a_number_is_read_and_what_is_none_is_a_clear_fate(lab: &str) {
+    let place = Place::new();
+    let goal = "metric = 'tps', require = { 'do.tps' = '>= 1000', crash_safe = true }";
+    let plan = with(lab, goal, "echo 'tps = 1'; echo 'tps = 1250.5'", TPS);
+    place.run(&plan, &[]).exits(0).shows(&["do.tps >= 1000", "1.25"]);
+    assert_eq!(place.journal().measured("do", "tps"), [1250.5]);
+    for (said, why) in [
+        ("echo 'tps is 5'", "nothing that it printed matches"),
+        ("echo 'tps = nan'", "no finite number"),
+        ("true", "it printed nothing"),
+    ] {
+        let place = Place::new();
+        place.run(&with(lab, "", said, TPS), &[]).exits(1);
+        place.failed("ext4", &["phase `do`: its metric `tps` cannot be read", why]);
+        place.is_left_clean();
+    }
+}
+
+pub fn what_lacks_a_property_is_skipped(lab: &str) {
+    let place = Place::new();
+    place.run(&with(lab, "require = { data_checksums = true }", "true", ""), &[]).exits(1);
+    let (status, reason) = place.status("ext4");
+    assert_eq!(status, "skipped");
+    assert!(reason.contains("the goal requires `data_checksums`, which it does not have"), "{reason}");
+}
+
+/// A service that answers through a file, what is done before and after, and what goes on in the background.
+const COMPANY: &str = r#"
+before = 'echo before > "$MOUNT/order"'
+beside = 'while :; do date +%N >> "$MOUNT/company"; done'
+after  = 'test "$(cat "$MOUNT/order")" = "$(printf "before\nwork")"; echo after >> "$MOUNT/order"'
+[[service]]
+name  = "answers"
+start = 'trap "exit 0" TERM; : > "$MOUNT/up"; while :; do if test -e "$MOUNT/asked"; then mv "$MOUNT/asked" "$MOUNT/told"; fi; sleep 0.01; done'
+ready = 'test -e "$MOUNT/up"'
+"#;
+
+pub fn services_and_company_go_on_while_phases_do_and_nothing_of_them_stays(lab: &str) {
+    let place = Place::new();
+    let work = r#"echo work >> "$MOUNT/order"; : > "$MOUNT/asked"; until test -e "$MOUNT/told"; do sleep 0.01; done; test -s "$MOUNT/company""#;
+    let plan = with(lab, "", work, COMPANY);
+    place.run(&plan, &[]).exits(0);
+    let journal = place.journal();
+    for step in ["before do", "after do", "answers"] {
+        assert_eq!(journal.program(step)["exit"], 0, "{step}");
+    }
+    place.is_left_clean();
+}
+
+pub fn a_service_that_does_not_start_and_a_background_that_dies_are_said(lab: &str) {
+    for (lines, words) in [
+        (
+            "[[service]]\nname = 'db'\nstart = 'echo no such port >&2; exit 4'\nready = 'false'\n",
+            ["the service `db` ended before it was ready", "exit status 4; its last lines: no such port"],
+        ),
+        (
+            "[[service]]\nname = 'db'\nstart = 'echo waiting; sleep 500'\nready = 'false'\nwithin = '300ms'\n",
+            ["the service `db` was not ready within 0.3 s", "its last lines: waiting"],
+        ),
+        (
+            "beside = 'echo disk on fire; exit 5'\n",
+            [
+                "the background of phase `do` ended before phase `do` was over",
+                "exit status 5; its last lines: disk on fire",
+            ],
+        ),
+        ("before = 'echo nothing there >&2; exit 6'\n", ["before do", "nothing there"]),
+    ] {
+        let place = Place::new();
+        place.run(&with(lab, "", "sleep 0.3", lines), &[]).exits(1);
+        place.failed("ext4", &words);
+        place.is_left_clean();
+    }
+}
