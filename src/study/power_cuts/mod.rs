@@ -60,6 +60,7 @@ impl<'a> PowerCutting<'a> {
         let choice = choose(plan, plan.lab)?;
         let folder = run.join(FOLDER);
         std::fs::create_dir_all(&folder).map_err(LabError::from)?;
+        check_folder(&folder, plan)?;
         Ok(PowerCutting { plan, faults, choice, attachments, folder })
     }
 
@@ -145,6 +146,38 @@ impl<'a> PowerCutting<'a> {
     }
 }
 
+/// A run's folder may be a stranger's: nothing is read or written elsewhere.
+fn check_folder(folder: &Path, plan: &Plan) -> Result<(), SessionError> {
+    if !folder.symlink_metadata().map_err(LabError::from)?.is_dir() {
+        return Err(plain(format!("{} is a link", folder.display())));
+    }
+    let leads_away = |candidate: &&Candidate| candidate.name.contains('/');
+    plan.candidates.iter().find(leads_away).map_or(Ok(()), |candidate| {
+        Err(plain(format!("`{}` is no name of a candidate", candidate.name.escape_debug())))
+    })
+}
+
 fn plain(error: impl std::fmt::Display) -> SessionError {
     SessionError::Disk(Reason::plain(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_folder;
+    use fsverdict_judgement::plan::Plan;
+
+    #[test]
+    fn a_strangers_folder_leads_nowhere_else() {
+        let mut plan: Plan =
+            serde_json::from_str(include_str!("../../../tests/runs/demo/plan.json")).unwrap();
+        let (run, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let cuts = run.path().join("cuts");
+        std::os::unix::fs::symlink(elsewhere.path(), &cuts).unwrap();
+        assert!(check_folder(&cuts, &plan).unwrap_err().to_string().ends_with("is a link"));
+        std::fs::remove_file(&cuts).unwrap();
+        std::fs::create_dir(&cuts).unwrap();
+        check_folder(&cuts, &plan).unwrap();
+        plan.candidates[0].name = "../../victim".to_owned();
+        assert!(check_folder(&cuts, &plan).is_err());
+    }
 }

@@ -13,6 +13,8 @@ pub(super) const HEADER: usize = 40;
 const SECTOR: u64 = 512;
 /// More sectors in one write than a backend takes (`LARGEST` there).
 const MOST_SECTORS: u32 = 1 << 17;
+/// Requests of a log at most.
+pub(super) const MOST_REQUESTS: usize = 1 << 22;
 
 /// A log cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +23,8 @@ pub enum LogError {
     Io(#[from] io::Error),
     #[error("it is no log of writes")]
     Foreign,
+    #[error("the log of writes has more than {MOST_REQUESTS} requests")]
+    Long,
     #[error("the log of writes is damaged at byte {at}")]
     Damaged {
         /// In bytes.
@@ -112,6 +116,9 @@ impl WriteLog {
                 }
                 input.seek_relative(i64::try_from(bytes).map_err(|_| LogError::Damaged { at })?)?;
                 at += bytes;
+            }
+            if requests.len() >= MOST_REQUESTS {
+                return Err(LogError::Long);
             }
             requests.push(logged);
         }

@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::device::Completion;
 
-use super::log::{HEADER, LoggedRequest, MAGIC, encode};
+use super::log::{HEADER, LoggedRequest, MAGIC, MOST_REQUESTS, encode};
 
 /// Appends to a log. Contents are known again by 128 bits of their digest.
 #[derive(Debug)]
@@ -17,6 +17,7 @@ pub struct LogWriter {
     /// Bytes written, and how many it may be.
     at: u64,
     bound: u64,
+    requests: usize,
     /// Where a content lies, by its digest.
     known: HashMap<u128, u64>,
     is_full: bool,
@@ -27,17 +28,19 @@ impl LogWriter {
     pub fn new(file: File, bound: u64) -> io::Result<LogWriter> {
         let mut output = BufWriter::with_capacity(1 << 20, file);
         output.write_all(MAGIC)?;
-        Ok(LogWriter { output, at: MAGIC.len() as u64, bound, known: HashMap::new(), is_full: false })
+        let at = MAGIC.len() as u64;
+        Ok(LogWriter { output, at, bound, requests: 0, known: HashMap::new(), is_full: false })
     }
 
     /// Appends a completed request; `data` is what a write carried, and empty for everything else. A log that is full takes no
     /// more: states of what is in it are right, and later moments cannot be told.
     pub fn record(&mut self, completion: &Completion, data: &[u8]) -> io::Result<()> {
         let room = (HEADER + data.len()) as u64;
-        if self.is_full || self.at.saturating_add(room) > self.bound {
+        if self.is_full || self.at.saturating_add(room) > self.bound || self.requests >= MOST_REQUESTS {
             self.is_full = true;
             return Ok(());
         }
+        self.requests += 1;
         let begins = self.at + HEADER as u64;
         let (mut content, mut is_new) = (0, false);
         if !data.is_empty() && data.iter().any(|byte| *byte != 0) {
