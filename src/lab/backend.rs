@@ -18,7 +18,7 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use serde::{Deserialize, Serialize};
 
 use fsverdict_disk::backend::{BackendReport, Clock, Served};
-use fsverdict_disk::crash::CrashState;
+use fsverdict_disk::crash::{CrashState, LossRule};
 use fsverdict_disk::device::Draw;
 
 use crate::sandbox::{Capabilities, FROM_OUTSIDE, Isolation, Sandbox, inherit};
@@ -87,7 +87,7 @@ struct DeviceTask {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 enum LogTask {
     Record { file: RawFd, bound: u64 },
-    Enter { file: RawFd, states: Vec<CrashState>, keeps_all: bool },
+    Enter { file: RawFd, states: Vec<CrashState>, rule: LossRule },
 }
 
 impl LogTask {
@@ -170,8 +170,8 @@ pub enum LogPurpose {
     /// To be read: the device takes on one of these states after the other.
     Enter {
         states: Vec<CrashState>,
-        /// Whether they are those of a device that loses nothing.
-        keeps_all: bool,
+        /// What the device may lose.
+        rule: LossRule,
     },
 }
 
@@ -180,8 +180,8 @@ impl DeviceLog<'_> {
         let file = inherit(self.file.as_fd())?;
         Ok(match self.purpose {
             LogPurpose::Record { bound } => LogTask::Record { file, bound: *bound },
-            LogPurpose::Enter { states, keeps_all } => {
-                LogTask::Enter { file, states: states.clone(), keeps_all: *keeps_all }
+            LogPurpose::Enter { states, rule } => {
+                LogTask::Enter { file, states: states.clone(), rule: *rule }
             }
         })
     }

@@ -19,7 +19,8 @@ use super::{Done, WorkError, Workplace};
 pub(super) const BESIDE: &[u8] = b".new";
 
 /// Writes every file under another name and renames it over the old one; a careful program waits for the content to be durable
-/// before that, and for the name after it (fsync(2): a new name in a directory needs an fsync of the directory).
+/// before that, and for the name after it (fsync(2): a new name in a directory needs an fsync of the directory). A careless one does so
+/// for every `sync_every`th alone, if at all: beside it another program is careful.
 pub(crate) fn save(site: &mut Workplace<'_>, careful: bool) -> Result<Done, WorkError> {
     let target = site.open_target()?;
     let generation = site.known().generation + 1;
@@ -30,13 +31,15 @@ pub(crate) fn save(site: &mut Workplace<'_>, careful: bool) -> Result<Done, Work
         return Err(site.not_written());
     };
     let tree = site.tree()?;
-    for (number, entry) in (0..).zip(&tree.entries) {
+    let every = u64::from(site.sync_every);
+    for (number, entry) in (0_u32..).zip(&tree.entries) {
+        let careful = careful || every > 0 && (u64::from(number) + 1).is_multiple_of(every);
         let name = tree.name(entry.name);
         let saving = Saving { directory: target.as_fd(), name, careful };
         let body = Body { identity: entry.what, generation, size: entry.size };
         let (started, began_ns) = (Instant::now(), now_ns());
         saving.save(content, &body).map_err(|errno| site.failed("save a file in", errno))?;
-        saves.push(Save { file: number, generation, began_ns, saved_ns: now_ns() });
+        saves.push(Save { file: number, generation, began_ns, saved_ns: now_ns(), careful });
         latency.since(started);
         bytes += entry.size;
     }

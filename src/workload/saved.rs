@@ -29,13 +29,12 @@ pub struct SavedFolder {
     /// Below the mount point; relative.
     pub into: String,
     pub dataset: String,
-    /// Each phase that saved there: whether with fsync, and what.
+    /// Each phase that saved there.
     pub phases: Vec<SavedPhase>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SavedPhase {
-    pub careful: bool,
     pub saves: Vec<Save>,
     /// When the syncfs after it returned, in nanoseconds of the device's clock.
     pub synced_ns: u64,
@@ -104,8 +103,8 @@ impl SavedFolder {
                 let Some(file) = allowed.get_mut(save.file as usize) else { continue };
                 file.begun = file.begun.max(save.generation);
                 file.beside = true;
-                file.careless |= !phase.careful;
-                if phase.careful && save.saved_ns <= cut_ns || phase.synced_ns <= cut_ns {
+                file.careless |= !save.careful;
+                if save.careful && save.saved_ns <= cut_ns || phase.synced_ns <= cut_ns {
                     file.promised = file.promised.max(save.generation);
                     // What came before does not matter any more.
                     file.careless = false;

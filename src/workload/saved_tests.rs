@@ -35,9 +35,9 @@ fn content(dataset: &Prepared, file: u32, generation: u32) -> Vec<u8> {
 fn folder(careful: bool) -> SavedFolder {
     let save = |file: u32| {
         let began_ns = u64::from(file) * 10;
-        Save { file, generation: 1, began_ns, saved_ns: began_ns + 9 }
+        Save { file, generation: 1, began_ns, saved_ns: began_ns + 9, careful }
     };
-    let phase = SavedPhase { careful, saves: (0..FILES).map(save).collect(), synced_ns: 100 };
+    let phase = SavedPhase { saves: (0..FILES).map(save).collect(), synced_ns: 100 };
     SavedFolder { into: "notes".to_owned(), dataset: "notes".to_owned(), phases: vec![phase] }
 }
 

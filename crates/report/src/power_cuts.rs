@@ -30,7 +30,10 @@ pub(super) fn tables(judged: &Judgement<'_>) -> Vec<TextTable> {
     let first = |cuts: &PowerCuts| -> Vec<Vec<String>> {
         let told = |finding: &StateFinding| {
             let StateFinding { state, outcome, broken, seen, .. } = finding;
-            let whose = if cuts.priced.is_empty() {
+            let is_unpromised = |name: &String| cuts.unpromised.contains(name);
+            let whose = if !broken.is_empty() && broken.iter().all(is_unpromised) {
+                format!("{} (which nobody promised)", broken.join(", "))
+            } else if cuts.priced.is_empty() {
                 broken.join(", ")
             } else {
                 format!("{} (by its documentation)", broken.join(", "))

@@ -37,10 +37,10 @@ fn live() -> Result<(), ServingError> {
             Some(LogTask::Record { file, bound }) => {
                 Some(LogToServe::Record { file: File::from(take(*file)?), bound: *bound })
             }
-            Some(LogTask::Enter { file, states, keeps_all }) => Some(LogToServe::Enter {
+            Some(LogTask::Enter { file, states, rule }) => Some(LogToServe::Enter {
                 file: File::from(take(*file)?),
                 states: states.clone(),
-                keeps_all: *keeps_all,
+                rule: *rule,
             }),
             None => None,
         };

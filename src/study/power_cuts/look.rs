@@ -60,7 +60,7 @@ impl PowerCutting<'_> {
     ) -> Result<Vec<StateFinding>, SessionError> {
         let mut findings: Vec<StateFinding> = Vec::with_capacity(states.len());
         while let Some(left) = states.get(findings.len()..).filter(|left| !left.is_empty()) {
-            let purpose = LogPurpose::Enter { states: left.to_vec(), keeps_all: self.faults.keeps_all };
+            let purpose = LogPurpose::Enter { states: left.to_vec(), rule: self.rule(candidate)? };
             let log = WriteLogFile { path: self.log_path(candidate), purpose };
             let attachments = self.attachments.clone().with_log(log);
             let spec = TrialSpec { cuts: Some(look(left)), ..self.spec(candidate) };

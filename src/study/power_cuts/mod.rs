@@ -106,7 +106,11 @@ impl<'a> PowerCutting<'a> {
         let name = models.first().map_or("", |model| model.name);
         let rule = Model::find(name).map(|model| LossRule::of(&model));
         let rule = rule.map_err(|error| SessionError::Disk(error.reason()))?;
-        Ok(if self.faults.keeps_all { rule.nothing_lost() } else { rule })
+        Ok(match self.faults {
+            Faults { keeps_all: true, .. } => rule.nothing_lost(),
+            Faults { ignores_flushes: true, .. } => rule.flushes_ignored(),
+            _ => rule,
+        })
     }
 
     /// Writes the image of a state of a recorded candidate into a file that is not there yet, and says what must be in it.

@@ -12,7 +12,7 @@ use crate::trial::TrialSpec;
 use crate::workload::{SavedFolder, SavedPhase};
 use fsverdict_disk::crash::WriteLog;
 use fsverdict_judgement::journal::{Event, Observation, Save, Status};
-use fsverdict_judgement::plan::{Candidate, Operation, PhaseWork};
+use fsverdict_judgement::plan::Candidate;
 use fsverdict_text::{Links, Reason, open_regular};
 
 use super::{PowerCutting, plain};
@@ -96,13 +96,10 @@ impl PowerCutting<'_> {
     ) -> Vec<SavedFolder> {
         let mut folders: Vec<SavedFolder> = Vec::new();
         for phase in &self.plan.phases {
-            let (PhaseWork::Operation(operation), Some(saves)) = (&phase.work, saves.get(&phase.name)) else {
-                continue;
-            };
+            let Some(saves) = saves.get(&phase.name) else { continue };
             let dataset = phase.dataset.clone().unwrap_or_default();
             let into = phase.into.clone().unwrap_or_else(|| dataset.clone());
             let saved = SavedPhase {
-                careful: *operation == Operation::DirectorySave,
                 saves: saves.clone(),
                 synced_ns: synced.get(&phase.name).copied().unwrap_or(u64::MAX),
             };

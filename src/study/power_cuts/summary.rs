@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::filesystem::{DocumentedPrice, documented_prices};
+use crate::workload::{PROMISES, Promise};
 use fsverdict_disk::crash::CrashState;
 use fsverdict_judgement::journal::{PowerCuts, StateFinding};
 use fsverdict_judgement::plan::Candidate;
@@ -14,6 +15,16 @@ const FIRST: usize = 12;
 fn prices(candidate: &Candidate) -> Vec<String> {
     let told = |price: &DocumentedPrice| format!("{}: {} ({})", price.option, price.says, price.source);
     documented_prices(candidate).map(told).collect()
+}
+
+/// What was broken that nobody promised to who mounts so: ext4 alone makes renames wait for the content (`auto_da_alloc`).
+fn unpromised(candidate: &Candidate, broken: &BTreeMap<String, u32>) -> Vec<String> {
+    let is_made = |promise: &&Promise| match promise.name {
+        "whole" => candidate.filesystem == "ext4",
+        _ => true,
+    };
+    let unmade = PROMISES.iter().filter(|promise| !is_made(promise)).map(|promise| promise.name.to_owned());
+    unmade.filter(|name| broken.contains_key(name)).collect()
 }
 
 pub(super) fn summary(candidate: &Candidate, mut findings: Vec<StateFinding>, trace: String) -> PowerCuts {
@@ -36,6 +47,7 @@ pub(super) fn summary(candidate: &Candidate, mut findings: Vec<StateFinding>, tr
         candidate: candidate.name.clone(),
         states,
         outcomes,
+        unpromised: unpromised(candidate, &broken),
         broken,
         first: findings,
         priced: prices(candidate),

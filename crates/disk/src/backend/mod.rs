@@ -151,8 +151,8 @@ pub enum LogToServe {
     Enter {
         file: File,
         states: Vec<CrashState>,
-        /// Whether they are those of a device that loses nothing.
-        keeps_all: bool,
+        /// What the device may lose.
+        rule: LossRule,
     },
 }
 
@@ -241,9 +241,7 @@ fn prepare(
         Some(LogToServe::Record { file, bound }) => {
             Contents::recorded(LogWriter::new(file, bound).map_err(BackendError::WritingLog)?)
         }
-        Some(LogToServe::Enter { file, states, keeps_all }) => {
-            let rule = LossRule::of(&model);
-            let rule = if keeps_all { rule.nothing_lost() } else { rule };
+        Some(LogToServe::Enter { file, states, rule }) => {
             Contents::Entered(ServedStates::new(file, rule, states)?)
         }
     };

@@ -53,7 +53,7 @@ impl StateImage {
 
     fn keep_durable(&mut self, store: &mut Store, state: CrashState) -> Result<(), ImageStateError> {
         store.drop_overlay();
-        let durable = self.log.durable(state.cut, self.rule.volatile);
+        let durable = self.log.durable(state.cut, self.rule);
         if durable < self.reached {
             store.clear()?;
             self.reached = 0;
@@ -68,7 +68,7 @@ impl StateImage {
     }
 
     fn lay_survivors(&mut self, store: &mut Store, state: CrashState) -> Result<(), ImageStateError> {
-        for (number, request) in (0..).zip(self.log.uncertain(state.cut, self.rule.volatile)) {
+        for (number, request) in (0..).zip(self.log.uncertain(state.cut, self.rule)) {
             let Some(logged) = self.log.requests().get(request).copied() else { continue };
             if let Some(sectors) = state.survivors.keeps(number, logged.request.sectors) {
                 self.apply(store, &logged, sectors)?;

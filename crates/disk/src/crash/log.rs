@@ -6,6 +6,8 @@ use std::os::unix::fs::FileExt;
 
 use crate::device::{Action, Request};
 
+use super::loss::LossRule;
+
 /// How a log's file begins: what it is, and the version of its form.
 pub(super) const MAGIC: &[u8; 8] = b"fsvwlog1";
 /// Bytes before each request's content.
@@ -141,10 +143,15 @@ impl WriteLog {
 
     /// The number of the first request that may be lost when `cut` requests are completed: all before it were completed before a
     /// flush was submitted that is among them. A device without a volatile cache loses none that is completed.
-    pub(super) fn durable(&self, cut: usize, volatile: bool) -> usize {
+    pub(super) fn durable(&self, cut: usize, rule: LossRule) -> usize {
+        /// A faulty device has written all but its last requests by itself.
+        const KEPT_BACK: usize = 64;
         let done = self.requests.get(..cut).unwrap_or(&self.requests);
-        if !volatile {
+        if !rule.volatile {
             return done.len();
+        }
+        if !rule.flushes {
+            return done.len().saturating_sub(KEPT_BACK);
         }
         let horizon = done.iter().filter(|one| one.is_flush()).map(|flush| flush.submitted_ns).max();
         let Some(horizon) = horizon else { return 0 };
@@ -158,11 +165,11 @@ impl WriteLog {
 
     /// The numbers of the requests that may or may not have reached the medium when `cut` are completed: those completed that no
     /// flush has made durable, and those underway.
-    pub(super) fn uncertain(&self, cut: usize, volatile: bool) -> Vec<usize> {
+    pub(super) fn uncertain(&self, cut: usize, rule: LossRule) -> Vec<usize> {
         /// A device takes fewer at once.
         const UNDERWAY: usize = 1024;
         let now = self.moment_ns(cut);
-        let completed = self.durable(cut, volatile)..cut.min(self.requests.len());
+        let completed = self.durable(cut, rule)..cut.min(self.requests.len());
         let underway = cut..self.requests.len().min(cut.saturating_add(UNDERWAY));
         let is_underway =
             |number: &usize| self.requests.get(*number).is_some_and(|one| one.submitted_ns <= now);

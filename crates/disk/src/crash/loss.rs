@@ -1,9 +1,11 @@
 //! What a class of devices may lose when its power is cut.
 
+use serde::{Deserialize, Serialize};
+
 use crate::device::Model;
 
 /// What may become of writes that no flush has made durable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LossRule {
     /// Whether completed writes can be lost until a flush.
     pub volatile: bool,
@@ -11,6 +13,8 @@ pub struct LossRule {
     /// flash in that of arrival, give or take its pages (Zheng et al., "Understanding the Robustness of SSDs under Power Fault",
     /// FAST '13, found both in drives: where nothing is promised, any order is possible).
     pub any_order: bool,
+    /// Whether a flush makes anything durable.
+    pub flushes: bool,
     /// Sectors of 512 bytes that are written wholly or not at all: the device's physical block.
     pub unit_sectors: u32,
 }
@@ -22,6 +26,7 @@ impl LossRule {
         LossRule {
             volatile: limits.volatile_cache,
             any_order: true,
+            flushes: true,
             unit_sectors: (limits.physical_block / 512).max(1),
         }
     }
@@ -29,5 +34,10 @@ impl LossRule {
     /// A device that keeps whatever it was given: nothing that is completed or underway is lost.
     pub fn nothing_lost(self) -> LossRule {
         LossRule { volatile: false, any_order: false, ..self }
+    }
+
+    /// A faulty device: it says of each flush that it is done, and does nothing for it.
+    pub fn flushes_ignored(self) -> LossRule {
+        LossRule { volatile: true, flushes: false, ..self }
     }
 }

@@ -48,7 +48,7 @@ pub fn sample(
             break;
         }
         let cut = first + below(seed, draw * 4, (last - first) as u64) as usize + 1;
-        let uncertain = log.uncertain(cut, rule.volatile);
+        let uncertain = log.uncertain(cut, rule);
         let state = CrashState { cut, survivors: survivors(log, &uncertain, rule, seed, draw) };
         let kept = kept(log, state, rule);
         if seen.insert((kept, moment(log.moment_ns(cut)))) {
@@ -93,9 +93,9 @@ fn survivors(log: &WriteLog, uncertain: &[usize], rule: LossRule, seed: u64, dra
 }
 
 fn kept(log: &WriteLog, state: CrashState, rule: LossRule) -> Kept {
-    let mut durable = log.durable(state.cut, rule.volatile);
+    let mut durable = log.durable(state.cut, rule);
     let mut chosen: Vec<(usize, u32)> = Vec::new();
-    for (number, request) in (0..).zip(log.uncertain(state.cut, rule.volatile)) {
+    for (number, request) in (0..).zip(log.uncertain(state.cut, rule)) {
         let Some(logged) = log.requests().get(request) else { continue };
         if let Some(sectors) = state.survivors.keeps(number, logged.request.sectors) {
             chosen.push((request, sectors));

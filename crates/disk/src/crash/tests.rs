@@ -12,7 +12,7 @@ use super::{
 use crate::device::{Action, Completion, Model, Request, Store};
 
 const SIZE: u64 = 1 << 20;
-const RULE: LossRule = LossRule { volatile: true, any_order: true, unit_sectors: 1 };
+const RULE: LossRule = LossRule { volatile: true, any_order: true, flushes: true, unit_sectors: 1 };
 const ALL: CutWindow = CutWindow { from_ns: 0, until_ns: u64::MAX };
 
 fn done(operation: Action, sector: u64, sectors: u32, submitted_ns: u64, completed_ns: u64) -> Completion {
@@ -107,8 +107,10 @@ fn an_image_goes_from_state_to_state_and_back() {
 fn a_device_without_a_volatile_cache_loses_only_what_is_underway() {
     let (_, log) = log_of(&small());
     let through = LossRule { volatile: false, ..RULE };
-    assert_eq!(log.uncertain(4, true), [1, 3, 4]);
-    assert_eq!(log.uncertain(4, through.volatile), [4]);
+    assert_eq!(log.uncertain(4, RULE), [1, 3, 4]);
+    assert_eq!(log.uncertain(4, through), [4]);
+    // One that ignores flushes loses what they had made durable.
+    assert_eq!(log.uncertain(6, RULE.flushes_ignored()), [0, 1, 3, 4]);
     let nothing = sample(&log, RULE.nothing_lost(), ALL, 100, 1, |_| 0);
     assert!(nothing.iter().all(|state| [Survivors::None, Survivors::All].contains(&state.survivors)));
 }

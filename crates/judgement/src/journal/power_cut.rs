@@ -13,6 +13,8 @@ pub struct Save {
     pub generation: u32,
     pub began_ns: u64,
     pub saved_ns: u64,
+    /// Whether with an fsync of the content before its name was changed, and one of the name.
+    pub careful: bool,
 }
 
 /// What became of a filesystem whose power was cut, the best first.
@@ -103,6 +105,9 @@ pub struct PowerCuts {
     /// Where an option of the candidate is documented to cost this: which, and where that stands.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub priced: Vec<String>,
+    /// Of the promises broken those that nobody made to this candidate: the loss is the program's own doing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unpromised: Vec<String>,
     /// Seconds of the device's clock until it was mounted again: the median and the most.
     pub back_s: [f64; 2],
     /// Whether the plan has it taken although it loses something.

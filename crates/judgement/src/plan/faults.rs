@@ -6,7 +6,7 @@ use super::{Needs, Operation, PhaseWork, Plan};
 use fsverdict_text::value::{boolean, count};
 use fsverdict_text::{Node, Reason, Section};
 
-pub(super) const FAULTS: &[&str] = &["power_cuts", "keeps_all", "accept_loss"];
+pub(super) const FAULTS: &[&str] = &["power_cuts", "keeps_all", "ignores_flushes", "accept_loss"];
 /// A hundred thousand states take hours.
 const MOST: u64 = 1_000_000;
 
@@ -18,6 +18,9 @@ pub struct Faults {
     /// Whether the device keeps whatever it was given: a control, in which nothing can be lost.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_all: bool,
+    /// Whether the device says of every flush that it is done, and does nothing: a control, in which losses must be found.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ignores_flushes: bool,
     /// Whether a candidate may be taken that loses what it promised to keep.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub accept_loss: bool,
@@ -28,7 +31,12 @@ pub(super) fn read_faults(top: &Section<'_>) -> Option<Faults> {
     let section = top.inner("faults", "[faults]", FAULTS)?;
     let power_cuts = section.need("power_cuts", "power_cuts = 500", cuts)?;
     let says = |key| section.get(key, boolean).unwrap_or(false);
-    Some(Faults { power_cuts, keeps_all: says("keeps_all"), accept_loss: says("accept_loss") })
+    let keeps_all = says("keeps_all");
+    if keeps_all {
+        section.forbid(&["ignores_flushes"], "a device that keeps all", "it has nothing to flush");
+    }
+    let (ignores_flushes, accept_loss) = (says("ignores_flushes"), says("accept_loss"));
+    Some(Faults { power_cuts, keeps_all, ignores_flushes, accept_loss })
 }
 
 fn cuts(node: &Node) -> Result<u32, Reason> {

@@ -232,8 +232,8 @@ impl Operation {
 
     /// Whether a phase of it may say how often it syncs.
     pub fn takes_sync(self) -> bool {
-        use Operation::{AppendFsync, RandomWrite, RenameReplace};
-        matches!(self, AppendFsync | RandomWrite | RenameReplace)
+        use Operation::{AppendFsync, DirectoryReplace, RandomWrite, RenameReplace};
+        matches!(self, AppendFsync | DirectoryReplace | RandomWrite | RenameReplace)
     }
 
     /// After how many calls it syncs where a phase does not say; 0: not before the phase ends.

@@ -21,7 +21,11 @@ pub fn write(plan: &Plan) -> String {
     if let Some(faults) = plan.faults {
         lines.section("[faults]");
         lines.put("power_cuts", faults.power_cuts);
-        for (key, said) in [("keeps_all", faults.keeps_all), ("accept_loss", faults.accept_loss)] {
+        for (key, said) in [
+            ("keeps_all", faults.keeps_all),
+            ("ignores_flushes", faults.ignores_flushes),
+            ("accept_loss", faults.accept_loss),
+        ] {
             if said {
                 lines.put(key, true);
             }
