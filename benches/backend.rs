@@ -201,7 +201,7 @@ fn main() -> ExitCode {
     {
         for depth in [1, 32] {
             let store = memfd_create("store", MemfdFlags::CLOEXEC).unwrap();
-            let files = Files { store: &store, trace: None };
+            let files = Files { store: &store, trace: None, log: None };
             let device = Served { model, draw: None, size_bytes: size, seed: 1, fails_after: None };
             let order = [DeviceOrder { device, files }];
             let sockets = Sockets::new(1).unwrap();

@@ -10,6 +10,7 @@ mod capture;
 mod clean;
 mod compare;
 mod consent;
+mod crash;
 mod device;
 mod doctor;
 mod dry_run;
@@ -108,6 +109,8 @@ enum Command {
     Compare(compare::CompareArguments),
     /// Show what a modelled device was asked for in a trial, or give it to blkparse, fio or a table
     Trace(trace::TraceArguments),
+    /// Cut the power of the modelled devices of a run's candidates, as its plan says; or make the image of one state that this left
+    Crash(crash::CrashArguments),
     /// Measure natively what the computing takes that trials in simulated time took as free (root)
     Price(price::PriceArguments),
     /// Show which candidates can run in which lab here, what a run would refuse, and what to install
@@ -160,6 +163,7 @@ pub fn main() -> ExitCode {
         Command::Report(arguments) => report::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Trace(arguments) => trace::run(&arguments),
+        Command::Crash(arguments) => crash::run(&arguments),
         Command::Price(arguments) => price::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::List(arguments) => list::run(&arguments),

@@ -227,6 +227,9 @@ pub(super) fn conduct(session: Session, how: &Conduct) -> Result<Exit, CliError>
         CliError::failed(error.reason().and_hint(hint))
     })?;
     drop(observer);
+    if plan.faults.is_some() {
+        super::crash::cut_all(&folder, &plan, None, false, how.quiet)?;
+    }
     show_result(&folder, &plan, how.all)
 }
 

@@ -3,7 +3,7 @@
 use super::exit::{ExitCodes, Meaning};
 use super::facts::{DirectoryIndex, FilesystemFacts, Property};
 use super::mkfs::MkfsDefault;
-use super::model::{Driver, Filesystem, Fsck};
+use super::model::{Driver, Filesystem, Fsck, Recovery};
 use super::snapshot::SnapshotPrograms;
 use super::tool::{Package, Packages, Tool};
 
@@ -43,6 +43,8 @@ pub(super) static BTRFS: Filesystem = Filesystem {
             codes: &[(0, Meaning::Clean), (1, Meaning::ErrorsLeft)],
         },
     }),
+    // btrfs-check(8) warns of its --repair. `fs/btrfs/disk-io.c`, `btrfs_replay_log`.
+    recovery: Recovery { repair: None, repair_first: false, replayed: &["start tree-log replay"] },
     minimum_size: 109 << 20,
     facts: FilesystemFacts {
         copy_on_write: true,

@@ -5,7 +5,7 @@ use fsverdict_disk::device::Action;
 use super::exit::{CANCELED, CLEAN, CORRECTED, ExitCodes, FAILED, LEFT, LIBRARY, REBOOT, USAGE};
 use super::facts::{DirectoryIndex, FilesystemFacts, Inodes};
 use super::mkfs::MkfsDefault;
-use super::model::{ApartDevice, BackgroundJob, Filesystem, Fsck};
+use super::model::{ApartDevice, BackgroundJob, Filesystem, Fsck, Recovery};
 use super::tool::{Packages, Tool};
 
 const E2FSPROGS: Packages = Packages::everywhere("e2fsprogs");
@@ -57,11 +57,20 @@ pub(super) const BACKGROUND: &[BackgroundJob] = &[
     },
 ];
 
+/// `-y` answers every question with yes (e2fsck(8)). The line is that of `fs/ext4/super.c`, `ext4_load_and_init_journal` and those
+/// that call it.
+const JOURNALED: Recovery =
+    Recovery { repair: Some(&["-f", "-y"]), repair_first: false, replayed: &["recovery complete"] };
+
+/// Without a journal (e2fsck(8): a filesystem that was not unmounted is to be checked).
+pub(super) const UNJOURNALED: Recovery = Recovery { repair_first: true, ..JOURNALED };
+
 /// What all three have.
 pub(super) const PLAIN: Filesystem = Filesystem {
     mkfs_defaults: MKFS_DEFAULTS,
     mkfs_lists: &["-E", "-O", "-J"],
     fsck: Some(FSCK),
+    recovery: JOURNALED,
     // The superblock says where it is, so that mount need not. Its blocks must be as large as the filesystem's.
     apart: &[ApartDevice {
         mkfs: "device=",

@@ -15,6 +15,7 @@ pub(super) static EXT2: Filesystem = Filesystem {
         Driver { config: "CONFIG_EXT4_USE_FOR_EXT2", modules: &["ext4"] },
     ],
     mkfs: ext::mkfs("mkfs.ext2"),
+    recovery: ext::UNJOURNALED,
     facts: FilesystemFacts {
         syncfs_flushes: Some(false),
         maximum_file: 2 << 40,

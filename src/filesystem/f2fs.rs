@@ -5,7 +5,7 @@ use fsverdict_disk::device::Action;
 use super::exit::{CANCELED, CLEAN, CORRECTED, ExitCodes, FAILED, LEFT, LIBRARY, Meaning, REBOOT, USAGE};
 use super::facts::{DirectoryIndex, FilesystemFacts, Property};
 use super::mkfs::MkfsDefault;
-use super::model::{BackgroundJob, Driver, Filesystem, Fsck};
+use super::model::{BackgroundJob, Driver, Filesystem, Fsck, Recovery};
 use super::tool::{Packages, Tool};
 
 const F2FS_TOOLS: Packages = Packages::everywhere("f2fs-tools");
@@ -46,6 +46,8 @@ pub(super) static F2FS: Filesystem = Filesystem {
             ],
         },
     }),
+    // fsck.f2fs(8), -a: repairs what a mount found to be corrupted.
+    recovery: Recovery { repair: Some(&["-a"]), repair_first: false, replayed: &[] },
     // `fs/f2fs/gc.c`, gc_thread_func, and `segment.c`, issue_discard_thread; Documentation/filesystems/f2fs.rst.
     background: &[
         BackgroundJob {

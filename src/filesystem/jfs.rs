@@ -3,7 +3,7 @@
 use super::exit::{CLEAN, CORRECTED, ExitCodes, FAILED, LEFT, LIBRARY, REBOOT, USAGE};
 use super::facts::{DirectoryIndex, FilesystemFacts};
 use super::mkfs::MkfsDefault;
-use super::model::{Driver, Filesystem, Fsck};
+use super::model::{Driver, Filesystem, Fsck, Recovery};
 use super::tool::{Packages, Tool};
 
 const JFSUTILS: Packages = Packages::everywhere("jfsutils");
@@ -26,6 +26,8 @@ pub(super) static JFS: Filesystem = Filesystem {
             codes: &[CLEAN, CORRECTED, REBOOT, LEFT, FAILED, USAGE, LIBRARY],
         },
     }),
+    // jfs_fsck(8), -a: replays the log, and repairs what that leaves; the kernel mounts nothing that was not unmounted.
+    recovery: Recovery { repair: Some(&["-a"]), repair_first: true, replayed: &[] },
     minimum_size: 16 << 20,
     facts: FilesystemFacts {
         journaled: true,

@@ -29,6 +29,8 @@ pub struct Filesystem {
     pub mount_defaults: &'static [&'static str],
     /// Checks it; none where there is no checker (nilfs2).
     pub fsck: Option<Fsck>,
+    /// How it is brought back after a crash.
+    pub recovery: Recovery,
     /// A garbage collector that runs in user space (nilfs2).
     pub cleaner: Option<Cleaner>,
     /// What it does by itself, beside whatever is asked of it.
@@ -81,6 +83,22 @@ pub struct Fsck {
     pub exit_codes: ExitCodes,
 }
 
+/// How a filesystem is brought back whose device lost power.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Recovery {
+    /// Options of the checker that make it repair what it can and ask nothing; the device follows. None where its manual advises
+    /// against that.
+    pub repair: Option<&'static [&'static str]>,
+    /// Whether that comes before each mount after a crash, since the kernel replays nothing.
+    pub repair_first: bool,
+    /// What the kernel says when it has replayed a journal or log: any of these.
+    pub replayed: &'static [&'static str],
+}
+
+impl Recovery {
+    pub(super) const PLAIN: Recovery = Recovery { repair: None, repair_first: false, replayed: &[] };
+}
+
 /// A log, journal or the like on a device of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApartDevice {
@@ -118,6 +136,7 @@ impl Filesystem {
         mkfs_lists: &[],
         mount_defaults: &[],
         fsck: None,
+        recovery: Recovery::PLAIN,
         cleaner: None,
         background: &[],
         minimum_size: 0,
@@ -161,6 +180,13 @@ impl Filesystem {
     pub fn fsck_argv(&self, device: &str) -> Option<Vec<String>> {
         let fsck = self.fsck?;
         let words = [fsck.tool.program].into_iter().chain(fsck.options.iter().copied()).chain([device]);
+        Some(words.map(str::to_owned).collect())
+    }
+
+    /// The command line that repairs an unmounted device without a question; none where there is none to be advised.
+    pub fn repair_argv(&self, device: &str) -> Option<Vec<String>> {
+        let (fsck, options) = (self.fsck?, self.recovery.repair?);
+        let words = [fsck.tool.program].into_iter().chain(options.iter().copied()).chain([device]);
         Some(words.map(str::to_owned).collect())
     }
 

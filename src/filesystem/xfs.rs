@@ -3,7 +3,7 @@
 use super::exit::{ExitCodes, Meaning};
 use super::facts::{DirectoryIndex, FilesystemFacts, Property};
 use super::mkfs::MkfsDefault;
-use super::model::{ApartDevice, Driver, Filesystem, Fsck};
+use super::model::{ApartDevice, Driver, Filesystem, Fsck, Recovery};
 use super::tool::{Packages, Tool};
 
 const XFSPROGS: Packages = Packages::everywhere("xfsprogs");
@@ -39,6 +39,12 @@ pub(super) static XFS: Filesystem = Filesystem {
             ],
         },
     }),
+    // xfs_repair(8): -L gives up a log that cannot be replayed. `fs/xfs/xfs_log_recover.c`, `xlog_recover`.
+    recovery: Recovery {
+        repair: Some(&["-L"]),
+        repair_first: false,
+        replayed: &["Starting recovery", "Ending recovery"],
+    },
     minimum_size: 300 << 20,
     facts: FilesystemFacts {
         journaled: true,

@@ -44,6 +44,7 @@ fn says_too_much(block: u32, record: &Record, plan: &Plan) -> Option<String> {
         Event::CandidateDropped { .. } => "candidate_dropped",
         Event::RunFinished { .. } => "run_finished",
         Event::Priced(_) => "priced",
+        Event::PowerCut(_) => "power_cut",
         Event::RunResumed { .. } => "run_resumed",
         Event::RunStarted { .. } => "run_started",
         Event::BlockStarted { place: Some(_), .. } => "place",

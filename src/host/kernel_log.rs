@@ -40,6 +40,11 @@ impl KernelLog {
         }
     }
 
+    /// Everything said since then, with its level (syslog(3)).
+    pub fn all(&mut self) -> Vec<LogLine> {
+        self.records().iter().filter_map(|record| LogLine::of(record)).collect()
+    }
+
     /// The last lines since then that hold the first of these words that any holds, in either case.
     pub fn lines(&mut self, words: &[String]) -> Vec<String> {
         let all = self.rest();
@@ -53,14 +58,18 @@ impl KernelLog {
         chosen
     }
 
-    /// One record is one read; what was overwritten meanwhile is left out.
     fn rest(&mut self) -> Vec<String> {
+        self.records().iter().filter_map(|record| message(record)).collect()
+    }
+
+    /// One record is one read; what was overwritten meanwhile is left out.
+    fn records(&mut self) -> Vec<String> {
         let Some(file) = &mut self.file else { return Vec::new() };
         let mut lines = Vec::new();
         let mut record = [0; 8192];
         loop {
             match file.read(&mut record) {
-                Ok(length @ 1..) => lines.extend(message(&String::from_utf8_lossy(&record[..length]))),
+                Ok(length @ 1..) => lines.push(String::from_utf8_lossy(&record[..length]).into_owned()),
                 Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::Interrupted) => {}
                 Ok(_) | Err(_) => return lines,
             }
@@ -68,16 +77,31 @@ impl KernelLog {
     }
 }
 
+/// A line of the kernel's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogLine {
+    level: u32,
+    pub text: String,
+}
+
+impl LogLine {
+    fn of(record: &str) -> Option<LogLine> {
+        let (head, text) = record.split_once(';')?;
+        let priority: u32 = head.split(',').next()?.parse().ok()?;
+        let line = text.lines().next()?.trim();
+        (!line.is_empty()).then(|| LogLine { level: priority & LEVEL, text: harmless(line) })
+    }
+
+    /// Whether it is an error, or worse.
+    pub fn is_error(&self) -> bool {
+        self.level < WARNING
+    }
+}
+
 /// The message of a record: `PRIORITY,SEQUENCE,MICROSECONDS,FLAGS;MESSAGE`, and lines about the device after it. A notice or
 /// less (that it was mounted) is no reason for anything.
 fn message(record: &str) -> Option<String> {
-    let (head, text) = record.split_once(';')?;
-    let priority: u32 = head.split(',').next()?.parse().ok()?;
-    if priority & LEVEL > WARNING {
-        return None;
-    }
-    let line = text.lines().next()?.trim();
-    (!line.is_empty()).then(|| harmless(line))
+    LogLine::of(record).filter(|line| line.level <= WARNING).map(|line| line.text)
 }
 
 #[cfg(test)]

@@ -63,6 +63,24 @@ pub fn terminals() -> Result<(), MountError> {
     }
 }
 
+/// Mounts what lies on a device, as mount(8) with these options does that calls no helper. For where a filesystem is mounted very
+/// many times: a program would take longer than the kernel.
+pub fn device(device: &Path, point: &Path, kind: &str, options: &[String]) -> Result<(), MountError> {
+    let flags = options.iter().fold(MountFlags::empty(), |flags, option| flags | flag(option));
+    let data: Vec<&str> = options
+        .iter()
+        .map(String::as_str)
+        .filter(|option| flag(option).is_empty() && *option != "rw")
+        .collect();
+    let data = CString::new(data.join(",")).unwrap_or_default();
+    rustix::mount::mount(device, point, kind, flags, Some(data.as_c_str())).map_err(failed("mount on", point))
+}
+
+/// Unmounts what is mounted there.
+pub fn unmount(point: &Path) -> Result<(), MountError> {
+    rustix::mount::unmount(point, rustix::mount::UnmountFlags::empty()).map_err(failed("unmount", point))
+}
+
 /// Shows `source` at `point`, too.
 pub fn bind(source: &Path, point: &Path) -> Result<(), MountError> {
     rustix::mount::mount_bind(source, point).map_err(failed("bind", point))
@@ -168,18 +186,25 @@ pub fn forbid_set_user_id(point: &Path) -> Result<(), MountError> {
 
 /// A remount forgets what is not named, and in a user namespace may not forget these.
 fn kept_flags(options: &str) -> MountFlags {
-    options.split(',').fold(MountFlags::empty(), |flags, option| {
-        flags
-            | match option {
-                "ro" => MountFlags::RDONLY,
-                "nosymfollow" => MountFlags::NOSYMFOLLOW,
-                "nosuid" => MountFlags::NOSUID,
-                "nodev" => MountFlags::NODEV,
-                "noexec" => MountFlags::NOEXEC,
-                "noatime" => MountFlags::NOATIME,
-                "nodiratime" => MountFlags::NODIRATIME,
-                "relatime" => MountFlags::RELATIME,
-                _ => MountFlags::empty(),
-            }
-    })
+    let kept = MountFlags::SYNCHRONOUS | MountFlags::DIRSYNC | MountFlags::LAZYTIME | MountFlags::STRICTATIME;
+    options.split(',').fold(MountFlags::empty(), |flags, option| flags | (flag(option) - kept))
+}
+
+/// What is an option of every mount (mount(8), FILESYSTEM-INDEPENDENT MOUNT OPTIONS), and not of the filesystem.
+fn flag(option: &str) -> MountFlags {
+    match option {
+        "ro" => MountFlags::RDONLY,
+        "nosymfollow" => MountFlags::NOSYMFOLLOW,
+        "nosuid" => MountFlags::NOSUID,
+        "nodev" => MountFlags::NODEV,
+        "noexec" => MountFlags::NOEXEC,
+        "noatime" => MountFlags::NOATIME,
+        "nodiratime" => MountFlags::NODIRATIME,
+        "relatime" => MountFlags::RELATIME,
+        "strictatime" => MountFlags::STRICTATIME,
+        "lazytime" => MountFlags::LAZYTIME,
+        "sync" => MountFlags::SYNCHRONOUS,
+        "dirsync" => MountFlags::DIRSYNC,
+        _ => MountFlags::empty(),
+    }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::Attachment;
 use super::LabError;
 use super::attachment::{AttachmentError, LentDevice};
+use super::write_log::{OpenLog, WriteLogFile};
 use fsverdict_judgement::journal::{Caution, Facts, TrialId};
 use fsverdict_judgement::plan::once_each;
 
@@ -14,17 +15,19 @@ use fsverdict_judgement::plan::once_each;
 pub struct Attachments {
     first: Attachment,
     further: Vec<Attachment>,
+    /// Of the first, what is done with a log of its writes; most trials have none.
+    log: Option<WriteLogFile>,
 }
 
 impl From<Attachment> for Attachments {
     fn from(first: Attachment) -> Self {
-        Attachments { first, further: Vec::new() }
+        Attachments { first, further: Vec::new(), log: None }
     }
 }
 
 impl Attachments {
     pub fn new(first: Attachment, further: Vec<Attachment>) -> Self {
-        Attachments { first, further }
+        Attachments { first, further, log: None }
     }
 
     pub fn first(&self) -> &Attachment {
@@ -36,8 +39,8 @@ impl Attachments {
     }
 
     fn map(self, change: impl Fn(Attachment) -> Attachment) -> Self {
-        let Attachments { first, further } = self;
-        Attachments { first: change(first), further: further.into_iter().map(change).collect() }
+        let Attachments { first, further, log } = self;
+        Attachments { first: change(first), further: further.into_iter().map(change).collect(), log }
     }
 
     /// What a trial's agent is given by a lab whose kernel is this machine's; `path` is the candidate's folder.
@@ -79,6 +82,17 @@ impl Attachments {
     pub(super) fn trace(&self, trial: &TrialId, number: usize) -> Result<Option<OwnedFd>, AttachmentError> {
         let file = self.first.trace_file(trial, number);
         Ok(file.map(|file| file.create()).transpose()?.map(OwnedFd::from))
+    }
+
+    /// The same, with a log of the writes to the first.
+    #[must_use]
+    pub fn with_log(self, log: WriteLogFile) -> Self {
+        Attachments { log: Some(log), ..self }
+    }
+
+    /// That log, opened; none where there is none.
+    pub(super) fn log(&self) -> Result<Option<OpenLog<'_>>, AttachmentError> {
+        Ok(self.log.as_ref().map(WriteLogFile::open).transpose()?)
     }
 
     /// Where a trial's trace of the device of this number lies, if it is kept.

@@ -18,6 +18,7 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use serde::{Deserialize, Serialize};
 
 use fsverdict_disk::backend::{BackendReport, Clock, Served};
+use fsverdict_disk::crash::CrashState;
 use fsverdict_disk::device::Draw;
 
 use crate::sandbox::{Capabilities, FROM_OUTSIDE, Isolation, Sandbox, inherit};
@@ -79,6 +80,21 @@ struct DeviceTask {
     store: RawFd,
     /// An empty file for the trace, and how many bytes of it at most.
     trace: Option<(RawFd, u64)>,
+    log: Option<LogTask>,
+}
+
+/// What a log of the writes to a device is for.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+enum LogTask {
+    Record { file: RawFd, bound: u64 },
+    Enter { file: RawFd, states: Vec<CrashState>, keeps_all: bool },
+}
+
+impl LogTask {
+    fn file(&self) -> RawFd {
+        let (LogTask::Record { file, .. } | LogTask::Enter { file, .. }) = self;
+        *file
+    }
 }
 
 /// Sockets without names, one for each disk and one for the clock: a guest connects through descriptors of their files.
@@ -135,6 +151,40 @@ pub struct Files<'a> {
     pub store: &'a OwnedFd,
     /// Empty, for the trace, and how many bytes of it at most.
     pub trace: Option<(&'a OwnedFd, u64)>,
+    pub log: Option<DeviceLog<'a>>,
+}
+
+/// A log of the writes to a device, with their contents.
+#[derive(Debug, Clone, Copy)]
+pub struct DeviceLog<'a> {
+    /// Empty, where it is to be written.
+    pub file: &'a OwnedFd,
+    pub purpose: &'a LogPurpose,
+}
+
+/// What such a log is for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LogPurpose {
+    /// To be written, so many bytes of it at most.
+    Record { bound: u64 },
+    /// To be read: the device takes on one of these states after the other.
+    Enter {
+        states: Vec<CrashState>,
+        /// Whether they are those of a device that loses nothing.
+        keeps_all: bool,
+    },
+}
+
+impl DeviceLog<'_> {
+    fn task(&self) -> Result<LogTask, crate::sandbox::SandboxError> {
+        let file = inherit(self.file.as_fd())?;
+        Ok(match self.purpose {
+            LogPurpose::Record { bound } => LogTask::Record { file, bound: *bound },
+            LogPurpose::Enter { states, keeps_all } => {
+                LogTask::Enter { file, states: states.clone(), keeps_all: *keeps_all }
+            }
+        })
+    }
 }
 
 /// A device that is to be served, and where what it does is kept.
@@ -180,6 +230,7 @@ impl Backend {
                     Some((file, bound)) => Some((inherited(file)?, bound)),
                     None => None,
                 },
+                log: files.log.map(|log| log.task()).transpose().map_err(failed)?,
             })
         };
         let task = ServeTask {
@@ -197,6 +248,7 @@ impl Backend {
         for device in &task.devices {
             sandbox.keeps.extend([device.socket, device.store]);
             sandbox.keeps.extend(device.trace.map(|(descriptor, _)| descriptor));
+            sandbox.keeps.extend(device.log.as_ref().map(LogTask::file));
         }
         let mut command = sandbox.command().map_err(failed)?;
         command.env(TASK, serde_json::to_string(&task).map_err(std::io::Error::from)?);

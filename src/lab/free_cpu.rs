@@ -94,6 +94,7 @@ mod tests {
                 limit: Duration::from_secs(1),
                 drawn: None,
                 calibration: None,
+                cuts: None,
                 devices: 1,
             };
             let shown = cautions(&spec, &Model::find(model).unwrap().limits(1 << 30));

@@ -28,6 +28,7 @@ mod traced;
 mod try_kernel;
 mod uml;
 mod vm;
+mod write_log;
 
 use std::path::PathBuf;
 
@@ -39,6 +40,7 @@ use fsverdict_text::{Hinted, Reason};
 
 pub use attachment::Attachment;
 pub use attachments::Attachments;
+pub use backend::LogPurpose;
 pub use by_default::{ByDefault, by_default};
 pub use choose::{Candidacy, ChosenLab, choose, choose_to_look, every};
 pub use drive::TrialEnd;
@@ -49,6 +51,7 @@ pub use launch::main as launch;
 pub use trace_file::TraceFile;
 pub use try_kernel::try_kernel;
 pub use vm::is_kernel_package;
+pub use write_log::WriteLogFile;
 
 /// Every lab, the preferred one first.
 pub static LABS: &[LabEntry] = &[native::ENTRY, uml::ENTRY, vm::ENTRY];

@@ -20,6 +20,7 @@ use super::backend::{Backend, DeviceOrder, Files, GuestSockets, ServingError, So
 use super::drive::TrialEnd;
 use super::kernel::{Kernel, Provision};
 use super::traced::{Spans, TracedDevice};
+use super::write_log::OpenLog;
 use super::{Attachments, LabError, launch};
 
 /// What a kernel must have built in to be given simulated time.
@@ -175,6 +176,7 @@ pub(super) fn serve(
         Ok((attachments.store()?, attachments.trace(trial, device.number)?))
     };
     let files = devices.iter().map(files).collect::<Result<Vec<_>, _>>()?;
+    let log = attachments.log()?;
     // In simulated time guest and device take turns: on one processor they need not wake each other across two.
     let _pinned = Pinned::to(match first.clock {
         Clock::Simulated => placement.guest,
@@ -185,7 +187,11 @@ pub(super) fn serve(
         .zip(&files)
         .map(|(device, (store, trace))| DeviceOrder {
             device: device.served(trial),
-            files: Files { store, trace: trace.as_ref().map(|trace| (trace, TRACE)) },
+            files: Files {
+                store,
+                trace: trace.as_ref().map(|trace| (trace, TRACE)),
+                log: log.as_ref().filter(|_| device.number == 1).map(OpenLog::lend),
+            },
         })
         .collect();
     let silence = SILENCE.min(limit.as_secs() / 2).max(1);
@@ -340,6 +346,7 @@ fn facts(number: usize, report: &BackendReport) -> fsverdict_judgement::journal:
         fact("medium_written", (report.wear.medium_sectors * 512).to_string()),
         fact("trace", format!("{:016x}", report.digest)),
     ]);
+    facts.extend(report.log_is_full.then(|| fact("log_is_full", "true".to_owned())));
     facts.extend((report.refused > 0).then(|| fact("refused", report.refused.to_string())));
     facts.extend(match (report.lateness_ns, report.lateness_share) {
         (Some([median, late, worst]), Some(share)) => {

@@ -118,6 +118,7 @@ impl Study<'_> {
             limit: self.plan.protocol.timeout,
             drawn,
             calibration: None,
+            cuts: None,
             devices: self.plan.device.count(),
         }
     }

@@ -12,6 +12,7 @@ pub enum Act<'a> {
     Scheduler(&'a str),
     DescribeDevice,
     Calibrate(Grid),
+    LookAfterCuts,
     Stage,
     ShutIn,
     Pause,
@@ -186,6 +187,7 @@ impl Act<'_> {
             Act::VerifyAll => "verify all data",
             Act::Release => "release",
             Act::DescribeDevice
+            | Act::LookAfterCuts
             | Act::TakeOut
             | Act::PutBack
             | Act::Aside(..)

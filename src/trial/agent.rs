@@ -178,6 +178,7 @@ impl<'a> Agent<'a> {
             Act::Discard => stack.each_bare(BareDevice::discard)?,
             Act::Scheduler(name) => stack.each_bare(|bare| bare.set_scheduler(name))?,
             Act::DescribeDevice => stack.describe_device(),
+            Act::LookAfterCuts => self.look_after_cuts(stack)?,
             Act::Calibrate(grid) => calibrate(&stack.top(), grid, stack.sink)?,
             Act::Stage => {
                 self.materials = Materials::gather(self.assignment, stack.sink)?;

@@ -2,6 +2,7 @@
 
 mod above;
 mod act;
+mod after_cut;
 mod agent;
 mod arrangement;
 mod bare_device;
@@ -36,7 +37,7 @@ pub use redundancy::outlives_a_device;
 pub use sandbox::{agent_sandbox, staging_sandbox};
 pub use sink::Sink;
 pub use spec::{
-    Assignment, Drawn, Modules, QueueLimits, Repeats, Staging, TestBench, TrialDevice, TrialSpec,
+    Assignment, CutLook, Drawn, Modules, QueueLimits, Repeats, Staging, TestBench, TrialDevice, TrialSpec,
 };
 pub use stack::THE_KERNEL;
 pub use staged_once::{STAGED, stage};

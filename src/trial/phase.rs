@@ -34,6 +34,9 @@ const NEVER_FLUSHED: &str = "data were synced again and again, and the device ha
 /// A sync of which fewer than one in so many asks the device for anything does not ask it.
 const FEW_FLUSHES: f64 = 8.0;
 
+/// How many saved files are told of in one line.
+const SAVES: usize = 1000;
+
 /// What is said where no device is watched that could be quiet.
 const BESIDE_FOLDER: &str =
     "the machine still held unwritten data when the next step began, of others or of what the folder lies on";
@@ -114,6 +117,10 @@ impl Agent<'_> {
             self.ledger.remember(&phase.name, Path::new(into));
         }
         self.quiet = may_be_quiet(stack);
+        let saves = self.ledger.take_saves();
+        for saves in saves.chunks(SAVES) {
+            stack.sink.send(&Event::Saved { phase: phase.name.clone(), saves: saves.to_vec() });
+        }
         let (bytes_read, bytes_written) = match operation.flow() {
             Flow::Reads => (done.logical_bytes, 0),
             Flow::Writes | Flow::Neither => (0, done.logical_bytes),

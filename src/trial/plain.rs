@@ -187,6 +187,7 @@ impl PlainContext<'_> {
             | Act::Judge
             | Act::DescribeMount
             | Act::NeverStored(_)
+            | Act::LookAfterCuts
             | Act::UnmountLeft => return None,
         };
         Some(told)

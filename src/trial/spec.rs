@@ -11,6 +11,7 @@ use crate::dataset::Selection;
 use crate::guard::LeaseTicket;
 use crate::host::process_key::ProcessKey;
 use crate::host::root::Root;
+use crate::workload::SavedFolder;
 use fsverdict_disk::device::Draw;
 use fsverdict_judgement::journal::TrialId;
 use fsverdict_judgement::plan::{Candidate, Dataset, Needs, Phase, PhaseWork, Service};
@@ -42,8 +43,18 @@ pub struct TrialSpec {
     pub drawn: Option<Drawn>,
     /// Measure the device itself by this half of the grid, and do nothing else.
     pub calibration: Option<Grid>,
+    /// Look at states that cuts of power left, and do nothing else.
+    pub cuts: Option<CutLook>,
     /// How many devices it has.
     pub devices: usize,
+}
+
+/// What must be found in the states that the trial's device takes on one after the other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CutLook {
+    /// When power was cut in each, in nanoseconds of the device's clock.
+    pub moments_ns: Vec<u64>,
+    pub folders: Vec<SavedFolder>,
 }
 
 impl TrialSpec {
@@ -60,6 +71,7 @@ impl TrialSpec {
             limit,
             drawn: None,
             calibration: None,
+            cuts: None,
             devices: 1,
         }
     }

@@ -8,6 +8,7 @@ mod array;
 mod cleaner;
 mod host_mapper;
 mod snapshots;
+mod state;
 
 use std::fs::File;
 use std::os::fd::OwnedFd;

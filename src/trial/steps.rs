@@ -85,6 +85,11 @@ impl TrialSpec {
         if let Some(grid) = self.calibration {
             return vec![claim, Step::once(MEASURED, [Act::Calibrate(grid)])];
         }
+        if self.cuts.is_some() {
+            // What is on the device is what a cut of power left there, and to ask for its name is to ask for the next state.
+            let looked = [Act::Claim, Act::Stage, Act::ShutIn, Act::LookAfterCuts];
+            return vec![Step::once(CLAIM, looked)];
+        }
         let mut steps = vec![claim, Step::once(None, [Act::Stage, Act::ShutIn])];
         // Twice: what is timed from the mount on, and what from the start, each meet the first phase at another moment.
         let pause = self.drawn.map(|_| Act::Pause);

@@ -53,6 +53,18 @@ impl Tools {
         trade: Trade,
         argv: Vec<String>,
     ) -> Result<CommandRecord, TrialError> {
+        let record = self.run_untold(step, trade, argv)?;
+        sink.command(&record);
+        Ok(record)
+    }
+
+    /// The same for one that runs so often that nobody wants to hear of each time.
+    pub(super) fn run_untold(
+        &self,
+        step: &str,
+        trade: Trade,
+        argv: Vec<String>,
+    ) -> Result<CommandRecord, TrialError> {
         // In an empty folder: a stray word among a plan's mkfs options must not name a file.
         let mut program = Program::new(argv).limit(self.limit).folder(Path::new(EMPTY));
         let workshop = self.workshops.as_ref().and_then(|workshops| match trade {
@@ -63,9 +75,7 @@ impl Tools {
         if let Some(workshop) = workshop {
             program = program.from(workshop);
         }
-        let record = program.run(step)?;
-        sink.command(&record);
-        Ok(record)
+        Ok(program.run(step)?)
     }
 
     /// The same; it must end well.

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-
 use std::sync::Arc;
 
 use crate::dataset::{AgedTree, DatasetOrigin, HardLinks, Manifest, Prepared, Staged, Tree};
+use fsverdict_judgement::journal::Save;
 
 use super::WorkError;
 use super::copies::Copies;
@@ -91,6 +91,8 @@ pub struct Ledger {
     pub(super) snapshots_made: u32,
     /// The one given up last.
     pub(super) given_up: Option<KeptSnapshot>,
+    /// What was saved in the phase under way.
+    pub(super) saves: Vec<Save>,
     /// What lay in the folder of a phase when it was over, by the phase's name.
     past: BTreeMap<String, LedgerEntry>,
 }
@@ -120,6 +122,11 @@ impl Ledger {
             aged: None,
         };
         self.folders.insert(into.into(), written);
+    }
+
+    /// What was saved since this was last asked.
+    pub fn take_saves(&mut self) -> Vec<Save> {
+        std::mem::take(&mut self.saves)
     }
 
     /// Keeps in mind what lies in the folder of a phase that is over.

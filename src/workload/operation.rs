@@ -5,8 +5,8 @@ use fsverdict_judgement::plan::Operation;
 
 use super::verify::{absent, empty};
 use super::{
-    Done, WorkError, Workplace, age, directory, pieces, replace, rotation, snapshot, space, stream, tree,
-    walk,
+    Done, WorkError, Workplace, age, directory, pieces, replace, rotation, save, snapshot, space, stream,
+    tree, walk,
 };
 
 /// Does the work of the site's operation. The caller times it, and syncs afterwards.
@@ -26,6 +26,8 @@ pub fn run(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         Operation::DirectoryFill => tree::write_new(site, "create_file"),
         Operation::DirectoryList => directory::list(site),
         Operation::DirectoryEmpty => directory::empty(site),
+        Operation::DirectorySave => save::save(site, true),
+        Operation::DirectoryReplace => save::save(site, false),
         Operation::RotationCreate => rotation::create(site),
         Operation::RotationNext => rotation::next(site, Sharing::HardLink),
         Operation::RotationClone => rotation::next(site, Sharing::Clone),
@@ -54,6 +56,8 @@ pub fn verify(site: &Workplace<'_>) -> Result<(), WorkError> {
         | Operation::StreamWrite
         | Operation::StreamRewrite
         | Operation::DirectoryFill
+        | Operation::DirectorySave
+        | Operation::DirectoryReplace
         | Operation::AppendFsync
         | Operation::RandomWrite
         | Operation::RenameReplace

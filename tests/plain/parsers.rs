@@ -411,7 +411,8 @@ mod guest {
                 scope.spawn(move || std::io::copy(&mut answers, &mut std::io::sink()));
             }
             let device = Served { model: "ideal", draw: None, size_bytes: SIZE, seed: 0, fails_after: None };
-            let device = DeviceToServe { device, store: file("store"), trace: None, socket: listening };
+            let device =
+                DeviceToServe { device, store: file("store"), trace: None, log: None, socket: listening };
             serve(vec![device], Clock::Real, Duration::ZERO, &socket())
         });
         for trouble in told.into_iter().filter_map(|report| report.trouble) {

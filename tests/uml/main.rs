@@ -15,6 +15,7 @@ mod fullness;
 mod guests;
 mod kernel_trials;
 mod known_facts;
+mod power_cuts;
 mod questions;
 mod refusals;
 mod secrets;

@@ -2,6 +2,8 @@
 //!
 //! - [`device`]: the models and the devices made of them; pure calculation, without a clock of its own. Whoever keeps one
 //!   submits requests and asks what is done by when.
+//! - [`crash`]: what a device may hold when its power is cut: a log of its writes with their contents, and the states that its class
+//!   allows.
 //! - [`calibrate`]: which reads and writes show what a device is, the model that fits what they took, and a model held against
 //!   a trace that was measured elsewhere.
 //! - `backend`, with the feature `vhost-user`: serves a device to a guest kernel and keeps its clock.
@@ -27,6 +29,8 @@
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
 pub mod device;
+
+pub mod crash;
 
 pub mod calibrate;
 

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use super::across::SideBySide;
 use super::sentence::why;
 use super::{Report, ReportError, ToUse};
-use fsverdict_judgement::journal::{CandidateStatus, Ending, Facts};
+use fsverdict_judgement::journal::{CandidateStatus, Ending, Facts, PowerCuts};
 use fsverdict_judgement::plan::{AXES, Axis, Candidate, Environment, Goal};
 use fsverdict_judgement::verdict::{
     CandidateEntry, Combined, KernelPair, PhaseEstimate, RawShare, SiteRatios, ThenAndNow, TrialBasis,
@@ -32,6 +32,8 @@ pub(super) struct RunDocument<'a> {
     raw_shares: &'a [RawShare],
     #[serde(skip_serializing_if = "Option::is_none")]
     sites: Option<&'a SiteRatios>,
+    #[serde(skip_serializing_if = "<[PowerCuts]>::is_empty")]
+    power_cuts: &'a [PowerCuts],
     #[serde(skip_serializing_if = "Option::is_none")]
     to_use: Option<&'a ToUse>,
 }
@@ -185,6 +187,7 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> RunDocument<'a> {
         legacy: report.judged.combined.as_ref(),
         raw_shares: &report.judged.raw_shares,
         sites: report.judged.sites.as_ref(),
+        power_cuts: &report.judged.run.power_cuts,
         to_use: report.to_use.as_ref(),
     }
 }

@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::Write;
 use std::time::Duration;
 
-use fsverdict_disk::backend::{DeviceToServe, Served, serve};
+use fsverdict_disk::backend::{DeviceToServe, LogToServe, Served, serve};
 
-use super::{ServeTask, ServingError, TASK};
+use super::{LogTask, ServeTask, ServingError, TASK};
 use crate::host::syscall::own;
 use crate::host::talk::say;
 
@@ -33,6 +33,17 @@ fn live() -> Result<(), ServingError> {
             Some((descriptor, bound)) => Some((File::from(take(descriptor)?), bound)),
             None => None,
         };
+        let log = match &device.log {
+            Some(LogTask::Record { file, bound }) => {
+                Some(LogToServe::Record { file: File::from(take(*file)?), bound: *bound })
+            }
+            Some(LogTask::Enter { file, states, keeps_all }) => Some(LogToServe::Enter {
+                file: File::from(take(*file)?),
+                states: states.clone(),
+                keeps_all: *keeps_all,
+            }),
+            None => None,
+        };
         devices.push(DeviceToServe {
             device: Served {
                 model: &device.model,
@@ -43,6 +54,7 @@ fn live() -> Result<(), ServingError> {
             },
             store: File::from(take(device.store)?),
             trace,
+            log,
             socket: take(device.socket)?,
         });
     }

@@ -21,6 +21,7 @@ use crate::device::{Action, Completion, Device, Limits, Request, Store};
 
 use super::BackendError;
 use super::connection::{u32_at, u64_at};
+use super::states::Contents;
 use super::tally::Tally;
 
 /// The largest ring a User-Mode-Linux guest makes (`arch/um/drivers/virtio_uml.c`).
@@ -58,6 +59,7 @@ struct Underway {
 pub(super) struct ServedDisk {
     device: Device,
     store: Store,
+    contents: Contents,
     queue: Queue,
     /// By the head of the descriptor chain, which is the request's id.
     underway: Vec<Underway>,
@@ -76,6 +78,7 @@ impl ServedDisk {
     pub(super) fn new(
         device: Device,
         store: Store,
+        contents: Contents,
         trace: Option<TraceWriter<File>>,
         fails_after: Option<Duration>,
     ) -> Result<Self, BackendError> {
@@ -85,6 +88,7 @@ impl ServedDisk {
         Ok(ServedDisk {
             device,
             store,
+            contents,
             queue,
             underway,
             at_once: Vec::new(),
@@ -161,11 +165,24 @@ impl ServedDisk {
                     Ok(request(id, operation, sector, u64::from(sectors)))
                 }
                 VIRTIO_BLK_T_GET_ID => {
+                    let mut name = *NAME;
+                    let told = match self.contents.named(&mut self.store) {
+                        Ok(None) => OK,
+                        Ok(Some(told)) => {
+                            name = [0; NAME.len()];
+                            name.iter_mut().zip(told.as_bytes()).for_each(|(slot, byte)| *slot = *byte);
+                            OK
+                        }
+                        Err(error) => {
+                            self.tally.trouble(&error);
+                            FAILED
+                        }
+                    };
                     if let Some((at, length)) = slot.buffers.first() {
-                        let name = NAME.get(..NAME.len().min(*length as usize)).unwrap_or_default();
+                        let name = name.get(..NAME.len().min(*length as usize)).unwrap_or_default();
                         memory.write_slice(name, *at).map_err(BackendError::memory)?;
                     }
-                    Err(OK)
+                    Err(told)
                 }
                 _ => Err(UNSUPPORTED),
             };
@@ -236,6 +253,7 @@ impl ServedDisk {
                         read
                     } else {
                         memory.read_slice(&mut self.buffer, at).map_err(BackendError::memory)?;
+                        self.contents.take_in(&self.buffer);
                         self.store.write_at(&self.buffer, offset)
                     };
                     offset += u64::from(length);
@@ -243,10 +261,11 @@ impl ServedDisk {
                 moved
             }
         };
-        let status = match moved {
+        let moved = moved.map_err(BackendError::from);
+        let status = match moved.and_then(|()| self.contents.completed(completion)) {
             Ok(()) => OK,
             Err(error) => {
-                self.tally.trouble(&error.into());
+                self.tally.trouble(&error);
                 FAILED
             }
         };
@@ -261,6 +280,10 @@ impl ServedDisk {
             self.tally.record(&Traced { by, ..Traced::underway(submitted_ns, request) });
         }
         self.tally.worn(self.device.wear());
+        match self.contents.end() {
+            Ok(is_whole) => self.tally.log_is_whole(is_whole),
+            Err(error) => self.tally.trouble(&error),
+        }
         self.tally.end();
     }
 

@@ -18,6 +18,7 @@ mod real;
 mod session;
 mod simulated;
 mod simulation_clock;
+mod states;
 mod tally;
 
 #[cfg(test)]
@@ -30,10 +31,12 @@ use std::time::Duration;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
+use crate::crash::{CrashState, ImageStateError, LogError, LogWriter, LossRule};
 use crate::device::trace::TraceWriter;
 use crate::device::{Device, Draw, Model, ModelError, Store, StoreError};
 
 use disk::ServedDisk;
+use states::{Contents, ServedStates};
 
 pub use tally::BackendReport;
 
@@ -71,6 +74,10 @@ pub enum BackendError {
     Io(#[from] std::io::Error),
     #[error("cannot write the trace: {0}")]
     Trace(std::io::Error),
+    #[error("cannot write the log of what was written: {0}")]
+    WritingLog(std::io::Error),
+    #[error(transparent)]
+    Log(#[from] LogError),
     #[error("the guest ended before it asked for its disk")]
     Absent,
     #[error("the guest named memory it does not have: {0}")]
@@ -94,7 +101,7 @@ impl BackendError {
     fn is_of_machine(&self) -> bool {
         match self {
             BackendError::Store(error) => error.is_of_machine(),
-            BackendError::Trace(_) => true,
+            BackendError::Trace(_) | BackendError::WritingLog(_) => true,
             BackendError::Io(error) => ran_out(error),
             _ => false,
         }
@@ -125,6 +132,30 @@ impl Hinted for BackendError {
     }
 }
 
+impl From<ImageStateError> for BackendError {
+    fn from(error: ImageStateError) -> Self {
+        match error {
+            ImageStateError::Log(error) => BackendError::Log(error),
+            ImageStateError::Store(error) => BackendError::Store(error),
+        }
+    }
+}
+
+/// What a log of the writes to a device is for.
+#[derive(Debug)]
+pub enum LogToServe {
+    /// To be written into this empty file, of so many bytes at most.
+    Record { file: File, bound: u64 },
+    /// To be read: the device holds the first of these states when it is first asked for its name, and the next each time after
+    /// that; its name is the state's number, from 0, and nothing when there are no more.
+    Enter {
+        file: File,
+        states: Vec<CrashState>,
+        /// Whether they are those of a device that loses nothing.
+        keeps_all: bool,
+    },
+}
+
 /// A device with all that it takes to serve it.
 #[derive(Debug)]
 pub struct DeviceToServe<'a> {
@@ -133,6 +164,7 @@ pub struct DeviceToServe<'a> {
     pub store: File,
     /// Empty, for the trace, and how many bytes of it at most.
     pub trace: Option<(File, u64)>,
+    pub log: Option<LogToServe>,
     /// Listens for the disk's driver.
     pub socket: OwnedFd,
 }
@@ -146,8 +178,8 @@ pub fn serve(
     clock_socket: &OwnedFd,
 ) -> Vec<BackendReport> {
     let (mut disks, mut drivers) = (Vec::new(), Vec::new());
-    for DeviceToServe { device, store, trace, socket } in devices {
-        match prepare(device, store, trace) {
+    for DeviceToServe { device, store, trace, log, socket } in devices {
+        match prepare(device, store, trace, log) {
             Ok(disk) => disks.push(disk),
             Err(error) => return vec![BackendReport::of(&error)],
         }
@@ -198,12 +230,24 @@ fn prepare(
     Served { model, draw, size_bytes, seed, fails_after }: Served<'_>,
     store: File,
     trace: Option<(File, u64)>,
+    log: Option<LogToServe>,
 ) -> Result<ServedDisk, BackendError> {
     let store = Store::new(store, size_bytes)?;
     let trace = trace.map(|(file, bound)| TraceWriter::new(file, bound)).transpose();
     let model = draw.map_or_else(|| Model::find(model), |draw| Model::find_drawn(model, &draw))?;
     let device = Device::new(&model, size_bytes, seed)?;
-    ServedDisk::new(device, store, trace.map_err(BackendError::Trace)?, fails_after)
+    let contents = match log {
+        None => Contents::Kept,
+        Some(LogToServe::Record { file, bound }) => {
+            Contents::recorded(LogWriter::new(file, bound).map_err(BackendError::WritingLog)?)
+        }
+        Some(LogToServe::Enter { file, states, keeps_all }) => {
+            let rule = LossRule::of(&model);
+            let rule = if keeps_all { rule.nothing_lost() } else { rule };
+            Contents::Entered(ServedStates::new(file, rule, states)?)
+        }
+    };
+    ServedDisk::new(device, store, contents, trace.map_err(BackendError::Trace)?, fails_after)
 }
 
 /// A guest that ended before it connected never will: the conductor has shut the sockets then.

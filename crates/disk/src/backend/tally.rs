@@ -21,6 +21,7 @@ pub(super) struct Tally {
     /// Requests that got an error because the device had failed by then.
     pub(super) refused: u64,
     wear: Wear,
+    log_is_full: bool,
     trouble: Option<Reason>,
     of_machine: bool,
     /// In real time.
@@ -63,6 +64,9 @@ pub struct BackendReport {
     /// What the medium wrote in all.
     #[serde(default)]
     pub wear: Wear,
+    /// Of a device whose writes were to be recorded with their contents: some were not, because that log was full.
+    #[serde(default)]
+    pub log_is_full: bool,
     /// Why the trial is not to be used, if so.
     pub trouble: Option<Reason>,
     /// That is for this machine's sake, which had no room for the device, or no memory for its process.
@@ -90,6 +94,7 @@ impl Tally {
             left_out: 0,
             refused: 0,
             wear: Wear::default(),
+            log_is_full: false,
             trouble: None,
             of_machine: false,
             lateness: None,
@@ -125,6 +130,11 @@ impl Tally {
         self.wear = wear;
     }
 
+    /// Takes down whether all writes are in their log.
+    pub(super) fn log_is_whole(&mut self, is_whole: bool) {
+        self.log_is_full = !is_whole;
+    }
+
     pub(super) fn end(&mut self) {
         match self.trace.take().map(TraceWriter::finish) {
             Some(Ok((_, written))) => self.left_out = written.left_out,
@@ -150,6 +160,8 @@ impl Tally {
             lateness_ns: self.lateness.as_ref().map(Lateness::quantiles_ns),
             lateness_share: self.lateness.as_ref().map(Lateness::share),
             late: self.lateness.as_ref().and_then(Lateness::trouble),
+            wear: self.wear,
+            log_is_full: self.log_is_full,
             trouble: self.trouble.clone(),
             of_machine: self.of_machine,
             ..BackendReport::default()

@@ -53,7 +53,7 @@ impl Guest {
         memory.set_len(MEMORY).unwrap();
         let (model, file) = (model.to_owned(), store.try_clone().unwrap());
         let device = std::thread::spawn(move || {
-            let mut disk = prepare(served(&model), file, None)?;
+            let mut disk = prepare(served(&model), file, None, None)?;
             real::serve(&mut disk, theirs)?;
             Ok(disk.tally.report())
         });

@@ -15,6 +15,7 @@ mod limits;
 mod link;
 mod medium;
 mod model;
+mod overlay;
 mod parameters;
 mod planted;
 pub(crate) mod random;

@@ -9,6 +9,8 @@ use rustix::io::Errno;
 
 use fsverdict_text::Hinted;
 
+use super::overlay::{Overlay, OverlayError};
+
 /// Why the store could not do it. The guest is answered with an I/O error; the trial cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -21,6 +23,8 @@ pub enum StoreError {
         length: u64,
         size_bytes: u64,
     },
+    #[error("more was written over a state of the modelled device than is kept in memory")]
+    Overlaid,
     #[error("cannot {what} the modelled device's store: {source}")]
     Failed { what: &'static str, source: io::Error },
 }
@@ -28,7 +32,7 @@ pub enum StoreError {
 impl StoreError {
     /// Whether the file failed that holds it, not who asked for it.
     pub fn is_of_machine(&self) -> bool {
-        !matches!(self, StoreError::Beyond { .. })
+        !matches!(self, StoreError::Beyond { .. } | StoreError::Overlaid)
     }
 }
 
@@ -39,7 +43,7 @@ impl Hinted for StoreError {
                 let hint = "make room, or name a folder on another disk in the plan: [device] folder = \"…\"";
                 Some(hint.to_owned())
             }
-            StoreError::Beyond { .. } | StoreError::Failed { .. } => None,
+            StoreError::Beyond { .. } | StoreError::Overlaid | StoreError::Failed { .. } => None,
         }
     }
 }
@@ -51,13 +55,15 @@ pub struct Store {
     size_bytes: u64,
     /// Whether the filesystem below can punch holes; where it cannot, zeroes are written.
     punches: bool,
+    /// Takes all writes while it is there.
+    overlay: Option<Overlay>,
 }
 
 impl Store {
     /// A store in this file, which is open for reading and writing, empty, and best without a name.
     pub fn new(file: File, size_bytes: u64) -> Result<Store, StoreError> {
         file.set_len(size_bytes).map_err(|source| StoreError::Failed { what: "size", source })?;
-        Ok(Store { file, size_bytes, punches: true })
+        Ok(Store { file, size_bytes, punches: true, overlay: None })
     }
 
     pub fn size_bytes(&self) -> u64 {
@@ -72,28 +78,56 @@ impl Store {
     /// Fills `bytes` with what is at `offset` bytes.
     pub fn read_at(&self, bytes: &mut [u8], offset: u64) -> Result<(), StoreError> {
         self.check(offset, bytes.len() as u64)?;
-        self.file.read_exact_at(bytes, offset).map_err(|source| StoreError::Failed { what: "read", source })
+        let failed = |source| StoreError::Failed { what: "read", source };
+        self.file.read_exact_at(bytes, offset).map_err(failed)?;
+        if let Some(overlay) = &self.overlay {
+            overlay.read_at(bytes, offset);
+        }
+        Ok(())
+    }
+
+    /// From now on what is written, or discarded, lies over what the store holds, in memory and for a while.
+    pub fn lay_over(&mut self) {
+        self.overlay = Some(Overlay::default());
+    }
+
+    /// It is again as it was before that.
+    pub fn drop_overlay(&mut self) {
+        self.overlay = None;
+    }
+
+    /// Nothing was ever written.
+    pub fn clear(&mut self) -> Result<(), StoreError> {
+        let failed = |source| StoreError::Failed { what: "clear", source };
+        self.overlay = None;
+        self.file.set_len(0).and_then(|()| self.file.set_len(self.size_bytes)).map_err(failed)
     }
 
     /// Writes `bytes` at `offset` bytes. Many zeroes, of which tables of inodes are made, take up nothing.
     pub fn write_at(&mut self, bytes: &[u8], offset: u64) -> Result<(), StoreError> {
         /// Fewer are not worth a hole.
         const MANY: usize = 1 << 16;
-        if bytes.len() >= MANY && all_zero(bytes) {
+        if self.overlay.is_none() && bytes.len() >= MANY && all_zero(bytes) {
             return self.discard(offset, bytes.len() as u64);
         }
         self.check(offset, bytes.len() as u64)?;
         self.put(bytes, offset)
     }
 
-    fn put(&self, bytes: &[u8], offset: u64) -> Result<(), StoreError> {
+    fn put(&mut self, bytes: &[u8], offset: u64) -> Result<(), StoreError> {
+        if let Some(overlay) = &mut self.overlay {
+            return overlay.write_at(bytes, offset, &self.file).map_err(|error| match error {
+                OverlayError::Full => StoreError::Overlaid,
+                OverlayError::Below(source) => StoreError::Failed { what: "read", source },
+            });
+        }
         self.file.write_all_at(bytes, offset).map_err(|source| self.failed("write", source))
     }
 
     /// Lets these bytes read as zeroes and gives their room back.
     pub fn discard(&mut self, offset: u64, length: u64) -> Result<(), StoreError> {
         self.check(offset, length)?;
-        if self.punches && length > 0 {
+        if self.overlay.is_none() && self.punches && length > 0 {
             let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
             match rustix::fs::fallocate(&self.file, flags, offset, length) {
                 Ok(()) => return Ok(()),
@@ -181,7 +215,7 @@ mod tests {
     fn a_full_disk_is_named() {
         // /dev/full answers every write as a full disk does.
         let full = std::fs::OpenOptions::new().read(true).write(true).open("/dev/full").unwrap();
-        let mut store = Store { file: full, size_bytes: 1 << 20, punches: false };
+        let mut store = Store { file: full, size_bytes: 1 << 20, punches: false, overlay: None };
         let error = store.write_at(&[0; 512], 0).unwrap_err();
         assert!(matches!(error, StoreError::Full { .. }), "{error}");
         assert!(error.hint().unwrap().starts_with("make room"), "{error}");

@@ -11,7 +11,7 @@ use super::reader::{read_each, scan};
 use super::run::{
     BlockState, CandidateState, CandidateStatus, Header, Latencies, Run, Trial, TrialCommands, TrialStanding,
 };
-use super::{Beginning, CommandRecord, Event, Journal, JournalError, Record, Status, TrialId};
+use super::{Beginning, CommandRecord, Event, Journal, JournalError, PowerCuts, Record, Status, TrialId};
 use crate::plan::Plan;
 
 impl Run {
@@ -141,7 +141,11 @@ impl Run {
                 }
             }
             Event::Priced(prices) => self.prices = Some(prices),
-            Event::RunStarted { .. } => {}
+            Event::PowerCut(cuts) => {
+                self.power_cuts.retain(|known| known.candidate != cuts.candidate);
+                self.power_cuts.push(cuts);
+            }
+            Event::RunStarted { .. } | Event::Saved { .. } | Event::AfterCut(_) => {}
         }
     }
 
@@ -286,6 +290,12 @@ impl Run {
                 };
             } else if !trials.is_empty() {
                 state.status = CandidateStatus::Ok;
+                let cuts = self.power_cuts.iter().find(|cuts| cuts.candidate == state.name);
+                if let Some(reason) = cuts.and_then(PowerCuts::why_out) {
+                    state.status = CandidateStatus::Failed;
+                    state.reason = reason;
+                    state.hint = "`accept_loss = true` in [faults] takes it all the same".to_owned();
+                }
             }
         }
     }
@@ -315,7 +325,7 @@ impl Fold {
                 run.candidates = std::mem::take(&mut self.candidates);
             }
         } else if let Some(run) = &mut self.run {
-            if !matches!(record.event, Event::RunResumed { .. } | Event::Priced(_)) {
+            if !matches!(record.event, Event::RunResumed { .. } | Event::Priced(_) | Event::PowerCut(_)) {
                 // A clock that was set back took no time away.
                 run.worked += record.at.duration_since(run.last).as_secs_f64().max(0.0);
             }

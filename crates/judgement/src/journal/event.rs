@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Beginning, Better, CpuPrices, Learnt, Unit};
+use super::{Beginning, Better, CpuPrices, Learnt, PowerCuts, Save, StateFinding, Unit};
 
 /// Plain facts by dotted name, e.g. `kernel.release`, `device.queue.scheduler`: for showing, and for telling what changed.
 pub type Facts = BTreeMap<String, String>;
@@ -130,6 +130,15 @@ pub enum Event {
         /// The evidence, in a sentence.
         reason: String,
     },
+    /// Of a trial whose writes are recorded: files that were saved. It is no part of a journal.
+    Saved {
+        phase: String,
+        saves: Vec<Save>,
+    },
+    /// What was found in a state that a cut of power left. It is no part of a journal.
+    AfterCut(StateFinding),
+    /// What cuts of power came to, looked at after the trials; of several of a candidate, the last counts.
+    PowerCut(PowerCuts),
     /// What computing takes, measured after the trials; of several, the last counts.
     Priced(CpuPrices),
     /// Ends a complete journal, but for prices.

@@ -15,6 +15,7 @@ pub mod made;
 mod metric;
 mod open;
 mod open_trial;
+mod power_cut;
 mod price;
 mod reader;
 mod run;
@@ -30,6 +31,7 @@ pub use event::{
 };
 pub use metric::{Better, Group, METRICS, MetricInfo, Unit, adapter_metric, is_of_cpu, metric};
 pub use open::OpenJournal;
+pub use power_cut::{CutOutcome, PowerCuts, Save, StateFinding};
 pub use price::{CpuPrice, CpuPrices, Unpriced};
 pub use reader::{Journal, first, read, read_open};
 pub use run::{

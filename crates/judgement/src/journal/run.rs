@@ -6,8 +6,8 @@ use jiff::Timestamp;
 
 use super::BlockSite;
 use super::{
-    Beginning, Caution, CommandRecord, CpuPrices, Ending, Facts, Learnt, Observation, Status, Surroundings,
-    TrialId,
+    Beginning, Caution, CommandRecord, CpuPrices, Ending, Facts, Learnt, Observation, PowerCuts, Status,
+    Surroundings, TrialId,
 };
 
 /// A run, as far as its journal goes.
@@ -27,6 +27,8 @@ pub struct Run {
     pub cautions: Vec<Caution>,
     /// What computing takes, where that was measured.
     pub prices: Option<CpuPrices>,
+    /// What cuts of power came to, by candidate.
+    pub power_cuts: Vec<PowerCuts>,
     /// The trials that had begun and not ended when the journal ends.
     pub interrupted: Vec<TrialId>,
     /// How often the run was carried on after an interruption.
@@ -220,6 +222,11 @@ pub struct HeldCaution {
 }
 
 impl Run {
+    /// Why nobody is to take a candidate for what its cuts of power came to, if so.
+    pub fn why_out(&self, candidate: &str) -> Option<String> {
+        self.power_cuts.iter().find(|cuts| cuts.candidate == candidate)?.why_out()
+    }
+
     /// Whether its journal was merged from those of several sites, even if none of their blocks went in yet.
     pub fn is_merged(&self) -> bool {
         self.header.beginning.sites.is_some()

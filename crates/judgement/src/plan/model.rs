@@ -10,7 +10,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Candidate, Disturbance, LabChoice, Operation, OwnMetric, PlannedDevice, Published, Requirements, Unit,
+    Candidate, Disturbance, Faults, LabChoice, Operation, OwnMetric, PlannedDevice, Published, Requirements,
+    Unit,
 };
 use fsverdict_text::{Bytes, Reason};
 
@@ -35,6 +36,9 @@ pub struct Plan {
     pub device: PlannedDevice,
     /// How often, in which order, and when to stop.
     pub protocol: Protocol,
+    /// What is done to devices beside the trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<Faults>,
     pub goal: Goal,
     #[serde(default)]
     pub datasets: BTreeMap<String, Dataset>,

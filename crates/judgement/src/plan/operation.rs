@@ -26,6 +26,8 @@ pub enum Operation {
     DirectoryFill,
     DirectoryList,
     DirectoryEmpty,
+    DirectorySave,
+    DirectoryReplace,
     RotationCreate,
     RotationNext,
     RotationClone,
@@ -120,7 +122,7 @@ const ANY: &[OperationKind] =
 
 /// In the order of [`Operation`].
 #[rustfmt::skip]
-static TABLE: [OperationRow; 27] = [
+static TABLE: [OperationRow; 29] = [
     row(Operation::TreeWrite, "tree.write", WRITES, TREES,
         "writes every directory, file and link of a tree into a new folder"),
     row(Operation::TreeRead, "tree.read", READS, TREES,
@@ -149,6 +151,10 @@ static TABLE: [OperationRow; 27] = [
         "reads a directory of many files and asks for the status of each, as ls -l does"),
     row(Operation::DirectoryEmpty, "directory.empty", NAMES, FLATS,
         "removes all files of a directory, in the order it lists them, and keeps the directory"),
+    row(Operation::DirectorySave, "directory.save", WRITES, FLATS,
+        "saves every file of a directory anew as a careful program does: written under another name, fsync, renamed over the old one, fsync of the directory"),
+    row(Operation::DirectoryReplace, "directory.replace", WRITES, FLATS,
+        "does the same without any fsync: what of it survives a cut of power, nobody promised"),
     row(Operation::RotationCreate, "rotation.create", WRITES, MANY,
         "writes the first generation of a backup: every directory, file and link"),
     row(Operation::RotationNext, "rotation.next", WRITES, MANY,

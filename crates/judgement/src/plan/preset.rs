@@ -55,6 +55,10 @@ const PRESETS: &[Preset] = presets! {
         "backup-server"
             "500 000 files in one directory, hard-linked generations by rsync: nine candidates, with and without directory indexes";
     }
+    "who fears a loss": {
+        "power-cut"
+            "200 small files saved with fsync and rename, and the power cut 500 times by reckoning: what is lost, and what safety costs";
+    }
     "who builds software": {
         "container-store" "image layers unpacked, updated, started and pruned: a modelled SSD";
         "overlay"

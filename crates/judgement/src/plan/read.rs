@@ -8,6 +8,7 @@ use super::change::{Overrides, amend, apply};
 use super::control::Twice;
 use super::disturbance;
 use super::environment;
+use super::faults::{self, read_faults};
 use super::folders;
 use super::lab::KernelOwner;
 use super::own_metric;
@@ -35,6 +36,7 @@ const TOP: &[&str] = &[
     "reads",
     "device",
     "protocol",
+    "faults",
     "goal",
     "dataset",
     "candidate",
@@ -54,6 +56,7 @@ pub fn keys() -> Vec<(&'static str, Vec<&'static str>)> {
         ("[protocol]", read_protocol::PROTOCOL.to_vec()),
         ("blocks", read_protocol::BLOCKS.to_vec()),
         ("disturbed", disturbance::KEYS.to_vec()),
+        ("[faults]", faults::FAULTS.to_vec()),
         ("[goal]", GOAL.to_vec()),
         ("[dataset.NAME]", read_dataset::KEYS.to_vec()),
         ("[[candidate]]", read_candidate::candidate_keys()),
@@ -112,6 +115,7 @@ fn finish(
         problems.note(device_at.unwrap_or_default(), environment::check(&plan));
         problems.note(device_at.unwrap_or_default(), folders::check(&plan));
         problems.note(device_at.unwrap_or_default(), read_device::check(&plan, vocabulary));
+        problems.note(device_at.unwrap_or_default(), faults::check(&plan));
         problems.note(device_at.unwrap_or_default(), space::check(&plan));
     }
     plan
@@ -149,6 +153,7 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
     let memory = top.get("memory", environment::memory);
     let reads = top.get("reads", paths).unwrap_or_default();
     let protocol = read_protocol(&top);
+    let faults = read_faults(&top);
     let datasets = read_datasets(&top, vocabulary);
     let candidates = read_candidates(&top, vocabulary);
     let device = read_device(&top, &candidates, vocabulary);
@@ -168,6 +173,7 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
         reads,
         device,
         protocol,
+        faults,
         goal: goal?,
         datasets,
         candidates,

@@ -18,6 +18,15 @@ pub fn write(plan: &Plan) -> String {
     lines.put("reads", &plan.reads);
     device(&mut lines, plan);
     protocol(&mut lines, plan);
+    if let Some(faults) = plan.faults {
+        lines.section("[faults]");
+        lines.put("power_cuts", faults.power_cuts);
+        for (key, said) in [("keeps_all", faults.keeps_all), ("accept_loss", faults.accept_loss)] {
+            if said {
+                lines.put(key, true);
+            }
+        }
+    }
     lines.section("[goal]");
     lines.put("metric", &plan.goal.metric);
     lines.put("weights", &plan.goal.weights);

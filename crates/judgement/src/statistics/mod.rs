@@ -13,6 +13,7 @@ mod evidence;
 mod looks;
 mod multiple;
 mod outliers;
+mod proportion;
 mod race;
 #[cfg(test)]
 mod race_tests;
@@ -26,6 +27,7 @@ pub use estimate::{AT_THE_STOP, CONFIDENCE, Estimate};
 pub use evidence::{Evidence, FEWEST};
 pub use looks::level;
 pub use multiple::holm;
+pub use proportion::wilson;
 pub use race::{BlockOutcome, Race, Rival, Rule, Ruling};
 pub use sample::{best_of, mean, median, quantile, trimmed_mean};
 pub use signs::{median_test, sign_test};

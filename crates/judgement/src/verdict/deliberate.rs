@@ -59,8 +59,14 @@ impl Deliberation {
         let Some((first, _)) = placed.first() else { return };
         let own = run.trials.iter().filter(|trial| trial.id.block >= first.block && trial.counts());
         let trials: ByBlock<'_> = own.collect();
-        // Who was tried without a result withdraws, as does who misses what is required; who was not tried rested.
+        // Who was tried without a result withdraws, as does who misses what is required or loses what it promised to keep; who was
+        // not tried rested.
+        let is_out: Vec<bool> = self.candidates.iter().map(|name| run.why_out(name).is_some()).collect();
         let score = |block: &BlockState, name: &String| {
+            let at = self.candidates.iter().position(|known| known == name);
+            if at.and_then(|at| is_out.get(at)) == Some(&true) {
+                return Some(f64::NAN);
+            }
             let found = || {
                 let trial = trials.trial(block.block, name)?;
                 self.objective.log_score(trial).filter(|_| !is_ruled_out(plan, run, name, block.block))

@@ -18,6 +18,7 @@ mod figures;
 mod latency;
 mod phases;
 mod picture;
+mod power_cuts;
 mod requests;
 mod required;
 mod sites;
@@ -93,6 +94,7 @@ pub(super) fn sections<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Vec
         sites::section(report),
         depends::section(report),
         background::section(report),
+        power_cuts::section(report),
         computing::section(report),
     ];
     if is_measured {

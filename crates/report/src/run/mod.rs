@@ -13,7 +13,9 @@ use crate::page::{
     For, MatrixBlock, Missing, PageBlock, PageTable, ReportPage, Text, Tone, in_plain_words, in_use,
 };
 use crate::text_table::TextTable;
-use crate::{Report, across, background, computing, depends, findings, required, sentence, sites};
+use crate::{
+    Report, across, background, computing, depends, findings, power_cuts, required, sentence, sites,
+};
 use fsverdict_judgement::journal::CandidateStatus;
 use fsverdict_judgement::verdict::Judgement;
 use opening::opening;
@@ -72,6 +74,7 @@ fn tables<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
     across.for_each(|table| add(For::TEXT, &table));
     required::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
     background::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
+    power_cuts::tables(&report.judged).iter().for_each(|table| add(For::TEXT, table));
     computing::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
     depends::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
     report.beside.iter().for_each(|table| add(For::DETAIL.and(For::MARKDOWN), table));

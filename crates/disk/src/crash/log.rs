@@ -1,0 +1,172 @@
+//! A log that was written before, read back: what was asked for and completed, in the order of completion.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::os::unix::fs::FileExt;
+
+use crate::device::{Action, Request};
+
+/// How a log's file begins: what it is, and the version of its form.
+pub(super) const MAGIC: &[u8; 8] = b"fsvwlog1";
+/// Bytes before each request's content.
+pub(super) const HEADER: usize = 40;
+const SECTOR: u64 = 512;
+/// More sectors in one write than a backend takes (`LARGEST` there).
+const MOST_SECTORS: u32 = 1 << 17;
+/// Requests of a log at most.
+pub(super) const MOST_REQUESTS: usize = 1 << 22;
+
+/// A log cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    #[error("cannot read the log of writes: {0}")]
+    Io(#[from] io::Error),
+    #[error("it is no log of writes")]
+    Foreign,
+    #[error("the log of writes has more than {MOST_REQUESTS} requests")]
+    Long,
+    #[error("the log of writes is damaged at byte {at}")]
+    Damaged {
+        /// In bytes.
+        at: u64,
+    },
+}
+
+/// A request of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoggedRequest {
+    pub request: Request,
+    /// nanoseconds of the device's clock.
+    pub submitted_ns: u64,
+    pub completed_ns: u64,
+    /// Where in the file its content begins; 0: it has none, or zeroes alone.
+    pub(super) content: u64,
+}
+
+impl LoggedRequest {
+    /// Whether it changes what the device holds.
+    pub fn changes(&self) -> bool {
+        !matches!(self.request.operation, Action::Read | Action::Flush)
+    }
+
+    pub fn is_flush(&self) -> bool {
+        self.request.operation == Action::Flush
+    }
+}
+
+pub(super) fn encode(logged: &LoggedRequest) -> [u8; HEADER] {
+    let mut header = [0; HEADER];
+    let numbers = [logged.submitted_ns, logged.completed_ns, logged.request.sector, logged.content];
+    for (slot, number) in header.chunks_exact_mut(8).zip(numbers) {
+        slot.copy_from_slice(&number.to_le_bytes());
+    }
+    header[32..36].copy_from_slice(&logged.request.sectors.to_le_bytes());
+    header[36] = logged.request.operation as u8;
+    header
+}
+
+/// A request at byte `at` of the file; none where the bytes are none.
+fn decode(header: &[u8; HEADER], at: u64) -> Option<LoggedRequest> {
+    let number = |place: usize| {
+        let bytes = header.get(place * 8..place * 8 + 8)?;
+        Some(u64::from_le_bytes(bytes.try_into().ok()?))
+    };
+    let sectors = u32::from_le_bytes(header.get(32..36)?.try_into().ok()?);
+    let operation = *Action::ALL.get(usize::from(*header.get(36)?))?;
+    let request = Request { id: 0, operation, sector: number(2)?, sectors };
+    let logged =
+        LoggedRequest { request, submitted_ns: number(0)?, completed_ns: number(1)?, content: number(3)? };
+    let is_write = operation == Action::Write;
+    let has_place = request.sector.checked_add(u64::from(sectors))?.checked_mul(SECTOR).is_some();
+    let in_order = logged.submitted_ns <= logged.completed_ns && logged.content <= at + HEADER as u64;
+    (has_place && in_order && (!is_write || sectors <= MOST_SECTORS) && (is_write || logged.content == 0))
+        .then_some(logged)
+}
+
+/// The requests of a device that change it, and its flushes, in the order of their completion; contents stay in the file.
+#[derive(Debug)]
+pub struct WriteLog {
+    file: File,
+    requests: Vec<LoggedRequest>,
+}
+
+impl WriteLog {
+    /// Reads a log as far as it goes: one whose writer was killed lacks its end. What is in memory of it is 56 bytes a request.
+    pub fn read(file: File) -> Result<WriteLog, LogError> {
+        let length = file.metadata()?.len();
+        let mut input = BufReader::with_capacity(1 << 20, file.try_clone()?);
+        let mut magic = [0; MAGIC.len()];
+        input.read_exact(&mut magic).map_err(|_| LogError::Foreign)?;
+        if magic != *MAGIC {
+            return Err(LogError::Foreign);
+        }
+        let (mut at, mut requests) = (MAGIC.len() as u64, Vec::new());
+        let mut last_ns = 0;
+        while at + HEADER as u64 <= length {
+            let mut header = [0; HEADER];
+            input.read_exact(&mut header)?;
+            let logged = decode(&header, at).filter(|logged| logged.completed_ns >= last_ns);
+            let logged = logged.ok_or(LogError::Damaged { at })?;
+            at += HEADER as u64;
+            last_ns = logged.completed_ns;
+            if logged.content == at {
+                let bytes = u64::from(logged.request.sectors) * SECTOR;
+                if at + bytes > length {
+                    break;
+                }
+                input.seek_relative(i64::try_from(bytes).map_err(|_| LogError::Damaged { at })?)?;
+                at += bytes;
+            }
+            if requests.len() >= MOST_REQUESTS {
+                return Err(LogError::Long);
+            }
+            requests.push(logged);
+        }
+        Ok(WriteLog { file, requests })
+    }
+
+    pub fn requests(&self) -> &[LoggedRequest] {
+        &self.requests
+    }
+
+    /// What a write carried; zeroes for what makes zeroes.
+    pub fn content(&self, logged: &LoggedRequest, bytes: &mut Vec<u8>) -> Result<(), LogError> {
+        bytes.clear();
+        bytes.resize(logged.request.sectors as usize * SECTOR as usize, 0);
+        if logged.content > 0 {
+            self.file.read_exact_at(bytes, logged.content)?;
+        }
+        Ok(())
+    }
+
+    /// The number of the first request that may be lost when `cut` requests are completed: all before it were completed before a
+    /// flush was submitted that is among them. A device without a volatile cache loses none that is completed.
+    pub(super) fn durable(&self, cut: usize, volatile: bool) -> usize {
+        let done = self.requests.get(..cut).unwrap_or(&self.requests);
+        if !volatile {
+            return done.len();
+        }
+        let horizon = done.iter().filter(|one| one.is_flush()).map(|flush| flush.submitted_ns).max();
+        let Some(horizon) = horizon else { return 0 };
+        done.partition_point(|one| one.completed_ns <= horizon)
+    }
+
+    /// When power is cut once `cut` requests are completed, in nanoseconds of the device's clock.
+    pub fn moment_ns(&self, cut: usize) -> u64 {
+        cut.checked_sub(1).and_then(|last| self.requests.get(last)).map_or(0, |last| last.completed_ns)
+    }
+
+    /// The numbers of the requests that may or may not have reached the medium when `cut` are completed: those completed that no
+    /// flush has made durable, and those underway.
+    pub(super) fn uncertain(&self, cut: usize, volatile: bool) -> Vec<usize> {
+        /// A device takes fewer at once.
+        const UNDERWAY: usize = 1024;
+        let now = self.moment_ns(cut);
+        let completed = self.durable(cut, volatile)..cut.min(self.requests.len());
+        let underway = cut..self.requests.len().min(cut.saturating_add(UNDERWAY));
+        let is_underway =
+            |number: &usize| self.requests.get(*number).is_some_and(|one| one.submitted_ns <= now);
+        let all = completed.chain(underway.filter(is_underway));
+        all.filter(|number| self.requests.get(*number).is_some_and(LoggedRequest::changes)).collect()
+    }
+}

@@ -1,0 +1,229 @@
+//! A small log whose states can be told by hand, and a device that keeps a promise or breaks it.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+
+use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq, proptest};
+
+use super::image::ImageStateError;
+use super::{
+    CrashState, CutWindow, LogError, LogWriter, LossRule, StateImage, Survivors, WriteLog, export, sample,
+};
+use crate::device::{Action, Completion, Model, Request, Store};
+
+const SIZE: u64 = 1 << 20;
+const RULE: LossRule = LossRule { volatile: true, any_order: true, unit_sectors: 1 };
+const ALL: CutWindow = CutWindow { from_ns: 0, until_ns: u64::MAX };
+
+fn done(operation: Action, sector: u64, sectors: u32, submitted_ns: u64, completed_ns: u64) -> Completion {
+    Completion { request: Request { id: 0, operation, sector, sectors }, submitted_ns, completed_ns }
+}
+
+/// Writes a log of these; a write carries its number, from 1, in each byte.
+fn log_of(completions: &[Completion]) -> (File, WriteLog) {
+    let file = tempfile::tempfile().unwrap();
+    let mut writer = LogWriter::new(file.try_clone().unwrap(), 1 << 24).unwrap();
+    for (number, completion) in (1_u8..).zip(completions) {
+        let bytes = match completion.request.operation {
+            Action::Write => vec![number; completion.request.sectors as usize * 512],
+            _ => Vec::new(),
+        };
+        writer.record(completion, &bytes).unwrap();
+    }
+    assert!(!writer.is_full());
+    writer.finish().unwrap();
+    let read = std::os::unix::fs::FileExt::read_at;
+    // Reading begins where the file does.
+    let copy = tempfile::tempfile().unwrap();
+    let mut bytes = vec![0; file.metadata().unwrap().len() as usize];
+    assert_eq!(read(&file, &mut bytes, 0).unwrap(), bytes.len());
+    std::os::unix::fs::FileExt::write_all_at(&copy, &bytes, 0).unwrap();
+    (copy.try_clone().unwrap(), WriteLog::read(copy).unwrap())
+}
+
+/// Two writes, a flush, and two more of which the second is underway until the end.
+fn small() -> Vec<Completion> {
+    vec![
+        done(Action::Write, 0, 1, 0, 10),
+        done(Action::Write, 8, 2, 5, 20),
+        done(Action::Flush, 0, 0, 15, 30),
+        done(Action::Write, 0, 1, 31, 40),
+        done(Action::Write, 16, 1, 32, 50),
+        done(Action::Flush, 0, 0, 60, 70),
+    ]
+}
+
+/// The first byte of sectors 0, 8, 9 and 16.
+fn held(log: &[Completion], state: CrashState) -> [u8; 4] {
+    let mut store = Store::new(tempfile::tempfile().unwrap(), SIZE).unwrap();
+    let mut image = StateImage::new(log_of(log).1, RULE);
+    image.enter(&mut store, state).unwrap();
+    [0, 8, 9, 16].map(|sector| {
+        let mut byte = [0];
+        store.read_at(&mut byte, sector * 512).unwrap();
+        byte[0]
+    })
+}
+
+#[test]
+fn what_was_completed_before_a_flush_was_submitted_stays() {
+    let log = small();
+    let held = |cut, survivors| held(&log, CrashState { cut, survivors });
+    // The flush came when the second write was underway: that may still be lost.
+    assert_eq!(held(3, Survivors::None), [1, 0, 0, 0]);
+    assert_eq!(held(3, Survivors::All), [1, 2, 2, 0]);
+    assert_eq!(held(2, Survivors::None), [0, 0, 0, 0]);
+    assert_eq!(held(3, Survivors::Torn { before: 0, sectors: 1 }), [1, 2, 0, 0]);
+    // At 40 the write that is completed at 50 is underway, and may be there already.
+    assert_eq!(held(4, Survivors::None), [1, 0, 0, 0]);
+    assert_eq!(held(4, Survivors::Only(2)), [1, 0, 0, 5]);
+    assert_eq!(held(4, Survivors::Without(2)), [4, 2, 2, 0]);
+    assert_eq!(held(4, Survivors::First(2)), [4, 2, 2, 0]);
+    assert_eq!(held(6, Survivors::None), [4, 2, 2, 5]);
+}
+
+#[test]
+fn an_image_goes_from_state_to_state_and_back() {
+    let log = small();
+    let mut store = Store::new(tempfile::tempfile().unwrap(), SIZE).unwrap();
+    let mut image = StateImage::new(log_of(&log).1, RULE);
+    let mut whole = |store: &mut Store, cut, survivors| -> Result<Vec<u8>, ImageStateError> {
+        image.enter(store, CrashState { cut, survivors })?;
+        let mut bytes = vec![0; 32 * 512];
+        store.read_at(&mut bytes, 0)?;
+        Ok(bytes)
+    };
+    let first = whole(&mut store, 4, Survivors::Some(3)).unwrap();
+    let last = whole(&mut store, 6, Survivors::None).unwrap();
+    // What a guest writes over a state is gone with it.
+    store.write_at(&[9; 700], 100).unwrap();
+    store.discard(512 * 8, 512).unwrap();
+    assert_eq!(whole(&mut store, 6, Survivors::None).unwrap(), last);
+    assert_eq!(whole(&mut store, 4, Survivors::Some(3)).unwrap(), first);
+    assert_ne!(first, last);
+}
+
+#[test]
+fn a_device_without_a_volatile_cache_loses_only_what_is_underway() {
+    let (_, log) = log_of(&small());
+    let through = LossRule { volatile: false, ..RULE };
+    assert_eq!(log.uncertain(4, true), [1, 3, 4]);
+    assert_eq!(log.uncertain(4, through.volatile), [4]);
+    let nothing = sample(&log, RULE.nothing_lost(), ALL, 100, 1, |_| 0);
+    assert!(nothing.iter().all(|state| [Survivors::None, Survivors::All].contains(&state.survivors)));
+}
+
+#[test]
+fn states_are_drawn_once_each_in_order_and_by_seed() {
+    let (_, log) = log_of(&small());
+    let draw = |seed, rule| sample(&log, rule, ALL, 1000, seed, |_| 0);
+    let all = draw(1, RULE);
+    assert_eq!(all, draw(1, RULE));
+    assert!(all.is_sorted_by_key(|state| state.cut));
+    let contents: BTreeSet<[u8; 4]> = all.iter().map(|state| held(&small(), *state)).collect();
+    assert_eq!(contents.len(), all.len(), "{all:?}");
+    // By hand: nothing, or the first, or (the second whole or torn, or not, with or without the first); behind the flush the second,
+    // the fourth and the fifth, each there or not, and the last flush.
+    assert!(contents.contains(&[1, 2, 0, 0]) && contents.contains(&[1, 0, 0, 5]), "{contents:?}");
+    // Nothing is torn from its end, and what a flush made durable is overwritten or there.
+    assert!(contents.iter().all(|held| held[1] != 0 || held[2] == 0), "{contents:?}");
+    assert!(contents.iter().all(|held| held[3] != 5 || held[0] != 0), "{contents:?}");
+    // Where promises lie between two moments, equal contents are looked at for each.
+    let promised = sample(&log, RULE, ALL, 1000, 1, |now| usize::from(now >= 40));
+    assert!(promised.len() > all.len());
+    let late = CutWindow { from_ns: 60, until_ns: 80 };
+    let late = sample(&log, RULE, late, 10, 1, |_| 0);
+    assert_eq!(late, [CrashState { cut: 6, survivors: Survivors::None }]);
+}
+
+#[test]
+fn a_content_is_kept_once_and_zeroes_never() {
+    let file = tempfile::tempfile().unwrap();
+    let mut writer = LogWriter::new(file.try_clone().unwrap(), 1 << 20).unwrap();
+    for number in 0..10 {
+        let bytes = [if number == 9 { 0 } else { 7 }; 4096];
+        writer.record(&done(Action::Write, number * 8, 8, number, number), &bytes).unwrap();
+    }
+    writer.finish().unwrap();
+    assert_eq!(file.metadata().unwrap().len(), 8 + 10 * 40 + 4096);
+    // Full, it says so, and holds what came before.
+    let file = tempfile::tempfile().unwrap();
+    let mut writer = LogWriter::new(file.try_clone().unwrap(), 580).unwrap();
+    writer.record(&done(Action::Write, 0, 1, 0, 1), &[1; 512]).unwrap();
+    writer.record(&done(Action::Flush, 0, 0, 1, 2), &[]).unwrap();
+    assert!(writer.is_full());
+}
+
+#[test]
+fn a_log_of_the_kernels_form_has_flushes_where_they_made_durable() {
+    let (_, log) = log_of(&small());
+    let mut bytes = Vec::new();
+    export(&log, &mut bytes).unwrap();
+    let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+    assert_eq!([number(0), number(8), number(16), number(24)], [0x6a_7366_7773_6872, 1, 6, 512]);
+    let (mut at, mut entries) = (512, Vec::new());
+    while at < bytes.len() {
+        entries.push((number(at), number(at + 8), number(at + 16)));
+        at += 512 + number(at + 24) as usize;
+    }
+    let flush = (0, 0, 1);
+    assert_eq!(entries, [(0, 1, 0), flush, (8, 2, 0), (0, 1, 0), (16, 1, 0), flush]);
+}
+
+#[test]
+fn every_built_in_model_has_a_rule() {
+    let rule = |name: &str| LossRule::of(&Model::named(name).unwrap());
+    assert!(rule("usb-disk-5400").volatile && rule("sata-ssd").volatile);
+    assert!(!rule("nvme-plp").volatile);
+    assert_eq!((rule("hdd-7200").unit_sectors, rule("usb-disk-5400").unit_sectors), (8, 1));
+}
+
+#[test]
+fn what_is_no_log_is_told() {
+    let file = tempfile::tempfile().unwrap();
+    assert!(matches!(WriteLog::read(file), Err(LogError::Foreign)));
+    let (file, log) = log_of(&small());
+    let length = file.metadata().unwrap().len();
+    // Whoever wrote it was killed.
+    file.set_len(length - 50).unwrap();
+    std::io::Seek::rewind(&mut &file).unwrap();
+    assert_eq!(WriteLog::read(file.try_clone().unwrap()).unwrap().requests().len(), log.requests().len() - 2);
+    std::os::unix::fs::FileExt::write_all_at(&file, &[0xff; 8], 8 + 24).unwrap();
+    std::io::Seek::rewind(&mut &file).unwrap();
+    assert!(matches!(WriteLog::read(file), Err(LogError::Damaged { at: 8 })));
+}
+
+fn survivors() -> impl Strategy<Value = Survivors> {
+    (0..7_u8, any::<u32>(), any::<u32>()).prop_map(|(kind, one, other)| match kind {
+        0 => Survivors::None,
+        1 => Survivors::All,
+        2 => Survivors::First(one),
+        3 => Survivors::Only(one),
+        4 => Survivors::Without(one),
+        5 => Survivors::Some(one),
+        _ => Survivors::Torn { before: one, sectors: other },
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_state_is_found_by_its_name(cut in any::<usize>(), survivors in survivors()) {
+        let state = CrashState { cut, survivors };
+        prop_assert_eq!(state.to_string().parse::<CrashState>().unwrap(), state);
+    }
+
+    #[test]
+    fn other_names_are_refused(name in "[0-9]{0,3}[-a-z.]{0,12}[0-9]{0,3}") {
+        if let Ok(state) = name.parse::<CrashState>() {
+            prop_assert!(state.to_string().len() <= name.len());
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_reading_a_log_fail_otherwise(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        let file = tempfile::tempfile().unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, b"fsvwlog1", 0).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, &bytes, 8).unwrap();
+        let _ = WriteLog::read(file);
+    }
+}

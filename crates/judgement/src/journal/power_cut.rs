@@ -1,0 +1,150 @@
+//! What was found of a candidate whose power was cut: how often it came to what, and the first states that lost something.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// A file that was saved anew: when that began and when the program was told that it was done, in nanoseconds of the device's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Save {
+    /// Which of the dataset's files, from 0.
+    pub file: u32,
+    /// How often its content had been changed before, and this once more.
+    pub generation: u32,
+    pub began_ns: u64,
+    pub saved_ns: u64,
+}
+
+/// What became of a filesystem whose power was cut, the best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CutOutcome {
+    /// All that was promised is there, and nothing had to be done for it.
+    Unharmed,
+    /// … once it had been replayed from its journal or log, while it was mounted.
+    Replayed,
+    /// … once its checker had repaired it.
+    Repaired,
+    /// Something promised is gone, and somebody said so: an error, the checker, the kernel.
+    LossReported,
+    /// Something promised is gone, and nobody said a word.
+    SilentLoss,
+    /// It could not be mounted, not even after its checker.
+    Unmountable,
+    /// Its kernel computed or waited without an end.
+    Hang,
+    /// Its kernel gave up.
+    Panic,
+}
+
+impl CutOutcome {
+    /// Every one, the best first.
+    pub const ALL: [CutOutcome; 8] = [
+        CutOutcome::Unharmed,
+        CutOutcome::Replayed,
+        CutOutcome::Repaired,
+        CutOutcome::LossReported,
+        CutOutcome::SilentLoss,
+        CutOutcome::Unmountable,
+        CutOutcome::Hang,
+        CutOutcome::Panic,
+    ];
+
+    /// For people, as the head of a column.
+    pub const fn words(self) -> &'static str {
+        match self {
+            CutOutcome::Unharmed => "unharmed",
+            CutOutcome::Replayed => "replayed",
+            CutOutcome::Repaired => "repaired",
+            CutOutcome::LossReported => "loss reported",
+            CutOutcome::SilentLoss => "silent loss",
+            CutOutcome::Unmountable => "unmountable",
+            CutOutcome::Hang => "hang",
+            CutOutcome::Panic => "panic",
+        }
+    }
+
+    /// Whether a user has lost something, or all.
+    pub const fn is_loss(self) -> bool {
+        !matches!(self, CutOutcome::Unharmed | CutOutcome::Replayed | CutOutcome::Repaired)
+    }
+}
+
+/// What was found in one state.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StateFinding {
+    /// The state: its number among those that were looked at together, and later its name.
+    pub state: String,
+    pub outcome: CutOutcome,
+    /// The names of the promises that were not kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub broken: Vec<String>,
+    /// What was seen, in words; empty where nothing is wrong.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub seen: String,
+    /// Seconds of the device's clock from when it was to be mounted until it was, its checker's included.
+    #[serde(default)]
+    pub back_s: f64,
+}
+
+/// What the power cuts of one candidate came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PowerCuts {
+    pub candidate: String,
+    /// The states that were looked at.
+    pub states: u32,
+    pub outcomes: BTreeMap<CutOutcome, u32>,
+    /// How many states broke which promise.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub broken: BTreeMap<String, u32>,
+    /// The first states that lost something, or all; few.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub first: Vec<StateFinding>,
+    /// Where an option of the candidate is documented to cost this: which, and where that stands.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub priced: Vec<String>,
+    /// Seconds of the device's clock until it was mounted again: the median and the most.
+    pub back_s: [f64; 2],
+    /// Whether the plan has it taken although it loses something.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub accepted: bool,
+    /// Of the requests of the trial that was recorded: equal digests mean equal traces.
+    pub trace: String,
+}
+
+impl PowerCuts {
+    /// How many states came to this.
+    pub fn count(&self, outcome: CutOutcome) -> u32 {
+        self.outcomes.get(&outcome).copied().unwrap_or(0)
+    }
+
+    /// Why nobody is to take the candidate, if so: it lost what it had promised, and said nothing, or does not come back.
+    pub fn why_out(&self) -> Option<String> {
+        let grave = |outcome: &&CutOutcome| outcome.is_loss() && **outcome != CutOutcome::LossReported;
+        let each: Vec<String> = CutOutcome::ALL
+            .iter()
+            .filter(grave)
+            .filter(|outcome| self.count(**outcome) > 0)
+            .map(|outcome| format!("{} in {}", outcome.words(), self.count(*outcome)))
+            .collect();
+        let first = self.first.iter().find(|finding| finding.outcome != CutOutcome::LossReported);
+        let first = first.map_or(String::new(), |finding| {
+            format!(
+                " (first in {}{})",
+                finding.state,
+                if finding.seen.is_empty() { String::new() } else { format!(": {}", finding.seen) }
+            )
+        });
+        (!each.is_empty() && !self.accepted)
+            .then(|| format!("of {} states after a cut of power: {}{first}", self.states, each.join(", ")))
+    }
+
+    /// How many states lost something, or all.
+    pub fn losses(&self) -> u32 {
+        CutOutcome::ALL
+            .into_iter()
+            .filter(|outcome| outcome.is_loss())
+            .map(|outcome| self.count(outcome))
+            .sum()
+    }
+}

@@ -1,0 +1,14 @@
+//! What cuts of power came to.
+
+use crate::page::{PageBlock, PageTable};
+use crate::{Report, power_cuts};
+
+/// The section; nothing where no power was cut.
+pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
+    let tables = power_cuts::tables(&report.judged);
+    let said = power_cuts::sentences(&report.judged).into_iter();
+    let mut blocks: Vec<PageBlock<'a>> =
+        said.map(|what| PageBlock::Lead(format!("{what}.").into())).collect();
+    blocks.extend(tables.into_iter().map(|table| PageBlock::Table(PageTable::plain(table))));
+    (!blocks.is_empty()).then(|| PageBlock::section("power-cuts", "When power is cut", blocks))
+}

@@ -1,0 +1,85 @@
+//! What cuts of power came to: candidates beside outcomes, and the first states that lost something.
+
+use super::number::plain_number;
+use super::text_table::TextTable;
+use fsverdict_judgement::journal::{CutOutcome, PowerCuts, StateFinding};
+use fsverdict_judgement::statistics::wilson;
+use fsverdict_judgement::verdict::Judgement;
+
+/// Of each candidate so many states are shown that lost something.
+const FIRST: usize = 3;
+
+/// Outcomes beside candidates; and the first losses, where there are any.
+pub(super) fn tables(judged: &Judgement<'_>) -> Vec<TextTable> {
+    let cuts = judged.run.power_cuts.as_slice();
+    if cuts.is_empty() {
+        return Vec::new();
+    }
+    let seen: Vec<CutOutcome> = CutOutcome::ALL
+        .into_iter()
+        .filter(|outcome| {
+            *outcome <= CutOutcome::SilentLoss || cuts.iter().any(|cuts| cuts.count(*outcome) > 0)
+        })
+        .collect();
+    let mut header = vec!["candidate", "states"];
+    header.extend(seen.iter().map(|outcome| outcome.words()));
+    header.extend(["lost, %", "back, s"]);
+    let rows = cuts.iter().map(|cuts| row(cuts, &seen)).collect();
+    let title = "Power cuts: states of the device, and what became of the filesystem in each; back: device seconds until it was mounted, median and most";
+    let mut tables = vec![TextTable::new(title, &header, rows)];
+    let first = |cuts: &PowerCuts| -> Vec<Vec<String>> {
+        let told = |finding: &StateFinding| {
+            let StateFinding { state, outcome, broken, seen, .. } = finding;
+            let whose = if cuts.priced.is_empty() {
+                broken.join(", ")
+            } else {
+                format!("{} (by its documentation)", broken.join(", "))
+            };
+            vec![cuts.candidate.clone(), state.clone(), outcome.words().to_owned(), whose, seen.clone()]
+        };
+        cuts.first.iter().take(FIRST).map(told).collect()
+    };
+    let lost: Vec<Vec<String>> = cuts.iter().flat_map(first).collect();
+    if !lost.is_empty() {
+        let title = "The first states that lost something: fsverdict crash RUN CANDIDATE STATE makes the image of one";
+        tables.push(TextTable::new(title, &["candidate", "state", "outcome", "promise", "seen"], lost));
+    }
+    tables
+}
+
+fn row(cuts: &PowerCuts, seen: &[CutOutcome]) -> Vec<String> {
+    let mut row = vec![cuts.candidate.clone(), cuts.states.to_string()];
+    row.extend(seen.iter().map(|outcome| match cuts.count(*outcome) {
+        0 => "–".to_owned(),
+        count => count.to_string(),
+    }));
+    let per_cent = |share: f64| plain_number(share * 100.0);
+    let share = f64::from(cuts.losses()) / f64::from(cuts.states.max(1));
+    let within = wilson(cuts.losses(), cuts.states)
+        .map_or(String::new(), |[low, high]| format!(" ({}–{})", per_cent(low), per_cent(high)));
+    let [median, most] = cuts.back_s.map(plain_number);
+    row.extend([format!("{}{within}", per_cent(share)), format!("{median}, {most}")]);
+    row
+}
+
+/// What is to be said of them, each as a sentence without a full stop; nothing where no power was cut.
+pub(super) fn sentences(judged: &Judgement<'_>) -> Vec<String> {
+    let cuts = judged.run.power_cuts.as_slice();
+    let priced = cuts.iter().filter(|cuts| cuts.losses() > 0 && !cuts.priced.is_empty());
+    let mut said: Vec<String> = priced
+        .map(|cuts| {
+            format!(
+                "{} loses by the documentation of its options: {}",
+                cuts.candidate,
+                cuts.priced.join("; ")
+            )
+        })
+        .collect();
+    if !cuts.is_empty() {
+        said.push(
+            "power cuts are reckoned from a log of every write, by what a device of this class may lose of what no flush made durable; the intervals are for states, not for machines"
+                .to_owned(),
+        );
+    }
+    said
+}

@@ -1,0 +1,140 @@
+//! `fsverdict crash`: cuts of power, as a plan asks for them, and the image of one state that they left.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::host::talk::say;
+use crate::study::{PowerCutting, RunFolder, StateTold};
+use fsverdict_disk::crash::CrashState;
+use fsverdict_judgement::journal::{Event, OpenJournal, PowerCuts};
+use fsverdict_judgement::plan::{Candidate, Plan};
+use fsverdict_text::suggest;
+
+use super::consent::{Consent, PlanOrigin, agree};
+use super::opened::read_run;
+use super::report::show_result;
+use super::{CliError, Exit};
+
+#[derive(Debug, Args)]
+pub(super) struct CrashArguments {
+    /// The folder of the run, whose plan has [faults]
+    run: PathBuf,
+    /// Of one candidate only
+    candidate: Option<String>,
+    /// Make the image of this state of the candidate, as a report names it (1234-first3), and say what must be in it
+    #[arg(requires = "candidate")]
+    state: Option<CrashState>,
+    /// Where to write the image [default: CANDIDATE-STATE.img]
+    #[arg(long, value_name = "FILE", requires = "state")]
+    image: Option<PathBuf>,
+    /// Write everything the candidate wrote in the form of dm-log-writes, for replay-log
+    #[arg(long, value_name = "FILE", requires = "candidate")]
+    export: Option<PathBuf>,
+    /// Cut the power of candidates again that were looked at before
+    #[arg(long)]
+    again: bool,
+    /// Carry out a stranger's plan without asking
+    #[arg(long)]
+    yes: bool,
+    /// Let a stranger's plan reach this machine's network where it asks for it
+    #[arg(long)]
+    allow_network: bool,
+    /// Say nothing but the result
+    #[arg(long, short)]
+    quiet: bool,
+    /// Every table
+    #[arg(long)]
+    all: bool,
+}
+
+pub(super) fn run(arguments: &CrashArguments) -> Result<Exit, CliError> {
+    let CrashArguments { yes, allow_network: network, quiet, .. } = *arguments;
+    let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
+    agree(&plan, &PlanOrigin::of_run(folder.path()), Consent { yes, network, quiet })?;
+    let candidate = arguments.candidate.as_deref().map(|name| find(&plan, name)).transpose()?;
+    if let (Some(candidate), Some(state)) = (candidate, arguments.state) {
+        return write_state(arguments, &folder, &plan, candidate, state);
+    }
+    if let (Some(candidate), Some(path)) = (candidate, &arguments.export) {
+        let cutting = PowerCutting::of(&plan, folder.path()).map_err(CliError::failed)?;
+        cutting.export_log(candidate, path).map_err(CliError::failed)?;
+        return Ok(Exit::Done);
+    }
+    cut_all(&folder, &plan, candidate, arguments.again, quiet)?;
+    show_result(&folder, &plan, arguments.all)
+}
+
+fn find<'a>(plan: &'a Plan, name: &str) -> Result<&'a Candidate, CliError> {
+    let names: Vec<&str> = plan.candidates.iter().map(|candidate| candidate.name.as_str()).collect();
+    let found = plan.candidates.iter().find(|candidate| candidate.name == name);
+    found.ok_or_else(|| {
+        CliError::usage(fsverdict_text::Reason::new(
+            format!("the run has no candidate `{name}`"),
+            suggest(name, &names),
+        ))
+    })
+}
+
+/// Cuts the power of every candidate that was not looked at yet, or of this one.
+pub(super) fn cut_all(
+    folder: &RunFolder,
+    plan: &Plan,
+    only: Option<&Candidate>,
+    again: bool,
+    quiet: bool,
+) -> Result<(), CliError> {
+    let known: Vec<String> = {
+        let run = read_run(folder, plan)?;
+        run.power_cuts.iter().map(|cuts| cuts.candidate.clone()).collect()
+    };
+    let cutting = PowerCutting::of(plan, folder.path()).map_err(CliError::failed)?;
+    let wanted =
+        plan.candidates.iter().filter(|candidate| only.is_none_or(|only| only.name == candidate.name));
+    for candidate in wanted.filter(|candidate| again || !known.contains(&candidate.name)) {
+        let tell = |done: usize, all: usize| {
+            if !quiet {
+                say(&format!("power cuts: {}: {done} of {all} states looked at", candidate.name));
+            }
+        };
+        match cutting.cut(candidate, &tell) {
+            Ok(cuts) => {
+                if !quiet {
+                    say(&told(&cuts));
+                }
+                let mut journal = OpenJournal::resume(plan, &folder.journal()).map_err(CliError::failed)?;
+                journal.append(None, Event::PowerCut(cuts)).map_err(CliError::failed)?;
+            }
+            Err(error) => say(&format!("power cuts: {}: not done: {error}", candidate.name)),
+        }
+    }
+    Ok(())
+}
+
+fn told(cuts: &PowerCuts) -> String {
+    let each: Vec<String> =
+        cuts.outcomes.iter().map(|(outcome, count)| format!("{count} {}", outcome.words())).collect();
+    format!("power cuts: {}: {} states: {}", cuts.candidate, cuts.states, each.join(", "))
+}
+
+fn write_state(
+    arguments: &CrashArguments,
+    folder: &RunFolder,
+    plan: &Plan,
+    candidate: &Candidate,
+    state: CrashState,
+) -> Result<Exit, CliError> {
+    let image = arguments.image.clone();
+    let image = image.unwrap_or_else(|| PathBuf::from(format!("{}-{state}.img", candidate.name)));
+    let cutting = PowerCutting::of(plan, folder.path()).map_err(CliError::failed)?;
+    let StateTold { at_s, must } = cutting.write_state(candidate, state, &image).map_err(CliError::failed)?;
+    let mut text = format!(
+        "{}: the device of {} when power was cut {at_s:.6} s after its start ({state})\nwhat must be there:\n",
+        image.display(),
+        candidate.name
+    );
+    must.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
+    std::io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(Exit::Done)
+}

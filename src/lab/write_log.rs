@@ -1,0 +1,42 @@
+//! The file of a log of all that is written to a trial's device, and what is done with it.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+use rustix::fs::{CWD, OFlags};
+
+use fsverdict_text::{Links, open_regular};
+
+use super::backend::{DeviceLog, LogPurpose};
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct WriteLogFile {
+    /// Nothing lies there where it is to be written.
+    pub path: PathBuf,
+    pub purpose: LogPurpose,
+}
+
+/// The same, open.
+#[derive(Debug)]
+pub(super) struct OpenLog<'a> {
+    file: OwnedFd,
+    purpose: &'a LogPurpose,
+}
+
+impl WriteLogFile {
+    /// A regular file, and no link to one.
+    pub(super) fn open(&self) -> io::Result<OpenLog<'_>> {
+        let file = match self.purpose {
+            LogPurpose::Record { .. } => std::fs::File::create_new(&self.path)?,
+            LogPurpose::Enter { .. } => open_regular(CWD, &self.path, OFlags::RDONLY, Links::Refuse)?,
+        };
+        Ok(OpenLog { file: file.into(), purpose: &self.purpose })
+    }
+}
+
+impl OpenLog<'_> {
+    pub(super) fn lend(&self) -> DeviceLog<'_> {
+        DeviceLog { file: &self.file, purpose: self.purpose }
+    }
+}

@@ -1,0 +1,177 @@
+//! Looks at the states that cuts of power left on a device, one after the other in one guest: mounts, reads, writes, unmounts and
+//! checks each, and tells what it came to.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use crate::filesystem::Meaning;
+use crate::workload::SavedReading;
+use fsverdict_judgement::journal::{CutOutcome, Event, StateFinding};
+
+use super::agent::Agent;
+use super::error::TrialError;
+use super::spec::CutLook;
+use super::stack::{MOUNT, Stack};
+
+/// How much is told of what was seen in one state, in bytes.
+const SEEN: usize = 600;
+
+/// A file that a filesystem has to take after a crash.
+const TAKEN: &str = "fsverdict-after-a-cut";
+
+/// What is learnt of one state on the way.
+#[derive(Default)]
+struct StateLook {
+    /// Who said that something is wrong, in words.
+    told: Vec<String>,
+    replayed: bool,
+    repaired: bool,
+    reading: SavedReading,
+}
+
+impl Agent<'_> {
+    /// A modelled device that has states takes on the next whenever it is asked for its name, and answers with its number.
+    pub(super) fn look_after_cuts(&mut self, stack: &mut Stack<'_>) -> Result<(), TrialError> {
+        let look = self.spec.cuts.clone().unwrap_or(CutLook { moments_ns: Vec::new(), folders: Vec::new() });
+        let name = stack.device_names().into_iter().next().unwrap_or_default();
+        let serial = PathBuf::from("/sys/block").join(name).join("serial");
+        loop {
+            // Of the state before, nothing may be left in memory.
+            stack.forget_device()?;
+            let mut number = String::new();
+            File::open(&serial)
+                .and_then(|mut file| file.read_to_string(&mut number))
+                .map_err(TrialError::io("ask the device for its next state"))?;
+            let number = number.trim_end_matches(['\0', '\n']);
+            let Ok(at) = number.parse::<usize>() else { return Ok(()) };
+            stack.step(number);
+            let moment_ns = look.moments_ns.get(at).copied().unwrap_or(0);
+            let mut finding = self.state(stack, &look, moment_ns)?;
+            number.clone_into(&mut finding.state);
+            stack.sink.send(&Event::AfterCut(finding));
+        }
+    }
+
+    fn state(
+        &self,
+        stack: &mut Stack<'_>,
+        look: &CutLook,
+        moment_ns: u64,
+    ) -> Result<StateFinding, TrialError> {
+        let mut found = StateLook::default();
+        let began = Instant::now();
+        let recovery = stack.filesystem.recovery;
+        if recovery.repair_first {
+            found.repaired = repair(stack, &mut found.told)?;
+        }
+        let mut mounted = stack.mount_state();
+        if let (Err(error), false) = (&mounted, recovery.repair_first) {
+            found.told.push(error.to_string());
+            if repair(stack, &mut found.told)? {
+                found.repaired = true;
+                mounted = stack.mount_state();
+            }
+        }
+        let back_s = began.elapsed().as_secs_f64();
+        if let Err(error) = mounted {
+            found.told.push(error.to_string());
+            return Ok(found.finding(CutOutcome::Unmountable, back_s));
+        }
+        found.hear(stack);
+        self.read_all(look, moment_ns, &mut found.reading);
+        found.write();
+        found.hear(stack);
+        stack.unmount_state()?;
+        // What a mount says is right may not be: its own checker has the last word.
+        if let Some(what) = stack.complaint()? {
+            found.told.push(what);
+            if !found.repaired && repair(stack, &mut found.told)? {
+                found.repaired = true;
+                if stack.mount_state().is_ok() {
+                    self.read_all(look, moment_ns, &mut found.reading);
+                    stack.unmount_state()?;
+                }
+            }
+        }
+        let outcome = found.outcome();
+        Ok(found.finding(outcome, back_s))
+    }
+
+    fn read_all(&self, look: &CutLook, moment_ns: u64, reading: &mut SavedReading) {
+        for folder in &look.folders {
+            let Ok(material) = self.materials.get(&folder.dataset) else { continue };
+            let SavedReading { broken, errors } =
+                folder.read(Path::new(MOUNT), &material.prepared, moment_ns);
+            for (promise, seen) in broken {
+                reading.broken.entry(promise).or_insert(seen);
+            }
+            reading.errors.extend(errors);
+        }
+    }
+}
+
+impl StateLook {
+    /// What the kernel said meanwhile.
+    fn hear(&mut self, stack: &mut Stack<'_>) {
+        let recovery = stack.filesystem.recovery;
+        for line in stack.said_at_all() {
+            self.replayed |= recovery.replayed.iter().any(|word| line.text.contains(word));
+            if line.is_error() {
+                self.told.push(line.text);
+            }
+        }
+    }
+
+    /// A filesystem that is mounted takes a file, keeps it and lets it go.
+    fn write(&mut self) {
+        let path = Path::new(MOUNT).join(TAKEN);
+        let written = File::create_new(&path)
+            .and_then(|mut file| file.write_all(&[0x5a; 5000]).and_then(|()| file.sync_all()))
+            .and_then(|()| std::fs::read(&path))
+            .and_then(|bytes| match bytes == [0x5a; 5000] {
+                true => std::fs::remove_file(&path),
+                false => Err(std::io::Error::other("another content was read than was written")),
+            });
+        if let Err(error) = written {
+            self.reading.broken.entry("writable").or_insert_with(|| format!("a new file: {error}"));
+        }
+    }
+
+    fn outcome(&self) -> CutOutcome {
+        let lost = !self.reading.broken.is_empty() || !self.reading.errors.is_empty();
+        // A checker that repaired something said so.
+        let said = self.repaired || !self.told.is_empty() || !self.reading.errors.is_empty();
+        match (lost, self.repaired) {
+            (true, _) if !said => CutOutcome::SilentLoss,
+            (true, _) => CutOutcome::LossReported,
+            (false, true) => CutOutcome::Repaired,
+            (false, false) if self.replayed => CutOutcome::Replayed,
+            (false, false) => CutOutcome::Unharmed,
+        }
+    }
+
+    fn finding(self, outcome: CutOutcome, back_s: f64) -> StateFinding {
+        let broken = self.reading.broken.keys().map(|name| (*name).to_owned()).collect();
+        let seen = self.reading.broken.values().chain(&self.reading.errors).chain(&self.told);
+        let mut seen = seen.map(String::as_str).collect::<Vec<_>>().join("; ");
+        seen.truncate(seen.floor_char_boundary(SEEN));
+        StateFinding { state: String::new(), outcome, broken, seen, back_s }
+    }
+}
+
+/// Has the checker repair what it can; whether it had anything to do. What it says it could not is told.
+fn repair(stack: &mut Stack<'_>, told: &mut Vec<String>) -> Result<bool, TrialError> {
+    let Some(record) = stack.repair()? else { return Ok(false) };
+    let meaning = record.exit.and_then(|status| stack.filesystem.fsck_meaning(status));
+    match meaning {
+        Some(Meaning::Clean) => Ok(false),
+        Some(Meaning::Corrected | Meaning::CorrectedReboot) => Ok(true),
+        other => {
+            let words = other.map_or("no answer", Meaning::words);
+            told.push(format!("{}: {words}", record.argv.join(" ")));
+            Ok(true)
+        }
+    }
+}

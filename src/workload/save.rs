@@ -1,0 +1,74 @@
+//! `directory.save` and `directory.replace`: each file of a directory is saved anew, with a promise that its content outlives a cut
+//! of power, or without one.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::dataset::{Body, Content, TreeSource};
+use fsverdict_judgement::journal::Save;
+
+use super::latency::{LatencyRecorder, finish};
+use super::{Done, WorkError, Workplace};
+
+/// What is added to the name of a file while its new content is written.
+pub(super) const BESIDE: &[u8] = b".new";
+
+/// Writes every file under another name and renames it over the old one; a careful program waits for the content to be durable
+/// before that, and for the name after it (fsync(2): a new name in a directory needs an fsync of the directory).
+pub(crate) fn save(site: &mut Workplace<'_>, careful: bool) -> Result<Done, WorkError> {
+    let target = site.open_target()?;
+    let generation = site.known().generation + 1;
+    let mut latency = LatencyRecorder::new("save")?;
+    let (mut saves, mut bytes) = (Vec::new(), 0);
+    let staged = site.open_staged()?;
+    let TreeSource::Generated { content, .. } = site.source(staged.as_ref(), generation)? else {
+        return Err(site.not_written());
+    };
+    let tree = site.tree()?;
+    for (number, entry) in (0..).zip(&tree.entries) {
+        let name = tree.name(entry.name);
+        let saving = Saving { directory: target.as_fd(), name, careful };
+        let body = Body { identity: entry.what, generation, size: entry.size };
+        let (started, began_ns) = (Instant::now(), now_ns());
+        saving.save(content, &body).map_err(|errno| site.failed("save a file in", errno))?;
+        saves.push(Save { file: number, generation, began_ns, saved_ns: now_ns() });
+        latency.since(started);
+        bytes += entry.size;
+    }
+    let files = saves.len() as u64;
+    site.ledger.saves = saves;
+    site.note_overwritten();
+    Ok(Done { logical_bytes: bytes, files, held: None, histograms: finish(&[&latency]), main_call: "save" })
+}
+
+/// On the clock that the device keeps in simulated time.
+fn now_ns() -> u64 {
+    let now = Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap_or_default();
+    u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
+}
+
+struct Saving<'a> {
+    directory: BorrowedFd<'a>,
+    name: &'a CStr,
+    careful: bool,
+}
+
+impl Saving<'_> {
+    fn save(&self, content: &Content, body: &Body) -> Result<(), Errno> {
+        let beside = CString::new([self.name.to_bytes(), BESIDE].concat()).map_err(|_| Errno::INVAL)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(self.directory, &beside, flags, Mode::from_raw_mode(0o644))?;
+        content.write_all(file.as_fd(), body)?;
+        if self.careful {
+            rustix::fs::fsync(&file)?;
+        }
+        drop(file);
+        rustix::fs::renameat(self.directory, &beside, self.directory, self.name)?;
+        if self.careful { rustix::fs::fsync(self.directory) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,315 @@
+//! What must be found of saved files after a cut of power, as rules with their sources, and what is found.
+//!
+//! A file that was saved so often when the power went must be the one last saved, or one whose saving had begun; whole, and under
+//! its name. Which of this is promised to whom stands in [`PROMISES`](super::PROMISES).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+
+use rustix::fs::{FileType, Mode, OFlags, Statx};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::{
+    Body, Content, DatasetOrigin, Listing, Prepared, Tree, look, open_below, open_path, read_some, type_of,
+};
+use fsverdict_judgement::journal::Save;
+
+use super::save::BESIDE;
+
+#[cfg(test)]
+#[path = "saved_tests.rs"]
+mod saved_tests;
+
+/// A folder whose files were saved, and when.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SavedFolder {
+    /// Below the mount point; relative.
+    pub into: String,
+    pub dataset: String,
+    /// Each phase that saved there: whether with fsync, and what.
+    pub phases: Vec<SavedPhase>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SavedPhase {
+    pub careful: bool,
+    pub saves: Vec<Save>,
+    /// When the syncfs after it returned, in nanoseconds of the device's clock.
+    pub synced_ns: u64,
+}
+
+/// What a file may be when the power goes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Allowed {
+    /// The last generation that was promised to outlive it.
+    promised: u32,
+    /// The last whose saving had begun.
+    begun: u32,
+    /// Whether all saving that had begun was careful.
+    careless: bool,
+    /// Whether its other name may be there: it had been written at all.
+    beside: bool,
+}
+
+/// What was found to be wrong.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct SavedReading {
+    /// By the name of the promise, what was seen first.
+    pub broken: BTreeMap<&'static str, String>,
+    /// Something could not be read, and the filesystem said so.
+    pub errors: Vec<String>,
+}
+
+impl SavedReading {
+    fn breaks(&mut self, promise: &'static str, seen: impl FnOnce() -> String) {
+        self.broken.entry(promise).or_insert_with(seen);
+    }
+}
+
+impl SavedFolder {
+    /// Which promises were kept, in what lies in the mounted filesystem, of which power was cut at this nanosecond.
+    pub fn read(&self, mount: &Path, dataset: &Prepared, cut_ns: u64) -> SavedReading {
+        let mut reading = SavedReading::default();
+        let DatasetOrigin::Generated { tree, content } = &dataset.origin else { return reading };
+        let folder =
+            open_path(mount).and_then(|mount| open_below(mount.as_fd(), Path::new(&self.into), false));
+        let folder = match folder {
+            Ok(folder) => folder,
+            Err(Errno::NOENT) => {
+                reading.breaks("name", || format!("the folder {} is gone", self.into));
+                return reading;
+            }
+            Err(errno) => {
+                reading.errors.push(format!("{}: {errno}", self.into));
+                return reading;
+            }
+        };
+        let allowed = self.allowed(tree.entries.len(), cut_ns);
+        let mut looking = SavedLooking { tree, content, folder: folder.as_fd(), reading, buffer: Vec::new() };
+        for (number, allowed) in allowed.iter().enumerate() {
+            looking.file(number, *allowed);
+        }
+        looking.others(&allowed);
+        looking.reading
+    }
+
+    /// By the file's number.
+    fn allowed(&self, files: usize, cut_ns: u64) -> Vec<Allowed> {
+        let mut allowed = vec![Allowed::default(); files];
+        for phase in &self.phases {
+            for save in phase.saves.iter().filter(|save| save.began_ns <= cut_ns) {
+                let Some(file) = allowed.get_mut(save.file as usize) else { continue };
+                file.begun = file.begun.max(save.generation);
+                file.beside = true;
+                file.careless |= !phase.careful;
+                if phase.careful && save.saved_ns <= cut_ns || phase.synced_ns <= cut_ns {
+                    file.promised = file.promised.max(save.generation);
+                    // What came before does not matter any more.
+                    file.careless = false;
+                }
+            }
+        }
+        allowed
+    }
+
+    /// What each file may be, in words, when power is cut at this nanosecond.
+    pub fn tell(&self, dataset: &Prepared, cut_ns: u64) -> Vec<String> {
+        let DatasetOrigin::Generated { tree, .. } = &dataset.origin else { return Vec::new() };
+        let allowed = self.allowed(tree.entries.len(), cut_ns);
+        let told = tree.entries.iter().zip(allowed).map(|(entry, allowed)| {
+            let Allowed { promised, begun, .. } = allowed;
+            let name = tree.name(entry.name).to_string_lossy();
+            let which = if begun > promised {
+                format!("content {promised}, or {begun}, which was being saved")
+            } else {
+                format!("content {promised}")
+            };
+            format!("{}/{name}: {} bytes, {which}", self.into, entry.size)
+        });
+        told.collect()
+    }
+
+    /// From when on something was saved, in nanoseconds of the device's clock; none where nothing was.
+    pub fn began_ns(&self) -> Option<u64> {
+        self.phases.iter().flat_map(|phase| &phase.saves).map(|save| save.began_ns).min()
+    }
+
+    /// When all of it had been promised.
+    pub fn synced_ns(&self) -> Option<u64> {
+        self.phases.iter().map(|phase| phase.synced_ns).max()
+    }
+
+    /// How many promises had been made by this nanosecond.
+    pub fn promised_by(&self, now_ns: u64) -> usize {
+        let of_phase = |phase: &SavedPhase| -> usize {
+            let made = |at: u64| usize::from(at <= now_ns);
+            let saves = phase.saves.iter().map(|save| made(save.saved_ns) + made(save.began_ns));
+            saves.sum::<usize>() + made(phase.synced_ns)
+        };
+        self.phases.iter().map(of_phase).sum()
+    }
+}
+
+struct SavedLooking<'a> {
+    tree: &'a Tree,
+    content: &'a Content,
+    folder: BorrowedFd<'a>,
+    reading: SavedReading,
+    buffer: Vec<u8>,
+}
+
+impl SavedLooking<'_> {
+    fn file(&mut self, number: usize, allowed: Allowed) {
+        let Some(entry) = self.tree.entries.get(number) else { return };
+        let name = self.tree.name(entry.name);
+        let shown = name.to_string_lossy();
+        match self.contents(name, entry.size) {
+            Ok(Some(status)) if u64::from(status.stx_nlink) != 1 + self.is_beside(name, status.stx_ino) => {
+                self.reading.breaks("links", || format!("{shown} has {} links", status.stx_nlink));
+            }
+            Ok(Some(_)) => {}
+            Ok(None) => return self.reading.breaks("name", || format!("{shown} is no file")),
+            Err(Errno::NOENT) => return self.reading.breaks("name", || format!("{shown} is gone")),
+            Err(errno) => return self.reading.errors.push(format!("{shown}: {errno}")),
+        }
+        let body = |generation| Body { identity: entry.what, generation, size: entry.size };
+        let found = &self.buffer;
+        let is = |generation: &u32| {
+            found.len() as u64 == entry.size
+                && self.content.first_difference(&body(*generation), 0, found).is_none()
+        };
+        // A generation more than was ever begun: that would be from after the crash.
+        match (0..=allowed.begun.saturating_add(1)).rev().find(is) {
+            Some(generation) if generation > allowed.begun => {
+                self.reading.breaks("unheard-of", || format!("{shown} has content that was not written yet"));
+            }
+            Some(generation) if generation < allowed.promised => self.reading.breaks("fsync", || {
+                format!("{shown} has content {generation}, and content {} was saved", allowed.promised)
+            }),
+            Some(_) => {}
+            None => {
+                let at =
+                    (0..=allowed.begun).filter_map(|one| self.content.first_difference(&body(one), 0, found));
+                let (at, length) = (at.max().unwrap_or(found.len() as u64), found.len());
+                let size = entry.size;
+                let promise = if allowed.careless { "whole" } else { "fsync" };
+                self.reading.breaks(promise, || {
+                    format!(
+                        "{shown} holds neither content: {length} of {size} bytes, as written up to byte {at}"
+                    )
+                });
+                self.foreign(&shown, &(0..=allowed.begun).map(body).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    /// Whether what was read holds a sector that is neither zeroes nor what was written there.
+    fn foreign(&mut self, shown: &str, written: &[Body]) {
+        const SECTOR: usize = 512;
+        let found = std::mem::take(&mut self.buffer);
+        for (number, sector) in (0_u64..).zip(found.chunks(SECTOR)) {
+            let at = number * SECTOR as u64;
+            let is_written =
+                |body: &&Body| at < body.size && self.content.first_difference(body, at, sector).is_none();
+            // A sector may end with zeroes where its file ended.
+            let length = sector.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+            let Some(head) = sector.get(..length).filter(|head| !head.is_empty()) else { continue };
+            let begins =
+                |body: &&Body| at < body.size && self.content.first_difference(body, at, head).is_none();
+            if !written.iter().any(|body| is_written(&body) || begins(&body)) {
+                self.reading.breaks("foreign", || {
+                    format!("{shown} holds what was never written to it, at byte {at}")
+                });
+                break;
+            }
+        }
+        self.buffer = found;
+    }
+
+    /// Names that lie there beside the files.
+    fn others(&mut self, allowed: &[Allowed]) {
+        let known: BTreeMap<CString, usize> = self
+            .tree
+            .entries
+            .iter()
+            .enumerate()
+            .map(|(number, entry)| (self.tree.name(entry.name).to_owned(), number))
+            .collect();
+        let mut beside: BTreeSet<(CString, usize)> = BTreeSet::new();
+        let mut unheard_of = None;
+        let list = rustix::fs::openat(self.folder, c".", OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty());
+        let listed = list.and_then(|list| {
+            Listing::new().each(
+                list.as_fd(),
+                |errno| errno,
+                |name, _| {
+                    let of = name
+                        .to_bytes()
+                        .strip_suffix(BESIDE)
+                        .and_then(|head| known.get(head_name(head).as_c_str()));
+                    match of.filter(|number| allowed.get(**number).is_some_and(|allowed| allowed.beside)) {
+                        Some(number) => drop(beside.insert((name.to_owned(), *number))),
+                        None if known.contains_key(name) => {}
+                        None => unheard_of = Some(name.to_string_lossy().into_owned()),
+                    }
+                    Ok(())
+                },
+            )
+        });
+        if let Err(errno) = listed {
+            self.reading.errors.push(format!("the list of names: {errno}"));
+        }
+        if let Some(name) = unheard_of {
+            self.reading.breaks("unheard-of", || format!("{name} was never made"));
+        }
+        for (name, number) in beside {
+            let (Some(entry), Some(allowed)) = (self.tree.entries.get(number), allowed.get(number)) else {
+                continue;
+            };
+            let shown = name.to_string_lossy();
+            match self.contents(&name, entry.size) {
+                Ok(_) => {
+                    let body = |generation| Body { identity: entry.what, generation, size: entry.size };
+                    self.foreign(&shown, &(0..=allowed.begun).map(body).collect::<Vec<_>>());
+                }
+                Err(errno) => self.reading.errors.push(format!("{shown}: {errno}")),
+            }
+        }
+    }
+
+    /// How many of a file's links are its other name: a rename that was under way may have left both.
+    fn is_beside(&self, name: &CStr, inode: u64) -> u64 {
+        let beside = CString::new([name.to_bytes(), BESIDE].concat()).unwrap_or_default();
+        let same = look(self.folder, &beside).is_ok_and(|status| status.stx_ino == inode);
+        u64::from(same)
+    }
+
+    /// Reads a file into the buffer, up to one byte more than it may have; what it is, or none where it is no file.
+    fn contents(&mut self, name: &CStr, size: u64) -> Result<Option<Statx>, Errno> {
+        let status = look(self.folder, name)?;
+        if type_of(&status) != FileType::RegularFile {
+            return Ok(None);
+        }
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(self.folder, name, flags, Mode::empty())?;
+        let wanted = usize::try_from(size).unwrap_or(usize::MAX).saturating_add(1);
+        self.buffer.resize(wanted, 0);
+        let mut length = 0;
+        while let Some(rest) = self.buffer.get_mut(length..).filter(|rest| !rest.is_empty()) {
+            match read_some(file.as_fd(), rest)? {
+                0 => break,
+                count => length += count,
+            }
+        }
+        self.buffer.truncate(length);
+        Ok(Some(status))
+    }
+}
+
+/// A name without a byte that no name has.
+fn head_name(head: &[u8]) -> CString {
+    CString::new(head).unwrap_or_default()
+}

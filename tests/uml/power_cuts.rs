@@ -1,0 +1,80 @@
+//! Cuts of power by reckoning: a filesystem that keeps its promises loses nothing, one that is told not to does and is found, and the
+//! image of a state is the same as what its guest saw.
+
+use serde_json::Value;
+
+use crate::common::Place;
+
+const PLAN: &str = r#"
+title         = "Saved files"
+lab           = "uml"
+device        = { model = "sata-ssd", size = "1GiB" }
+protocol      = { blocks = 3, timeout = "120s" }
+faults        = { power_cuts = 60 }
+dataset.notes = { flat = 60, file_size = "8KiB" }
+phase = [
+    { name = "write", operation = "directory.fill", dataset = "notes" },
+    { name = "save", operation = "directory.save", dataset = "notes" },
+]
+[[candidate]]
+filesystem = "ext4"
+[[candidate]]
+filesystem = "xfs"
+[[candidate]]
+filesystem = "ext2"
+[[candidate]]
+name = "bold"
+filesystem = "ext4"
+mount = "barrier=0"
+"#;
+
+fn outcome(cuts: &Value, outcome: &str) -> u64 {
+    cuts["outcomes"][outcome].as_u64().unwrap_or(0)
+}
+
+#[test]
+fn uml_power_cuts_find_who_breaks_a_promise_and_nobody_else() {
+    let place = Place::new();
+    // One candidate fails by what it lost.
+    place.run(PLAN, &[]).exits(3).says(&["power cuts: ext4: 60 states"]);
+    let report = place.report();
+    let of = |name: &str| -> Value {
+        let all = report["power_cuts"].as_array().unwrap();
+        all.iter().find(|cuts| cuts["candidate"] == name).unwrap().clone()
+    };
+    for name in ["ext4", "xfs"] {
+        let cuts = of(name);
+        assert_eq!(outcome(&cuts, "unharmed") + outcome(&cuts, "replayed"), 60, "{cuts}");
+        assert!(outcome(&cuts, "replayed") > 0, "{cuts}");
+    }
+    assert!(outcome(&of("ext2"), "repaired") > 0, "{}", of("ext2"));
+    let bold = of("bold");
+    assert!(outcome(&bold, "silent_loss") > 0, "{bold}");
+    assert!(bold["priced"][0].as_str().unwrap().starts_with("barrier=0"), "{bold}");
+    assert_ne!(report["verdict"]["recommended"], "bold");
+    // The image of the first of its states is made, once, and it is said what must be in it.
+    let state = bold["first"][0]["state"].as_str().unwrap().to_owned();
+    let image = place.path().join("state.img");
+    let arguments = ["crash", "run", "bold", &state, "--image", image.to_str().unwrap()];
+    place.fsverdict(&arguments).exits(0).shows(&["what must be there", "notes/"]);
+    assert_eq!(std::fs::metadata(&image).unwrap().len(), 1 << 30);
+    place.fsverdict(&arguments).exits(1);
+    place.fsverdict(&["crash", "run", "nobody"]).exits(2);
+    place.is_left_clean();
+}
+
+#[test]
+fn uml_a_device_that_keeps_all_loses_nothing_not_even_for_the_careless() {
+    let asked = "{ power_cuts = 60 }";
+    assert!(PLAN.contains(asked));
+    let careless = PLAN.replace(asked, "{ power_cuts = 40, keeps_all = true }");
+    let place = Place::new();
+    place.run(&careless, &["--fs", "ext4,bold"]).exits(0);
+    for cuts in place.report()["power_cuts"].as_array().unwrap() {
+        assert_eq!(
+            outcome(cuts, "unharmed") + outcome(cuts, "replayed"),
+            cuts["states"].as_u64().unwrap(),
+            "{cuts}"
+        );
+    }
+}
