@@ -64,6 +64,33 @@ fn uml_power_cuts_find_who_breaks_a_promise_and_nobody_else() {
 }
 
 #[test]
+fn uml_the_careless_lose_by_what_is_documented_and_all_lose_on_a_faulty_device() {
+    let (asked, save) = ("{ power_cuts = 60 }", r#"operation = "directory.save", dataset = "notes""#);
+    assert!(PLAN.contains(asked) && PLAN.contains(save) && PLAN.contains("barrier=0"));
+    // Six files of 60 are saved with fsync, which makes the names of the others durable, too.
+    let careless = PLAN
+        .replace(asked, "{ power_cuts = 40 }")
+        .replace(save, r#"operation = "directory.replace", sync_every = 10, dataset = "notes""#)
+        .replace("barrier=0", "noauto_da_alloc");
+    let place = Place::new();
+    place.run(&careless, &["--fs", "ext4,bold", "--blocks", "1"]).exits(3);
+    let report = place.report();
+    let [plain, bold] = report["power_cuts"].as_array().unwrap().as_slice() else { panic!("{report}") };
+    assert_eq!(outcome(plain, "replayed"), 40, "{plain}");
+    assert!(
+        outcome(bold, "silent_loss") > 0 && bold["broken"]["whole"] == bold["outcomes"]["silent_loss"],
+        "{bold}"
+    );
+    assert!(bold["priced"][0].as_str().unwrap().starts_with("noauto_da_alloc"), "{bold}");
+    let place = Place::new();
+    let faulty = PLAN.replace(asked, "{ power_cuts = 40, ignores_flushes = true }");
+    place.run(&faulty, &["--fs", "xfs", "--blocks", "1"]).exits(1);
+    let report = place.report();
+    let cuts = &report["power_cuts"][0];
+    assert!(outcome(cuts, "silent_loss") > 0 && cuts["priced"].is_null(), "{cuts}");
+}
+
+#[test]
 fn uml_a_device_that_keeps_all_loses_nothing_not_even_for_the_careless() {
     let asked = "{ power_cuts = 60 }";
     assert!(PLAN.contains(asked));

@@ -172,6 +172,49 @@ fn a_log_of_the_kernels_form_has_flushes_where_they_made_durable() {
     assert_eq!(entries, [(0, 1, 0), flush, (8, 2, 0), (0, 1, 0), (16, 1, 0), flush]);
 }
 
+/// Reads a log of the kernel's form up to its so manyth flush, by what log-writes.rst and `drivers/md/dm-log-writes.c` say of it
+/// alone: a sector with magic, version, entries and sector size; then each entry's place, length and flags in a sector, data behind.
+fn replayed(log: &[u8], flushes: usize) -> Vec<u8> {
+    let number = |at: usize| u64::from_le_bytes(log[at..at + 8].try_into().unwrap()) as usize;
+    let mut device = vec![0; SIZE as usize];
+    let (mut at, mut flushed) = (512, 0);
+    for _ in 0..number(16) {
+        let (begin, bytes, flags, data) =
+            (number(at) * 512, number(at + 8) * 512, number(at + 16), number(at + 24));
+        at += 512;
+        match flags {
+            0 => device[begin..begin + bytes].copy_from_slice(&log[at..at + data]),
+            4 => device[begin..begin + bytes].fill(0),
+            _ => flushed += 1,
+        }
+        at += data;
+        if flags == 1 && flushed == flushes {
+            return device;
+        }
+    }
+    panic!("it has {flushed} flushes")
+}
+
+fn requests() -> impl Strategy<Value = Vec<Completion>> {
+    let one = (0..8_u8, 0..64_u64, 1..8_u32, 0..30_u64);
+    proptest::collection::vec(one, 1..60).prop_map(|drawn| {
+        let mut now = 0;
+        let request = |(kind, sector, sectors, before): (u8, u64, u32, u64)| {
+            now += 10;
+            let (operation, sector, sectors) = match kind {
+                0 => (Action::Flush, 0, 0),
+                1 => (Action::Discard, sector, sectors),
+                2 => (Action::WriteZeroes, sector, sectors),
+                _ => (Action::Write, sector, sectors),
+            };
+            // Writes overlap each other and flushes; a flush ends before the next begins.
+            let before = if operation == Action::Flush { before.min(9) } else { before };
+            done(operation, sector, sectors, now - before.min(now), now)
+        };
+        drawn.into_iter().map(request).collect()
+    })
+}
+
 #[test]
 fn every_built_in_model_has_a_rule() {
     let rule = |name: &str| LossRule::of(&Model::named(name).unwrap());
@@ -212,6 +255,22 @@ proptest! {
     fn a_state_is_found_by_its_name(cut in any::<usize>(), survivors in survivors()) {
         let state = CrashState { cut, survivors };
         prop_assert_eq!(state.to_string().parse::<CrashState>().unwrap(), state);
+    }
+
+    #[test]
+    fn what_a_reader_of_the_kernels_form_makes_is_what_the_image_of_the_state_is(requests in requests()) {
+        let log = log_of(&requests).1;
+        let mut bytes = Vec::new();
+        export(&log, &mut bytes).unwrap();
+        let flushes: Vec<usize> = (0..requests.len()).filter(|at| log.requests()[*at].is_flush()).collect();
+        let mut store = Store::new(tempfile::tempfile().unwrap(), SIZE).unwrap();
+        let mut image = StateImage::new(log, RULE);
+        for (number, flush) in flushes.into_iter().enumerate() {
+            image.enter(&mut store, CrashState { cut: flush + 1, survivors: Survivors::None }).unwrap();
+            let mut held = vec![0; SIZE as usize];
+            store.read_at(&mut held, 0).unwrap();
+            prop_assert!(held == replayed(&bytes, number + 1), "flush {}", number + 1);
+        }
     }
 
     #[test]
