@@ -44,7 +44,12 @@ pub(super) static BTRFS: Filesystem = Filesystem {
         },
     }),
     // btrfs-check(8) warns of its --repair. `fs/btrfs/disk-io.c`, `btrfs_replay_log`.
-    recovery: Recovery { repair: None, repair_first: false, replayed: &["start tree-log replay"] },
+    recovery: Recovery {
+        repair: None,
+        repair_first: false,
+        replayed: &["start tree-log replay"],
+        ..Recovery::PLAIN
+    },
     minimum_size: 109 << 20,
     facts: FilesystemFacts {
         copy_on_write: true,

@@ -47,7 +47,7 @@ pub(super) static F2FS: Filesystem = Filesystem {
         },
     }),
     // fsck.f2fs(8), -a: repairs what a mount found to be corrupted.
-    recovery: Recovery { repair: Some(&["-a"]), repair_first: false, replayed: &[] },
+    recovery: Recovery { repair: Some(&["-a"]), ..Recovery::PLAIN },
     // `fs/f2fs/gc.c`, gc_thread_func, and `segment.c`, issue_discard_thread; Documentation/filesystems/f2fs.rst.
     background: &[
         BackgroundJob {

@@ -27,7 +27,13 @@ pub(super) static JFS: Filesystem = Filesystem {
         },
     }),
     // jfs_fsck(8), -a: replays the log, and repairs what that leaves; the kernel mounts nothing that was not unmounted.
-    recovery: Recovery { repair: Some(&["-a"]), repair_first: true, replayed: &[] },
+    // jfsutils 1.1.15 goes on without the log where it cannot replay it, and ends with status 0.
+    recovery: Recovery {
+        repair: Some(&["-a"]),
+        repair_first: true,
+        gave_up: &["logredo failed"],
+        ..Recovery::PLAIN
+    },
     minimum_size: 16 << 20,
     facts: FilesystemFacts {
         journaled: true,

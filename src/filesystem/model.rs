@@ -93,10 +93,13 @@ pub struct Recovery {
     pub repair_first: bool,
     /// What the kernel says when it has replayed a journal or log: any of these.
     pub replayed: &'static [&'static str],
+    /// What the checker says when it could not replay a log, whatever its exit status says: any of these.
+    pub gave_up: &'static [&'static str],
 }
 
 impl Recovery {
-    pub(super) const PLAIN: Recovery = Recovery { repair: None, repair_first: false, replayed: &[] };
+    pub(super) const PLAIN: Recovery =
+        Recovery { repair: None, repair_first: false, replayed: &[], gave_up: &[] };
 }
 
 /// A log, journal or the like on a device of its own.

@@ -44,6 +44,7 @@ pub(super) static XFS: Filesystem = Filesystem {
         repair: Some(&["-L"]),
         repair_first: false,
         replayed: &["Starting recovery", "Ending recovery"],
+        gave_up: &[],
     },
     minimum_size: 300 << 20,
     facts: FilesystemFacts {

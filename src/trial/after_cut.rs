@@ -165,6 +165,8 @@ impl StateLook {
 fn repair(stack: &mut Stack<'_>, told: &mut Vec<String>) -> Result<bool, TrialError> {
     let Some(record) = stack.repair()? else { return Ok(false) };
     let meaning = record.exit.and_then(|status| stack.filesystem.fsck_meaning(status));
+    let gave_up = |line: &&str| stack.filesystem.recovery.gave_up.iter().any(|words| line.contains(words));
+    told.extend(record.stdout.lines().find(gave_up).map(|line| line.trim().to_owned()));
     match meaning {
         Some(Meaning::Clean) => Ok(false),
         Some(Meaning::Corrected | Meaning::CorrectedReboot) => Ok(true),
