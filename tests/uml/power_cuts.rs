@@ -58,7 +58,7 @@ fn uml_power_cuts_find_who_breaks_a_promise_and_nobody_else() {
     let arguments = ["crash", "run", "bold", &state, "--image", image.to_str().unwrap()];
     place.fsverdict(&arguments).exits(0).shows(&["what must be there", "notes/"]);
     assert_eq!(std::fs::metadata(&image).unwrap().len(), 1 << 30);
-    place.fsverdict(&arguments).exits(1);
+    place.fsverdict(&arguments).exits(1).says(&["cannot make", "hint: remove it, or name another file"]);
     place.fsverdict(&["crash", "run", "nobody"]).exits(2);
     place.is_left_clean();
 }

@@ -6,6 +6,7 @@ mod record;
 mod summary;
 
 use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::dataset::prepare;
@@ -130,8 +131,7 @@ impl<'a> PowerCutting<'a> {
         }
         let at_ns = log.moment_ns(state.cut);
         let size = self.plan.models_of(candidate).first().map_or(0, |model| model.size.0);
-        let file = File::options().read(true).write(true).create_new(true).open(image);
-        let mut store = file.map_err(LabError::from).map(|file| Store::new(file, size))?.map_err(plain)?;
+        let mut store = Store::new(new_file(image)?, size).map_err(plain)?;
         StateImage::new(log, self.rule(candidate)?).write(&mut store, state).map_err(plain)?;
         let mut must = Vec::new();
         for folder in &record.folders {
@@ -145,8 +145,8 @@ impl<'a> PowerCutting<'a> {
 
     /// Writes a recorded candidate's log in the form of dm-log-writes into a file that is not there yet.
     pub fn export_log(&self, candidate: &Candidate, path: &Path) -> Result<(), SessionError> {
-        let file = File::create_new(path).map_err(LabError::from)?;
-        export(&self.log(candidate)?, &mut std::io::BufWriter::new(file)).map_err(plain)
+        let log = self.log(candidate)?;
+        export(&log, &mut std::io::BufWriter::new(new_file(path)?)).map_err(plain)
     }
 }
 
@@ -158,6 +158,17 @@ fn check_folder(folder: &Path, plan: &Plan) -> Result<(), SessionError> {
     let leads_away = |candidate: &&Candidate| candidate.name.contains('/');
     plan.candidates.iter().find(leads_away).map_or(Ok(()), |candidate| {
         Err(plain(format!("`{}` is no name of a candidate", candidate.name.escape_debug())))
+    })
+}
+
+/// What lies there already may be wanted still.
+fn new_file(path: &Path) -> Result<File, SessionError> {
+    File::options().read(true).write(true).create_new(true).open(path).map_err(|error| {
+        let hint = match error.kind() {
+            ErrorKind::AlreadyExists => "remove it, or name another file",
+            _ => "name a file in a folder that can be written to",
+        };
+        SessionError::Disk(Reason::new(format!("cannot make {}: {error}", path.display()), hint))
     })
 }
 
