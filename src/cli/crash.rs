@@ -19,7 +19,7 @@ use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct CrashArguments {
-    /// The folder of the run, whose plan has [faults]
+    /// The folder of the run, whose plan has `[faults]`
     run: PathBuf,
     /// Of one candidate only
     candidate: Option<String>,
