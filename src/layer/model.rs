@@ -69,6 +69,8 @@ pub enum LayerKind {
     Volume,
     /// As a mount of its own above the filesystem, which is no device. It goes with the mounts of the trial.
     Above,
+    /// As such a mount, which a program of ours serves that the line opening it starts: it ends with the mount, and that with it.
+    Served,
 }
 
 impl LayerKind {
@@ -79,7 +81,12 @@ impl LayerKind {
 
     /// Whether the kernel removes it by itself with its last user, so that a crash leaves nothing.
     pub const fn goes_by_itself(self) -> bool {
-        matches!(self, LayerKind::Mapping | LayerKind::Above)
+        matches!(self, LayerKind::Mapping | LayerKind::Above | LayerKind::Served)
+    }
+
+    /// Whether it lies above the filesystem.
+    pub const fn is_above(self) -> bool {
+        matches!(self, LayerKind::Above | LayerKind::Served)
     }
 
     /// Where an opened layer of this name is found, for people and programs.
@@ -88,7 +95,7 @@ impl LayerKind {
             LayerKind::Mapping => format!("/dev/mapper/{name}"),
             LayerKind::Array => format!("/dev/md/{name}"),
             LayerKind::Volume => format!("/dev/{name}/{}", Self::VOLUME),
-            LayerKind::Above => name.to_owned(),
+            LayerKind::Above | LayerKind::Served => name.to_owned(),
         }
     }
 }

@@ -124,6 +124,9 @@ fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
         Some(_) => ability == FilesystemAbility::Clones,
         None => filesystem::find(&candidate.filesystem).is_none_or(|known| known.can(ability)),
     };
+    // What would make clones is asked of the kernel's side of FUSE, which does not hand it on.
+    let is_served = || layer::of(candidate).any(|layer| layer.kind == LayerKind::Served);
+    let able = |ability| able(ability) && !(ability == FilesystemAbility::Clones && is_served());
     let able = |ability| able(ability) || ability == FilesystemAbility::Snapshots && on_layer(candidate);
     let asked = |phase: &Phase| match phase.work {
         PhaseWork::Operation(operation) => operation.asks_for().filter(|ability| !able(*ability)),
@@ -131,7 +134,11 @@ fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     };
     let (phase, ability) = plan.phases.iter().find_map(|phase| Some((phase, asked(phase)?)))?;
     let can = filesystem::registry().iter().filter(|known| known.can(ability)).map(|known| known.name);
-    let whose = if candidate.path.is_some() { "a folder" } else { candidate.filesystem.as_str() };
+    let whose = match ability {
+        _ if candidate.path.is_some() => "a folder",
+        FilesystemAbility::Clones if is_served() => "what is seen through `fuse`",
+        _ => candidate.filesystem.as_str(),
+    };
     let what = match ability {
         FilesystemAbility::Clones => "clones of files",
         FilesystemAbility::Snapshots => "snapshots of the whole filesystem",
@@ -158,13 +165,17 @@ fn on_layer(candidate: &Candidate) -> bool {
 
 /// Why what a candidate has above its filesystem would not be there.
 fn nothing_above(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
-    let is_above = |name: &str| layer::find(name).is_some_and(|layer| layer.kind == LayerKind::Above);
+    let kind = |name: &str| layer::find(name).map(|layer| layer.kind);
+    let is_above = |name: &str| kind(name).is_some_and(LayerKind::is_above);
     let names: Vec<&str> = candidate.layers.names().collect();
     let at = names.iter().position(|name| is_above(name))?;
     let name = names.get(at)?;
     if at + 1 < names.len() {
-        let what = format!("`{name}` lies above the filesystem, and stands before a layer below it");
-        return Some(Reason::new(what, "it is the last of `layers`"));
+        let what = format!("`{name}` lies above the filesystem, and stands before another layer");
+        return Some(Reason::new(what, "it is the last of `layers`, and the only one above"));
+    }
+    if kind(name) == Some(LayerKind::Served) {
+        return None;
     }
     let is_cold = plan.phases.iter().any(|phase| phase.cold);
     (!is_cold).then(|| {

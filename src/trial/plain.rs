@@ -172,7 +172,7 @@ impl PlainContext<'_> {
             Act::ForgetFolder(_) => "[syncfs]; [drop caches]".to_owned(),
             Act::Mount => match (own(), AboveLayer::of(&self.spec.candidate)) {
                 (Some(own), _) => format!("[{own} is $MOUNT again]"),
-                (None, Some(above)) => format!("{}; {}", self.mount()?, shown(&above.open(MOUNT).1)),
+                (None, Some(above)) => format!("{}; {}", self.mount()?, shown_above(&above)),
                 (None, None) => self.mount()?,
             },
             Act::Verify(_) | Act::VerifyDevice(_) => "[verify]".to_owned(),
@@ -200,7 +200,10 @@ impl PlainContext<'_> {
                 Some(apart.unwrap_or_default() + &self.program(Line::Mkfs)?)
             }
             Timed::Mount => {
-                let lower = AboveLayer::of(&self.spec.candidate).map(|_| shown(&show_lower(MOUNT)));
+                let lower = AboveLayer::of(&self.spec.candidate).map(|above| match above.is_served() {
+                    true => shown_above(&above),
+                    false => shown(&show_lower(MOUNT)),
+                });
                 Some(self.mount()? + &lower.map(|line| format!("; {line}")).unwrap_or_default())
             }
             Timed::Unmount => self.unmount(),
@@ -309,6 +312,14 @@ fn shown(argv: &[String]) -> String {
     // What stands for a device or a key is not to be taken by its letters.
     let word = |word: &String| if word.contains('$') { word.clone() } else { quoted(word) };
     argv.iter().map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// What is served is no line for a shell: it is this program itself.
+fn shown_above(above: &AboveLayer<'_>) -> String {
+    match above.is_served() {
+        true => format!("[serve {BELOW} at {MOUNT}]"),
+        false => shown(&above.open(MOUNT).1),
+    }
 }
 
 fn own_folder(folder: &Path) -> String {
