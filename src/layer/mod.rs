@@ -16,16 +16,17 @@ mod model;
 mod overlay;
 mod scheduler;
 mod tools;
+mod verity;
 mod volume_options;
 
 use fsverdict_judgement::plan::{Candidate, Layers, split_layer};
 use fsverdict_text::Reason;
 
 pub use least_device::least_device;
-pub use model::{Cipher, InUse, Layer, LayerKind, LayerLine, LayerPlace, LayerSnapshots};
+pub use model::{Cipher, InUse, Layer, LayerKind, LayerLine, LayerPlace, LayerSeal, LayerSnapshots};
 pub use scheduler::{SCHEDULERS, Scheduler, find_scheduler};
 
-static REGISTRY: [&Layer; 7] = [
+static REGISTRY: [&Layer; 8] = [
     &fuse::FUSE,
     &integrity::INTEGRITY,
     &luks1::LUKS1,
@@ -33,6 +34,7 @@ static REGISTRY: [&Layer; 7] = [
     &lvm::LVM,
     &md::MD,
     &overlay::OVERLAY,
+    &verity::VERITY,
 ];
 
 /// What a candidate without layers has.
@@ -113,7 +115,8 @@ mod tests {
             assert!(layer.modules.contains(&layer.driver), "{name}");
             assert!(layer.nodes.iter().all(|node| node.starts_with("/dev/")), "{name}");
             let lines = [layer.make, Some(layer.open), layer.mark, layer.fill, layer.close, layer.describe];
-            for line in lines.into_iter().flatten() {
+            let sealing = layer.seal.map(|seal| [seal.make, seal.open, seal.mark, seal.describe]);
+            for line in lines.into_iter().flatten().chain(sealing.into_iter().flatten()) {
                 let argv = (line.argv)(&site);
                 let program = argv.first().unwrap();
                 let known = layer.tools.iter().any(|tool| tool.program == program);
@@ -126,7 +129,8 @@ mod tests {
             for below in site.below {
                 // A volume is made of its group alone, which is made of the devices.
                 let whole = layer.kind != LayerKind::Volume && !layer.kind.is_above();
-                let opened = !whole || has(layer.open, below);
+                let in_table = |word: &String| word.contains(&format!(" {below} "));
+                let opened = !whole || has(layer.open, below) || (layer.open.argv)(&site).iter().any(in_table);
                 assert!(layer.make.is_none_or(|make| has(make, below)) && opened, "{name}");
             }
             assert!(names(layer.open), "{name}");

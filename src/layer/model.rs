@@ -53,6 +53,8 @@ pub struct Layer {
     pub close: Option<LayerLine>,
     /// Says for the record what the opened device is.
     pub describe: Option<LayerLine>,
+    /// How it becomes what it is once all is written, if only then.
+    pub seal: Option<LayerSeal>,
     /// How it keeps a state of what lies on it, if it does.
     pub snapshots: Option<LayerSnapshots>,
     pub in_use: InUse,
@@ -136,6 +138,16 @@ impl<'a> LayerPlace<'a> {
     pub fn device(&self) -> &'a str {
         self.below.first().map_or("", String::as_str)
     }
+}
+
+/// What lies on it is whole, and is only read from here on: it is closed, these are made of it, and it is opened by them instead.
+#[derive(Debug, Clone, Copy)]
+pub struct LayerSeal {
+    pub make: LayerLine,
+    pub open: LayerLine,
+    /// As [`Layer::mark`].
+    pub mark: LayerLine,
+    pub describe: LayerLine,
 }
 
 /// Snapshots of what lies on a layer, by programs of its own.

@@ -2,7 +2,7 @@
 
 use crate::filesystem;
 use crate::lab::Lab;
-use crate::layer::{self, LayerKind};
+use crate::layer::{self, Layer, LayerKind};
 use crate::trial::outlives_a_device;
 use fsverdict_judgement::plan::{
     ArrayState, Candidate, Dataset, FilesystemAbility, Phase, PhaseWork, Plan, RequiredProperty, split_layer,
@@ -73,6 +73,7 @@ pub(super) fn obstacle(plan: &Plan, lab: &dyn Lab, candidate: &Candidate, size: 
             .or_else(|| inability(plan, candidate))
             .or_else(|| kept_once(plan, candidate))
             .or_else(|| nothing_above(plan, candidate))
+            .or_else(|| not_sealed(plan, candidate))
     };
     lab.obstacle(candidate).or_else(unable).or_else(short).or_else(short_if_drawn)
 }
@@ -184,6 +185,34 @@ fn nothing_above(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
         );
         Reason::new(what, "cold = true of the first phase that is to be seen through it")
     })
+}
+
+/// Why a layer that is sealed once all is written would not be, or what would be written after that.
+fn not_sealed(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
+    let known: Vec<&Layer> = layer::of(candidate).collect();
+    let at = known.iter().position(|layer| layer.seal.is_some())?;
+    let name = known.get(at)?.name;
+    let over = known.get(at + 1..).unwrap_or_default();
+    if over.iter().any(|layer| layer.kind != LayerKind::Served) {
+        let what = format!("`{name}` is sealed, and what lies on it is only read: nothing that writes can lie between");
+        return Some(Reason::new(what, "it is the last of `layers` below the filesystem, with no overlay above"));
+    }
+    let Some(first) = plan.phases.iter().position(|phase| phase.cold) else {
+        let what = format!("`{name}` is sealed before the first phase that is cold, and none is");
+        return Some(Reason::new(what, "cold = true of the first phase that is to read what is sealed"));
+    };
+    let writes = |phase: &&Phase| {
+        let operation = match phase.work {
+            PhaseWork::Operation(operation) => Some(operation),
+            _ => None,
+        };
+        operation.is_some_and(|operation| !operation.leaves_all_as_it_was()) || phase.remake.is_some()
+    };
+    let phase = plan.phases.iter().skip(first).find(writes)?;
+    Some(Reason::new(
+        format!("phase `{}` writes, and all that lies on `{name}` was sealed before the first phase that is cold", phase.name),
+        "leave it out, or let it come before the first phase with cold = true",
+    ))
 }
 
 /// Why a candidate cannot do without one of its devices, where a phase wants that.

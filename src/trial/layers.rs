@@ -109,7 +109,7 @@ impl OpenLayers {
         let layer = self.at(at)?.layer;
         match act {
             OfLayer::Make => self.run(layer.make, at, devices, mapper),
-            OfLayer::Open => self.open(at, devices, mapper),
+            OfLayer::Open => self.open(layer.open, at, devices, mapper),
             OfLayer::Mark => self.run(layer.mark, at, devices, mapper),
             OfLayer::Fill => self.fill(at, devices, mapper),
             OfLayer::Describe => {
@@ -164,10 +164,30 @@ impl OpenLayers {
         mapper.must(line.step, (line.argv)(&place))
     }
 
+    /// Seals each layer that is: from here on what lies on it is only read.
+    pub(super) fn seal(&mut self, devices: &[PathBuf], mapper: &mut dyn Mapper) -> Result<(), TrialError> {
+        for at in 0..self.each.len() {
+            let Some(seal) = self.at(at)?.layer.seal else { continue };
+            self.close(at, devices, mapper)?;
+            self.run(Some(seal.make), at, devices, mapper)?;
+            self.open(seal.open, at, devices, mapper)?;
+            self.run(Some(seal.mark), at, devices, mapper)?;
+            let argv = self.argv(seal.describe, at, devices, mapper)?;
+            mapper.note(seal.describe.step, argv)?;
+        }
+        Ok(())
+    }
+
     /// Holds it open until the trial ends.
-    fn open(&mut self, at: usize, devices: &[PathBuf], mapper: &mut dyn Mapper) -> Result<(), TrialError> {
+    fn open(
+        &mut self,
+        line: LayerLine,
+        at: usize,
+        devices: &[PathBuf],
+        mapper: &mut dyn Mapper,
+    ) -> Result<(), TrialError> {
         let layer = self.at(at)?.layer;
-        self.run(Some(layer.open), at, devices, mapper)?;
+        self.run(Some(line), at, devices, mapper)?;
         let OpenNode { path, held } = mapper.opened(layer.kind, &self.name(at, devices))?;
         if let Some(one) = self.each.get_mut(at) {
             (one.node, one.held) = (Some(path), Some(held));
@@ -283,6 +303,7 @@ mod tests {
             fill: None,
             close: None,
             describe: None,
+            seal: None,
             snapshots: None,
             in_use: InUse { lines: |_| Vec::new(), at_boot: None, note: None },
         }

@@ -56,6 +56,7 @@ impl Agent<'_> {
             Timed::Mkfs => Some(self.around(stack, timed, cache, Stack::mkfs)?.1),
             Timed::Mount => Some(self.around(stack, timed, cache, Stack::mount)?.1),
             Timed::Unmount => Some(self.around(stack, timed, cache, Stack::unmount)?.1),
+            Timed::Seal => Some(self.around(stack, timed, cache, Stack::seal)?.1),
             Timed::Check(name) => {
                 let (record, observation) = self.around(stack, timed, cache, |stack| stack.check(name))?;
                 self.checked = record;

@@ -51,7 +51,7 @@ pub fn command_lines(plan: &Plan, candidate: usize) -> Vec<String> {
     let source = &plan.device.source;
     let above = AboveLayer::of(candidate);
     let mount = if above.is_some() { BELOW } else { MOUNT };
-    let names = TrialNames { tops: Vec::new(), degraded: false, mount };
+    let names = TrialNames { tops: Vec::new(), degraded: false, sealed: false, mount };
     let mut told = PlainContext { spec: &spec, programs, names, missing: None, layers, arrangement, source };
     let named =
         |top: &TopDevice| NamedTop { device: top.device, apart: top.apart, path: told.node(top.is).into() };
@@ -93,6 +93,7 @@ impl PlainContext<'_> {
     fn group(&mut self, acts: &[Act<'_>], times: u32) -> Option<String> {
         let told = acts.iter().filter_map(|act| {
             self.lose(*act);
+            self.names.sealed |= matches!(act, Act::Timed(Timed::Seal, _));
             self.act(*act)
         });
         let line = told.collect::<Vec<_>>().join("; ");
@@ -207,10 +208,25 @@ impl PlainContext<'_> {
                 Some(self.mount()? + &lower.map(|line| format!("; {line}")).unwrap_or_default())
             }
             Timed::Unmount => self.unmount(),
+            Timed::Seal => self.sealing(),
             Timed::Check(_) => self.program(Line::Check),
             Timed::Phase(phase) => Some(self.snapshot(phase).unwrap_or_else(|| work(phase))),
             Timed::Raw(phase) => Some(work(phase)),
         }
+    }
+
+    /// The programs that seal each layer that is.
+    fn sealing(&self) -> Option<String> {
+        let sites = self.arrangement.sites.iter().enumerate();
+        let told = sites.filter_map(|(at, site)| {
+            let (layer, options) = *self.layers.get(site.layer)?;
+            let (seal, name) = (layer.seal?, self.name(at)?);
+            let below: Vec<String> = site.below.iter().map(|below| self.node(*below)).collect();
+            let place = LayerPlace { below: &below, name: &name, options, key: KEY, bytes: None };
+            let lines = [seal.make, seal.open, seal.mark].map(|line| shown(&(line.argv)(&place)));
+            Some(format!("[close {name}]; {}", lines.join("; ")))
+        });
+        Some(told.collect::<Vec<_>>().join("; "))
     }
 
     /// The programs of a phase that makes a snapshot or gives it up.

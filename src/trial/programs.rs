@@ -12,6 +12,8 @@ pub(super) struct TrialNames {
     pub(super) tops: Vec<NamedTop>,
     /// Whether one of its devices is missing.
     pub(super) degraded: bool,
+    /// Whether it lies on what was sealed, and is only read.
+    pub(super) sealed: bool,
     pub(super) mount: &'static str,
 }
 
@@ -149,6 +151,7 @@ impl Programs<'_> {
             chosen.extend(names.own().iter().skip(1).map(|path| format!("device={path}")));
             chosen.extend(names.degraded.then(|| "degraded".to_owned()));
         }
+        chosen.extend(names.sealed.then(|| "ro".to_owned()));
         self.filesystem.mount(&chosen)
     }
 

@@ -71,6 +71,8 @@ pub(super) struct Stack<'a> {
     shown: ShownAbove,
     /// What serves what is shown there.
     server: Option<RunningProgram>,
+    /// Whether layers were sealed that are once all is written.
+    sealed: bool,
     cleaner: bool,
     /// That it does otherwise than asked was told.
     cleaner_told: bool,
@@ -111,6 +113,7 @@ impl<'a> Stack<'a> {
             mounted: false,
             shown: ShownAbove::Nothing,
             server: None,
+            sealed: false,
             cleaner: false,
             cleaner_told: false,
             fresh: None,
@@ -194,7 +197,12 @@ impl<'a> Stack<'a> {
 
     /// What programs are told of this place.
     fn names(&self) -> TrialNames {
-        TrialNames { tops: self.tops(), degraded: self.mounts_degraded(), mount: self.filesystem_mount() }
+        TrialNames {
+            tops: self.tops(),
+            degraded: self.mounts_degraded(),
+            sealed: self.sealed,
+            mount: self.filesystem_mount(),
+        }
     }
 
     fn argv(&self, line: Line) -> Option<Vec<String>> {
@@ -262,6 +270,14 @@ impl<'a> Stack<'a> {
         }
         let mut mapper = HostMapper { sink: self.sink, tools: &self.tools };
         self.layers.act(at, act, &self.devices, &mut mapper)
+    }
+
+    /// Seals the layers that are once all is written, with nothing mounted.
+    pub(super) fn seal(&mut self) -> Result<(), TrialError> {
+        let mut mapper = HostMapper { sink: self.sink, tools: &self.tools };
+        self.layers.seal(&self.devices, &mut mapper)?;
+        self.sealed = true;
+        Ok(())
     }
 
     pub(super) fn mkfs(&mut self) -> Result<(), TrialError> {
