@@ -89,7 +89,10 @@ pub(super) fn to_use(candidate: &Candidate, devices: usize) -> Option<ToUse> {
         let top = arrangement.tops.iter().find(|top| top.device == number)?;
         Some(node(top.is, &opened))
     };
-    let mkfs: Vec<String> = candidate.mkfs.iter().map(|word| with_devices(word, of_device)).collect();
+    let mut mkfs: Vec<String> = candidate.mkfs.iter().map(|word| with_devices(word, of_device)).collect();
+    if layers.iter().any(|layer| layer.seal.is_some()) {
+        mkfs = filesystem.for_large_sectors(&mkfs);
+    }
     let mut options: Vec<String> = candidate.mount.iter().map(|word| with_devices(word, of_device)).collect();
     for kind in filesystem.apart {
         let Some(path) = kind.device_in(&candidate.mkfs).and_then(of_device) else { continue };

@@ -91,7 +91,7 @@ impl Programs<'_> {
                 Some(program.map(str::to_owned).chain(names.named(device)).collect())
             }
             Line::Mkfs => {
-                let mut argv = self.filesystem.mkfs_argv(top, &names.put_in(&self.candidate.mkfs));
+                let mut argv = self.filesystem.mkfs_argv(top, &names.put_in(&self.chosen()));
                 if self.filesystem.takes_several {
                     argv.extend(own.into_iter().skip(1));
                 }
@@ -129,6 +129,13 @@ impl Programs<'_> {
             Operation::SnapshotDelete => Some(programs.delete.iter().map(|line| place.argv(line)).collect()),
             _ => None,
         }
+    }
+
+    /// The plan's words for mkfs, and what it takes for the layers.
+    fn chosen(&self) -> Vec<String> {
+        let sealed = crate::layer::of(self.candidate).any(|layer| layer.seal.is_some());
+        let chosen = self.candidate.mkfs.to_vec();
+        if sealed { self.filesystem.for_large_sectors(&chosen) } else { chosen }
     }
 
     /// What the candidate has on devices of their own, with the numbers of these.
