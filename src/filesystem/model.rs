@@ -212,6 +212,7 @@ impl Filesystem {
         match ability {
             FilesystemAbility::Clones => self.facts.clones,
             FilesystemAbility::Snapshots => self.snapshots.is_some(),
+            FilesystemAbility::Rollback => self.snapshots.is_some_and(|programs| programs.rollback.is_some()),
         }
     }
 

@@ -160,6 +160,8 @@ pub struct LayerSnapshots {
     /// Keeps a state under this number, which the trial chooses.
     pub create: fn(&LayerPlace<'_>, &str) -> Vec<String>,
     pub delete: fn(&LayerPlace<'_>, &str) -> Vec<String>,
+    /// Makes what is kept under this number what lies on the layer again, which nobody uses meanwhile; both lines one after the other.
+    pub rollback: fn(&LayerPlace<'_>, &str) -> [Vec<String>; 2],
 }
 
 /// How it is had on a system of one's own, where a key is a secret and nobody saves time.

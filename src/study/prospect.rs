@@ -128,7 +128,16 @@ fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     // What would make clones is asked of the kernel's side of FUSE, which does not hand it on.
     let is_served = || layer::of(candidate).any(|layer| layer.kind == LayerKind::Served);
     let able = |ability| able(ability) && !(ability == FilesystemAbility::Clones && is_served());
-    let able = |ability| able(ability) || ability == FilesystemAbility::Snapshots && on_layer(candidate);
+    let able = |ability| {
+        able(ability)
+            || candidate.path.is_none()
+                && match ability {
+                    FilesystemAbility::Clones => false,
+                    FilesystemAbility::Snapshots => on_layer(candidate),
+                    // Its own snapshots are what is kept, and nothing may lie between.
+                    FilesystemAbility::Rollback => keeps_none(candidate) && topmost_keeps(candidate),
+                }
+    };
     let asked = |phase: &Phase| match phase.work {
         PhaseWork::Operation(operation) => operation.asks_for().filter(|ability| !able(*ability)),
         _ => None,
@@ -143,11 +152,13 @@ fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     let what = match ability {
         FilesystemAbility::Clones => "clones of files",
         FilesystemAbility::Snapshots => "snapshots of the whole filesystem",
+        FilesystemAbility::Rollback => "going back to a snapshot",
     };
     let mut can: Vec<String> = can.map(str::to_owned).collect();
-    if ability == FilesystemAbility::Snapshots && candidate.path.is_none() {
+    if ability != FilesystemAbility::Clones && candidate.path.is_none() {
         let layers = layer::registry().iter().filter_map(|layer| layer.snapshots);
-        can.extend(layers.map(|snapshots| format!("any on {}", snapshots.hint)));
+        let any = if ability == FilesystemAbility::Snapshots { "any" } else { "those without snapshots of their own," };
+        can.extend(layers.map(|snapshots| format!("{any} on {}", snapshots.hint)));
     }
     Some(Reason::new(
         format!("phase `{}` asks for {what}, which {whose} does not have", phase.name),
@@ -157,11 +168,22 @@ fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
 
 /// Whether a layer below has snapshots, and room for one.
 fn on_layer(candidate: &Candidate) -> bool {
-    let has_room = |name: &str| {
-        let snapshots = layer::find(name).and_then(|layer| layer.snapshots);
-        snapshots.is_some_and(|snapshots| (snapshots.has_room)(split_layer(name).1))
-    };
     candidate.layers.names().any(has_room)
+}
+
+/// Whether the layer right below the filesystem does.
+fn topmost_keeps(candidate: &Candidate) -> bool {
+    let below = |name: &&str| layer::find(name).is_some_and(|layer| !layer.kind.is_above());
+    candidate.layers.names().filter(below).last().is_some_and(has_room)
+}
+
+fn keeps_none(candidate: &Candidate) -> bool {
+    filesystem::find(&candidate.filesystem).is_some_and(|known| known.snapshots.is_none())
+}
+
+fn has_room(name: &str) -> bool {
+    let snapshots = layer::find(name).and_then(|layer| layer.snapshots);
+    snapshots.is_some_and(|snapshots| (snapshots.has_room)(split_layer(name).1))
 }
 
 /// Why what a candidate has above its filesystem would not be there.

@@ -109,6 +109,7 @@ impl Agent<'_> {
         let work = |stack: &mut Stack<'_>| match operation {
             Operation::SnapshotCreate => stack.create_snapshot(site.ledger),
             Operation::SnapshotDelete => stack.delete_snapshot(site.ledger),
+            Operation::SnapshotRollback => stack.roll_back(site.ledger),
             _ => Ok(run(&mut site)?),
         };
         let durable = make_durable(Timed::Phase(phase).durable());

@@ -210,6 +210,14 @@ impl PlainContext<'_> {
             Timed::Unmount => self.unmount(),
             Timed::Seal => self.sealing(),
             Timed::Check(_) => self.program(Line::Check),
+            Timed::Phase(phase) if phase.work == PhaseWork::Operation(Operation::SnapshotRollback) => {
+                let (unmount, mount) = (self.unmount()?, self.act(Act::Mount)?);
+                let told = self.snapshot(phase)?;
+                Some(match self.programs.filesystem.snapshots {
+                    Some(_) => format!("{told}; {unmount}; {mount}"),
+                    None => format!("{unmount}; {told}; {mount}"),
+                })
+            }
             Timed::Phase(phase) => Some(self.snapshot(phase).unwrap_or_else(|| work(phase))),
             Timed::Raw(phase) => Some(work(phase)),
         }
@@ -245,14 +253,16 @@ impl PlainContext<'_> {
             Some((at, layer.snapshots?, options))
         };
         let (at, snapshots, options) = self.arrangement.sites.iter().enumerate().rev().find_map(able)?;
-        let argv = match operation {
-            Operation::SnapshotCreate => snapshots.create,
-            Operation::SnapshotDelete => snapshots.delete,
-            _ => return None,
-        };
         let name = self.name(at)?;
         let place = LayerPlace { below: &[], name: &name, options, key: KEY, bytes: None };
-        Some(shown(&argv(&place, SNAPSHOT)))
+        Some(match operation {
+            Operation::SnapshotCreate => shown(&(snapshots.create)(&place, SNAPSHOT)),
+            Operation::SnapshotDelete => shown(&(snapshots.delete)(&place, SNAPSHOT)),
+            Operation::SnapshotRollback => {
+                (snapshots.rollback)(&place, SNAPSHOT).map(|argv| shown(&argv)).join("; ")
+            }
+            _ => return None,
+        })
     }
 
     fn durable(&self, by: Durable) -> String {

@@ -126,6 +126,9 @@ impl Programs<'_> {
         let place = SnapshotPlace { mount: names.mount, device, id };
         match operation {
             Operation::SnapshotCreate => Some(vec![place.argv(programs.create)]),
+            Operation::SnapshotRollback => {
+                Some(programs.rollback?.iter().map(|line| place.argv(line)).collect())
+            }
             Operation::SnapshotDelete => Some(programs.delete.iter().map(|line| place.argv(line)).collect()),
             _ => None,
         }
