@@ -175,12 +175,12 @@ impl Lab for Native {
             return Some(Reason::new(lacking, "a guest's kernel takes it with it: --lab uml, or --lab vm"));
         }
         if let Some(layer) = crate::layer::of(candidate)
-            .find(|layer| layer.kind == LayerKind::Above && !self.has_driver(layer.driver))
+            .find(|layer| layer.kind.is_above() && !self.has_driver(layer.driver))
         {
             return Some(Reason::new(format!("this kernel has no driver for {}", layer.driver), sandbox));
         }
         let lacks_driver = |layer: &&Layer| {
-            layer.kind != LayerKind::Above && !has_device_mapper() && !loadable(layer.driver)
+            !layer.kind.is_above() && !has_device_mapper() && !loadable(layer.driver)
         };
         if let Some(layer) = crate::layer::of(candidate).find(lacks_driver) {
             let lacking = format!("this kernel has no device mapper, which {} needs", layer.name);

@@ -48,6 +48,7 @@ pub(super) static MD: Layer = Layer {
         step: "describe the array",
         argv: |site| words(&[&["mdadm", "--detail", &LayerKind::Array.node(site.name)]]),
     }),
+    seal: None,
     snapshots: None,
     in_use: InUse {
         lines: |site| {

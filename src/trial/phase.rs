@@ -56,6 +56,7 @@ impl Agent<'_> {
             Timed::Mkfs => Some(self.around(stack, timed, cache, Stack::mkfs)?.1),
             Timed::Mount => Some(self.around(stack, timed, cache, Stack::mount)?.1),
             Timed::Unmount => Some(self.around(stack, timed, cache, Stack::unmount)?.1),
+            Timed::Seal => Some(self.around(stack, timed, cache, Stack::seal)?.1),
             Timed::Check(name) => {
                 let (record, observation) = self.around(stack, timed, cache, |stack| stack.check(name))?;
                 self.checked = record;
@@ -108,6 +109,7 @@ impl Agent<'_> {
         let work = |stack: &mut Stack<'_>| match operation {
             Operation::SnapshotCreate => stack.create_snapshot(site.ledger),
             Operation::SnapshotDelete => stack.delete_snapshot(site.ledger),
+            Operation::SnapshotRollback => stack.roll_back(site.ledger),
             _ => Ok(run(&mut site)?),
         };
         let durable = make_durable(Timed::Phase(phase).durable());

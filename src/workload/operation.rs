@@ -42,6 +42,7 @@ pub fn run(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         Operation::AgeChurn => age::churn(site),
         Operation::SnapshotCreate
         | Operation::SnapshotDelete
+        | Operation::SnapshotRollback
         | Operation::DeviceWrite
         | Operation::DeviceRead
         | Operation::Fsck => Err(WorkError::NotInFolder { operation: site.operation.name() }),
@@ -62,7 +63,8 @@ pub fn verify(site: &Workplace<'_>) -> Result<(), WorkError> {
         | Operation::RandomWrite
         | Operation::RenameReplace
         | Operation::AgePull
-        | Operation::AgeChurn => site.compare(),
+        | Operation::AgeChurn
+        | Operation::SnapshotRollback => site.compare(),
         Operation::TreeRead => walk::verify_read(site),
         Operation::TreeRemove => absent(site.operation.name(), &site.target()),
         Operation::StreamRead | Operation::RandomRead => stream::verify_read(site),

@@ -34,6 +34,7 @@ pub enum Operation {
     RotationDrop,
     SnapshotCreate,
     SnapshotDelete,
+    SnapshotRollback,
     SpaceFill,
     SpaceFree,
     AgePull,
@@ -77,6 +78,8 @@ pub enum FilesystemAbility {
     Clones,
     /// Keeping a state of the whole filesystem.
     Snapshots,
+    /// Going back to such a state.
+    Rollback,
 }
 
 struct OperationRow {
@@ -122,7 +125,7 @@ const ANY: &[OperationKind] =
 
 /// In the order of [`Operation`].
 #[rustfmt::skip]
-static TABLE: [OperationRow; 29] = [
+static TABLE: [OperationRow; 30] = [
     row(Operation::TreeWrite, "tree.write", WRITES, TREES,
         "writes every directory, file and link of a tree into a new folder"),
     row(Operation::TreeRead, "tree.read", READS, TREES,
@@ -167,6 +170,8 @@ static TABLE: [OperationRow; 29] = [
         "keeps the whole filesystem as it is now, read-only, by its own snapshots; what it keeps of the dataset is verified"),
     row(Operation::SnapshotDelete, "snapshot.delete", NAMES, ANY,
         "gives up the oldest snapshot that is kept"),
+    row(Operation::SnapshotRollback, "snapshot.rollback", NAMES, ANY,
+        "puts the whole filesystem back to what it was when the newest snapshot was made, and mounts it again; what must then be there is verified"),
     row(Operation::SpaceFill, "space.fill", WRITES, MANY,
         "writes copies of the files, and removes some on the way, until the share `to` of the filesystem is in use or it takes no more"),
     row(Operation::SpaceFree, "space.free", NAMES, MANY,
@@ -267,6 +272,7 @@ impl Operation {
         match self {
             Operation::RotationClone => Some(FilesystemAbility::Clones),
             Operation::SnapshotCreate | Operation::SnapshotDelete => Some(FilesystemAbility::Snapshots),
+            Operation::SnapshotRollback => Some(FilesystemAbility::Rollback),
             _ => None,
         }
     }

@@ -41,7 +41,7 @@ pub(super) const PHASE: &[&str] = &[
 pub(super) const VERIFY: &[&str] = &["dataset", "at"];
 
 /// What a trial itself reports under these names; a phase of the same name would be confused with it.
-const TAKEN: &[&str] = &["mkfs", "mount", "umount", "unmount", "fsck"];
+const TAKEN: &[&str] = &["mkfs", "mount", "umount", "unmount", "seal", "fsck"];
 
 const EXAMPLE: &str = "for example: [[phase]] name = \"write\" operation = \"tree.write\" dataset = \"tree\"";
 
