@@ -27,6 +27,7 @@ mod random;
 mod readable;
 mod sizes;
 mod stage;
+mod traced;
 mod tree;
 mod write;
 

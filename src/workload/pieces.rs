@@ -118,7 +118,7 @@ pub(super) fn content<'a>(site: &Workplace<'a>) -> Result<&'a Content, WorkError
 }
 
 pub(super) fn told(done: &SharedDone, main_call: &'static str, files: u64) -> Done {
-    Done { logical_bytes: done.bytes, files, held: None, histograms: finish(&[&done.latency]), main_call }
+    Done { logical_bytes: done.bytes, files, held: None, read_besides: 0, histograms: finish(&[&done.latency]), main_call }
 }
 
 /// What was written reaches the device where so many calls have been made since it last did.
@@ -139,7 +139,7 @@ fn random_order(site: &Workplace<'_>) -> Result<Vec<u32>, WorkError> {
     Ok(order)
 }
 
-fn read_at(file: BorrowedFd<'_>, mut buffer: &mut [u8], mut from: u64) -> Result<(), Errno> {
+pub(super) fn read_at(file: BorrowedFd<'_>, mut buffer: &mut [u8], mut from: u64) -> Result<(), Errno> {
     while !buffer.is_empty() {
         match rustix::io::pread(file, &mut *buffer, from) {
             Ok(0) => return Err(Errno::IO),
@@ -154,7 +154,7 @@ fn read_at(file: BorrowedFd<'_>, mut buffer: &mut [u8], mut from: u64) -> Result
     Ok(())
 }
 
-fn write_at(file: BorrowedFd<'_>, mut bytes: &[u8], mut from: u64) -> Result<(), Errno> {
+pub(super) fn write_at(file: BorrowedFd<'_>, mut bytes: &[u8], mut from: u64) -> Result<(), Errno> {
     while !bytes.is_empty() {
         match rustix::io::pwrite(file, bytes, from) {
             Ok(0) => return Err(Errno::NOSPC),

@@ -48,7 +48,7 @@ pub(crate) fn write(
     Ok(Done {
         logical_bytes: written.bytes,
         files: written.files,
-        held: None,
+        held: None, read_besides: 0,
         histograms: clock.finish(),
         main_call,
     })

@@ -187,7 +187,7 @@ pub(crate) fn read(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let WalkReader { latency, seen, .. } = reader;
     site.note_seen(seen);
     let histograms = finish(&[&latency]);
-    Ok(Done { logical_bytes: seen.bytes, files: seen.files, held: None, histograms, main_call: "read_file" })
+    Ok(Done { logical_bytes: seen.bytes, files: seen.files, held: None, read_besides: 0, histograms, main_call: "read_file" })
 }
 
 /// What was read on the way is what must be there.
@@ -255,7 +255,7 @@ pub(crate) fn remove(site: &Workplace<'_>) -> Result<Done, WorkError> {
         }
     }
     let histograms = finish(&[&remover.file, &remover.directory]);
-    Ok(Done { logical_bytes: 0, files: remover.files, held: None, histograms, main_call: "unlink" })
+    Ok(Done { logical_bytes: 0, files: remover.files, held: None, read_besides: 0, histograms, main_call: "unlink" })
 }
 
 pub(crate) fn remove_tree(site: &mut Workplace<'_>) -> Result<Done, WorkError> {

@@ -9,7 +9,7 @@ use fsverdict_text::Bytes;
 const SMALLEST: u64 = 4096;
 
 /// Shrinks every dataset to this share of its size: the files, directories and bytes of a tree, the number of
-/// files of a flat directory, the size of a big file, the part taken of a real directory.
+/// files of a flat directory, the size of a big file, the part taken of a real directory, and how many of the calls of a trace.
 ///
 /// The sizes of the small files and command lines stay as they are. At least one file and one
 /// directory remain; a big file and the part of a real directory keep 4 KiB, a tree one byte per file.
@@ -33,6 +33,7 @@ pub fn scale(plan: &mut Plan, factor: f64) -> Result<(), Reason> {
             }
             Dataset::Flat { files, .. } => *files = shrink(*files, factor, 1),
             Dataset::File { size, .. } => *size = Bytes(shrink(size.0, factor, SMALLEST)),
+            Dataset::Trace { calls } => calls.shortened(factor),
             Dataset::Folder { size: Some(size), .. } => *size = Bytes(shrink(size.0, factor, SMALLEST)),
             Dataset::Folder { path, size: None } if factor < 1.0 => {
                 return Err(Reason::new(
