@@ -25,6 +25,7 @@ mod profile;
 mod pull;
 mod random;
 mod readable;
+mod recorded;
 mod sizes;
 mod stage;
 mod traced;
@@ -40,6 +41,7 @@ pub use manifest::Manifest;
 pub use prepare::{Prepared, prepare, prepare_with_names};
 pub use profile::{PROFILES, Profile, profile};
 pub use readable::{Readable, readable};
+pub use recorded::{RecordRequest, RecordedCalls, recorded};
 pub use stage::{Staged, StagingRecord, adopt, room_for, stage};
 pub use tree::Totals;
 

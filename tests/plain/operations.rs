@@ -10,7 +10,7 @@ use std::process::Command;
 
 use fsverdict::dataset::{Prepared, Staged, prepare, stage};
 use fsverdict::workload::{Done, Ledger, WorkError, Workplace, run, verify, verify_written};
-use fsverdict_judgement::plan::{Dataset, Operation, OperationKind, TreeShape};
+use fsverdict_judgement::plan::{Dataset, Operation, OperationKind, Pace, TreeShape};
 use fsverdict_text::Bytes;
 
 fn tree(files: u64, size: u64) -> Dataset {
@@ -33,6 +33,7 @@ struct Bench {
     staged: Option<Staged>,
     ledger: Ledger,
     threads: u32,
+    depth: u32,
 }
 
 impl Bench {
@@ -45,6 +46,7 @@ impl Bench {
             staged: None,
             ledger: Ledger::new(),
             threads: 1,
+            depth: 0,
         }
     }
 
@@ -72,6 +74,8 @@ impl Bench {
             piece: if operation == Operation::AppendFsync { 2300 } else { 4096 },
             sync_every: 1,
             threads: self.threads,
+            depth: self.depth,
+            pace: Pace::Unpaced,
             pulls: 3,
             rounds: 2,
         };
