@@ -41,7 +41,10 @@ pub(super) fn run(arguments: &TraceCapture, name: &str) -> Result<Exit, CliError
         )));
     }
     let bytes = read_regular(path, LONGEST_RECORD).map_err(|error| {
-        CliError::usage(Reason::new(format!("cannot read {shown}: {error}"), "name a file with what was recorded"))
+        CliError::usage(Reason::new(
+            format!("cannot read {shown}: {error}"),
+            "name a file with what was recorded",
+        ))
     })?;
     let wanted = RecordRequest { below: arguments.below.clone(), at_most: arguments.at_most.0 };
     let found = recorded(&bytes, &wanted)
@@ -69,7 +72,9 @@ fn as_plan(found: &RecordedCalls, name: &str) -> String {
     if !lost.is_empty() {
         let _ = writeln!(head, "# Not kept: {}.", lost.join("; "));
     }
-    head.push_str("# Nor: owners, times, extended attributes, mmap, what was in any file and what it was called.\n");
+    head.push_str(
+        "# Nor: owners, times, extended attributes, mmap, what was in any file and what it was called.\n",
+    );
     let image = totals.most_bytes.saturating_mul(2).saturating_add(MARGIN).next_multiple_of(256 << 20);
     let bare = if found.trace.suits_a_device() {
         "\n# On the bare device, before all other phases: operation = \"device.replay\"; it has no `cold` and needs no `prepare`.\n"
@@ -167,9 +172,9 @@ name 0 4
 open 1 1 create
 +100 read 1 8192 4096
 +750 write 1 0 4096
-+950 fdatasync 1
-+100000 mkdir 2
-open 2 3 create
++1050 mkdir 2
+fdatasync 1
++100000 open 2 3 create
 +900 write 2 0 100
 +990 write 2 100 100
 +990 close 2
@@ -191,6 +196,9 @@ open 2 3 create
         assert!(text.contains("write 1 1048576 4096\nfdatasync 1\n") && !text.contains("[name]"), "{text}");
         let iolog = "fio version 2 iolog\nmine.0.0 add\nmine.0.0 open\nmine.0.0 write 0 4096\nmine.0.0 wait 500\nmine.0.0 sync 0 0\nmine.0.0 close\n";
         let text = plan_of(iolog.as_bytes(), None);
-        assert!(text.contains("file 0 8 4096\nopen 1 1 direct\nwrite 1 0 4096\n+500 fsync 1\nclose 1\n"), "{text}");
+        assert!(
+            text.contains("file 0 8 4096\nopen 1 1 direct\nwrite 1 0 4096\n+500 fsync 1\nclose 1\n"),
+            "{text}"
+        );
     }
 }

@@ -31,6 +31,7 @@ mod report;
 mod requests;
 mod resume;
 mod run;
+mod settle_size;
 mod show;
 mod to_use;
 mod trace;

@@ -31,6 +31,7 @@ mod stage;
 mod traced;
 mod tree;
 mod write;
+mod write_shared;
 
 pub use capture::{CapturedShape, capture};
 pub use compare::{CompareError, HardLinks};
@@ -55,3 +56,4 @@ pub(crate) use pull::{Pull, Pulled};
 pub(crate) use random::{RandomStream, mix};
 pub(crate) use tree::{Tree, TreeEntry};
 pub(crate) use write::{Call, Manner, Sharing, TreeSource, Untimed, WriteProbe, read_some, write_tree};
+pub(crate) use write_shared::{write_directories, write_files, write_links};

@@ -55,7 +55,8 @@ pub fn write_device(device: &Path, dataset: &Prepared) -> Result<Done, WorkError
     Ok(Done {
         logical_bytes: position,
         files: 0,
-        held: None, read_besides: 0,
+        held: None,
+        read_besides: 0,
         histograms: finish(&[&latency]),
         main_call: "write",
     })
@@ -73,19 +74,15 @@ pub fn read_device(device: &Path, dataset: &Prepared) -> Result<Done, WorkError>
     Ok(Done {
         logical_bytes: position,
         files: 0,
-        held: None, read_besides: 0,
+        held: None,
+        read_besides: 0,
         histograms: finish(&[&latency]),
         main_call: "read",
     })
 }
 
 /// Makes the requests of a trace on the device, past the kernel's cache where they are of whole pages.
-pub fn replay_device(
-    device: &Path,
-    dataset: &Prepared,
-    pace: Pace,
-    threads: u32,
-) -> Result<Done, WorkError> {
+pub fn replay_device(device: &Path, dataset: &Prepared, pace: Pace, threads: u32) -> Result<Done, WorkError> {
     let told = |call, errno| failed(Operation::DeviceReplay, call, device, errno);
     let (trace, content) = traced(dataset, device)?;
     let direct = if replay::of_whole_pages(trace) { OFlags::DIRECT } else { OFlags::empty() };

@@ -5,8 +5,8 @@ use fsverdict_judgement::plan::Operation;
 
 use super::verify::{absent, empty};
 use super::{
-    Done, WorkError, Workplace, age, directory, pieces, replace, replay, replayed, rotation, save, snapshot, space, stream,
-    tree, walk,
+    Done, WorkError, Workplace, age, directory, pieces, replace, replay, replayed, rotation, save, snapshot,
+    space, stream, tree, walk,
 };
 
 /// Does the work of the site's operation. The caller times it, and syncs afterwards.

@@ -228,8 +228,7 @@ impl<'a> Replayer<'a> {
     ) -> Result<Self, WorkError> {
         let numbers = 1..=trace.names().len() as u32;
         // A number has no zero byte in it.
-        let texts =
-            numbers.map(|number| CString::new(trace.name_text(number)).unwrap_or_default()).collect();
+        let texts = numbers.map(|number| CString::new(trace.name_text(number)).unwrap_or_default()).collect();
         Ok(Replayer {
             trace,
             content,
@@ -343,15 +342,12 @@ impl<'a> Replayer<'a> {
         let (folder, text) = (self.folder(parent), self.text(name));
         let start = Instant::now();
         let done = match work {
-            CallWork::MakeDirectory { .. } => {
-                rustix::fs::mkdirat(folder, text, Mode::from_raw_mode(0o755)).map_err(|errno| ("make a directory in", errno))
-            }
-            CallWork::RemoveFile { .. } => {
-                rustix::fs::unlinkat(folder, text, AtFlags::empty()).map_err(|errno| ("remove a file from", errno))
-            }
-            CallWork::RemoveDirectory { .. } => {
-                rustix::fs::unlinkat(folder, text, AtFlags::REMOVEDIR).map_err(|errno| ("remove a directory from", errno))
-            }
+            CallWork::MakeDirectory { .. } => rustix::fs::mkdirat(folder, text, Mode::from_raw_mode(0o755))
+                .map_err(|errno| ("make a directory in", errno)),
+            CallWork::RemoveFile { .. } => rustix::fs::unlinkat(folder, text, AtFlags::empty())
+                .map_err(|errno| ("remove a file from", errno)),
+            CallWork::RemoveDirectory { .. } => rustix::fs::unlinkat(folder, text, AtFlags::REMOVEDIR)
+                .map_err(|errno| ("remove a directory from", errno)),
             CallWork::Look { .. } => match look(folder, text) {
                 Ok(_) | Err(Errno::NOENT | Errno::NOTDIR) => Ok(()),
                 Err(errno) => Err(("look at a file in", errno)),

@@ -26,7 +26,8 @@ pub(super) fn verify(operation: &'static str, prepared: &Prepared, at: &Path) ->
         saw,
         expected,
     };
-    let end = trace.end().map_err(|what| wrong(Path::new(""), what, "a trace that was checked".to_owned()))?;
+    let end =
+        trace.end().map_err(|what| wrong(Path::new(""), what, "a trace that was checked".to_owned()))?;
     let root = open_path(at).map_err(|errno| failed(operation, at, errno))?;
     let mut paths = vec![PathBuf::new()];
     for (number, name) in (1_u32..).zip(trace.names()) {
@@ -55,7 +56,11 @@ pub(super) fn verify(operation: &'static str, prepared: &Prepared, at: &Path) ->
         }
         let mut compared = ComparedFile { content, identity, file: opened.as_fd(), buffer: &mut buffer };
         if let Some(differs) = compared.first_difference(file).map_err(fails)? {
-            return Err(wrong(path, format!("other content from byte {differs} on"), "what was written".into()));
+            return Err(wrong(
+                path,
+                format!("other content from byte {differs} on"),
+                "what was written".into(),
+            ));
         }
     }
     Ok(())

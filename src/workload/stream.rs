@@ -44,7 +44,8 @@ pub(crate) fn read(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     Ok(Done {
         logical_bytes: bytes,
         files: 1,
-        held: None, read_besides: 0,
+        held: None,
+        read_besides: 0,
         histograms: finish(&[&latency]),
         main_call: "read",
     })
@@ -88,7 +89,8 @@ fn write_all(site: &Workplace<'_>, file: &OwnedFd, generation: u32) -> Result<Do
     Ok(Done {
         logical_bytes: body.size,
         files: 1,
-        held: None, read_besides: 0,
+        held: None,
+        read_besides: 0,
         histograms: finish(&[&latency]),
         main_call: "write",
     })

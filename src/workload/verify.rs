@@ -7,8 +7,8 @@ use rustix::io::Errno;
 
 use crate::dataset::{IoFailure, Listing, Prepared, Staged, open_path};
 
-use super::{WorkError, replayed};
 use super::ledger::{Ledger, LedgerEntry, Remains};
+use super::{WorkError, replayed};
 
 /// Compares everything the ledger is sure of with what is there: the last step of a trial, after fsck and a fresh mount.
 ///

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Component, Path, PathBuf};
 
 use fsverdict_judgement::plan::{
-    CallTrace, CallWork, LARGEST_CALL, LONGEST_PAUSE_US, MOST_CALLS, MOST_NAMES, MOST_OPEN, NameBefore, OpenFlags,
-    TraceState, TracedCall, TracedName,
+    CallTrace, CallWork, LARGEST_CALL, LONGEST_PAUSE_US, MOST_CALLS, MOST_NAMES, MOST_OPEN, NameBefore,
+    OpenFlags, TraceState, TracedCall, TracedName,
 };
 use fsverdict_text::Reason;
 
@@ -267,7 +267,9 @@ impl CallRecorder {
             CallWork::Read { offset, length, .. } => {
                 let Some(end) = offset.checked_add(length) else { return };
                 if length == 0 || !self.reaches(place, end) {
-                    return self.leave_out("reads of what came into a file unseen (mmap, other programs), or of nothing");
+                    return self.leave_out(
+                        "reads of what came into a file unseen (mmap, other programs), or of nothing",
+                    );
                 }
                 return self.pieces(times, work);
             }
@@ -298,7 +300,10 @@ impl CallRecorder {
 
     /// A read or write, in several where it is larger than a call of a trace.
     fn pieces(&mut self, times: (u64, u64), work: CallWork) {
-        let (CallWork::Read { file, offset, length } | CallWork::Write { file, offset, length }) = work else { return };
+        let (CallWork::Read { file, offset, length } | CallWork::Write { file, offset, length }) = work
+        else {
+            return;
+        };
         let mut at = 0;
         while at < length && !self.full {
             let piece = (length - at).min(LARGEST_CALL);
@@ -386,8 +391,9 @@ impl CallRecorder {
                 names[at].before = NameBefore::Nothing;
             }
         }
-        let mut state = TraceState::before(&names)
-            .map_err(|what| Reason::new(what, "give a part of it, or a folder further down: --below FOLDER"))?;
+        let mut state = TraceState::before(&names).map_err(|what| {
+            Reason::new(what, "give a part of it, or a folder further down: --below FOLDER")
+        })?;
         let all = self.calls.len();
         let mut kept = Vec::with_capacity(all);
         for call in std::mem::take(&mut self.calls) {

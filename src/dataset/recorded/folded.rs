@@ -37,7 +37,11 @@ impl FoldedPlaces {
             }
             if touched.len() <= most {
                 let size = touched.len() as u64 * piece;
-                return Some(FoldedPlaces { piece: Some(piece), touched: touched.into_iter().collect(), size });
+                return Some(FoldedPlaces {
+                    piece: Some(piece),
+                    touched: touched.into_iter().collect(),
+                    size,
+                });
             }
             piece /= 2;
         }
@@ -71,7 +75,8 @@ mod tests {
         let near = FoldedPlaces::of(&[(4096, 8192), (0, 4096)], 1 << 20).unwrap();
         assert_eq!((near.size, near.place(4096), near.note(8192)), (8192, 4096, None));
         let gib = 1 << 30;
-        let requests = [(500 * gib, 500 * gib + 8192), (500 * gib + 8192, 500 * gib + 12_288), (gib, gib + 4096)];
+        let requests =
+            [(500 * gib, 500 * gib + 8192), (500 * gib + 8192, 500 * gib + 12_288), (gib, gib + 4096)];
         let far = FoldedPlaces::of(&requests, 64 << 20).unwrap();
         let places = requests.map(|(start, _)| far.place(start));
         assert_eq!(places[1], places[0] + 8192);

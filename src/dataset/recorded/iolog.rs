@@ -24,7 +24,10 @@ pub(super) fn read(text: &str, first: &str) -> Result<RecordedCalls, Reason> {
         reading.line(line, version).map_err(|what| Reason::plain(format!("line {}: {what}", at + 1)))?;
     }
     if version == 2 {
-        reading.calls.notes.push("Not kept: how long anything took, which this form does not say.".to_owned());
+        reading
+            .calls
+            .notes
+            .push("Not kept: how long anything took, which this form does not say.".to_owned());
     }
     reading.calls.finish("an iolog of fio's")
 }

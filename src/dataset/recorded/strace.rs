@@ -42,14 +42,19 @@ pub(super) fn read(bytes: &[u8], below: Option<&Path>) -> Result<RecordedCalls, 
         reading.line(&String::from_utf8_lossy(line));
     }
     if !reading.timed {
-        reading.calls.notes.push("Not kept: pauses between calls, for want of times (strace -ttt -T).".to_owned());
+        reading
+            .calls
+            .notes
+            .push("Not kept: pauses between calls, for want of times (strace -ttt -T).".to_owned());
     } else {
-        reading.calls.notes.push("Pauses are those of a program under strace, which slows it down.".to_owned());
+        reading
+            .calls
+            .notes
+            .push("Pauses are those of a program under strace, which slows it down.".to_owned());
     }
-    reading
-        .calls
-        .notes
-        .push("Not kept: which calls of several processes or threads overlapped. All are made by one.".to_owned());
+    reading.calls.notes.push(
+        "Not kept: which calls of several processes or threads overlapped. All are made by one.".to_owned(),
+    );
     reading.calls.finish("calls that strace saw")
 }
 
@@ -110,7 +115,9 @@ impl StraceReading {
         let argument = |at: usize| call.arguments.get(at).copied();
         match call.name {
             "open" => self.opened(who, times, call, self.path(None, argument(0)?)?, argument(1)?),
-            "creat" => self.opened(who, times, call, self.path(None, argument(0)?)?, "O_WRONLY|O_CREAT|O_TRUNC"),
+            "creat" => {
+                self.opened(who, times, call, self.path(None, argument(0)?)?, "O_WRONLY|O_CREAT|O_TRUNC")
+            }
             "openat" | "openat2" => {
                 self.opened(who, times, call, self.path(argument(0), argument(1)?)?, argument(2)?)
             }
@@ -126,7 +133,8 @@ impl StraceReading {
                 let length = returned.unsigned_abs();
                 let file = followed.file?;
                 let end = self.calls.end_of(file);
-                let offset = if followed.appends && call.name.starts_with('w') { end } else { followed.position };
+                let offset =
+                    if followed.appends && call.name.starts_with('w') { end } else { followed.position };
                 followed.position = offset.saturating_add(length);
                 self.moved(times, call.name.starts_with('r'), file, offset, length);
             }
@@ -217,9 +225,10 @@ impl StraceReading {
                     self.calls.on_names(times, CallWork::List { name });
                 }
             }
-            "mmap" | "sendfile" | "copy_file_range" | "splice" | "io_uring_enter" | "io_submit" | "fallocate"
-            | "symlink" | "symlinkat" | "chmod" | "fchmod" | "fchmodat" | "chown" | "fchown" | "fchownat"
-            | "utimensat" | "setxattr" | "fsetxattr" | "sync" | "syncfs" | "sync_file_range" | "truncate"
+            "mmap" | "sendfile" | "copy_file_range" | "splice" | "io_uring_enter" | "io_submit"
+            | "fallocate" | "symlink" | "symlinkat" | "chmod" | "fchmod" | "fchmodat" | "chown"
+            | "fchown" | "fchownat" | "utimensat" | "setxattr" | "fsetxattr" | "sync" | "syncfs"
+            | "sync_file_range" | "truncate"
                 if returned >= 0 =>
             {
                 self.calls.leave_out(call.name);
@@ -354,6 +363,7 @@ impl StraceReading {
 
 /// The number of an open file, or a plain one.
 fn number(argument: &str) -> Option<i64> {
-    let digits = argument.find(|letter: char| !letter.is_ascii_digit() && letter != '-').unwrap_or(argument.len());
+    let digits =
+        argument.find(|letter: char| !letter.is_ascii_digit() && letter != '-').unwrap_or(argument.len());
     argument.get(..digits)?.parse().ok()
 }

@@ -73,7 +73,9 @@ pub(super) fn kind(rest: &str) -> StraceLine<'_> {
         return StraceLine::Unfinished(text.trim_end());
     }
     if let Some(text) = rest.strip_prefix("<... ") {
-        return text.split_once(" resumed>").map_or(StraceLine::Nothing, |(_, text)| StraceLine::Resumed(text));
+        return text
+            .split_once(" resumed>")
+            .map_or(StraceLine::Nothing, |(_, text)| StraceLine::Resumed(text));
     }
     match rest.bytes().next() {
         Some(first) if first.is_ascii_lowercase() || first == b'_' => StraceLine::Whole(rest),

@@ -63,8 +63,8 @@ pub use lab::LabChoice;
 pub use layers::{Layers, split_layer};
 pub use lists::{grouped, once_each};
 pub use model::{
-    ArrayState, Blocks, ClockChoice, Dataset, DevicesChoice, Goal, Legacy, NuisancesChoice, Pace, Phase, PhaseWork,
-    Plan, Protocol, Remake, Service, TreeShape, Until, Verify, Vocabulary,
+    ArrayState, Blocks, ClockChoice, Dataset, DevicesChoice, Goal, Legacy, NuisancesChoice, Pace, Phase,
+    PhaseWork, Plan, Protocol, Remake, Service, TreeShape, Until, Verify, Vocabulary,
 };
 pub use operation::{FilesystemAbility, Flow, Needs, Operation, OperationKind};
 pub use own_metric::{NumberSource, OwnMetric, number_pattern};

@@ -10,8 +10,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CallTrace, Candidate, Disturbance, Faults, LabChoice, Operation, OwnMetric, PlannedDevice, Published, Requirements,
-    Unit,
+    CallTrace, Candidate, Disturbance, Faults, LabChoice, Operation, OwnMetric, PlannedDevice, Published,
+    Requirements, Unit,
 };
 use fsverdict_text::{Bytes, Reason};
 

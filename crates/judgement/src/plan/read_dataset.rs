@@ -116,7 +116,8 @@ fn read_dataset(entry: &TomlEntry, vocabulary: &Vocabulary<'_>, problems: &Probl
         Some(Dataset::File { size: size?, compressible })
     } else if has("calls") {
         only(&section, &["calls"], "`calls` (a trace of calls)");
-        let calls = section.need("calls", "calls = '''…''', as `fsverdict capture --trace FILE` writes them", calls);
+        let calls =
+            section.need("calls", "calls = '''…''', as `fsverdict capture --trace FILE` writes them", calls);
         Some(Dataset::Trace { calls: calls? })
     } else if has("flat") || has("file_size") {
         only(&section, &["flat", "file_size"], "`flat` (one directory of small files)");

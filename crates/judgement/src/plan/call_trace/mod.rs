@@ -67,23 +67,64 @@ pub struct OpenFlags {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is the system call of its name")]
 pub enum CallWork {
-    Open { file: u32, name: u32, flags: OpenFlags },
-    Close { file: u32 },
-    Read { file: u32, offset: u64, length: u64 },
-    Write { file: u32, offset: u64, length: u64 },
-    Fsync { file: u32 },
-    Fdatasync { file: u32 },
-    Truncate { file: u32, size: u64 },
+    Open {
+        file: u32,
+        name: u32,
+        flags: OpenFlags,
+    },
+    Close {
+        file: u32,
+    },
+    Read {
+        file: u32,
+        offset: u64,
+        length: u64,
+    },
+    Write {
+        file: u32,
+        offset: u64,
+        length: u64,
+    },
+    Fsync {
+        file: u32,
+    },
+    Fdatasync {
+        file: u32,
+    },
+    Truncate {
+        file: u32,
+        size: u64,
+    },
     /// fallocate(2) without a mode.
-    Reserve { file: u32, offset: u64, length: u64 },
-    MakeDirectory { name: u32 },
-    RemoveFile { name: u32 },
-    RemoveDirectory { name: u32 },
-    Rename { from: u32, to: u32 },
-    Link { from: u32, to: u32 },
+    Reserve {
+        file: u32,
+        offset: u64,
+        length: u64,
+    },
+    MakeDirectory {
+        name: u32,
+    },
+    RemoveFile {
+        name: u32,
+    },
+    RemoveDirectory {
+        name: u32,
+    },
+    Rename {
+        from: u32,
+        to: u32,
+    },
+    Link {
+        from: u32,
+        to: u32,
+    },
     /// stat(2) and the like, also of what is not there.
-    Look { name: u32 },
-    List { name: u32 },
+    Look {
+        name: u32,
+    },
+    List {
+        name: u32,
+    },
 }
 
 /// How much there is of everything in a trace.

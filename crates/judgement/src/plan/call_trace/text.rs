@@ -131,9 +131,9 @@ fn call(line: &str, calls: &mut Vec<TracedCall>) -> Result<(), String> {
             let mut rest = numbers.0.clone();
             if let Some(word) = rest.next() {
                 let count = word.strip_prefix('x').and_then(|count| count.parse().ok());
-                times = count.filter(|count| (1..=MOST_CALLS).contains(count)).ok_or_else(|| {
-                    format!("{} is not how many times it goes on: x25", shown(word))
-                })?;
+                times = count
+                    .filter(|count| (1..=MOST_CALLS).contains(count))
+                    .ok_or_else(|| format!("{} is not how many times it goes on: x25", shown(word)))?;
                 numbers.0 = rest;
             }
             if length == 0 || length > LARGEST_CALL || calls.len() + times > MOST_CALLS {
