@@ -7,6 +7,7 @@ mod block;
 mod bundle;
 mod calibrate;
 mod capture;
+mod capture_trace;
 mod clean;
 mod compare;
 mod consent;
@@ -30,6 +31,7 @@ mod report;
 mod requests;
 mod resume;
 mod run;
+mod settle_size;
 mod show;
 mod to_use;
 mod trace;
@@ -123,7 +125,7 @@ enum Command {
     Kernel(kernel::KernelArguments),
     /// Measure a device by reading it and write a model of it; or hold a model against what was measured
     Calibrate(calibrate::CalibrateArguments),
-    /// Print the shape of a folder as a dataset to be shared: no name in it and no content
+    /// Print the shape of a folder, or the calls of a workload, to be shared: no name in it and no content
     Capture(capture::CaptureArguments),
     /// Find and undo whatever an earlier crash left behind
     Clean(clean::CleanArguments),

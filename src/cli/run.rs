@@ -23,7 +23,7 @@ use super::live::{Live, write_page};
 use super::progress::Bar;
 use super::report::{PAGE, open_page, show_result};
 use super::vocabulary::{Among, plan_and_origin, preset_names, with_vocabulary};
-use super::{CliError, Exit, dry_run, interrupt};
+use super::{CliError, Exit, dry_run, interrupt, settle_size};
 
 /// What stands below the options in `--help`.
 const EXAMPLES: &str = "\
@@ -63,6 +63,10 @@ pub(super) struct RunArguments {
     /// Shrink the data, and a scratch image with them, to this share: 0.1 is a tenth
     #[arg(long, value_name = "FACTOR", allow_negative_numbers = true)]
     scale: Option<f64>,
+    /// Again with four times the data, and again, until order and ratios stay as they are; at most so many sizes [default: 4]
+    #[arg(long, value_name = "SIZES", num_args = 0..=1, require_equals = true, default_missing_value = "4",
+        value_parser = clap::value_parser!(u32).range(2..=9), conflicts_with_all = ["dry_run", "open"])]
+    settle_size: Option<u32>,
     /// Change one key of the plan, e.g. --set protocol.seed=7
     #[arg(long, value_name = "KEY=VALUE")]
     pub(super) set: Vec<String>,
@@ -81,7 +85,7 @@ pub(super) struct RunArguments {
     #[command(flatten)]
     sites: SiteArguments,
     #[command(flatten)]
-    conduct: Conduct,
+    pub(super) conduct: Conduct,
 }
 
 /// How a run is carried out and shown; the same for `resume`.
@@ -130,6 +134,7 @@ impl RunArguments {
             budget: None,
             twice: None,
             scale: None,
+            settle_size: None,
             set: Vec::new(),
             out: None,
             erase: Vec::new(),
@@ -138,6 +143,10 @@ impl RunArguments {
             sites: SiteArguments::default(),
             conduct: Conduct { jobs: None, quiet: false, yes: false, allow_network: false, all: false },
         }
+    }
+
+    pub(super) fn plan(&self) -> &str {
+        &self.plan
     }
 
     /// A plan that is not in a file, with what these arguments change of it.
@@ -156,6 +165,7 @@ impl RunArguments {
             budget: self.budget,
             twice: self.twice.clone(),
             scale: self.scale,
+            grown: None,
         }
     }
 }
@@ -166,6 +176,15 @@ fn twice(name: &str) -> Result<Twice, Infallible> {
 }
 
 pub(super) fn run(arguments: &RunArguments) -> Result<Exit, CliError> {
+    if let Some(most) = arguments.settle_size {
+        if arguments.sites.fleet()?.is_some() {
+            return Err(CliError::usage("--settle-size is not for several machines".to_owned()));
+        }
+        return settle_size::run(arguments, most, |times| {
+            let grown = Some(times).filter(|times| *times > 1.0);
+            plan_and_origin(&arguments.plan, &Overrides { grown, ..arguments.overrides() })
+        });
+    }
     let (plan, origin) = plan_and_origin(&arguments.plan, &arguments.overrides())?;
     carry_out(arguments, plan, &origin)
 }
@@ -214,6 +233,13 @@ pub(super) fn carry_out(arguments: &RunArguments, plan: Plan, origin: &PlanOrigi
 
 /// Conducts and reports; shared with `resume`.
 pub(super) fn conduct(session: Session, how: &Conduct) -> Result<Exit, CliError> {
+    let (folder, plan) = (session.folder.clone(), session.plan.clone());
+    rest_of(session, how)?;
+    show_result(&folder, &plan, how.all)
+}
+
+/// Conducts what is left of a session, and shows no result.
+pub(super) fn rest_of(session: Session, how: &Conduct) -> Result<(), CliError> {
     let mut observer = how.observer();
     let (folder, plan) = (session.folder.clone(), session.plan.clone());
     interrupt::explain(&folder, &plan);
@@ -230,10 +256,10 @@ pub(super) fn conduct(session: Session, how: &Conduct) -> Result<Exit, CliError>
     if plan.faults.is_some() {
         super::crash::cut_all(&folder, &plan, None, false, how.quiet)?;
     }
-    show_result(&folder, &plan, how.all)
+    Ok(())
 }
 
-fn default_folder(plan: &str) -> PathBuf {
+pub(super) fn default_folder(plan: &str) -> PathBuf {
     let name = std::path::Path::new(plan).file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let time = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S");
     PathBuf::from("runs").join(format!("{name}-{time}"))

@@ -125,7 +125,7 @@ impl Agent<'_> {
         }
         let (bytes_read, bytes_written) = match operation.flow() {
             Flow::Reads => (done.logical_bytes, 0),
-            Flow::Writes | Flow::Neither => (0, done.logical_bytes),
+            Flow::Writes | Flow::Neither => (done.read_besides, done.logical_bytes),
         };
         let work = WorkDone {
             bytes_read,
@@ -383,6 +383,8 @@ fn site<'a>(
         piece: phase.piece.map_or_else(|| operation.usual_piece(), |piece| piece.0),
         sync_every: phase.sync_every.unwrap_or_else(|| operation.usual_sync()),
         threads: phase.threads.unwrap_or(1),
+        depth: phase.depth.unwrap_or(0),
+        pace: phase.pace,
         pulls: phase.pulls.unwrap_or(1),
         rounds: phase.rounds.unwrap_or(1),
     })

@@ -69,6 +69,8 @@ pub enum Remains {
     Nothing,
     /// Several generations of it, which share files.
     Generations(Generations),
+    /// What the calls of a trace left of it.
+    Replayed,
     /// Copies of it that fill the filesystem.
     Copies(Copies),
 }

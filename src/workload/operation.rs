@@ -5,8 +5,8 @@ use fsverdict_judgement::plan::Operation;
 
 use super::verify::{absent, empty};
 use super::{
-    Done, WorkError, Workplace, age, directory, pieces, replace, rotation, save, snapshot, space, stream,
-    tree, walk,
+    Done, WorkError, Workplace, age, directory, pieces, replace, replay, replayed, rotation, save, snapshot,
+    space, stream, tree, walk,
 };
 
 /// Does the work of the site's operation. The caller times it, and syncs afterwards.
@@ -40,11 +40,13 @@ pub fn run(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         Operation::SpaceFree => space::free(site),
         Operation::AgePull => age::pull(site),
         Operation::AgeChurn => age::churn(site),
+        Operation::TraceReplay => replay::replay(site),
         Operation::SnapshotCreate
         | Operation::SnapshotDelete
         | Operation::SnapshotRollback
         | Operation::DeviceWrite
         | Operation::DeviceRead
+        | Operation::DeviceReplay
         | Operation::Fsck => Err(WorkError::NotInFolder { operation: site.operation.name() }),
     }
 }
@@ -78,7 +80,8 @@ pub fn verify(site: &Workplace<'_>) -> Result<(), WorkError> {
         Operation::SnapshotDelete => snapshot::verify_deleted(site),
         Operation::SpaceFill => space::verify_fill(site),
         Operation::SpaceFree => space::verify_free(site),
-        Operation::DeviceWrite | Operation::DeviceRead | Operation::Fsck => {
+        Operation::TraceReplay => replayed::verify(site.operation.name(), site.dataset, &site.target()),
+        Operation::DeviceWrite | Operation::DeviceRead | Operation::DeviceReplay | Operation::Fsck => {
             Err(WorkError::NotInFolder { operation: site.operation.name() })
         }
     }

@@ -10,6 +10,7 @@ use rustix::io::Errno;
 use crate::dataset::{Body, Content, DatasetOrigin, RandomStream, TreeEntry};
 use fsverdict_judgement::plan::OperationKind;
 
+use super::deep::{PieceWork, pieces_at_depth};
 use super::hands::{Hand, SharedDone, with_hands};
 use super::latency::finish;
 use super::ledger::LastSeen;
@@ -20,6 +21,9 @@ pub(crate) fn read(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let file = open(site, OFlags::RDONLY)?;
     let (size, order) = (site.tree()?.totals().bytes, random_order(site)?);
     let done = with_hands(site.threads, "read", |hand| {
+        if site.depth > 0 {
+            return pieces_at_depth(site, hand, file.as_fd(), &order, size, PieceWork::Read);
+        }
         let mut buffer = vec![0; site.piece as usize];
         let mut bytes = 0;
         for number in hand.own(&order) {
@@ -43,6 +47,10 @@ pub(crate) fn write(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let body =
         Body { identity: 0, generation: site.known().generation + 1, size: site.tree()?.totals().bytes };
     let done = with_hands(site.threads, "write", |hand| {
+        if site.depth > 0 {
+            let work = PieceWork::Write { content, body };
+            return pieces_at_depth(site, hand, file.as_fd(), &order, body.size, work);
+        }
         let mut buffer = vec![0; site.piece as usize];
         let (mut bytes, mut calls) = (0, 0);
         for number in hand.own(&order) {
@@ -118,7 +126,14 @@ pub(super) fn content<'a>(site: &Workplace<'a>) -> Result<&'a Content, WorkError
 }
 
 pub(super) fn told(done: &SharedDone, main_call: &'static str, files: u64) -> Done {
-    Done { logical_bytes: done.bytes, files, held: None, histograms: finish(&[&done.latency]), main_call }
+    Done {
+        logical_bytes: done.bytes,
+        files,
+        held: None,
+        read_besides: 0,
+        histograms: finish(&[&done.latency]),
+        main_call,
+    }
 }
 
 /// What was written reaches the device where so many calls have been made since it last did.
@@ -139,7 +154,7 @@ fn random_order(site: &Workplace<'_>) -> Result<Vec<u32>, WorkError> {
     Ok(order)
 }
 
-fn read_at(file: BorrowedFd<'_>, mut buffer: &mut [u8], mut from: u64) -> Result<(), Errno> {
+pub(super) fn read_at(file: BorrowedFd<'_>, mut buffer: &mut [u8], mut from: u64) -> Result<(), Errno> {
     while !buffer.is_empty() {
         match rustix::io::pread(file, &mut *buffer, from) {
             Ok(0) => return Err(Errno::IO),
@@ -154,7 +169,7 @@ fn read_at(file: BorrowedFd<'_>, mut buffer: &mut [u8], mut from: u64) -> Result
     Ok(())
 }
 
-fn write_at(file: BorrowedFd<'_>, mut bytes: &[u8], mut from: u64) -> Result<(), Errno> {
+pub(super) fn write_at(file: BorrowedFd<'_>, mut bytes: &[u8], mut from: u64) -> Result<(), Errno> {
     while !bytes.is_empty() {
         match rustix::io::pwrite(file, bytes, from) {
             Ok(0) => return Err(Errno::NOSPC),

@@ -45,6 +45,7 @@ pub(crate) fn read(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         logical_bytes: bytes,
         files: 1,
         held: None,
+        read_besides: 0,
         histograms: finish(&[&latency]),
         main_call: "read",
     })
@@ -89,6 +90,7 @@ fn write_all(site: &Workplace<'_>, file: &OwnedFd, generation: u32) -> Result<Do
         logical_bytes: body.size,
         files: 1,
         held: None,
+        read_besides: 0,
         histograms: finish(&[&latency]),
         main_call: "write",
     })

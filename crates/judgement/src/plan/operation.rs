@@ -39,8 +39,10 @@ pub enum Operation {
     SpaceFree,
     AgePull,
     AgeChurn,
+    TraceReplay,
     DeviceWrite,
     DeviceRead,
+    DeviceReplay,
     Fsck,
 }
 
@@ -69,6 +71,8 @@ pub enum OperationKind {
     File,
     /// A real folder of the user's.
     Folder,
+    /// Files, and calls that are made of them.
+    Trace,
 }
 
 /// What some filesystems can do, and others cannot.
@@ -114,6 +118,9 @@ const WRITES: Access = Access { needs: Needs::Mounted, flow: Flow::Writes };
 const NAMES: Access = Access { needs: Needs::Mounted, flow: Flow::Neither };
 
 const TREES: &[OperationKind] = &[OperationKind::Tree, OperationKind::Folder];
+/// What can be written, and removed, as it is.
+const WRITABLE: &[OperationKind] = &[OperationKind::Tree, OperationKind::Folder, OperationKind::Trace];
+const TRACES: &[OperationKind] = &[OperationKind::Trace];
 const GENERATED: &[OperationKind] = &[OperationKind::Tree];
 const FILES: &[OperationKind] = &[OperationKind::File];
 const FLATS: &[OperationKind] = &[OperationKind::Flat];
@@ -125,14 +132,14 @@ const ANY: &[OperationKind] =
 
 /// In the order of [`Operation`].
 #[rustfmt::skip]
-static TABLE: [OperationRow; 30] = [
-    row(Operation::TreeWrite, "tree.write", WRITES, TREES,
+static TABLE: [OperationRow; 32] = [
+    row(Operation::TreeWrite, "tree.write", WRITES, WRITABLE,
         "writes every directory, file and link of a tree into a new folder"),
     row(Operation::TreeRead, "tree.read", READS, TREES,
         "reads every file of a tree in the order its directories list them, and checksums it"),
     row(Operation::TreeOverwrite, "tree.overwrite", WRITES, TREES,
         "truncates every file of a tree and writes it again, as a second cp over the first does; the bytes of generated files change"),
-    row(Operation::TreeRemove, "tree.remove", NAMES, TREES,
+    row(Operation::TreeRemove, "tree.remove", NAMES, WRITABLE,
         "removes a tree and its folder in the order its directories list it, as rm -r does"),
     row(Operation::StreamWrite, "stream.write", WRITES, FILES,
         "writes one big file from beginning to end"),
@@ -180,10 +187,14 @@ static TABLE: [OperationRow; 30] = [
         "changes a tree as so many pulls of a version control system do, each of which is synced: the share `changed` of the files removed and written anew, with the objects beside them"),
     row(Operation::AgeChurn, "age.churn", WRITES, GENERATED,
         "writes new files into a tree until the share `to` of the filesystem is in use, and then, for each, removes others, mostly young ones, until so many times what lies there was written"),
+    row(Operation::TraceReplay, "trace.replay", WRITES, TRACES,
+        "makes the calls of a trace again, in their order, on the files that tree.write wrote for it"),
     row(Operation::DeviceWrite, "device.write", Access { needs: Needs::BareDevice, flow: Flow::Writes }, FILES,
         "writes the bytes of a big file to the bare device, before mkfs: a reference rate"),
     row(Operation::DeviceRead, "device.read", Access { needs: Needs::BareDevice, flow: Flow::Reads }, FILES,
         "reads them back from the bare device, as hdparm -t does: a reference rate"),
+    row(Operation::DeviceReplay, "device.replay", Access { needs: Needs::BareDevice, flow: Flow::Writes }, TRACES,
+        "makes the requests of a trace again on the bare device, before mkfs"),
     row(Operation::Fsck, "fsck", Access { needs: Needs::Unmounted, flow: Flow::Neither }, &[],
         "checks the unmounted filesystem with its own checker"),
 ];
@@ -248,8 +259,34 @@ impl Operation {
 
     /// Whether several threads can share it.
     pub fn takes_threads(self) -> bool {
-        use Operation::{AppendFsync, RandomRead, RandomWrite, RenameReplace};
-        matches!(self, AppendFsync | RandomRead | RandomWrite | RenameReplace)
+        use Operation::{
+            AppendFsync, DeviceReplay, DirectoryEmpty, DirectoryFill, DirectoryList, RandomRead, RandomWrite,
+            RenameReplace, TraceReplay, TreeRead, TreeWrite,
+        };
+        matches!(
+            self,
+            AppendFsync
+                | RandomRead
+                | RandomWrite
+                | RenameReplace
+                | DirectoryFill
+                | DirectoryList
+                | DirectoryEmpty
+                | TreeWrite
+                | TreeRead
+                | TraceReplay
+                | DeviceReplay
+        )
+    }
+
+    /// Whether a thread of it can have several calls under way at once.
+    pub fn takes_depth(self) -> bool {
+        matches!(self, Operation::RandomRead | Operation::RandomWrite)
+    }
+
+    /// Whether it makes calls of which it is known when they were made.
+    pub fn takes_pace(self) -> bool {
+        matches!(self, Operation::TraceReplay | Operation::DeviceReplay)
     }
 
     /// Whether a phase of it may say which share of the files has changed.
@@ -312,6 +349,7 @@ impl Dataset {
             Dataset::Flat { .. } => OperationKind::Flat,
             Dataset::File { .. } => OperationKind::File,
             Dataset::Folder { .. } => OperationKind::Folder,
+            Dataset::Trace { .. } => OperationKind::Trace,
         }
     }
 }
@@ -323,6 +361,7 @@ impl OperationKind {
             Self::Flat => "flat",
             Self::File => "file",
             Self::Folder => "folder",
+            Self::Trace => "trace",
         }
     }
 
@@ -333,6 +372,7 @@ impl OperationKind {
             Self::Flat => "one directory of small files (flat)",
             Self::File => "one big file (file)",
             Self::Folder => "a real directory (path)",
+            Self::Trace => "a trace of calls (calls)",
         }
     }
 }
