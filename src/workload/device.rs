@@ -52,13 +52,7 @@ pub fn write_device(device: &Path, dataset: &Prepared) -> Result<Done, WorkError
         latency.since(start);
         position += written.map_err(|errno| failed(Operation::DeviceWrite, "write", device, errno))? as u64;
     }
-    Ok(Done {
-        logical_bytes: position,
-        files: 0,
-        held: None,
-        histograms: finish(&[&latency]),
-        main_call: "write",
-    })
+    Ok(Done { logical_bytes: position, files: 0, held: None, calls: finish(&[&latency]), main_call: "write" })
 }
 
 /// Reads as many bytes. Dropping what is cached is the caller's.
@@ -70,13 +64,7 @@ pub fn read_device(device: &Path, dataset: &Prepared) -> Result<Done, WorkError>
         position += piece.len() as u64;
         Ok(())
     })?;
-    Ok(Done {
-        logical_bytes: position,
-        files: 0,
-        held: None,
-        histograms: finish(&[&latency]),
-        main_call: "read",
-    })
+    Ok(Done { logical_bytes: position, files: 0, held: None, calls: finish(&[&latency]), main_call: "read" })
 }
 
 /// Compares what is on the device with what was written.

@@ -35,7 +35,7 @@ pub(crate) fn list(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         logical_bytes: 0,
         files: seen.files,
         held: None,
-        histograms: finish(&[&latency]),
+        calls: finish(&[&latency]),
         main_call: "statx",
     })
 }
@@ -78,5 +78,5 @@ pub(crate) fn empty(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     }
     let known = site.known();
     site.note(LedgerEntry { remains: Remains::EmptyDirectory, sure: true, ..known });
-    Ok(Done { logical_bytes: 0, files, held: None, histograms: finish(&[&latency]), main_call: "unlink" })
+    Ok(Done { logical_bytes: 0, files, held: None, calls: finish(&[&latency]), main_call: "unlink" })
 }

@@ -118,7 +118,7 @@ pub(super) fn content<'a>(site: &Workplace<'a>) -> Result<&'a Content, WorkError
 }
 
 pub(super) fn told(done: &SharedDone, main_call: &'static str, files: u64) -> Done {
-    Done { logical_bytes: done.bytes, files, held: None, histograms: finish(&[&done.latency]), main_call }
+    Done { logical_bytes: done.bytes, files, held: None, calls: finish(&[&done.latency]), main_call }
 }
 
 /// What was written reaches the device where so many calls have been made since it last did.

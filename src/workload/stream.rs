@@ -41,13 +41,7 @@ pub(crate) fn read(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         bytes += count as u64;
     }
     site.note_seen(LastSeen { files: 1, bytes, digests: 0 });
-    Ok(Done {
-        logical_bytes: bytes,
-        files: 1,
-        held: None,
-        histograms: finish(&[&latency]),
-        main_call: "read",
-    })
+    Ok(Done { logical_bytes: bytes, files: 1, held: None, calls: finish(&[&latency]), main_call: "read" })
 }
 
 /// As many bytes were read as there must be, and they are the right ones.
@@ -89,7 +83,7 @@ fn write_all(site: &Workplace<'_>, file: &OwnedFd, generation: u32) -> Result<Do
         logical_bytes: body.size,
         files: 1,
         held: None,
-        histograms: finish(&[&latency]),
+        calls: finish(&[&latency]),
         main_call: "write",
     })
 }

@@ -49,7 +49,7 @@ pub(crate) fn write(
         logical_bytes: written.bytes,
         files: written.files,
         held: None,
-        histograms: clock.finish(),
+        calls: clock.finish(),
         main_call,
     })
 }

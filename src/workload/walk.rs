@@ -186,8 +186,8 @@ pub(crate) fn read(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     walk(root, &mut reader).map_err(|failure| site.failed_below(failure))?;
     let WalkReader { latency, seen, .. } = reader;
     site.note_seen(seen);
-    let histograms = finish(&[&latency]);
-    Ok(Done { logical_bytes: seen.bytes, files: seen.files, held: None, histograms, main_call: "read_file" })
+    let calls = finish(&[&latency]);
+    Ok(Done { logical_bytes: seen.bytes, files: seen.files, held: None, calls, main_call: "read_file" })
 }
 
 /// What was read on the way is what must be there.
@@ -254,8 +254,8 @@ pub(crate) fn remove(site: &Workplace<'_>) -> Result<Done, WorkError> {
             Err(errno) => return Err(site.failed("remove", errno)),
         }
     }
-    let histograms = finish(&[&remover.file, &remover.directory]);
-    Ok(Done { logical_bytes: 0, files: remover.files, held: None, histograms, main_call: "unlink" })
+    let calls = finish(&[&remover.file, &remover.directory]);
+    Ok(Done { logical_bytes: 0, files: remover.files, held: None, calls, main_call: "unlink" })
 }
 
 pub(crate) fn remove_tree(site: &mut Workplace<'_>) -> Result<Done, WorkError> {

@@ -199,8 +199,9 @@ fn read_goal(top: &Section<'_>, phases: &Phases, vocabulary: &Vocabulary<'_>) ->
     let known: Vec<&str> = own.chain(vocabulary.metrics.iter().copied()).collect();
     if let Some(metric) = section.placed("metric", filled_text) {
         let name = short_name(&metric.value).unwrap_or(&metric.value);
-        // It may be that of a phase which is wrong.
-        let is_known = known.contains(&name);
+        // That of one of several groups of jobs (`fio_read_iops@NAME`) is known where that of one is; and it may be that of a phase
+        // which is wrong.
+        let is_known = known.contains(&name) || name.contains('@') && (vocabulary.unit_of)(name).is_some();
         if is_known || phases.complete && top.problems.must_be_known(metric.at, "metric", name, &known) {
             goal.metric = name.to_owned();
         }
