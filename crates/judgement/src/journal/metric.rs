@@ -98,7 +98,7 @@ pub const METRICS: &[MetricInfo] = metrics! {
     Seconds Lower "latency_p99", "99th percentile of the latency of the operation's main call";
     Seconds Lower "latency_p999", "99.9th percentile of the latency of the operation's main call";
     Seconds Lower "latency_max", "largest latency of the operation's main call";
-    PerSecond Higher "slowest_second",
+    PerSecond Higher "slowest_second", Rate "slowest second",
         "how many times a second the operation's main call was done in the slowest second of a phase of three seconds or more";
     Seconds Neither "began", "when the phase began, on the monotonic clock of the kernel that carried it out";
     Count Lower "seeks", Cost "seeks",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fsverdict_text::Reason;
 
-use super::change::{Overrides, amend, apply};
+use super::change::{Overrides, amend, apply, forget_models};
 use super::control::Twice;
 use super::disturbance;
 use super::environment;
@@ -86,6 +86,9 @@ pub fn read_with(
     vocabulary: &Vocabulary<'_>,
 ) -> Result<Plan, TextError> {
     read_tree(file_name, text, |mut tree, texts, problems| {
+        if !overrides.device.is_empty() {
+            forget_models(&mut tree);
+        }
         amend(&mut tree, &overrides.set, texts, problems);
         let typed = read_top(&tree, vocabulary, problems).filter(|_| problems.is_empty())?;
         Some(finish(typed, overrides, vocabulary, texts, problems))
