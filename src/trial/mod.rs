@@ -2,6 +2,7 @@
 
 mod above;
 mod act;
+mod adapter_log;
 mod after_cut;
 mod agent;
 mod arrangement;

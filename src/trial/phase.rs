@@ -9,13 +9,14 @@ use crate::host::sysfs::{bottom_devices, has_volatile_cache};
 use crate::measure::{Clocked, Meter, Quiet, SettleLimits, WorkDone};
 use crate::sandbox::program::{Program, locate};
 use crate::workload::{
-    CommandContext, FOLDER, Ledger, Printed, Workplace, adapter, command, layout, read_own_metric, run,
+    CommandContext, FOLDER, LOG, Ledger, Printed, Workplace, adapter, command, layout, read_own_metric, run,
     verify, write_again,
 };
 use fsverdict_judgement::journal::{CommandRecord, Event, Measurement, Observation, Unit};
 use fsverdict_judgement::plan::{Flow, Operation, OwnMetric, Phase, PhaseWork};
 
 use super::act::{CacheState, Durable, Timed};
+use super::adapter_log::{empty_logs, read_logs};
 use super::agent::Agent;
 use super::complaint::{ended_well, missing};
 use super::error::TrialError;
@@ -132,7 +133,8 @@ impl Agent<'_> {
             bytes_written,
             files: done.files,
             held: done.held,
-            histograms: done.histograms,
+            histograms: done.histograms(),
+            course: done.course(),
             main_call: Some(done.main_call.to_owned()),
         };
         let syncs = calls(&work) / u64::from(sync_every.max(1));
@@ -184,19 +186,23 @@ impl Agent<'_> {
         }
         let folder = phase.into.as_ref().map_or(PathBuf::from(MOUNT), |into| Path::new(MOUNT).join(into));
         std::fs::create_dir_all(&folder).map_err(TrialError::io("make the folder of an adapter"))?;
+        let logs = empty_logs().map_err(TrialError::io("make the folder of an adapter's logs"))?;
         let device = stack.top();
         let program = command(&adapter.line(options), &self.command_context(&device, phase))
             .variable(FOLDER, folder)
+            .variable(LOG, &logs)
             .keep(READ_OUTPUT);
         let (record, clocked) = self.shell(stack, phase, &program, cache)?;
         stack.sink.command(&record);
         let record = ended_well(&phase.name, record, stack, |said| adapter.hint(said))?;
+        let log = read_logs(&logs).map_err(TrialError::io("read what an adapter's program wrote down"))?;
         let reading = adapter
-            .read(&record.stdout)
+            .read(&record.stdout, &log)
             .map_err(|error| TrialError::Adapter { phase: phase.name.clone(), error })?;
         let work = WorkDone {
             bytes_read: reading.bytes_read,
             bytes_written: reading.bytes_written,
+            course: reading.course,
             ..WorkDone::default()
         };
         let mut observation = clocked.finish(work, stack.fresh())?;

@@ -51,7 +51,7 @@ pub(crate) fn save(site: &mut Workplace<'_>, careful: bool) -> Result<Done, Work
         files,
         held: None,
         read_besides: 0,
-        histograms: finish(&[&latency]),
+        calls: finish(&[&latency]),
         main_call: "save",
     })
 }

@@ -92,7 +92,7 @@ pub(super) fn read(site: &mut Workplace<'_>, root: &OwnedFd) -> Result<Done, Wor
         read_besides: 0,
         files: seen.files,
         held: None,
-        histograms: finish(&[&latency]),
+        calls: finish(&[&latency]),
         main_call: "read_file",
     })
 }

@@ -308,15 +308,17 @@ fn loop_a_program_that_refuses_its_options_is_reported_with_the_way_out() {
     let place = Place::new();
     for (adapter, options, said, way_out) in [
         ("fio", "--name=j --rw=randwrit --size=1M", "failed parsing rw=randwrit", "hint: `fio --cmdhelp`"),
-        (
-            "fio",
-            "--name=a --rw=write --size=64k --name=b --stonewall --rw=read --size=64k",
-            "(`a`, `b`)",
-            "hint: leave out stonewall",
-        ),
         ("bonnie++", "-s 16 -n 0 --frobnicate", "invalid option", "hint: bonnie++(8)"),
+        ("fs_mark", "-n 10 -Z", "invalid option", "hint: fs_mark(1)"),
+        ("dbench", "-t 1 --frobnicate 1", "unknown option", "hint: dbench(1)"),
+        ("db_bench", "--benchmarks=nonsense", "unknown benchmark", "hint: those that are read: fillseq"),
+        ("sqlite", "-frobnicate", "unknown option", "hint: the options are those of sqlite3(1)"),
+        ("git", "frobnicate", "is not a git command", "hint: the options are a command of git's"),
+        ("pgbench", "--frobnicate", "unrecognized option", "hint: `pgbench --help`"),
+        ("pgbench", "-t 1", "connection to server", "hint: the server is a [[service]]"),
     ] {
-        if fsverdict::sandbox::program::locate(adapter).is_none() {
+        let program = fsverdict::workload::adapter(adapter).unwrap().program();
+        if fsverdict::sandbox::program::locate(program).is_none() {
             not_run(&format!("{adapter} is not installed"));
             continue;
         }

@@ -93,7 +93,7 @@ fn called(printed: &str) -> Result<String, TrialError> {
 
 /// It is the call that is timed; no file of it is anybody's.
 fn done(main_call: &'static str) -> Done {
-    Done { logical_bytes: 0, files: 0, read_besides: 0, held: None, histograms: Vec::new(), main_call }
+    Done { logical_bytes: 0, files: 0, read_besides: 0, held: None, calls: Vec::new(), main_call }
 }
 
 #[cfg(test)]

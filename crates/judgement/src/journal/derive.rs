@@ -177,6 +177,7 @@ impl Run {
                 // One trial of each candidate is pictured; of the others, that would be much to hold.
                 if block > 1 {
                     observation.unwritten = Vec::new();
+                    observation.course = None;
                 }
                 for histogram in std::mem::take(&mut observation.histograms).into_iter().filter(|_| counts) {
                     let own = |known: &Latencies| {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Beginning, Better, CpuPrices, Learnt, PowerCuts, Save, StateFinding, Unit};
+use super::{Beginning, Better, CpuPrices, Learnt, PowerCuts, Save, StateFinding, Unit, WorkCourse};
 
 /// Plain facts by dotted name, e.g. `kernel.release`, `device.queue.scheduler`: for showing, and for telling what changed.
 pub type Facts = BTreeMap<String, String>;
@@ -250,6 +250,9 @@ pub struct Observation {
     /// Data that had not reached the device: (milliseconds since the phase began, bytes of Dirty + Writeback).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unwritten: Vec<(u64, u64)>,
+    /// How much was done from moment to moment, where it was counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub course: Option<WorkCourse>,
 }
 
 /// Where a block of a merged journal was done.
@@ -283,6 +286,7 @@ impl Observation {
         if self.unwritten.is_empty() {
             self.unwritten = other.unwritten;
         }
+        self.course = self.course.take().or(other.course);
     }
 }
 

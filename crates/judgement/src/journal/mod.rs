@@ -4,24 +4,32 @@
 
 mod beginning;
 pub mod bonnie;
+mod course;
+pub mod db_bench;
+pub mod dbench;
 mod derive;
 #[cfg(test)]
 mod derive_tests;
 mod error;
 mod event;
 pub mod fio;
+pub mod fs_mark;
+pub mod git;
 #[cfg(test)]
 pub mod made;
 mod metric;
 mod open;
 mod open_trial;
+pub mod pgbench;
 mod power_cut;
 mod price;
 mod reader;
 mod run;
+pub mod sqlite;
 mod writer;
 
 pub use beginning::{BackgroundWork, Beginning, Learnt};
+pub use course::WorkCourse;
 pub use derive::Fold;
 pub use error::JournalError;
 
