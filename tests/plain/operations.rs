@@ -522,7 +522,7 @@ fn the_calls_of_a_trace_are_made_again_and_every_byte_of_what_they_leave_is_look
     fs::write(&stray, b"").unwrap();
     assert!(bench.verify_all().is_err());
     fs::remove_file(stray).unwrap();
-    bench.expect("tree.remove", 2, 0);
+    bench.expect("tree.remove", 3, 0);
     bench.verify_all().unwrap();
 }
 
