@@ -23,7 +23,7 @@ use super::live::{Live, write_page};
 use super::progress::Bar;
 use super::report::{PAGE, open_page, show_result};
 use super::vocabulary::{Among, plan_and_origin, preset_names, with_vocabulary};
-use super::{CliError, Exit, dry_run, interrupt, settle_size};
+use super::{CliError, Exit, dry_run, interrupt};
 
 /// What stands below the options in `--help`.
 const EXAMPLES: &str = "\
@@ -66,7 +66,7 @@ pub(super) struct RunArguments {
     /// Again with four times the data, and again, until order and ratios stay as they are; at most so many sizes [default: 4]
     #[arg(long, value_name = "SIZES", num_args = 0..=1, require_equals = true, default_missing_value = "4",
         value_parser = clap::value_parser!(u32).range(2..=9), conflicts_with_all = ["dry_run", "open"])]
-    settle_size: Option<u32>,
+    pub(super) settle_size: Option<u32>,
     /// Change one key of the plan, e.g. --set protocol.seed=7
     #[arg(long, value_name = "KEY=VALUE")]
     pub(super) set: Vec<String>,
@@ -83,7 +83,7 @@ pub(super) struct RunArguments {
     #[arg(long)]
     pub(super) dry_run: bool,
     #[command(flatten)]
-    sites: SiteArguments,
+    pub(super) sites: SiteArguments,
     #[command(flatten)]
     pub(super) conduct: Conduct,
 }
@@ -155,7 +155,7 @@ impl RunArguments {
             .map_err(CliError::usage)
     }
 
-    fn overrides(&self) -> Overrides {
+    pub(super) fn overrides(&self) -> Overrides {
         Overrides {
             set: self.set.clone(),
             filesystems: self.fs.iter().map(|name| name.trim().to_owned()).collect(),
@@ -176,15 +176,6 @@ fn twice(name: &str) -> Result<Twice, Infallible> {
 }
 
 pub(super) fn run(arguments: &RunArguments) -> Result<Exit, CliError> {
-    if let Some(most) = arguments.settle_size {
-        if arguments.sites.fleet()?.is_some() {
-            return Err(CliError::usage("--settle-size is not for several machines".to_owned()));
-        }
-        return settle_size::run(arguments, most, |times| {
-            let grown = Some(times).filter(|times| *times > 1.0);
-            plan_and_origin(&arguments.plan, &Overrides { grown, ..arguments.overrides() })
-        });
-    }
     let (plan, origin) = plan_and_origin(&arguments.plan, &arguments.overrides())?;
     carry_out(arguments, plan, &origin)
 }

@@ -6,27 +6,31 @@ use std::time::Instant;
 use crate::host::talk::say;
 use crate::lab::choose;
 use crate::study::{FolderRequest, Permission, Session};
-use fsverdict_judgement::plan::{DeviceSource, Plan, bytes_written};
+use fsverdict_judgement::plan::{DeviceSource, Overrides, Plan, bytes_written};
 use fsverdict_judgement::verdict::SizeRun;
 use fsverdict_report::{Format, SizeReport, TerminalLook, write_sizes};
 use fsverdict_text::{Bytes, Hinted, Reason, duration_text, quoted};
 
-use super::consent::{PlanOrigin, agree};
+use super::consent::agree;
 use super::device::{ask, erases_a_device};
 use super::opened::open_run;
 use super::report::{write_to, written};
 use super::run::{RunArguments, default_folder, rest_of};
+use super::vocabulary::plan_and_origin;
 use super::{CliError, Exit};
 
 /// How much more data each size has than the one before.
 const STEP: f64 = 4.0;
 
 /// Carries out a plan at growing sizes, at most so many.
-pub(super) fn run(
-    arguments: &RunArguments,
-    most: u32,
-    read: impl Fn(f64) -> Result<(Plan, PlanOrigin), CliError>,
-) -> Result<Exit, CliError> {
+pub(super) fn run(arguments: &RunArguments, most: u32) -> Result<Exit, CliError> {
+    if arguments.sites.fleet()?.is_some() {
+        return Err(CliError::usage("--settle-size is not for several machines".to_owned()));
+    }
+    let read = |times: f64| {
+        let grown = Some(times).filter(|times| *times > 1.0);
+        plan_and_origin(arguments.plan(), &Overrides { grown, ..arguments.overrides() })
+    };
     let (first, origin) = read(1.0)?;
     erases_a_device(&arguments.erase, &first.device.source)?;
     agree(&first, &origin, arguments.conduct.said())?;

@@ -56,4 +56,4 @@ pub(crate) use pull::{Pull, Pulled};
 pub(crate) use random::{RandomStream, mix};
 pub(crate) use tree::{Tree, TreeEntry};
 pub(crate) use write::{Call, Manner, Sharing, TreeSource, Untimed, WriteProbe, read_some, write_tree};
-pub(crate) use write_shared::{write_directories, write_files, write_links};
+pub(crate) use write_shared::{ThreadPart, write_directories, write_files, write_links};

@@ -143,15 +143,23 @@ pub(crate) fn write_tree(
     Ok(writer.written)
 }
 
-/// Writes some new entries of a directory that is open, at its source too where that is a folder.
+/// A directory of a tree that is open, at its source too where that is a folder.
+pub(super) struct DirectoryPlace<'a> {
+    pub(super) directory: &'a Directory,
+    pub(super) here: BorrowedFd<'a>,
+    pub(super) staged: Option<BorrowedFd<'a>>,
+}
+
+/// Writes some new entries of a directory.
 pub(super) fn write_entries(
     tree: &Tree,
     source: TreeSource<'_>,
     root: BorrowedFd<'_>,
-    (directory, here, staged): (&Directory, BorrowedFd<'_>, Option<BorrowedFd<'_>>),
+    place: &DirectoryPlace<'_>,
     only: &dyn Fn(usize) -> bool,
     probe: &mut impl WriteProbe,
 ) -> Result<WrittenTotals, IoFailure> {
+    let DirectoryPlace { directory, here, staged } = *place;
     let buffer = if staged.is_some() { vec![0; TRANSFER] } else { Vec::new() };
     let (manner, written) = (Manner::Create, WrittenTotals::default());
     let mut writer = TreeWriter { tree, source, root, manner, only: Some(only), buffer, written };

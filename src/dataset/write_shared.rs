@@ -7,7 +7,14 @@ use rustix::fs::Mode;
 use super::descriptor::open_directory;
 use super::error::IoFailure;
 use super::tree::{Directory, EntryKind, PATH_LIMIT, Tree};
-use super::write::{Call, TreeSource, WriteProbe, WrittenTotals, write_entries};
+use super::write::{Call, DirectoryPlace, TreeSource, WriteProbe, WrittenTotals, write_entries};
+
+/// One of several threads, counted from 0.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ThreadPart {
+    pub(crate) thread: usize,
+    pub(crate) of: usize,
+}
 
 /// Makes all directories below the root.
 pub(crate) fn write_directories(
@@ -35,9 +42,10 @@ pub(crate) fn write_files(
     tree: &Tree,
     source: TreeSource<'_>,
     root: BorrowedFd<'_>,
-    (thread, of): (usize, usize),
+    part: ThreadPart,
     probe: &mut impl WriteProbe,
 ) -> Result<WrittenTotals, IoFailure> {
+    let ThreadPart { thread, of } = part;
     let by_directory = tree.directories.len() >= 8 * of;
     let wanted = |number: usize, entry: usize| {
         let file = tree.entries.get(entry).is_some_and(|entry| entry.kind == EntryKind::File);
@@ -88,7 +96,7 @@ fn each_directory(
             tree,
             source,
             root,
-            (directory, here.as_fd(), staged.as_ref().map(AsFd::as_fd)),
+            &DirectoryPlace { directory, here: here.as_fd(), staged: staged.as_ref().map(AsFd::as_fd) },
             &|entry| wanted(number, entry),
             probe,
         )?;

@@ -9,7 +9,7 @@ use crate::dataset::{Body, Content};
 use crate::host::syscall::ring::CallRing;
 
 use super::hands::Hand;
-use super::pieces::{read_at, write_at};
+use super::positioned::{read_at, write_at};
 use super::{WorkError, Workplace};
 
 /// What is done with each piece.
@@ -21,7 +21,7 @@ pub(super) enum PieceWork<'a> {
 
 /// A call that is under way.
 #[derive(Clone, Copy)]
-struct Underway {
+struct PieceUnderway {
     began: Instant,
     from: u64,
     length: usize,
@@ -39,7 +39,7 @@ pub(super) fn pieces_at_depth(
     let piece = site.piece as usize;
     let mut ring = CallRing::new(site.depth, piece)
         .map_err(|error| WorkError::Ring { operation: site.operation.name(), reason: error.to_string() })?;
-    let mut slots: Vec<Option<Underway>> = vec![None; ring.slots()];
+    let mut slots: Vec<Option<PieceUnderway>> = vec![None; ring.slots()];
     let mut free: Vec<usize> = (0..ring.slots()).collect();
     let (mut bytes, mut calls) = (0, 0_u64);
     let own: Vec<u32> = hand.own(order).copied().collect();
@@ -59,7 +59,7 @@ pub(super) fn pieces_at_depth(
             PieceWork::Write { .. } => ring.write(file, slot, length, from),
         };
         begun.map_err(|error| failed(site, &error))?;
-        slots[slot] = Some(Underway { began, from, length });
+        slots[slot] = Some(PieceUnderway { began, from, length });
         calls += 1;
         let every = u64::from(site.sync_every);
         if matches!(work, PieceWork::Write { .. }) && every > 0 && calls.is_multiple_of(every) {
@@ -86,7 +86,7 @@ fn finish_one(
     hand: &mut Hand,
     ring: &mut CallRing,
     file: BorrowedFd<'_>,
-    slots: &mut [Option<Underway>],
+    slots: &mut [Option<PieceUnderway>],
     free: &mut Vec<usize>,
     work: PieceWork<'_>,
 ) -> Result<u64, WorkError> {

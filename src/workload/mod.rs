@@ -24,6 +24,7 @@ mod operation;
 mod own_metric;
 mod page_buffer;
 mod pieces;
+mod positioned;
 mod promise;
 mod remake;
 mod replace;

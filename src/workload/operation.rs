@@ -5,8 +5,8 @@ use fsverdict_judgement::plan::Operation;
 
 use super::verify::{absent, empty};
 use super::{
-    Done, WorkError, Workplace, age, directory, pieces, replace, replay, replayed, rotation, save, snapshot,
-    space, stream, tree, walk,
+    Done, WorkError, Workplace, age, directory, pieces, replace, replay, replayed, rotation, save,
+    shared_walk, snapshot, space, stream, tree, walk,
 };
 
 /// Does the work of the site's operation. The caller times it, and syncs afterwards.
@@ -18,6 +18,7 @@ pub fn run(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     match site.operation {
         Operation::TreeWrite => tree::write_new(site, "write_file"),
         Operation::TreeOverwrite => tree::overwrite(site),
+        Operation::TreeRead if site.threads > 1 => shared_walk::read(site),
         Operation::TreeRead => walk::read(site),
         Operation::TreeRemove => walk::remove_tree(site),
         Operation::StreamWrite => stream::write(site),

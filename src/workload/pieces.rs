@@ -14,6 +14,7 @@ use super::deep::{PieceWork, pieces_at_depth};
 use super::hands::{Hand, SharedDone, with_hands};
 use super::latency::finish;
 use super::ledger::LastSeen;
+use super::positioned::{read_at, write_at};
 use super::stream::open;
 use super::{Done, WorkError, Workplace};
 
@@ -152,34 +153,4 @@ fn random_order(site: &Workplace<'_>) -> Result<Vec<u32>, WorkError> {
     let mut order: Vec<u32> = (0..pieces).collect();
     RandomStream::new(u64::from(site.known().generation), "pieces").shuffle(&mut order);
     Ok(order)
-}
-
-pub(super) fn read_at(file: BorrowedFd<'_>, mut buffer: &mut [u8], mut from: u64) -> Result<(), Errno> {
-    while !buffer.is_empty() {
-        match rustix::io::pread(file, &mut *buffer, from) {
-            Ok(0) => return Err(Errno::IO),
-            Ok(count) => {
-                buffer = &mut buffer[count..];
-                from += count as u64;
-            }
-            Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno),
-        }
-    }
-    Ok(())
-}
-
-pub(super) fn write_at(file: BorrowedFd<'_>, mut bytes: &[u8], mut from: u64) -> Result<(), Errno> {
-    while !bytes.is_empty() {
-        match rustix::io::pwrite(file, bytes, from) {
-            Ok(0) => return Err(Errno::NOSPC),
-            Ok(count) => {
-                bytes = &bytes[count..];
-                from += count as u64;
-            }
-            Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno),
-        }
-    }
-    Ok(())
 }

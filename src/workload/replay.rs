@@ -18,7 +18,8 @@ use super::hands::with_hands;
 use super::latency::{LatencyRecorder, finish};
 use super::ledger::{LedgerEntry, Remains};
 use super::page_buffer::PageBuffer;
-use super::pieces::{content, read_at, write_at};
+use super::pieces::content;
+use super::positioned::{read_at, write_at};
 use super::{Done, WorkError, Workplace};
 
 /// What direct calls are multiples of: a page, which is enough for every device here.

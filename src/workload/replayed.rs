@@ -12,7 +12,7 @@ use crate::dataset::{
 use fsverdict_judgement::plan::{CallTrace, TracedFile};
 
 use super::WorkError;
-use super::pieces::read_at;
+use super::positioned::read_at;
 use super::replay::ENDLESS;
 
 /// Compares all that lies in the folder.

@@ -67,14 +67,15 @@ impl DirectoryQueue {
     }
 }
 
-pub(super) fn read(site: &mut Workplace<'_>, root: &OwnedFd) -> Result<Done, WorkError> {
+pub(super) fn read(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
+    let root = site.open_target()?;
     let queue = DirectoryQueue { found: Mutex::default(), changed: Condvar::new() };
     queue.add(PathBuf::new());
     let all = Mutex::new((LatencyRecorder::new("read_file")?, LastSeen::default()));
     with_hands(site.threads, "read_file", |_| {
         let mut reader = WalkReader::new()?;
         while let Some(directory) = queue.next() {
-            let read = read_directory(root, &directory, &queue, &mut reader);
+            let read = read_directory(&root, &directory, &queue, &mut reader);
             queue.is_read(read.is_ok());
             read.map_err(|failure| site.failed_below(failure))?;
         }

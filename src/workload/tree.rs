@@ -4,7 +4,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::dataset::{HardLinks, Manner, Sharing, write_directories, write_files, write_links, write_tree};
+use crate::dataset::{
+    HardLinks, Manner, Sharing, ThreadPart, write_directories, write_files, write_links, write_tree,
+};
 
 use super::hands::with_hands;
 use super::latency::WriteClock;
@@ -44,7 +46,8 @@ fn write_by_hands(site: &Workplace<'_>, target: &OwnedFd, call: &'static str) ->
     let (files, clocks) = (AtomicU64::new(0), Mutex::new(Vec::new()));
     let done = with_hands(site.threads, call, |hand| {
         let mut own = WriteClock::new(call)?;
-        let written = write_files(tree, source, root, (hand.number, hand.of), &mut own).map_err(failed)?;
+        let part = ThreadPart { thread: hand.number, of: hand.of };
+        let written = write_files(tree, source, root, part, &mut own).map_err(failed)?;
         files.fetch_add(written.files, Ordering::Relaxed);
         clocks.lock().unwrap_or_else(PoisonError::into_inner).push(own);
         Ok(written.bytes)

@@ -16,7 +16,7 @@ use crate::dataset::{IoFailure, Listing, TRANSFER, look, open_directory, read_so
 
 use super::latency::{LatencyRecorder, finish};
 use super::ledger::{LastSeen, LedgerEntry, Remains};
-use super::{Done, WorkError, Workplace, shared_walk};
+use super::{Done, WorkError, Workplace};
 
 /// How often a directory is read again for entries the filesystem had not shown before.
 const PASSES: u8 = 4;
@@ -189,9 +189,6 @@ impl Visitor for WalkReader {
 
 pub(crate) fn read(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let root = site.open_target()?;
-    if site.threads > 1 {
-        return shared_walk::read(site, &root);
-    }
     let mut reader = WalkReader::new()?;
     walk(root, &mut reader).map_err(|failure| site.failed_below(failure))?;
     let WalkReader { latency, seen, .. } = reader;

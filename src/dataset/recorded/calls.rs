@@ -18,7 +18,7 @@ const USUAL_LENGTH: u16 = 8;
 
 /// What is known of a name so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum NameBearer {
     /// Nothing was done to it that tells.
     Unknown,
     Gone,
@@ -32,7 +32,7 @@ struct Named {
     parent: u32,
     length: u16,
     before: NameBefore,
-    now: Standing,
+    now: NameBearer,
 }
 
 /// A file: how large it is now, and the name that it had before everything, if it was there.
@@ -96,7 +96,7 @@ impl CallRecorder {
 
     fn named(&mut self, key: (u32, PathBuf), length: u16) -> u32 {
         let parent = key.0;
-        self.names.push(Named { parent, length, before: NameBefore::Nothing, now: Standing::Unknown });
+        self.names.push(Named { parent, length, before: NameBefore::Nothing, now: NameBearer::Unknown });
         let number = self.names.len() as u32;
         self.numbers.insert(key, number);
         number
@@ -126,9 +126,9 @@ impl CallRecorder {
     /// It is a directory, and if nothing made it, it was one before.
     pub(super) fn is_directory(&mut self, number: u32) {
         if let Some(name) = self.name(number)
-            && name.now == Standing::Unknown
+            && name.now == NameBearer::Unknown
         {
-            (name.before, name.now) = (NameBefore::Directory, Standing::Directory);
+            (name.before, name.now) = (NameBefore::Directory, NameBearer::Directory);
         }
     }
 
@@ -137,8 +137,8 @@ impl CallRecorder {
         self.above(number);
         let file = self.files.len();
         let Some(name) = self.name(number) else { return };
-        if name.now == Standing::Unknown {
-            (name.before, name.now) = (NameBefore::File(0), Standing::File(file));
+        if name.now == NameBearer::Unknown {
+            (name.before, name.now) = (NameBefore::File(0), NameBearer::File(file));
             self.files.push(Grown { size: 0, before: Some(number), whole: true });
         }
     }
@@ -146,7 +146,7 @@ impl CallRecorder {
     /// It had this size at some moment: before everything, if nothing was written to it.
     pub(super) fn has_size(&mut self, number: u32, size: u64) {
         self.is_file(number);
-        if let Some(Standing::File(file)) = self.name(number).map(|name| name.now) {
+        if let Some(NameBearer::File(file)) = self.name(number).map(|name| name.now) {
             self.reaches(file, size);
         }
     }
@@ -154,7 +154,7 @@ impl CallRecorder {
     /// Bytes of the file of this name, as far as is known.
     pub(super) fn size_of(&mut self, number: u32) -> u64 {
         match self.name(number).map(|name| name.now) {
-            Some(Standing::File(file)) => self.files.get(file).map_or(0, |file| file.size),
+            Some(NameBearer::File(file)) => self.files.get(file).map_or(0, |file| file.size),
             _ => 0,
         }
     }
@@ -186,7 +186,7 @@ impl CallRecorder {
                 NameBefore::Directory => return,
             };
         }
-        if let Some(Standing::File(file)) = self.name(number).map(|name| name.now)
+        if let Some(NameBearer::File(file)) = self.name(number).map(|name| name.now)
             && let Some(file) = self.files.get_mut(file)
         {
             file.size = file.size.max(to);
@@ -221,23 +221,23 @@ impl CallRecorder {
         let made = self.files.len();
         let known = self.name(name)?;
         let fresh = match known.now {
-            Standing::Directory => return None,
-            Standing::File(_) => false,
-            Standing::Gone => true,
-            Standing::Unknown => flags.create,
+            NameBearer::Directory => return None,
+            NameBearer::File(_) => false,
+            NameBearer::Gone => true,
+            NameBearer::Unknown => flags.create,
         };
         if fresh && !flags.create {
             return None;
         }
         if fresh {
             // O_CREAT alone does not tell whether it was there: it was if something is read that nobody wrote.
-            let sure = exclusive || flags.truncate || known.now == Standing::Gone;
-            known.now = Standing::File(made);
+            let sure = exclusive || flags.truncate || known.now == NameBearer::Gone;
+            known.now = NameBearer::File(made);
             self.files.push(Grown { size: 0, before: (!sure).then_some(name), whole: !sure });
         } else {
             self.is_file(name);
         }
-        let Some(Standing::File(file)) = self.name(name).map(|name| name.now) else { return None };
+        let Some(NameBearer::File(file)) = self.name(name).map(|name| name.now) else { return None };
         if flags.truncate
             && let Some(file) = self.files.get_mut(file)
         {
@@ -323,7 +323,7 @@ impl CallRecorder {
             CallWork::MakeDirectory { name } => {
                 self.above(name);
                 let Some(name) = self.name(name) else { return };
-                name.now = Standing::Directory;
+                name.now = NameBearer::Directory;
             }
             CallWork::RemoveFile { name } => {
                 self.is_file(name);
@@ -335,13 +335,16 @@ impl CallRecorder {
                 self.gone(name);
             }
             CallWork::Rename { from, to } => {
-                if self.name(from).is_some_and(|name| name.now == Standing::Directory) {
+                if self.name(from).is_some_and(|name| name.now == NameBearer::Directory) {
                     return self.leave_out("renames of directories");
                 }
                 self.is_file(from);
                 self.above(to);
                 let Some(standing) = self.name(from).map(|name| name.now) else { return };
-                self.gone(from);
+                let same = self.name(to).is_some_and(|to| to.now == standing);
+                if !same {
+                    self.gone(from);
+                }
                 let Some(to) = self.name(to) else { return };
                 to.now = standing;
             }
@@ -364,15 +367,15 @@ impl CallRecorder {
     /// A name that was looked for and not found.
     pub(super) fn is_missing(&mut self, number: u32) {
         if let Some(name) = self.name(number)
-            && name.now == Standing::Unknown
+            && name.now == NameBearer::Unknown
         {
-            name.now = Standing::Gone;
+            name.now = NameBearer::Gone;
         }
     }
 
     fn gone(&mut self, number: u32) {
         if let Some(name) = self.name(number) {
-            name.now = Standing::Gone;
+            name.now = NameBearer::Gone;
         }
     }
 

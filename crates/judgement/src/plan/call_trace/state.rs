@@ -220,7 +220,9 @@ impl TraceState {
                 _ => return Err(format!("name {name} is no empty directory")),
             },
             CallWork::Rename { from, to } => match (self.bearer(from)?, self.bearer(to)?) {
-                (Bearer::File(file), Bearer::File(_) | Bearer::Nothing) if from != to => {
+                // Of two names of one file both stay (rename(2)).
+                (Bearer::File(file), Bearer::File(other)) if file == other => {}
+                (Bearer::File(file), Bearer::File(_) | Bearer::Nothing) => {
                     self.bear(to, Bearer::File(file))?;
                     self.bear(from, Bearer::Nothing)?;
                 }
