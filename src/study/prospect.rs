@@ -1,9 +1,10 @@
 //! What a run would meet, before it begins: the checks that it makes itself, none of which writes to or claims what is not its own.
 
 use crate::filesystem;
-use crate::lab::Lab;
+use crate::lab::{Lab, not_installed};
 use crate::layer::{self, Layer, LayerKind};
 use crate::trial::outlives_a_device;
+use crate::workload::adapter;
 use fsverdict_judgement::plan::{
     ArrayState, Candidate, Dataset, FilesystemAbility, Phase, PhaseWork, Plan, RequiredProperty, split_layer,
 };
@@ -75,7 +76,15 @@ pub(super) fn obstacle(plan: &Plan, lab: &dyn Lab, candidate: &Candidate, size: 
             .or_else(|| nothing_above(plan, candidate))
             .or_else(|| not_sealed(plan, candidate))
     };
-    lab.obstacle(candidate).or_else(unable).or_else(short).or_else(short_if_drawn)
+    // Guests have this machine's programs.
+    let programs = || {
+        let adapters = plan.phases.iter().filter_map(|phase| match &phase.work {
+            PhaseWork::Adapter { name, .. } => adapter(name).map(|one| one.tool()),
+            _ => None,
+        });
+        not_installed(adapters)
+    };
+    lab.obstacle(candidate).or_else(programs).or_else(unable).or_else(short).or_else(short_if_drawn)
 }
 
 /// What the goal requires that the candidate does not have, whatever it measures.

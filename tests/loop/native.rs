@@ -331,6 +331,42 @@ fn loop_a_program_that_refuses_its_options_is_reported_with_the_way_out() {
 }
 
 #[test]
+fn loop_benchmark_programs_are_understood() {
+    for (adapter, options, metrics) in [
+        ("fs_mark", "-n 20 -s 4096 -L 2", ["fs_mark_rate", "fs_mark_fsync_max"]),
+        ("dbench", "-t 2 1", ["dbench_throughput", "dbench_write_latency_mean"]),
+        (
+            "db_bench",
+            "--benchmarks=fillsync,compact,readrandom --num=200",
+            ["db_bench_fillsync_rate", "db_bench_readrandom_latency_p99"],
+        ),
+        ("sqlite", "-cmd 'PRAGMA synchronous = FULL'", ["sqlite_insert", "sqlite_delete"]),
+        ("git", "init", ["git_total", "git_total"]),
+        (
+            "fio",
+            "--name=a --rw=write --size=64k --name=b --stonewall --rw=read --size=64k",
+            ["fio_write_iops@a", "fio_read_iops@b"],
+        ),
+    ] {
+        let program = fsverdict::workload::adapter(adapter).unwrap().program();
+        if fsverdict::sandbox::program::locate(program).is_none() {
+            not_run(&format!("{program} is not installed"));
+            continue;
+        }
+        let place = Place::new();
+        let plan = one_command("native", "").replace(
+            "command = ''''''",
+            &format!("adapter = {adapter:?}, options = {options:?}, into = \"work\""),
+        );
+        place.run(&plan, &[]).exits(0);
+        let journal = place.journal();
+        for metric in metrics {
+            assert!(journal.measured("do", metric)[0] > 0.0, "{metric}");
+        }
+    }
+}
+
+#[test]
 fn loop_a_candidate_that_fails_says_why_and_the_others_go_on() {
     let place = Place::new();
     let plan = r#"

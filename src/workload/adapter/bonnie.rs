@@ -8,7 +8,8 @@ use fsverdict_judgement::journal::bonnie::METRICS;
 use fsverdict_judgement::journal::{Measurement, MetricInfo, Unit};
 
 use super::number::number;
-use super::{Adapter, AdapterProblem, Reading, words};
+use super::{Adapter, AdapterProblem, Reading, tool, words};
+use crate::filesystem::{Packages, Tool};
 
 pub(super) struct Bonnie;
 
@@ -39,8 +40,8 @@ impl Adapter for Bonnie {
         "bonnie++ 1.03 to 2.00: rates, CPU and worst latencies on one big file and many small ones"
     }
 
-    fn program(&self) -> &'static str {
-        "bonnie++"
+    fn tool(&self) -> Tool {
+        tool("bonnie++", &["--version"], Packages::everywhere("bonnie++"))
     }
 
     fn metrics(&self) -> &'static [MetricInfo] {

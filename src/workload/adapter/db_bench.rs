@@ -6,7 +6,8 @@
 use fsverdict_judgement::journal::{MetricInfo, db_bench};
 
 use super::number::{microseconds, number};
-use super::{Adapter, AdapterProblem, Reading};
+use super::{Adapter, AdapterProblem, Reading, of_debian, tool};
+use crate::filesystem::{Tool};
 
 pub(super) struct DbBench;
 
@@ -23,8 +24,8 @@ impl Adapter for DbBench {
         "db_bench of RocksDB 5 to 9: operations a second and their latencies, for each of its benchmarks"
     }
 
-    fn program(&self) -> &'static str {
-        "db_bench"
+    fn tool(&self) -> Tool {
+        tool("db_bench", &["--version"], of_debian("rocksdb-tools"))
     }
 
     fn metrics(&self) -> &'static [MetricInfo] {

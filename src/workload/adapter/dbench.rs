@@ -6,7 +6,8 @@ use fsverdict_judgement::journal::{MetricInfo, WorkCourse, dbench};
 use fsverdict_judgement::plan::Unit;
 
 use super::number::{after, milliseconds, number};
-use super::{Adapter, AdapterProblem, Reading};
+use super::{Adapter, AdapterProblem, Reading, of_debian, tool};
+use crate::filesystem::{Tool};
 
 pub(super) struct Dbench;
 
@@ -24,8 +25,8 @@ impl Adapter for Dbench {
         "dbench 4: a file server's load by several clients for some time: throughput, and latencies of its calls"
     }
 
-    fn program(&self) -> &'static str {
-        "dbench"
+    fn tool(&self) -> Tool {
+        tool("dbench", &["--version"], of_debian("dbench"))
     }
 
     fn metrics(&self) -> &'static [MetricInfo] {

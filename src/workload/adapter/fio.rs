@@ -9,7 +9,8 @@ use fsverdict_judgement::journal::{Measurement, MetricInfo, WorkCourse, fio};
 use fsverdict_judgement::plan::Unit;
 
 use super::number::number;
-use super::{Adapter, AdapterProblem, Reading};
+use super::{Adapter, AdapterProblem, Reading, tool};
+use crate::filesystem::{Packages, Tool};
 
 pub(super) struct Fio;
 
@@ -78,8 +79,8 @@ impl Adapter for Fio {
         "fio 3: bandwidth, requests per second, latencies and CPU of each group of jobs (options, or a job file)"
     }
 
-    fn program(&self) -> &'static str {
-        "fio"
+    fn tool(&self) -> Tool {
+        tool("fio", &["--version"], Packages::everywhere("fio"))
     }
 
     fn metrics(&self) -> &'static [MetricInfo] {

@@ -7,7 +7,8 @@ use fsverdict_judgement::journal::{MetricInfo, WorkCourse, fs_mark};
 use fsverdict_judgement::plan::Unit;
 
 use super::number::{microseconds, number};
-use super::{Adapter, AdapterProblem, Reading};
+use super::{Adapter, AdapterProblem, Reading, of_debian, tool};
+use crate::filesystem::{Tool};
 
 pub(super) struct FsMark;
 
@@ -24,8 +25,8 @@ impl Adapter for FsMark {
         "fs_mark 3.3: files made in a second, each synced in one of several ways, and the time of each call"
     }
 
-    fn program(&self) -> &'static str {
-        "fs_mark"
+    fn tool(&self) -> Tool {
+        tool("fs_mark", &["-h"], of_debian("fsmark"))
     }
 
     fn metrics(&self) -> &'static [MetricInfo] {

@@ -10,7 +10,8 @@ use serde::Deserialize;
 
 use fsverdict_judgement::journal::{MetricInfo, git};
 
-use super::{Adapter, AdapterProblem, Reading};
+use super::{Adapter, AdapterProblem, Reading, tool};
+use crate::filesystem::{Packages, Tool};
 
 pub(super) struct Git;
 
@@ -53,8 +54,8 @@ impl Adapter for Git {
         "git 2.22 and newer: a command of it (`status`, `checkout -q main`, `gc -q`), and where in it the time went"
     }
 
-    fn program(&self) -> &'static str {
-        "git"
+    fn tool(&self) -> Tool {
+        tool("git", &["--version"], Packages::everywhere("git"))
     }
 
     fn metrics(&self) -> &'static [MetricInfo] {

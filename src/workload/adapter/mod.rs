@@ -15,6 +15,7 @@ mod sqlite;
 
 use std::collections::BTreeSet;
 
+use crate::filesystem::{Package, Packages, Tool};
 use fsverdict_judgement::journal::{Measurement, MetricInfo, WorkCourse};
 
 /// The variable in which an adapter's line finds the folder it works in.
@@ -29,7 +30,13 @@ const SHOWN: usize = 2000;
 pub trait Adapter: Sync {
     fn name(&self) -> &'static str;
     fn summary(&self) -> &'static str;
-    fn program(&self) -> &'static str;
+    /// The program, and what to install to have it.
+    fn tool(&self) -> Tool;
+
+    fn program(&self) -> &'static str {
+        self.tool().program
+    }
+
     /// What it can measure; every metric it gives is among them.
     fn metrics(&self) -> &'static [MetricInfo];
     /// The line for the shell, with the plan's options; the folder to work in is in `$FOLDER`, one for logs in `$LOG`.
@@ -129,6 +136,18 @@ pub fn adapters() -> &'static [&'static dyn Adapter] {
 
 pub fn adapter(name: &str) -> Option<&'static dyn Adapter> {
     adapters().iter().copied().find(|adapter| adapter.name() == name)
+}
+
+/// Of a distribution that does not have it.
+const NOT_HERE: Package = Package::Elsewhere("build it from its sources");
+
+/// A program that all of these have, or only Debian.
+const fn tool(program: &'static str, version: &'static [&'static str], packages: Packages) -> Tool {
+    Tool { program, version, packages }
+}
+
+const fn of_debian(name: &'static str) -> Packages {
+    Packages { debian: Package::Official(name), fedora: NOT_HERE, arch: NOT_HERE, opensuse: NOT_HERE }
 }
 
 /// Words of a line of options, for a quick look at which are there; the shell has the last word.

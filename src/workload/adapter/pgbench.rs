@@ -11,7 +11,8 @@ use fsverdict_judgement::journal::{MetricInfo, pgbench};
 use fsverdict_judgement::plan::Unit;
 
 use super::number::{after, number};
-use super::{Adapter, AdapterProblem, Reading};
+use super::{Adapter, AdapterProblem, Reading, tool};
+use crate::filesystem::{Package, Packages, Tool};
 use crate::workload::course::CourseCounter;
 
 pub(super) struct Pgbench;
@@ -27,8 +28,17 @@ impl Adapter for Pgbench {
         "pgbench: transactions a second and their latencies, asked of a PostgreSQL server that is a service of the plan"
     }
 
-    fn program(&self) -> &'static str {
-        "pgbench"
+    fn tool(&self) -> Tool {
+        tool(
+            "pgbench",
+            &["--version"],
+            Packages {
+                debian: Package::Official("postgresql"),
+                fedora: Package::Official("postgresql-server postgresql-contrib"),
+                arch: Package::Official("postgresql"),
+                opensuse: Package::Official("postgresql-server postgresql-contrib"),
+            },
+        )
     }
 
     fn metrics(&self) -> &'static [MetricInfo] {

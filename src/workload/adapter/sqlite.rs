@@ -6,7 +6,8 @@
 use fsverdict_judgement::journal::{MetricInfo, sqlite};
 
 use super::number::number;
-use super::{Adapter, AdapterProblem, Reading};
+use super::{Adapter, AdapterProblem, Reading, tool};
+use crate::filesystem::{Package, Packages, Tool};
 
 pub(super) struct Sqlite;
 
@@ -29,8 +30,16 @@ impl Adapter for Sqlite {
         "sqlite3: rows inserted, changed and deleted in transactions of their own, added in one, and read, a second"
     }
 
-    fn program(&self) -> &'static str {
-        "sqlite3"
+    fn tool(&self) -> Tool {
+        tool(
+            "sqlite3",
+            &["--version"],
+            Packages {
+                fedora: Package::Official("sqlite"),
+                arch: Package::Official("sqlite"),
+                ..Packages::everywhere("sqlite3")
+            },
+        )
     }
 
     fn metrics(&self) -> &'static [MetricInfo] {
