@@ -166,7 +166,7 @@ fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     let mut can: Vec<String> = can.map(str::to_owned).collect();
     if ability != FilesystemAbility::Clones && candidate.path.is_none() {
         let layers = layer::registry().iter().filter_map(|layer| layer.snapshots);
-        let any = if ability == FilesystemAbility::Snapshots { "any" } else { "those without snapshots of their own," };
+        let any = if ability == FilesystemAbility::Snapshots { "any" } else { "those without snapshots of their own" };
         can.extend(layers.map(|snapshots| format!("{any} on {}", snapshots.hint)));
     }
     Some(Reason::new(

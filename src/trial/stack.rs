@@ -7,6 +7,7 @@ mod above;
 mod array;
 mod cleaner;
 mod host_mapper;
+mod lost;
 mod snapshots;
 mod state;
 
@@ -377,15 +378,6 @@ impl<'a> Stack<'a> {
             sync_all(&open_folder(Path::new(BELOW))?)?;
         }
         if self.in_folder() { Ok(()) } else { self.sync_device() }
-    }
-
-    /// Makes everything written to the device itself durable.
-    pub(super) fn sync_device(&mut self) -> Result<(), TrialError> {
-        for top in self.tops() {
-            let device = File::open(top.path).map_err(TrialError::io("open the device"))?;
-            device.sync_all().map_err(TrialError::io("make the device's data durable"))?;
-        }
-        Ok(())
     }
 
     pub(super) fn resolved_mount(&self) -> Option<crate::host::procfs::Mount> {
