@@ -17,6 +17,8 @@ pub mod kernel;
 pub mod filesystem;
 pub mod layer;
 
+pub mod anatomy;
+
 pub mod dataset;
 
 pub mod workload;

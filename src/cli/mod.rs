@@ -29,6 +29,7 @@ mod reckoned;
 mod report;
 mod requests;
 mod resume;
+mod rot;
 mod run;
 mod show;
 mod to_use;

@@ -228,7 +228,7 @@ pub(super) fn conduct(session: Session, how: &Conduct) -> Result<Exit, CliError>
     })?;
     drop(observer);
     if plan.faults.is_some() {
-        super::crash::cut_all(&folder, &plan, None, false, how.quiet)?;
+        super::crash::do_faults(&folder, &plan, None, false, how.quiet)?;
     }
     show_result(&folder, &plan, how.all)
 }

@@ -13,6 +13,7 @@ pub enum Act<'a> {
     DescribeDevice,
     Calibrate(Grid),
     LookAfterCuts,
+    LookAfterRot,
     Stage,
     ShutIn,
     Pause,
@@ -188,6 +189,7 @@ impl Act<'_> {
             Act::Release => "release",
             Act::DescribeDevice
             | Act::LookAfterCuts
+            | Act::LookAfterRot
             | Act::TakeOut
             | Act::PutBack
             | Act::Aside(..)

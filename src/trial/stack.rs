@@ -7,6 +7,7 @@ mod above;
 mod array;
 mod cleaner;
 mod host_mapper;
+mod mending;
 mod snapshots;
 mod state;
 

@@ -27,6 +27,7 @@ mod replace;
 mod rotation;
 mod save;
 mod saved;
+mod saved_blocks;
 mod site;
 mod snapshot;
 mod space;

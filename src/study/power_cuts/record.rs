@@ -25,24 +25,26 @@ const LONGEST: u64 = 256 << 20;
 
 /// What is known of a candidate's log: what must be there, and when.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct CutRecord {
-    pub(super) folders: Vec<SavedFolder>,
+pub(in crate::study) struct CutRecord {
+    pub(in crate::study) folders: Vec<SavedFolder>,
     /// The digest of the requests.
-    pub(super) trace: String,
+    pub(in crate::study) trace: String,
 }
 
 impl PowerCutting<'_> {
-    /// Does the candidate's first trial once more, and keeps what it wrote.
-    pub(super) fn record(&self, candidate: &Candidate) -> Result<CutRecord, SessionError> {
-        let path = self.log_path(candidate);
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(LabError::from(error).into());
+    /// Does the candidate's first trial once more, and keeps what it wrote to each of its devices.
+    pub(in crate::study) fn record(&self, candidate: &Candidate) -> Result<CutRecord, SessionError> {
+        let mut logs = Vec::new();
+        for device in 1..=self.attachments.each().count() {
+            let path = self.log_path(candidate, device);
+            match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(LabError::from(error).into());
+                }
+                _ => logs.push(WriteLogFile { device, path, purpose: LogPurpose::Record { bound: LOG } }),
             }
-            _ => {}
         }
-        let purpose = LogPurpose::Record { bound: LOG };
-        let attachments = self.attachments.clone().with_log(WriteLogFile { path, purpose });
+        let attachments = self.attachments.clone().with_logs(logs);
         let spec = self.spec(candidate);
         let (mut saves, mut synced): (BTreeMap<String, Vec<Save>>, BTreeMap<String, u64>) =
             Default::default();
@@ -80,10 +82,11 @@ impl PowerCutting<'_> {
         Ok(record)
     }
 
-    pub(super) fn spec(&self, candidate: &Candidate) -> TrialSpec {
+    pub(in crate::study) fn spec(&self, candidate: &Candidate) -> TrialSpec {
         TrialSpec {
             datasets: self.plan.datasets.clone(),
             phases: self.plan.phases.clone(),
+            devices: self.plan.device.count(),
             ..TrialSpec::without_work(candidate.clone(), self.plan.protocol.seed, self.plan.protocol.timeout)
         }
     }
@@ -111,21 +114,22 @@ impl PowerCutting<'_> {
         folders
     }
 
-    pub(super) fn log_path(&self, candidate: &Candidate) -> PathBuf {
-        self.folder.join(format!("{}.writes", candidate.name))
+    pub(in crate::study) fn log_path(&self, candidate: &Candidate, device: usize) -> PathBuf {
+        let number = if device > 1 { format!(".{device}") } else { String::new() };
+        self.folder.join(format!("{}{number}.writes", candidate.name))
     }
 
     fn record_path(&self, candidate: &Candidate) -> PathBuf {
         self.folder.join(format!("{}.json", candidate.name))
     }
 
-    pub(super) fn log(&self, candidate: &Candidate) -> Result<WriteLog, SessionError> {
-        let file = open_regular(CWD, &self.log_path(candidate), OFlags::RDONLY, Links::Refuse);
+    pub(in crate::study) fn log(&self, candidate: &Candidate) -> Result<WriteLog, SessionError> {
+        let file = open_regular(CWD, &self.log_path(candidate, 1), OFlags::RDONLY, Links::Refuse);
         let log = file.map_err(LabError::from).map(WriteLog::read)?;
         log.map_err(|error| SessionError::Disk(Reason::plain(error)))
     }
 
-    pub(super) fn read_record(&self, candidate: &Candidate) -> Result<CutRecord, SessionError> {
+    pub(in crate::study) fn read_record(&self, candidate: &Candidate) -> Result<CutRecord, SessionError> {
         let file = open_regular(CWD, &self.record_path(candidate), OFlags::RDONLY, Links::Refuse);
         let input = std::io::Read::take(file.map_err(LabError::from)?, LONGEST);
         serde_json::from_reader(std::io::BufReader::new(input)).map_err(plain)

@@ -18,6 +18,7 @@ mod open_trial;
 mod power_cut;
 mod price;
 mod reader;
+mod rot;
 mod run;
 mod writer;
 
@@ -34,6 +35,7 @@ pub use open::OpenJournal;
 pub use power_cut::{CutOutcome, PowerCuts, Save, StateFinding};
 pub use price::{CpuPrice, CpuPrices, Unpriced};
 pub use reader::{Journal, first, read, read_open};
+pub use rot::{BlockUse, PlacedRot, RotFinding, RotOutcome, RotTally, RotWitness, RottenBlocks};
 pub use run::{
     BlockState, CandidateState, CandidateStatus, Header, HeldCaution, Latencies, Run, Spent, Trial,
     TrialCommands, TrialStanding, kernel_release,

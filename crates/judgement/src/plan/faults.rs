@@ -6,7 +6,7 @@ use super::{Needs, Operation, PhaseWork, Plan};
 use fsverdict_text::value::{boolean, count};
 use fsverdict_text::{Node, Reason, Section};
 
-pub(super) const FAULTS: &[&str] = &["power_cuts", "keeps_all", "ignores_flushes", "accept_loss"];
+pub(super) const FAULTS: &[&str] = &["power_cuts", "rot", "keeps_all", "ignores_flushes", "accept_loss"];
 /// A hundred thousand states take hours.
 const MOST: u64 = 1_000_000;
 
@@ -14,7 +14,11 @@ const MOST: u64 = 1_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Faults {
     /// States of the device to look at in which a cut of power may leave it.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub power_cuts: u32,
+    /// Rotten blocks to look at, one at a time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rot: u32,
     /// Whether the device keeps whatever it was given: a control, in which nothing can be lost.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_all: bool,
@@ -26,17 +30,26 @@ pub struct Faults {
     pub accept_loss: bool,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// Reads the section.
 pub(super) fn read_faults(top: &Section<'_>) -> Option<Faults> {
     let section = top.inner("faults", "[faults]", FAULTS)?;
-    let power_cuts = section.need("power_cuts", "power_cuts = 500", cuts)?;
+    let asked = |key| section.get(key, cuts).unwrap_or(0);
+    let (power_cuts, rot) = (asked("power_cuts"), asked("rot"));
+    if power_cuts == 0 && rot == 0 {
+        section.need("power_cuts", "power_cuts = 500, or rot = 200", cuts)?;
+    }
     let says = |key| section.get(key, boolean).unwrap_or(false);
     let keeps_all = says("keeps_all");
     if keeps_all {
         section.forbid(&["ignores_flushes"], "a device that keeps all", "it has nothing to flush");
     }
     let (ignores_flushes, accept_loss) = (says("ignores_flushes"), says("accept_loss"));
-    Some(Faults { power_cuts, keeps_all, ignores_flushes, accept_loss })
+    Some(Faults { power_cuts, rot, keeps_all, ignores_flushes, accept_loss })
 }
 
 fn cuts(node: &Node) -> Result<u32, Reason> {
