@@ -35,7 +35,9 @@ mod page;
 mod power_cuts;
 mod requests;
 mod required;
+mod rot;
 mod run;
+mod safety;
 mod sentence;
 mod sites;
 #[cfg(test)]
