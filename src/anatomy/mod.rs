@@ -1,7 +1,7 @@
 //! What each block of a filesystem's image holds: superblock, journal, inodes, names, maps or content.
 //!
 //! Each layout is read as far as that takes, from an image that a trial of ours left, with the source of its numbers; tests hold it to the filesystem's own
-//! tools. Of filesystems whose layout is not read, what was written is either content that is known or a map of some kind.
+//! tools. Of filesystems whose layout is not read, what was written is content that is known, or names, or not known.
 
 mod btrfs;
 mod ext;
@@ -82,7 +82,7 @@ pub fn held_blocks(
             }
             None if !is_read && bytes.iter().any(|byte| *byte != 0) => {
                 let is_directory = names.is_in(&bytes);
-                let held_now = if is_directory { BlockUse::Directory } else { BlockUse::Map };
+                let held_now = if is_directory { BlockUse::Directory } else { BlockUse::Unknown };
                 held.blocks.insert(*block, held_now);
             }
             _ => {}

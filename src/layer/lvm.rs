@@ -65,6 +65,7 @@ pub(super) static LVM: Layer = Layer {
             words(&[&["lvs"], &CONFIG, &["--all", "--units", "b", "--options", shown, site.name]])
         },
     }),
+    reopen: None,
     snapshots: Some(LayerSnapshots {
         has_room: |options| VolumeOptions::read(options).is_ok_and(VolumeOptions::has_room),
         hint: "lvm:thin, or spare=40% behind lvm:linear",

@@ -53,6 +53,8 @@ pub struct Layer {
     pub close: Option<LayerLine>,
     /// Says for the record what the opened device is.
     pub describe: Option<LayerLine>,
+    /// Opens it where it was made in another guest; none: as ever.
+    pub reopen: Option<LayerLine>,
     /// How it keeps a state of what lies on it, if it does.
     pub snapshots: Option<LayerSnapshots>,
     pub in_use: InUse,

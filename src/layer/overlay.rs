@@ -53,6 +53,7 @@ pub(super) static OVERLAY: Layer = Layer {
         argv: |site| words(&[&["umount", "-i", site.name]]),
     }),
     describe: None,
+    reopen: None,
     snapshots: None,
     in_use: InUse {
         lines: |_| Vec::new(),

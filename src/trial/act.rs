@@ -92,6 +92,8 @@ impl AsideLine {
 pub enum OfLayer {
     Make,
     Open,
+    /// What was made by another trial.
+    Reopen,
     /// To be removed with its last user: a crash leaves nothing, an unmount changes nothing.
     Mark,
     Fill,
@@ -198,7 +200,7 @@ impl Act<'_> {
             | Act::Begin(_)
             | Act::Finish(_)
             | Act::Pause
-            | Act::Layer(_, OfLayer::Mark | OfLayer::Fill | OfLayer::Describe)
+            | Act::Layer(_, OfLayer::Reopen | OfLayer::Mark | OfLayer::Fill | OfLayer::Describe)
             | Act::Record
             | Act::Judge
             | Act::NoChecker(_)

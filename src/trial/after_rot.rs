@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::filesystem::Meaning;
+use crate::host::foreign::harmless;
 use crate::workload::SavedReading;
 use fsverdict_judgement::journal::{Event, RotFinding, RotOutcome, RotWitness};
 
@@ -88,7 +89,7 @@ impl Agent<'_> {
         let mut hearing = RotHearing { usual: usual.map(|usual| usual.clone()), heard: Vec::new() };
         let layers = self.spec.layer_places();
         let opened = layers.clone().try_for_each(|at| {
-            stack.layer(at, OfLayer::Open)?;
+            stack.layer(at, OfLayer::Reopen)?;
             stack.layer(at, OfLayer::Mark)
         });
         let looked = match opened {
@@ -113,13 +114,13 @@ impl Agent<'_> {
         seen: &mut RotSeen,
         hearing: &mut RotHearing,
     ) -> Result<(), TrialError> {
-        let mut mounted = stack.mount_state();
+        let mut mounted = stack.mount_rotten();
         if let Err(error) = &mounted {
             seen.noticed.insert(RotWitness::Mount);
             seen.told.push(error.to_string());
             hearing.hear(stack, seen);
             mend(stack, seen)?;
-            mounted = stack.mount_state();
+            mounted = stack.mount_rotten();
         }
         if mounted.is_err() {
             return Ok(());
@@ -145,7 +146,7 @@ impl Agent<'_> {
             seen.told.push(what);
             mend(stack, seen)?;
         }
-        if stack.mount_state().is_err() {
+        if stack.mount_rotten().is_err() {
             return Ok(());
         }
         let mut last = SavedReading::default();
@@ -292,7 +293,8 @@ impl RotSeen {
                 told.push(line);
             }
         }
-        let mut seen = told.join("; ");
+        // Checkers move the cursor about.
+        let mut seen = harmless(&told.join("; ")).replace('\u{2408}', "");
         seen.truncate(seen.floor_char_boundary(SEEN));
         RotFinding {
             state,

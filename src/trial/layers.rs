@@ -109,7 +109,8 @@ impl OpenLayers {
         let layer = self.at(at)?.layer;
         match act {
             OfLayer::Make => self.run(layer.make, at, devices, mapper),
-            OfLayer::Open => self.open(at, devices, mapper),
+            OfLayer::Open => self.open(layer.open, at, devices, mapper),
+            OfLayer::Reopen => self.open(layer.reopen.unwrap_or(layer.open), at, devices, mapper),
             OfLayer::Mark => self.run(layer.mark, at, devices, mapper),
             OfLayer::Fill => self.fill(at, devices, mapper),
             OfLayer::Describe => {
@@ -165,9 +166,15 @@ impl OpenLayers {
     }
 
     /// Holds it open until the trial ends.
-    fn open(&mut self, at: usize, devices: &[PathBuf], mapper: &mut dyn Mapper) -> Result<(), TrialError> {
+    fn open(
+        &mut self,
+        line: LayerLine,
+        at: usize,
+        devices: &[PathBuf],
+        mapper: &mut dyn Mapper,
+    ) -> Result<(), TrialError> {
         let layer = self.at(at)?.layer;
-        self.run(Some(layer.open), at, devices, mapper)?;
+        self.run(Some(line), at, devices, mapper)?;
         let OpenNode { path, held } = mapper.opened(layer.kind, &self.name(at, devices))?;
         if let Some(one) = self.each.get_mut(at) {
             (one.node, one.held) = (Some(path), Some(held));
@@ -283,6 +290,7 @@ mod tests {
             fill: None,
             close: None,
             describe: None,
+            reopen: None,
             snapshots: None,
             in_use: InUse { lines: |_| Vec::new(), at_boot: None, note: None },
         }

@@ -268,6 +268,7 @@ impl PlainContext<'_> {
         let line = match of {
             OfLayer::Make => layer.make?,
             OfLayer::Open => layer.open,
+            OfLayer::Reopen => layer.reopen.unwrap_or(layer.open),
             OfLayer::Mark => layer.mark?,
             OfLayer::Fill => layer.fill?,
             OfLayer::Describe => layer.describe?,

@@ -8,6 +8,8 @@ use fsverdict_judgement::verdict::Judgement;
 
 /// Of each candidate so many are shown that lost something.
 const FIRST: usize = 3;
+/// Letters of what was seen.
+const SEEN: usize = 90;
 
 /// By what the blocks held; by what was wrong with them; and the first losses, where there are any.
 pub(super) fn tables(judged: &Judgement<'_>) -> Vec<TextTable> {
@@ -41,7 +43,7 @@ pub(super) fn tables(judged: &Judgement<'_>) -> Vec<TextTable> {
                 finding.state.clone(),
                 held.words().to_owned(),
                 finding.outcome.words().to_owned(),
-                finding.seen.clone(),
+                cut(&finding.seen),
             ]
         };
         rotten.first.iter().take(FIRST).map(told).collect()
@@ -52,6 +54,12 @@ pub(super) fn tables(judged: &Judgement<'_>) -> Vec<TextTable> {
         tables.push(TextTable::new(title, &["candidate", "block", "held", "outcome", "seen"], lost));
     }
     tables
+}
+
+/// As much as a row takes; the JSON has more.
+fn cut(seen: &str) -> String {
+    let short: String = seen.chars().take(SEEN).collect();
+    if short.len() < seen.len() { format!("{short}…") } else { short }
 }
 
 /// The outcomes that came up, and the plain ones.

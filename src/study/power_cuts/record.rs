@@ -27,6 +27,9 @@ const LONGEST: u64 = 256 << 20;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(in crate::study) struct CutRecord {
     pub(in crate::study) folders: Vec<SavedFolder>,
+    /// When mkfs began, in nanoseconds of the device's clock.
+    #[serde(default)]
+    pub(in crate::study) mkfs_ns: u64,
     /// The digest of the requests.
     pub(in crate::study) trace: String,
 }
@@ -48,10 +51,13 @@ impl PowerCutting<'_> {
         let spec = self.spec(candidate);
         let (mut saves, mut synced): (BTreeMap<String, Vec<Save>>, BTreeMap<String, u64>) =
             Default::default();
-        let (mut trace, mut is_full) = (String::new(), false);
+        let (mut trace, mut is_full, mut mkfs_ns) = (String::new(), false, 0);
         let mut watch = |event: Event| match event {
             Event::Saved { phase, saves: more } => saves.entry(phase).or_default().extend(more),
             Event::Observation(observation) => {
+                if observation.phase == "mkfs" {
+                    mkfs_ns = (observation.value("began").unwrap_or(0.0) * 1e9) as u64;
+                }
                 synced.insert(observation.phase.clone(), durable_ns(&observation));
             }
             Event::Facts { facts, .. } => {
@@ -75,7 +81,7 @@ impl PowerCutting<'_> {
                 "scale its data down: --scale 0.1",
             )));
         }
-        let record = CutRecord { folders: self.folders(&saves, &synced), trace };
+        let record = CutRecord { folders: self.folders(&saves, &synced), mkfs_ns, trace };
         let text = serde_json::to_vec(&record).map_err(std::io::Error::from).map_err(LabError::from)?;
         whole_file::replace(&self.record_path(candidate), |file| std::io::Write::write_all(file, &text))
             .map_err(LabError::from)?;

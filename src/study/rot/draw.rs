@@ -26,7 +26,7 @@ pub(super) fn draw(
     }
     let uses: Vec<(BlockUse, Vec<u64>)> = by_use.into_iter().collect();
     let in_use: Vec<u64> = left.held.keys().copied().collect();
-    let written: BTreeSet<u64> = left.image.log().written_blocks().into_iter().collect();
+    let written: BTreeSet<u64> = left.image.log().written_blocks(0).into_iter().collect();
     let blocks = left.store.size_bytes() / ROT_BLOCK;
     let mut drawn: BTreeMap<RottenBlock, BlockUse> = BTreeMap::new();
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);

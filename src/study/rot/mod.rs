@@ -9,9 +9,10 @@ use std::path::Path;
 
 use crate::anatomy::{BLOCK, ImageReader, KnownContent, held_blocks};
 use crate::dataset::prepare;
+use crate::host::whole_file;
 use fsverdict_disk::crash::{ROT_BLOCK, RottenBlock, RottenImage};
 use fsverdict_disk::device::Store;
-use fsverdict_judgement::journal::{BlockUse, RottenBlocks};
+use fsverdict_judgement::journal::{BlockUse, PlacedRot, RottenBlocks};
 use fsverdict_judgement::plan::Candidate;
 use fsverdict_text::Reason;
 
@@ -19,6 +20,10 @@ use super::error::SessionError;
 use super::power_cuts::{CutRecord, PowerCutting, new_file, plain};
 use draw::draw;
 use tally::tally;
+
+/// Blocks at the beginning of a device, where layers keep what they are found by: headers of LUKS2 and their copies, of dm-integrity
+/// and of md.
+const HEADERS: u64 = 80;
 
 /// A rotten block, as it is told to people.
 #[derive(Debug)]
@@ -56,8 +61,16 @@ impl PowerCutting<'_> {
             return Err(plain(format!("nothing is known of what the blocks of {} hold", candidate.name)));
         }
         let findings = self.look_at_rot(candidate, &blocks, &record, tell)?;
+        self.keep_findings(candidate, &findings)?;
         let rotten = tally(candidate, &left.held, findings, record.trace);
         Ok(RottenBlocks { accepted: self.faults.accept_loss, ..rotten })
+    }
+
+    /// Each block with what came of it, beside the log.
+    fn keep_findings(&self, candidate: &Candidate, findings: &[PlacedRot]) -> Result<(), SessionError> {
+        let text = serde_json::to_vec(findings).map_err(plain)?;
+        let path = self.folder.join(format!("{}.rot.json", candidate.name));
+        whole_file::replace(&path, |file| std::io::Write::write_all(file, &text)).map_err(plain)
     }
 
     fn left_device(&self, candidate: &Candidate, record: &CutRecord) -> Result<LeftDevice, SessionError> {
@@ -76,7 +89,14 @@ impl PowerCutting<'_> {
             }
         }
         known.names = names;
-        let written = image.log().written_blocks();
+        // What lies below a layer was filled before there was a filesystem; where it is found from lies at the beginning.
+        let is_layered = !candidate.layers.is_empty();
+        let mut written = image.log().written_blocks(if is_layered { record.mkfs_ns } else { 0 });
+        if is_layered {
+            let early = image.log().written_blocks(0).into_iter().filter(|block| *block < HEADERS);
+            let early: Vec<u64> = early.filter(|block| !written.contains(block)).collect();
+            written.splice(0..0, early);
+        }
         let held = match candidate.layers.is_empty() {
             true => held_blocks(&candidate.filesystem, &ImageReader::new(&store, &written), &known),
             false => below_layers(&store, &written, &known),
@@ -118,7 +138,7 @@ impl PowerCutting<'_> {
     }
 }
 
-/// What lies below a layer is known as far as it is content: everything else is a map of some kind.
+/// What lies below a layer is known as far as it is content or names.
 fn below_layers(store: &Store, written: &[u64], known: &KnownContent) -> BTreeMap<u64, BlockUse> {
     held_blocks("", &ImageReader::new(store, written), known)
 }

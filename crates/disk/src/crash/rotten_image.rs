@@ -128,8 +128,8 @@ fn touches(logged: &LoggedRequest, block: u64) -> bool {
 
 impl WriteLog {
     /// The blocks of [`ROT_BLOCK`] bytes that were written to, wholly or in part, and not discarded since, in the order of the last
-    /// write to each.
-    pub fn written_blocks(&self) -> Vec<u64> {
+    /// write to each, where that was submitted at this time or later, in nanoseconds of the device's clock.
+    pub fn written_blocks(&self, since_ns: u64) -> Vec<u64> {
         let mut last: std::collections::BTreeMap<u64, usize> = std::collections::BTreeMap::new();
         for (number, logged) in self.requests().iter().enumerate().filter(|(_, logged)| logged.changes()) {
             let (first, end) = (logged.request.sector, logged.request.sector + u64::from(logged.request.sectors));
@@ -145,6 +145,9 @@ impl WriteLog {
         }
         let mut order: Vec<(usize, u64)> = last.into_iter().map(|(block, number)| (number, block)).collect();
         order.sort_unstable();
-        order.into_iter().map(|(_, block)| block).collect()
+        let is_late = |number: usize| {
+            self.requests().get(number).is_some_and(|logged| logged.submitted_ns >= since_ns)
+        };
+        order.into_iter().filter(|(number, _)| is_late(*number)).map(|(_, block)| block).collect()
     }
 }

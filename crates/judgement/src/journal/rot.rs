@@ -21,19 +21,22 @@ pub enum BlockUse {
     Map,
     /// Content of files.
     Data,
+    /// Something, and what is not known: it lies below a layer, or in a filesystem whose layout is not read.
+    Unknown,
     /// Nothing: a control, of which nothing may come.
     Unused,
 }
 
 impl BlockUse {
     /// Every one.
-    pub const ALL: [BlockUse; 7] = [
+    pub const ALL: [BlockUse; 8] = [
         BlockUse::Superblock,
         BlockUse::Journal,
         BlockUse::Inode,
         BlockUse::Directory,
         BlockUse::Map,
         BlockUse::Data,
+        BlockUse::Unknown,
         BlockUse::Unused,
     ];
 
@@ -46,6 +49,7 @@ impl BlockUse {
             BlockUse::Directory => "directory",
             BlockUse::Map => "map",
             BlockUse::Data => "data",
+            BlockUse::Unknown => "unknown",
             BlockUse::Unused => "unused",
         }
     }

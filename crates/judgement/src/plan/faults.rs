@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Needs, Operation, PhaseWork, Plan};
+use super::{Candidate, Needs, Operation, PhaseWork, Plan};
 use fsverdict_text::value::{boolean, count};
 use fsverdict_text::{Node, Reason, Section};
 
@@ -66,18 +66,22 @@ pub fn tells_of_saves(work: &PhaseWork) -> bool {
 
 /// Whether the plan has what it takes.
 pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
-    if plan.faults.is_none() {
-        return Ok(());
-    }
-    if !plan.device.source.is_modelled() || plan.device.count() != 1 {
+    let Some(faults) = plan.faults else { return Ok(()) };
+    if !plan.device.source.is_modelled() {
         return Err(Reason::new(
-            "power is cut of one modelled device, of which every write is known",
+            "faults are those of a modelled device, of which every write is known",
             "name a model: --device model:NAME@SIZE; or take `[faults]` out",
+        ));
+    }
+    if faults.power_cuts > 0 && plan.device.count() != 1 {
+        return Err(Reason::new(
+            "power is cut of one modelled device",
+            "take `power_cuts` out, or the other devices",
         ));
     }
     if !plan.phases.iter().any(|phase| tells_of_saves(&phase.work)) {
         return Err(Reason::new(
-            "no phase of the plan says what must be there after a cut of power",
+            "no phase of the plan says what must be there after a fault",
             "add one with operation = \"directory.save\", or take `[faults]` out",
         ));
     }
@@ -91,11 +95,20 @@ pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
             "take one of the two out",
         ));
     }
+    // One lies above the filesystem, and volumes are known to the kernel that made them alone.
+    let is_strange = |name: &str| name == "overlay" || name.starts_with("lvm");
+    let strange = |candidate: &&Candidate| candidate.layers.names().any(is_strange);
+    if let Some(candidate) = plan.candidates.iter().find(strange) {
+        return Err(Reason::new(
+            format!("`{}` has a layer (overlay, lvm) which `[faults]` does not go with", candidate.name),
+            "take that layer out, or `[faults]`",
+        ));
+    }
     let layered = plan.candidates.iter().find(|candidate| !candidate.layers.is_empty());
-    layered.map_or(Ok(()), |candidate| {
+    layered.filter(|_| faults.power_cuts > 0).map_or(Ok(()), |candidate| {
         Err(Reason::new(
             format!("`{}` has layers, whose state after a cut of power is not looked at", candidate.name),
-            "take its layers out, or `[faults]`",
+            "take its layers out, or `power_cuts`",
         ))
     })
 }
