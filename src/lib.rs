@@ -19,6 +19,8 @@ pub mod passthrough;
 pub mod filesystem;
 pub mod layer;
 
+pub mod anatomy;
+
 pub mod dataset;
 
 pub mod workload;

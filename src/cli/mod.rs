@@ -30,6 +30,7 @@ mod reckoned;
 mod report;
 mod requests;
 mod resume;
+mod rot;
 mod run;
 mod settle_size;
 mod show;

@@ -97,11 +97,14 @@ pub struct Recovery {
     pub replayed: &'static [&'static str],
     /// What the checker says when it could not replay a log, whatever its exit status says: any of these.
     pub gave_up: &'static [&'static str],
+    /// Options of the checker that make it repair a filesystem that says of itself that it is clean, one way after the other until it
+    /// is content; the device follows. None where its manual advises against repairing.
+    pub repairs: &'static [&'static [&'static str]],
 }
 
 impl Recovery {
     pub(super) const PLAIN: Recovery =
-        Recovery { repair: None, repair_first: false, replayed: &[], gave_up: &[] };
+        Recovery { repair: None, repair_first: false, replayed: &[], gave_up: &[], repairs: &[] };
 }
 
 /// A log, journal or the like on a device of its own.
@@ -199,6 +202,12 @@ impl Filesystem {
     pub fn repair_argv(&self, device: &str) -> Option<Vec<String>> {
         let (fsck, options) = (self.fsck?, self.recovery.repair?);
         let words = [fsck.tool.program].into_iter().chain(options.iter().copied()).chain([device]);
+        Some(words.map(str::to_owned).collect())
+    }
+
+    /// The command line of the checker with these options; none where there is no checker.
+    pub fn repair_argv_with(&self, options: &[&str], device: &str) -> Option<Vec<String>> {
+        let words = [self.fsck?.tool.program].into_iter().chain(options.iter().copied()).chain([device]);
         Some(words.map(str::to_owned).collect())
     }
 

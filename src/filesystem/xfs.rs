@@ -47,6 +47,7 @@ pub(super) static XFS: Filesystem = Filesystem {
         repair_first: false,
         replayed: &["Starting recovery", "Ending recovery"],
         gave_up: &[],
+        repairs: &[&[], &["-L"]],
     },
     minimum_size: 300 << 20,
     facts: FilesystemFacts {

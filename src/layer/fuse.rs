@@ -50,6 +50,7 @@ pub(super) static FUSE: Layer = Layer {
     }),
     describe: None,
     seal: None,
+    reopen: None,
     snapshots: None,
     in_use: InUse {
         lines: |_| Vec::new(),

@@ -66,6 +66,7 @@ pub(super) static INTEGRITY: Layer = Layer {
         argv: |site| words(&[&["integritysetup", "status", site.name]]),
     }),
     seal: None,
+    reopen: None,
     snapshots: None,
     in_use: InUse {
         lines: |site| {

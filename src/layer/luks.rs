@@ -71,6 +71,7 @@ pub(super) const LUKS: Layer = Layer {
         argv: |site| words(&[&["cryptsetup", "status", NO_LOCKS, site.name]]),
     }),
     seal: None,
+    reopen: None,
     snapshots: None,
     in_use: InUse {
         lines: |_| Vec::new(),

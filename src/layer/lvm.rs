@@ -66,6 +66,7 @@ pub(super) static LVM: Layer = Layer {
         },
     }),
     seal: None,
+    reopen: None,
     snapshots: Some(LayerSnapshots {
         has_room: |options| VolumeOptions::read(options).is_ok_and(VolumeOptions::has_room),
         hint: "lvm:thin, or spare=40% behind lvm:linear",

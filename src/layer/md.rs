@@ -49,6 +49,13 @@ pub(super) static MD: Layer = Layer {
         argv: |site| words(&[&["mdadm", "--detail", &LayerKind::Array.node(site.name)]]),
     }),
     seal: None,
+    reopen: Some(LayerLine {
+        step: "assemble the array",
+        argv: |site| {
+            let node = LayerKind::Array.node(site.name);
+            words(&[&["mdadm", "--assemble", "--run", &node], &as_strs(site.below)])
+        },
+    }),
     snapshots: None,
     in_use: InUse {
         lines: |site| {

@@ -55,6 +55,8 @@ pub struct Layer {
     pub describe: Option<LayerLine>,
     /// How it becomes what it is once all is written, if only then.
     pub seal: Option<LayerSeal>,
+    /// Opens it where it was made in another guest; none: as ever.
+    pub reopen: Option<LayerLine>,
     /// How it keeps a state of what lies on it, if it does.
     pub snapshots: Option<LayerSnapshots>,
     pub in_use: InUse,

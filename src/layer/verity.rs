@@ -94,6 +94,7 @@ pub(super) static VERITY: Layer = Layer {
             argv: |site| words(&[&["veritysetup", "status", site.name]]),
         },
     }),
+    reopen: None,
     snapshots: None,
     in_use: InUse {
         lines: |site| {

@@ -119,6 +119,7 @@ impl Study<'_> {
             drawn,
             calibration: None,
             cuts: None,
+            rot: None,
             devices: self.plan.device.count(),
         }
     }

@@ -16,6 +16,7 @@ pub enum Act<'a> {
     DescribeDevice,
     Calibrate(Grid),
     LookAfterCuts,
+    LookAfterRot,
     Stage,
     ShutIn,
     Pause,
@@ -94,6 +95,8 @@ impl AsideLine {
 pub enum OfLayer {
     Make,
     Open,
+    /// What was made by another trial.
+    Reopen,
     /// To be removed with its last user: a crash leaves nothing, an unmount changes nothing.
     Mark,
     Fill,
@@ -195,6 +198,7 @@ impl Act<'_> {
             Act::Release => "release",
             Act::DescribeDevice
             | Act::LookAfterCuts
+            | Act::LookAfterRot
             | Act::TakeOut
             | Act::PutBack
             | Act::Aside(..)
@@ -203,7 +207,7 @@ impl Act<'_> {
             | Act::Begin(_)
             | Act::Finish(_)
             | Act::Pause
-            | Act::Layer(_, OfLayer::Mark | OfLayer::Fill | OfLayer::Describe)
+            | Act::Layer(_, OfLayer::Reopen | OfLayer::Mark | OfLayer::Fill | OfLayer::Describe)
             | Act::Record
             | Act::Judge
             | Act::NoChecker(_)

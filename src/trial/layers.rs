@@ -110,6 +110,7 @@ impl OpenLayers {
         match act {
             OfLayer::Make => self.run(layer.make, at, devices, mapper),
             OfLayer::Open => self.open(layer.open, at, devices, mapper),
+            OfLayer::Reopen => self.open(layer.reopen.unwrap_or(layer.open), at, devices, mapper),
             OfLayer::Mark => self.run(layer.mark, at, devices, mapper),
             OfLayer::Fill => self.fill(at, devices, mapper),
             OfLayer::Describe => {
@@ -328,6 +329,7 @@ mod tests {
             close: None,
             describe: None,
             seal: None,
+            reopen: None,
             snapshots: None,
             in_use: InUse { lines: |_| Vec::new(), at_boot: None, note: None },
         }

@@ -188,7 +188,7 @@ impl PlainContext<'_> {
             | Act::Judge
             | Act::DescribeMount
             | Act::NeverStored(_)
-            | Act::LookAfterCuts
+            | Act::LookAfterCuts | Act::LookAfterRot
             | Act::UnmountLeft => return None,
         };
         Some(told)
@@ -297,6 +297,7 @@ impl PlainContext<'_> {
         let line = match of {
             OfLayer::Make => layer.make?,
             OfLayer::Open => layer.open,
+            OfLayer::Reopen => layer.reopen.unwrap_or(layer.open),
             OfLayer::Mark => layer.mark?,
             OfLayer::Fill => layer.fill?,
             OfLayer::Describe => layer.describe?,

@@ -45,6 +45,9 @@ pub struct TrialSpec {
     pub calibration: Option<Grid>,
     /// Look at states that cuts of power left, and do nothing else.
     pub cuts: Option<CutLook>,
+    /// Look at rotten blocks, and do nothing else.
+    #[serde(default)]
+    pub rot: Option<RotLook>,
     /// How many devices it has.
     pub devices: usize,
 }
@@ -55,6 +58,14 @@ pub struct CutLook {
     /// When power was cut in each, in nanoseconds of the device's clock.
     pub moments_ns: Vec<u64>,
     pub folders: Vec<SavedFolder>,
+}
+
+/// What must be found on the trial's device, of which one block after the other is rotten.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RotLook {
+    pub folders: Vec<SavedFolder>,
+    /// Whether what was saved is to be written over itself, by the number of the block.
+    pub rewrites: Vec<bool>,
 }
 
 impl TrialSpec {
@@ -72,6 +83,7 @@ impl TrialSpec {
             drawn: None,
             calibration: None,
             cuts: None,
+            rot: None,
             devices: 1,
         }
     }

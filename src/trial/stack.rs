@@ -8,6 +8,7 @@ mod array;
 mod cleaner;
 mod host_mapper;
 mod lost;
+mod mending;
 mod snapshots;
 mod state;
 

@@ -33,6 +33,7 @@ mod replayed;
 mod rotation;
 mod save;
 mod saved;
+mod saved_blocks;
 mod shared_walk;
 mod site;
 mod snapshot;

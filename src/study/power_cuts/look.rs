@@ -61,8 +61,8 @@ impl PowerCutting<'_> {
         let mut findings: Vec<StateFinding> = Vec::with_capacity(states.len());
         while let Some(left) = states.get(findings.len()..).filter(|left| !left.is_empty()) {
             let purpose = LogPurpose::Enter { states: left.to_vec(), rule: self.rule(candidate)? };
-            let log = WriteLogFile { path: self.log_path(candidate), purpose };
-            let attachments = self.attachments.clone().with_log(log);
+            let log = WriteLogFile { device: 1, path: self.log_path(candidate, 1), purpose };
+            let attachments = self.attachments.clone().with_logs(vec![log]);
             let spec = TrialSpec { cuts: Some(look(left)), ..self.spec(candidate) };
             let (mut at, mut told) = (None, Vec::new());
             let mut watch = |event: Event| match event {

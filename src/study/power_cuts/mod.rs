@@ -22,7 +22,7 @@ use fsverdict_text::{Hinted, Reason};
 use super::claim::Permission;
 use super::error::SessionError;
 use super::session::check_limits;
-use record::CutRecord;
+pub(super) use record::CutRecord;
 use summary::summary;
 
 /// The folder of the logs within a run's.
@@ -30,11 +30,11 @@ const FOLDER: &str = "cuts";
 
 /// A plan whose faults are to be tried, in its lab.
 pub struct PowerCutting<'a> {
-    plan: &'a Plan,
-    faults: Faults,
-    choice: ChosenLab,
-    attachments: Attachments,
-    folder: PathBuf,
+    pub(super) plan: &'a Plan,
+    pub(super) faults: Faults,
+    pub(super) choice: ChosenLab,
+    pub(super) attachments: Attachments,
+    pub(super) folder: PathBuf,
 }
 
 /// A state, as it is told to people.
@@ -52,7 +52,7 @@ impl<'a> PowerCutting<'a> {
         let faults = plan.faults.ok_or_else(|| {
             SessionError::Disk(Reason::new(
                 "the plan of this run has no [faults]",
-                "[faults] power_cuts = 500, say",
+                "[faults] power_cuts = 500, say, or rot = 200",
             ))
         })?;
         check_limits(plan)?;
@@ -162,7 +162,7 @@ fn check_folder(folder: &Path, plan: &Plan) -> Result<(), SessionError> {
 }
 
 /// What lies there already may be wanted still.
-fn new_file(path: &Path) -> Result<File, SessionError> {
+pub(super) fn new_file(path: &Path) -> Result<File, SessionError> {
     File::options().read(true).write(true).create_new(true).open(path).map_err(|error| {
         let hint = match error.kind() {
             ErrorKind::AlreadyExists => "remove it, or name another file",
@@ -172,7 +172,7 @@ fn new_file(path: &Path) -> Result<File, SessionError> {
     })
 }
 
-fn plain(error: impl std::fmt::Display) -> SessionError {
+pub(super) fn plain(error: impl std::fmt::Display) -> SessionError {
     SessionError::Disk(Reason::plain(error.to_string()))
 }
 

@@ -25,31 +25,39 @@ const LONGEST: u64 = 256 << 20;
 
 /// What is known of a candidate's log: what must be there, and when.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct CutRecord {
-    pub(super) folders: Vec<SavedFolder>,
+pub(in crate::study) struct CutRecord {
+    pub(in crate::study) folders: Vec<SavedFolder>,
+    /// When mkfs began, in nanoseconds of the device's clock.
+    #[serde(default)]
+    pub(in crate::study) mkfs_ns: u64,
     /// The digest of the requests.
-    pub(super) trace: String,
+    pub(in crate::study) trace: String,
 }
 
 impl PowerCutting<'_> {
-    /// Does the candidate's first trial once more, and keeps what it wrote.
-    pub(super) fn record(&self, candidate: &Candidate) -> Result<CutRecord, SessionError> {
-        let path = self.log_path(candidate);
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(LabError::from(error).into());
+    /// Does the candidate's first trial once more, and keeps what it wrote to each of its devices.
+    pub(in crate::study) fn record(&self, candidate: &Candidate) -> Result<CutRecord, SessionError> {
+        let mut logs = Vec::new();
+        for device in 1..=self.attachments.each().count() {
+            let path = self.log_path(candidate, device);
+            match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(LabError::from(error).into());
+                }
+                _ => logs.push(WriteLogFile { device, path, purpose: LogPurpose::Record { bound: LOG } }),
             }
-            _ => {}
         }
-        let purpose = LogPurpose::Record { bound: LOG };
-        let attachments = self.attachments.clone().with_log(WriteLogFile { path, purpose });
+        let attachments = self.attachments.clone().with_logs(logs);
         let spec = self.spec(candidate);
         let (mut saves, mut synced): (BTreeMap<String, Vec<Save>>, BTreeMap<String, u64>) =
             Default::default();
-        let (mut trace, mut is_full) = (String::new(), false);
+        let (mut trace, mut is_full, mut mkfs_ns) = (String::new(), false, 0);
         let mut watch = |event: Event| match event {
             Event::Saved { phase, saves: more } => saves.entry(phase).or_default().extend(more),
             Event::Observation(observation) => {
+                if observation.phase == "mkfs" {
+                    mkfs_ns = (observation.value("began").unwrap_or(0.0) * 1e9) as u64;
+                }
                 synced.insert(observation.phase.clone(), durable_ns(&observation));
             }
             Event::Facts { facts, .. } => {
@@ -73,17 +81,18 @@ impl PowerCutting<'_> {
                 "scale its data down: --scale 0.1",
             )));
         }
-        let record = CutRecord { folders: self.folders(&saves, &synced), trace };
+        let record = CutRecord { folders: self.folders(&saves, &synced), mkfs_ns, trace };
         let text = serde_json::to_vec(&record).map_err(std::io::Error::from).map_err(LabError::from)?;
         whole_file::replace(&self.record_path(candidate), |file| std::io::Write::write_all(file, &text))
             .map_err(LabError::from)?;
         Ok(record)
     }
 
-    pub(super) fn spec(&self, candidate: &Candidate) -> TrialSpec {
+    pub(in crate::study) fn spec(&self, candidate: &Candidate) -> TrialSpec {
         TrialSpec {
             datasets: self.plan.datasets.clone(),
             phases: self.plan.phases.clone(),
+            devices: self.plan.device.count(),
             ..TrialSpec::without_work(candidate.clone(), self.plan.protocol.seed, self.plan.protocol.timeout)
         }
     }
@@ -111,21 +120,22 @@ impl PowerCutting<'_> {
         folders
     }
 
-    pub(super) fn log_path(&self, candidate: &Candidate) -> PathBuf {
-        self.folder.join(format!("{}.writes", candidate.name))
+    pub(in crate::study) fn log_path(&self, candidate: &Candidate, device: usize) -> PathBuf {
+        let number = if device > 1 { format!(".{device}") } else { String::new() };
+        self.folder.join(format!("{}{number}.writes", candidate.name))
     }
 
     fn record_path(&self, candidate: &Candidate) -> PathBuf {
         self.folder.join(format!("{}.json", candidate.name))
     }
 
-    pub(super) fn log(&self, candidate: &Candidate) -> Result<WriteLog, SessionError> {
-        let file = open_regular(CWD, &self.log_path(candidate), OFlags::RDONLY, Links::Refuse);
+    pub(in crate::study) fn log(&self, candidate: &Candidate) -> Result<WriteLog, SessionError> {
+        let file = open_regular(CWD, &self.log_path(candidate, 1), OFlags::RDONLY, Links::Refuse);
         let log = file.map_err(LabError::from).map(WriteLog::read)?;
         log.map_err(|error| SessionError::Disk(Reason::plain(error)))
     }
 
-    pub(super) fn read_record(&self, candidate: &Candidate) -> Result<CutRecord, SessionError> {
+    pub(in crate::study) fn read_record(&self, candidate: &Candidate) -> Result<CutRecord, SessionError> {
         let file = open_regular(CWD, &self.record_path(candidate), OFlags::RDONLY, Links::Refuse);
         let input = std::io::Read::take(file.map_err(LabError::from)?, LONGEST);
         serde_json::from_reader(std::io::BufReader::new(input)).map_err(plain)

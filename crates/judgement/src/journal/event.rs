@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Beginning, Better, CpuPrices, Learnt, PowerCuts, Save, StateFinding, Unit, WorkCourse};
+use super::{
+    Beginning, Better, CpuPrices, Learnt, PowerCuts, RotFinding, RottenBlocks, Save, StateFinding, Unit, WorkCourse,
+};
 
 /// Plain facts by dotted name, e.g. `kernel.release`, `device.queue.scheduler`: for showing, and for telling what changed.
 pub type Facts = BTreeMap<String, String>;
@@ -139,6 +141,10 @@ pub enum Event {
     AfterCut(StateFinding),
     /// What cuts of power came to, looked at after the trials; of several of a candidate, the last counts.
     PowerCut(PowerCuts),
+    /// What came of a rotten block. It is no part of a journal.
+    AfterRot(RotFinding),
+    /// What rotten blocks came to, looked at after the trials; of several of a candidate, the last counts.
+    Rotten(RottenBlocks),
     /// What computing takes, measured after the trials; of several, the last counts.
     Priced(CpuPrices),
     /// Ends a complete journal, but for prices.

@@ -24,6 +24,7 @@ pub mod pgbench;
 mod power_cut;
 mod price;
 mod reader;
+mod rot;
 mod run;
 pub mod sqlite;
 mod writer;
@@ -42,6 +43,7 @@ pub use open::OpenJournal;
 pub use power_cut::{CutOutcome, PowerCuts, Save, StateFinding};
 pub use price::{CpuPrice, CpuPrices, Unpriced};
 pub use reader::{Journal, first, read, read_open};
+pub use rot::{BlockUse, PlacedRot, RotFinding, RotOutcome, RotTally, RotWitness, RottenBlocks};
 pub use run::{
     BlockState, CandidateState, CandidateStatus, Header, HeldCaution, Latencies, Run, Spent, Trial,
     TrialCommands, TrialStanding, kernel_release,

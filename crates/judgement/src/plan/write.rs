@@ -20,7 +20,11 @@ pub fn write(plan: &Plan) -> String {
     protocol(&mut lines, plan);
     if let Some(faults) = plan.faults {
         lines.section("[faults]");
-        lines.put("power_cuts", faults.power_cuts);
+        for (key, number) in [("power_cuts", faults.power_cuts), ("rot", faults.rot)] {
+            if number > 0 {
+                lines.put(key, number);
+            }
+        }
         for (key, said) in [
             ("keeps_all", faults.keeps_all),
             ("ignores_flushes", faults.ignores_flushes),
