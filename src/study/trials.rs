@@ -119,6 +119,7 @@ impl Study<'_> {
             drawn,
             calibration: None,
             cuts: None,
+            part: 0,
             devices: self.plan.device.count(),
         }
     }

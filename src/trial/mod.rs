@@ -20,6 +20,7 @@ mod raw;
 mod redundancy;
 mod sandbox;
 pub mod seeds;
+mod sequences;
 mod sink;
 mod spec;
 mod stack;
@@ -35,6 +36,7 @@ pub use error::TrialError;
 pub use plain::command_lines;
 pub use redundancy::outlives_a_device;
 pub use sandbox::{agent_sandbox, staging_sandbox};
+pub use sequences::sequence_bounds;
 pub use sink::Sink;
 pub use spec::{
     Assignment, CutLook, Drawn, Modules, QueueLimits, Repeats, Staging, TestBench, TrialDevice, TrialSpec,

@@ -11,7 +11,7 @@ use crate::dataset::Selection;
 use crate::guard::LeaseTicket;
 use crate::host::process_key::ProcessKey;
 use crate::host::root::Root;
-use crate::workload::SavedFolder;
+use crate::workload::{SavedFolder, SequencesRecord};
 use fsverdict_disk::device::Draw;
 use fsverdict_judgement::journal::TrialId;
 use fsverdict_judgement::plan::{Candidate, Dataset, Needs, Phase, PhaseWork, Service};
@@ -45,6 +45,9 @@ pub struct TrialSpec {
     pub calibration: Option<Grid>,
     /// Look at states that cuts of power left, and do nothing else.
     pub cuts: Option<CutLook>,
+    /// Which part of its sequences is done, from 0.
+    #[serde(default)]
+    pub part: u32,
     /// How many devices it has.
     pub devices: usize,
 }
@@ -55,6 +58,9 @@ pub struct CutLook {
     /// When power was cut in each, in nanoseconds of the device's clock.
     pub moments_ns: Vec<u64>,
     pub folders: Vec<SavedFolder>,
+    /// The sequences that had been done, if any had.
+    #[serde(default)]
+    pub sequences: Option<SequencesRecord>,
 }
 
 impl TrialSpec {
@@ -72,6 +78,7 @@ impl TrialSpec {
             drawn: None,
             calibration: None,
             cuts: None,
+            part: 0,
             devices: 1,
         }
     }

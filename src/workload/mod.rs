@@ -27,6 +27,7 @@ mod replace;
 mod rotation;
 mod save;
 mod saved;
+mod sequence;
 mod site;
 mod snapshot;
 mod space;
@@ -48,5 +49,8 @@ pub use own_metric::{OwnMetricError, Printed, read_own_metric};
 pub use promise::{PROMISES, Promise};
 pub use remake::write_again;
 pub use saved::{SavedFolder, SavedPhase, SavedReading};
+pub use sequence::{
+    SequenceBounds, SequenceWindow, SequenceWork, SequencesDone, SequencesLooking, SequencesRecord, carry_out,
+};
 pub use site::Workplace;
 pub use verify::verify_written;

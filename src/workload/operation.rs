@@ -44,6 +44,7 @@ pub fn run(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         | Operation::SnapshotDelete
         | Operation::DeviceWrite
         | Operation::DeviceRead
+        | Operation::Sequences
         | Operation::Fsck => Err(WorkError::NotInFolder { operation: site.operation.name() }),
     }
 }
@@ -76,7 +77,7 @@ pub fn verify(site: &Workplace<'_>) -> Result<(), WorkError> {
         Operation::SnapshotDelete => snapshot::verify_deleted(site),
         Operation::SpaceFill => space::verify_fill(site),
         Operation::SpaceFree => space::verify_free(site),
-        Operation::DeviceWrite | Operation::DeviceRead | Operation::Fsck => {
+        Operation::DeviceWrite | Operation::DeviceRead | Operation::Sequences | Operation::Fsck => {
             Err(WorkError::NotInFolder { operation: site.operation.name() })
         }
     }

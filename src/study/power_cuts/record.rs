@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::host::whole_file;
 use crate::lab::{LabError, LogPurpose, WriteLogFile};
-use crate::trial::TrialSpec;
-use crate::workload::{SavedFolder, SavedPhase};
+use crate::trial::{TrialSpec, sequence_bounds};
+use crate::workload::{SavedFolder, SavedPhase, SequenceWork, SequencesRecord};
 use fsverdict_disk::crash::WriteLog;
-use fsverdict_judgement::journal::{Event, Observation, Save, Status};
+use fsverdict_judgement::journal::{Event, Observation, Save, SequenceBatch, Status};
 use fsverdict_judgement::plan::Candidate;
 use fsverdict_text::{Links, Reason, open_regular};
 
@@ -27,14 +27,17 @@ const LONGEST: u64 = 256 << 20;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct CutRecord {
     pub(super) folders: Vec<SavedFolder>,
+    /// The sequences that were done, if any were.
+    #[serde(default)]
+    pub(super) sequences: Option<SequencesRecord>,
     /// The digest of the requests.
     pub(super) trace: String,
 }
 
 impl PowerCutting<'_> {
-    /// Does the candidate's first trial once more, and keeps what it wrote.
-    pub(super) fn record(&self, candidate: &Candidate) -> Result<CutRecord, SessionError> {
-        let path = self.log_path(candidate);
+    /// Does the candidate's first trial once more, with this part of its work, and keeps what it wrote.
+    pub(super) fn record(&self, candidate: &Candidate, part: u32) -> Result<CutRecord, SessionError> {
+        let path = self.log_path(candidate, part);
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(LabError::from(error).into());
@@ -43,12 +46,14 @@ impl PowerCutting<'_> {
         }
         let purpose = LogPurpose::Record { bound: LOG };
         let attachments = self.attachments.clone().with_log(WriteLogFile { path, purpose });
-        let spec = self.spec(candidate);
+        let spec = self.spec(candidate, part);
         let (mut saves, mut synced): (BTreeMap<String, Vec<Save>>, BTreeMap<String, u64>) =
             Default::default();
+        let mut batches: Vec<SequenceBatch> = Vec::new();
         let (mut trace, mut is_full) = (String::new(), false);
         let mut watch = |event: Event| match event {
             Event::Saved { phase, saves: more } => saves.entry(phase).or_default().extend(more),
+            Event::Sequences { batches: more, .. } => batches.extend(more),
             Event::Observation(observation) => {
                 synced.insert(observation.phase.clone(), durable_ns(&observation));
             }
@@ -73,17 +78,22 @@ impl PowerCutting<'_> {
                 "scale its data down: --scale 0.1",
             )));
         }
-        let record = CutRecord { folders: self.folders(&saves, &synced), trace };
+        let sequences = self.sequences().map(|phase| {
+            let bounds = sequence_bounds(phase, self.plan.protocol.seed);
+            SequencesRecord { work: SequenceWork { bounds, part }, batches }
+        });
+        let record = CutRecord { folders: self.folders(&saves, &synced), sequences, trace };
         let text = serde_json::to_vec(&record).map_err(std::io::Error::from).map_err(LabError::from)?;
-        whole_file::replace(&self.record_path(candidate), |file| std::io::Write::write_all(file, &text))
+        whole_file::replace(&self.record_path(candidate, part), |file| std::io::Write::write_all(file, &text))
             .map_err(LabError::from)?;
         Ok(record)
     }
 
-    pub(super) fn spec(&self, candidate: &Candidate) -> TrialSpec {
+    pub(super) fn spec(&self, candidate: &Candidate, part: u32) -> TrialSpec {
         TrialSpec {
             datasets: self.plan.datasets.clone(),
             phases: self.plan.phases.clone(),
+            part,
             ..TrialSpec::without_work(candidate.clone(), self.plan.protocol.seed, self.plan.protocol.timeout)
         }
     }
@@ -111,22 +121,38 @@ impl PowerCutting<'_> {
         folders
     }
 
-    pub(super) fn log_path(&self, candidate: &Candidate) -> PathBuf {
-        self.folder.join(format!("{}.writes", candidate.name))
+    pub(super) fn log_path(&self, candidate: &Candidate, part: u32) -> PathBuf {
+        self.path(candidate, part, "writes")
     }
 
-    fn record_path(&self, candidate: &Candidate) -> PathBuf {
-        self.folder.join(format!("{}.json", candidate.name))
+    fn record_path(&self, candidate: &Candidate, part: u32) -> PathBuf {
+        self.path(candidate, part, "json")
     }
 
-    pub(super) fn log(&self, candidate: &Candidate) -> Result<WriteLog, SessionError> {
-        let file = open_regular(CWD, &self.log_path(candidate), OFlags::RDONLY, Links::Refuse);
+    /// Where it is kept what was found so far.
+    pub(super) fn found_path(&self, candidate: &Candidate) -> PathBuf {
+        self.path(candidate, 0, "found")
+    }
+
+    fn path(&self, candidate: &Candidate, part: u32, kind: &str) -> PathBuf {
+        let part = if part == 0 { String::new() } else { format!(".{part}") };
+        self.folder.join(format!("{}{part}.{kind}", candidate.name))
+    }
+
+    /// Removes the log of a part, and what is known of it.
+    pub(super) fn forget(&self, candidate: &Candidate, part: u32) -> Result<(), SessionError> {
+        std::fs::remove_file(self.log_path(candidate, part)).map_err(LabError::from)?;
+        Ok(std::fs::remove_file(self.record_path(candidate, part)).map_err(LabError::from)?)
+    }
+
+    pub(super) fn log(&self, candidate: &Candidate, part: u32) -> Result<WriteLog, SessionError> {
+        let file = open_regular(CWD, &self.log_path(candidate, part), OFlags::RDONLY, Links::Refuse);
         let log = file.map_err(LabError::from).map(WriteLog::read)?;
         log.map_err(|error| SessionError::Disk(Reason::plain(error)))
     }
 
-    pub(super) fn read_record(&self, candidate: &Candidate) -> Result<CutRecord, SessionError> {
-        let file = open_regular(CWD, &self.record_path(candidate), OFlags::RDONLY, Links::Refuse);
+    pub(super) fn read_record(&self, candidate: &Candidate, part: u32) -> Result<CutRecord, SessionError> {
+        let file = open_regular(CWD, &self.record_path(candidate, part), OFlags::RDONLY, Links::Refuse);
         let input = std::io::Read::take(file.map_err(LabError::from)?, LONGEST);
         serde_json::from_reader(std::io::BufReader::new(input)).map_err(plain)
     }

@@ -145,7 +145,7 @@ impl Run {
                 self.power_cuts.retain(|known| known.candidate != cuts.candidate);
                 self.power_cuts.push(cuts);
             }
-            Event::RunStarted { .. } | Event::Saved { .. } | Event::AfterCut(_) => {}
+            Event::RunStarted { .. } | Event::Saved { .. } | Event::Sequences { .. } | Event::AfterCut(_) => {}
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Beginning, Better, CpuPrices, Learnt, PowerCuts, Save, StateFinding, Unit};
+use super::{Beginning, Better, CpuPrices, Learnt, PowerCuts, Save, SequenceBatch, StateFinding, Unit};
 
 /// Plain facts by dotted name, e.g. `kernel.release`, `device.queue.scheduler`: for showing, and for telling what changed.
 pub type Facts = BTreeMap<String, String>;
@@ -134,6 +134,11 @@ pub enum Event {
     Saved {
         phase: String,
         saves: Vec<Save>,
+    },
+    /// Of such a trial: sequences that were done. It is no part of a journal.
+    Sequences {
+        phase: String,
+        batches: Vec<SequenceBatch>,
     },
     /// What was found in a state that a cut of power left. It is no part of a journal.
     AfterCut(StateFinding),

@@ -31,6 +31,8 @@ pub(super) const PHASE: &[&str] = &[
     "piece",
     "sync_every",
     "threads",
+    "steps",
+    "sequences",
     "network",
     "before",
     "beside",
@@ -180,9 +182,12 @@ fn read_phase(
         ("piece", Operation::takes_piece as fn(_) -> _),
         ("sync_every", Operation::takes_sync),
         ("threads", Operation::takes_threads),
+        ("steps", Operation::takes_steps),
+        ("sequences", Operation::takes_steps),
     ] {
         forbid_unless(&section, key, work.as_ref(), takes);
     }
+    let (steps, sequences) = read_sequences(&section, work.as_ref());
     one_file_one_thread(&section, work.as_ref(), dataset.as_ref(), datasets);
     let state = read_state(&section, work.as_ref());
     let to = section.get("to", share);
@@ -229,6 +234,8 @@ fn read_phase(
         piece,
         sync_every,
         threads,
+        steps,
+        sequences,
         network,
         before,
         after,
@@ -252,6 +259,41 @@ fn forbid_unless(
         let hint = "a command has its own options for that";
         section.forbid(&[key], &format!("anything but {}", names.join(", ")), hint);
     }
+}
+
+/// How long sequences are, and how many of them are done.
+fn read_sequences(
+    section: &Section<'_>,
+    work: Option<&Placed<PhaseWork>>,
+) -> (Option<u32>, Option<u32>) {
+    /// Sequences of three calls are more than a million.
+    const MOST: u32 = 200_000;
+    let steps = section.placed("steps", calls);
+    let sequences = section.get("sequences", calls);
+    let Some(Placed { value: PhaseWork::Operation(Operation::Sequences), at }) = work else {
+        return (None, None);
+    };
+    let hint = "steps = 2: of one call, two, or, drawn by the seed, three";
+    match &steps {
+        None if section.entry("steps").is_none() => {
+            section.lacks(*at, "`sequences` needs to know how many calls each has", hint);
+        }
+        Some(steps) if !(1..=3).contains(&steps.value) => {
+            section.problems.add(steps.at, format!("sequences have 1 to 3 calls, not {}", steps.value), hint);
+        }
+        Some(steps) if steps.value == 3 && section.entry("sequences").is_none() => {
+            let message = "sequences of three calls are more than anybody can do";
+            section.problems.add(steps.at, message, "sequences = 5000: so many, drawn by the seed");
+        }
+        _ => {}
+    }
+    if let Some(entry) = section.entry("sequences")
+        && sequences.is_some_and(|count| count == 0 || count > MOST)
+    {
+        let message = format!("1 to {MOST} sequences can be done");
+        section.problems.add(entry.node.at, message, "leave it out for all of one or two calls");
+    }
+    (steps.map(|steps| steps.value), sequences)
 }
 
 /// What grows at its end has one end: several threads want several files.

@@ -198,6 +198,8 @@ fn phases(lines: &mut PlanLines, plan: &Plan) {
         lines.put("piece", phase.piece.map(size));
         lines.put("sync_every", phase.sync_every);
         lines.put("threads", phase.threads);
+        lines.put("steps", phase.steps);
+        lines.put("sequences", phase.sequences);
         lines.put("network", phase.network);
         lines.put("before", &phase.before);
         lines.put("beside", &phase.beside);
