@@ -60,7 +60,12 @@ impl ServedFolder {
     fn flags(&self, asked: i32) -> OFlags {
         let asked = OFlags::from_bits_retain(asked.cast_unsigned());
         let mut flags = asked
-            - (OFlags::CREATE | OFlags::EXCL | OFlags::TRUNC | OFlags::NOCTTY | OFlags::DIRECT | OFlags::APPEND);
+            - (OFlags::CREATE
+                | OFlags::EXCL
+                | OFlags::TRUNC
+                | OFlags::NOCTTY
+                | OFlags::DIRECT
+                | OFlags::APPEND);
         if self.writeback && flags.contains(OFlags::WRONLY) {
             // The kernel reads the rest of a page before it changes some of it.
             flags = (flags - OFlags::WRONLY) | OFlags::RDWR;
@@ -108,8 +113,7 @@ impl ServedFolder {
     ) -> Outcome<(FileAttr, u64)> {
         let directory = self.directory(parent.0)?;
         let exclusive = OFlags::from_bits_retain(flags.cast_unsigned()) & OFlags::EXCL;
-        let flags =
-            self.flags(flags) | OFlags::CREATE | exclusive | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags = self.flags(flags) | OFlags::CREATE | exclusive | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&directory, name, flags, Mode::from_raw_mode(mode))?;
         self.give(request, &directory, name, mode)?;
         let entry = self.entry(parent.0, &directory, name)?;
@@ -207,23 +211,20 @@ impl Filesystem for ServedFolder {
     }
 
     fn unlink(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        let removed = self.remove(parent.0, name, |directory| {
-            rustix::fs::unlinkat(directory, name, AtFlags::empty())
-        });
+        let removed =
+            self.remove(parent.0, name, |directory| rustix::fs::unlinkat(directory, name, AtFlags::empty()));
         answer!(reply, removed, () => reply.ok());
     }
 
     fn rmdir(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        let removed = self.remove(parent.0, name, |directory| {
-            rustix::fs::unlinkat(directory, name, AtFlags::REMOVEDIR)
-        });
+        let removed = self
+            .remove(parent.0, name, |directory| rustix::fs::unlinkat(directory, name, AtFlags::REMOVEDIR));
         answer!(reply, removed, () => reply.ok());
     }
 
     fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
-        let made = self.make(request, (parent, name), 0, |directory| {
-            rustix::fs::symlinkat(target, directory, name)
-        });
+        let made =
+            self.make(request, (parent, name), 0, |directory| rustix::fs::symlinkat(target, directory, name));
         answer!(reply, made, made => reply.entry(&BELIEVED, &made, ONLY));
     }
 
@@ -357,7 +358,14 @@ impl Filesystem for ServedFolder {
         reply.ok();
     }
 
-    fn fsyncdir(&self, request: &Request, number: INodeNo, handle: FileHandle, only_data: bool, reply: ReplyEmpty) {
+    fn fsyncdir(
+        &self,
+        request: &Request,
+        number: INodeNo,
+        handle: FileHandle,
+        only_data: bool,
+        reply: ReplyEmpty,
+    ) {
         self.fsync(request, number, handle, only_data, reply);
     }
 
@@ -386,9 +394,7 @@ impl Filesystem for ServedFolder {
     }
 
     fn getxattr(&self, _: &Request, number: INodeNo, name: &OsStr, room: u32, reply: ReplyXattr) {
-        Self::attribute(reply, room, |value| {
-            rustix::fs::getxattr(self.reach(number.0)?.path(), name, value)
-        });
+        Self::attribute(reply, room, |value| rustix::fs::getxattr(self.reach(number.0)?.path(), name, value));
     }
 
     fn listxattr(&self, _: &Request, number: INodeNo, room: u32, reply: ReplyXattr) {
@@ -426,13 +432,20 @@ impl Filesystem for ServedFolder {
         reply: ReplyEmpty,
     ) {
         let mode = FallocateFlags::from_bits_retain(mode.cast_unsigned());
-        let set = self
-            .opened(handle.0)
-            .and_then(|open| rustix::fs::fallocate(&open.file, mode, offset, length));
+        let set =
+            self.opened(handle.0).and_then(|open| rustix::fs::fallocate(&open.file, mode, offset, length));
         answer!(reply, set, () => reply.ok());
     }
 
-    fn lseek(&self, _: &Request, _: INodeNo, handle: FileHandle, offset: i64, whence: i32, reply: ReplyLseek) {
+    fn lseek(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        handle: FileHandle,
+        offset: i64,
+        whence: i32,
+        reply: ReplyLseek,
+    ) {
         let from = offset.cast_unsigned();
         // Of these two alone the kernel cannot tell by itself (lseek(2)).
         let to = match whence {

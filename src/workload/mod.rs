@@ -34,6 +34,7 @@ mod rotation;
 mod save;
 mod saved;
 mod saved_blocks;
+mod sequence;
 mod shared_walk;
 mod site;
 mod snapshot;
@@ -56,5 +57,8 @@ pub use own_metric::{OwnMetricError, Printed, read_own_metric};
 pub use promise::{PROMISES, Promise};
 pub use remake::write_again;
 pub use saved::{SavedFolder, SavedPhase, SavedReading};
+pub use sequence::{
+    SequenceBounds, SequenceWindow, SequenceWork, SequencesDone, SequencesLooking, SequencesRecord, carry_out,
+};
 pub use site::Workplace;
 pub use verify::verify_written;

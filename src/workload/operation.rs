@@ -48,6 +48,7 @@ pub fn run(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         | Operation::DeviceWrite
         | Operation::DeviceRead
         | Operation::DeviceReplay
+        | Operation::Sequences
         | Operation::Fsck => Err(WorkError::NotInFolder { operation: site.operation.name() }),
     }
 }
@@ -82,8 +83,10 @@ pub fn verify(site: &Workplace<'_>) -> Result<(), WorkError> {
         Operation::SpaceFill => space::verify_fill(site),
         Operation::SpaceFree => space::verify_free(site),
         Operation::TraceReplay => replayed::verify(site.operation.name(), site.dataset, &site.target()),
-        Operation::DeviceWrite | Operation::DeviceRead | Operation::DeviceReplay | Operation::Fsck => {
-            Err(WorkError::NotInFolder { operation: site.operation.name() })
-        }
+        Operation::DeviceWrite
+        | Operation::DeviceRead
+        | Operation::DeviceReplay
+        | Operation::Sequences
+        | Operation::Fsck => Err(WorkError::NotInFolder { operation: site.operation.name() }),
     }
 }

@@ -57,7 +57,7 @@ pub(crate) fn save(site: &mut Workplace<'_>, careful: bool) -> Result<Done, Work
 }
 
 /// On the clock that the device keeps in simulated time.
-fn now_ns() -> u64 {
+pub(super) fn now_ns() -> u64 {
     let now = Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap_or_default();
     u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -7,7 +7,7 @@ use fsverdict_judgement::journal::{MetricInfo, db_bench};
 
 use super::number::{microseconds, number};
 use super::{Adapter, AdapterProblem, Reading, of_debian, tool};
-use crate::filesystem::{Tool};
+use crate::filesystem::Tool;
 
 pub(super) struct DbBench;
 

@@ -40,7 +40,9 @@ impl ServedRot {
             return false;
         }
         match (decay, request.operation) {
-            (Decay::Unreadable, Action::Read) | (Decay::Unwritable, Action::Write | Action::WriteZeroes) => true,
+            (Decay::Unreadable, Action::Read) | (Decay::Unwritable, Action::Write | Action::WriteZeroes) => {
+                true
+            }
             (Decay::Unreadable, Action::Write | Action::WriteZeroes | Action::Discard)
                 if asked.start <= place.start && place.end <= asked.end =>
             {

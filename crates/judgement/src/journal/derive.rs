@@ -11,7 +11,9 @@ use super::reader::{read_each, scan};
 use super::run::{
     BlockState, CandidateState, CandidateStatus, Header, Latencies, Run, Trial, TrialCommands, TrialStanding,
 };
-use super::{Beginning, CommandRecord, Event, Journal, JournalError, PowerCuts, Record, RottenBlocks, Status, TrialId};
+use super::{
+    Beginning, CommandRecord, Event, Journal, JournalError, PowerCuts, Record, RottenBlocks, Status, TrialId,
+};
 use crate::plan::Plan;
 
 impl Run {
@@ -149,7 +151,11 @@ impl Run {
                 self.rotten.retain(|known| known.candidate != rotten.candidate);
                 self.rotten.push(rotten);
             }
-            Event::RunStarted { .. } | Event::Saved { .. } | Event::AfterCut(_) | Event::AfterRot(_) => {}
+            Event::RunStarted { .. }
+            | Event::Saved { .. }
+            | Event::Sequences { .. }
+            | Event::AfterCut(_)
+            | Event::AfterRot(_) => {}
         }
     }
 

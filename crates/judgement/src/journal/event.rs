@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Beginning, Better, CpuPrices, Learnt, PowerCuts, RotFinding, RottenBlocks, Save, StateFinding, Unit, WorkCourse,
+    Beginning, Better, CpuPrices, Learnt, PowerCuts, RotFinding, RottenBlocks, Save, SequenceBatch,
+    StateFinding, Unit, WorkCourse,
 };
 
 /// Plain facts by dotted name, e.g. `kernel.release`, `device.queue.scheduler`: for showing, and for telling what changed.
@@ -136,6 +137,11 @@ pub enum Event {
     Saved {
         phase: String,
         saves: Vec<Save>,
+    },
+    /// Of such a trial: sequences that were done. It is no part of a journal.
+    Sequences {
+        phase: String,
+        batches: Vec<SequenceBatch>,
     },
     /// What was found in a state that a cut of power left. It is no part of a journal.
     AfterCut(StateFinding),

@@ -43,6 +43,7 @@ pub enum Operation {
     DeviceWrite,
     DeviceRead,
     DeviceReplay,
+    Sequences,
     Fsck,
 }
 
@@ -132,7 +133,7 @@ const ANY: &[OperationKind] =
 
 /// In the order of [`Operation`].
 #[rustfmt::skip]
-static TABLE: [OperationRow; 32] = [
+static TABLE: [OperationRow; 33] = [
     row(Operation::TreeWrite, "tree.write", WRITES, WRITABLE,
         "writes every directory, file and link of a tree into a new folder"),
     row(Operation::TreeRead, "tree.read", READS, TREES,
@@ -195,6 +196,8 @@ static TABLE: [OperationRow; 32] = [
         "reads them back from the bare device, as hdparm -t does: a reference rate"),
     row(Operation::DeviceReplay, "device.replay", Access { needs: Needs::BareDevice, flow: Flow::Writes }, TRACES,
         "makes the requests of a trace again on the bare device, before mkfs"),
+    row(Operation::Sequences, "sequences", NAMES, &[],
+        "does every sequence of one, two or three calls on a few names (create, link, rename, write, fallocate, fsync …): what must be found of each after a cut of power is known"),
     row(Operation::Fsck, "fsck", Access { needs: Needs::Unmounted, flow: Flow::Neither }, &[],
         "checks the unmounted filesystem with its own checker"),
 ];
@@ -255,6 +258,11 @@ impl Operation {
     /// After how many calls it syncs where a phase does not say; 0: not before the phase ends.
     pub fn usual_sync(self) -> u32 {
         u32::from(matches!(self, Operation::AppendFsync | Operation::RenameReplace))
+    }
+
+    /// Whether a phase of it has to say how many calls its sequences have.
+    pub fn takes_steps(self) -> bool {
+        self == Operation::Sequences
     }
 
     /// Whether several threads can share it.
@@ -387,7 +395,8 @@ mod tests {
             assert_eq!(row.operation as usize, place, "{}", row.name);
             assert_eq!(Operation::try_from(row.name.to_owned()), Ok(row.operation));
             assert!(row.summary.len() > 20, "{}", row.name);
-            assert_eq!(row.takes.is_empty(), row.needs == Needs::Unmounted, "{}", row.name);
+            let is_whole = row.needs == Needs::Unmounted || row.operation == Operation::Sequences;
+            assert_eq!(row.takes.is_empty(), is_whole, "{}", row.name);
             assert!(row.needs != Needs::BareDevice || row.flow != Flow::Neither, "{}", row.name);
         }
         assert!(serde_json::from_str::<Operation>("\"tree.wright\"").is_err());

@@ -207,6 +207,8 @@ fn phases(lines: &mut PlanLines, plan: &Plan) {
         if phase.pace != super::Pace::Unpaced {
             lines.put("pace", phase.pace);
         }
+        lines.put("steps", phase.steps);
+        lines.put("sequences", phase.sequences);
         lines.put("network", phase.network);
         lines.put("before", &phase.before);
         lines.put("beside", &phase.beside);
