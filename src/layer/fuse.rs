@@ -54,7 +54,9 @@ pub(super) static FUSE: Layer = Layer {
     in_use: InUse {
         lines: |_| Vec::new(),
         at_boot: None,
-        note: Some("Measured through a pass-through in user space, which does nothing of its own: it is there to tell what such a one costs"),
+        note: Some(
+            "Measured through a pass-through in user space, which does nothing of its own: it is there to tell what such a one costs",
+        ),
     },
 };
 

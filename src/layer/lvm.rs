@@ -25,7 +25,15 @@ pub(super) static LVM: Layer = Layer {
               blocks (chunk=64KiB) are had when they are first written. spare=40% behind a comma leaves that share of the group \
               free, where snapshot.create keeps what is written over: a snapshot of a linear or striped volume (dm-snapshot) gets \
               a tenth of the group, one of a thin volume shares its pool.",
-    tools: &[tool("vgcreate"), tool("lvcreate"), tool("lvremove"), tool("lvconvert"), tool("lvchange"), tool("vgchange"), tool("lvs")],
+    tools: &[
+        tool("vgcreate"),
+        tool("lvcreate"),
+        tool("lvremove"),
+        tool("lvconvert"),
+        tool("lvchange"),
+        tool("vgchange"),
+        tool("lvs"),
+    ],
     config: &["CONFIG_BLK_DEV_DM", "CONFIG_DM_SNAPSHOT", "CONFIG_DM_THIN_PROVISIONING"],
     modules: &["dm-snapshot", "dm-thin-pool", "dm-mod"],
     driver: "dm-mod",

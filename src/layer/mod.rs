@@ -130,7 +130,8 @@ mod tests {
                 // A volume is made of its group alone, which is made of the devices.
                 let whole = layer.kind != LayerKind::Volume && !layer.kind.is_above();
                 let in_table = |word: &String| word.contains(&format!(" {below} "));
-                let opened = !whole || has(layer.open, below) || (layer.open.argv)(&site).iter().any(in_table);
+                let opened =
+                    !whole || has(layer.open, below) || (layer.open.argv)(&site).iter().any(in_table);
                 assert!(layer.make.is_none_or(|make| has(make, below)) && opened, "{name}");
             }
             assert!(names(layer.open), "{name}");

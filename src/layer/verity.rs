@@ -135,7 +135,9 @@ fn once(options: &str) -> Result<bool, Reason> {
     match options {
         "" => Ok(false),
         "once" => Ok(true),
-        other => Err(Reason::new(format!("`{other}` is no option of this layer"), "as in verity or verity:once")),
+        other => {
+            Err(Reason::new(format!("`{other}` is no option of this layer"), "as in verity or verity:once"))
+        }
     }
 }
 
@@ -168,7 +170,10 @@ mod tests {
         let seal = VERITY.seal.unwrap();
         let (made, opened) = ((seal.make.argv)(&site).join(" "), (seal.open.argv)(&site).join(" "));
         assert!(made.contains("--data-blocks 129921 --hash-offset 532156416 "), "{made}");
-        assert!(opened.contains("--hash-offset 532156416 ") && opened.contains("--check-at-most-once"), "{opened}");
+        assert!(
+            opened.contains("--hash-offset 532156416 ") && opened.contains("--check-at-most-once"),
+            "{opened}"
+        );
         assert!(opened.ends_with(" /dev/x n /dev/x"), "{opened}");
         once("twice").unwrap_err();
     }

@@ -157,7 +157,11 @@ fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     let mut can: Vec<String> = can.map(str::to_owned).collect();
     if ability != FilesystemAbility::Clones && candidate.path.is_none() {
         let layers = layer::registry().iter().filter_map(|layer| layer.snapshots);
-        let any = if ability == FilesystemAbility::Snapshots { "any" } else { "those without snapshots of their own" };
+        let any = if ability == FilesystemAbility::Snapshots {
+            "any"
+        } else {
+            "those without snapshots of their own"
+        };
         can.extend(layers.map(|snapshots| format!("{any} on {}", snapshots.hint)));
     }
     Some(Reason::new(
@@ -216,8 +220,13 @@ fn not_sealed(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     let name = known.get(at)?.name;
     let over = known.get(at + 1..).unwrap_or_default();
     if over.iter().any(|layer| layer.kind != LayerKind::Served) {
-        let what = format!("`{name}` is sealed, and what lies on it is only read: nothing that writes can lie between");
-        return Some(Reason::new(what, "it is the last of `layers` below the filesystem, with no overlay above"));
+        let what = format!(
+            "`{name}` is sealed, and what lies on it is only read: nothing that writes can lie between"
+        );
+        return Some(Reason::new(
+            what,
+            "it is the last of `layers` below the filesystem, with no overlay above",
+        ));
     }
     let Some(first) = plan.phases.iter().position(|phase| phase.cold) else {
         let what = format!("`{name}` is sealed before the first phase that is cold, and none is");
@@ -232,7 +241,10 @@ fn not_sealed(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     };
     let phase = plan.phases.iter().skip(first).find(writes)?;
     Some(Reason::new(
-        format!("phase `{}` writes, and all that lies on `{name}` was sealed before the first phase that is cold", phase.name),
+        format!(
+            "phase `{}` writes, and all that lies on `{name}` was sealed before the first phase that is cold",
+            phase.name
+        ),
         "leave it out, or let it come before the first phase with cold = true",
     ))
 }

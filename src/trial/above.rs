@@ -20,8 +20,7 @@ impl<'a> AboveLayer<'a> {
     /// That of a candidate, if it has one.
     pub(super) fn of(candidate: &'a Candidate) -> Option<Self> {
         let found = |name: &'a str| Some((crate::layer::find(name)?, split_layer(name).1));
-        let mut above =
-            candidate.layers.names().filter_map(found).filter(|(layer, _)| layer.kind.is_above());
+        let mut above = candidate.layers.names().filter_map(found).filter(|(layer, _)| layer.kind.is_above());
         above.next().map(|(layer, options)| AboveLayer { layer, options })
     }
 

@@ -150,7 +150,8 @@ impl OpenLayers {
     ) -> Result<(), TrialError> {
         let at = self.each.len().saturating_sub(1);
         let layer = self.at(at)?.layer;
-        let snapshots = layer.snapshots.ok_or_else(|| TrialError::Unknown("layer to go back on".to_owned()))?;
+        let snapshots =
+            layer.snapshots.ok_or_else(|| TrialError::Unknown("layer to go back on".to_owned()))?;
         if let Some(one) = self.each.get_mut(at) {
             one.held = None;
             one.node.iter().for_each(|node| mapper.becomes_free(node));

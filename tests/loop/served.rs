@@ -64,9 +64,8 @@ fn loop_clones_are_not_had_through_fuse() {
 
 #[test]
 fn loop_killed_runs_through_fuse_leave_nothing() {
-    let each = ["ext4", "xfs"].map(|name| {
-        format!("[[candidate]]\nfilesystem = \"{name}\"\nlayers = [\"fuse\"]\n")
-    });
+    let each =
+        ["ext4", "xfs"].map(|name| format!("[[candidate]]\nfilesystem = \"{name}\"\nlayers = [\"fuse\"]\n"));
     let devices = "{ image = \"320MiB\" }";
     series_is_killed(&|place| plan_on(place, "native", devices, &each.concat()), 4);
 }

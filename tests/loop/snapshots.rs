@@ -79,7 +79,8 @@ fn loop_going_back_to_a_snapshot_brings_back_what_it_kept() {
     assert!(status == "skipped" && reason.contains("snapshots of the whole"), "{reason}");
     place.is_left_clean();
     // None is left that could be gone back to.
-    let twice = plan.replace("{ name = \"keep-again\", operation = \"snapshot.create\", dataset = \"tree\" },", "");
+    let twice =
+        plan.replace("{ name = \"keep-again\", operation = \"snapshot.create\", dataset = \"tree\" },", "");
     assert_ne!(twice, plan);
     let place = Place::new();
     place.run(&twice, &["--fs", "btrfs"]);

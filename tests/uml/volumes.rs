@@ -88,7 +88,10 @@ fn uml_simulated_volumes_go_back_to_what_they_kept() {
     { name = "over-again", operation = "tree.overwrite", dataset = "tree" }"#;
     let plan = PLAN.replace(give_up, back).replace("[\"lvm:linear\"]", "[\"lvm:thin\", \"luks2\"]");
     assert!(plan.contains("rollback") && plan.contains("\"luks2\"]"));
-    place.run(&plan, &[]).exits(3).says(&["skipped full:", "going back to a snapshot, which ext4 does not have"]);
+    place
+        .run(&plan, &[])
+        .exits(3)
+        .says(&["skipped full:", "going back to a snapshot, which ext4 does not have"]);
     for candidate in ["linear", "striped", "thin"] {
         assert_eq!(place.status(candidate).0, "ok", "{candidate}: {:?}", place.status(candidate));
     }
@@ -137,9 +140,14 @@ fn uml_simulated_what_is_sealed_is_read_and_not_written() {
     assert_eq!(journal.all("command").filter(is_verified).count(), 3, "{journal:#?}");
     place.is_left_clean();
 
-    let late = SEALED.replace("{ name = \"refused\"", "{ name = \"late\", operation = \"tree.overwrite\", dataset = \"tree\" },\n    { name = \"refused\"");
+    let late = SEALED.replace(
+        "{ name = \"refused\"",
+        "{ name = \"late\", operation = \"tree.overwrite\", dataset = \"tree\" },\n    { name = \"refused\"",
+    );
     Place::new().run(&late, &[]).says(&["phase `late` writes, and all that lies on `verity` was sealed"]);
-    Place::new().run(&SEALED.replace(", cold = true", ""), &[]).says(&["`verity` is sealed before the first phase that is cold"]);
+    Place::new()
+        .run(&SEALED.replace(", cold = true", ""), &[])
+        .says(&["`verity` is sealed before the first phase that is cold"]);
 }
 
 const OVERLAY: &str = r#"

@@ -73,7 +73,9 @@ impl Mapper for HostMapper<'_> {
                 let name = mapped_name(kind, name);
                 gone_within(|| is_mapped(node, &name), LIMIT)
             }
-            LayerKind::Array | LayerKind::Above | LayerKind::Served => gone_within(|| is_running(node), LIMIT),
+            LayerKind::Array | LayerKind::Above | LayerKind::Served => {
+                gone_within(|| is_running(node), LIMIT)
+            }
         }
     }
 }

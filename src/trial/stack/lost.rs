@@ -19,7 +19,8 @@ impl Stack<'_> {
         let Some((error, top)) = failed.pop() else { return Ok(()) };
         if failed.is_empty() && self.can_do_without(&top, &error) {
             let which = format!("device {} of {}", top.device, self.candidate.name);
-            let text = format!("{which} answered no more: where it was mounted after that, it was mounted without");
+            let text =
+                format!("{which} answered no more: where it was mounted after that, it was mounted without");
             self.sink.caution("", text);
             self.missing = Some(top.path);
             return Ok(());
