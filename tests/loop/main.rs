@@ -24,3 +24,4 @@ mod secrets;
 mod snapshots;
 mod staging;
 mod steps;
+mod traces;
