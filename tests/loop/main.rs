@@ -25,3 +25,4 @@ mod served;
 mod snapshots;
 mod staging;
 mod steps;
+mod traces;
