@@ -242,9 +242,8 @@ fn missing_tools(candidate: &Candidate) -> Option<Reason> {
 
 /// Which of these programs are not here, and how they come here.
 pub fn not_installed(tools: impl Iterator<Item = crate::filesystem::Tool>) -> Option<Reason> {
-    let missing: Vec<_> = tools
-        .filter(|tool| crate::sandbox::program::locate(tool.program).is_none())
-        .collect();
+    let missing: Vec<_> =
+        tools.filter(|tool| crate::sandbox::program::locate(tool.program).is_none()).collect();
     missing.first()?;
     let programs = missing.iter().map(|tool| tool.program).collect::<Vec<_>>().join(", ");
     Some(Reason::new(format!("not installed: {programs}"), how_to_install(&missing)))

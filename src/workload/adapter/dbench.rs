@@ -7,7 +7,7 @@ use fsverdict_judgement::plan::Unit;
 
 use super::number::{after, milliseconds, number};
 use super::{Adapter, AdapterProblem, Reading, of_debian, tool};
-use crate::filesystem::{Tool};
+use crate::filesystem::Tool;
 
 pub(super) struct Dbench;
 

@@ -8,7 +8,7 @@ use fsverdict_judgement::plan::Unit;
 
 use super::number::{microseconds, number};
 use super::{Adapter, AdapterProblem, Reading, of_debian, tool};
-use crate::filesystem::{Tool};
+use crate::filesystem::Tool;
 
 pub(super) struct FsMark;
 
