@@ -120,6 +120,7 @@ impl Study<'_> {
             calibration: None,
             cuts: None,
             part: 0,
+            only: None,
             devices: self.plan.device.count(),
         }
     }

@@ -4,12 +4,15 @@
 mod image;
 mod kept;
 mod look;
+mod minimise;
 mod name;
 mod record;
+mod script;
 mod states;
 mod summary;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::lab::{Attachments, ChosenLab, LabError, choose};
 use crate::trial::sequence_bounds;
@@ -25,8 +28,10 @@ use super::error::SessionError;
 use super::session::check_limits;
 use kept::KeptFindings;
 use look::CutStates;
+use minimise::Narrowed;
 use summary::summary;
 
+pub use minimise::MinimisedState;
 pub use name::CutName;
 
 /// The folder of the logs within a run's.
@@ -36,9 +41,11 @@ const FOLDER: &str = "cuts";
 pub struct PowerCutting<'a> {
     plan: &'a Plan,
     faults: Faults,
-    choice: ChosenLab,
+    choice: Arc<ChosenLab>,
     attachments: Attachments,
     folder: PathBuf,
+    /// Where less than the plan's work is done.
+    narrowed: Narrowed,
 }
 
 /// How far the cuts of a candidate have come.
@@ -77,7 +84,8 @@ impl<'a> PowerCutting<'a> {
         let folder = run.join(FOLDER);
         std::fs::create_dir_all(&folder).map_err(LabError::from)?;
         check_folder(&folder, plan)?;
-        Ok(PowerCutting { plan, faults, choice, attachments, folder })
+        let choice = Arc::new(choice);
+        Ok(PowerCutting { plan, faults, choice, attachments, folder, narrowed: Narrowed::default() })
     }
 
     /// Cuts a candidate's power; `tell` hears what was done so far. What was found before somebody ended it is not looked at again, unless
@@ -126,6 +134,9 @@ impl<'a> PowerCutting<'a> {
 
     /// How many trials it takes to do all that is to be cut.
     fn parts(&self) -> u32 {
+        if self.narrowed.only.is_some() {
+            return 1;
+        }
         self.sequences().map_or(1, |phase| SequenceWork::parts(sequence_bounds(phase, self.plan.protocol.seed)))
     }
 
