@@ -63,6 +63,8 @@ const PRESETS: &[Preset] = presets! {
     "who fears a loss": {
         "power-cut"
             "200 small files saved with fsync and rename, and the power cut 500 times by reckoning: what is lost, and what safety costs";
+        "crash-sequences"
+            "every sequence of two calls out of sixty (link, rename, fallocate, fsync …), the power cut behind each: bugs in what filesystems promise";
     }
     "who builds software": {
         "container-store" "image layers unpacked, updated, started and pruned: a modelled SSD";
