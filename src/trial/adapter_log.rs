@@ -6,14 +6,12 @@ use std::path::{Path, PathBuf};
 
 use crate::host::beneath::Beneath;
 
-use super::phase::SCRATCH;
-
 /// The most bytes of it that are read: a million transactions of pgbench are 30 MB.
 const MOST: u64 = 256 << 20;
 
-/// An empty folder for it.
-pub(super) fn empty_logs() -> io::Result<PathBuf> {
-    let folder = Path::new(SCRATCH).join(".adapter-log");
+/// An empty folder for it in the phases' own.
+pub(super) fn empty_logs(scratch: &Path) -> io::Result<PathBuf> {
+    let folder = scratch.join(".adapter-log");
     // Of a link the link alone goes.
     match std::fs::remove_dir_all(&folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

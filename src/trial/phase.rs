@@ -189,7 +189,8 @@ impl Agent<'_> {
         }
         let folder = phase.into.as_ref().map_or(PathBuf::from(MOUNT), |into| Path::new(MOUNT).join(into));
         std::fs::create_dir_all(&folder).map_err(TrialError::io("make the folder of an adapter"))?;
-        let logs = empty_logs().map_err(TrialError::io("make the folder of an adapter's logs"))?;
+        let logs =
+            empty_logs(Path::new(SCRATCH)).map_err(TrialError::io("make the folder of an adapter's logs"))?;
         let device = stack.top();
         let program = command(&adapter.line(options), &self.command_context(&device, phase))
             .variable(FOLDER, folder)
