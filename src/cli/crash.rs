@@ -1,4 +1,4 @@
-//! `fsverdict crash`: cuts of power, as a plan asks for them, and the image of one state that they left.
+//! `fsverdict crash`: cuts of power and rotten blocks, as a plan asks for them, and the image of one state that they left.
 
 use std::fs::File;
 use std::io::Write;
@@ -16,6 +16,7 @@ use fsverdict_text::suggest;
 use super::consent::{Consent, PlanOrigin, agree};
 use super::opened::read_run;
 use super::report::show_result;
+use super::rot::{FaultState, rot_all, write_rot};
 use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
@@ -24,9 +25,9 @@ pub(super) struct CrashArguments {
     run: PathBuf,
     /// Of one candidate only
     candidate: Option<String>,
-    /// Make the image of this state of the candidate, as a report names it (1234-first3), and say what must be in it
+    /// Make the image of this state of the candidate, as a report names it (1234-first3, rot-77-zero), and say what must be in it
     #[arg(requires = "candidate")]
-    state: Option<CutName>,
+    state: Option<FaultState>,
     /// Where to write the image [default: CANDIDATE-STATE.img]
     #[arg(long, value_name = "FILE", requires = "state")]
     image: Option<PathBuf>,
@@ -37,7 +38,7 @@ pub(super) struct CrashArguments {
     /// Write everything the candidate wrote in the form of dm-log-writes, for replay-log
     #[arg(long, value_name = "FILE", requires = "candidate")]
     export: Option<PathBuf>,
-    /// Cut the power of candidates again that were looked at before
+    /// Look again at candidates that were looked at before
     #[arg(long)]
     again: bool,
     /// Carry out a stranger's plan without asking
@@ -59,18 +60,30 @@ pub(super) fn run(arguments: &CrashArguments) -> Result<Exit, CliError> {
     let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
     agree(&plan, &PlanOrigin::of_run(folder.path()), Consent { yes, network, quiet })?;
     let candidate = arguments.candidate.as_deref().map(|name| find(&plan, name)).transpose()?;
-    if let (Some(candidate), Some(state), Some(path)) = (candidate, arguments.state, &arguments.script) {
-        return write_script(&folder, &plan, candidate, state, path, quiet);
-    }
-    if let (Some(candidate), Some(state)) = (candidate, arguments.state) {
-        return write_state(arguments, &folder, &plan, candidate, state);
+    match (candidate, arguments.state) {
+        (Some(candidate), Some(FaultState::Cut(state))) => {
+            return match &arguments.script {
+                Some(path) => write_script(&folder, &plan, candidate, state, path, quiet),
+                None => write_state(arguments, &folder, &plan, candidate, state),
+            };
+        }
+        (Some(_), Some(FaultState::Rot(_))) if arguments.script.is_some() => {
+            return Err(CliError::usage(fsverdict_text::Reason::new(
+                "a rotten block is no state of a cut of power, and is as small as it can be",
+                "leave --script out: the image is written",
+            )));
+        }
+        (Some(candidate), Some(FaultState::Rot(rotten))) => {
+            return write_rot(arguments.image.as_deref(), &folder, &plan, candidate, rotten);
+        }
+        _ => {}
     }
     if let (Some(candidate), Some(path)) = (candidate, &arguments.export) {
         let cutting = PowerCutting::of(&plan, folder.path()).map_err(CliError::failed)?;
         cutting.export_log(candidate, path).map_err(CliError::failed)?;
         return Ok(Exit::Done);
     }
-    cut_all(&folder, &plan, candidate, arguments.again, quiet)?;
+    do_faults(&folder, &plan, candidate, arguments.again, quiet)?;
     show_result(&folder, &plan, arguments.all)
 }
 
@@ -85,8 +98,25 @@ fn find<'a>(plan: &'a Plan, name: &str) -> Result<&'a Candidate, CliError> {
     })
 }
 
+/// Does what the plan's `[faults]` ask for to every candidate that was not looked at yet, or to this one.
+pub(super) fn do_faults(
+    folder: &RunFolder,
+    plan: &Plan,
+    only: Option<&Candidate>,
+    again: bool,
+    quiet: bool,
+) -> Result<(), CliError> {
+    if plan.faults.is_none_or(|faults| faults.power_cuts > 0) {
+        cut_all(folder, plan, only, again, quiet)?;
+    }
+    if plan.faults.is_some_and(|faults| faults.rot > 0) {
+        rot_all(folder, plan, only, again, quiet)?;
+    }
+    Ok(())
+}
+
 /// Cuts the power of every candidate that was not looked at yet, or of this one.
-pub(super) fn cut_all(
+fn cut_all(
     folder: &RunFolder,
     plan: &Plan,
     only: Option<&Candidate>,

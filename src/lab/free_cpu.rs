@@ -95,6 +95,7 @@ mod tests {
                 drawn: None,
                 calibration: None,
                 cuts: None,
+                rot: None,
                 part: 0,
                 only: None,
                 devices: 1,

@@ -119,6 +119,7 @@ impl Study<'_> {
             drawn,
             calibration: None,
             cuts: None,
+            rot: None,
             part: 0,
             only: None,
             devices: self.plan.device.count(),

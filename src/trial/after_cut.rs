@@ -34,7 +34,11 @@ struct StateLook {
 impl Agent<'_> {
     /// A modelled device that has states takes on the next whenever it is asked for its name, and answers with its number.
     pub(super) fn look_after_cuts(&mut self, stack: &mut Stack<'_>) -> Result<(), TrialError> {
-        let look = self.spec.cuts.clone().unwrap_or(CutLook { moments_ns: Vec::new(), folders: Vec::new(), sequences: None });
+        let look = self.spec.cuts.clone().unwrap_or(CutLook {
+            moments_ns: Vec::new(),
+            folders: Vec::new(),
+            sequences: None,
+        });
         let sequences = look.sequences.as_ref().map(SequencesRecord::looking);
         let looked = CutLooking { look: &look, sequences };
         let name = stack.device_names().into_iter().next().unwrap_or_default();

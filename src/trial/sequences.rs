@@ -36,7 +36,7 @@ impl Agent<'_> {
         let done = sequences.done;
         let work = WorkDone {
             files: done.files,
-            histograms: done.histograms,
+            histograms: done.histograms(),
             main_call: Some(done.main_call.to_owned()),
             ..WorkDone::default()
         };

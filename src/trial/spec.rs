@@ -45,6 +45,9 @@ pub struct TrialSpec {
     pub calibration: Option<Grid>,
     /// Look at states that cuts of power left, and do nothing else.
     pub cuts: Option<CutLook>,
+    /// Look at rotten blocks, and do nothing else.
+    #[serde(default)]
+    pub rot: Option<RotLook>,
     /// Which part of its sequences is done, from 0.
     #[serde(default)]
     pub part: u32,
@@ -66,6 +69,14 @@ pub struct CutLook {
     pub sequences: Option<SequencesRecord>,
 }
 
+/// What must be found on the trial's device, of which one block after the other is rotten.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RotLook {
+    pub folders: Vec<SavedFolder>,
+    /// Whether what was saved is to be written over itself, by the number of the block.
+    pub rewrites: Vec<bool>,
+}
+
 impl TrialSpec {
     /// The first trial of a candidate, with no work to do.
     pub fn without_work(candidate: Candidate, seed: u64, limit: Duration) -> Self {
@@ -81,6 +92,7 @@ impl TrialSpec {
             drawn: None,
             calibration: None,
             cuts: None,
+            rot: None,
             part: 0,
             only: None,
             devices: 1,

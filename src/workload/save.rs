@@ -46,7 +46,14 @@ pub(crate) fn save(site: &mut Workplace<'_>, careful: bool) -> Result<Done, Work
     let files = saves.len() as u64;
     site.ledger.saves = saves;
     site.note_overwritten();
-    Ok(Done { logical_bytes: bytes, files, held: None, histograms: finish(&[&latency]), main_call: "save" })
+    Ok(Done {
+        logical_bytes: bytes,
+        files,
+        held: None,
+        read_besides: 0,
+        calls: finish(&[&latency]),
+        main_call: "save",
+    })
 }
 
 /// On the clock that the device keeps in simulated time.

@@ -53,7 +53,7 @@ impl PowerCutting<'_> {
 }
 
 /// What lies there already may be wanted still.
-fn new_file(path: &Path) -> Result<File, SessionError> {
+pub(in crate::study) fn new_file(path: &Path) -> Result<File, SessionError> {
     File::options().read(true).write(true).create_new(true).open(path).map_err(|error| {
         let hint = match error.kind() {
             ErrorKind::AlreadyExists => "remove it, or name another file",

@@ -98,9 +98,8 @@ impl KeptFindings {
     /// All of a part are looked at; whether one of them lost something.
     pub(super) fn end(&self, part: u32, trace: &str) -> Result<bool, SessionError> {
         let findings = self.findings();
-        let of_part = |finding: &&StateFinding| {
-            finding.state.parse::<CutName>().is_ok_and(|name| name.part == part)
-        };
+        let of_part =
+            |finding: &&StateFinding| finding.state.parse::<CutName>().is_ok_and(|name| name.part == part);
         self.with(|kept| kept.add(KeptLine::Ended(part, trace.to_owned())))?;
         Ok(findings.iter().filter(of_part).any(|finding| finding.outcome.is_loss()))
     }

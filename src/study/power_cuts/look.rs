@@ -46,8 +46,11 @@ impl PowerCutting<'_> {
     ) -> Result<(), SessionError> {
         let known: HashSet<String> = kept.findings().into_iter().map(|finding| finding.state).collect();
         let states = looked.states;
-        let left: Vec<CrashState> =
-            states.iter().copied().filter(|state| !known.contains(&looked.name(*state).to_string())).collect();
+        let left: Vec<CrashState> = states
+            .iter()
+            .copied()
+            .filter(|state| !known.contains(&looked.name(*state).to_string()))
+            .collect();
         let (jobs, all) = (self.choice.lab.side_by_side().unwrap_or(1), states.len());
         let done = AtomicUsize::new(all - left.len());
         let batch = left.len().div_ceil(jobs.max(1)).clamp(1, BATCH);
@@ -81,8 +84,8 @@ impl PowerCutting<'_> {
         let mut findings: Vec<StateFinding> = Vec::with_capacity(states.len());
         while let Some(left) = states.get(findings.len()..).filter(|left| !left.is_empty()) {
             let purpose = LogPurpose::Enter { states: left.to_vec(), rule: self.rule(candidate)? };
-            let file = WriteLogFile { path: self.log_path(candidate, part), purpose };
-            let attachments = self.attachments.clone().with_log(file);
+            let log_file = WriteLogFile { device: 1, path: self.log_path(candidate, part, 1), purpose };
+            let attachments = self.attachments.clone().with_logs(vec![log_file]);
             let spec = TrialSpec { cuts: Some(record.look(log, left)), ..self.spec(candidate, part) };
             let (mut at, mut told) = (None, Vec::new());
             let mut watch = |event: Event| match event {
@@ -96,7 +99,10 @@ impl PowerCutting<'_> {
             let in_order = (0..).zip(&told).all(|(number, finding)| finding.state == number.to_string());
             let named = told.into_iter().zip(left);
             findings.extend(
-                named.map(|(finding, state)| StateFinding { state: looked.name(*state).to_string(), ..finding }),
+                named.map(|(finding, state)| StateFinding {
+                    state: looked.name(*state).to_string(),
+                    ..finding
+                }),
             );
             match left.get(done) {
                 _ if !in_order => return Err(plain("a guest did not tell of each state")),

@@ -26,9 +26,11 @@ use fsverdict_text::{Hinted, Reason};
 use super::claim::Permission;
 use super::error::SessionError;
 use super::session::check_limits;
+pub(super) use image::new_file;
 use kept::KeptFindings;
 use look::CutStates;
 use minimise::Narrowed;
+pub(super) use record::CutRecord;
 use summary::summary;
 
 pub use minimise::MinimisedState;
@@ -39,11 +41,11 @@ const FOLDER: &str = "cuts";
 
 /// A plan whose faults are to be tried, in its lab.
 pub struct PowerCutting<'a> {
-    plan: &'a Plan,
-    faults: Faults,
-    choice: Arc<ChosenLab>,
-    attachments: Attachments,
-    folder: PathBuf,
+    pub(super) plan: &'a Plan,
+    pub(super) faults: Faults,
+    pub(super) choice: Arc<ChosenLab>,
+    pub(super) attachments: Attachments,
+    pub(super) folder: PathBuf,
     /// Where less than the plan's work is done.
     narrowed: Narrowed,
 }
@@ -74,7 +76,7 @@ impl<'a> PowerCutting<'a> {
         let faults = plan.faults.ok_or_else(|| {
             SessionError::Disk(Reason::new(
                 "the plan of this run has no [faults]",
-                "[faults] power_cuts = 500, say",
+                "[faults] power_cuts = 500, say, or rot = 200",
             ))
         })?;
         check_limits(plan)?;
@@ -137,7 +139,8 @@ impl<'a> PowerCutting<'a> {
         if self.narrowed.only.is_some() {
             return 1;
         }
-        self.sequences().map_or(1, |phase| SequenceWork::parts(sequence_bounds(phase, self.plan.protocol.seed)))
+        self.sequences()
+            .map_or(1, |phase| SequenceWork::parts(sequence_bounds(phase, self.plan.protocol.seed)))
     }
 
     /// The phase of sequences, if there is one.
@@ -170,7 +173,7 @@ fn check_folder(folder: &Path, plan: &Plan) -> Result<(), SessionError> {
     })
 }
 
-fn plain(error: impl std::fmt::Display) -> SessionError {
+pub(super) fn plain(error: impl std::fmt::Display) -> SessionError {
     SessionError::Disk(Reason::plain(error.to_string()))
 }
 

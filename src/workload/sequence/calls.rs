@@ -20,7 +20,9 @@ pub(super) fn call(root: BorrowedFd<'_>, call: SequenceCall, model: &SequenceMod
     match call {
         SequenceCall::Step(one) => step(root, one, model),
         SequenceCall::Persist(SequencePersist::Sync) => rustix::fs::syncfs(root),
-        SequenceCall::Persist(SequencePersist::Fsync(at)) => rustix::fs::fsync(open(root, at, OFlags::RDONLY)?),
+        SequenceCall::Persist(SequencePersist::Fsync(at)) => {
+            rustix::fs::fsync(open(root, at, OFlags::RDONLY)?)
+        }
         SequenceCall::Persist(SequencePersist::Fdatasync(at)) => {
             rustix::fs::fdatasync(open(root, at, OFlags::RDONLY)?)
         }
@@ -74,9 +76,7 @@ fn step(root: BorrowedFd<'_>, step: SequenceStep, model: &SequenceModel) -> Resu
             allocate(root, at, FallocateFlags::ZERO_RANGE | kept, offset, length)
         }
         S::SetAttribute(at, value) => set_attribute(root, at, value),
-        S::RemoveAttribute(at) => {
-            rustix::fs::fremovexattr(open(root, at, OFlags::RDONLY)?, ATTRIBUTE_NAME)
-        }
+        S::RemoveAttribute(at) => rustix::fs::fremovexattr(open(root, at, OFlags::RDONLY)?, ATTRIBUTE_NAME),
     }
 }
 

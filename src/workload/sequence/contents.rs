@@ -15,11 +15,19 @@ pub(super) fn fill(bytes: &mut [u8], with: u64, offset: u64) {
 /// What is wrong with what was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ContentFault {
-    Size { bytes: usize, least: usize, most: usize },
+    Size {
+        bytes: usize,
+        least: usize,
+        most: usize,
+    },
     /// Neither the old nor the new content, at this byte.
-    Lost { at: usize },
+    Lost {
+        at: usize,
+    },
     /// Something that was never written there.
-    Foreign { at: usize },
+    Foreign {
+        at: usize,
+    },
 }
 
 /// Whether a file may hold this while it goes from the first of these versions to the last: anything written in between may be there

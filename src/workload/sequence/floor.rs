@@ -94,7 +94,8 @@ impl SequenceFloor {
             _ => Vec::new(),
         };
         for (from, to) in moves {
-            if let (Some(node), Some(old), Some(new)) = (model.resolve(from), model.key(from), model.key(to)) {
+            if let (Some(node), Some(old), Some(new)) = (model.resolve(from), model.key(from), model.key(to))
+            {
                 self.renamed.push((node, old, new));
             }
         }

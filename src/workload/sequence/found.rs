@@ -36,12 +36,8 @@ pub(super) struct FoundNode {
 /// Reads what is in this folder; `errors` are what the filesystem said it could not read.
 pub(super) fn read(folder: BorrowedFd<'_>, errors: &mut Vec<String>) -> Option<FoundNode> {
     let mut reading = FoundReading { listing: Listing::new(), errors, buffer: Vec::new() };
-    let status = rustix::fs::statx(
-        folder,
-        c"",
-        rustix::fs::AtFlags::EMPTY_PATH,
-        rustix::fs::StatxFlags::BASIC_STATS,
-    );
+    let status =
+        rustix::fs::statx(folder, c"", rustix::fs::AtFlags::EMPTY_PATH, rustix::fs::StatxFlags::BASIC_STATS);
     match status {
         Ok(status) => Some(reading.directory(folder, &status, "", 0)),
         Err(errno) => {
@@ -62,12 +58,16 @@ impl FoundReading<'_> {
         let mut node = FoundNode::of(status, Some(NodeKind::Directory));
         node.attribute = self.attribute(directory, path);
         let mut names: Vec<CString> = Vec::new();
-        let listed = self.listing.each(directory, |errno| errno, |name, _| {
-            if names.len() < MOST {
-                names.push(name.to_owned());
-            }
-            Ok(())
-        });
+        let listed = self.listing.each(
+            directory,
+            |errno| errno,
+            |name, _| {
+                if names.len() < MOST {
+                    names.push(name.to_owned());
+                }
+                Ok(())
+            },
+        );
         if let Err(errno) = listed {
             self.errors.push(format!("the list of {path}/: {errno}"));
         }

@@ -142,7 +142,10 @@ impl<'a> Judging<'a> {
         }
         match found.kind {
             Some(NodeKind::Symlink) if found.content != b"foo" => {
-                return Some(("unheard-of", format!("leads to {:?}", String::from_utf8_lossy(&found.content))));
+                return Some((
+                    "unheard-of",
+                    format!("leads to {:?}", String::from_utf8_lossy(&found.content)),
+                ));
             }
             Some(NodeKind::File) => {}
             _ => return None,
@@ -198,8 +201,10 @@ impl<'a> Judging<'a> {
         // What is short may lie beside its inode.
         if found.held < least && found.content.len() >= BLOCK as usize {
             let held = found.held;
-            self.broken
-                .push(("allocation", format!("{shown} holds {held} bytes, of {least} that were written or set aside")));
+            self.broken.push((
+                "allocation",
+                format!("{shown} holds {held} bytes, of {least} that were written or set aside"),
+            ));
         }
     }
 

@@ -189,7 +189,10 @@ impl SequenceModel {
         let node = *self.names.get(&old)?;
         if let Some(over) = self.names.get(&new).copied() {
             // Two names of the same are left as they are; directories would have to be empty.
-            let both = |kind| self.node(node).is_some_and(|one| one.kind == kind) && self.node(over).is_some_and(|one| one.kind == kind);
+            let both = |kind| {
+                self.node(node).is_some_and(|one| one.kind == kind)
+                    && self.node(over).is_some_and(|one| one.kind == kind)
+            };
             (over != node && both(NodeKind::File)).then_some(())?;
         }
         // Not into itself.

@@ -46,7 +46,8 @@ impl SequencesRecord {
 
     /// The last moment at which a call returned from the first of these nanoseconds up to, not including, the second.
     pub fn last_return(&self, from_ns: u64, until_ns: u64) -> Option<u64> {
-        let batch = self.batches.iter().filter(|batch| batch.ready_ns < until_ns && batch.until_ns >= from_ns);
+        let batch =
+            self.batches.iter().filter(|batch| batch.ready_ns < until_ns && batch.until_ns >= from_ns);
         let done = batch.flat_map(|batch| &batch.calls).flat_map(|calls| &calls.done_ns);
         done.copied().filter(|done| (from_ns..until_ns).contains(done)).max()
     }
@@ -108,9 +109,7 @@ impl SequencesRecord {
         };
         for (number, sequence, progress) in self.begun(&looking.sequences, looking.first, now_ns) {
             let name = folder_of(number);
-            let about = |seen: &str| {
-                format!("{name}: {seen} (done: {})", told(sequence, progress.returned))
-            };
+            let about = |seen: &str| format!("{name}: {seen} (done: {})", told(sequence, progress.returned));
             let mut errors = Vec::new();
             let root = match open_below(folder.as_fd(), Path::new(&name), false) {
                 Ok(root) => root,
@@ -210,9 +209,11 @@ impl SequencesRecord {
     pub fn tell(&self, now_ns: u64) -> Vec<String> {
         let looking = self.looking();
         let mut lines = Vec::new();
-        for (number, sequence, progress) in self.begun(&looking.sequences, looking.first, now_ns).iter().rev() {
+        for (number, sequence, progress) in self.begun(&looking.sequences, looking.first, now_ns).iter().rev()
+        {
             let returned = told(sequence, progress.returned);
-            let underway = sequence.calls.get(progress.returned).filter(|_| progress.begun > progress.returned);
+            let underway =
+                sequence.calls.get(progress.returned).filter(|_| progress.begun > progress.returned);
             let underway = underway.map_or(String::new(), |call| format!("; underway: {call}"));
             lines.push(format!("{FOLDER}/{}: what is left by: {returned}{underway}", folder_of(*number)));
         }

@@ -82,7 +82,8 @@ impl Recovered {
     fn write(&self, path: &str, offset: u64, length: usize, number: u64) {
         let mut bytes = vec![0; length];
         super::contents::fill(&mut bytes, IDENTITY ^ number, offset);
-        let file = std::fs::File::options().create(true).truncate(false).write(true).open(self.at(path)).unwrap();
+        let file =
+            std::fs::File::options().create(true).truncate(false).write(true).open(self.at(path)).unwrap();
         std::os::unix::fs::FileExt::write_all_at(&file, &bytes, offset).unwrap();
     }
 

@@ -97,8 +97,8 @@ pub fn carry_out(mount: &Path, work: &SequenceWork) -> Result<SequencesDone, Wor
         files += done.calls.len() as u64;
         batches.push(done);
     }
-    let histograms = finish(&[&latency]);
-    let done = Done { logical_bytes: 0, files, held: None, histograms, main_call: "sequence" };
+    let calls = finish(&[&latency]);
+    let done = Done { logical_bytes: 0, read_besides: 0, files, held: None, calls, main_call: "sequence" };
     Ok(SequencesDone { done, batches })
 }
 
@@ -231,7 +231,12 @@ impl SequencesOfBatch<'_> {
 pub(super) fn progress(sequence: &CallSequence, calls: &SequenceCalls, now_ns: u64) -> SequenceProgress {
     let returned = calls.done_ns.iter().filter(|done| **done <= now_ns).count();
     let begun = if calls.began_ns <= now_ns { (returned + 1).min(sequence.calls.len()) } else { 0 };
-    SequenceProgress { returned, begun, is_synced: false, refused: calls.refused.then_some(calls.done_ns.len()) }
+    SequenceProgress {
+        returned,
+        begun,
+        is_synced: false,
+        refused: calls.refused.then_some(calls.done_ns.len()),
+    }
 }
 
 /// The first calls of a sequence in words.

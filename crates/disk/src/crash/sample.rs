@@ -50,7 +50,9 @@ pub fn sample(
         if states.len() >= wanted {
             break;
         }
-        let Some(cut) = cuts.get(below(seed, draw * 4, cuts.len() as u64) as usize).copied() else { continue };
+        let Some(cut) = cuts.get(below(seed, draw * 4, cuts.len() as u64) as usize).copied() else {
+            continue;
+        };
         let uncertain = log.uncertain(cut, rule);
         let state = CrashState { cut, survivors: survivors(log, &uncertain, rule, seed, draw) };
         let kept = kept(log, state, rule);
