@@ -60,18 +60,20 @@ pub(super) fn run(arguments: &CrashArguments) -> Result<Exit, CliError> {
     let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
     agree(&plan, &PlanOrigin::of_run(folder.path()), Consent { yes, network, quiet })?;
     let candidate = arguments.candidate.as_deref().map(|name| find(&plan, name)).transpose()?;
-    match (candidate, arguments.state, &arguments.script) {
-        (Some(candidate), Some(FaultState::Cut(state)), Some(path)) => {
-            return write_script(&folder, &plan, candidate, state, path, quiet);
+    match (candidate, arguments.state) {
+        (Some(candidate), Some(FaultState::Cut(state))) => {
+            return match &arguments.script {
+                Some(path) => write_script(&folder, &plan, candidate, state, path, quiet),
+                None => write_state(arguments, &folder, &plan, candidate, state),
+            };
         }
-        (Some(_), Some(FaultState::Rot(_)), Some(_)) => {
-            let what = "there is no script of a rotten block";
-            return Err(CliError::usage(fsverdict_text::Reason::new(what, "--image makes the image of it")));
+        (Some(_), Some(FaultState::Rot(_))) if arguments.script.is_some() => {
+            return Err(CliError::usage(fsverdict_text::Reason::new(
+                "a rotten block is no state of a cut of power, and is as small as it can be",
+                "leave --script out: the image is written",
+            )));
         }
-        (Some(candidate), Some(FaultState::Cut(state)), None) => {
-            return write_state(arguments, &folder, &plan, candidate, state);
-        }
-        (Some(candidate), Some(FaultState::Rot(rotten)), None) => {
+        (Some(candidate), Some(FaultState::Rot(rotten))) => {
             return write_rot(arguments.image.as_deref(), &folder, &plan, candidate, rotten);
         }
         _ => {}

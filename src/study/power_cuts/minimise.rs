@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::lab::LabError;
 use crate::study::error::SessionError;
-use crate::workload::{OneSequence, SequenceWork, SequencesRecord};
 use crate::trial::sequence_bounds;
+use crate::workload::{OneSequence, SequenceWork, SequencesRecord};
 use fsverdict_disk::crash::{CrashState, Survivors, WriteLog};
 use fsverdict_judgement::journal::StateFinding;
 use fsverdict_judgement::plan::{Candidate, Dataset};
@@ -65,7 +65,11 @@ impl<'a> PowerCutting<'a> {
         let wanted = self.findings_of(candidate, name.part, &[name.state], &record, &log)?;
         let wanted = wanted.into_iter().next().ok_or_else(|| plain("nothing was found"))?;
         if !wanted.outcome.is_loss() {
-            return Err(plain(format!("{name} of {} loses nothing: {}", candidate.name, wanted.outcome.words())));
+            return Err(plain(format!(
+                "{name} of {} loses nothing: {}",
+                candidate.name,
+                wanted.outcome.words()
+            )));
         }
         tell(&format!("{name}: {}: {}", wanted.outcome.words(), wanted.seen));
         let at_ns = record.moment_ns(&log, name.state);
@@ -86,7 +90,13 @@ impl<'a> PowerCutting<'a> {
         }
         let found = match smallest {
             Some(smaller) => smaller,
-            None => Smaller { cutting: self.narrowed_to(self.narrowed.clone())?, record, log, finding: wanted.clone(), state: name.state },
+            None => Smaller {
+                cutting: self.narrowed_to(self.narrowed.clone())?,
+                record,
+                log,
+                finding: wanted.clone(),
+                state: name.state,
+            },
         };
         let found = found.fewest_writes(candidate, &wanted)?;
         tell(&format!("{}: {}", found.state, found.finding.seen));
@@ -103,9 +113,14 @@ impl<'a> PowerCutting<'a> {
                 let some = |mask: u32| (0..calls).filter(|call| mask & (1 << call) > 0).collect::<Vec<u32>>();
                 let mut masks: Vec<u32> = (1..1 << calls.min(8)).collect();
                 masks.sort_by_key(|mask| (mask.count_ones(), *mask));
-                let of = |mask| Narrowed { only: Some(OneSequence { number, calls: some(mask) }), files: None };
+                let of =
+                    |mask| Narrowed { only: Some(OneSequence { number, calls: some(mask) }), files: None };
                 let can_be_done = |narrowed: &Narrowed| {
-                    SequencesRecord::can_be_done(&SequenceWork { bounds, part: 0, only: narrowed.only.clone() })
+                    SequencesRecord::can_be_done(&SequenceWork {
+                        bounds,
+                        part: 0,
+                        only: narrowed.only.clone(),
+                    })
                 };
                 all.extend(masks.into_iter().map(of).filter(can_be_done));
             }
@@ -224,7 +239,9 @@ impl Smaller<'_> {
         let lost: Vec<String> = log
             .lost(state, rule)
             .iter()
-            .map(|one| format!("{} sectors of 512 bytes at sector {}", one.request.sectors, one.request.sector))
+            .map(|one| {
+                format!("{} sectors of 512 bytes at sector {}", one.request.sectors, one.request.sector)
+            })
             .collect();
         let did = match &record.sequences {
             Some(sequences) => sequences.told(),
@@ -237,10 +254,11 @@ impl Smaller<'_> {
         let twice = cutting.findings_of(candidate, 0, &[state], &again, &log)?;
         let came_twice = again.trace == record.trace
             && twice.first().is_some_and(|once_more| {
-                is_same(once_more, wanted) && once_more.seen == finding.seen && once_more.outcome == finding.outcome
+                is_same(once_more, wanted)
+                    && once_more.seen == finding.seen
+                    && once_more.outcome == finding.outcome
             });
-        let mut minimised =
-            MinimisedState { name, finding, did, lost, came_twice, script: String::new() };
+        let mut minimised = MinimisedState { name, finding, did, lost, came_twice, script: String::new() };
         minimised.script = cutting.script(candidate, &minimised, &again, at_ns)?;
         std::fs::remove_dir_all(&cutting.folder).map_err(LabError::from)?;
         Ok(minimised)

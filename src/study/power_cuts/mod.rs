@@ -139,7 +139,8 @@ impl<'a> PowerCutting<'a> {
         if self.narrowed.only.is_some() {
             return 1;
         }
-        self.sequences().map_or(1, |phase| SequenceWork::parts(sequence_bounds(phase, self.plan.protocol.seed)))
+        self.sequences()
+            .map_or(1, |phase| SequenceWork::parts(sequence_bounds(phase, self.plan.protocol.seed)))
     }
 
     /// The phase of sequences, if there is one.

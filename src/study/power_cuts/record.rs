@@ -109,8 +109,8 @@ impl PowerCutting<'_> {
             datasets: self.datasets(),
             phases: self.plan.phases.clone(),
             part,
-            devices: self.plan.device.count(),
             only: self.narrowed.only.clone(),
+            devices: self.plan.device.count(),
             ..TrialSpec::without_work(candidate.clone(), self.plan.protocol.seed, self.plan.protocol.timeout)
         }
     }

@@ -71,9 +71,15 @@ impl PowerCutting<'_> {
         let mut line = |what: &str| text.push_str(&format!("# {what}\n"));
         line(&format!("{}: {}", candidate.name, state.finding.seen.replace('\n', " ")));
         line("");
-        line(&format!("Power was cut {:.6} s after the start of a modelled device ({}). What had been done on a fresh filesystem:", at_ns as f64 / 1e9, state.name));
+        line(&format!(
+            "Power was cut {:.6} s after the start of a modelled device ({}). What had been done on a fresh filesystem:",
+            at_ns as f64 / 1e9,
+            state.name
+        ));
         state.did.iter().for_each(|call| line(&format!("    {call}")));
-        line("each in the folder of its sequence, where the directories A, with the files foo and bar, and B were there and synced.");
+        line(
+            "each in the folder of its sequence, where the directories A, with the files foo and bar, and B were there and synced.",
+        );
         match state.lost.as_slice() {
             [] => line("No write was lost that had been completed or was underway."),
             lost => {
@@ -83,9 +89,12 @@ impl PowerCutting<'_> {
         }
         line(&format!("mkfs options: {:?}; mount options: {:?}", candidate.mkfs, candidate.mount));
         line("");
-        line("Makes the image; as root mounts it, too, and compares. Needs dd, gzip, base64, and the kernel's driver. Made by fsverdict crash --script.");
+        line(
+            "Makes the image; as root mounts it, too, and compares. Needs dd, gzip, base64, and the kernel's driver. Made by fsverdict crash --script.",
+        );
         let options: String = candidate.mount.iter().map(|option| format!(",{option}")).collect();
-        let kind = find(&candidate.filesystem).map_or(candidate.filesystem.clone(), |one| one.mount(&[]).kind.to_owned());
+        let kind = find(&candidate.filesystem)
+            .map_or(candidate.filesystem.clone(), |one| one.mount(&[]).kind.to_owned());
         let _ = write!(text, "set -eu\nsize={size}\ntype={kind}\noptions='{options}'\n");
         let must = record.sequences.as_ref().map(|sequences| sequences.listing()).unwrap_or_default();
         let _ = write!(text, "must() {{ cat <<'END'\n{}\nEND\n}}\n", must.join("\n"));

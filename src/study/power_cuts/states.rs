@@ -36,7 +36,8 @@ impl PowerCutting<'_> {
             return Err(SessionError::Disk(Reason::plain(format!("{} saved nothing", candidate.name))));
         }
         let (rule, seed) = (self.rule(candidate)?, self.plan.protocol.seed);
-        let mut states = sample(log, rule, &windows, wanted as usize, seed, |now_ns| record.promised_by(now_ns));
+        let mut states =
+            sample(log, rule, &windows, wanted as usize, seed, |now_ns| record.promised_by(now_ns));
         let promised = record.sequences.iter().flat_map(|sequences| sequences.promised_ns());
         states.extend(promised.map(|promised_ns| {
             let cut = log.requests().partition_point(|one| one.completed_ns <= promised_ns);

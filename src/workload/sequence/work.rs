@@ -207,6 +207,9 @@ impl SequencesOfBatch<'_> {
         let progress = SequenceProgress { is_synced: true, ..progress(sequence, calls, u64::MAX) };
         let floor = SequenceFloor::of(sequence, identity(self.bounds, number), progress);
         let mut errors = Vec::new();
+        // A directory that was opened before names were made need not list them (btrfs does not).
+        let root = open_below(root.as_fd(), Path::new(""), false)
+            .map_err(|errno| at("open", folder_of(number), errno))?;
         let found = read(root.as_fd(), &mut errors);
         let broken = found.map(|found| judge(&floor, &found)).unwrap_or_default();
         // Blocks are counted once they are written.
