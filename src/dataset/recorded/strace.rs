@@ -116,10 +116,10 @@ impl StraceReading {
         match call.name {
             "open" => self.opened(who, times, call, self.path(None, argument(0)?)?, argument(1)?),
             "creat" => {
-                self.opened(who, times, call, self.path(None, argument(0)?)?, "O_WRONLY|O_CREAT|O_TRUNC")
+                self.opened(who, times, call, self.path(None, argument(0)?)?, "O_WRONLY|O_CREAT|O_TRUNC");
             }
             "openat" | "openat2" => {
-                self.opened(who, times, call, self.path(argument(0), argument(1)?)?, argument(2)?)
+                self.opened(who, times, call, self.path(argument(0), argument(1)?)?, argument(2)?);
             }
             "close" if returned == 0 => {
                 let followed = self.open.remove(&(who, number(argument(0)?)?))?;
