@@ -136,6 +136,13 @@ fn understand(arguments: &AskArguments, there: bool) -> Result<Question, CliErro
     let place = words.iter().position(|word| *word == "on");
     let on = place.and_then(|at| words.get(at + 1).copied());
     if let Some(at) = place {
+        let twice = words.iter().filter(|word| **word == "on").count() > 1 || arguments.device.is_some();
+        if on.is_none() || twice {
+            return Err(CliError::Usage(Reason::new(
+                if twice { "more than one device is named" } else { "no device is named behind `on`" },
+                "one question is about one device: fsverdict ask mail on hdd; without `on` it is the question's own",
+            )));
+        }
         words.drain(at..(at + 2).min(words.len()));
     }
     let work = match (&arguments.work, words.is_empty()) {
@@ -195,8 +202,8 @@ fn work_of(said: &str) -> Result<AskedWork, CliError> {
             Err(CliError::Usage(Reason::new(
                 format!("no question is known about `{said}`"),
                 format!(
-                    "{}; `fsverdict list presets` has all, and --work takes a folder of yours",
-                    suggest(said, &known)
+                    "words are {}; `fsverdict list presets` has all questions, and --work takes a folder of yours",
+                    near(said, &known, WORKS.iter().filter_map(|work| work.words.first().copied()))
                 ),
             )))
         }
@@ -221,7 +228,10 @@ fn device_of(word: &str) -> Result<AskedDevice, CliError> {
                         DEVICES.iter().flat_map(|kind| kind.words).copied().chain(models).collect();
                     return Err(CliError::Usage(Reason::new(
                         format!("no device is known as `{word}`"),
-                        format!("{}; a block device of yours is named by its path", suggest(word, &known)),
+                        format!(
+                            "words are {}; a block device of yours is named by its path",
+                            near(word, &known, DEVICES.iter().filter_map(|kind| kind.words.first().copied()))
+                        ),
                     )));
                 }
             }
@@ -231,6 +241,13 @@ fn device_of(word: &str) -> Result<AskedDevice, CliError> {
     let summary =
         Model::named(name.split(':').next().unwrap_or(name)).map_or(String::new(), |model| model.summary);
     Ok(AskedDevice { source, shown: format!("modelled, {name}: {summary}") })
+}
+
+/// The word that was meant, where one is near; else the first word of each kind.
+fn near<'a>(said: &str, known: &[&str], firsts: impl Iterator<Item = &'a str>) -> String {
+    let suggested = suggest(said, known);
+    let firsts = firsts.collect::<Vec<_>>().join(", ");
+    if suggested.starts_with("did you mean") { format!("{firsts}; {suggested}") } else { firsts }
 }
 
 fn property_of(word: &str) -> Result<RequiredProperty, CliError> {

@@ -52,10 +52,11 @@ impl Agent<'_> {
 
     pub(super) fn verify_device(&self, stack: &Stack<'_>, phase: &Phase) -> Result<(), TrialError> {
         let dataset = self.dataset(phase)?;
-        Ok(match phase.work {
+        match phase.work {
             PhaseWork::Operation(Operation::DeviceReplay) => verify_replayed(&stack.top(), dataset)?,
             _ => verify_device(&stack.top(), dataset)?,
-        })
+        }
+        Ok(())
     }
 
     fn dataset(&self, phase: &Phase) -> Result<&Prepared, TrialError> {

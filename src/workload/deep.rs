@@ -105,7 +105,7 @@ fn finish_one(
         match work {
             PieceWork::Read => read_at(file, rest, at).map_err(|errno| site.failed("read", errno))?,
             PieceWork::Write { .. } => {
-                write_at(file, rest, at).map_err(|errno| site.failed("write", errno))?
+                write_at(file, rest, at).map_err(|errno| site.failed("write", errno))?;
             }
         }
     }

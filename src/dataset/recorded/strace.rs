@@ -24,7 +24,7 @@ pub(super) fn read(bytes: &[u8], below: Option<&Path>) -> Result<RecordedCalls, 
     let below = below.filter(|below| below.is_absolute()).ok_or_else(|| {
         Reason::new(
             "a record of strace's is of every file that a program touches",
-            "say which folder's are meant, by its path as the program knew it: --below /srv/data",
+            "say which folder's are meant, by its absolute path, as the program knew it: --below /srv/data",
         )
     })?;
     let mut reading = StraceReading {
@@ -116,10 +116,10 @@ impl StraceReading {
         match call.name {
             "open" => self.opened(who, times, call, self.path(None, argument(0)?)?, argument(1)?),
             "creat" => {
-                self.opened(who, times, call, self.path(None, argument(0)?)?, "O_WRONLY|O_CREAT|O_TRUNC")
+                self.opened(who, times, call, self.path(None, argument(0)?)?, "O_WRONLY|O_CREAT|O_TRUNC");
             }
             "openat" | "openat2" => {
-                self.opened(who, times, call, self.path(argument(0), argument(1)?)?, argument(2)?)
+                self.opened(who, times, call, self.path(argument(0), argument(1)?)?, argument(2)?);
             }
             "close" if returned == 0 => {
                 let followed = self.open.remove(&(who, number(argument(0)?)?))?;
@@ -177,11 +177,11 @@ impl StraceReading {
                 let copy = self.open.get(&(who, number(argument(0)?)?))?.clone();
                 self.follow(who, returned, copy);
             }
-            "unlink" if returned == 0 => self.named(times, self.path(None, argument(0)?)?, false),
-            "rmdir" if returned == 0 => self.named(times, self.path(None, argument(0)?)?, true),
+            "unlink" if returned == 0 => self.named(times, &self.path(None, argument(0)?)?, false),
+            "rmdir" if returned == 0 => self.named(times, &self.path(None, argument(0)?)?, true),
             "unlinkat" if returned == 0 => {
                 let directory = argument(2).is_some_and(|flags| flags.contains("AT_REMOVEDIR"));
-                self.named(times, self.path(argument(0), argument(1)?)?, directory);
+                self.named(times, &self.path(argument(0), argument(1)?)?, directory);
             }
             "mkdir" | "mkdirat" if returned == 0 => {
                 let path = match call.name {
@@ -210,9 +210,9 @@ impl StraceReading {
                 };
                 self.calls.on_names(times, work);
             }
-            "stat" | "lstat" | "access" => self.looked(times, call, self.path(None, argument(0)?)?),
+            "stat" | "lstat" | "access" => self.looked(times, call, &self.path(None, argument(0)?)?),
             "newfstatat" | "statx" | "faccessat" | "faccessat2" => {
-                self.looked(times, call, self.path(argument(0), argument(1)?)?);
+                self.looked(times, call, &self.path(argument(0), argument(1)?)?);
             }
             "fstat" if returned == 0 => {
                 let path = path_of(argument(0)?)?;
@@ -335,8 +335,8 @@ impl StraceReading {
         self.calls.on_file(times, work);
     }
 
-    fn named(&mut self, times: (u64, u64), path: PathBuf, directory: bool) {
-        let Some(name) = self.number(&path) else { return };
+    fn named(&mut self, times: (u64, u64), path: &Path, directory: bool) {
+        let Some(name) = self.number(path) else { return };
         let work = match directory {
             true => CallWork::RemoveDirectory { name },
             false => CallWork::RemoveFile { name },
@@ -344,10 +344,10 @@ impl StraceReading {
         self.calls.on_names(times, work);
     }
 
-    fn looked(&mut self, times: (u64, u64), call: &StraceCall<'_>, path: PathBuf) {
-        let Some(name) = self.number(&path) else { return };
+    fn looked(&mut self, times: (u64, u64), call: &StraceCall<'_>, path: &Path) {
+        let Some(name) = self.number(path) else { return };
         match call.returned {
-            Some(0) => self.sized(call, &path),
+            Some(0) => self.sized(call, path),
             _ if call.remark.starts_with("ENOENT") => self.calls.is_missing(name),
             _ => return,
         }
