@@ -4,7 +4,7 @@ use crate::filesystem;
 use crate::lab::{Lab, not_installed};
 use crate::layer::{self, Layer, LayerKind};
 use crate::trial::outlives_a_device;
-use crate::workload::adapter;
+use crate::workload::{Adapter, adapter};
 use fsverdict_judgement::plan::{
     ArrayState, Candidate, Dataset, FilesystemAbility, Phase, PhaseWork, Plan, RequiredProperty, split_layer,
 };
@@ -79,7 +79,7 @@ pub(super) fn obstacle(plan: &Plan, lab: &dyn Lab, candidate: &Candidate, size: 
     // Guests have this machine's programs.
     let programs = || {
         let adapters = plan.phases.iter().filter_map(|phase| match &phase.work {
-            PhaseWork::Adapter { name, .. } => adapter(name).map(|one| one.tool()),
+            PhaseWork::Adapter { name, .. } => adapter(name).map(Adapter::tool),
             _ => None,
         });
         not_installed(adapters)
