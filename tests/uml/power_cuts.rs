@@ -105,3 +105,24 @@ fn uml_a_device_that_keeps_all_loses_nothing_not_even_for_the_careless() {
         );
     }
 }
+
+#[test]
+fn uml_short_sequences_keep_their_promises_on_ext4_and_their_looking_goes_on_where_it_was_ended() {
+    let (save, asked) =
+        (r#"{ name = "save", operation = "directory.save", dataset = "notes" },"#, "{ power_cuts = 60 }");
+    assert!(PLAN.contains(save) && PLAN.contains(asked));
+    let plan = PLAN
+        .replace(save, r#"{ name = "short", operation = "sequences", steps = 1 },"#)
+        .replace(asked, "{ power_cuts = 20 }");
+    let place = Place::new();
+    // One candidate loses something, and fails by it.
+    place.run(&plan, &["--fs", "ext4,bold", "--blocks", "1"]).exits(3);
+    let report = place.report();
+    let [plain, bold] = report["power_cuts"].as_array().unwrap().as_slice() else { panic!("{report}") };
+    assert!(plain["states"].as_u64().unwrap() > 100, "{plain}");
+    assert_eq!(plain["broken"].as_object().map_or(0, serde_json::Map::len), 0, "{plain}");
+    assert!(outcome(bold, "silent_loss") > 0 && bold["broken"]["fsync"].as_u64() > Some(0), "{bold}");
+    // What is kept on the way is gone once the journal has it.
+    assert!(!place.path().join("run/cuts/ext4.found").exists());
+    place.is_left_clean();
+}

@@ -51,7 +51,7 @@ impl KeptFindings {
         let flags = OFlags::RDWR | OFlags::APPEND;
         let (file, lines) = match open_regular(CWD, path, flags, Links::Refuse) {
             Ok(file) => {
-                let mut file = File::from(file);
+                let mut file = file;
                 let (lines, whole) = read(&file)?;
                 // A line that was cut short.
                 file.set_len(whole).map_err(LabError::from)?;

@@ -13,6 +13,7 @@ use flate2::read::GzEncoder;
 use crate::filesystem::find;
 use crate::lab::LabError;
 use crate::study::error::SessionError;
+use crate::workload::SequencesRecord;
 use fsverdict_disk::crash::StateImage;
 use fsverdict_disk::device::Store;
 use fsverdict_judgement::plan::Candidate;
@@ -96,7 +97,7 @@ impl PowerCutting<'_> {
         let kind = find(&candidate.filesystem)
             .map_or(candidate.filesystem.clone(), |one| one.mount(&[]).kind.to_owned());
         let _ = write!(text, "set -eu\nsize={size}\ntype={kind}\noptions='{options}'\n");
-        let must = record.sequences.as_ref().map(|sequences| sequences.listing()).unwrap_or_default();
+        let must = record.sequences.as_ref().map(SequencesRecord::listing).unwrap_or_default();
         let _ = write!(text, "must() {{ cat <<'END'\n{}\nEND\n}}\n", must.join("\n"));
         text.push_str("unpack() {\n    packed | base64 -d | gzip -d | {\n");
         for (at, count) in pieces {

@@ -6,7 +6,7 @@ use fsverdict_text::Reason;
 
 use crate::study::error::SessionError;
 use crate::trial::CutLook;
-use crate::workload::SavedFolder;
+use crate::workload::{SavedFolder, SequencesRecord};
 
 use super::PowerCutting;
 use super::record::CutRecord;
@@ -38,7 +38,7 @@ impl PowerCutting<'_> {
         let (rule, seed) = (self.rule(candidate)?, self.plan.protocol.seed);
         let mut states =
             sample(log, rule, &windows, wanted as usize, seed, |now_ns| record.promised_by(now_ns));
-        let promised = record.sequences.iter().flat_map(|sequences| sequences.promised_ns());
+        let promised = record.sequences.iter().flat_map(SequencesRecord::promised_ns);
         states.extend(promised.map(|promised_ns| {
             let cut = log.requests().partition_point(|one| one.completed_ns <= promised_ns);
             CrashState { cut, survivors: Survivors::None }
@@ -55,7 +55,7 @@ impl CutRecord {
         let began = self.folders.iter().filter_map(SavedFolder::began_ns).min();
         let until = self.folders.iter().filter_map(SavedFolder::synced_ns).max();
         let saved = began.zip(until).map(|(from_ns, until_ns)| CutWindow { from_ns, until_ns });
-        let sequences = self.sequences.iter().flat_map(|sequences| sequences.windows());
+        let sequences = self.sequences.iter().flat_map(SequencesRecord::windows);
         let sequences =
             sequences.map(|window| CutWindow { from_ns: window.ready_ns, until_ns: window.until_ns });
         saved.into_iter().chain(sequences).collect()
