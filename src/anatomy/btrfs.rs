@@ -95,9 +95,10 @@ impl Btrfs<'_> {
     }
 
     fn places(&self, logical: u64) -> Vec<u64> {
-        let chunk = self.chunks.iter().find(|one| {
-            logical.checked_sub(one.logical).is_some_and(|within| within < one.length)
-        });
+        let chunk = self
+            .chunks
+            .iter()
+            .find(|one| logical.checked_sub(one.logical).is_some_and(|within| within < one.length));
         chunk.map_or(Vec::new(), |chunk| {
             chunk.places.iter().map(|place| place + (logical - chunk.logical)).collect()
         })
@@ -122,7 +123,10 @@ impl Btrfs<'_> {
             let held = if is_of_files && is_leaf { BlockUse::Inode } else { BlockUse::Map };
             places.iter().for_each(|place| self.held.add(*place, self.node_bytes, held));
             if !is_leaf {
-                waiting.extend((0..items.min(node.len() / POINTER)).map(|number| le64(&node, HEADER + POINTER * number + 17)));
+                waiting.extend(
+                    (0..items.min(node.len() / POINTER))
+                        .map(|number| le64(&node, HEADER + POINTER * number + 17)),
+                );
                 continue;
             }
             for number in 0..items.min(node.len() / ITEM) {

@@ -88,7 +88,11 @@ pub(super) fn read(image: &ImageReader<'_>) -> Option<HeldBlocks> {
 
 /// Whether a group begins with a copy of the superblock: all do, or the first and powers of 3, 5 and 7.
 fn has_superblock(group: u64, ro_compat: u64) -> bool {
-    let power = |base: u64| std::iter::successors(Some(base), |one| one.checked_mul(base)).take_while(|one| *one <= group).any(|one| one == group);
+    let power = |base: u64| {
+        std::iter::successors(Some(base), |one| one.checked_mul(base))
+            .take_while(|one| *one <= group)
+            .any(|one| one == group)
+    };
     ro_compat & RO_SPARSE == 0 || group <= 1 || [3, 5, 7].into_iter().any(power)
 }
 

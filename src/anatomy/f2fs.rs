@@ -40,7 +40,10 @@ pub(super) fn read(image: &ImageReader<'_>) -> Option<HeldBlocks> {
         let (node, inode) = (le32(&bytes, FOOTER), le32(&bytes, FOOTER + 4));
         let offset_in_file = le32(&bytes, FOOTER + 8) >> 3;
         let is_inode = node == inode;
-        if (1..MOST_NODES).contains(&node) && (1..MOST_NODES).contains(&inode) && (is_inode == (offset_in_file == 0)) {
+        if (1..MOST_NODES).contains(&node)
+            && (1..MOST_NODES).contains(&inode)
+            && (is_inode == (offset_in_file == 0))
+        {
             latest.insert(node, (number, bytes));
         }
     }

@@ -46,7 +46,9 @@ impl<'a> ImageReader<'a> {
     pub(super) fn filled(&self, offset: u64, bytes: u64) -> Vec<u64> {
         let (first, end) = (offset / BLOCK, offset.saturating_add(bytes).div_ceil(BLOCK));
         let within = self.written.iter().copied().filter(|block| (first..end).contains(block));
-        within.filter(|block| self.block(*block).is_some_and(|bytes| bytes.iter().any(|byte| *byte != 0))).collect()
+        within
+            .filter(|block| self.block(*block).is_some_and(|bytes| bytes.iter().any(|byte| *byte != 0)))
+            .collect()
     }
 }
 

@@ -20,7 +20,8 @@ pub(super) fn read(image: &ImageReader<'_>) -> Option<HeldBlocks> {
     let block = le32(&top, 16);
     // Length in 24 bits, and a place in 40.
     let extent = |at: usize| {
-        let (length, place) = (le32(&top, at) & 0x00ff_ffff, (le32(&top, at) >> 24) << 32 | le32(&top, at + 4));
+        let (length, place) =
+            (le32(&top, at) & 0x00ff_ffff, (le32(&top, at) >> 24) << 32 | le32(&top, at + 4));
         (place.saturating_mul(block), length.saturating_mul(block))
     };
     let (log, scratch) = (extent(72), extent(80));

@@ -24,7 +24,10 @@ impl std::str::FromStr for FaultState {
 
     fn from_str(name: &str) -> Result<FaultState, String> {
         match name.starts_with("rot-") {
-            true => name.parse().map(FaultState::Rot).map_err(|error: fsverdict_disk::crash::RotNameError| error.to_string()),
+            true => name
+                .parse()
+                .map(FaultState::Rot)
+                .map_err(|error: fsverdict_disk::crash::RotNameError| error.to_string()),
             false => name
                 .parse()
                 .map(FaultState::Cut)
@@ -85,19 +88,26 @@ pub(super) fn write_rot(
     candidate: &Candidate,
     rotten: RottenBlock,
 ) -> Result<Exit, CliError> {
-    let image = image.map_or_else(|| PathBuf::from(format!("{}-{rotten}.img", candidate.name)), Path::to_owned);
+    let image =
+        image.map_or_else(|| PathBuf::from(format!("{}-{rotten}.img", candidate.name)), Path::to_owned);
     let cutting = PowerCutting::of(plan, folder.path()).map_err(CliError::failed)?;
     let RotTold { held, must } = cutting.write_rot(candidate, rotten, &image).map_err(CliError::failed)?;
     let held = held.map_or("nothing that is known to be in use", |held| held.words());
     let what = match rotten.decay.changes_content() {
-        true => format!("with block {} (of 4096 bytes, which held: {held}) {}", rotten.block, rotten.decay.word()),
+        true => {
+            format!("with block {} (of 4096 bytes, which held: {held}) {}", rotten.block, rotten.decay.word())
+        }
         false => format!(
             "as it was left; that block {} (of 4096 bytes, which held: {held}) is {} no image shows: dm-dust does, or dm-error",
             rotten.block,
             rotten.decay.word()
         ),
     };
-    let mut text = format!("{}: the device of {} {what} ({rotten})\nwhat must be there:\n", image.display(), candidate.name);
+    let mut text = format!(
+        "{}: the device of {} {what} ({rotten})\nwhat must be there:\n",
+        image.display(),
+        candidate.name
+    );
     must.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
     std::io::stdout().lock().write_all(text.as_bytes())?;
     Ok(Exit::Done)

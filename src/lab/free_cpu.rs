@@ -95,6 +95,7 @@ mod tests {
                 drawn: None,
                 calibration: None,
                 cuts: None,
+                rot: None,
                 devices: 1,
             };
             let shown = cautions(&spec, &Model::find(model).unwrap().limits(1 << 30));

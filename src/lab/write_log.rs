@@ -32,7 +32,9 @@ impl WriteLogFile {
     pub(super) fn open(&self) -> io::Result<OpenLog<'_>> {
         let file = match self.purpose {
             LogPurpose::Record { .. } => std::fs::File::create_new(&self.path)?,
-            LogPurpose::Enter { .. } | LogPurpose::Rot { .. } => open_regular(CWD, &self.path, OFlags::RDONLY, Links::Refuse)?,
+            LogPurpose::Enter { .. } | LogPurpose::Rot { .. } => {
+                open_regular(CWD, &self.path, OFlags::RDONLY, Links::Refuse)?
+            }
         };
         Ok(OpenLog { device: self.device, file: file.into(), purpose: &self.purpose })
     }

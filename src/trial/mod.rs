@@ -38,7 +38,8 @@ pub use redundancy::outlives_a_device;
 pub use sandbox::{agent_sandbox, staging_sandbox};
 pub use sink::Sink;
 pub use spec::{
-    Assignment, CutLook, Drawn, Modules, QueueLimits, Repeats, RotLook, Staging, TestBench, TrialDevice, TrialSpec,
+    Assignment, CutLook, Drawn, Modules, QueueLimits, Repeats, RotLook, Staging, TestBench, TrialDevice,
+    TrialSpec,
 };
 pub use stack::THE_KERNEL;
 pub use staged_once::{STAGED, stage};

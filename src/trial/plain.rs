@@ -187,7 +187,8 @@ impl PlainContext<'_> {
             | Act::Judge
             | Act::DescribeMount
             | Act::NeverStored(_)
-            | Act::LookAfterCuts | Act::LookAfterRot
+            | Act::LookAfterCuts
+            | Act::LookAfterRot
             | Act::UnmountLeft => return None,
         };
         Some(told)

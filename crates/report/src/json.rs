@@ -10,8 +10,8 @@ use super::{Report, ReportError, ToUse};
 use fsverdict_judgement::journal::{CandidateStatus, Ending, Facts, PowerCuts, RottenBlocks};
 use fsverdict_judgement::plan::{AXES, Axis, Candidate, Environment, Goal};
 use fsverdict_judgement::verdict::{
-    CandidateEntry, Combined, KernelPair, PhaseEstimate, RawShare, SiteRatios, ThenAndNow, TrialBasis,
-    Verdict, SafetyPoint,
+    CandidateEntry, Combined, KernelPair, PhaseEstimate, RawShare, SafetyPoint, SiteRatios, ThenAndNow,
+    TrialBasis, Verdict,
 };
 
 /// Version of the format: raised when a field changes its meaning or goes, not when one is added.

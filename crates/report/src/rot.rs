@@ -22,9 +22,11 @@ pub(super) fn tables(judged: &Judgement<'_>) -> Vec<TextTable> {
     header.extend(shown.iter().map(|outcome| outcome.words()));
     header.extend(["lost, %", "unsaid, %", "noticed by"]);
     let by_use = all.iter().flat_map(|rotten| {
-        rotten.held.iter().filter(|(_, tally)| tally.looked > 0).map(|(held, tally)| {
-            row(&rotten.candidate, held.words(), tally, &shown)
-        })
+        rotten
+            .held
+            .iter()
+            .filter(|(_, tally)| tally.looked > 0)
+            .map(|(held, tally)| row(&rotten.candidate, held.words(), tally, &shown))
     });
     let title = "Rot: single blocks by what they held, and what became of the filesystem; unsaid: wrong content given for right, or a kernel that died";
     let mut tables = vec![TextTable::new(title, &header, by_use.collect())];

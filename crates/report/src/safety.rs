@@ -19,7 +19,9 @@ pub(super) fn table(points: &[SafetyPoint]) -> Option<TextTable> {
             point.candidate.clone(),
             if time.low.is_some() { times_with_ends(&time) } else { times(time.point) },
         ];
-        row.extend(columns.iter().map(|column| (column.of)(point).map_or("–".to_owned(), |loss| share(&loss))));
+        row.extend(
+            columns.iter().map(|column| (column.of)(point).map_or("–".to_owned(), |loss| share(&loss))),
+        );
         row.push(point.beaten_by.clone().unwrap_or_else(|| "nobody".to_owned()));
         row
     };

@@ -101,7 +101,8 @@ impl RottenImage {
             for (number, (slot, open)) in (0..).zip(bytes.chunks_mut(SECTOR as usize).zip(&mut open)) {
                 let sector = block * SECTORS + number;
                 let within = sector.checked_sub(logged.request.sector);
-                let Some(within) = within.filter(|one| *one < u64::from(logged.request.sectors) && *open) else {
+                let Some(within) = within.filter(|one| *one < u64::from(logged.request.sectors) && *open)
+                else {
                     continue;
                 };
                 *open = false;
@@ -132,12 +133,15 @@ impl WriteLog {
     pub fn written_blocks(&self, since_ns: u64) -> Vec<u64> {
         let mut last: std::collections::BTreeMap<u64, usize> = std::collections::BTreeMap::new();
         for (number, logged) in self.requests().iter().enumerate().filter(|(_, logged)| logged.changes()) {
-            let (first, end) = (logged.request.sector, logged.request.sector + u64::from(logged.request.sectors));
+            let (first, end) =
+                (logged.request.sector, logged.request.sector + u64::from(logged.request.sectors));
             if logged.request.operation == Action::Write {
                 last.extend((first / SECTORS..end.div_ceil(SECTORS)).map(|block| (block, number)));
             } else {
-                let whole: Vec<u64> =
-                    last.range(first.div_ceil(SECTORS)..(end / SECTORS).max(first.div_ceil(SECTORS))).map(|(block, _)| *block).collect();
+                let whole: Vec<u64> = last
+                    .range(first.div_ceil(SECTORS)..(end / SECTORS).max(first.div_ceil(SECTORS)))
+                    .map(|(block, _)| *block)
+                    .collect();
                 for block in whole {
                     last.remove(&block);
                 }
@@ -145,9 +149,8 @@ impl WriteLog {
         }
         let mut order: Vec<(usize, u64)> = last.into_iter().map(|(block, number)| (number, block)).collect();
         order.sort_unstable();
-        let is_late = |number: usize| {
-            self.requests().get(number).is_some_and(|logged| logged.submitted_ns >= since_ns)
-        };
+        let is_late =
+            |number: usize| self.requests().get(number).is_some_and(|logged| logged.submitted_ns >= since_ns);
         order.into_iter().filter(|(number, _)| is_late(*number)).map(|(_, block)| block).collect()
     }
 }

@@ -11,7 +11,9 @@ use super::reader::{read_each, scan};
 use super::run::{
     BlockState, CandidateState, CandidateStatus, Header, Latencies, Run, Trial, TrialCommands, TrialStanding,
 };
-use super::{Beginning, CommandRecord, Event, Journal, JournalError, PowerCuts, Record, RottenBlocks, Status, TrialId};
+use super::{
+    Beginning, CommandRecord, Event, Journal, JournalError, PowerCuts, Record, RottenBlocks, Status, TrialId,
+};
 use crate::plan::Plan;
 
 impl Run {

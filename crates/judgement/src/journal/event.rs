@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Beginning, Better, CpuPrices, Learnt, PowerCuts, RotFinding, RottenBlocks, Save, StateFinding, Unit};
+use super::{
+    Beginning, Better, CpuPrices, Learnt, PowerCuts, RotFinding, RottenBlocks, Save, StateFinding, Unit,
+};
 
 /// Plain facts by dotted name, e.g. `kernel.release`, `device.queue.scheduler`: for showing, and for telling what changed.
 pub type Facts = BTreeMap<String, String>;

@@ -122,10 +122,7 @@ impl RotOutcome {
 
     /// Whether a program was given wrong content for right, or its kernel did not survive.
     pub const fn is_grave(self) -> bool {
-        matches!(
-            self,
-            RotOutcome::LossFound | RotOutcome::SilentLoss | RotOutcome::Hang | RotOutcome::Panic
-        )
+        matches!(self, RotOutcome::LossFound | RotOutcome::SilentLoss | RotOutcome::Hang | RotOutcome::Panic)
     }
 }
 
@@ -147,13 +144,8 @@ pub enum RotWitness {
 
 impl RotWitness {
     /// Every one.
-    pub const ALL: [RotWitness; 5] = [
-        RotWitness::Mount,
-        RotWitness::Read,
-        RotWitness::Write,
-        RotWitness::Kernel,
-        RotWitness::Checker,
-    ];
+    pub const ALL: [RotWitness; 5] =
+        [RotWitness::Mount, RotWitness::Read, RotWitness::Write, RotWitness::Kernel, RotWitness::Checker];
 
     /// For people.
     pub const fn words(self) -> &'static str {

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 
 use super::BlockSite;
 use super::{
-    Beginning, Caution, CommandRecord, CpuPrices, Ending, Facts, Learnt, Observation, PowerCuts, RottenBlocks, Status,
-    Surroundings, TrialId,
+    Beginning, Caution, CommandRecord, CpuPrices, Ending, Facts, Learnt, Observation, PowerCuts,
+    RottenBlocks, Status, Surroundings, TrialId,
 };
 
 /// A run, as far as its journal goes.

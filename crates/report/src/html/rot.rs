@@ -17,7 +17,9 @@ pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     let mut blocks: Vec<PageBlock<'a>> =
         said.map(|what| PageBlock::Lead(format!("{what}.").into())).collect();
     blocks.push(PageBlock::picture(move || picture(all)));
-    blocks.extend(rot::tables(&report.judged).into_iter().map(|table| PageBlock::Table(PageTable::plain(table))));
+    blocks.extend(
+        rot::tables(&report.judged).into_iter().map(|table| PageBlock::Table(PageTable::plain(table))),
+    );
     Some(PageBlock::section("rot", "When blocks rot", blocks))
 }
 
