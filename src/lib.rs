@@ -14,6 +14,8 @@ pub mod guard;
 
 pub mod kernel;
 
+pub mod passthrough;
+
 pub mod filesystem;
 pub mod layer;
 

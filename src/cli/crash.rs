@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::host::talk::say;
-use crate::study::{PowerCutting, RunFolder, StateTold};
-use fsverdict_disk::crash::CrashState;
+use crate::study::{CutName, CutProgress, PowerCutting, RunFolder, StateTold};
 use fsverdict_judgement::journal::{Event, OpenJournal, PowerCuts};
 use fsverdict_judgement::plan::{Candidate, Plan};
 use fsverdict_text::suggest;
@@ -117,18 +116,20 @@ fn cut_all(
     let wanted =
         plan.candidates.iter().filter(|candidate| only.is_none_or(|only| only.name == candidate.name));
     for candidate in wanted.filter(|candidate| again || !known.contains(&candidate.name)) {
-        let tell = |done: usize, all: usize| {
+        let tell = |CutProgress { part, parts, done, all }: CutProgress| {
+            let of = if parts > 1 { format!("part {} of {parts}: ", part + 1) } else { String::new() };
             if !quiet {
-                say(&format!("power cuts: {}: {done} of {all} states looked at", candidate.name));
+                say(&format!("power cuts: {}: {of}{done} of {all} states looked at", candidate.name));
             }
         };
-        match cutting.cut(candidate, &tell) {
+        match cutting.cut(candidate, again, &tell) {
             Ok(cuts) => {
                 if !quiet {
                     say(&told(&cuts));
                 }
                 let mut journal = OpenJournal::resume(plan, &folder.journal()).map_err(CliError::failed)?;
                 journal.append(None, Event::PowerCut(cuts)).map_err(CliError::failed)?;
+                cutting.settle(candidate).map_err(CliError::failed)?;
             }
             Err(error) => say(&format!("power cuts: {}: not done: {error}", candidate.name)),
         }
@@ -147,7 +148,7 @@ fn write_state(
     folder: &RunFolder,
     plan: &Plan,
     candidate: &Candidate,
-    state: CrashState,
+    state: CutName,
 ) -> Result<Exit, CliError> {
     let image = arguments.image.clone();
     let image = image.unwrap_or_else(|| PathBuf::from(format!("{}-{state}.img", candidate.name)));

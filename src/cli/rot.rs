@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::host::talk::say;
-use crate::study::{PowerCutting, RotTold, RunFolder};
-use fsverdict_disk::crash::{CrashState, RottenBlock};
+use crate::study::{CutName, PowerCutting, RotTold, RunFolder};
+use fsverdict_disk::crash::RottenBlock;
 use fsverdict_judgement::journal::{Event, OpenJournal, RotOutcome, RottenBlocks};
 use fsverdict_judgement::plan::{Candidate, Plan};
 
@@ -15,7 +15,7 @@ use super::{CliError, Exit};
 /// A state of a device by its name: after a cut of power, or with a rotten block.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum FaultState {
-    Cut(CrashState),
+    Cut(CutName),
     Rot(RottenBlock),
 }
 

@@ -25,6 +25,8 @@ pub struct Filesystem {
     pub mkfs_defaults: &'static [MkfsDefault],
     /// Options of mkfs whose value is a comma-separated list; of several mkfs would silently heed only the last, so they are merged.
     pub mkfs_lists: &'static [&'static str],
+    /// What is given to mkfs, as option and value, where the device's sectors will have 4096 bytes that are smaller when it is made.
+    pub large_sectors: Option<[&'static str; 2]>,
     /// Options given to mount(8) before the plan's own.
     pub mount_defaults: &'static [&'static str],
     /// Checks it; none where there is no checker (nilfs2).
@@ -140,6 +142,7 @@ impl Filesystem {
         mkfs: Tool { program: "", version: &[], packages: Packages::everywhere("") },
         mkfs_defaults: &[],
         mkfs_lists: &[],
+        large_sectors: None,
         mount_defaults: &[],
         fsck: None,
         recovery: Recovery::PLAIN,
@@ -159,6 +162,12 @@ impl Filesystem {
     pub fn mkfs_argv(&self, device: &str, chosen: &[String]) -> Vec<String> {
         let words = merge(self.mkfs_defaults.iter(), self.mkfs_lists, chosen);
         self.mkfs_line(words, device)
+    }
+
+    /// The plan's own words for mkfs, with what it takes on a device whose sectors will have 4096 bytes once it is sealed.
+    pub fn for_large_sectors(&self, chosen: &[String]) -> Vec<String> {
+        let ours = self.large_sectors.filter(|[flag, _]| !chosen.iter().any(|word| word.starts_with(flag)));
+        ours.into_iter().flatten().map(str::to_owned).chain(chosen.iter().cloned()).collect()
     }
 
     /// The same filesystem on a device that is to be used: without what spares a trial something, and mkfs may ask.
@@ -212,6 +221,7 @@ impl Filesystem {
         match ability {
             FilesystemAbility::Clones => self.facts.clones,
             FilesystemAbility::Snapshots => self.snapshots.is_some(),
+            FilesystemAbility::Rollback => self.snapshots.is_some_and(|programs| programs.rollback.is_some()),
         }
     }
 

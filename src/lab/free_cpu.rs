@@ -96,6 +96,7 @@ mod tests {
                 calibration: None,
                 cuts: None,
                 rot: None,
+                part: 0,
                 devices: 1,
             };
             let shown = cautions(&spec, &Model::find(model).unwrap().limits(1 << 30));

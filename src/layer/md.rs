@@ -48,6 +48,7 @@ pub(super) static MD: Layer = Layer {
         step: "describe the array",
         argv: |site| words(&[&["mdadm", "--detail", &LayerKind::Array.node(site.name)]]),
     }),
+    seal: None,
     reopen: Some(LayerLine {
         step: "assemble the array",
         argv: |site| {

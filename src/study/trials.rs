@@ -120,6 +120,7 @@ impl Study<'_> {
             calibration: None,
             cuts: None,
             rot: None,
+            part: 0,
             devices: self.plan.device.count(),
         }
     }

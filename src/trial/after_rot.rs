@@ -86,7 +86,7 @@ impl Agent<'_> {
         seen: &mut RotSeen,
         usual: Option<&mut BTreeSet<String>>,
     ) -> Result<Vec<String>, TrialError> {
-        let mut hearing = RotHearing { usual: usual.map(|usual| usual.clone()), heard: Vec::new() };
+        let mut hearing = RotHearing { usual: usual.map(BTreeSet::clone), heard: Vec::new() };
         let layers = self.spec.layer_places();
         let opened = layers.clone().try_for_each(|at| {
             stack.layer(at, OfLayer::Reopen)?;

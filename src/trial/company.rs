@@ -18,15 +18,22 @@ const LOOKS: Duration = Duration::from_millis(20);
 /// How long something may take to stop once it was told to.
 const TO_STOP: Duration = Duration::from_secs(30);
 
-/// Lets $LINE go on as $SERVICE until standard input ends, and then does $STOP. What is ready by $READY says so by a file. Who was
-/// told to stop, and ended by the signal that told it, ended well: nobody from outside ended it.
+/// Lets $LINE go on as $SERVICE until standard input ends, and then does $STOP. What is ready by $READY says so by a file, and is
+/// asked no longer than it goes on. Who was told to stop, and ended by the signal that told it, ended well: nobody from outside ended it.
 const WRAPPER: &str = r#"
 exec 3<&0
 sh -u -c "$LINE" </dev/null 3<&- &
 SERVICE=$!
 export SERVICE
 if [ -n "$READY" ]; then
-    ( exec 3<&-; until sh -u -c "$READY" >/dev/null 2>&1; do sleep 0.05; done; : >"$IS_READY" ) &
+    (
+        exec 3<&-
+        until sh -u -c "$READY" >/dev/null 2>&1; do
+            kill -0 "$SERVICE" 2>/dev/null || exit
+            sleep 0.05
+        done
+        : >"$IS_READY"
+    ) &
 else
     : >"$IS_READY"
 fi

@@ -11,7 +11,7 @@ use crate::dataset::Selection;
 use crate::guard::LeaseTicket;
 use crate::host::process_key::ProcessKey;
 use crate::host::root::Root;
-use crate::workload::SavedFolder;
+use crate::workload::{SavedFolder, SequencesRecord};
 use fsverdict_disk::device::Draw;
 use fsverdict_judgement::journal::TrialId;
 use fsverdict_judgement::plan::{Candidate, Dataset, Needs, Phase, PhaseWork, Service};
@@ -48,6 +48,9 @@ pub struct TrialSpec {
     /// Look at rotten blocks, and do nothing else.
     #[serde(default)]
     pub rot: Option<RotLook>,
+    /// Which part of its sequences is done, from 0.
+    #[serde(default)]
+    pub part: u32,
     /// How many devices it has.
     pub devices: usize,
 }
@@ -58,6 +61,9 @@ pub struct CutLook {
     /// When power was cut in each, in nanoseconds of the device's clock.
     pub moments_ns: Vec<u64>,
     pub folders: Vec<SavedFolder>,
+    /// The sequences that had been done, if any had.
+    #[serde(default)]
+    pub sequences: Option<SequencesRecord>,
 }
 
 /// What must be found on the trial's device, of which one block after the other is rotten.
@@ -84,6 +90,7 @@ impl TrialSpec {
             calibration: None,
             cuts: None,
             rot: None,
+            part: 0,
             devices: 1,
         }
     }

@@ -5,7 +5,7 @@ use crate::filesystem::find;
 use fsverdict_judgement::journal::{CLAIM, TEAR_DOWN};
 use fsverdict_judgement::plan::{ArrayState, Flow, Operation, Phase, PhaseWork};
 
-use super::act::{Act, AsideLine, CacheState, OfLayer, Timed};
+use super::act::{Act, AsideLine, CacheState, OfLayer, SEALING, Timed};
 use super::arrangement::Arrangement;
 use super::error::TrialError;
 use super::spec::{TrialSpec, is_raw};
@@ -113,10 +113,16 @@ impl TrialSpec {
             steps.push(Step::once("mount", mount.collect::<Vec<_>>()));
         }
         let (mut cache, mut missing) = (CacheState::Fresh, false);
+        let mut to_seal = crate::layer::of(&self.candidate).any(|layer| layer.seal.is_some());
         for phase in self.mounted() {
             let whole = [ArrayState::Degraded, ArrayState::Rebuilding].map(Some);
             if missing && !whole.contains(&phase.state) {
                 steps.push(Step::once(None, [Act::PutBack]));
+            }
+            if phase.cold && std::mem::take(&mut to_seal) {
+                let sealed = [Act::Timed(Timed::Seal, CacheState::Cold), Act::Record, Act::Mount];
+                let sealed = [Act::Unmount, Act::SyncDevice].into_iter().chain(sealed);
+                steps.push(Step::once(SEALING, sealed.collect::<Vec<_>>()));
             }
             steps.push(self.phase(phase, &mut cache));
             missing = phase.state == Some(ArrayState::Degraded);

@@ -45,7 +45,8 @@ pub(crate) fn read(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         logical_bytes: bytes,
         files: 1,
         held: None,
-        histograms: finish(&[&latency]),
+        read_besides: 0,
+        calls: finish(&[&latency]),
         main_call: "read",
     })
 }
@@ -89,7 +90,8 @@ fn write_all(site: &Workplace<'_>, file: &OwnedFd, generation: u32) -> Result<Do
         logical_bytes: body.size,
         files: 1,
         held: None,
-        histograms: finish(&[&latency]),
+        read_besides: 0,
+        calls: finish(&[&latency]),
         main_call: "write",
     })
 }

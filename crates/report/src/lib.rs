@@ -40,6 +40,7 @@ mod run;
 mod safety;
 mod sentence;
 mod sites;
+mod sizes;
 #[cfg(test)]
 mod study_tests;
 mod tables;
@@ -67,6 +68,7 @@ pub use json::SCHEMA as JSON_SCHEMA;
 pub use model::Report;
 pub use notes::PageNote;
 pub use requests::Requests;
+pub use sizes::{SizeReport, write_sizes};
 pub use terminal::TerminalLook;
 pub use text::{count, in_lines, listing, width, wrap};
 pub use to_use::{ToUse, shell_word};

@@ -71,14 +71,14 @@ impl PowerCutting<'_> {
             let whole = vec![None; first.len()];
             let logs = (1..=self.attachments.each().count()).map(|device| WriteLogFile {
                 device,
-                path: self.log_path(candidate, device),
+                path: self.log_path(candidate, 0, device),
                 purpose: LogPurpose::Rot { blocks: if device == 1 { first.clone() } else { whole.clone() } },
             });
             let attachments = self.attachments.clone().with_logs(logs.collect());
             let rewrites =
                 first.iter().map(|rotten| rotten.is_some_and(|rotten| rotten.decay == Decay::Unwritable));
             let rot = RotLook { folders: record.folders.clone(), rewrites: rewrites.collect() };
-            let spec = self.spec(candidate);
+            let spec = self.spec(candidate, 0);
             let spec = TrialSpec { rot: Some(rot), limit: spec.limit.max(LIMIT), ..spec };
             let (mut at, mut told) = (None, Vec::new());
             let mut watch = |event: Event| match event {

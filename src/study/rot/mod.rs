@@ -51,7 +51,7 @@ impl PowerCutting<'_> {
         if let Some(reason) = self.choice.lab.obstacle(candidate) {
             return Err(SessionError::Disk(reason));
         }
-        let record = self.record(candidate)?;
+        let record = self.record(candidate, 0)?;
         if record.folders.is_empty() {
             return Err(plain(format!("{} saved nothing", candidate.name)));
         }
@@ -77,7 +77,7 @@ impl PowerCutting<'_> {
         let size = self.plan.models_of(candidate).first().map_or(0, |model| model.size.0);
         let file = tempfile::tempfile_in(&self.folder).map_err(crate::lab::LabError::from)?;
         let mut store = Store::new(file, size).map_err(plain)?;
-        let mut image = RottenImage::new(self.log(candidate)?);
+        let mut image = RottenImage::new(self.log(candidate, 0)?);
         image.enter(&mut store, None).map_err(plain)?;
         let mut known = KnownContent::default();
         let mut names = Vec::new();
@@ -111,7 +111,7 @@ impl PowerCutting<'_> {
         rotten: RottenBlock,
         image: &Path,
     ) -> Result<RotTold, SessionError> {
-        let record = self.read_record(candidate)?;
+        let record = self.read_record(candidate, 0)?;
         let size = self.plan.models_of(candidate).first().map_or(0, |model| model.size.0);
         let blocks = size / ROT_BLOCK;
         let other = match rotten.decay {

@@ -151,7 +151,11 @@ impl Run {
                 self.rotten.retain(|known| known.candidate != rotten.candidate);
                 self.rotten.push(rotten);
             }
-            Event::RunStarted { .. } | Event::Saved { .. } | Event::AfterCut(_) | Event::AfterRot(_) => {}
+            Event::RunStarted { .. }
+            | Event::Saved { .. }
+            | Event::Sequences { .. }
+            | Event::AfterCut(_)
+            | Event::AfterRot(_) => {}
         }
     }
 
@@ -183,6 +187,7 @@ impl Run {
                 // One trial of each candidate is pictured; of the others, that would be much to hold.
                 if block > 1 {
                     observation.unwritten = Vec::new();
+                    observation.course = None;
                 }
                 for histogram in std::mem::take(&mut observation.histograms).into_iter().filter(|_| counts) {
                     let own = |known: &Latencies| {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use fsverdict_text::Reason;
 
 use super::lab::KernelOwner;
-use super::scale::scale;
+use super::scale::{grow, scale};
 use super::space::scale_image;
 use super::{Blocks, DeviceSource, LabChoice, Plan, Twice, Vocabulary};
 use fsverdict_text::{
@@ -29,6 +29,8 @@ pub struct Overrides {
     pub twice: Option<Twice>,
     /// Shrink the data to this share, and the image with them unless `device` gives one; see [`scale`].
     pub scale: Option<f64>,
+    /// So many times the data that there are then, on the same device; a scratch image grows with them.
+    pub grown: Option<f64>,
 }
 
 /// Applies every `KEY=VALUE` to the tree, and notes those that cannot be.
@@ -39,6 +41,20 @@ pub(super) fn amend(tree: &mut Node, settings: &[String], texts: &mut Texts, pro
         if let Err(problem) = result {
             problems.push(problem);
         }
+    }
+}
+
+/// Who names a device asks about that one: models that the matrix tries one after the other go, and the size that they have.
+pub(super) fn forget_models(tree: &mut Node) {
+    fn table<'a>(node: &'a mut Node, key: &str) -> Option<&'a mut TomlTable> {
+        let TomlValue::Table(table) = &mut node.value else { return None };
+        let TomlValue::Table(inner) = &mut table.get_mut(key)?.node.value else { return None };
+        Some(inner)
+    }
+    let Some(matrix) = table(tree, "matrix").filter(|matrix| matrix.get("model").is_some()) else { return };
+    matrix.entries.retain(|entry| entry.key != "model");
+    if let Some(device) = table(tree, "device").filter(|device| device.get("model").is_none()) {
+        device.entries.retain(|entry| entry.key != "size");
     }
 }
 
@@ -208,6 +224,9 @@ pub(super) fn apply(
         if overrides.device.is_empty() {
             scale_image(plan, factor, vocabulary);
         }
+    }
+    if let Some(factor) = overrides.grown {
+        problems.note(texts.add_option("--settle-size", &factor.to_string()), grow(plan, factor));
     }
     device_at
 }

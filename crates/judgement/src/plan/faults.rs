@@ -61,7 +61,10 @@ fn cuts(node: &Node) -> Result<u32, Reason> {
 
 /// Whether a phase of it tells when what was saved: of others nobody knows what must be there after a cut of power.
 pub fn tells_of_saves(work: &PhaseWork) -> bool {
-    matches!(work, PhaseWork::Operation(Operation::DirectorySave | Operation::DirectoryReplace))
+    matches!(
+        work,
+        PhaseWork::Operation(Operation::DirectorySave | Operation::DirectoryReplace | Operation::Sequences)
+    )
 }
 
 /// Whether the plan has what it takes.

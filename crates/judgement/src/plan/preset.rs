@@ -41,11 +41,14 @@ const PRESETS: &[Preset] = presets! {
     }
     "with a database": {
         "fsync-tail" "is an fdatasync of 2300 bytes below 10 ms at the 99th percentile? Who misses is ruled out: three modelled devices";
+        "postgres" "pgbench's transactions, then look-ups and a scan from the disk: btrfs with and without copies on write, a modelled SSD";
         "sqlite-app" "transactions a second of SQLite, with a rollback journal and a log ahead: a modelled SSD";
+        "kv-store" "RocksDB's db_bench: synced writes, a fill, overwriting, look-ups from the disk: a modelled SSD";
     }
     "with servers": {
         "mail-spool" "mails delivered, marked, listed and expunged, each in a file of its own: a modelled disk";
         "vm-image" "a virtual machine's disk written here and there, then read from end to end: btrfs with and without copies on write";
+        "luks-nvme" "ext4 and xfs plain, on LUKS, and on LUKS with its options for fast devices: a modelled SSD at NVMe";
         "nas"
             "two disks with the same on both: btrfs' own copies against md under three filesystems, plain and on LUKS, a disk lost and rebuilt";
         "dm-integrity"
@@ -65,6 +68,7 @@ const PRESETS: &[Preset] = presets! {
     }
     "who builds software": {
         "container-store" "image layers unpacked, updated, started and pruned: a modelled SSD";
+        "ci-cache" "a cache of dependencies unpacked, read, packed and thrown away, also without a journal: a modelled SSD";
         "overlay"
             "an overlay above four filesystems, as containers have it: reading through it, copying up, removing";
         "git-monorepo" "git: a commit, the status from the disk, a switch of branches, a repack: a modelled SSD";

@@ -1,0 +1,175 @@
+//! What is known of sequences that were done while the device's writes were recorded, and what must be found of them after a cut.
+
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::{open_below, open_path};
+use fsverdict_judgement::journal::SequenceBatch;
+
+use super::enumerate::CallSequence;
+use super::floor::{SequenceFloor, SequenceProgress};
+use super::found::read;
+use super::judge::judge;
+use super::step::{SequenceCall, SequencePersist};
+use super::work::{SequenceWork, identity, progress, remove, told};
+use super::{FOLDER, folder_of};
+use crate::workload::saved::SavedReading;
+
+/// The sequences of a part, and when which of their calls returned.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SequencesRecord {
+    pub work: SequenceWork,
+    pub batches: Vec<SequenceBatch>,
+}
+
+/// From when to when a batch of sequences was there, in nanoseconds of the device's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SequenceWindow {
+    pub ready_ns: u64,
+    pub until_ns: u64,
+}
+
+impl SequencesRecord {
+    pub fn windows(&self) -> impl Iterator<Item = SequenceWindow> {
+        self.batches.iter().map(|batch| SequenceWindow { ready_ns: batch.ready_ns, until_ns: batch.until_ns })
+    }
+
+    /// When the last promise of each sequence was made.
+    pub fn promised_ns(&self) -> Vec<u64> {
+        let calls = self.batches.iter().flat_map(|batch| &batch.calls);
+        calls.filter(|calls| !calls.refused).filter_map(|calls| calls.done_ns.last().copied()).collect()
+    }
+
+    /// The last moment at which a call returned from the first of these nanoseconds up to, not including, the second.
+    pub fn last_return(&self, from_ns: u64, until_ns: u64) -> Option<u64> {
+        let batch =
+            self.batches.iter().filter(|batch| batch.ready_ns < until_ns && batch.until_ns >= from_ns);
+        let done = batch.flat_map(|batch| &batch.calls).flat_map(|calls| &calls.done_ns);
+        done.copied().filter(|done| (from_ns..until_ns).contains(done)).max()
+    }
+
+    /// What had returned by this nanosecond.
+    pub fn promised_by(&self, now_ns: u64) -> usize {
+        let batches = self.batches.iter().filter(|batch| batch.ready_ns <= now_ns);
+        let calls = batches.flat_map(|batch| &batch.calls);
+        calls.map(|calls| calls.done_ns.partition_point(|done| *done <= now_ns)).sum()
+    }
+
+    /// What of it matters at one of these moments.
+    pub fn only(&self, moments_ns: &[u64]) -> SequencesRecord {
+        let is_there = |batch: &&SequenceBatch| {
+            moments_ns.iter().any(|now| (batch.ready_ns..batch.until_ns).contains(now))
+        };
+        SequencesRecord { work: self.work, batches: self.batches.iter().filter(is_there).cloned().collect() }
+    }
+
+    /// The sequences that had begun at this moment, with their number and how far they had come.
+    fn begun<'a>(
+        &'a self,
+        sequences: &'a [CallSequence],
+        first: u32,
+        now_ns: u64,
+    ) -> Vec<(u32, &'a CallSequence, SequenceProgress)> {
+        let batch = self.batches.iter().find(|batch| (batch.ready_ns..batch.until_ns).contains(&now_ns));
+        let Some(batch) = batch else { return Vec::new() };
+        let mut begun = Vec::new();
+        let mut is_synced = false;
+        // What is synced is all that came before.
+        for (place, calls) in batch.calls.iter().enumerate().rev() {
+            let number = batch.first + place as u32;
+            let Some(sequence) = sequences.get((number - first) as usize) else { continue };
+            let progress = SequenceProgress { is_synced, ..progress(sequence, calls, now_ns) };
+            if progress.begun > 0 {
+                begun.push((number, sequence, progress));
+            }
+            let sync = SequenceCall::Persist(SequencePersist::Sync);
+            is_synced |= sequence.calls.iter().take(progress.returned).any(|call| *call == sync);
+        }
+        begun
+    }
+
+    /// Which promises were kept in what is mounted here, of which power was cut at this nanosecond.
+    pub fn look(&self, looking: &SequencesLooking, mount: &Path, now_ns: u64, reading: &mut SavedReading) {
+        let folder = open_path(mount).and_then(|mount| open_below(mount.as_fd(), Path::new(FOLDER), false));
+        let folder = match folder {
+            Ok(folder) => folder,
+            Err(errno) => {
+                if !self.begun(&looking.sequences, looking.first, now_ns).is_empty() {
+                    reading.breaks("name", || format!("the folder {FOLDER}: {errno}"));
+                }
+                return;
+            }
+        };
+        for (number, sequence, progress) in self.begun(&looking.sequences, looking.first, now_ns) {
+            let name = folder_of(number);
+            let about = |seen: &str| format!("{name}: {seen} (done: {})", told(sequence, progress.returned));
+            let mut errors = Vec::new();
+            let root = match open_below(folder.as_fd(), Path::new(&name), false) {
+                Ok(root) => root,
+                Err(Errno::NOENT) => {
+                    reading.breaks("name", || about("its folder is gone"));
+                    continue;
+                }
+                Err(errno) => {
+                    reading.errors.push(about(&errno.to_string()));
+                    continue;
+                }
+            };
+            let floor = SequenceFloor::of(sequence, identity(self.work.bounds, number), progress);
+            if let Some(found) = read(root.as_fd(), &mut errors) {
+                for (promise, seen) in judge(&floor, &found) {
+                    reading.breaks(promise, || about(&seen));
+                }
+            }
+            reading.errors.extend(errors.iter().map(|error| about(error)));
+            drop(root);
+        }
+    }
+
+    /// Removes what is there of the sequences that had begun: each directory must let itself be emptied, and go.
+    pub fn remove(&self, looking: &SequencesLooking, mount: &Path, now_ns: u64, reading: &mut SavedReading) {
+        let folder = open_path(mount).and_then(|mount| open_below(mount.as_fd(), Path::new(FOLDER), false));
+        let Ok(folder) = folder else { return };
+        for (number, sequence, progress) in self.begun(&looking.sequences, looking.first, now_ns) {
+            let name = folder_of(number);
+            match remove(&folder, &name) {
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(errno) => {
+                    let done = told(sequence, progress.returned);
+                    reading.breaks("removable", || format!("{name}: {errno} (done: {done})"));
+                }
+            }
+        }
+    }
+
+    /// What must be there, in words.
+    pub fn tell(&self, now_ns: u64) -> Vec<String> {
+        let looking = self.looking();
+        let mut lines = Vec::new();
+        for (number, sequence, progress) in self.begun(&looking.sequences, looking.first, now_ns).iter().rev()
+        {
+            let returned = told(sequence, progress.returned);
+            let underway =
+                sequence.calls.get(progress.returned).filter(|_| progress.begun > progress.returned);
+            let underway = underway.map_or(String::new(), |call| format!("; underway: {call}"));
+            lines.push(format!("{FOLDER}/{}: what is left by: {returned}{underway}", folder_of(*number)));
+        }
+        lines
+    }
+
+    /// What it takes to look, made once.
+    pub fn looking(&self) -> SequencesLooking {
+        let (first, sequences) = self.work.sequences();
+        SequencesLooking { first, sequences }
+    }
+}
+
+/// The sequences of a part, ready to be looked for.
+#[derive(Debug)]
+pub struct SequencesLooking {
+    first: u32,
+    sequences: Vec<CallSequence>,
+}
