@@ -1,12 +1,14 @@
 //! `fsverdict crash`: cuts of power and rotten blocks, as a plan asks for them, and the image of one state that they left.
 
+use std::fs::File;
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 use clap::Args;
 
 use crate::host::talk::say;
-use crate::study::{CutName, CutProgress, PowerCutting, RunFolder, StateTold};
+use crate::study::{CutName, CutProgress, MinimisedState, PowerCutting, RunFolder, StateTold};
 use fsverdict_judgement::journal::{Event, OpenJournal, PowerCuts};
 use fsverdict_judgement::plan::{Candidate, Plan};
 use fsverdict_text::suggest;
@@ -29,6 +31,10 @@ pub(super) struct CrashArguments {
     /// Where to write the image [default: CANDIDATE-STATE.img]
     #[arg(long, value_name = "FILE", requires = "state")]
     image: Option<PathBuf>,
+    /// Make that state as small as it can be (the fewest calls or files, the fewest writes lost), and write it as a program for the
+    /// shell that makes it on any machine
+    #[arg(long, value_name = "FILE", requires = "state", conflicts_with = "image")]
+    script: Option<PathBuf>,
     /// Write everything the candidate wrote in the form of dm-log-writes, for replay-log
     #[arg(long, value_name = "FILE", requires = "candidate")]
     export: Option<PathBuf>,
@@ -54,11 +60,18 @@ pub(super) fn run(arguments: &CrashArguments) -> Result<Exit, CliError> {
     let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
     agree(&plan, &PlanOrigin::of_run(folder.path()), Consent { yes, network, quiet })?;
     let candidate = arguments.candidate.as_deref().map(|name| find(&plan, name)).transpose()?;
-    match (candidate, arguments.state) {
-        (Some(candidate), Some(FaultState::Cut(state))) => {
+    match (candidate, arguments.state, &arguments.script) {
+        (Some(candidate), Some(FaultState::Cut(state)), Some(path)) => {
+            return write_script(&folder, &plan, candidate, state, path, quiet);
+        }
+        (Some(_), Some(FaultState::Rot(_)), Some(_)) => {
+            let what = "there is no script of a rotten block";
+            return Err(CliError::usage(fsverdict_text::Reason::new(what, "--image makes the image of it")));
+        }
+        (Some(candidate), Some(FaultState::Cut(state)), None) => {
             return write_state(arguments, &folder, &plan, candidate, state);
         }
-        (Some(candidate), Some(FaultState::Rot(rotten))) => {
+        (Some(candidate), Some(FaultState::Rot(rotten)), None) => {
             return write_rot(arguments.image.as_deref(), &folder, &plan, candidate, rotten);
         }
         _ => {}
@@ -160,6 +173,43 @@ fn write_state(
         candidate.name
     );
     must.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
+    std::io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(Exit::Done)
+}
+
+fn write_script(
+    folder: &RunFolder,
+    plan: &Plan,
+    candidate: &Candidate,
+    state: CutName,
+    path: &std::path::Path,
+    quiet: bool,
+) -> Result<Exit, CliError> {
+    let cutting = PowerCutting::of(plan, folder.path()).map_err(CliError::failed)?;
+    let mut file = File::options().write(true).create_new(true).mode(0o755).open(path).map_err(|error| {
+        let what = format!("cannot make {}: {error}", path.display());
+        CliError::failed(fsverdict_text::Reason::new(what, "remove it, or name another file"))
+    })?;
+    let tell = |what: &str| {
+        if !quiet {
+            say(&format!("minimising: {what}"));
+        }
+    };
+    let made = cutting.minimise(candidate, state, &tell);
+    let minimised = made.map_err(|error| {
+        // Nothing half done is left.
+        let _ = std::fs::remove_file(path);
+        CliError::failed(error)
+    })?;
+    file.write_all(minimised.script.as_bytes())?;
+    let MinimisedState { name, finding, did, lost, came_twice, .. } = &minimised;
+    let twice = match came_twice {
+        true => "it came to the same when all was done once more",
+        false => "done once more it came to something else: it depends on more than this",
+    };
+    let mut text = format!("{}: {name}: {}: {}\n", path.display(), finding.outcome.words(), finding.seen);
+    did.iter().for_each(|call| text.push_str(&format!("  {call}\n")));
+    text.push_str(&format!("{} writes lost; {twice}\n", lost.len()));
     std::io::stdout().lock().write_all(text.as_bytes())?;
     Ok(Exit::Done)
 }

@@ -97,6 +97,7 @@ mod tests {
                 cuts: None,
                 rot: None,
                 part: 0,
+                only: None,
                 devices: 1,
             };
             let shown = cautions(&spec, &Model::find(model).unwrap().limits(1 << 30));

@@ -5,7 +5,7 @@
 //! that waits for itself cannot be killed. It mounts the folder, answers until that is unmounted, and ends.
 
 mod attributes;
-mod nodes;
+mod known_files;
 mod operations;
 mod served;
 

@@ -16,6 +16,7 @@ use rustix::fs::{
 };
 
 use super::attributes::{kind, timestamp, wide};
+use super::known_files::EntryName;
 use super::served::{ServedFolder, locked};
 
 /// How long the kernel may believe what it was told (the default of libfuse, `mount.fuse(8)`).
@@ -24,10 +25,14 @@ const BELIEVED: Duration = Duration::from_secs(1);
 const LARGEST: u32 = 1 << 20;
 const ONLY: Generation = Generation(0);
 
-type Outcome<T> = Result<T, rustix::io::Errno>;
+type Answer<T> = Result<T, rustix::io::Errno>;
 
 fn errno(error: rustix::io::Errno) -> Errno {
     Errno::from_i32(error.raw_os_error())
+}
+
+fn entry(parent: INodeNo, name: &OsStr) -> EntryName<'_> {
+    EntryName { parent: parent.0, name }
 }
 
 /// Answers with this, or with what went wrong.
@@ -45,14 +50,14 @@ impl ServedFolder {
     fn make(
         &self,
         request: &Request,
-        (parent, name): (INodeNo, &OsStr),
+        at: &EntryName<'_>,
         mode: u32,
-        make: impl FnOnce(&OwnedFd) -> Outcome<()>,
-    ) -> Outcome<FileAttr> {
-        let directory = self.directory(parent.0)?;
+        make: impl FnOnce(&OwnedFd) -> Answer<()>,
+    ) -> Answer<FileAttr> {
+        let directory = self.directory(at.parent)?;
         make(&directory)?;
-        self.give(request, &directory, name, mode)?;
-        self.entry(parent.0, &directory, name)
+        self.give(request, &directory, at.name, mode)?;
+        self.entry(at, &directory)
     }
 
     /// The flags with which a file is opened for somebody who opens it with these. The kernel makes, empties and appends by
@@ -73,7 +78,6 @@ impl ServedFolder {
         flags
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one for each attribute, as the kernel asks")]
     fn change(
         &self,
         number: u64,
@@ -82,7 +86,7 @@ impl ServedFolder {
         owner: (Option<u32>, Option<u32>),
         size: Option<u64>,
         times: (Option<TimeOrNow>, Option<TimeOrNow>),
-    ) -> Outcome<FileAttr> {
+    ) -> Answer<FileAttr> {
         let file = self.reach_open(number, handle)?;
         let path = file.path();
         if let Some(mode) = mode {
@@ -107,21 +111,21 @@ impl ServedFolder {
     fn create_file(
         &self,
         request: &Request,
-        (parent, name): (INodeNo, &OsStr),
+        at: &EntryName<'_>,
         mode: u32,
         flags: i32,
-    ) -> Outcome<(FileAttr, u64)> {
-        let directory = self.directory(parent.0)?;
+    ) -> Answer<(FileAttr, u64)> {
+        let directory = self.directory(at.parent)?;
         let exclusive = OFlags::from_bits_retain(flags.cast_unsigned()) & OFlags::EXCL;
         let flags = self.flags(flags) | OFlags::CREATE | exclusive | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(&directory, name, flags, Mode::from_raw_mode(mode))?;
-        self.give(request, &directory, name, mode)?;
-        let entry = self.entry(parent.0, &directory, name)?;
+        let file = rustix::fs::openat(&directory, at.name, flags, Mode::from_raw_mode(mode))?;
+        self.give(request, &directory, at.name, mode)?;
+        let entry = self.entry(at, &directory)?;
         Ok((entry, self.hold(entry.ino.0, file)))
     }
 
     /// Answers of all xattr calls: how much there is where no room was given, else all of it.
-    fn attribute(reply: ReplyXattr, room: u32, read: impl FnOnce(&mut [u8]) -> Outcome<usize>) {
+    fn attribute(reply: ReplyXattr, room: u32, read: impl FnOnce(&mut [u8]) -> Answer<usize>) {
         let mut value = vec![0; room as usize];
         match read(&mut value) {
             Ok(length) if room == 0 => reply.size(u32::try_from(length).unwrap_or(u32::MAX)),
@@ -145,7 +149,8 @@ impl Filesystem for ServedFolder {
     }
 
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        let found = self.directory(parent.0).and_then(|directory| self.entry(parent.0, &directory, name));
+        let found =
+            self.directory(parent.0).and_then(|directory| self.entry(&entry(parent, name), &directory));
         answer!(reply, found, found => reply.entry(&BELIEVED, &found, ONLY));
     }
 
@@ -197,34 +202,37 @@ impl Filesystem for ServedFolder {
         reply: ReplyEntry,
     ) {
         let (sort, permissions) = (FileType::from_raw_mode(mode), Mode::from_raw_mode(mode));
-        let made = self.make(request, (parent, name), mode, |directory| {
+        let made = self.make(request, &entry(parent, name), mode, |directory| {
             rustix::fs::mknodat(directory, name, sort, permissions, wide(device))
         });
         answer!(reply, made, made => reply.entry(&BELIEVED, &made, ONLY));
     }
 
     fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, _: u32, reply: ReplyEntry) {
-        let made = self.make(request, (parent, name), mode, |directory| {
+        let made = self.make(request, &entry(parent, name), mode, |directory| {
             rustix::fs::mkdirat(directory, name, Mode::from_raw_mode(mode))
         });
         answer!(reply, made, made => reply.entry(&BELIEVED, &made, ONLY));
     }
 
     fn unlink(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        let removed =
-            self.remove(parent.0, name, |directory| rustix::fs::unlinkat(directory, name, AtFlags::empty()));
+        let removed = self.remove(&entry(parent, name), |directory| {
+            rustix::fs::unlinkat(directory, name, AtFlags::empty())
+        });
         answer!(reply, removed, () => reply.ok());
     }
 
     fn rmdir(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        let removed = self
-            .remove(parent.0, name, |directory| rustix::fs::unlinkat(directory, name, AtFlags::REMOVEDIR));
+        let removed = self.remove(&entry(parent, name), |directory| {
+            rustix::fs::unlinkat(directory, name, AtFlags::REMOVEDIR)
+        });
         answer!(reply, removed, () => reply.ok());
     }
 
     fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
-        let made =
-            self.make(request, (parent, name), 0, |directory| rustix::fs::symlinkat(target, directory, name));
+        let made = self.make(request, &entry(parent, name), 0, |directory| {
+            rustix::fs::symlinkat(target, directory, name)
+        });
         answer!(reply, made, made => reply.entry(&BELIEVED, &made, ONLY));
     }
 
@@ -240,9 +248,10 @@ impl Filesystem for ServedFolder {
     ) {
         let exchange = flags.contains(RenameFlags::RENAME_EXCHANGE);
         let flags = rustix::fs::RenameFlags::from_bits_retain(flags.bits());
-        let renamed = ServedFolder::rename(self, (parent.0, name), (to.0, new_name), exchange, |old, new| {
-            rustix::fs::renameat_with(old, name, new, new_name, flags)
-        });
+        let renamed =
+            ServedFolder::rename(self, &entry(parent, name), &entry(to, new_name), exchange, |old, new| {
+                rustix::fs::renameat_with(old, name, new, new_name, flags)
+            });
         answer!(reply, renamed, () => reply.ok());
     }
 
@@ -250,7 +259,7 @@ impl Filesystem for ServedFolder {
         let linked = self.reach(number.0).and_then(|file| {
             let directory = self.directory(parent.0)?;
             rustix::fs::linkat(CWD, file.path(), &directory, name, AtFlags::SYMLINK_FOLLOW)?;
-            self.entry(parent.0, &directory, name)
+            self.entry(&entry(parent, name), &directory)
         });
         answer!(reply, linked, linked => reply.entry(&BELIEVED, &linked, ONLY));
     }
@@ -416,7 +425,7 @@ impl Filesystem for ServedFolder {
         flags: i32,
         reply: ReplyCreate,
     ) {
-        answer!(reply, self.create_file(request, (parent, name), mode, flags), (made, handle) => {
+        answer!(reply, self.create_file(request, &entry(parent, name), mode, flags), (made, handle) => {
             reply.created(&BELIEVED, &made, ONLY, FileHandle(handle), FopenFlags::empty());
         });
     }

@@ -16,7 +16,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::attributes::attributes;
-use super::nodes::{FileIdentity, Nodes};
+use super::known_files::{EntryName, FileIdentity, KnownFiles};
 
 /// What only a set-user-ID or set-group-ID file has.
 const SPECIAL: u32 = 0o6000;
@@ -24,20 +24,20 @@ const SPECIAL: u32 = 0o6000;
 #[derive(Debug)]
 pub(super) struct ServedFolder {
     root: OwnedFd,
-    nodes: Mutex<Nodes>,
-    open: Mutex<OpenFiles>,
+    nodes: Mutex<KnownFiles>,
+    open: Mutex<HeldFiles>,
     pub(super) writeback: bool,
 }
 
 #[derive(Debug, Default)]
-struct OpenFiles {
-    each: HashMap<u64, Arc<OpenFile>>,
+struct HeldFiles {
+    each: HashMap<u64, Arc<HeldFile>>,
     last: u64,
 }
 
 /// What somebody has open.
 #[derive(Debug)]
-pub(super) struct OpenFile {
+pub(super) struct HeldFile {
     pub(super) file: OwnedFd,
     /// By which number the kernel knows it.
     node: u64,
@@ -58,7 +58,7 @@ pub(super) enum ReachedFile {
     /// It was looked up, and may not be read from or written to.
     ByName(OwnedFd),
     /// Its names are gone, or it is open anyway.
-    Open(Arc<OpenFile>),
+    Open(Arc<HeldFile>),
     /// Its names are gone, and the kernel has not forgotten it yet.
     Removed(Arc<OwnedFd>),
 }
@@ -88,8 +88,8 @@ impl ServedFolder {
     pub(super) fn new(root: OwnedFd, found: &Stat, writeback: bool) -> Self {
         ServedFolder {
             root,
-            nodes: Mutex::new(Nodes::new(found)),
-            open: Mutex::new(OpenFiles::default()),
+            nodes: Mutex::new(KnownFiles::new(found)),
+            open: Mutex::new(HeldFiles::default()),
             writeback,
         }
     }
@@ -98,7 +98,7 @@ impl ServedFolder {
         self.root.as_fd()
     }
 
-    fn nodes(&self) -> MutexGuard<'_, Nodes> {
+    fn nodes(&self) -> MutexGuard<'_, KnownFiles> {
         locked(&self.nodes)
     }
 
@@ -137,9 +137,9 @@ impl ServedFolder {
     }
 
     /// What lies in this directory by this name; the kernel is about to be told of it.
-    pub(super) fn entry(&self, parent: u64, directory: &OwnedFd, name: &OsStr) -> Result<FileAttr, Errno> {
-        let found = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        let number = self.nodes().learn(FileIdentity::of(&found), parent, name);
+    pub(super) fn entry(&self, at: &EntryName<'_>, directory: &OwnedFd) -> Result<FileAttr, Errno> {
+        let found = statat(directory, at.name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let number = self.nodes().learn(FileIdentity::of(&found), at);
         Ok(attributes(number, &found))
     }
 
@@ -150,44 +150,43 @@ impl ServedFolder {
     /// Does what takes this name away.
     pub(super) fn remove(
         &self,
-        parent: u64,
-        name: &OsStr,
+        at: &EntryName<'_>,
         remove: impl FnOnce(&OwnedFd) -> Result<(), Errno>,
     ) -> Result<(), Errno> {
-        let directory = self.directory(parent)?;
-        let found = statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        let kept = self.keep_removed(&directory, name, &found);
+        let directory = self.directory(at.parent)?;
+        let found = statat(&directory, at.name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let kept = self.keep_removed(&directory, at.name, &found);
         remove(&directory)?;
-        self.removed(&found, parent, name, kept);
+        self.removed(&found, at, kept);
         Ok(())
     }
 
     /// Does what gives the first name's file the second name, and perhaps the second's the first.
     pub(super) fn rename(
         &self,
-        (from, name): (u64, &OsStr),
-        (to, new_name): (u64, &OsStr),
+        from: &EntryName<'_>,
+        to: &EntryName<'_>,
         exchange: bool,
         rename: impl FnOnce(&OwnedFd, &OwnedFd) -> Result<(), Errno>,
     ) -> Result<(), Errno> {
-        let (old, new) = (self.directory(from)?, self.directory(to)?);
-        let moved = statat(&old, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        let replaced = statat(&new, new_name, AtFlags::SYMLINK_NOFOLLOW).ok();
-        let kept = replaced.as_ref().and_then(|replaced| self.keep_removed(&new, new_name, replaced));
+        let (old, new) = (self.directory(from.parent)?, self.directory(to.parent)?);
+        let moved = statat(&old, from.name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let replaced = statat(&new, to.name, AtFlags::SYMLINK_NOFOLLOW).ok();
+        let kept = replaced.as_ref().and_then(|replaced| self.keep_removed(&new, to.name, replaced));
         rename(&old, &new)?;
         let identity = FileIdentity::of(&moved);
         if let Some(replaced) = &replaced {
             let other = FileIdentity::of(replaced);
             if exchange {
-                self.nodes().renamed(other, (to, new_name), (from, name));
+                self.nodes().renamed(other, to, from);
             } else if other != identity {
-                self.removed(replaced, to, new_name, kept);
+                self.removed(replaced, to, kept);
             } else {
                 // Two names of one file: rename(2) does nothing.
                 return Ok(());
             }
         }
-        self.nodes().renamed(identity, (from, name), (to, new_name));
+        self.nodes().renamed(identity, from, to);
         Ok(())
     }
 
@@ -198,12 +197,12 @@ impl ServedFolder {
         (self.writeback && is_last(found)).then(|| openat(directory, name, flags, Mode::empty()).ok())?
     }
 
-    fn removed(&self, found: &Stat, parent: u64, name: &OsStr, kept: Option<OwnedFd>) {
+    fn removed(&self, found: &Stat, at: &EntryName<'_>, kept: Option<OwnedFd>) {
         let (identity, mut nodes) = (FileIdentity::of(found), self.nodes());
         if let Some(file) = kept {
             nodes.keep(identity, file);
         }
-        nodes.removed(identity, parent, name, is_last(found));
+        nodes.removed(identity, at, is_last(found));
     }
 
     /// Gives what was just made in this directory to whoever asked for it.
@@ -235,11 +234,11 @@ impl ServedFolder {
         let mut open = locked(&self.open);
         open.last += 1;
         let handle = open.last;
-        open.each.insert(handle, Arc::new(OpenFile { file, node, listed: Mutex::default() }));
+        open.each.insert(handle, Arc::new(HeldFile { file, node, listed: Mutex::default() }));
         handle
     }
 
-    pub(super) fn opened(&self, handle: u64) -> Result<Arc<OpenFile>, Errno> {
+    pub(super) fn opened(&self, handle: u64) -> Result<Arc<HeldFile>, Errno> {
         locked(&self.open).each.get(&handle).cloned().ok_or(Errno::BADF)
     }
 
@@ -250,7 +249,7 @@ impl ServedFolder {
     }
 }
 
-impl OpenFile {
+impl HeldFile {
     /// Reads the directory anew.
     pub(super) fn list(&self) -> Result<(), Errno> {
         let mut listed = Vec::new();

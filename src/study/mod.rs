@@ -42,7 +42,7 @@ pub use error::SessionError;
 pub use folder::{FolderRequest, PLAN_FILE, RunFolder, RunFolderError};
 pub use observer::{Observer, Silent};
 pub use one_block::OneBlock;
-pub use power_cuts::{CutName, CutProgress, PowerCutting, StateTold};
+pub use power_cuts::{CutName, CutProgress, MinimisedState, PowerCutting, StateTold};
 pub use price::price;
 pub use prospect::Prospect;
 pub use rot::RotTold;

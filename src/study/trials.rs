@@ -121,6 +121,7 @@ impl Study<'_> {
             cuts: None,
             rot: None,
             part: 0,
+            only: None,
             devices: self.plan.device.count(),
         }
     }

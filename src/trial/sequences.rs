@@ -24,9 +24,9 @@ impl Agent<'_> {
         cache: CacheState,
     ) -> Result<Observation, TrialError> {
         let bounds = sequence_bounds(phase, self.spec.seed);
-        let chosen = SequenceWork { bounds, part: self.spec.part };
+        let chosen = SequenceWork { bounds, part: self.spec.part, only: self.spec.only.clone() };
         let durable = make_durable(Timed::Phase(phase).durable());
-        let work = |_: &mut Stack<'_>| Ok::<_, TrialError>(carry_out(Path::new(MOUNT), chosen)?);
+        let work = |_: &mut Stack<'_>| Ok::<_, TrialError>(carry_out(Path::new(MOUNT), &chosen)?);
         let (sequences, clocked) =
             clocks(self.meter.as_ref())?.clock(&phase.name, cache.name(), stack, work, durable)?;
         self.quiet = may_be_quiet(stack);

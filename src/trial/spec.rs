@@ -11,7 +11,7 @@ use crate::dataset::Selection;
 use crate::guard::LeaseTicket;
 use crate::host::process_key::ProcessKey;
 use crate::host::root::Root;
-use crate::workload::{SavedFolder, SequencesRecord};
+use crate::workload::{OneSequence, SavedFolder, SequencesRecord};
 use fsverdict_disk::device::Draw;
 use fsverdict_judgement::journal::TrialId;
 use fsverdict_judgement::plan::{Candidate, Dataset, Needs, Phase, PhaseWork, Service};
@@ -51,6 +51,9 @@ pub struct TrialSpec {
     /// Which part of its sequences is done, from 0.
     #[serde(default)]
     pub part: u32,
+    /// None of them but this.
+    #[serde(default)]
+    pub only: Option<OneSequence>,
     /// How many devices it has.
     pub devices: usize,
 }
@@ -91,6 +94,7 @@ impl TrialSpec {
             cuts: None,
             rot: None,
             part: 0,
+            only: None,
             devices: 1,
         }
     }

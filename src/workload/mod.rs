@@ -58,7 +58,8 @@ pub use promise::{PROMISES, Promise};
 pub use remake::write_again;
 pub use saved::{SavedFolder, SavedPhase, SavedReading};
 pub use sequence::{
-    SequenceBounds, SequenceWindow, SequenceWork, SequencesDone, SequencesLooking, SequencesRecord, carry_out,
+    OneSequence, SequenceBounds, SequenceWindow, SequenceWork, SequencesDone, SequencesLooking,
+    SequencesRecord, carry_out,
 };
 pub use site::Workplace;
 pub use verify::verify_written;

@@ -71,7 +71,7 @@ pub const PROMISES: &[Promise] = &[
     Promise {
         name: "attribute",
         says: "an extended attribute that was set or removed before an fsync is as it was left",
-        source: "fsync(2): with the content the file's metadata; xattr(7); xfstests generic/066, 079, 336",
+        source: "fsync(2): with the content the file's metadata; xattr(7); xfstests generic/066",
         to_all: false,
     },
     Promise {
@@ -83,7 +83,7 @@ pub const PROMISES: &[Promise] = &[
     Promise {
         name: "removable",
         says: "a directory can be emptied and removed",
-        source: "rmdir(2): it fails with ENOTEMPTY where entries are left; xfstests generic/039, 041, 104, 106, 107",
+        source: "rmdir(2): it fails with ENOTEMPTY where entries are left; xfstests generic/039, 104, 106, 107",
         to_all: true,
     },
     Promise {

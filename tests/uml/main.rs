@@ -24,4 +24,5 @@ mod simulated;
 mod snapshots;
 mod staging;
 mod steps;
+mod traces;
 mod volumes;

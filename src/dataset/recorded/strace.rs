@@ -231,7 +231,9 @@ impl StraceReading {
             | "sync_file_range" | "truncate"
                 if returned >= 0 =>
             {
-                self.calls.leave_out(call.name);
+                if call.name == "sync" || self.is_below(call) {
+                    self.calls.leave_out(call.name);
+                }
             }
             _ => return None,
         }
@@ -257,6 +259,14 @@ impl StraceReading {
             }
         }
         Some(plain)
+    }
+
+    /// Whether one of its arguments is a file of those that are meant.
+    fn is_below(&self, call: &StraceCall<'_>) -> bool {
+        call.arguments.iter().any(|argument| {
+            let path = path_of(argument).or_else(|| unquoted(argument));
+            path.is_some_and(|path| Path::new(OsStr::from_bytes(&path)).starts_with(&self.below))
+        })
     }
 
     fn number(&mut self, path: &Path) -> Option<u32> {

@@ -36,7 +36,7 @@ impl PowerCutting<'_> {
         StateImage::new(log, self.rule(candidate)?).write(&mut store, state).map_err(plain)?;
         let mut must = Vec::new();
         for folder in &record.folders {
-            if let Some(spec) = self.plan.datasets.get(&folder.dataset) {
+            if let Some(spec) = self.datasets().get(&folder.dataset) {
                 let prepared = prepare(&folder.dataset, spec, self.plan.protocol.seed).map_err(plain)?;
                 must.extend(folder.tell(&prepared, at_ns));
             }

@@ -4,12 +4,15 @@
 mod image;
 mod kept;
 mod look;
+mod minimise;
 mod name;
 mod record;
+mod script;
 mod states;
 mod summary;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::lab::{Attachments, ChosenLab, LabError, choose};
 use crate::trial::sequence_bounds;
@@ -26,9 +29,11 @@ use super::session::check_limits;
 pub(super) use image::new_file;
 use kept::KeptFindings;
 use look::CutStates;
+use minimise::Narrowed;
 pub(super) use record::CutRecord;
 use summary::summary;
 
+pub use minimise::MinimisedState;
 pub use name::CutName;
 
 /// The folder of the logs within a run's.
@@ -38,9 +43,11 @@ const FOLDER: &str = "cuts";
 pub struct PowerCutting<'a> {
     pub(super) plan: &'a Plan,
     pub(super) faults: Faults,
-    pub(super) choice: ChosenLab,
+    pub(super) choice: Arc<ChosenLab>,
     pub(super) attachments: Attachments,
     pub(super) folder: PathBuf,
+    /// Where less than the plan's work is done.
+    narrowed: Narrowed,
 }
 
 /// How far the cuts of a candidate have come.
@@ -79,7 +86,8 @@ impl<'a> PowerCutting<'a> {
         let folder = run.join(FOLDER);
         std::fs::create_dir_all(&folder).map_err(LabError::from)?;
         check_folder(&folder, plan)?;
-        Ok(PowerCutting { plan, faults, choice, attachments, folder })
+        let choice = Arc::new(choice);
+        Ok(PowerCutting { plan, faults, choice, attachments, folder, narrowed: Narrowed::default() })
     }
 
     /// Cuts a candidate's power; `tell` hears what was done so far. What was found before somebody ended it is not looked at again, unless
@@ -128,6 +136,9 @@ impl<'a> PowerCutting<'a> {
 
     /// How many trials it takes to do all that is to be cut.
     fn parts(&self) -> u32 {
+        if self.narrowed.only.is_some() {
+            return 1;
+        }
         self.sequences()
             .map_or(1, |phase| SequenceWork::parts(sequence_bounds(phase, self.plan.protocol.seed)))
     }

@@ -12,7 +12,7 @@ use crate::trial::{TrialSpec, sequence_bounds};
 use crate::workload::{SavedFolder, SavedPhase, SequenceWork, SequencesRecord};
 use fsverdict_disk::crash::WriteLog;
 use fsverdict_judgement::journal::{Event, Observation, Save, SequenceBatch, Status};
-use fsverdict_judgement::plan::Candidate;
+use fsverdict_judgement::plan::{Candidate, Dataset};
 use fsverdict_text::{Links, Reason, open_regular};
 
 use super::{PowerCutting, plain};
@@ -92,7 +92,8 @@ impl PowerCutting<'_> {
         }
         let sequences = self.sequences().map(|phase| {
             let bounds = sequence_bounds(phase, self.plan.protocol.seed);
-            SequencesRecord { work: SequenceWork { bounds, part }, batches }
+            let work = SequenceWork { bounds, part, only: self.narrowed.only.clone() };
+            SequencesRecord { work, batches }
         });
         let record = CutRecord { folders: self.folders(&saves, &synced), sequences, mkfs_ns, trace };
         let text = serde_json::to_vec(&record).map_err(std::io::Error::from).map_err(LabError::from)?;
@@ -105,12 +106,26 @@ impl PowerCutting<'_> {
 
     pub(in crate::study) fn spec(&self, candidate: &Candidate, part: u32) -> TrialSpec {
         TrialSpec {
-            datasets: self.plan.datasets.clone(),
+            datasets: self.datasets(),
             phases: self.plan.phases.clone(),
             part,
             devices: self.plan.device.count(),
+            only: self.narrowed.only.clone(),
             ..TrialSpec::without_work(candidate.clone(), self.plan.protocol.seed, self.plan.protocol.timeout)
         }
+    }
+
+    /// The plan's, or so many files of those that are saved.
+    pub(super) fn datasets(&self) -> BTreeMap<String, Dataset> {
+        let mut datasets = self.plan.datasets.clone();
+        if let Some(most) = self.narrowed.files {
+            for dataset in datasets.values_mut() {
+                if let Dataset::Flat { files, .. } = dataset {
+                    *files = (*files).min(most);
+                }
+            }
+        }
+        datasets
     }
 
     /// What was saved where, in the order of the phases.

@@ -20,13 +20,24 @@ impl PowerCutting<'_> {
         candidate: &Candidate,
         record: &CutRecord,
     ) -> Result<Vec<CrashState>, SessionError> {
+        self.some_states(log, candidate, record, self.faults.power_cuts.div_ceil(self.parts()))
+    }
+
+    /// The same, with so many drawn.
+    pub(super) fn some_states(
+        &self,
+        log: &WriteLog,
+        candidate: &Candidate,
+        record: &CutRecord,
+        wanted: u32,
+    ) -> Result<Vec<CrashState>, SessionError> {
         let windows = record.windows();
         if windows.is_empty() {
             return Err(SessionError::Disk(Reason::plain(format!("{} saved nothing", candidate.name))));
         }
-        let wanted = self.faults.power_cuts.div_ceil(self.parts()) as usize;
         let (rule, seed) = (self.rule(candidate)?, self.plan.protocol.seed);
-        let mut states = sample(log, rule, &windows, wanted, seed, |now_ns| record.promised_by(now_ns));
+        let mut states =
+            sample(log, rule, &windows, wanted as usize, seed, |now_ns| record.promised_by(now_ns));
         let promised = record.sequences.iter().flat_map(|sequences| sequences.promised_ns());
         states.extend(promised.map(|promised_ns| {
             let cut = log.requests().partition_point(|one| one.completed_ns <= promised_ns);

@@ -33,7 +33,10 @@ impl Adapter for DbBench {
     }
 
     fn line(&self, options: &str) -> String {
-        format!("exec db_bench --db=\"$FOLDER/rocksdb\" --seed=1 --histogram {options}").trim_end().to_owned()
+        // It begins with its version and the processor, and goes on with how far it is, on the stream where it says what is wrong.
+        let run = format!("db_bench --db=\"$FOLDER/rocksdb\" --seed=1 --histogram {options}");
+        let sift = "tr '\\r' '\\n' <\"$LOG/said\" | grep -vE '^(RocksDB|Date|CPU|CPUCache): |^[.][.][.] finished|^ *$' >&2";
+        format!("{} 2>\"$LOG/said\"; STATUS=$?; {sift}; exit $STATUS", run.trim_end())
     }
 
     fn hint(&self, said: &str) -> Option<String> {

@@ -190,9 +190,9 @@ impl<'a> Judging<'a> {
         }
     }
 
-    /// Blocks that were written or set aside before an fsync are still its own.
+    /// Blocks that were written or set aside before an fsync or fdatasync are still its own.
     fn blocks(&mut self, number: usize, found: &FoundNode, shown: &str) {
-        let from = self.floor.metadata(number);
+        let from = self.floor.content(number);
         if from == 0 {
             return;
         }

@@ -22,7 +22,7 @@ mod tests;
 
 pub use enumerate::SequenceBounds;
 pub use recovered::{SequenceWindow, SequencesLooking, SequencesRecord};
-pub use work::{SequenceWork, SequencesDone, carry_out};
+pub use work::{OneSequence, SequenceWork, SequencesDone, carry_out};
 
 /// The folder below the mount point in which each sequence has one of its own.
 pub(crate) const FOLDER: &str = "sequences";

@@ -13,6 +13,7 @@ use super::enumerate::CallSequence;
 use super::floor::{SequenceFloor, SequenceProgress};
 use super::found::read;
 use super::judge::judge;
+use super::model::{NodeKind, SequenceModel};
 use super::step::{SequenceCall, SequencePersist};
 use super::work::{SequenceWork, identity, progress, remove, told};
 use super::{FOLDER, folder_of};
@@ -63,7 +64,10 @@ impl SequencesRecord {
         let is_there = |batch: &&SequenceBatch| {
             moments_ns.iter().any(|now| (batch.ready_ns..batch.until_ns).contains(now))
         };
-        SequencesRecord { work: self.work, batches: self.batches.iter().filter(is_there).cloned().collect() }
+        SequencesRecord {
+            work: self.work.clone(),
+            batches: self.batches.iter().filter(is_there).cloned().collect(),
+        }
     }
 
     /// The sequences that had begun at this moment, with their number and how far they had come.
@@ -145,6 +149,62 @@ impl SequencesRecord {
         }
     }
 
+    /// The numbers of the sequences that had begun, and how many calls each has, the last first.
+    pub fn begun_by(&self, now_ns: u64) -> Vec<(u32, u32)> {
+        let looking = self.looking();
+        let begun = self.begun(&looking.sequences, looking.first, now_ns);
+        begun.into_iter().map(|(number, sequence, _)| (number, sequence.calls.len() as u32)).collect()
+    }
+
+    /// The calls of the first sequence in words.
+    pub fn told(&self) -> Vec<String> {
+        let (_, sequences) = self.work.sequences();
+        let calls = sequences.first().map(|sequence| sequence.calls.as_slice()).unwrap_or_default();
+        calls.iter().map(ToString::to_string).collect()
+    }
+
+    /// Whether the calls that are left can be done, and the last of them promises something.
+    pub fn can_be_done(work: &SequenceWork) -> bool {
+        let (_, sequences) = work.sequences();
+        let Some(sequence) = sequences.first() else { return false };
+        let mut model = SequenceModel::prepared(0);
+        let mut persists = false;
+        let possible = sequence.calls.iter().all(|call| match call {
+            SequenceCall::Step(step) => {
+                persists = false;
+                model.apply(*step).is_some()
+            }
+            SequenceCall::Persist(SequencePersist::Fsync(at) | SequencePersist::Fdatasync(at)) => {
+                persists = true;
+                model.resolve(*at).is_some()
+            }
+            SequenceCall::Persist(SequencePersist::Sync) => {
+                persists = true;
+                true
+            }
+        });
+        possible && persists
+    }
+
+    /// What must be there once all calls have returned, a line each: kind, links, size, checksum of cksum(1), path.
+    pub fn listing(&self) -> Vec<String> {
+        let looking = self.looking();
+        let mut lines = Vec::new();
+        for (number, sequence) in (looking.first..).zip(&looking.sequences) {
+            let mut model = SequenceModel::prepared(identity(self.work.bounds, number));
+            for call in &sequence.calls {
+                if let SequenceCall::Step(step) = call {
+                    model.apply(*step);
+                }
+            }
+            lines.push(format!("d {FOLDER}/{}", folder_of(number)));
+            list(&model, 0, &format!("{FOLDER}/{}", folder_of(number)), &mut lines);
+        }
+        lines.push(format!("d {FOLDER}"));
+        lines.sort_unstable();
+        lines
+    }
+
     /// What must be there, in words.
     pub fn tell(&self, now_ns: u64) -> Vec<String> {
         let looking = self.looking();
@@ -172,4 +232,53 @@ impl SequencesRecord {
 pub struct SequencesLooking {
     first: u32,
     sequences: Vec<CallSequence>,
+}
+
+/// The lines of what is in a directory.
+fn list(model: &SequenceModel, directory: usize, path: &str, lines: &mut Vec<String>) {
+    for ((_, name), number) in model.names.iter().filter(|((of, _), _)| *of == directory) {
+        let path = format!("{path}/{name}");
+        let Some(node) = model.node(*number) else { continue };
+        match node.kind {
+            NodeKind::Directory => {
+                lines.push(format!("d {path}"));
+                list(model, *number, &path, lines);
+            }
+            NodeKind::File => {
+                let (links, size, sum) = (model.links(*number), node.bytes.len(), cksum(&node.bytes));
+                lines.push(format!("f {links} {size} {sum} {path}"));
+            }
+            NodeKind::Symlink => lines.push(format!("l foo {path}")),
+            NodeKind::Fifo => lines.push(format!("p {path}")),
+        }
+    }
+}
+
+/// As cksum(1) has it (POSIX.1-2017, cksum: CRC of ISO/IEC 8802-3, the length appended).
+fn cksum(bytes: &[u8]) -> u32 {
+    let mut crc: u32 = 0;
+    let mut add = |byte: u8| {
+        crc ^= u32::from(byte) << 24;
+        for _ in 0..8 {
+            crc = if crc & 0x8000_0000 == 0 { crc << 1 } else { crc << 1 ^ 0x04c1_1db7 };
+        }
+    };
+    bytes.iter().for_each(|byte| add(*byte));
+    let mut length = bytes.len();
+    while length > 0 {
+        add((length & 0xff) as u8);
+        length >>= 8;
+    }
+    !crc
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cksum;
+
+    #[test]
+    fn sums_are_those_of_cksum() {
+        // printf 123456789 | cksum; cksum < /dev/null
+        assert_eq!((cksum(b"123456789"), cksum(b"")), (930_766_865, 4_294_967_295));
+    }
 }

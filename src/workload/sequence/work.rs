@@ -27,11 +27,22 @@ use crate::workload::save::now_ns;
 use crate::workload::{Done, WorkError};
 
 /// A part of the sequences that there are within bounds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SequenceWork {
     pub bounds: SequenceBounds,
     /// Which, from 0.
     pub part: u32,
+    /// None of the part but this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only: Option<OneSequence>,
+}
+
+/// A single sequence of all that there are, or some of its calls.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OneSequence {
+    pub number: u32,
+    /// Which of its calls, from 0.
+    pub calls: Vec<u32>,
 }
 
 /// What was done, and when which promise was made.
@@ -51,7 +62,14 @@ impl SequenceWork {
     }
 
     /// Its sequences, with the number of the first.
-    pub(super) fn sequences(self) -> (u32, Vec<CallSequence>) {
+    pub(super) fn sequences(&self) -> (u32, Vec<CallSequence>) {
+        if let Some(OneSequence { number, calls }) = &self.only {
+            let whole = self.bounds.all().into_iter().nth(*number as usize);
+            let of = |whole: CallSequence| CallSequence {
+                calls: calls.iter().filter_map(|call| whole.calls.get(*call as usize).copied()).collect(),
+            };
+            return (*number, whole.map(of).into_iter().collect());
+        }
         let first = self.part as usize * PART;
         let sequences: Vec<CallSequence> = self.bounds.all().into_iter().skip(first).take(PART).collect();
         (first as u32, sequences)
@@ -64,7 +82,7 @@ pub(super) fn identity(bounds: SequenceBounds, number: u32) -> u64 {
 }
 
 /// Does the sequences of a part below this mount point. Where the filesystem refuses a call, its sequence ends there.
-pub fn carry_out(mount: &Path, work: SequenceWork) -> Result<SequencesDone, WorkError> {
+pub fn carry_out(mount: &Path, work: &SequenceWork) -> Result<SequencesDone, WorkError> {
     let failed = |call: &'static str, errno| at(call, FOLDER.to_owned(), errno);
     let mount = open_path(mount).map_err(|errno| failed("open the mount point", errno))?;
     let folder = open_below(mount.as_fd(), Path::new(FOLDER), true)

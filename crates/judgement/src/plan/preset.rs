@@ -53,6 +53,8 @@ const PRESETS: &[Preset] = presets! {
             "two disks with the same on both: btrfs' own copies against md under three filesystems, plain and on LUKS, a disk lost and rebuilt";
         "dm-integrity"
             "ext4 and xfs on checksums of every sector, kept by a journal, a bitmap or nothing: what each costs on a modelled disk";
+        "snapshots"
+            "a state of the filesystem kept, written on over, four kept, given up: btrfs, nilfs2, and LVM's old and thin ones below ext4 and xfs";
         "near-full"
             "six filesystems at 50, 80 and 95 % full, until they take no more, and with room made again: a modelled disk";
         "backup-server"
@@ -65,6 +67,8 @@ const PRESETS: &[Preset] = presets! {
             "the same files, and single blocks that rot: who notices, who mends, and who hands out wrong content for right";
         "usb-unplug"
             "a stick pulled out in the middle of a backup: can it be mounted and written again, and is there what was saved before?";
+        "crash-sequences"
+            "every sequence of two calls out of sixty (link, rename, fallocate, fsync …), the power cut behind each: bugs in what filesystems promise";
     }
     "who builds software": {
         "container-store" "image layers unpacked, updated, started and pruned: a modelled SSD";

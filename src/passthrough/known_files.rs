@@ -23,8 +23,15 @@ impl FileIdentity {
     }
 }
 
+/// A name in a directory, which the kernel knows by a number.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EntryName<'a> {
+    pub(super) parent: u64,
+    pub(super) name: &'a OsStr,
+}
+
 #[derive(Debug)]
-struct Node {
+struct KnownFile {
     identity: FileIdentity,
     /// Each a name in a directory, by the number of that; none of a file that was removed, or of the root.
     names: Vec<(u64, OsString)>,
@@ -34,16 +41,22 @@ struct Node {
     lookups: u64,
 }
 
+impl EntryName<'_> {
+    fn is(&self, known: &(u64, OsString)) -> bool {
+        known.0 == self.parent && known.1 == self.name
+    }
+}
+
 /// All that the kernel knows.
 #[derive(Debug)]
-pub(super) struct Nodes {
-    each: HashMap<u64, Node>,
+pub(super) struct KnownFiles {
+    each: HashMap<u64, KnownFile>,
     numbers: HashMap<FileIdentity, u64>,
     /// No number is given twice: the kernel would take a new file for an old one.
     next: u64,
 }
 
-impl Nodes {
+impl KnownFiles {
     /// What the kernel calls the folder that is served (`FUSE_ROOT_ID`).
     pub(super) const ROOT: u64 = 1;
     /// No path of the kernel's has more parts.
@@ -51,8 +64,8 @@ impl Nodes {
 
     pub(super) fn new(root: &Stat) -> Self {
         let identity = FileIdentity::of(root);
-        let root = Node { identity, names: Vec::new(), kept: None, lookups: 1 };
-        Nodes {
+        let root = KnownFile { identity, names: Vec::new(), kept: None, lookups: 1 };
+        KnownFiles {
             each: HashMap::from([(Self::ROOT, root)]),
             numbers: HashMap::from([(identity, Self::ROOT)]),
             next: Self::ROOT + 1,
@@ -89,24 +102,24 @@ impl Nodes {
     }
 
     /// The number of what is found by this name; the kernel is about to be told of it.
-    pub(super) fn learn(&mut self, identity: FileIdentity, parent: u64, name: &OsStr) -> u64 {
+    pub(super) fn learn(&mut self, identity: FileIdentity, at: &EntryName<'_>) -> u64 {
         let number = *self.numbers.entry(identity).or_insert(self.next);
         if number == self.next {
             self.next += 1;
-            self.each.insert(number, Node { identity, names: Vec::new(), kept: None, lookups: 0 });
+            self.each.insert(number, KnownFile { identity, names: Vec::new(), kept: None, lookups: 0 });
         }
-        self.name(number, parent, name);
+        self.name(number, at);
         if let Some(node) = self.each.get_mut(&number) {
             node.lookups += 1;
         }
         number
     }
 
-    fn name(&mut self, number: u64, parent: u64, name: &OsStr) {
+    fn name(&mut self, number: u64, at: &EntryName<'_>) {
         let Some(mut node) = self.each.remove(&number) else { return };
         node.names.retain(|(of, _)| *of == number || self.each.contains_key(of));
-        if number != Self::ROOT && !node.names.iter().any(|(of, known)| *of == parent && known == name) {
-            node.names.push((parent, name.to_owned()));
+        if number != Self::ROOT && !node.names.iter().any(|name| at.is(name)) {
+            node.names.push((at.parent, at.name.to_owned()));
         }
         self.each.insert(number, node);
     }
@@ -123,10 +136,10 @@ impl Nodes {
     }
 
     /// This name is gone. With the `last` of its names goes what the file was: another may soon have its place on the disk.
-    pub(super) fn removed(&mut self, identity: FileIdentity, parent: u64, name: &OsStr, last: bool) {
+    pub(super) fn removed(&mut self, identity: FileIdentity, at: &EntryName<'_>, last: bool) {
         let Some(&number) = self.numbers.get(&identity) else { return };
         if let Some(node) = self.each.get_mut(&number) {
-            node.names.retain(|(of, known)| !(*of == parent && known == name));
+            node.names.retain(|name| !at.is(name));
         }
         if last {
             self.part(identity, number);
@@ -140,17 +153,17 @@ impl Nodes {
     }
 
     /// What had the first name has the second.
-    pub(super) fn renamed(&mut self, identity: FileIdentity, from: (u64, &OsStr), to: (u64, &OsStr)) {
-        self.removed(identity, from.0, from.1, false);
+    pub(super) fn renamed(&mut self, identity: FileIdentity, from: &EntryName<'_>, to: &EntryName<'_>) {
+        self.removed(identity, from, false);
         if let Some(&number) = self.numbers.get(&identity) {
-            self.name(number, to.0, to.1);
+            self.name(number, to);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{FileIdentity, Nodes};
+    use super::{EntryName, FileIdentity, KnownFiles};
     use std::ffi::OsStr;
     use std::path::{Path, PathBuf};
 
@@ -160,66 +173,66 @@ mod tests {
         FileIdentity { device: 7, number }
     }
 
-    fn nodes() -> Nodes {
+    fn nodes() -> KnownFiles {
         let mut found = rustix::fs::stat("/").unwrap();
         (found.st_dev, found.st_ino) = (ROOT.device, ROOT.number);
-        Nodes::new(&found)
+        KnownFiles::new(&found)
     }
 
-    fn name(text: &str) -> &OsStr {
-        OsStr::new(text)
+    fn at(parent: u64, name: &str) -> EntryName<'_> {
+        EntryName { parent, name: OsStr::new(name) }
     }
 
-    fn path(nodes: &Nodes, number: u64) -> Option<PathBuf> {
+    fn path(nodes: &KnownFiles, number: u64) -> Option<PathBuf> {
         nodes.path(number)
     }
 
     #[test]
     fn a_file_is_found_by_its_name_wherever_its_folder_goes() {
         let mut nodes = nodes();
-        assert_eq!(path(&nodes, Nodes::ROOT).unwrap(), Path::new("."));
-        let folder = nodes.learn(file(1), Nodes::ROOT, name("a"));
-        let inner = nodes.learn(file(2), folder, name("b"));
+        assert_eq!(path(&nodes, KnownFiles::ROOT).unwrap(), Path::new("."));
+        let folder = nodes.learn(file(1), &at(KnownFiles::ROOT, "a"));
+        let inner = nodes.learn(file(2), &at(folder, "b"));
         assert_eq!(path(&nodes, inner).unwrap(), Path::new("a/b"));
-        nodes.renamed(file(1), (Nodes::ROOT, name("a")), (Nodes::ROOT, name("c")));
+        nodes.renamed(file(1), &at(KnownFiles::ROOT, "a"), &at(KnownFiles::ROOT, "c"));
         assert_eq!(path(&nodes, inner).unwrap(), Path::new("c/b"));
-        assert_eq!(nodes.learn(file(2), folder, name("b")), inner);
+        assert_eq!(nodes.learn(file(2), &at(folder, "b")), inner);
     }
 
     #[test]
     fn one_of_several_names_may_go() {
         let mut nodes = nodes();
-        let number = nodes.learn(file(1), Nodes::ROOT, name("a"));
-        assert_eq!(nodes.learn(file(1), Nodes::ROOT, name("b")), number);
-        nodes.removed(file(1), Nodes::ROOT, name("a"), false);
+        let number = nodes.learn(file(1), &at(KnownFiles::ROOT, "a"));
+        assert_eq!(nodes.learn(file(1), &at(KnownFiles::ROOT, "b")), number);
+        nodes.removed(file(1), &at(KnownFiles::ROOT, "a"), false);
         assert_eq!(path(&nodes, number).unwrap(), Path::new("b"));
-        nodes.removed(file(1), Nodes::ROOT, name("b"), true);
+        nodes.removed(file(1), &at(KnownFiles::ROOT, "b"), true);
         assert_eq!(path(&nodes, number), None);
     }
 
     #[test]
     fn what_comes_to_lie_where_a_removed_file_lay_is_another() {
         let mut nodes = nodes();
-        let old = nodes.learn(file(1), Nodes::ROOT, name("a"));
-        nodes.removed(file(1), Nodes::ROOT, name("a"), true);
-        let new = nodes.learn(file(1), Nodes::ROOT, name("a"));
+        let old = nodes.learn(file(1), &at(KnownFiles::ROOT, "a"));
+        nodes.removed(file(1), &at(KnownFiles::ROOT, "a"), true);
+        let new = nodes.learn(file(1), &at(KnownFiles::ROOT, "a"));
         assert_ne!(old, new);
         // The kernel forgets the old one only now.
         nodes.forget(old, 1);
-        assert_eq!(nodes.learn(file(1), Nodes::ROOT, name("a")), new);
+        assert_eq!(nodes.learn(file(1), &at(KnownFiles::ROOT, "a")), new);
     }
 
     #[test]
     fn what_the_kernel_forgot_is_forgotten() {
         let mut nodes = nodes();
-        let folder = nodes.learn(file(1), Nodes::ROOT, name("a"));
-        nodes.learn(file(1), Nodes::ROOT, name("a"));
+        let folder = nodes.learn(file(1), &at(KnownFiles::ROOT, "a"));
+        nodes.learn(file(1), &at(KnownFiles::ROOT, "a"));
         nodes.forget(folder, 1);
         assert!(path(&nodes, folder).is_some());
         nodes.forget(folder, 1);
         assert!(path(&nodes, folder).is_none());
-        assert_ne!(nodes.learn(file(1), Nodes::ROOT, name("a")), folder);
-        nodes.forget(Nodes::ROOT, 5);
-        assert!(path(&nodes, Nodes::ROOT).is_some());
+        assert_ne!(nodes.learn(file(1), &at(KnownFiles::ROOT, "a")), folder);
+        nodes.forget(KnownFiles::ROOT, 5);
+        assert!(path(&nodes, KnownFiles::ROOT).is_some());
     }
 }
