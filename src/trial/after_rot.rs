@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use crate::filesystem::Meaning;
 use crate::host::foreign::harmless;
+use crate::host::kernel_log::LogLine;
 use crate::workload::SavedReading;
 use fsverdict_judgement::journal::{Event, RotFinding, RotOutcome, RotWitness};
 
@@ -67,7 +68,7 @@ impl Agent<'_> {
             stack.step(&number);
             let mut seen = RotSeen::default();
             let rewrites = look.rewrites.get(at).copied().unwrap_or(false);
-            let usual_now = if at == 0 { None } else { Some(&mut usual) };
+            let usual_now = if at == 0 { None } else { Some(&usual) };
             let heard = self.rotten(stack, &look, rewrites, &mut seen, usual_now)?;
             if at == 0 {
                 usual.extend(heard);
@@ -84,9 +85,9 @@ impl Agent<'_> {
         look: &RotLook,
         rewrites: bool,
         seen: &mut RotSeen,
-        usual: Option<&mut BTreeSet<String>>,
+        usual: Option<&BTreeSet<String>>,
     ) -> Result<Vec<String>, TrialError> {
-        let mut hearing = RotHearing { usual: usual.map(|usual| usual.clone()), heard: Vec::new() };
+        let mut hearing = RotHearing { usual: usual.cloned(), heard: Vec::new() };
         let layers = self.spec.layer_places();
         let opened = layers.clone().try_for_each(|at| {
             stack.layer(at, OfLayer::Reopen)?;
@@ -182,7 +183,7 @@ struct RotHearing {
 
 impl RotHearing {
     fn hear(&mut self, stack: &mut Stack<'_>, seen: &mut RotSeen) {
-        for line in stack.said_at_all().into_iter().filter(|line| line.is_warning()) {
+        for line in stack.said_at_all().into_iter().filter(LogLine::is_warning) {
             let words: String = line.text.chars().filter(|letter| !letter.is_ascii_digit()).collect();
             match &self.usual {
                 None => self.heard.push(words),

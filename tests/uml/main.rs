@@ -18,6 +18,7 @@ mod known_facts;
 mod power_cuts;
 mod questions;
 mod refusals;
+mod rot;
 mod secrets;
 mod simulated;
 mod snapshots;

@@ -2,6 +2,7 @@
 
 use std::sync::Mutex;
 use std::thread::scope;
+use std::time::Duration;
 
 use crate::lab::{LogPurpose, TrialEnd, WriteLogFile};
 use crate::trial::{RotLook, TrialSpec};
@@ -15,6 +16,8 @@ use crate::study::power_cuts::{CutRecord, PowerCutting, plain};
 
 /// Blocks that one guest looks at, at most: one that dies takes no more with it than are left of these.
 const BATCH: usize = 60;
+/// What the plan allows a trial may be too little for a guest that looks at so many.
+const LIMIT: Duration = Duration::from_secs(600);
 /// How much of a guest's end is told, in letters.
 const SEEN: usize = 600;
 
@@ -75,7 +78,8 @@ impl PowerCutting<'_> {
             let rewrites =
                 first.iter().map(|rotten| rotten.is_some_and(|rotten| rotten.decay == Decay::Unwritable));
             let rot = RotLook { folders: record.folders.clone(), rewrites: rewrites.collect() };
-            let spec = TrialSpec { rot: Some(rot), ..self.spec(candidate, 0) };
+            let spec = self.spec(candidate, 0);
+            let spec = TrialSpec { rot: Some(rot), limit: spec.limit.max(LIMIT), ..spec };
             let (mut at, mut told) = (None, Vec::new());
             let mut watch = |event: Event| match event {
                 Event::StepStarted { step } => at = step.parse::<usize>().ok().or(at),

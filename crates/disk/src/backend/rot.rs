@@ -57,3 +57,42 @@ impl ServedRot {
 fn overlap(one: &Range<u64>, other: &Range<u64>) -> bool {
     one.start < other.end && other.start < one.end
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{RottenBlock, RottenImage, ServedRot};
+    use crate::crash::{LogWriter, WriteLog};
+    use crate::device::{Action, Request, Store};
+
+    #[test]
+    fn a_medium_refuses_what_it_cannot_do_and_no_more() {
+        let file = tempfile::tempfile().unwrap();
+        LogWriter::new(file.try_clone().unwrap(), 1 << 20).unwrap().finish().unwrap();
+        let file = {
+            use std::io::Seek;
+            let mut file = file;
+            file.rewind().unwrap();
+            file
+        };
+        let blocks = ["rot-2-unreadable", "rot-2-unwritable", "rot-2-zero"];
+        let blocks: Vec<Option<RottenBlock>> = blocks.iter().map(|name| name.parse().ok()).collect();
+        let image = RottenImage::new(WriteLog::read(file).unwrap());
+        let mut rot = ServedRot { image, left: blocks.into_iter().enumerate(), now: None };
+        let mut store = Store::new(tempfile::tempfile().unwrap(), 1 << 20).unwrap();
+        let ask = |rot: &mut ServedRot, operation, sector, sectors| {
+            rot.fails(&Request { id: 0, operation, sector, sectors })
+        };
+        assert!(!ask(&mut rot, Action::Read, 16, 8), "nothing is rotten yet");
+        assert_eq!(rot.next(&mut store).unwrap(), Some(0));
+        assert!(ask(&mut rot, Action::Read, 0, 17) && ask(&mut rot, Action::Read, 23, 1));
+        assert!(!ask(&mut rot, Action::Read, 8, 8) && !ask(&mut rot, Action::Read, 24, 8));
+        // Part of it written anew leaves the rest; all of it puts another sector in its place.
+        assert!(!ask(&mut rot, Action::Write, 16, 4) && ask(&mut rot, Action::Read, 16, 8));
+        assert!(!ask(&mut rot, Action::Write, 8, 16) && !ask(&mut rot, Action::Read, 16, 8));
+        assert_eq!(rot.next(&mut store).unwrap(), Some(1));
+        assert!(ask(&mut rot, Action::Write, 16, 1) && ask(&mut rot, Action::WriteZeroes, 0, 64));
+        assert!(!ask(&mut rot, Action::Read, 16, 8) && !ask(&mut rot, Action::Flush, 0, 0));
+        assert_eq!((rot.next(&mut store).unwrap(), rot.next(&mut store).unwrap()), (Some(2), None));
+        assert!(!ask(&mut rot, Action::Read, 16, 8));
+    }
+}

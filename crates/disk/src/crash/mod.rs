@@ -16,6 +16,8 @@ mod state;
 mod writer;
 
 #[cfg(test)]
+mod rot_tests;
+#[cfg(test)]
 mod tests;
 
 pub use export::export;

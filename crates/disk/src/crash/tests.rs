@@ -11,16 +11,22 @@ use super::{
 };
 use crate::device::{Action, Completion, Model, Request, Store};
 
-const SIZE: u64 = 1 << 20;
+pub(super) const SIZE: u64 = 1 << 20;
 const RULE: LossRule = LossRule { volatile: true, any_order: true, flushes: true, unit_sectors: 1 };
 const ALL: CutWindow = CutWindow { from_ns: 0, until_ns: u64::MAX };
 
-fn done(operation: Action, sector: u64, sectors: u32, submitted_ns: u64, completed_ns: u64) -> Completion {
+pub(super) fn done(
+    operation: Action,
+    sector: u64,
+    sectors: u32,
+    submitted_ns: u64,
+    completed_ns: u64,
+) -> Completion {
     Completion { request: Request { id: 0, operation, sector, sectors }, submitted_ns, completed_ns }
 }
 
 /// Writes a log of these; a write carries its number, from 1, in each byte.
-fn log_of(completions: &[Completion]) -> (File, WriteLog) {
+pub(super) fn log_of(completions: &[Completion]) -> (File, WriteLog) {
     let file = tempfile::tempfile().unwrap();
     let mut writer = LogWriter::new(file.try_clone().unwrap(), 1 << 24).unwrap();
     for (number, completion) in (1_u8..).zip(completions) {

@@ -63,6 +63,10 @@ const PRESETS: &[Preset] = presets! {
     "who fears a loss": {
         "power-cut"
             "200 small files saved with fsync and rename, and the power cut 500 times by reckoning: what is lost, and what safety costs";
+        "bit-rot"
+            "the same files, and single blocks that rot: who notices, who mends, and who hands out wrong content for right";
+        "usb-unplug"
+            "a stick pulled out in the middle of a backup: can it be mounted and written again, and is there what was saved before?";
         "crash-sequences"
             "every sequence of two calls out of sixty (link, rename, fallocate, fsync …), the power cut behind each: bugs in what filesystems promise";
     }
