@@ -187,7 +187,7 @@ fn on_layer(candidate: &Candidate) -> bool {
 /// Whether the layer right below the filesystem does.
 fn topmost_keeps(candidate: &Candidate) -> bool {
     let below = |name: &&str| layer::find(name).is_some_and(|layer| !layer.kind.is_above());
-    candidate.layers.names().filter(below).next_back().is_some_and(has_room)
+    candidate.layers.names().rfind(below).is_some_and(has_room)
 }
 
 fn keeps_none(candidate: &Candidate) -> bool {
