@@ -8,21 +8,39 @@ use clap::Args;
 use crate::dataset::{CapturedShape, capture};
 use fsverdict_text::{Bytes, Reason};
 
+use super::capture_trace::{self, TraceCapture};
 use super::{CliError, Exit};
 
+/// What stands below the options in `--help`.
+const EXAMPLES: &str = "\
+Examples:
+  fsverdict capture ~/Maildir                           the shape of a folder, as a dataset
+  strace -f -ttt -T -y -s 0 -e trace=file,desc -o calls.txt -p PID
+  fsverdict capture --trace calls.txt --below /srv/db > mine.toml
+  fio … --write_lat_log=x --log_offset=1;  fsverdict capture --trace x_clat.1.log > mine.toml
+  blkparse -i sdb > sdb.txt;               fsverdict capture --trace sdb.txt --at-most 4GiB > mine.toml
+
+What is printed has no name and no byte of content: look at it, and share it.";
+
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct CaptureArguments {
     /// The folder; nothing in it is written, and no link is followed
-    #[arg(value_name = "FOLDER")]
-    folder: PathBuf,
+    #[arg(value_name = "FOLDER", required_unless_present = "trace", conflicts_with = "trace")]
+    folder: Option<PathBuf>,
+    #[command(flatten)]
+    trace: TraceCapture,
     /// What the dataset is called
     #[arg(long, value_name = "NAME", default_value = "captured")]
     name: String,
 }
 
 pub(super) fn run(arguments: &CaptureArguments) -> Result<Exit, CliError> {
-    let shown = arguments.folder.display();
-    let shape = capture(&arguments.folder).map_err(|errno| {
+    let Some(folder) = &arguments.folder else {
+        return capture_trace::run(&arguments.trace, &arguments.name);
+    };
+    let shown = folder.display();
+    let shape = capture(folder).map_err(|errno| {
         let why = std::io::Error::from(errno);
         CliError::usage(Reason::new(
             format!("cannot look at {shown}: {why}"),

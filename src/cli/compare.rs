@@ -12,7 +12,7 @@ use fsverdict_text::{Hinted, Reason};
 
 use super::opened::open_run;
 use super::report::{ReportFormat, write_to, written};
-use super::{CliError, Exit};
+use super::{CliError, Exit, settle_size};
 
 #[derive(Debug, Args)]
 pub(super) struct CompareArguments {
@@ -29,6 +29,9 @@ pub(super) struct CompareArguments {
     /// Into this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Runs of one plan with more and more data: from which size on the answer stays
+    #[arg(long, conflicts_with_all = ["bisect", "between_runs"])]
+    sizes: bool,
     /// For `git bisect run`: end with 0 only if nothing is worse, and with 125 (skip) where the runs cannot tell
     #[arg(long)]
     bisect: bool,
@@ -40,6 +43,9 @@ fn cannot_tell(error: &CliError) -> CliError {
 }
 
 pub(super) fn run(arguments: &CompareArguments) -> Result<Exit, CliError> {
+    if arguments.sizes {
+        return settle_size::of_runs(&arguments.runs);
+    }
     let told = compare(arguments);
     if arguments.bisect { told.map_err(|error| cannot_tell(&error)) } else { told }
 }

@@ -7,6 +7,7 @@ mod block;
 mod bundle;
 mod calibrate;
 mod capture;
+mod capture_trace;
 mod clean;
 mod compare;
 mod consent;
@@ -29,7 +30,9 @@ mod reckoned;
 mod report;
 mod requests;
 mod resume;
+mod rot;
 mod run;
+mod settle_size;
 mod show;
 mod to_use;
 mod trace;
@@ -123,7 +126,7 @@ enum Command {
     Kernel(kernel::KernelArguments),
     /// Measure a device by reading it and write a model of it; or hold a model against what was measured
     Calibrate(calibrate::CalibrateArguments),
-    /// Print the shape of a folder as a dataset to be shared: no name in it and no content
+    /// Print the shape of a folder, or the calls of a workload, to be shared: no name in it and no content
     Capture(capture::CaptureArguments),
     /// Find and undo whatever an earlier crash left behind
     Clean(clean::CleanArguments),
@@ -155,7 +158,10 @@ pub fn main() -> ExitCode {
     };
     let outcome = match cli.command {
         Command::Ask(arguments) => ask::run(&arguments),
-        Command::Run(arguments) => run::run(&arguments),
+        Command::Run(arguments) => match arguments.settle_size {
+            Some(most) => settle_size::run(&arguments, most),
+            None => run::run(&arguments),
+        },
         Command::Resume(arguments) => resume::run(&arguments),
         Command::Block(arguments) => block::block(&arguments),
         Command::Merge(arguments) => block::merged(&arguments),
@@ -201,6 +207,7 @@ fn inner_step() -> Option<u8> {
         "stage" => Some(crate::trial::stage()),
         "guest" => Some(crate::lab::guest(arguments)),
         own_folder::STAND_BY => Some(own_folder::stand_by(arguments)),
+        crate::passthrough::COMMAND => Some(crate::passthrough::main(arguments)),
         "launch" => Some(crate::lab::launch(arguments)),
         crate::lab::backend::COMMAND => Some(crate::lab::backend::main()),
         _ => None,

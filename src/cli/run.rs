@@ -63,6 +63,10 @@ pub(super) struct RunArguments {
     /// Shrink the data, and a scratch image with them, to this share: 0.1 is a tenth
     #[arg(long, value_name = "FACTOR", allow_negative_numbers = true)]
     scale: Option<f64>,
+    /// Again with four times the data, and again, until order and ratios stay as they are; at most so many sizes [default: 4]
+    #[arg(long, value_name = "SIZES", num_args = 0..=1, require_equals = true, default_missing_value = "4",
+        value_parser = clap::value_parser!(u32).range(2..=9), conflicts_with_all = ["dry_run", "open"])]
+    pub(super) settle_size: Option<u32>,
     /// Change one key of the plan, e.g. --set protocol.seed=7
     #[arg(long, value_name = "KEY=VALUE")]
     pub(super) set: Vec<String>,
@@ -79,9 +83,9 @@ pub(super) struct RunArguments {
     #[arg(long)]
     pub(super) dry_run: bool,
     #[command(flatten)]
-    sites: SiteArguments,
+    pub(super) sites: SiteArguments,
     #[command(flatten)]
-    conduct: Conduct,
+    pub(super) conduct: Conduct,
 }
 
 /// How a run is carried out and shown; the same for `resume`.
@@ -130,6 +134,7 @@ impl RunArguments {
             budget: None,
             twice: None,
             scale: None,
+            settle_size: None,
             set: Vec::new(),
             out: None,
             erase: Vec::new(),
@@ -140,13 +145,17 @@ impl RunArguments {
         }
     }
 
+    pub(super) fn plan(&self) -> &str {
+        &self.plan
+    }
+
     /// A plan that is not in a file, with what these arguments change of it.
     pub(super) fn plan_of(&self, text: &str, name: &str) -> Result<Plan, CliError> {
         with_vocabulary(|vocabulary| read_with(text, name, &self.overrides(), vocabulary))
             .map_err(CliError::usage)
     }
 
-    fn overrides(&self) -> Overrides {
+    pub(super) fn overrides(&self) -> Overrides {
         Overrides {
             set: self.set.clone(),
             filesystems: self.fs.iter().map(|name| name.trim().to_owned()).collect(),
@@ -156,6 +165,7 @@ impl RunArguments {
             budget: self.budget,
             twice: self.twice.clone(),
             scale: self.scale,
+            grown: None,
         }
     }
 }
@@ -214,6 +224,13 @@ pub(super) fn carry_out(arguments: &RunArguments, plan: Plan, origin: &PlanOrigi
 
 /// Conducts and reports; shared with `resume`.
 pub(super) fn conduct(session: Session, how: &Conduct) -> Result<Exit, CliError> {
+    let (folder, plan) = (session.folder.clone(), session.plan.clone());
+    rest_of(session, how)?;
+    show_result(&folder, &plan, how.all)
+}
+
+/// Conducts what is left of a session, and shows no result.
+pub(super) fn rest_of(session: Session, how: &Conduct) -> Result<(), CliError> {
     let mut observer = how.observer();
     let (folder, plan) = (session.folder.clone(), session.plan.clone());
     interrupt::explain(&folder, &plan);
@@ -228,12 +245,12 @@ pub(super) fn conduct(session: Session, how: &Conduct) -> Result<Exit, CliError>
     })?;
     drop(observer);
     if plan.faults.is_some() {
-        super::crash::cut_all(&folder, &plan, None, false, how.quiet)?;
+        super::crash::do_faults(&folder, &plan, None, false, how.quiet)?;
     }
-    show_result(&folder, &plan, how.all)
+    Ok(())
 }
 
-fn default_folder(plan: &str) -> PathBuf {
+pub(super) fn default_folder(plan: &str) -> PathBuf {
     let name = std::path::Path::new(plan).file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let time = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S");
     PathBuf::from("runs").join(format!("{name}-{time}"))

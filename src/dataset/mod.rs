@@ -25,10 +25,13 @@ mod profile;
 mod pull;
 mod random;
 mod readable;
+mod recorded;
 mod sizes;
 mod stage;
+mod traced;
 mod tree;
 mod write;
+mod write_shared;
 
 pub use capture::{CapturedShape, capture};
 pub use compare::{CompareError, HardLinks};
@@ -39,6 +42,7 @@ pub use manifest::Manifest;
 pub use prepare::{Prepared, prepare, prepare_with_names};
 pub use profile::{PROFILES, Profile, profile};
 pub use readable::{Readable, readable};
+pub use recorded::{RecordRequest, RecordedCalls, recorded};
 pub use stage::{Staged, StagingRecord, adopt, room_for, stage};
 pub use tree::Totals;
 
@@ -52,3 +56,4 @@ pub(crate) use pull::{Pull, Pulled};
 pub(crate) use random::{RandomStream, mix};
 pub(crate) use tree::{Tree, TreeEntry};
 pub(crate) use write::{Call, Manner, Sharing, TreeSource, Untimed, WriteProbe, read_some, write_tree};
+pub(crate) use write_shared::{ThreadPart, write_directories, write_files, write_links};

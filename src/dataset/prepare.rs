@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags};
 
-use fsverdict_judgement::plan::{Dataset, OperationKind, TreeShape};
+use fsverdict_judgement::plan::{CallTrace, Dataset, OperationKind, TreeShape};
 
 use super::content::Content;
 use super::error::DatasetError;
@@ -13,6 +13,7 @@ use super::generate::{Shape, flat, generate, repeats};
 use super::list::single;
 use super::profile::profile;
 use super::sizes::LARGEST_SHARE;
+use super::traced::traced;
 use super::tree::{Totals, Tree};
 
 #[derive(Debug)]
@@ -27,6 +28,8 @@ pub struct Prepared {
     pub name: String,
     pub kind: OperationKind,
     pub(crate) origin: DatasetOrigin,
+    /// The calls that are made of it, where it is a trace.
+    pub(crate) calls: Option<Arc<CallTrace>>,
     /// What a reader of the numbers must know about it, in sentences.
     pub notes: Vec<String>,
 }
@@ -114,6 +117,7 @@ pub fn prepare_with_names(
         Dataset::File { size, compressible } => {
             generated(single(size.0, 0o644), share("compressible", *compressible)?)
         }
+        Dataset::Trace { calls } => generated(traced(calls).ok_or_else(too_many)?, 0.0),
         Dataset::Folder { path, size } => {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| DatasetError::Folder {
@@ -124,7 +128,11 @@ pub fn prepare_with_names(
             DatasetOrigin::Folder { path: path.clone(), wanted: size.map(|size| size.0) }
         }
     };
-    Ok(Prepared { name: name.into(), kind: spec.kind(), origin, notes })
+    let calls = match spec {
+        Dataset::Trace { calls } => Some(Arc::new(calls.clone())),
+        _ => None,
+    };
+    Ok(Prepared { name: name.into(), kind: spec.kind(), origin, calls, notes })
 }
 
 /// What cannot be true of one tree at once, and what to change.

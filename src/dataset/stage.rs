@@ -156,6 +156,9 @@ pub fn room_for(spec: &Dataset) -> u64 {
         Dataset::Folder { size: Some(size), .. } => size.0.saturating_add(size.0 / 8),
         Dataset::Flat { files, .. } => least_space(spec).saturating_add(files.saturating_mul(INODE)),
         Dataset::File { .. } => least_space(spec),
+        Dataset::Trace { calls } => {
+            calls.totals().bytes.saturating_add(blocks(calls.names().len() as u64 + 1))
+        }
     }
 }
 

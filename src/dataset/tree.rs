@@ -127,6 +127,15 @@ impl Tree {
         self.path_into(self.directory_of(entry), Some(self.entries.get(entry)?.name), buffer)
     }
 
+    /// Path of a directory relative to the root, in `buffer`; `None` when it is longer than Linux allows.
+    pub(crate) fn directory_path_into<'buffer>(
+        &self,
+        directory: usize,
+        buffer: &'buffer mut [u8; PATH_LIMIT],
+    ) -> Option<&'buffer CStr> {
+        self.path_into(directory, None, buffer)
+    }
+
     /// Path of an entry relative to the root, for messages.
     pub(crate) fn entry_path(&self, entry: usize) -> String {
         let mut buffer = [0; PATH_LIMIT];

@@ -91,8 +91,15 @@ pub(crate) fn write_tree(
     manner: Manner<'_>,
     probe: &mut impl WriteProbe,
 ) -> Result<WrittenTotals, IoFailure> {
-    let mut writer =
-        TreeWriter { tree, source, root, manner, buffer: Vec::new(), written: WrittenTotals::default() };
+    let mut writer = TreeWriter {
+        tree,
+        source,
+        root,
+        manner,
+        only: None,
+        buffer: Vec::new(),
+        written: WrittenTotals::default(),
+    };
     let staged = match source {
         TreeSource::Folder(staged) => Some(staged),
         TreeSource::Generated { .. } => None,
@@ -136,6 +143,30 @@ pub(crate) fn write_tree(
     Ok(writer.written)
 }
 
+/// A directory of a tree that is open, at its source too where that is a folder.
+pub(super) struct DirectoryPlace<'a> {
+    pub(super) directory: &'a Directory,
+    pub(super) here: BorrowedFd<'a>,
+    pub(super) staged: Option<BorrowedFd<'a>>,
+}
+
+/// Writes some new entries of a directory.
+pub(super) fn write_entries(
+    tree: &Tree,
+    source: TreeSource<'_>,
+    root: BorrowedFd<'_>,
+    place: &DirectoryPlace<'_>,
+    only: &dyn Fn(usize) -> bool,
+    probe: &mut impl WriteProbe,
+) -> Result<WrittenTotals, IoFailure> {
+    let DirectoryPlace { directory, here, staged } = *place;
+    let buffer = if staged.is_some() { vec![0; TRANSFER] } else { Vec::new() };
+    let (manner, written) = (Manner::Create, WrittenTotals::default());
+    let mut writer = TreeWriter { tree, source, root, manner, only: Some(only), buffer, written };
+    writer.fill(directory, WriteLevel { here, staged, former: None }, probe)?;
+    Ok(writer.written)
+}
+
 /// A directory being filled, the same one at the source if that is a folder, and in the former tree if there is one.
 #[derive(Clone, Copy)]
 struct WriteLevel<'a> {
@@ -165,6 +196,8 @@ struct TreeWriter<'a> {
     source: TreeSource<'a>,
     root: BorrowedFd<'a>,
     manner: Manner<'a>,
+    /// Which entries; all where it does not say.
+    only: Option<&'a dyn Fn(usize) -> bool>,
     buffer: Vec<u8>,
     written: WrittenTotals,
 }
@@ -179,6 +212,9 @@ impl TreeWriter<'_> {
         let tree = self.tree;
         for (place, entry) in tree.entries_of(directory).iter().enumerate() {
             let number = directory.first as usize + place;
+            if self.only.is_some_and(|only| !only(number)) {
+                continue;
+            }
             let name = tree.name(entry.name);
             let unchanged = match self.manner {
                 Manner::Next { former, sharing, changes } => {

@@ -4,6 +4,8 @@
 //! checked when this is compiled.
 #![allow(unsafe_code)]
 
+pub mod ring;
+
 use std::ffi::c_void;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 

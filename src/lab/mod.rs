@@ -60,7 +60,7 @@ pub static LABS: &[LabEntry] = &[native::ENTRY, uml::ENTRY, vm::ENTRY];
 pub type Watch<'a> = &'a mut dyn FnMut(Event);
 
 /// A kernel that runs trials.
-pub trait Lab: Sync {
+pub trait Lab: Send + Sync {
     /// `native`, `uml` …
     fn name(&self) -> &'static str;
 

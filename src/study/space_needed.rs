@@ -82,6 +82,7 @@ fn inodes_of(dataset: &Dataset) -> u64 {
         }
         Dataset::Flat { files, .. } => files + 1,
         Dataset::File { .. } => 1,
+        Dataset::Trace { calls } => calls.names().len() as u64 + 1,
         Dataset::Folder { .. } => 0,
     }
 }

@@ -57,6 +57,7 @@ impl Agent<'_> {
             Timed::Mkfs => Some(self.around(stack, timed, cache, Stack::mkfs)?.1),
             Timed::Mount => Some(self.around(stack, timed, cache, Stack::mount)?.1),
             Timed::Unmount => Some(self.around(stack, timed, cache, Stack::unmount)?.1),
+            Timed::Seal => Some(self.around(stack, timed, cache, Stack::seal)?.1),
             Timed::Check(name) => {
                 let (record, observation) = self.around(stack, timed, cache, |stack| stack.check(name))?;
                 self.checked = record;
@@ -99,6 +100,9 @@ impl Agent<'_> {
         operation: Operation,
         cache: CacheState,
     ) -> Result<Observation, TrialError> {
+        if operation == Operation::Sequences {
+            return self.sequences(stack, phase, cache);
+        }
         let mut site = site(&self.materials, &mut self.ledger, phase, operation)?;
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         if let Some(note) = crowded(site.threads as usize, processors) {
@@ -109,6 +113,7 @@ impl Agent<'_> {
         let work = |stack: &mut Stack<'_>| match operation {
             Operation::SnapshotCreate => stack.create_snapshot(site.ledger),
             Operation::SnapshotDelete => stack.delete_snapshot(site.ledger),
+            Operation::SnapshotRollback => stack.roll_back(site.ledger),
             _ => Ok(run(&mut site)?),
         };
         let durable = make_durable(Timed::Phase(phase).durable());
@@ -124,7 +129,7 @@ impl Agent<'_> {
         }
         let (bytes_read, bytes_written) = match operation.flow() {
             Flow::Reads => (done.logical_bytes, 0),
-            Flow::Writes | Flow::Neither => (0, done.logical_bytes),
+            Flow::Writes | Flow::Neither => (done.read_besides, done.logical_bytes),
         };
         let work = WorkDone {
             bytes_read,
@@ -245,6 +250,10 @@ impl Agent<'_> {
     /// Outside the clocks: looks at what an operation did, or compares what a command left behind with the dataset that
     /// must be there.
     pub(super) fn verify(&mut self, phase: &Phase) -> Result<(), TrialError> {
+        if phase.work == PhaseWork::Operation(Operation::Sequences) {
+            // Each batch was compared before it was removed.
+            return Ok(());
+        }
         if let PhaseWork::Operation(operation) = phase.work {
             let site = site(&self.materials, &mut self.ledger, phase, operation)?;
             verify(&site)?;
@@ -388,13 +397,15 @@ fn site<'a>(
         piece: phase.piece.map_or_else(|| operation.usual_piece(), |piece| piece.0),
         sync_every: phase.sync_every.unwrap_or_else(|| operation.usual_sync()),
         threads: phase.threads.unwrap_or(1),
+        depth: phase.depth.unwrap_or(0),
+        pace: phase.pace,
         pulls: phase.pulls.unwrap_or(1),
         rounds: phase.rounds.unwrap_or(1),
     })
 }
 
 /// The device, from when its data were durable; what cannot be read is told when it is waited for.
-fn may_be_quiet(stack: &Stack<'_>) -> Option<Quiet> {
+pub(super) fn may_be_quiet(stack: &Stack<'_>) -> Option<Quiet> {
     Quiet::begin(&Root::default(), &stack.device_names()).ok()
 }
 

@@ -3,9 +3,9 @@
 use crate::dataset::Prepared;
 use crate::host::syscall;
 use crate::measure::WorkDone;
-use crate::workload::{read_device, verify_device, write_device};
+use crate::workload::{read_device, replay_device, verify_device, verify_replayed, write_device};
 use fsverdict_judgement::journal::{Facts, Observation};
-use fsverdict_judgement::plan::{Operation, Phase};
+use fsverdict_judgement::plan::{Operation, Phase, PhaseWork};
 
 use super::act::{CacheState, Timed};
 use super::agent::Agent;
@@ -25,14 +25,20 @@ impl Agent<'_> {
         let device = stack.top();
         let writes = writes_device(phase);
         let work = |_: &mut Stack<'_>| {
-            let done = if writes { write_device(&device, dataset)? } else { read_device(&device, dataset)? };
+            let done = match phase.work {
+                PhaseWork::Operation(Operation::DeviceReplay) => {
+                    replay_device(&device, dataset, phase.pace, phase.threads.unwrap_or(1))?
+                }
+                _ if writes => write_device(&device, dataset)?,
+                _ => read_device(&device, dataset)?,
+            };
             Ok::<_, TrialError>(done)
         };
         let durable = make_durable(Timed::Raw(phase).durable());
         let (done, clocked) =
             clocks(self.meter.as_ref())?.clock(&phase.name, cache.name(), stack, work, durable)?;
         let (bytes_read, bytes_written) =
-            if writes { (0, done.logical_bytes) } else { (done.logical_bytes, 0) };
+            if writes { (done.read_besides, done.logical_bytes) } else { (done.logical_bytes, 0) };
         let work = WorkDone {
             bytes_read,
             bytes_written,
@@ -45,7 +51,11 @@ impl Agent<'_> {
     }
 
     pub(super) fn verify_device(&self, stack: &Stack<'_>, phase: &Phase) -> Result<(), TrialError> {
-        Ok(verify_device(&stack.top(), self.dataset(phase)?)?)
+        let dataset = self.dataset(phase)?;
+        Ok(match phase.work {
+            PhaseWork::Operation(Operation::DeviceReplay) => verify_replayed(&stack.top(), dataset)?,
+            _ => verify_device(&stack.top(), dataset)?,
+        })
     }
 
     fn dataset(&self, phase: &Phase) -> Result<&Prepared, TrialError> {

@@ -225,7 +225,7 @@ impl<'a> AgingSite<'a> {
         let aged = Some(AgedDataset { state: Arc::new(self.aged), tree: Arc::new(tree) });
         site.note(LedgerEntry { remains: Remains::Everything, sure: true, aged, ..known });
         let calls = finish(&[latency]);
-        Ok(Done { logical_bytes: self.bytes, files: self.files, held, calls, main_call })
+        Ok(Done { logical_bytes: self.bytes, files: self.files, read_besides: 0, held, calls, main_call })
     }
 }
 

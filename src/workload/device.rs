@@ -10,11 +10,11 @@ use std::time::Instant;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::dataset::{Body, DatasetOrigin, IoFailure, Prepared, TRANSFER, read_some};
-use fsverdict_judgement::plan::Operation;
+use crate::dataset::{Body, Content, DatasetOrigin, IoFailure, Prepared, TRANSFER, read_some};
+use fsverdict_judgement::plan::{CallTrace, Operation, Pace};
 
 use super::latency::{LatencyRecorder, finish};
-use super::{Done, WorkError};
+use super::{Done, WorkError, replay, replayed};
 
 fn failed(operation: Operation, call: &'static str, device: &Path, errno: Errno) -> WorkError {
     WorkError::Io {
@@ -52,7 +52,14 @@ pub fn write_device(device: &Path, dataset: &Prepared) -> Result<Done, WorkError
         latency.since(start);
         position += written.map_err(|errno| failed(Operation::DeviceWrite, "write", device, errno))? as u64;
     }
-    Ok(Done { logical_bytes: position, files: 0, held: None, calls: finish(&[&latency]), main_call: "write" })
+    Ok(Done {
+        logical_bytes: position,
+        files: 0,
+        held: None,
+        read_besides: 0,
+        calls: finish(&[&latency]),
+        main_call: "write",
+    })
 }
 
 /// Reads as many bytes. Dropping what is cached is the caller's.
@@ -64,7 +71,73 @@ pub fn read_device(device: &Path, dataset: &Prepared) -> Result<Done, WorkError>
         position += piece.len() as u64;
         Ok(())
     })?;
-    Ok(Done { logical_bytes: position, files: 0, held: None, calls: finish(&[&latency]), main_call: "read" })
+    Ok(Done {
+        logical_bytes: position,
+        files: 0,
+        held: None,
+        read_besides: 0,
+        calls: finish(&[&latency]),
+        main_call: "read",
+    })
+}
+
+/// Makes the requests of a trace on the device, past the kernel's cache where they are of whole pages.
+pub fn replay_device(device: &Path, dataset: &Prepared, pace: Pace, threads: u32) -> Result<Done, WorkError> {
+    let told = |call, errno| failed(Operation::DeviceReplay, call, device, errno);
+    let (trace, content) = traced(dataset, device)?;
+    let direct = if replay::of_whole_pages(trace) { OFlags::DIRECT } else { OFlags::empty() };
+    let file = open(Operation::DeviceReplay, device, OFlags::RDWR | direct)?;
+    let size = rustix::fs::seek(&file, rustix::fs::SeekFrom::End(0))
+        .map_err(|errno| told("learn the size of", errno))?;
+    let wanted = trace.totals().most_bytes;
+    if wanted > size {
+        return Err(WorkError::Miscounted {
+            operation: Operation::DeviceReplay.name(),
+            at: device.display().to_string(),
+            saw: format!("a device of {size} bytes"),
+            expected: format!("room for the {wanted} of the trace"),
+        });
+    }
+    let (latency, read, written) =
+        replay::replay_on(&file, trace, content, pace, threads).map_err(|failure| match failure {
+            Ok(error) => error,
+            Err((call, errno)) => told(call, errno),
+        })?;
+    Ok(Done {
+        logical_bytes: written,
+        read_besides: read,
+        files: 0,
+        held: None,
+        calls: finish(&[&latency]),
+        main_call: "call",
+    })
+}
+
+/// Compares what the requests of a trace wrote.
+pub fn verify_replayed(device: &Path, dataset: &Prepared) -> Result<(), WorkError> {
+    let (trace, content) = traced(dataset, device)?;
+    let file = open(Operation::DeviceReplay, device, OFlags::RDONLY)?;
+    match replayed::first_difference_on(&file, trace, content) {
+        Ok(None) => Ok(()),
+        Ok(Some(at)) => Err(WorkError::Miscounted {
+            operation: Operation::DeviceReplay.name(),
+            at: device.display().to_string(),
+            saw: format!("other content from byte {at} on"),
+            expected: "what it wrote".to_owned(),
+        }),
+        Err(errno) => Err(failed(Operation::DeviceReplay, "read", device, errno)),
+    }
+}
+
+/// The calls of a dataset, and where their bytes come from.
+fn traced<'a>(dataset: &'a Prepared, device: &Path) -> Result<(&'a CallTrace, &'a Content), WorkError> {
+    match (&dataset.calls, &dataset.origin) {
+        (Some(calls), DatasetOrigin::Generated { content, .. }) => Ok((calls, content)),
+        _ => Err(WorkError::Unknown {
+            operation: Operation::DeviceReplay.name(),
+            at: device.display().to_string(),
+        }),
+    }
 }
 
 /// Compares what is on the device with what was written.

@@ -1,15 +1,19 @@
 //! `directory.list` and `directory.empty`: one directory with very many files.
 
 use std::convert::identity;
-use std::os::fd::AsFd;
+use std::ffi::CString;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use rustix::fs::{AtFlags, FileType};
 
 use crate::dataset::{Listing, look, type_of};
 
+use super::hands::with_hands;
 use super::latency::{LatencyRecorder, finish};
 use super::ledger::{LastSeen, LedgerEntry, Remains};
+use super::pieces::told;
 use super::{Done, WorkError, Workplace};
 
 /// How often an emptied directory is read again for files the filesystem had not shown before.
@@ -17,6 +21,9 @@ const PASSES: usize = 4;
 
 pub(crate) fn list(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let target = site.open_target()?;
+    if site.threads > 1 {
+        return list_by_hands(site, &target);
+    }
     let mut latency = LatencyRecorder::new("statx")?;
     let mut seen = LastSeen::default();
     let read = Listing::new().each(target.as_fd(), identity, |name, _| {
@@ -35,6 +42,7 @@ pub(crate) fn list(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         logical_bytes: 0,
         files: seen.files,
         held: None,
+        read_besides: 0,
         calls: finish(&[&latency]),
         main_call: "statx",
     })
@@ -51,8 +59,63 @@ pub(crate) fn verify_list(site: &Workplace<'_>) -> Result<(), WorkError> {
     site.compare()
 }
 
+/// The same where several threads ask for the status of files, once one has listed them.
+fn list_by_hands(site: &mut Workplace<'_>, target: &OwnedFd) -> Result<Done, WorkError> {
+    let names = names(site, target)?;
+    let sums = Mutex::new((0, 0));
+    let done = with_hands(site.threads, "statx", |hand| {
+        let (mut files, mut bytes) = (0, 0);
+        for name in hand.own(&names) {
+            let start = Instant::now();
+            let status = look(target.as_fd(), name).map_err(|errno| site.failed("list", errno))?;
+            hand.latency.since(start);
+            if type_of(&status) == FileType::RegularFile {
+                files += 1;
+                bytes += status.stx_size;
+            }
+        }
+        let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
+        *sums = (sums.0 + files, sums.1 + bytes);
+        Ok(0)
+    })?;
+    let (files, bytes) = sums.into_inner().unwrap_or_else(PoisonError::into_inner);
+    site.note_seen(LastSeen { files, bytes, digests: 0 });
+    Ok(told(&done, "statx", files))
+}
+
+/// All names of a directory.
+fn names(site: &Workplace<'_>, target: &OwnedFd) -> Result<Vec<CString>, WorkError> {
+    let mut names = Vec::new();
+    let read = Listing::new().each(target.as_fd(), identity, |name, _| {
+        names.push(name.to_owned());
+        Ok(())
+    });
+    read.map_err(|errno| site.failed("list", errno))?;
+    Ok(names)
+}
+
+/// The same where several threads remove files, once one has listed them.
+fn empty_by_hands(site: &mut Workplace<'_>, target: &OwnedFd) -> Result<Done, WorkError> {
+    let names = names(site, target)?;
+    let done = with_hands(site.threads, "unlink", |hand| {
+        for name in hand.own(&names) {
+            let start = Instant::now();
+            rustix::fs::unlinkat(target, name, AtFlags::empty())
+                .map_err(|errno| site.failed("remove a file from", errno))?;
+            hand.latency.since(start);
+        }
+        Ok(0)
+    })?;
+    let known = site.known();
+    site.note(LedgerEntry { remains: Remains::EmptyDirectory, sure: true, ..known });
+    Ok(told(&done, "unlink", names.len() as u64))
+}
+
 pub(crate) fn empty(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let target = site.open_target()?;
+    if site.threads > 1 {
+        return empty_by_hands(site, &target);
+    }
     let mut latency = LatencyRecorder::new("unlink")?;
     let mut files = 0;
     let mut listing = Listing::new();
@@ -78,5 +141,12 @@ pub(crate) fn empty(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     }
     let known = site.known();
     site.note(LedgerEntry { remains: Remains::EmptyDirectory, sure: true, ..known });
-    Ok(Done { logical_bytes: 0, files, held: None, calls: finish(&[&latency]), main_call: "unlink" })
+    Ok(Done {
+        logical_bytes: 0,
+        files,
+        held: None,
+        read_besides: 0,
+        calls: finish(&[&latency]),
+        main_call: "unlink",
+    })
 }

@@ -6,6 +6,8 @@ use fsverdict_judgement::journal::{Histogram, WorkCourse};
 pub struct Done {
     /// Bytes read or written, as the user of the operation would count them.
     pub logical_bytes: u64,
+    /// Bytes that what writes has read besides.
+    pub read_besides: u64,
     pub files: u64,
     /// Bytes of all that such operations left on the filesystem, where that is what they are about.
     pub held: Option<u64>,

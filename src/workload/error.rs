@@ -48,6 +48,10 @@ pub enum WorkError {
         "{operation}: nothing is known of what lay in {at}; hint: a built-in operation must have worked there"
     )]
     Unknown { operation: &'static str, at: String },
+    #[error(
+        "{operation}: cannot have several calls under way: {reason}; hint: this kernel has or allows no io_uring (kernel.io_uring_disabled): leave `depth` out, and use `threads`"
+    )]
+    Ring { operation: &'static str, reason: String },
     #[error(transparent)]
     Dataset(#[from] DatasetError),
     #[error("cannot make a latency histogram: {0}")]

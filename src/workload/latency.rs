@@ -79,6 +79,14 @@ impl WriteClock {
         })
     }
 
+    /// Counts those of another thread in.
+    pub(super) fn add(&mut self, other: &WriteClock) {
+        self.file.add(&other.file);
+        self.directory.add(&other.directory);
+        self.link.add(&other.link);
+        self.clone.add(&other.clone);
+    }
+
     pub(crate) fn finish(&self) -> Vec<RecordedCalls> {
         finish(&[&self.file, &self.directory, &self.link, &self.clone])
     }

@@ -69,6 +69,8 @@ pub enum Remains {
     Nothing,
     /// Several generations of it, which share files.
     Generations(Generations),
+    /// What the calls of a trace left of it.
+    Replayed,
     /// Copies of it that fill the filesystem.
     Copies(Copies),
 }
@@ -178,6 +180,19 @@ impl Ledger {
     /// The snapshot that was made first of those that are kept.
     pub fn oldest_snapshot(&self) -> Option<&KeptSnapshot> {
         self.snapshots.first()
+    }
+
+    /// The one that was made last.
+    pub fn newest_snapshot(&self) -> Option<&KeptSnapshot> {
+        self.snapshots.last()
+    }
+
+    /// Everything is as it was when the newest was made. None is where it was seen before, or to be given up by its name.
+    pub fn roll_back(&mut self) {
+        let newest = self.snapshots.pop();
+        self.snapshots.clear();
+        self.given_up = None;
+        self.folders = newest.map(|newest| newest.folders.into_iter().collect()).unwrap_or_default();
     }
 
     /// It is kept no more.

@@ -10,6 +10,7 @@ mod age;
 mod command;
 mod copies;
 mod course;
+mod deep;
 mod device;
 mod directory;
 mod done;
@@ -21,13 +22,20 @@ mod layout;
 mod ledger;
 mod operation;
 mod own_metric;
+mod page_buffer;
 mod pieces;
+mod positioned;
 mod promise;
 mod remake;
 mod replace;
+mod replay;
+mod replayed;
 mod rotation;
 mod save;
 mod saved;
+mod saved_blocks;
+mod sequence;
+mod shared_walk;
 mod site;
 mod snapshot;
 mod space;
@@ -38,7 +46,7 @@ mod walk;
 
 pub use adapter::{Adapter, AdapterError, FOLDER, LOG, Reading, adapter, adapters};
 pub use command::{CommandContext, command};
-pub use device::{read_device, verify_device, write_device};
+pub use device::{read_device, replay_device, verify_device, verify_replayed, write_device};
 pub use done::{Done, RecordedCalls};
 pub use error::WorkError;
 pub use generations::Generations;
@@ -49,5 +57,9 @@ pub use own_metric::{OwnMetricError, Printed, read_own_metric};
 pub use promise::{PROMISES, Promise};
 pub use remake::write_again;
 pub use saved::{SavedFolder, SavedPhase, SavedReading};
+pub use sequence::{
+    OneSequence, SequenceBounds, SequenceWindow, SequenceWork, SequencesDone, SequencesLooking,
+    SequencesRecord, carry_out,
+};
 pub use site::Workplace;
 pub use verify::verify_written;

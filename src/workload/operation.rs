@@ -5,8 +5,8 @@ use fsverdict_judgement::plan::Operation;
 
 use super::verify::{absent, empty};
 use super::{
-    Done, WorkError, Workplace, age, directory, pieces, replace, rotation, save, snapshot, space, stream,
-    tree, walk,
+    Done, WorkError, Workplace, age, directory, pieces, replace, replay, replayed, rotation, save,
+    shared_walk, snapshot, space, stream, tree, walk,
 };
 
 /// Does the work of the site's operation. The caller times it, and syncs afterwards.
@@ -18,6 +18,7 @@ pub fn run(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     match site.operation {
         Operation::TreeWrite => tree::write_new(site, "write_file"),
         Operation::TreeOverwrite => tree::overwrite(site),
+        Operation::TreeRead if site.threads > 1 => shared_walk::read(site),
         Operation::TreeRead => walk::read(site),
         Operation::TreeRemove => walk::remove_tree(site),
         Operation::StreamWrite => stream::write(site),
@@ -40,10 +41,14 @@ pub fn run(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         Operation::SpaceFree => space::free(site),
         Operation::AgePull => age::pull(site),
         Operation::AgeChurn => age::churn(site),
+        Operation::TraceReplay => replay::replay(site),
         Operation::SnapshotCreate
         | Operation::SnapshotDelete
+        | Operation::SnapshotRollback
         | Operation::DeviceWrite
         | Operation::DeviceRead
+        | Operation::DeviceReplay
+        | Operation::Sequences
         | Operation::Fsck => Err(WorkError::NotInFolder { operation: site.operation.name() }),
     }
 }
@@ -62,7 +67,8 @@ pub fn verify(site: &Workplace<'_>) -> Result<(), WorkError> {
         | Operation::RandomWrite
         | Operation::RenameReplace
         | Operation::AgePull
-        | Operation::AgeChurn => site.compare(),
+        | Operation::AgeChurn
+        | Operation::SnapshotRollback => site.compare(),
         Operation::TreeRead => walk::verify_read(site),
         Operation::TreeRemove => absent(site.operation.name(), &site.target()),
         Operation::StreamRead | Operation::RandomRead => stream::verify_read(site),
@@ -76,8 +82,11 @@ pub fn verify(site: &Workplace<'_>) -> Result<(), WorkError> {
         Operation::SnapshotDelete => snapshot::verify_deleted(site),
         Operation::SpaceFill => space::verify_fill(site),
         Operation::SpaceFree => space::verify_free(site),
-        Operation::DeviceWrite | Operation::DeviceRead | Operation::Fsck => {
-            Err(WorkError::NotInFolder { operation: site.operation.name() })
-        }
+        Operation::TraceReplay => replayed::verify(site.operation.name(), site.dataset, &site.target()),
+        Operation::DeviceWrite
+        | Operation::DeviceRead
+        | Operation::DeviceReplay
+        | Operation::Sequences
+        | Operation::Fsck => Err(WorkError::NotInFolder { operation: site.operation.name() }),
     }
 }

@@ -10,9 +10,11 @@ use rustix::io::Errno;
 use crate::dataset::{Body, Content, DatasetOrigin, RandomStream, TreeEntry};
 use fsverdict_judgement::plan::OperationKind;
 
+use super::deep::{PieceWork, pieces_at_depth};
 use super::hands::{Hand, SharedDone, with_hands};
 use super::latency::finish;
 use super::ledger::LastSeen;
+use super::positioned::{read_at, write_at};
 use super::stream::open;
 use super::{Done, WorkError, Workplace};
 
@@ -20,6 +22,9 @@ pub(crate) fn read(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let file = open(site, OFlags::RDONLY)?;
     let (size, order) = (site.tree()?.totals().bytes, random_order(site)?);
     let done = with_hands(site.threads, "read", |hand| {
+        if site.depth > 0 {
+            return pieces_at_depth(site, hand, file.as_fd(), &order, size, PieceWork::Read);
+        }
         let mut buffer = vec![0; site.piece as usize];
         let mut bytes = 0;
         for number in hand.own(&order) {
@@ -43,6 +48,10 @@ pub(crate) fn write(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let body =
         Body { identity: 0, generation: site.known().generation + 1, size: site.tree()?.totals().bytes };
     let done = with_hands(site.threads, "write", |hand| {
+        if site.depth > 0 {
+            let work = PieceWork::Write { content, body };
+            return pieces_at_depth(site, hand, file.as_fd(), &order, body.size, work);
+        }
         let mut buffer = vec![0; site.piece as usize];
         let (mut bytes, mut calls) = (0, 0);
         for number in hand.own(&order) {
@@ -118,7 +127,14 @@ pub(super) fn content<'a>(site: &Workplace<'a>) -> Result<&'a Content, WorkError
 }
 
 pub(super) fn told(done: &SharedDone, main_call: &'static str, files: u64) -> Done {
-    Done { logical_bytes: done.bytes, files, held: None, calls: finish(&[&done.latency]), main_call }
+    Done {
+        logical_bytes: done.bytes,
+        files,
+        held: None,
+        read_besides: 0,
+        calls: finish(&[&done.latency]),
+        main_call,
+    }
 }
 
 /// What was written reaches the device where so many calls have been made since it last did.
@@ -137,34 +153,4 @@ fn random_order(site: &Workplace<'_>) -> Result<Vec<u32>, WorkError> {
     let mut order: Vec<u32> = (0..pieces).collect();
     RandomStream::new(u64::from(site.known().generation), "pieces").shuffle(&mut order);
     Ok(order)
-}
-
-fn read_at(file: BorrowedFd<'_>, mut buffer: &mut [u8], mut from: u64) -> Result<(), Errno> {
-    while !buffer.is_empty() {
-        match rustix::io::pread(file, &mut *buffer, from) {
-            Ok(0) => return Err(Errno::IO),
-            Ok(count) => {
-                buffer = &mut buffer[count..];
-                from += count as u64;
-            }
-            Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno),
-        }
-    }
-    Ok(())
-}
-
-fn write_at(file: BorrowedFd<'_>, mut bytes: &[u8], mut from: u64) -> Result<(), Errno> {
-    while !bytes.is_empty() {
-        match rustix::io::pwrite(file, bytes, from) {
-            Ok(0) => return Err(Errno::NOSPC),
-            Ok(count) => {
-                bytes = &bytes[count..];
-                from += count as u64;
-            }
-            Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno),
-        }
-    }
-    Ok(())
 }

@@ -46,11 +46,18 @@ pub(crate) fn save(site: &mut Workplace<'_>, careful: bool) -> Result<Done, Work
     let files = saves.len() as u64;
     site.ledger.saves = saves;
     site.note_overwritten();
-    Ok(Done { logical_bytes: bytes, files, held: None, calls: finish(&[&latency]), main_call: "save" })
+    Ok(Done {
+        logical_bytes: bytes,
+        files,
+        held: None,
+        read_besides: 0,
+        calls: finish(&[&latency]),
+        main_call: "save",
+    })
 }
 
 /// On the clock that the device keeps in simulated time.
-fn now_ns() -> u64 {
+pub(super) fn now_ns() -> u64 {
     let now = Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap_or_default();
     u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -11,7 +11,7 @@ use crate::dataset::{
     DatasetError, DatasetOrigin, HardLinks, IoFailure, Listing, Manifest, Prepared, Staged, Tree, TreeSource,
     open_below, open_directory, open_path,
 };
-use fsverdict_judgement::plan::{Operation, OperationKind};
+use fsverdict_judgement::plan::{CallTrace, Operation, OperationKind, Pace};
 
 use super::WorkError;
 use super::ledger::{LastSeen, Ledger, LedgerEntry, Remains};
@@ -37,6 +37,10 @@ pub struct Workplace<'a> {
     pub sync_every: u32,
     /// How many threads share the work, for operations that can.
     pub threads: u32,
+    /// How many calls of a thread are under way at once, for operations that can; 0: plain calls.
+    pub depth: u32,
+    /// Whether pauses between calls are kept, for the operation that makes those of a trace again.
+    pub pace: Pace,
     /// How many pulls, for the operation that pulls.
     pub pulls: u32,
     /// How many times as much as lies there is written once it is full, for the operation that churns.
@@ -105,7 +109,7 @@ impl Workplace<'_> {
 
     pub(crate) fn not_written(&self) -> WorkError {
         let before = match self.dataset.kind {
-            OperationKind::Tree | OperationKind::Folder => Operation::TreeWrite,
+            OperationKind::Tree | OperationKind::Folder | OperationKind::Trace => Operation::TreeWrite,
             OperationKind::Flat => Operation::DirectoryFill,
             OperationKind::File => Operation::StreamWrite,
         };
@@ -133,6 +137,11 @@ impl Workplace<'_> {
                 Err(DatasetError::NotStaged { dataset: self.dataset.name.clone() }.into())
             }
         }
+    }
+
+    /// The calls of the dataset.
+    pub(crate) fn calls(&self) -> Result<&CallTrace, WorkError> {
+        self.dataset.calls.as_deref().ok_or_else(|| self.wrong_kind(self.dataset.kind))
     }
 
     /// Opens the staged folder, for a dataset that is copied from there.

@@ -41,7 +41,14 @@ pub(crate) fn read(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         bytes += count as u64;
     }
     site.note_seen(LastSeen { files: 1, bytes, digests: 0 });
-    Ok(Done { logical_bytes: bytes, files: 1, held: None, calls: finish(&[&latency]), main_call: "read" })
+    Ok(Done {
+        logical_bytes: bytes,
+        files: 1,
+        held: None,
+        read_besides: 0,
+        calls: finish(&[&latency]),
+        main_call: "read",
+    })
 }
 
 /// As many bytes were read as there must be, and they are the right ones.
@@ -83,6 +90,7 @@ fn write_all(site: &Workplace<'_>, file: &OwnedFd, generation: u32) -> Result<Do
         logical_bytes: body.size,
         files: 1,
         held: None,
+        read_besides: 0,
         calls: finish(&[&latency]),
         main_call: "write",
     })

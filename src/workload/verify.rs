@@ -7,8 +7,8 @@ use rustix::io::Errno;
 
 use crate::dataset::{IoFailure, Listing, Prepared, Staged, open_path};
 
-use super::WorkError;
 use super::ledger::{Ledger, LedgerEntry, Remains};
+use super::{WorkError, replayed};
 
 /// Compares everything the ledger is sure of with what is there: the last step of a trial, after fsck and a fresh mount.
 ///
@@ -43,6 +43,7 @@ pub(super) fn verify_entry(
             .map_err(|problem| WorkError::Wrong { operation, problem }),
         Remains::EmptyDirectory => empty(operation, at),
         Remains::Nothing => absent(operation, at),
+        Remains::Replayed => replayed::verify(operation, prepared, at),
         Remains::Generations(generations) => generations.verify(operation, prepared, staged, at),
         Remains::Copies(copies) => copies.verify(operation, prepared, staged, at),
     }

@@ -133,10 +133,21 @@ impl<V: Visitor> Walk<'_, V> {
     }
 }
 
-struct WalkReader {
+pub(super) struct WalkReader {
     latency: LatencyRecorder,
     buffer: Vec<u8>,
-    seen: LastSeen,
+    pub(super) seen: LastSeen,
+}
+
+impl WalkReader {
+    pub(super) fn new() -> Result<Self, WorkError> {
+        let latency = LatencyRecorder::new("read_file")?;
+        Ok(WalkReader { latency, buffer: vec![0; TRANSFER], seen: LastSeen::default() })
+    }
+
+    pub(super) fn latency(&self) -> &LatencyRecorder {
+        &self.latency
+    }
 }
 
 impl Visitor for WalkReader {
@@ -178,16 +189,19 @@ impl Visitor for WalkReader {
 
 pub(crate) fn read(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let root = site.open_target()?;
-    let mut reader = WalkReader {
-        latency: LatencyRecorder::new("read_file")?,
-        buffer: vec![0; TRANSFER],
-        seen: LastSeen::default(),
-    };
+    let mut reader = WalkReader::new()?;
     walk(root, &mut reader).map_err(|failure| site.failed_below(failure))?;
     let WalkReader { latency, seen, .. } = reader;
     site.note_seen(seen);
     let calls = finish(&[&latency]);
-    Ok(Done { logical_bytes: seen.bytes, files: seen.files, held: None, calls, main_call: "read_file" })
+    Ok(Done {
+        logical_bytes: seen.bytes,
+        files: seen.files,
+        held: None,
+        read_besides: 0,
+        calls,
+        main_call: "read_file",
+    })
 }
 
 /// What was read on the way is what must be there.
@@ -255,7 +269,14 @@ pub(crate) fn remove(site: &Workplace<'_>) -> Result<Done, WorkError> {
         }
     }
     let calls = finish(&[&remover.file, &remover.directory]);
-    Ok(Done { logical_bytes: 0, files: remover.files, held: None, calls, main_call: "unlink" })
+    Ok(Done {
+        logical_bytes: 0,
+        files: remover.files,
+        held: None,
+        read_besides: 0,
+        calls,
+        main_call: "unlink",
+    })
 }
 
 pub(crate) fn remove_tree(site: &mut Workplace<'_>) -> Result<Done, WorkError> {

@@ -21,6 +21,8 @@ mod questions;
 mod refusals;
 mod robustness;
 mod secrets;
+mod served;
 mod snapshots;
 mod staging;
 mod steps;
+mod traces;

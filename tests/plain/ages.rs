@@ -50,6 +50,8 @@ impl Aging {
             to: 0.0,
             pulls,
             rounds: 1,
+            depth: 0,
+            pace: fsverdict_judgement::plan::Pace::Unpaced,
             piece: 4096,
             sync_every: 1,
             threads: 1,

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use fsverdict::dataset::{Prepared, Staged, prepare, stage};
 use fsverdict::workload::{Done, Ledger, WorkError, Workplace, run, verify, verify_written};
-use fsverdict_judgement::plan::{Dataset, Operation, OperationKind, TreeShape};
+use fsverdict_judgement::plan::{Dataset, Operation, OperationKind, Pace, TreeShape};
 use fsverdict_text::Bytes;
 
 fn tree(files: u64, size: u64) -> Dataset {
@@ -33,6 +33,8 @@ struct Bench {
     staged: Option<Staged>,
     ledger: Ledger,
     threads: u32,
+    depth: u32,
+    sync_every: u32,
 }
 
 impl Bench {
@@ -45,6 +47,8 @@ impl Bench {
             staged: None,
             ledger: Ledger::new(),
             threads: 1,
+            depth: 0,
+            sync_every: 1,
         }
     }
 
@@ -70,8 +74,10 @@ impl Bench {
             changed: 0.1,
             to: 0.0,
             piece: if operation == Operation::AppendFsync { 2300 } else { 4096 },
-            sync_every: 1,
+            sync_every: self.sync_every,
             threads: self.threads,
+            depth: self.depth,
+            pace: Pace::Unpaced,
             pulls: 3,
             rounds: 2,
         };
@@ -456,4 +462,139 @@ fn a_real_folder_rotates_too() {
         bench.run(name).unwrap_or_else(|error| panic!("{name}: {error}"));
     }
     bench.verify_all().unwrap();
+}
+
+/// Calls of every kind.
+const CALLS: &str = "\
+file 0 12 200000
+dir 0 3
+file 2 4 100
+name 2 200
+name 0 6
+name 2 1
+open 1 1 direct
++150 read 1 0 4096 x2
+write 1 300000 5000
+fdatasync 1
+open 2 4 create truncate synced
+write 2 0 70000
+truncate 2 66000
+write 2 80000 10
+close 2
+truncate 1 305000
+reserve 1 0 310000
+fsync 1
+stat 4
+stat 5
+list 2
+mkdir 5
+rmdir 5
+rename 4 5
+link 5 4
+rename 5 4
+link 1 6
+unlink 3
+rename 5 1
+";
+
+#[test]
+fn the_calls_of_a_trace_are_made_again_and_every_byte_of_what_they_leave_is_looked_at() {
+    let mut bench = Bench::new(&Dataset::Trace { calls: CALLS.parse().unwrap() });
+    let told = bench.run("trace.replay").unwrap_err().to_string();
+    assert!(told.contains("put a tree.write phase before it"), "{told}");
+    bench.expect("tree.write", 2, 200_100);
+    let done = bench.run("trace.replay").unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((done.logical_bytes, done.read_besides), (75_010, 8192));
+    assert_eq!(calls(&done), 24);
+    bench.verify_all().unwrap();
+    let sizes: Vec<u64> = bench.files().iter().map(|file| file.metadata().unwrap().len()).collect();
+    assert_eq!(sizes, [310_000, 80_010, 80_010]);
+    // A second time the files are not those that the trace begins with.
+    assert!(bench.run("trace.replay").is_err());
+    for damage in [10_u64, 69_000, 80_005] {
+        let file = bench.files().pop().unwrap();
+        let mut bytes = fs::read(&file).unwrap();
+        bytes[damage as usize] ^= 1;
+        fs::write(&file, &bytes).unwrap();
+        let told = bench.verify_all().unwrap_err().to_string();
+        assert!(told.contains(&format!("other content from byte {damage} on")), "{told}");
+        bytes[damage as usize] ^= 1;
+        fs::write(&file, &bytes).unwrap();
+    }
+    let stray = bench.files().pop().unwrap().parent().unwrap().join("stray");
+    fs::write(&stray, b"").unwrap();
+    assert!(bench.verify_all().is_err());
+    fs::remove_file(stray).unwrap();
+    bench.expect("tree.remove", 3, 0);
+    bench.verify_all().unwrap();
+}
+
+#[test]
+fn threads_share_a_trace_that_only_moves_bytes() {
+    let lines: String = (0..500)
+        .map(|at| format!("write 1 {} 4096\nread 1 {} 4096\n", at * 7 % 500 * 4096, at * 4096))
+        .collect();
+    let calls = format!("file 0 1 2048000\nopen 1 1\n{lines}fsync 1\n").parse().unwrap();
+    let mut bench = Bench::new(&Dataset::Trace { calls });
+    bench.run("tree.write").unwrap();
+    bench.threads = 3;
+    let done = bench.run("trace.replay").unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((done.logical_bytes, self::calls(&done)), (2_048_000, 1002));
+    bench.verify_all().unwrap();
+}
+
+#[test]
+fn a_tree_and_a_directory_are_the_same_by_however_many_threads() {
+    let spec = tree(600, 20 << 20);
+    let mut bench = Bench::new(&spec);
+    bench.threads = 3;
+    let totals = bench.dataset.totals().unwrap();
+    bench.expect("tree.write", 600, totals.bytes);
+    bench.verify_all().unwrap();
+    let held: u64 = bench.files().iter().map(|file| file.metadata().unwrap().len()).sum();
+    let done = bench.run("tree.read").unwrap();
+    assert_eq!((done.files, done.logical_bytes, calls(&done)), (600, held, 600));
+    let mut bench = Bench::new(&Dataset::Flat { files: 500, file_size: Bytes(1000) });
+    bench.threads = 4;
+    bench.expect("directory.fill", 500, 500_000);
+    let done = bench.run("directory.list").unwrap();
+    assert_eq!((done.files, calls(&done)), (500, 500));
+    bench.expect("directory.empty", 500, 0);
+    assert!(bench.files().is_empty());
+    bench.verify_all().unwrap();
+}
+
+#[test]
+fn a_staged_folder_is_written_by_several_threads_with_its_links() {
+    let source = tempfile::tempdir().unwrap();
+    for number in 0..40 {
+        let inner = source.path().join(format!("d{}", number % 20));
+        fs::create_dir_all(&inner).unwrap();
+        fs::write(inner.join(number.to_string()), vec![7; 100 * number]).unwrap();
+    }
+    fs::hard_link(source.path().join("d1/1"), source.path().join("d2/linked")).unwrap();
+    std::os::unix::fs::symlink("d1/1", source.path().join("pointer")).unwrap();
+    let mut bench = Bench::new(&Dataset::Folder { path: source.path().into(), size: None });
+    bench.stage();
+    bench.threads = 2;
+    bench.run("tree.write").unwrap_or_else(|error| panic!("{error}"));
+    bench.run("tree.read").unwrap_or_else(|error| panic!("{error}"));
+    bench.verify_all().unwrap();
+}
+
+#[test]
+fn pieces_are_each_done_once_however_many_are_under_way() {
+    for (depth, threads, sync) in [(1, 1, 0), (7, 1, 5), (16, 3, 1)] {
+        let mut bench = Bench::new(&Dataset::File { size: Bytes(1_000_001), compressible: 0.0 });
+        (bench.depth, bench.threads, bench.sync_every) = (depth, threads, sync);
+        bench.expect("stream.write", 1, 1_000_001);
+        let done = match bench.run("random.write") {
+            Err(WorkError::Ring { .. }) => return crate::common::not_run("this kernel allows no io_uring"),
+            done => done.unwrap_or_else(|error| panic!("{error}")),
+        };
+        assert_eq!((done.logical_bytes, calls(&done)), (1_000_001, 245));
+        bench.verify_all().unwrap();
+        let done = bench.run("random.read").unwrap();
+        assert_eq!((done.logical_bytes, calls(&done)), (1_000_001, 245));
+    }
 }

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use fsverdict::cli::with_vocabulary;
+use fsverdict::dataset::{RecordRequest, recorded};
 use fsverdict::fleet::{Fleet, On, open_bundle};
 use fsverdict::kernel::{
     Attendant, KernelCache, KernelProof, KernelTrial, Lack, Progress, Subject, export, import,
@@ -18,7 +19,7 @@ use fsverdict::workload::adapter;
 use fsverdict_disk::device::trace::{Flags, TraceReader, TraceWriter, Traced};
 use fsverdict_disk::device::{Action, Device, Model, built_in};
 use fsverdict_judgement::journal::Run;
-use fsverdict_judgement::plan::{Overrides, Plan, digest, presets, read_with};
+use fsverdict_judgement::plan::{CallTrace, Overrides, Plan, digest, presets, read_with};
 use fsverdict_judgement::verdict::Deliberation;
 use fsverdict_report::{Format, Report, plan_in_page, write};
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
@@ -225,6 +226,26 @@ targets! {
             assert!(reader.take_while(Result::is_ok).count() < 1 << 24);
         }
     };
+    recorded_calls: vec![STRACE.into(), FIO_LOG.into(), BLKPARSE.into(), IOLOG.into()], |bytes: &[u8]| {
+        let wanted = RecordRequest { below: Some("/srv".into()), at_most: 64 << 20 };
+        match recorded(bytes, &wanted) {
+            Ok(found) => {
+                let text = found.trace.to_string();
+                assert!(text.len() < 1 << 20);
+                assert_eq!(text.parse::<CallTrace>().unwrap(), found.trace);
+            }
+            Err(reason) => assert!(reason.what.len() + reason.hint.len() < 2000),
+        }
+    };
+    trace_of_calls: vec![CALLS.into()], |bytes: &[u8]| {
+        match String::from_utf8_lossy(bytes).parse::<CallTrace>() {
+            Ok(trace) => {
+                trace.end().unwrap();
+                assert_eq!(trace.to_string().parse::<CallTrace>().unwrap(), trace);
+            }
+            Err(reason) => assert!(reason.what.len() < 300, "{}", reason.what),
+        }
+    };
     kernel_package: vec![package()], |bytes: &[u8]| {
         let _ = in_file(bytes, is_kernel_package);
     };
@@ -236,6 +257,27 @@ targets! {
         assert_eq!(left, usize::from(taken.is_ok()));
     };
 }
+
+const STRACE: &str = r#"7 100.0 openat(AT_FDCWD</srv>, "/srv/a \n\377b", O_RDWR|O_CREAT|O_EXCL, 0644) = 3</srv/a \n\377b> <0.000100>
+7 100.1 write(3</srv/a \n\377b>, "x"..., 4096) = 4096 <0.000050>
+[pid 8] 100.2 fsync(3</srv/a \n\377b> <unfinished ...>
+7 100.3 mkdir("/srv/d", 0755) = 0
+[pid 8] 100.4 <... fsync resumed>) = 0
+7 100.5 rename("/srv/a \n\377b", "/srv/d/c") = 0
+7 100.6 newfstatat(AT_FDCWD</srv>, "d/c", {st_mode=S_IFREG|0644, st_size=4096}, 0) = 0
+7 100.7 getdents64(4</srv/d>, 0x1 /* 3 entries */, 32768) = 72
+7 100.8 unlinkat(AT_FDCWD</srv>, "d/c", 0) = 0
+7 100.9 rmdir("/srv/d") = 0
+"#;
+
+const FIO_LOG: &str =
+    "5, 100000, 1, 4096, 8192, 0\n6, 100000, 1, 4096, 12288, 0\n90, 100000, 0, 4096, 107374182400, 0\n";
+
+const BLKPARSE: &str = "8,0 1 1 0.001 7 D WS 2048 + 8 [name]\n8,0 1 2 0.002 7 C WS 2048 + 8 [0]\n8,0 1 3 0.002 7 D FF 0 + 0 [n]\n8,0 1 4 0.003 7 C FF 0 + 0 [0]\n";
+
+const IOLOG: &str = "fio version 3 iolog\n0 /a/b.0.0 add\n0 /a/b.0.0 open\n1 /a/b.0.0 write 0 4096\n2 /a/b.0.0 read 0 4096\n9 /a/b.0.0 datasync 0 0\n10 /a/b.0.0 close\n";
+
+const CALLS: &str = "file 0 12 8192\ndir 0 3\nname 2 200\nopen 1 1 direct\n+150 read 1 0 4096 x2\nwrite 1 8192 4096\nfdatasync 1\nopen 2 3 create truncate synced\nwrite 2 0 10\nclose 2\ntruncate 1 100\nreserve 1 0 5000\nstat 3\nlist 2\nrename 3 1\nmkdir 3\nrmdir 3\nlink 1 3\n";
 
 const SITES: &str = r#"
 [[site]]

@@ -39,6 +39,8 @@ impl Kept {
             threads: 1,
             pulls: 3,
             rounds: 2,
+            depth: 0,
+            pace: fsverdict_judgement::plan::Pace::Unpaced,
         };
         if is_done {
             run(&mut site)?;

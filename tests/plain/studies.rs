@@ -28,7 +28,7 @@ fn words(plan: &Plan, phase: &str) -> String {
             Dataset::File { size, .. } => (size.0, 1),
             Dataset::Flat { files, file_size } => (files * file_size.0, *files),
             Dataset::Tree(shape) => (shape.size.0, shape.files),
-            Dataset::Folder { .. } => continue,
+            Dataset::Folder { .. } | Dataset::Trace { .. } => continue,
         };
         for (measure, value) in [("bytes", bytes), ("mib", (bytes >> 20).max(1)), ("files", files)] {
             shell.env(measure_variable(name, measure), value.to_string());

@@ -23,4 +23,5 @@ mod simulated;
 mod snapshots;
 mod staging;
 mod steps;
+mod traces;
 mod volumes;

@@ -8,3 +8,4 @@ pub mod refusals;
 pub mod secrets;
 pub mod staging;
 pub mod steps;
+pub mod traces;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use fsverdict_text::Reason;
 
 use super::lab::KernelOwner;
-use super::scale::scale;
+use super::scale::{grow, scale};
 use super::space::scale_image;
 use super::{Blocks, DeviceSource, LabChoice, Plan, Twice, Vocabulary};
 use fsverdict_text::{
@@ -29,6 +29,8 @@ pub struct Overrides {
     pub twice: Option<Twice>,
     /// Shrink the data to this share, and the image with them unless `device` gives one; see [`scale`].
     pub scale: Option<f64>,
+    /// So many times the data that there are then, on the same device; a scratch image grows with them.
+    pub grown: Option<f64>,
 }
 
 /// Applies every `KEY=VALUE` to the tree, and notes those that cannot be.
@@ -222,6 +224,9 @@ pub(super) fn apply(
         if overrides.device.is_empty() {
             scale_image(plan, factor, vocabulary);
         }
+    }
+    if let Some(factor) = overrides.grown {
+        problems.note(texts.add_option("--settle-size", &factor.to_string()), grow(plan, factor));
     }
     device_at
 }

@@ -14,6 +14,8 @@ pub(super) const OWN_METRICS: usize = 50;
 pub(super) const REPETITIONS: u64 = 100;
 /// Threads that share a phase.
 pub(super) const THREADS: u64 = 64;
+/// Calls under way at once: what a ring of io_uring is made for.
+pub(super) const DEPTH: u64 = 1024;
 /// Bytes of a piece.
 pub(super) const PIECE: u64 = 16 << 20;
 /// Pulls of a phase, and rounds of one that churns.

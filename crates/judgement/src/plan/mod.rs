@@ -5,6 +5,7 @@
 
 mod axes;
 mod axis;
+mod call_trace;
 mod candidate;
 mod candidate_name;
 mod change;
@@ -45,6 +46,10 @@ mod write;
 
 pub use axes::{AXES, axis, columns};
 pub use axis::{Axis, AxisLevel, AxisRole, EnvironmentAxis, Tells};
+pub use call_trace::{
+    CallTrace, CallWork, LARGEST_CALL, LONGEST_PAUSE_US, MOST_CALLS, MOST_NAMES, MOST_OPEN, NameBefore,
+    OpenFlags, TraceState, TraceTotals, TracedCall, TracedFile, TracedName, TracedSegment,
+};
 pub use candidate::{Candidate, DIRECTORY, Environment};
 pub use change::Overrides;
 pub use control::{CONTROL_SUFFIX, Twice, contestants, is_twin};
@@ -58,8 +63,8 @@ pub use lab::LabChoice;
 pub use layers::{Layers, split_layer};
 pub use lists::{grouped, once_each};
 pub use model::{
-    ArrayState, Blocks, ClockChoice, Dataset, DevicesChoice, Goal, Legacy, NuisancesChoice, Phase, PhaseWork,
-    Plan, Protocol, Remake, Service, TreeShape, Until, Verify, Vocabulary,
+    ArrayState, Blocks, ClockChoice, Dataset, DevicesChoice, Goal, Legacy, NuisancesChoice, Pace, Phase,
+    PhaseWork, Plan, Protocol, Remake, Service, TreeShape, Until, Verify, Vocabulary,
 };
 pub use operation::{FilesystemAbility, Flow, Needs, Operation, OperationKind};
 pub use own_metric::{NumberSource, OwnMetric, number_pattern};

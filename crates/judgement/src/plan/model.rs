@@ -10,8 +10,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Candidate, Disturbance, Faults, LabChoice, Operation, OwnMetric, PlannedDevice, Published, Requirements,
-    Unit,
+    CallTrace, Candidate, Disturbance, Faults, LabChoice, Operation, OwnMetric, PlannedDevice, Published,
+    Requirements, Unit,
 };
 use fsverdict_text::{Bytes, Reason};
 
@@ -182,6 +182,10 @@ pub enum Dataset {
         /// The share of its bytes a compressor can remove: 0 incompressible, 1 all zeros.
         compressible: f64,
     },
+    /// Files, and calls that are made of them.
+    Trace {
+        calls: CallTrace,
+    },
     /// A real directory of the user's, staged in memory.
     Folder {
         path: PathBuf,
@@ -260,6 +264,18 @@ pub struct Phase {
     /// How many threads share the work; one when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
+    /// How many calls of a thread are under way at once, by io_uring; one, by plain calls, when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u32>,
+    /// For `trace.replay` and `device.replay`: whether the pauses between calls are kept.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub pace: Pace,
+    /// For `sequences`: how many calls each has, 1 to 3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u32>,
+    /// For `sequences`: so many, drawn by the seed; all when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sequences: Option<u32>,
     /// A command or adapter that needs this machine's network; it has one of its own otherwise, with itself alone in it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network: bool,
@@ -323,6 +339,17 @@ pub enum Remake {
     Now(bool),
     /// What lay there when the phase of this name was over.
     After(String),
+}
+
+/// When the calls of a trace are made again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pace {
+    /// Each as soon as the one before has returned.
+    #[default]
+    Unpaced,
+    /// Each after the pause that its program made.
+    Recorded,
 }
 
 /// A state of devices that keep the same data several times, or with parity.

@@ -34,12 +34,16 @@ pub enum Operation {
     RotationDrop,
     SnapshotCreate,
     SnapshotDelete,
+    SnapshotRollback,
     SpaceFill,
     SpaceFree,
     AgePull,
     AgeChurn,
+    TraceReplay,
     DeviceWrite,
     DeviceRead,
+    DeviceReplay,
+    Sequences,
     Fsck,
 }
 
@@ -68,6 +72,8 @@ pub enum OperationKind {
     File,
     /// A real folder of the user's.
     Folder,
+    /// Files, and calls that are made of them.
+    Trace,
 }
 
 /// What some filesystems can do, and others cannot.
@@ -77,6 +83,8 @@ pub enum FilesystemAbility {
     Clones,
     /// Keeping a state of the whole filesystem.
     Snapshots,
+    /// Going back to such a state.
+    Rollback,
 }
 
 struct OperationRow {
@@ -111,6 +119,9 @@ const WRITES: Access = Access { needs: Needs::Mounted, flow: Flow::Writes };
 const NAMES: Access = Access { needs: Needs::Mounted, flow: Flow::Neither };
 
 const TREES: &[OperationKind] = &[OperationKind::Tree, OperationKind::Folder];
+/// What can be written, and removed, as it is.
+const WRITABLE: &[OperationKind] = &[OperationKind::Tree, OperationKind::Folder, OperationKind::Trace];
+const TRACES: &[OperationKind] = &[OperationKind::Trace];
 const GENERATED: &[OperationKind] = &[OperationKind::Tree];
 const FILES: &[OperationKind] = &[OperationKind::File];
 const FLATS: &[OperationKind] = &[OperationKind::Flat];
@@ -122,14 +133,14 @@ const ANY: &[OperationKind] =
 
 /// In the order of [`Operation`].
 #[rustfmt::skip]
-static TABLE: [OperationRow; 29] = [
-    row(Operation::TreeWrite, "tree.write", WRITES, TREES,
+static TABLE: [OperationRow; 33] = [
+    row(Operation::TreeWrite, "tree.write", WRITES, WRITABLE,
         "writes every directory, file and link of a tree into a new folder"),
     row(Operation::TreeRead, "tree.read", READS, TREES,
         "reads every file of a tree in the order its directories list them, and checksums it"),
     row(Operation::TreeOverwrite, "tree.overwrite", WRITES, TREES,
         "truncates every file of a tree and writes it again, as a second cp over the first does; the bytes of generated files change"),
-    row(Operation::TreeRemove, "tree.remove", NAMES, TREES,
+    row(Operation::TreeRemove, "tree.remove", NAMES, WRITABLE,
         "removes a tree and its folder in the order its directories list it, as rm -r does"),
     row(Operation::StreamWrite, "stream.write", WRITES, FILES,
         "writes one big file from beginning to end"),
@@ -167,6 +178,8 @@ static TABLE: [OperationRow; 29] = [
         "keeps the whole filesystem as it is now, read-only, by its own snapshots; what it keeps of the dataset is verified"),
     row(Operation::SnapshotDelete, "snapshot.delete", NAMES, ANY,
         "gives up the oldest snapshot that is kept"),
+    row(Operation::SnapshotRollback, "snapshot.rollback", NAMES, ANY,
+        "puts the whole filesystem back to what it was when the newest snapshot was made, and mounts it again; what must then be there is verified"),
     row(Operation::SpaceFill, "space.fill", WRITES, MANY,
         "writes copies of the files, and removes some on the way, until the share `to` of the filesystem is in use or it takes no more"),
     row(Operation::SpaceFree, "space.free", NAMES, MANY,
@@ -175,10 +188,16 @@ static TABLE: [OperationRow; 29] = [
         "changes a tree as so many pulls of a version control system do, each of which is synced: the share `changed` of the files removed and written anew, with the objects beside them"),
     row(Operation::AgeChurn, "age.churn", WRITES, GENERATED,
         "writes new files into a tree until the share `to` of the filesystem is in use, and then, for each, removes others, mostly young ones, until so many times what lies there was written"),
+    row(Operation::TraceReplay, "trace.replay", WRITES, TRACES,
+        "makes the calls of a trace again, in their order, on the files that tree.write wrote for it"),
     row(Operation::DeviceWrite, "device.write", Access { needs: Needs::BareDevice, flow: Flow::Writes }, FILES,
         "writes the bytes of a big file to the bare device, before mkfs: a reference rate"),
     row(Operation::DeviceRead, "device.read", Access { needs: Needs::BareDevice, flow: Flow::Reads }, FILES,
         "reads them back from the bare device, as hdparm -t does: a reference rate"),
+    row(Operation::DeviceReplay, "device.replay", Access { needs: Needs::BareDevice, flow: Flow::Writes }, TRACES,
+        "makes the requests of a trace again on the bare device, before mkfs"),
+    row(Operation::Sequences, "sequences", NAMES, &[],
+        "does every sequence of one, two or three calls on a few names (create, link, rename, write, fallocate, fsync …): what must be found of each after a cut of power is known"),
     row(Operation::Fsck, "fsck", Access { needs: Needs::Unmounted, flow: Flow::Neither }, &[],
         "checks the unmounted filesystem with its own checker"),
 ];
@@ -241,10 +260,41 @@ impl Operation {
         u32::from(matches!(self, Operation::AppendFsync | Operation::RenameReplace))
     }
 
+    /// Whether a phase of it has to say how many calls its sequences have.
+    pub fn takes_steps(self) -> bool {
+        self == Operation::Sequences
+    }
+
     /// Whether several threads can share it.
     pub fn takes_threads(self) -> bool {
-        use Operation::{AppendFsync, RandomRead, RandomWrite, RenameReplace};
-        matches!(self, AppendFsync | RandomRead | RandomWrite | RenameReplace)
+        use Operation::{
+            AppendFsync, DeviceReplay, DirectoryEmpty, DirectoryFill, DirectoryList, RandomRead, RandomWrite,
+            RenameReplace, TraceReplay, TreeRead, TreeWrite,
+        };
+        matches!(
+            self,
+            AppendFsync
+                | RandomRead
+                | RandomWrite
+                | RenameReplace
+                | DirectoryFill
+                | DirectoryList
+                | DirectoryEmpty
+                | TreeWrite
+                | TreeRead
+                | TraceReplay
+                | DeviceReplay
+        )
+    }
+
+    /// Whether a thread of it can have several calls under way at once.
+    pub fn takes_depth(self) -> bool {
+        matches!(self, Operation::RandomRead | Operation::RandomWrite)
+    }
+
+    /// Whether it makes calls of which it is known when they were made.
+    pub fn takes_pace(self) -> bool {
+        matches!(self, Operation::TraceReplay | Operation::DeviceReplay)
     }
 
     /// Whether a phase of it may say which share of the files has changed.
@@ -267,6 +317,7 @@ impl Operation {
         match self {
             Operation::RotationClone => Some(FilesystemAbility::Clones),
             Operation::SnapshotCreate | Operation::SnapshotDelete => Some(FilesystemAbility::Snapshots),
+            Operation::SnapshotRollback => Some(FilesystemAbility::Rollback),
             _ => None,
         }
     }
@@ -306,6 +357,7 @@ impl Dataset {
             Dataset::Flat { .. } => OperationKind::Flat,
             Dataset::File { .. } => OperationKind::File,
             Dataset::Folder { .. } => OperationKind::Folder,
+            Dataset::Trace { .. } => OperationKind::Trace,
         }
     }
 }
@@ -317,6 +369,7 @@ impl OperationKind {
             Self::Flat => "flat",
             Self::File => "file",
             Self::Folder => "folder",
+            Self::Trace => "trace",
         }
     }
 
@@ -327,6 +380,7 @@ impl OperationKind {
             Self::Flat => "one directory of small files (flat)",
             Self::File => "one big file (file)",
             Self::Folder => "a real directory (path)",
+            Self::Trace => "a trace of calls (calls)",
         }
     }
 }
@@ -341,7 +395,8 @@ mod tests {
             assert_eq!(row.operation as usize, place, "{}", row.name);
             assert_eq!(Operation::try_from(row.name.to_owned()), Ok(row.operation));
             assert!(row.summary.len() > 20, "{}", row.name);
-            assert_eq!(row.takes.is_empty(), row.needs == Needs::Unmounted, "{}", row.name);
+            let is_whole = row.needs == Needs::Unmounted || row.operation == Operation::Sequences;
+            assert_eq!(row.takes.is_empty(), is_whole, "{}", row.name);
             assert!(row.needs != Needs::BareDevice || row.flow != Flow::Neither, "{}", row.name);
         }
         assert!(serde_json::from_str::<Operation>("\"tree.wright\"").is_err());

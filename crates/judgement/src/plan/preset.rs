@@ -53,6 +53,8 @@ const PRESETS: &[Preset] = presets! {
             "two disks with the same on both: btrfs' own copies against md under three filesystems, plain and on LUKS, a disk lost and rebuilt";
         "dm-integrity"
             "ext4 and xfs on checksums of every sector, kept by a journal, a bitmap or nothing: what each costs on a modelled disk";
+        "snapshots"
+            "a state of the filesystem kept, written on over, four kept, given up: btrfs, nilfs2, and LVM's old and thin ones below ext4 and xfs";
         "near-full"
             "six filesystems at 50, 80 and 95 % full, until they take no more, and with room made again: a modelled disk";
         "backup-server"
@@ -61,6 +63,8 @@ const PRESETS: &[Preset] = presets! {
     "who fears a loss": {
         "power-cut"
             "200 small files saved with fsync and rename, and the power cut 500 times by reckoning: what is lost, and what safety costs";
+        "crash-sequences"
+            "every sequence of two calls out of sixty (link, rename, fallocate, fsync …), the power cut behind each: bugs in what filesystems promise";
     }
     "who builds software": {
         "container-store" "image layers unpacked, updated, started and pruned: a modelled SSD";

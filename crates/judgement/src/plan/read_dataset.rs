@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Dataset, TreeShape, Vocabulary};
-use fsverdict_text::value::{absolute_path, count, filled_text, share, size, whole};
+use super::{CallTrace, Dataset, TreeShape, Vocabulary};
+use fsverdict_text::value::{absolute_path, count, filled_text, share, size, text, whole};
 use fsverdict_text::{Node, Problems, Reason, Section, TomlEntry, TomlValue, limits};
 
 pub(super) const KEYS: &[&str] = &[
@@ -19,6 +19,7 @@ pub(super) const KEYS: &[&str] = &[
     "file",
     "flat",
     "file_size",
+    "calls",
 ];
 
 /// Places of a distribution that a plan may give.
@@ -113,6 +114,11 @@ fn read_dataset(entry: &TomlEntry, vocabulary: &Vocabulary<'_>, problems: &Probl
         let size = section.need("file", "file = \"2GiB\"", size);
         let compressible = section.get("compressible", share).unwrap_or(0.0);
         Some(Dataset::File { size: size?, compressible })
+    } else if has("calls") {
+        only(&section, &["calls"], "`calls` (a trace of calls)");
+        let calls =
+            section.need("calls", "calls = '''…''', as `fsverdict capture --trace FILE` writes them", calls);
+        Some(Dataset::Trace { calls: calls? })
     } else if has("flat") || has("file_size") {
         only(&section, &["flat", "file_size"], "`flat` (one directory of small files)");
         let files = section.needed("flat", "flat = 60000", count);
@@ -129,7 +135,7 @@ fn read_dataset(entry: &TomlEntry, vocabulary: &Vocabulary<'_>, problems: &Probl
             section.at,
             &format!("{title} does not say what it is"),
             "give it profile, files, directories and size (a generated tree), path (a real directory), \
-             file (one big file) or flat and file_size (one directory of small files)",
+             file (one big file), calls (a trace of calls) or flat and file_size (one directory of small files)",
         );
         None
     }
@@ -164,6 +170,11 @@ fn read_tree(section: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Option<Datas
         hard_links: hard_links.map(|share| share.value),
         sizes: section.get("sizes", sizes).unwrap_or_default(),
     }))
+}
+
+/// The lines of a trace.
+fn calls(node: &Node) -> Result<CallTrace, Reason> {
+    text(node)?.parse()
 }
 
 /// Places of a distribution: from two to a thousand, none smaller than the one before.

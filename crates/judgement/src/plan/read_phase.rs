@@ -7,10 +7,12 @@ use super::limits::{PHASES, check_length};
 use super::own_metric::read_own_metrics;
 use super::read_age::{read_age, read_remake};
 use super::read_dataset::{Datasets, may_be_called, variables};
-use super::value::{calls, inside_path, name, piece, repetitions, threads};
-use super::{ArrayState, Dataset, Needs, Operation, OperationKind, Phase, PhaseWork, Verify, Vocabulary};
+use super::value::{calls, depth, inside_path, name, piece, repetitions, threads};
+use super::{
+    ArrayState, Dataset, Needs, Operation, OperationKind, Pace, Phase, PhaseWork, Verify, Vocabulary,
+};
 use fsverdict_text::value::{boolean, filled_text, share, text};
-use fsverdict_text::{Node, Placed, Problems, Section, TextSpan, TomlEntry, TomlValue, suggest};
+use fsverdict_text::{Node, Placed, Problems, Reason, Section, TextSpan, TomlEntry, TomlValue, suggest};
 
 pub(super) const PHASE: &[&str] = &[
     "name",
@@ -31,6 +33,10 @@ pub(super) const PHASE: &[&str] = &[
     "piece",
     "sync_every",
     "threads",
+    "depth",
+    "pace",
+    "steps",
+    "sequences",
     "network",
     "before",
     "beside",
@@ -41,7 +47,7 @@ pub(super) const PHASE: &[&str] = &[
 pub(super) const VERIFY: &[&str] = &["dataset", "at"];
 
 /// What a trial itself reports under these names; a phase of the same name would be confused with it.
-const TAKEN: &[&str] = &["mkfs", "mount", "umount", "unmount", "fsck"];
+const TAKEN: &[&str] = &["mkfs", "mount", "umount", "unmount", "seal", "fsck"];
 
 const EXAMPLE: &str = "for example: [[phase]] name = \"write\" operation = \"tree.write\" dataset = \"tree\"";
 
@@ -176,14 +182,22 @@ fn read_phase(
     let piece = section.get("piece", piece);
     let sync_every = section.get("sync_every", calls);
     let threads = section.get("threads", threads);
+    let depth = section.get("depth", depth);
+    let pace = section.get("pace", pace).unwrap_or_default();
     for (key, takes) in [
         ("piece", Operation::takes_piece as fn(_) -> _),
         ("sync_every", Operation::takes_sync),
         ("threads", Operation::takes_threads),
+        ("depth", Operation::takes_depth),
+        ("pace", Operation::takes_pace),
+        ("steps", Operation::takes_steps),
+        ("sequences", Operation::takes_steps),
     ] {
         forbid_unless(&section, key, work.as_ref(), takes);
     }
+    let (steps, sequences) = read_sequences(&section, work.as_ref());
     one_file_one_thread(&section, work.as_ref(), dataset.as_ref(), datasets);
+    check_replay(&section, work.as_ref(), dataset.as_ref(), datasets);
     let state = read_state(&section, work.as_ref());
     let to = section.get("to", share);
     match &work {
@@ -229,6 +243,10 @@ fn read_phase(
         piece,
         sync_every,
         threads,
+        depth,
+        pace,
+        steps,
+        sequences,
         network,
         before,
         after,
@@ -254,6 +272,38 @@ fn forbid_unless(
     }
 }
 
+/// How long sequences are, and how many of them are done.
+fn read_sequences(section: &Section<'_>, work: Option<&Placed<PhaseWork>>) -> (Option<u32>, Option<u32>) {
+    /// Sequences of three calls are more than a million.
+    const MOST: u32 = 200_000;
+    let steps = section.placed("steps", calls);
+    let sequences = section.get("sequences", calls);
+    let Some(Placed { value: PhaseWork::Operation(Operation::Sequences), at }) = work else {
+        return (None, None);
+    };
+    let hint = "steps = 2: of one call, two, or, drawn by the seed, three";
+    match &steps {
+        None if section.entry("steps").is_none() => {
+            section.lacks(*at, "`sequences` needs to know how many calls each has", hint);
+        }
+        Some(steps) if !(1..=3).contains(&steps.value) => {
+            section.problems.add(steps.at, format!("sequences have 1 to 3 calls, not {}", steps.value), hint);
+        }
+        Some(steps) if steps.value == 3 && section.entry("sequences").is_none() => {
+            let message = "sequences of three calls are more than anybody can do";
+            section.problems.add(steps.at, message, "sequences = 5000: so many, drawn by the seed");
+        }
+        _ => {}
+    }
+    if let Some(entry) = section.entry("sequences")
+        && sequences.is_some_and(|count| count == 0 || count > MOST)
+    {
+        let message = format!("1 to {MOST} sequences can be done");
+        section.problems.add(entry.node.at, message, "leave it out for all of one or two calls");
+    }
+    (steps.map(|steps| steps.value), sequences)
+}
+
 /// What grows at its end has one end: several threads want several files.
 fn one_file_one_thread(
     section: &Section<'_>,
@@ -267,6 +317,38 @@ fn one_file_one_thread(
         let hint =
             "give it a directory of files, of which each thread has its own: flat = 4, file_size = \"16MiB\"";
         section.forbid(&["threads"], "`append.fsync` on one big file", hint);
+    }
+}
+
+/// Calls on names keep their order, which several threads would not; and a bare device has no names.
+fn check_replay(
+    section: &Section<'_>,
+    work: Option<&Placed<PhaseWork>>,
+    dataset: Option<&Placed<String>>,
+    datasets: &Datasets,
+) {
+    let Some(Placed { value: PhaseWork::Operation(operation), at }) = work else { return };
+    let Some(Some(Dataset::Trace { calls })) = dataset.and_then(|name| datasets.get(&name.value)) else {
+        return;
+    };
+    if *operation == Operation::DeviceReplay && !calls.suits_a_device() {
+        let hint = "take `trace.replay`, after a phase of `tree.write`; a device has what a log of fio's or of blkparse tells: one file that is there, read and written";
+        section.problems.add(*at, "`device.replay` cannot make calls on several files or names", hint);
+    }
+    if !calls.only_moves_bytes() {
+        let hint = "files come and go in it, so that its calls have an order";
+        section.forbid(&["threads"], "a trace that does more than read, write and sync open files", hint);
+    }
+}
+
+fn pace(node: &Node) -> Result<Pace, Reason> {
+    match text(node)?.as_str() {
+        "unpaced" => Ok(Pace::Unpaced),
+        "recorded" => Ok(Pace::Recorded),
+        other => Err(Reason::new(
+            format!("there is no pace `{}`", other.escape_debug()),
+            "`recorded` keeps the pauses between calls, `unpaced` makes each call as soon as the one before has returned",
+        )),
     }
 }
 

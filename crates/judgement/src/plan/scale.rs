@@ -2,14 +2,17 @@
 
 use fsverdict_text::Reason;
 
-use super::{Dataset, Plan};
-use fsverdict_text::Bytes;
+use super::{Dataset, DeviceSource, Plan};
+use fsverdict_text::{Bytes, limits};
 
 /// Neither a big file nor a part of a directory shrinks below this: a few bytes would time nothing.
 const SMALLEST: u64 = 4096;
 
+/// How many times the data can grow at most.
+const LARGEST_GROWTH: f64 = 65_536.0;
+
 /// Shrinks every dataset to this share of its size: the files, directories and bytes of a tree, the number of
-/// files of a flat directory, the size of a big file, the part taken of a real directory.
+/// files of a flat directory, the size of a big file, the part taken of a real directory, and how many of the calls of a trace.
 ///
 /// The sizes of the small files and command lines stay as they are. At least one file and one
 /// directory remain; a big file and the part of a real directory keep 4 KiB, a tree one byte per file.
@@ -24,6 +27,27 @@ pub fn scale(plan: &mut Plan, factor: f64) -> Result<(), Reason> {
         ));
     }
     plan.scale = Some(factor).filter(|factor| *factor < 1.0);
+    resize(plan, factor)
+}
+
+/// Makes the data of a plan so many times larger, and a scratch image with them.
+///
+/// # Errors
+/// As [`scale`], and where the factor is beyond bounds.
+pub(super) fn grow(plan: &mut Plan, factor: f64) -> Result<(), Reason> {
+    if !(1.0..=LARGEST_GROWTH).contains(&factor) {
+        return Err(Reason::plain(format!("the data cannot grow {factor} times")));
+    }
+    let devices = std::iter::once(&mut plan.device.source).chain(&mut plan.device.further);
+    for source in devices {
+        if let DeviceSource::Image(Bytes(image)) = source {
+            *image = ((*image as f64 * factor) as u64).min(limits::SIZE).next_multiple_of(1 << 20);
+        }
+    }
+    resize(plan, factor)
+}
+
+fn resize(plan: &mut Plan, factor: f64) -> Result<(), Reason> {
     for (name, dataset) in &mut plan.datasets {
         match dataset {
             Dataset::Tree(shape) => {
@@ -33,8 +57,15 @@ pub fn scale(plan: &mut Plan, factor: f64) -> Result<(), Reason> {
             }
             Dataset::Flat { files, .. } => *files = shrink(*files, factor, 1),
             Dataset::File { size, .. } => *size = Bytes(shrink(size.0, factor, SMALLEST)),
+            Dataset::Trace { .. } if factor > 1.0 => {
+                return Err(Reason::new(
+                    format!("the calls of the dataset `{name}` are those that were recorded, and no more"),
+                    "data that can grow are generated, or a part of a folder",
+                ));
+            }
+            Dataset::Trace { calls } => calls.shortened(factor),
             Dataset::Folder { size: Some(size), .. } => *size = Bytes(shrink(size.0, factor, SMALLEST)),
-            Dataset::Folder { path, size: None } if factor < 1.0 => {
+            Dataset::Folder { path, size: None } if factor != 1.0 => {
                 return Err(Reason::new(
                     format!(
                         "the dataset `{name}` is all of {}, which has no stated size to scale",
@@ -53,7 +84,7 @@ pub fn scale(plan: &mut Plan, factor: f64) -> Result<(), Reason> {
 fn shrink(amount: u64, factor: f64, floor: u64) -> u64 {
     // Amounts beyond 2^53 (8 PiB) lose their last digits here, which no dataset will notice.
     let scaled = (amount as f64 * factor).round() as u64;
-    scaled.max(floor).min(amount)
+    if factor > 1.0 { scaled.min(limits::SIZE) } else { scaled.max(floor).min(amount) }
 }
 
 #[cfg(test)]

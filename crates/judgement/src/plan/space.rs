@@ -48,6 +48,7 @@ pub fn least_space(dataset: &Dataset) -> u64 {
         // Compression may shrink it on some filesystems, but not to nothing on all.
         Dataset::File { size, .. } => size.0,
         Dataset::Folder { size, .. } => size.map_or(0, |size| size.0),
+        Dataset::Trace { calls } => calls.totals().most_bytes,
     }
 }
 
@@ -61,6 +62,12 @@ fn written(plan: &Plan, phase: &Phase) -> Option<u64> {
         Dataset::Tree(shape) => (shape.files.saturating_add(shape.directories), least_space(dataset)),
         Dataset::Flat { files, .. } => (*files, least_space(dataset)),
         Dataset::File { .. } => (1, least_space(dataset)),
+        Dataset::Trace { calls } => {
+            let totals = calls.totals();
+            let replays = matches!(operation, Operation::TraceReplay | Operation::DeviceReplay);
+            let names = calls.names().len() as u64;
+            (names, if replays { totals.written } else { totals.bytes })
+        }
         Dataset::Folder { .. } => return (operation.flow() != Flow::Writes).then_some(0),
     };
     // Whatever is written or linked needs a block of its own for its end, or for its directory.

@@ -54,6 +54,11 @@ pub(super) fn threads(node: &Node) -> Result<u32, Reason> {
     }
 }
 
+/// Calls of a thread that are under way at once, from 1 to [`limits::DEPTH`].
+pub(super) fn depth(node: &Node) -> Result<u32, Reason> {
+    at_most(node, limits::DEPTH)
+}
+
 /// Bytes of a piece, up to [`limits::PIECE`].
 pub(super) fn piece(node: &Node) -> Result<Bytes, Reason> {
     match size(node)? {

@@ -20,7 +20,11 @@ pub fn write(plan: &Plan) -> String {
     protocol(&mut lines, plan);
     if let Some(faults) = plan.faults {
         lines.section("[faults]");
-        lines.put("power_cuts", faults.power_cuts);
+        for (key, number) in [("power_cuts", faults.power_cuts), ("rot", faults.rot)] {
+            if number > 0 {
+                lines.put(key, number);
+            }
+        }
         for (key, said) in [
             ("keeps_all", faults.keeps_all),
             ("ignores_flushes", faults.ignores_flushes),
@@ -149,6 +153,7 @@ fn of_dataset(lines: &mut PlanLines, dataset: &Dataset) {
             lines.put("flat", files);
             lines.put("file_size", size(*file_size));
         }
+        Dataset::Trace { calls } => lines.line("calls", &format!("'''\n{calls}'''")),
         Dataset::File { size: bytes, compressible } => {
             lines.put("file", size(*bytes));
             lines.put("compressible", compressible);
@@ -198,6 +203,12 @@ fn phases(lines: &mut PlanLines, plan: &Plan) {
         lines.put("piece", phase.piece.map(size));
         lines.put("sync_every", phase.sync_every);
         lines.put("threads", phase.threads);
+        lines.put("depth", phase.depth);
+        if phase.pace != super::Pace::Unpaced {
+            lines.put("pace", phase.pace);
+        }
+        lines.put("steps", phase.steps);
+        lines.put("sequences", phase.sequences);
         lines.put("network", phase.network);
         lines.put("before", &phase.before);
         lines.put("beside", &phase.beside);

@@ -109,6 +109,7 @@ fn fits_in_memory(plan: &Plan, run: &Run) -> Option<Bytes> {
         Dataset::Tree(shape) => shape.size.0,
         Dataset::Flat { files, file_size } => files * file_size.0,
         Dataset::File { size, .. } => size.0,
+        Dataset::Trace { calls } => calls.totals().most_bytes,
         Dataset::Folder { size, .. } => size.map_or(0, |size| size.0),
     };
     let data = plan.datasets.values().map(size).max().filter(|size| *size > 0)?;

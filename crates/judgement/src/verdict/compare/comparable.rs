@@ -164,6 +164,7 @@ fn shape(dataset: &Dataset) -> String {
             format!("{profile} tree of {files} files in {directories} directories, {size}")
         }
         Dataset::Flat { files, file_size } => format!("{files} files of {file_size}"),
+        Dataset::Trace { calls } => format!("{} calls on {} names", calls.calls().len(), calls.names().len()),
         Dataset::File { size, compressible } => format!("file of {size}, {compressible} compressible"),
         Dataset::Folder { path, size } => match size {
             Some(size) => format!("{size} of {}", path.display()),

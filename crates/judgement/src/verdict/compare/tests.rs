@@ -521,3 +521,32 @@ fn a_digest_that_a_pack_hides_is_no_other_content() {
     assert!(refused(bundle, own).unwrap().contains("compare bundles of both"));
     assert!(refused(own, more).unwrap().contains("held 3 files, 1 MiB (digest feedfacefeedface) before"));
 }
+
+#[test]
+fn data_grow_until_order_and_ratios_stay() {
+    use crate::verdict::{SizeRun, SizeTable};
+    let size = |times: f64, takes: [f64; 3]| {
+        let made = Made::new(12, &[("a", [takes[0]; 2]), ("b", [takes[1]; 2]), ("c", [takes[2]; 2])]);
+        let (mut plan, run) = made.build();
+        if let Some(crate::plan::Dataset::Tree(shape)) = plan.datasets.get_mut("tree") {
+            shape.size.0 = (times * f64::from(1 << 30)) as u64;
+        }
+        SizeRun { times, plan, run }
+    };
+    // A fixed cost of 3 s and 3 s for each GiB, of all three phases' seconds together; b has half of the fixed cost, and 1.5 times the other.
+    let (first, second) = (size(1.0, [2.0, 2.0, 4.0]), size(4.0, [5.0, 6.5, 10.0]));
+    let (third, fourth) = (size(16.0, [17.0, 24.5, 34.0]), size(64.0, [65.0, 93.7, 130.0]));
+    let two = SizeTable::of(&[first, second]).unwrap();
+    assert!(two.settled_from().is_none(), "{:?}", two.steps);
+    assert_eq!(two.steps[0].moved.len(), 1, "{:?}", two.steps);
+    assert_eq!(two.steps[0].moved[0].candidate, "b");
+    let a = two.costs.iter().find(|cost| cost.candidate == "a").unwrap();
+    assert!((a.per_gib - 3.0).abs() < 0.1 && (a.fixed - 3.0).abs() < 0.1, "{a:?}");
+    let more = SizeTable::of(&[size(4.0, [5.0, 6.5, 10.0]), third, fourth]).unwrap();
+    assert!(!more.steps[0].agrees() && more.steps[1].agrees(), "{:?}", more.steps);
+    assert!((more.settled_from().unwrap().times - 16.0).abs() < 1e-9);
+    // Another leader is no agreement, however near the ratios are.
+    let turned = SizeTable::of(&[size(1.0, [2.0, 3.0, 4.0]), size(4.0, [9.0, 6.0, 12.0])]).unwrap();
+    assert!(!turned.steps[0].same_leader && turned.settled_from().is_none());
+    assert!(SizeTable::of(&[size(1.0, [2.0, 3.0, 4.0])]).unwrap().settled_from().is_none());
+}

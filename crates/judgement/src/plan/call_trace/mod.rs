@@ -1,0 +1,252 @@
+//! The calls of a workload in the order in which they were made, without a name or a byte of content: what a plan carries of it, to
+//! be done again on another filesystem or device.
+//!
+//! Names are numbers, each with the number of the directory that it is in and how long it is; contents are ours. What is here was
+//! checked: a call finds what it works on.
+
+mod state;
+mod text;
+
+use serde::{Deserialize, Serialize};
+
+use fsverdict_text::Reason;
+
+pub use state::{TraceState, TracedFile, TracedSegment};
+
+/// Calls that a trace may have.
+pub const MOST_CALLS: usize = 500_000;
+/// Names that it may have.
+pub const MOST_NAMES: usize = 100_000;
+/// Files that may be open at once: the usual limit of a process is 1024.
+pub const MOST_OPEN: usize = 512;
+/// Bytes of one call.
+pub const LARGEST_CALL: u64 = 64 << 20;
+/// The longest pause before a call, in microseconds: an hour.
+pub const LONGEST_PAUSE_US: u64 = 3_600_000_000;
+
+/// A name that calls are about; the first has the number 1, and 0 is the folder that all of them are in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TracedName {
+    /// The number of the directory that it is in.
+    pub parent: u32,
+    /// Bytes.
+    pub length: u16,
+    pub before: NameBefore,
+}
+
+/// What bears a name before the first call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameBefore {
+    Nothing,
+    Directory,
+    /// A file of so many bytes.
+    File(u64),
+}
+
+/// A call, and how long its program did something else before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TracedCall {
+    /// Microseconds from the end of the call before.
+    pub pause_us: u64,
+    pub work: CallWork,
+}
+
+/// How a file is opened.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OpenFlags {
+    /// It is made where it is not there.
+    pub create: bool,
+    pub truncate: bool,
+    /// Each write is durable when it returns (O_SYNC, O_DSYNC).
+    pub synced: bool,
+    /// Past the kernel's cache, where the filesystem can and all calls are of whole pages.
+    pub direct: bool,
+}
+
+/// What a call does. Numbers of open files are the trace's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the system call of its name")]
+pub enum CallWork {
+    Open {
+        file: u32,
+        name: u32,
+        flags: OpenFlags,
+    },
+    Close {
+        file: u32,
+    },
+    Read {
+        file: u32,
+        offset: u64,
+        length: u64,
+    },
+    Write {
+        file: u32,
+        offset: u64,
+        length: u64,
+    },
+    Fsync {
+        file: u32,
+    },
+    Fdatasync {
+        file: u32,
+    },
+    Truncate {
+        file: u32,
+        size: u64,
+    },
+    /// fallocate(2) without a mode.
+    Reserve {
+        file: u32,
+        offset: u64,
+        length: u64,
+    },
+    MakeDirectory {
+        name: u32,
+    },
+    RemoveFile {
+        name: u32,
+    },
+    RemoveDirectory {
+        name: u32,
+    },
+    Rename {
+        from: u32,
+        to: u32,
+    },
+    Link {
+        from: u32,
+        to: u32,
+    },
+    /// stat(2) and the like, also of what is not there.
+    Look {
+        name: u32,
+    },
+    List {
+        name: u32,
+    },
+}
+
+/// How much there is of everything in a trace.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TraceTotals {
+    /// Files that are there before …
+    pub files: u64,
+    /// … their bytes, …
+    pub bytes: u64,
+    /// … and directories, the folder itself included.
+    pub directories: u64,
+    pub read: u64,
+    pub written: u64,
+    /// Bytes that all files have at most, those included that were removed.
+    pub most_bytes: u64,
+}
+
+/// A trace of calls that was checked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct CallTrace {
+    names: Vec<TracedName>,
+    calls: Vec<TracedCall>,
+    totals: TraceTotals,
+    /// The number of the file that each opening gives, in order.
+    opened: Vec<u32>,
+}
+
+impl CallTrace {
+    /// # Errors
+    /// With the first call that does not find what it works on, or the bound that is exceeded.
+    pub fn new(names: Vec<TracedName>, calls: Vec<TracedCall>) -> Result<Self, Reason> {
+        let mut state = TraceState::before(&names).map_err(plain)?;
+        let mut totals = TraceTotals { bytes: state.bytes(), directories: 1, ..TraceTotals::default() };
+        for name in &names {
+            match name.before {
+                NameBefore::File(_) => totals.files += 1,
+                NameBefore::Directory => totals.directories += 1,
+                NameBefore::Nothing => {}
+            }
+        }
+        let mut opened = Vec::new();
+        totals.most_bytes = totals.bytes;
+        if calls.len() > MOST_CALLS {
+            let what = format!("it has {} calls, and may have {MOST_CALLS}", calls.len());
+            return Err(Reason::new(what, "keep a part of it"));
+        }
+        for (at, call) in calls.iter().enumerate() {
+            state.apply(call.work).map_err(|what| plain(format!("call {}: {what}", at + 1)))?;
+            match call.work {
+                CallWork::Read { length, .. } => totals.read = totals.read.saturating_add(length),
+                CallWork::Write { length, .. } => totals.written = totals.written.saturating_add(length),
+                CallWork::Open { file, .. } => opened.extend(state.opened(file).map(|(number, _)| number)),
+                _ => {}
+            }
+            totals.most_bytes = totals.most_bytes.max(state.bytes());
+        }
+        Ok(Self { names, calls, totals, opened })
+    }
+
+    pub fn names(&self) -> &[TracedName] {
+        &self.names
+    }
+
+    pub fn calls(&self) -> &[TracedCall] {
+        &self.calls
+    }
+
+    /// What identifies the contents of each file that is opened, in the order of the openings.
+    pub fn contents_opened(&self) -> &[u32] {
+        &self.opened
+    }
+
+    pub fn totals(&self) -> TraceTotals {
+        self.totals
+    }
+
+    /// What is there once all calls were done.
+    ///
+    /// # Errors
+    /// None that [`new`](Self::new) would not have met.
+    pub fn end(&self) -> Result<TraceState, String> {
+        let mut state = TraceState::before(&self.names)?;
+        self.calls.iter().try_for_each(|call| state.apply(call.work))?;
+        Ok(state)
+    }
+
+    /// Whether it reads, writes and syncs files that are opened first and stay: calls whose order several threads may change.
+    pub fn only_moves_bytes(&self) -> bool {
+        let mut rest = self.calls.iter().skip_while(|call| matches!(call.work, CallWork::Open { .. }));
+        rest.all(|call| {
+            use CallWork::{Fdatasync, Fsync, Read, Write};
+            matches!(call.work, Read { .. } | Write { .. } | Fsync { .. } | Fdatasync { .. })
+        })
+    }
+
+    /// Whether a device without a filesystem will do: one file, in which bytes are moved.
+    pub fn suits_a_device(&self) -> bool {
+        matches!(self.names.as_slice(), [TracedName { before: NameBefore::File(_), .. }])
+            && self.only_moves_bytes()
+    }
+
+    /// The first calls of it, this share of them, one at least.
+    pub(super) fn shortened(&mut self, share: f64) {
+        let kept = ((self.calls.len() as f64 * share).round() as usize).max(1);
+        self.calls.truncate(kept);
+        if let Ok(shorter) = Self::new(std::mem::take(&mut self.names), std::mem::take(&mut self.calls)) {
+            *self = shorter;
+        }
+    }
+
+    /// The name of a name's number: the digits, and as much behind them as its length asks for.
+    pub fn name_text(&self, number: u32) -> String {
+        let length = self.names.get((number as usize).wrapping_sub(1)).map_or(0, |name| name.length);
+        let mut text = number.to_string();
+        while text.len() < usize::from(length) {
+            text.push('-');
+        }
+        text
+    }
+}
+
+fn plain(what: String) -> Reason {
+    Reason::new(what, "`fsverdict capture --trace FILE` writes such a list of calls")
+}

@@ -1,0 +1,357 @@
+//! What there is after each call of a trace: names, files, and which bytes of them are whose. It refuses a call that does not find
+//! what it works on.
+
+use std::collections::BTreeMap;
+
+use super::{CallWork, LARGEST_CALL, MOST_NAMES, MOST_OPEN, NameBefore, OpenFlags, TracedName};
+use fsverdict_text::limits;
+
+/// Directories in directories; each level costs an open file.
+const DEEPEST: usize = 100;
+/// Bytes of a path, the numbers' own length included.
+const LONGEST_PATH: usize = 3000;
+/// Bytes of a name (NAME_MAX).
+const LONGEST_NAME: u16 = 255;
+
+/// Bytes of a file that came there in one way; what is in no segment are zeros.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TracedSegment {
+    pub end: u64,
+    /// By a call of the trace; otherwise they were there before.
+    pub written: bool,
+}
+
+/// A file at some moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TracedFile {
+    pub size: u64,
+    /// By their first byte.
+    pub segments: BTreeMap<u64, TracedSegment>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Bearer {
+    Nothing,
+    Directory,
+    File(u32),
+}
+
+/// Names and files at some moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraceState {
+    parents: Vec<u32>,
+    /// By the name's number; that of 0 is the folder itself.
+    bearers: Vec<Bearer>,
+    /// Names that are borne in each directory.
+    inside: Vec<u32>,
+    files: Vec<TracedFile>,
+    open: BTreeMap<u32, u32>,
+    bytes: u64,
+}
+
+impl TraceState {
+    /// Before the first call.
+    ///
+    /// # Errors
+    /// With what is wrong with a name.
+    pub fn before(names: &[TracedName]) -> Result<Self, String> {
+        if names.len() > MOST_NAMES {
+            return Err(format!("it has {} names, and may have {MOST_NAMES}", names.len()));
+        }
+        let mut state = TraceState {
+            parents: vec![0],
+            bearers: vec![Bearer::Directory],
+            inside: vec![0; names.len() + 1],
+            files: Vec::new(),
+            open: BTreeMap::new(),
+            bytes: 0,
+        };
+        let (mut depths, mut lengths) = (vec![0_usize], vec![0_usize]);
+        for (number, name) in (1_usize..).zip(names) {
+            let parent = name.parent as usize;
+            let wrong = |what: &str| Err(format!("name {number}: {what}"));
+            if parent >= number {
+                return wrong("the directory that it is in comes after it");
+            }
+            if !(1..=LONGEST_NAME).contains(&name.length) {
+                return wrong("a name has 1 to 255 bytes");
+            }
+            let depth = depths[parent] + 1;
+            // The digits of a number may be longer than the name was.
+            let length = lengths[parent] + usize::from(name.length).max(6) + 1;
+            if depth > DEEPEST || length > LONGEST_PATH {
+                return wrong("it lies too deep");
+            }
+            depths.push(depth);
+            lengths.push(length);
+            let bearer = match name.before {
+                NameBefore::Nothing => Bearer::Nothing,
+                NameBefore::Directory => Bearer::Directory,
+                NameBefore::File(size) if size > limits::SIZE => return wrong("it is larger than 1 PiB"),
+                NameBefore::File(size) => Bearer::File(state.new_file(size)),
+            };
+            if bearer != Bearer::Nothing {
+                if state.bearers[parent] != Bearer::Directory {
+                    return wrong("it is there, and what it is in is no directory");
+                }
+                state.inside[parent] += 1;
+            }
+            state.parents.push(name.parent);
+            state.bearers.push(bearer);
+        }
+        Ok(state)
+    }
+
+    fn new_file(&mut self, size: u64) -> u32 {
+        let mut file = TracedFile { size, segments: BTreeMap::new() };
+        if size > 0 {
+            file.segments.insert(0, TracedSegment { end: size, written: false });
+        }
+        self.bytes = self.bytes.saturating_add(size);
+        self.files.push(file);
+        (self.files.len() - 1) as u32
+    }
+
+    /// Bytes of all files that were ever there, as they are now.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The file that bears a name.
+    pub fn file_of(&self, name: u32) -> Option<(u32, &TracedFile)> {
+        match self.bearers.get(name as usize)? {
+            Bearer::File(file) => Some((*file, self.files.get(*file as usize)?)),
+            _ => None,
+        }
+    }
+
+    pub fn is_directory(&self, name: u32) -> bool {
+        self.bearers.get(name as usize) == Some(&Bearer::Directory)
+    }
+
+    /// The file that is open under a number; its own number is that of its contents.
+    pub fn opened(&self, file: u32) -> Option<(u32, &TracedFile)> {
+        let number = *self.open.get(&file)?;
+        Some((number, self.files.get(number as usize)?))
+    }
+
+    /// Names that are borne in a directory.
+    pub fn entries_in(&self, name: u32) -> u32 {
+        self.inside.get(name as usize).copied().unwrap_or(0)
+    }
+
+    /// What a name is borne by, and what of its directory.
+    fn bearer(&self, name: u32) -> Result<Bearer, String> {
+        match self.bearers.get(name as usize) {
+            Some(bearer) if name > 0 => Ok(*bearer),
+            _ => Err(format!("there is no name {name}")),
+        }
+    }
+
+    fn bear(&mut self, name: u32, bearer: Bearer) -> Result<(), String> {
+        let parent = self.parents[name as usize] as usize;
+        if self.bearers[parent] != Bearer::Directory {
+            return Err(format!("what name {name} is in is no directory"));
+        }
+        let before = std::mem::replace(&mut self.bearers[name as usize], bearer);
+        self.inside[parent] -= u32::from(before != Bearer::Nothing);
+        self.inside[parent] += u32::from(bearer != Bearer::Nothing);
+        Ok(())
+    }
+
+    fn file(&mut self, file: u32) -> Result<&mut TracedFile, String> {
+        let number = *self.open.get(&file).ok_or_else(|| format!("file {file} is not open"))?;
+        self.files.get_mut(number as usize).ok_or_else(|| format!("file {file} is not there"))
+    }
+
+    /// Does one call.
+    ///
+    /// # Errors
+    /// Where it does not find what it works on, or is out of bounds; nothing was done then.
+    pub fn apply(&mut self, work: CallWork) -> Result<(), String> {
+        let free = |bearer, name| match bearer {
+            Bearer::Nothing => Ok(()),
+            _ => Err(format!("name {name} is there already")),
+        };
+        match work {
+            CallWork::Open { file, name, flags } => self.open(file, name, flags)?,
+            CallWork::Close { file } => {
+                self.open.remove(&file).ok_or_else(|| format!("file {file} is not open"))?;
+            }
+            CallWork::Read { file, offset, length } => {
+                let end = end_of(offset, length)?;
+                let size = self.file(file)?.size;
+                if end > size {
+                    return Err(format!("it reads up to {end} of a file of {size} bytes"));
+                }
+            }
+            CallWork::Write { file, offset, length } => {
+                let end = end_of(offset, length)?;
+                let segments = self.file(file)?;
+                let (before, after) = segments.put(offset, end, Some(true));
+                self.bytes = self.bytes.saturating_add(after).saturating_sub(before);
+            }
+            CallWork::Fsync { file } | CallWork::Fdatasync { file } => drop(self.file(file)?.size),
+            CallWork::Truncate { file, size } => {
+                if size > limits::SIZE {
+                    return Err("it makes a file larger than 1 PiB".to_owned());
+                }
+                let file = self.file(file)?;
+                let (before, after) = file.put(size, u64::MAX, None);
+                file.size = size;
+                self.bytes = self.bytes.saturating_add(after).saturating_sub(before);
+            }
+            CallWork::Reserve { file, offset, length } => {
+                let end = offset.checked_add(length).filter(|end| *end <= limits::SIZE && length > 0);
+                let end = end.ok_or_else(|| "it sets no or too many bytes aside".to_owned())?;
+                let file = self.file(file)?;
+                file.size = file.size.max(end);
+            }
+            CallWork::MakeDirectory { name } => {
+                free(self.bearer(name)?, name)?;
+                self.bear(name, Bearer::Directory)?;
+            }
+            CallWork::RemoveFile { name } => match self.bearer(name)? {
+                Bearer::File(_) => self.bear(name, Bearer::Nothing)?,
+                _ => return Err(format!("name {name} is no file")),
+            },
+            CallWork::RemoveDirectory { name } => match self.bearer(name)? {
+                Bearer::Directory if self.entries_in(name) == 0 => self.bear(name, Bearer::Nothing)?,
+                _ => return Err(format!("name {name} is no empty directory")),
+            },
+            CallWork::Rename { from, to } => match (self.bearer(from)?, self.bearer(to)?) {
+                // Of two names of one file both stay (rename(2)).
+                (Bearer::File(file), Bearer::File(other)) if file == other => {}
+                (Bearer::File(file), Bearer::File(_) | Bearer::Nothing) => {
+                    self.bear(to, Bearer::File(file))?;
+                    self.bear(from, Bearer::Nothing)?;
+                }
+                _ => return Err(format!("name {from} is no file, or {to} a directory")),
+            },
+            CallWork::Link { from, to } => match (self.bearer(from)?, self.bearer(to)?) {
+                (Bearer::File(file), Bearer::Nothing) => self.bear(to, Bearer::File(file))?,
+                _ => return Err(format!("name {from} is no file, or {to} is there already")),
+            },
+            CallWork::Look { name } => drop(self.bearer(name)?),
+            CallWork::List { name } => {
+                if !self.is_directory(name) {
+                    return Err(format!("name {name} is no directory"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, file: u32, name: u32, flags: OpenFlags) -> Result<(), String> {
+        if self.open.len() >= MOST_OPEN {
+            return Err(format!("more than {MOST_OPEN} files are open at once"));
+        }
+        if self.open.contains_key(&file) {
+            return Err(format!("file {file} is open already"));
+        }
+        let number = match self.bearer(name)? {
+            Bearer::File(number) => number,
+            Bearer::Nothing if flags.create => {
+                let number = self.files.len() as u32;
+                self.bear(name, Bearer::File(number))?;
+                self.new_file(0)
+            }
+            _ => return Err(format!("name {name} is no file")),
+        };
+        self.open.insert(file, number);
+        if flags.truncate
+            && let Some(opened) = self.files.get_mut(number as usize)
+        {
+            let (before, _) = opened.put(0, u64::MAX, None);
+            opened.size = 0;
+            self.bytes = self.bytes.saturating_sub(before);
+        }
+        Ok(())
+    }
+}
+
+fn end_of(offset: u64, length: u64) -> Result<u64, String> {
+    let end = offset.checked_add(length).filter(|end| *end <= limits::SIZE);
+    match end {
+        Some(end) if (1..=LARGEST_CALL).contains(&length) => Ok(end),
+        _ => Err(format!("no call is of {length} bytes from {offset} on; it may be {LARGEST_CALL}")),
+    }
+}
+
+impl TracedFile {
+    /// Puts a segment in the place of what is there, or takes what is there out; gives the bytes of segments there before and after.
+    fn put(&mut self, start: u64, end: u64, written: Option<bool>) -> (u64, u64) {
+        // What begins before the place, and may reach into it …
+        let first = self.segments.range(..start).next_back().map_or(start, |(at, _)| *at);
+        let touched: Vec<(u64, TracedSegment)> = self
+            .segments
+            .range(first..end)
+            .filter(|(_, segment)| segment.end > start)
+            .map(|(at, segment)| (*at, *segment))
+            .collect();
+        let before = touched.iter().map(|(at, segment)| segment.end - at).sum();
+        let (mut after, mut merged) = (0, (start, end));
+        for (at, segment) in touched {
+            self.segments.remove(&at);
+            let alike = written == Some(segment.written);
+            if alike {
+                merged = (merged.0.min(at), merged.1.max(segment.end));
+                continue;
+            }
+            if at < start {
+                self.segments.insert(at, TracedSegment { end: start, ..segment });
+                after += start - at;
+            }
+            if segment.end > end {
+                self.segments.insert(end, segment);
+                after += segment.end - end;
+            }
+        }
+        if let Some(written) = written {
+            // What ends where this begins goes on in it: an appended file is one segment.
+            let left = self.segments.range(..merged.0).next_back().map(|(at, segment)| (*at, *segment));
+            let mut from = merged.0;
+            after += merged.1 - merged.0;
+            if let Some((at, segment)) = left
+                && segment.end == merged.0
+                && segment.written == written
+            {
+                from = at;
+            }
+            self.segments.insert(from, TracedSegment { end: merged.1, written });
+            self.size = self.size.max(end);
+        }
+        (before, after)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{any, prop_assert_eq, proptest};
+
+    use super::TracedFile;
+
+    proptest! {
+        #[test]
+        fn segments_are_what_a_list_of_bytes_says(
+            steps in proptest::collection::vec((0..40_u64, 1..20_u64, any::<bool>()), 1..40)
+        ) {
+            let (mut file, mut bytes) = (TracedFile::default(), vec![None; 64]);
+            for (start, length, written) in steps {
+                let filled = |bytes: &[Option<bool>]| bytes.iter().flatten().count() as i64;
+                let was = filled(&bytes);
+                let end = if written { start + length } else { u64::MAX };
+                let (before, after) = file.put(start, end, written.then_some(true));
+                for at in start..end.min(64) {
+                    bytes[at as usize] = written.then_some(true);
+                }
+                prop_assert_eq!(filled(&bytes) - was, after as i64 - before as i64);
+            }
+            for (at, byte) in bytes.iter().enumerate() {
+                let here = file.segments.range(..=at as u64).next_back();
+                let here = here.filter(|(_, segment)| segment.end > at as u64);
+                prop_assert_eq!(here.map(|(_, segment)| segment.written), *byte);
+            }
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! A trace of calls as text: one name or call to a line, in words and numbers, so that whoever shares it sees what is shared.
+
+use std::fmt;
+use std::str::SplitAsciiWhitespace;
+
+use fsverdict_text::Reason;
+
+use super::{
+    CallTrace, CallWork, LARGEST_CALL, LONGEST_PAUSE_US, MOST_CALLS, MOST_NAMES, NameBefore, OpenFlags,
+    TracedCall, TracedName,
+};
+
+/// A stranger's word, no longer than a line can do with.
+fn shown(word: &str) -> String {
+    let short: String = word.chars().take(40).collect();
+    format!("{short:?}")
+}
+
+/// The numbers of a line.
+struct Numbers<'a>(SplitAsciiWhitespace<'a>);
+
+impl Numbers<'_> {
+    fn next(&mut self) -> Result<u64, String> {
+        let word = self.0.next().ok_or("a number is missing")?;
+        word.parse().map_err(|_| format!("{} is no whole number", shown(word)))
+    }
+
+    fn small(&mut self) -> Result<u32, String> {
+        let number = self.next()?;
+        u32::try_from(number).map_err(|_| format!("{number} is no number of a file or name"))
+    }
+
+    fn end(mut self) -> Result<(), String> {
+        self.0.next().map_or(Ok(()), |word| Err(format!("{} is too much", shown(word))))
+    }
+}
+
+impl std::str::FromStr for CallTrace {
+    type Err = Reason;
+
+    fn from_str(text: &str) -> Result<Self, Reason> {
+        let (mut names, mut calls) = (Vec::new(), Vec::new());
+        for (at, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let told = |what: String| {
+                let hint = "docs/plan-format.md says what may stand there";
+                Reason::new(format!("line {} of its calls: {what}", at + 1), hint)
+            };
+            match name(line).map_err(told)? {
+                Some(_) if !calls.is_empty() => return Err(told("names come before calls".to_owned())),
+                Some(name) => names.push(name),
+                None => call(line, &mut calls).map_err(told)?,
+            }
+            if names.len() > MOST_NAMES || calls.len() > MOST_CALLS {
+                let most = format!("more than {MOST_NAMES} names or {MOST_CALLS} calls");
+                return Err(told(most));
+            }
+        }
+        if calls.is_empty() {
+            return Err(Reason::new(
+                "there is no call in it",
+                "`fsverdict capture --trace FILE` writes a list of calls",
+            ));
+        }
+        CallTrace::new(names, calls)
+    }
+}
+
+impl TryFrom<String> for CallTrace {
+    type Error = Reason;
+
+    fn try_from(text: String) -> Result<Self, Reason> {
+        text.parse()
+    }
+}
+
+/// The name that a line describes, if it does.
+fn name(line: &str) -> Result<Option<TracedName>, String> {
+    let mut words = line.split_ascii_whitespace();
+    let kind = words.next().unwrap_or_default();
+    if !["dir", "file", "name"].contains(&kind) {
+        return Ok(None);
+    }
+    let mut numbers = Numbers(words);
+    let parent = numbers.small()?;
+    let length = numbers.next()?;
+    let length = u16::try_from(length).map_err(|_| format!("no name has {length} bytes"))?;
+    let before = match kind {
+        "dir" => NameBefore::Directory,
+        "file" => NameBefore::File(numbers.next()?),
+        _ => NameBefore::Nothing,
+    };
+    numbers.end()?;
+    Ok(Some(TracedName { parent, length, before }))
+}
+
+/// Adds the call of a line, or the several that go on from each other.
+fn call(line: &str, calls: &mut Vec<TracedCall>) -> Result<(), String> {
+    let mut words = line.split_ascii_whitespace();
+    let mut verb = words.next().unwrap_or_default();
+    let mut pause_us = 0;
+    if let Some(pause) = verb.strip_prefix('+') {
+        pause_us = pause.parse().map_err(|_| format!("{} is no pause in µs", shown(verb)))?;
+        if pause_us > LONGEST_PAUSE_US {
+            return Err(format!("a pause of {pause_us} µs is longer than an hour"));
+        }
+        verb = words.next().ok_or("a pause is before a call")?;
+    }
+    let mut numbers = Numbers(words);
+    let first = numbers.small()?;
+    let work = match verb {
+        "open" => {
+            let (name, mut flags) = (numbers.small()?, OpenFlags::default());
+            for word in numbers.0.by_ref() {
+                match word {
+                    "create" => flags.create = true,
+                    "truncate" => flags.truncate = true,
+                    "synced" => flags.synced = true,
+                    "direct" => flags.direct = true,
+                    other => return Err(format!("{} is no way to open a file", shown(other))),
+                }
+            }
+            CallWork::Open { file: first, name, flags }
+        }
+        "read" | "write" => {
+            let (mut offset, length) = (numbers.next()?, numbers.next()?);
+            let mut times = 1;
+            let mut rest = numbers.0.clone();
+            if let Some(word) = rest.next() {
+                let count = word.strip_prefix('x').and_then(|count| count.parse().ok());
+                times = count
+                    .filter(|count| (1..=MOST_CALLS).contains(count))
+                    .ok_or_else(|| format!("{} is not how many times it goes on: x25", shown(word)))?;
+                numbers.0 = rest;
+            }
+            if length == 0 || length > LARGEST_CALL || calls.len() + times > MOST_CALLS {
+                return Err(format!("{times} calls of {length} bytes are out of bounds"));
+            }
+            for number in 0..times {
+                let work = match verb {
+                    "read" => CallWork::Read { file: first, offset, length },
+                    _ => CallWork::Write { file: first, offset, length },
+                };
+                calls.push(TracedCall { pause_us: if number == 0 { pause_us } else { 0 }, work });
+                offset = offset.saturating_add(length);
+            }
+            return numbers.end();
+        }
+        "close" => CallWork::Close { file: first },
+        "fsync" => CallWork::Fsync { file: first },
+        "fdatasync" => CallWork::Fdatasync { file: first },
+        "truncate" => CallWork::Truncate { file: first, size: numbers.next()? },
+        "reserve" => CallWork::Reserve { file: first, offset: numbers.next()?, length: numbers.next()? },
+        "mkdir" => CallWork::MakeDirectory { name: first },
+        "unlink" => CallWork::RemoveFile { name: first },
+        "rmdir" => CallWork::RemoveDirectory { name: first },
+        "rename" => CallWork::Rename { from: first, to: numbers.small()? },
+        "link" => CallWork::Link { from: first, to: numbers.small()? },
+        "stat" => CallWork::Look { name: first },
+        "list" => CallWork::List { name: first },
+        other => return Err(format!("there is no call {}", shown(other))),
+    };
+    calls.push(TracedCall { pause_us, work });
+    numbers.end()
+}
+
+impl fmt::Display for CallTrace {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for TracedName { parent, length, before } in &self.names {
+            match before {
+                NameBefore::Nothing => writeln!(out, "name {parent} {length}")?,
+                NameBefore::Directory => writeln!(out, "dir {parent} {length}")?,
+                NameBefore::File(size) => writeln!(out, "file {parent} {length} {size}")?,
+            }
+        }
+        let mut rest = self.calls.as_slice();
+        while let [call, ..] = rest {
+            let times = run_of(rest);
+            if call.pause_us > 0 {
+                write!(out, "+{} ", call.pause_us)?;
+            }
+            write_call(out, call.work)?;
+            if times > 1 {
+                write!(out, " x{times}")?;
+            }
+            writeln!(out)?;
+            rest = &rest[times..];
+        }
+        Ok(())
+    }
+}
+
+/// How many of the calls, from the first on, each go on where the one before ended.
+fn run_of(calls: &[TracedCall]) -> usize {
+    let piece = |work| match work {
+        CallWork::Read { file, offset, length } => Some((false, file, offset, length)),
+        CallWork::Write { file, offset, length } => Some((true, file, offset, length)),
+        _ => None,
+    };
+    let goes_on = |pair: &&[TracedCall]| match (piece(pair[0].work), piece(pair[1].work)) {
+        (Some((way, file, offset, length)), Some(next)) => {
+            pair[1].pause_us == 0 && next == (way, file, offset.saturating_add(length), length)
+        }
+        _ => false,
+    };
+    1 + calls.windows(2).take_while(goes_on).count()
+}
+
+fn write_call(out: &mut fmt::Formatter<'_>, work: CallWork) -> fmt::Result {
+    match work {
+        CallWork::Open { file, name, flags } => {
+            write!(out, "open {file} {name}")?;
+            let words = [
+                (flags.create, "create"),
+                (flags.truncate, "truncate"),
+                (flags.synced, "synced"),
+                (flags.direct, "direct"),
+            ];
+            words.into_iter().filter(|(said, _)| *said).try_for_each(|(_, word)| write!(out, " {word}"))
+        }
+        CallWork::Close { file } => write!(out, "close {file}"),
+        CallWork::Read { file, offset, length } => write!(out, "read {file} {offset} {length}"),
+        CallWork::Write { file, offset, length } => write!(out, "write {file} {offset} {length}"),
+        CallWork::Fsync { file } => write!(out, "fsync {file}"),
+        CallWork::Fdatasync { file } => write!(out, "fdatasync {file}"),
+        CallWork::Truncate { file, size } => write!(out, "truncate {file} {size}"),
+        CallWork::Reserve { file, offset, length } => write!(out, "reserve {file} {offset} {length}"),
+        CallWork::MakeDirectory { name } => write!(out, "mkdir {name}"),
+        CallWork::RemoveFile { name } => write!(out, "unlink {name}"),
+        CallWork::RemoveDirectory { name } => write!(out, "rmdir {name}"),
+        CallWork::Rename { from, to } => write!(out, "rename {from} {to}"),
+        CallWork::Link { from, to } => write!(out, "link {from} {to}"),
+        CallWork::Look { name } => write!(out, "stat {name}"),
+        CallWork::List { name } => write!(out, "list {name}"),
+    }
+}
+
+impl From<CallTrace> for String {
+    fn from(trace: CallTrace) -> String {
+        trace.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CallTrace;
+
+    const TRACE: &str = "\
+file 0 12 8192
+dir 0 3
+name 2 200
+open 1 1 direct
++150 read 1 0 4096 x2
+write 1 8192 4096
+fdatasync 1
+open 2 3 create truncate synced
+write 2 0 10
+close 2
+truncate 1 100
+reserve 1 0 5000
+stat 3
+list 2
+link 3 1
+";
+
+    #[test]
+    fn what_is_written_is_read_again_and_counted() {
+        let text = TRACE.replace("link 3 1\n", "unlink 3\nmkdir 3\nrmdir 3\n");
+        let trace: CallTrace = text.parse().unwrap();
+        assert_eq!(trace.to_string(), text);
+        let totals = trace.totals();
+        assert_eq!((totals.files, totals.bytes, totals.directories), (1, 8192, 2));
+        assert_eq!((totals.read, totals.written, totals.most_bytes), (8192, 4106, 12_298));
+        assert_eq!((trace.calls().len(), trace.name_text(3).len()), (14, 200));
+        assert!(!trace.only_moves_bytes() && !trace.suits_a_device());
+        let end = trace.end().unwrap();
+        assert_eq!((end.file_of(1).unwrap().1.size, end.entries_in(2), end.bytes()), (5000, 0, 110));
+    }
+
+    #[test]
+    fn what_does_not_find_its_file_or_is_no_call_is_refused_with_its_line() {
+        for (line, words) in [
+            ("link 3 1", "there already"),
+            ("read 1 0 5001", "reads up to 5001"),
+            ("read 1 0 1 y", "how many times"),
+            ("write 1 0 0", "out of bounds"),
+            ("write 1 1125899906842624 1", "no call is of"),
+            ("read 9 0 1", "file 9 is not open"),
+            ("open 1 1", "open already"),
+            ("open 3 2", "no file"),
+            ("open 3 7", "no name 7"),
+            ("open 3 1 quickly", "no way to open"),
+            ("unlink 2", "no file"),
+            ("rmdir 2", "no empty directory"),
+            ("rename 2 1", "no file"),
+            ("mkdir 0", "no name 0"),
+            ("burn 1", "no call"),
+            ("file 0 3 3", "names come before"),
+            ("+99999999999 fsync 1", "longer than an hour"),
+            ("fsync 1 1", "too much"),
+            ("close", "a number is missing"),
+        ] {
+            let text = TRACE.replace("link 3 1", line);
+            let told = text.parse::<CallTrace>().map(|_| ()).unwrap_err().what;
+            assert!(told.contains(words), "{line}: {told}");
+        }
+        for names in ["file 0 0 1", "dir 5 1", "file 0 300 1", "file 0 1 9999999999999999", "dir 0"] {
+            assert!(format!("{names}\nstat 1").parse::<CallTrace>().is_err(), "{names}");
+        }
+        assert!("".parse::<CallTrace>().is_err());
+    }
+}

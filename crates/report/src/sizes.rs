@@ -1,0 +1,198 @@
+//! Runs of one plan with more and more data, in words and tables.
+
+use std::io;
+
+use serde::Serialize;
+
+use super::forms::{self, Forms};
+use super::number::{percent, times_with_ends};
+use super::page::{For, Opening, PageBlock, PageTable, ReportPage, Text, Tone, Top};
+use super::text::{count, listing};
+use super::text_table::TextTable;
+use super::{Format, ReportError};
+use fsverdict_judgement::verdict::{AtSize, SizeRun, SizeTable};
+use fsverdict_text::Bytes;
+
+#[derive(Debug)]
+pub struct SizeReport {
+    found: SizeTable,
+    /// Why no larger size was tried; nothing where the answer had settled.
+    ended: Option<String>,
+}
+
+pub fn write_sizes(report: &SizeReport, format: Format, out: &mut dyn io::Write) -> Result<(), ReportError> {
+    forms::write(report, format, out)
+}
+
+#[derive(Serialize)]
+struct SizesDocument<'a> {
+    schema: u32,
+    sentence: String,
+    settled_from: Option<f64>,
+    cautions: Vec<String>,
+    #[serde(flatten)]
+    found: &'a SizeTable,
+}
+
+impl Forms for SizeReport {
+    fn page(&self) -> ReportPage<'_> {
+        let settled = self.found.settled_from().is_some();
+        let mut page = ReportPage::new(Opening {
+            title: self.found.title.clone(),
+            subtitle: None,
+            sentence: self.sentence(),
+            tone: Some(if settled { Tone::Good } else { Tone::Strong }),
+            top: Top {
+                kicker: count(self.found.sizes.len(), "size"),
+                class: if settled { "decided" } else { "undecided" },
+                tally: None,
+                sentence: None,
+                basis: Vec::new(),
+                folds: None,
+            },
+        });
+        let table = |table| PageTable { words: &["take"], title: Tone::Faint, ..PageTable::plain(table) };
+        page.add(For::TEXT, PageBlock::Table(table(self.ratios())));
+        if !self.found.costs.is_empty() {
+            page.add(For::TEXT, PageBlock::Table(table(self.costs())));
+        }
+        let cautions = self.cautions().iter().map(|text| Text::ours(text.clone())).collect();
+        page.add(For::TEXT, PageBlock::Bullets(cautions, Some(Tone::Faint)));
+        page
+    }
+
+    fn json(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
+        let text = serde_json::to_string_pretty(&SizesDocument {
+            schema: 1,
+            sentence: self.sentence(),
+            settled_from: self.found.settled_from().map(|size| size.times),
+            cautions: self.cautions(),
+            found: &self.found,
+        })?;
+        Ok(writeln!(out, "{text}")?)
+    }
+
+    fn csv(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
+        writeln!(out, "times,bytes,blocks,candidate,ratio,low,high")?;
+        for size in &self.found.sizes {
+            for (name, found) in &size.behind {
+                let end = |end: Option<f64>| end.map_or(String::new(), |end| end.to_string());
+                writeln!(
+                    out,
+                    "{},{},{},\"{}\",{},{},{}",
+                    size.times,
+                    size.bytes,
+                    size.blocks,
+                    name.replace('"', "\"\""),
+                    found.point,
+                    end(found.low),
+                    end(found.high)
+                )?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl SizeReport {
+    /// Of these runs, the smallest first; `ended` is why there is no larger one.
+    pub fn of(runs: &[SizeRun], ended: Option<String>) -> Option<Self> {
+        Some(SizeReport { found: SizeTable::of(runs)?, ended })
+    }
+
+    /// Whether the last two sizes agree.
+    pub fn is_settled(&self) -> bool {
+        self.found.settled_from().is_some()
+    }
+
+    fn sentence(&self) -> String {
+        let last = self.found.sizes.last();
+        let take = last.and_then(|size| size.verdict.recommended.as_deref());
+        match (self.found.settled_from(), take) {
+            (Some(from), Some(take)) => {
+                format!("Take {take}: from {} on, the order and ratios stay as they are.", shown(from))
+            }
+            (None, Some(take)) => format!(
+                "With {}, take {take}; but the answer still moves with the size of the data, and what holds for more is not known.",
+                last.map_or(String::new(), shown)
+            ),
+            _ => "Undecided at the largest size that was tried, so that nothing has settled.".to_owned(),
+        }
+    }
+
+    fn ratios(&self) -> TextTable {
+        let mut header: Vec<String> = ["data", "blocks", "take"].map(str::to_owned).into();
+        header.extend(self.found.candidates.iter().cloned());
+        let row = |size: &AtSize| {
+            let take = size.verdict.recommended.clone().unwrap_or_else(|| "undecided".to_owned());
+            let cell = |name: &String| {
+                let found = size.behind.iter().find(|(known, _)| known == name);
+                found.map_or("–".to_owned(), |(_, behind)| times_with_ends(behind))
+            };
+            let own = [shown(size), size.blocks.to_string(), take];
+            own.into_iter().chain(self.found.candidates.iter().map(cell)).collect()
+        };
+        let title = "Times the best of each size, with the 95% interval".to_owned();
+        TextTable { title, header, rows: self.found.sizes.iter().map(row).collect() }
+    }
+
+    fn costs(&self) -> TextTable {
+        let rows = self.found.costs.iter().map(|cost| {
+            vec![
+                cost.candidate.clone(),
+                format!("{:.3}", cost.mounting),
+                format!("{:.3}", cost.fixed),
+                format!("{:.3}", cost.per_gib),
+            ]
+        });
+        let header = ["candidate", "mount and unmount, s", "without data, s", "each GiB, s"];
+        TextTable::new(
+            "What the goal's phases cost whatever there is to do, and by the byte (a line through the two largest sizes)",
+            &header,
+            rows.collect(),
+        )
+    }
+
+    fn cautions(&self) -> Vec<String> {
+        let mut told = Vec::new();
+        if !self.is_settled() {
+            let why = self.ended.clone().unwrap_or_else(|| "no larger size was tried".to_owned());
+            told.push(format!("two sizes that agree were not reached: {why}"));
+        }
+        for (step, pair) in self.found.steps.iter().zip(self.found.sizes.windows(2)) {
+            let [one, other] = pair else { continue };
+            let between = format!("from {} to {}", shown(one), shown(other));
+            if !step.same_leader {
+                told.push(format!("{between}: whom to take changes, or is not decided"));
+            }
+            for moved in &step.moved {
+                told.push(format!(
+                    "{between}: {} goes from {:.2} to {:.2} times the best",
+                    moved.candidate, moved.before, moved.after
+                ));
+            }
+            if !step.unknown.is_empty() {
+                let names: Vec<&str> = step.unknown.iter().map(String::as_str).collect();
+                told.push(format!("{between}: {} cannot be compared", listing(&names, 6)));
+            }
+            if step.agrees() && step.hidden > 0.0 {
+                told.push(format!(
+                    "{between}: ratios differ by up to {}, which their intervals leave open; more blocks would tell",
+                    percent(step.hidden)
+                ));
+            }
+        }
+        if self.found.costs.iter().any(|cost| cost.fixed < 0.0) {
+            told.push("a cost without data below 0 means that cost grows faster than the data".to_owned());
+        }
+        told
+    }
+}
+
+/// A size for people.
+fn shown(size: &AtSize) -> String {
+    match size.bytes {
+        0 => format!("{} times the data", size.times),
+        bytes => Bytes(bytes).to_string(),
+    }
+}

@@ -1,0 +1,204 @@
+//! `fsverdict capture --trace`: what a workload did, as another program recorded it, as a plan that does it again and names nobody.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::dataset::{RecordRequest, RecordedCalls, recorded};
+use fsverdict_text::{Bytes, Reason, read_regular};
+
+use super::{CliError, Exit};
+
+/// Bytes of a record that are read at most.
+const LONGEST_RECORD: u64 = 1 << 30;
+/// Bytes of an image beyond what the files of a trace take: what filesystems need for themselves.
+const MARGIN: u64 = 768 << 20;
+
+#[derive(Debug, Args)]
+pub(super) struct TraceCapture {
+    /// What a workload did: fio's latency log or iolog, blkparse's text, what strace prints, or a trace of fsverdict's
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Of a record of strace's, the folder whose files are meant, as the program knew it
+    #[arg(long, value_name = "FOLDER", requires = "trace")]
+    below: Option<PathBuf>,
+    /// Room for the places of a device that requests are on; further apart, they are laid side by side
+    #[arg(long, value_name = "SIZE", requires = "trace", default_value = "1GiB")]
+    at_most: Bytes,
+}
+
+pub(super) fn run(arguments: &TraceCapture, name: &str) -> Result<Exit, CliError> {
+    let path = arguments.trace.as_deref().unwrap_or(Path::new(""));
+    let shown = path.display();
+    if let Some(number) = path.to_str().filter(|text| text.parse::<u32>().is_ok() && !path.exists()) {
+        return Err(CliError::usage(Reason::new(
+            format!("fsverdict does not look into running processes, and there is no file `{number}`"),
+            format!(
+                "let strace do so, as yourself for your own processes or as root, until you have seen enough: strace -f -ttt -T -y -s 0 -e trace=file,desc -o calls.txt -p {number}; then: fsverdict capture --trace calls.txt --below FOLDER"
+            ),
+        )));
+    }
+    let bytes = read_regular(path, LONGEST_RECORD).map_err(|error| {
+        CliError::usage(Reason::new(
+            format!("cannot read {shown}: {error}"),
+            "name a file with what was recorded",
+        ))
+    })?;
+    let wanted = RecordRequest { below: arguments.below.clone(), at_most: arguments.at_most.0 };
+    let found = recorded(&bytes, &wanted)
+        .map_err(|reason| CliError::usage(reason.after(format!("cannot use {shown}: "))))?;
+    anstream::stdout().lock().write_all(as_plan(&found, name).as_bytes())?;
+    Ok(Exit::Done)
+}
+
+/// A plan that prepares what is there before the trace, and makes its calls again.
+fn as_plan(found: &RecordedCalls, name: &str) -> String {
+    let totals = found.trace.totals();
+    let mut head = format!(
+        "# {}, by fsverdict capture --trace: numbers alone, no name and no content.\n\
+         # Kept: {} calls in their order, their places and lengths, pauses, and where files lie ({} files of {} before).\n",
+        found.form,
+        found.trace.calls().len(),
+        totals.files,
+        Bytes(totals.bytes)
+    );
+    for note in &found.notes {
+        // Writing to a string cannot fail.
+        let _ = writeln!(head, "# {note}");
+    }
+    let lost: Vec<String> = found.left_out.iter().map(|(what, count)| format!("{what} ({count})")).collect();
+    if !lost.is_empty() {
+        let _ = writeln!(head, "# Not kept: {}.", lost.join("; "));
+    }
+    head.push_str(
+        "# Nor: owners, times, extended attributes, mmap, what was in any file and what it was called.\n",
+    );
+    let image = totals.most_bytes.saturating_mul(2).saturating_add(MARGIN).next_multiple_of(256 << 20);
+    let bare = if found.trace.suits_a_device() {
+        "\n# On the bare device, before all other phases: operation = \"device.replay\"; it has no `cold` and needs no `prepare`.\n"
+    } else {
+        ""
+    };
+    format!(
+        "{head}
+title = \"What was recorded, done again\"
+lab   = \"auto\"
+
+[device]
+image = \"{image}B\" # {readable}
+
+[goal]
+weights = {{ replay = 1 }}
+
+[matrix]
+filesystem = [\"ext4\", \"xfs\", \"btrfs\"]
+
+[dataset.{name}]
+calls = '''
+{calls}'''
+
+[[phase]]
+name      = \"prepare\"
+operation = \"tree.write\"
+dataset   = \"{name}\"
+
+# pace = \"recorded\" keeps the pauses; look at latency_p99 then, and not at the time.
+[[phase]]
+name      = \"replay\"
+operation = \"trace.replay\"
+dataset   = \"{name}\"
+cold      = true
+{bare}",
+        readable = Bytes(image),
+        calls = found.trace,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::as_plan;
+    use crate::cli::with_vocabulary;
+    use crate::dataset::{RecordRequest, recorded};
+    use fsverdict_judgement::plan::{Overrides, read_with, write};
+
+    fn plan_of(record: &[u8], below: Option<&str>) -> String {
+        let wanted = RecordRequest { below: below.map(Into::into), at_most: 64 << 20 };
+        let found = recorded(record, &wanted).unwrap_or_else(|reason| panic!("{reason:?}"));
+        let text = as_plan(&found, "captured");
+        let read = |text: &str| with_vocabulary(|words| read_with(text, "p", &Overrides::default(), words));
+        let plan = read(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        // What is written of it is the same plan, and what is kept of a run, too.
+        assert_eq!(read(&write(&plan)).unwrap(), plan);
+        let kept = serde_json::to_string(&plan).unwrap();
+        assert_eq!(serde_json::from_str::<fsverdict_judgement::plan::Plan>(&kept).unwrap(), plan);
+        text
+    }
+
+    const STRACE: &str = r#"
+7 100.000000 openat(AT_FDCWD</srv>, "/srv/db/secret plan\n.db", O_RDWR|O_CREAT, 0644) = 3</srv/db/secret plan\n.db> <0.000100>
+7 100.000200 pread64(3</srv/db/secret plan\n.db>, ""..., 4096, 8192) = 4096 <0.000050>
+8 100.001000 pwrite64(3</srv/db/secret plan\n.db>, ""..., 4096, 0) = 4096 <0.000050>
+7 100.002000 fdatasync(3</srv/db/secret plan\n.db> <unfinished ...>
+8 100.002100 mkdir("/srv/db/hidden", 0755) = 0 <0.000010>
+7 100.005000 <... fdatasync resumed>) = 0 <0.003000>
+7 100.105000 openat(AT_FDCWD</srv>, "db/hidden/wal", O_WRONLY|O_CREAT|O_EXCL|O_APPEND, 0644) = 4</srv/db/hidden/wal> <0.000100>
+7 100.106000 write(4</srv/db/hidden/wal>, ""..., 100) = 100 <0.000010>
+7 100.107000 write(4</srv/db/hidden/wal>, ""..., 100) = 100 <0.000010>
+7 100.108000 close(4</srv/db/hidden/wal>) = 0 <0.000010>
+7 100.109000 rename("/srv/db/hidden/wal", "/srv/db/old") = 0 <0.000010>
+7 100.110000 openat(AT_FDCWD</srv>, "/etc/passwd", O_RDONLY) = 5</etc/passwd> <0.000010>
+7 100.111000 newfstatat(AT_FDCWD</srv>, "/srv/db/none", 0x7ffd, 0) = -1 ENOENT (No such file or directory) <0.000010>
+7 100.112000 mmap(NULL, 4096, PROT_READ, MAP_SHARED, 3</srv/db/secret plan\n.db>, 0) = 0x7f0 <0.000010>
+7 100.113000 +++ exited with 0 +++
+"#;
+
+    #[test]
+    fn what_strace_saw_is_a_plan_without_a_name() {
+        let text = plan_of(STRACE.as_bytes(), Some("/srv/db"));
+        for secret in ["secret", "hidden", "wal", "passwd", "old"] {
+            assert!(!text.split("[[phase]]").next().unwrap().contains(secret), "{secret}: {text}");
+        }
+        let calls = text.split("'''").nth(1).unwrap();
+        assert_eq!(
+            calls,
+            "
+file 0 15 12288
+name 0 6
+name 2 3
+name 0 3
+name 0 4
+open 1 1 create
++100 read 1 8192 4096
++750 write 1 0 4096
++1050 mkdir 2
+fdatasync 1
++100000 open 2 3 create
++900 write 2 0 100
++990 write 2 100 100
++990 close 2
++990 rename 3 4
++1990 stat 5
+"
+        );
+        assert!(text.contains("Not kept: mmap (1)"), "{text}");
+    }
+
+    #[test]
+    fn logs_of_fio_and_blkparse_are_plans_with_one_file() {
+        let fio = "5, 100000, 1, 4096, 8192, 0\n6, 100000, 1, 4096, 12288, 0\n90, 100000, 0, 4096, 107374182400, 0\n";
+        let text = plan_of(fio.as_bytes(), None);
+        assert!(text.contains("Folded: ") && text.contains("device.replay"), "{text}");
+        assert!(text.contains("write 1 8192 4096\n+900 write 1 12288 4096\n"), "{text}");
+        let blkparse = "8,0 1 1 0.001 7 D WS 2048 + 8 [name]\n8,0 1 2 0.002 7 C WS 2048 + 8 [0]\n8,0 1 3 0.002 7 D FF 0 + 0 [n]\n8,0 1 4 0.003 7 C FF 0 + 0 [0]\n";
+        let text = plan_of(blkparse.as_bytes(), None);
+        assert!(text.contains("write 1 1048576 4096\nfdatasync 1\n") && !text.contains("[name]"), "{text}");
+        let iolog = "fio version 2 iolog\nmine.0.0 add\nmine.0.0 open\nmine.0.0 write 0 4096\nmine.0.0 wait 500\nmine.0.0 sync 0 0\nmine.0.0 close\n";
+        let text = plan_of(iolog.as_bytes(), None);
+        assert!(
+            text.contains("file 0 8 4096\nopen 1 1 direct\nwrite 1 0 4096\n+500 fsync 1\nclose 1\n"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,150 @@
+//! `fsverdict run --settle-size`: a plan with four times the data again and again, until the answer no longer moves.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use crate::host::talk::say;
+use crate::lab::choose;
+use crate::study::{FolderRequest, Permission, Session};
+use fsverdict_judgement::plan::{DeviceSource, Overrides, Plan, bytes_written};
+use fsverdict_judgement::verdict::SizeRun;
+use fsverdict_report::{Format, SizeReport, TerminalLook, write_sizes};
+use fsverdict_text::{Bytes, Hinted, Reason, duration_text, quoted};
+
+use super::consent::agree;
+use super::device::{ask, erases_a_device};
+use super::opened::open_run;
+use super::report::{write_to, written};
+use super::run::{RunArguments, default_folder, rest_of};
+use super::vocabulary::plan_and_origin;
+use super::{CliError, Exit};
+
+/// How much more data each size has than the one before.
+const STEP: f64 = 4.0;
+
+/// Carries out a plan at growing sizes, at most so many.
+pub(super) fn run(arguments: &RunArguments, most: u32) -> Result<Exit, CliError> {
+    if arguments.sites.fleet()?.is_some() {
+        return Err(CliError::usage("--settle-size is not for several machines".to_owned()));
+    }
+    let read = |times: f64| {
+        let grown = Some(times).filter(|times| *times > 1.0);
+        plan_and_origin(arguments.plan(), &Overrides { grown, ..arguments.overrides() })
+    };
+    let (first, origin) = read(1.0)?;
+    erases_a_device(&arguments.erase, &first.device.source)?;
+    agree(&first, &origin, arguments.conduct.said())?;
+    let folder = arguments.out.clone().unwrap_or_else(|| default_folder(arguments.plan()));
+    std::fs::create_dir_all(folder.parent().unwrap_or(Path::new("")))
+        .and_then(|()| std::fs::create_dir(&folder))
+        .map_err(|error| {
+            let hint = "--out names a folder that is not there yet";
+            CliError::usage(Reason::new(format!("cannot make {}: {error}", folder.display()), hint))
+        })?;
+    let began = Instant::now();
+    let budget = first.protocol.budget;
+    let (mut runs, mut ended, mut times) = (Vec::new(), None, 1.0);
+    for number in 0..most {
+        let mut plan = match read(times) {
+            Ok((plan, _)) => plan,
+            Err(error) if number > 0 => {
+                ended =
+                    Some(format!("with {times} times the data the plan cannot be: {}", error.reason().what));
+                break;
+            }
+            Err(error) => return Err(error),
+        };
+        if number > 0
+            && let Some(why) = too_large(&plan)
+        {
+            ended = Some(why);
+            break;
+        }
+        if let Some(budget) = budget {
+            let left = budget.saturating_sub(began.elapsed());
+            if number > 0 && left < budget / 10 {
+                ended = Some(format!("the time was up ({})", duration_text(budget)));
+                break;
+            }
+            // Half of what is left: the sizes that follow need more.
+            plan.protocol.budget = Some(left / 2);
+        }
+        let place = folder.join(format!("size-{times}"));
+        say(&format!(
+            "size {} of at most {most}: {times} times the data, in {}",
+            number + 1,
+            place.display()
+        ));
+        carry_out(arguments, plan, &place)?;
+        let (_, plan, run) = open_run(&place)?;
+        runs.push(SizeRun { times, plan, run });
+        let settled = SizeReport::of(&runs, None).is_some_and(|report| report.is_settled());
+        if settled {
+            break;
+        }
+        times *= STEP;
+        ended = Some(format!("{most} sizes were tried (--settle-size={} tries one more)", most + 1));
+    }
+    show(&runs, ended)?;
+    say(&format!(
+        "each size is a run of its own: fsverdict report {}",
+        quoted(&folder.join("size-1").to_string_lossy())
+    ));
+    Ok(Exit::Done)
+}
+
+/// Sets runs that are there side by side, the smallest first.
+pub(super) fn of_runs(paths: &[PathBuf]) -> Result<Exit, CliError> {
+    let mut runs = Vec::new();
+    for path in paths {
+        let (_, plan, run) = open_run(path)?;
+        runs.push(SizeRun { times: 1.0, plan, run });
+    }
+    let size = |one: &SizeRun| bytes_written(&one.plan).0;
+    runs.sort_by_key(size);
+    let first = runs.first().map_or(1, size).max(1);
+    for one in &mut runs {
+        one.times = (bytes_written(&one.plan).0 as f64 / first as f64 * 100.0).round() / 100.0;
+    }
+    let names = |one: &SizeRun| -> Vec<String> {
+        one.plan.phases.iter().map(|phase| phase.name.clone()).chain([one.plan.title.clone()]).collect()
+    };
+    if runs.windows(2).any(|pair| names(&pair[0]) != names(&pair[1])) {
+        return Err(CliError::usage(Reason::new(
+            "these runs are not of one plan with more and less data",
+            "`fsverdict run PLAN --settle-size` makes such runs",
+        )));
+    }
+    show(&runs, None)?;
+    Ok(Exit::Done)
+}
+
+fn show(runs: &[SizeRun], ended: Option<String>) -> Result<(), CliError> {
+    let report =
+        SizeReport::of(runs, ended).ok_or_else(|| CliError::failed("no size was tried".to_owned()))?;
+    let format = Format::Terminal(TerminalLook::of_stdout(false));
+    write_to(None, &mut |out| written(write_sizes(&report, format, out)))
+}
+
+/// Why the data of a plan do not fit its device.
+fn too_large(plan: &Plan) -> Option<String> {
+    let (DeviceSource::Image(size) | DeviceSource::Model { size, .. }) = &plan.device.source else {
+        return None;
+    };
+    let (wanted, _) = bytes_written(plan);
+    (wanted.saturating_add(wanted / 4) > size.0).then(|| {
+        format!(
+            "the next size writes {}, and the device has {size}; a larger one takes it (--device)",
+            Bytes(wanted)
+        )
+    })
+}
+
+fn carry_out(arguments: &RunArguments, plan: Plan, place: &Path) -> Result<(), CliError> {
+    let permission = Permission { erase: &arguments.erase, ask: &ask };
+    let choice = choose(&plan, plan.lab).map_err(CliError::failed)?;
+    let choice = choice.with_jobs(arguments.conduct.jobs()).map_err(CliError::usage)?;
+    let session =
+        Session::begin(plan, choice, FolderRequest::Named(place), &permission).map_err(CliError::failed)?;
+    rest_of(session, &arguments.conduct)
+}

@@ -1,0 +1,58 @@
+//! What a workload did, as other programs recorded it, made into a trace of calls that names nobody: fio's logs and iologs, blkparse's
+//! text, strace's. All of it is a stranger's bytes, of which every line is looked at and none is believed.
+
+mod calls;
+mod folded;
+mod iolog;
+mod requests;
+mod strace;
+mod strace_line;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use fsverdict_judgement::plan::CallTrace;
+use fsverdict_text::Reason;
+
+/// Bytes of text that a trace takes at most: a plan may have 1 MiB, and has more to say.
+const MOST_TEXT: usize = 960 << 10;
+
+/// What of a record is wanted.
+#[derive(Debug, Clone)]
+pub struct RecordRequest {
+    /// The folder of which the files are meant, where a record has paths.
+    pub below: Option<PathBuf>,
+    /// Bytes that the places of a device or file may take which requests are on.
+    pub at_most: u64,
+}
+
+/// A trace that was made of a record, and what of that it does not keep.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecordedCalls {
+    pub trace: CallTrace,
+    /// What it was read as.
+    pub form: &'static str,
+    /// Sentences for people: what was shortened, and what is known that is not in it.
+    pub notes: Vec<String>,
+    /// How often something is not kept, by what it is.
+    pub left_out: BTreeMap<String, u64>,
+}
+
+/// Makes a trace of a record.
+///
+/// # Errors
+/// Where it is no record that is known, or nothing in it can be kept.
+pub fn recorded(bytes: &[u8], wanted: &RecordRequest) -> Result<RecordedCalls, Reason> {
+    let text = std::str::from_utf8(bytes).ok();
+    let first = text.and_then(|text| text.lines().map(str::trim).find(|line| !line.is_empty()));
+    match (text, first) {
+        (Some(text), Some(first)) if first.starts_with("fio version") => iolog::read(text, first),
+        (_, _) if strace_line::looks_like(bytes) => strace::read(bytes, wanted.below.as_deref()),
+        _ => requests::read(bytes, wanted.at_most),
+    }
+}
+
+/// A path below a folder, relative to it.
+fn relative<'a>(path: &'a Path, below: &Path) -> Option<&'a Path> {
+    path.strip_prefix(below).ok().filter(|rest| !rest.as_os_str().is_empty())
+}

@@ -1,0 +1,107 @@
+//! Writing a tree by several threads: directories first, by one; then files, each by one of them; then what needs files, by one.
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rustix::fs::Mode;
+
+use super::descriptor::open_directory;
+use super::error::IoFailure;
+use super::tree::{Directory, EntryKind, PATH_LIMIT, Tree};
+use super::write::{Call, DirectoryPlace, TreeSource, WriteProbe, WrittenTotals, write_entries};
+
+/// One of several threads, counted from 0.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ThreadPart {
+    pub(crate) thread: usize,
+    pub(crate) of: usize,
+}
+
+/// Makes all directories below the root.
+pub(crate) fn write_directories(
+    tree: &Tree,
+    root: BorrowedFd<'_>,
+    probe: &mut impl WriteProbe,
+) -> Result<(), IoFailure> {
+    for (number, directory) in tree.directories.iter().enumerate().skip(1) {
+        let mut buffer = [0; PATH_LIMIT];
+        let failed = |errno| IoFailure::new("make the directory", tree.directory_path(number), errno);
+        let path = tree
+            .directory_path_into(number, &mut buffer)
+            .ok_or_else(|| failed(rustix::io::Errno::NAMETOOLONG))?;
+        probe.begin();
+        let made = rustix::fs::mkdirat(root, path, Mode::from_raw_mode((directory.mode | 0o700).into()));
+        probe.end(Call::MakeDirectory);
+        made.map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Writes the files that are a thread's part, of directories that are there: where there are many, all of every so manyth directory, so that
+/// threads meet in few; else every so manyth file.
+pub(crate) fn write_files(
+    tree: &Tree,
+    source: TreeSource<'_>,
+    root: BorrowedFd<'_>,
+    part: ThreadPart,
+    probe: &mut impl WriteProbe,
+) -> Result<WrittenTotals, IoFailure> {
+    let ThreadPart { thread, of } = part;
+    let by_directory = tree.directories.len() >= 8 * of;
+    let wanted = |number: usize, entry: usize| {
+        let file = tree.entries.get(entry).is_some_and(|entry| entry.kind == EntryKind::File);
+        file && if by_directory { number % of == thread } else { entry % of == thread }
+    };
+    each_directory(tree, root, source, wanted, probe)
+}
+
+/// Makes hard and symbolic links, once all files are there.
+pub(crate) fn write_links(
+    tree: &Tree,
+    source: TreeSource<'_>,
+    root: BorrowedFd<'_>,
+    probe: &mut impl WriteProbe,
+) -> Result<WrittenTotals, IoFailure> {
+    let wanted = |_, entry: usize| tree.entries.get(entry).is_some_and(|entry| entry.kind != EntryKind::File);
+    each_directory(tree, root, source, wanted, probe)
+}
+
+fn each_directory(
+    tree: &Tree,
+    root: BorrowedFd<'_>,
+    source: TreeSource<'_>,
+    wanted: impl Fn(usize, usize) -> bool,
+    probe: &mut impl WriteProbe,
+) -> Result<WrittenTotals, IoFailure> {
+    let mut written = WrittenTotals::default();
+    for (number, directory) in tree.directories.iter().enumerate() {
+        let Directory { first, count, .. } = *directory;
+        let mut own = (first as usize)..(first as usize + count as usize);
+        if !own.any(|entry| wanted(number, entry)) {
+            continue;
+        }
+        let mut buffer = [0; PATH_LIMIT];
+        let failed = |errno| IoFailure::new("open the directory", tree.directory_path(number), errno);
+        let path = if number == 0 {
+            c"."
+        } else {
+            tree.directory_path_into(number, &mut buffer)
+                .ok_or_else(|| failed(rustix::io::Errno::NAMETOOLONG))?
+        };
+        let here = open_directory(root, path).map_err(failed)?;
+        let staged = match source {
+            TreeSource::Folder(staged) => Some(open_directory(staged, path).map_err(failed)?),
+            TreeSource::Generated { .. } => None,
+        };
+        let one = write_entries(
+            tree,
+            source,
+            root,
+            &DirectoryPlace { directory, here: here.as_fd(), staged: staged.as_ref().map(AsFd::as_fd) },
+            &|entry| wanted(number, entry),
+            probe,
+        )?;
+        written.files += one.files;
+        written.bytes += one.bytes;
+    }
+    Ok(written)
+}

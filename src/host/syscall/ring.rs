@@ -1,0 +1,164 @@
+//! Several reads and writes under way at once, by io_uring(7), as safe functions: the buffers are the ring's own for as long as the
+//! kernel has them.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use io_uring::{IoUring, opcode, types};
+
+/// A ring with so many slots, each with a buffer of the same length.
+pub struct CallRing {
+    ring: IoUring,
+    slots: Vec<RingSlot>,
+    underway: usize,
+}
+
+struct RingSlot {
+    buffer: Box<[u8]>,
+    underway: bool,
+}
+
+impl CallRing {
+    /// # Errors
+    /// `ENOSYS` where the kernel has no io_uring, `EPERM` where it is forbidden (`kernel.io_uring_disabled`, seccomp).
+    pub fn new(slots: u32, length: usize) -> io::Result<Self> {
+        let ring = IoUring::new(slots.max(1))?;
+        let slot = |_| RingSlot { buffer: vec![0; length].into_boxed_slice(), underway: false };
+        Ok(CallRing { ring, slots: (0..slots.max(1)).map(slot).collect(), underway: 0 })
+    }
+
+    pub fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub fn underway(&self) -> usize {
+        self.underway
+    }
+
+    /// The buffer of a slot; none while the kernel has it.
+    pub fn buffer(&mut self, slot: usize) -> Option<&mut [u8]> {
+        self.slots.get_mut(slot).filter(|slot| !slot.underway).map(|slot| &mut *slot.buffer)
+    }
+
+    /// Begins to read into a slot's buffer.
+    ///
+    /// # Errors
+    /// `EBUSY` where the slot has a call under way, `EINVAL` beyond its buffer.
+    pub fn read(&mut self, file: BorrowedFd<'_>, slot: usize, length: usize, from: u64) -> io::Result<()> {
+        let place = self.claim(slot, length)?;
+        let read = opcode::Read::new(types::Fd(file.as_raw_fd()), place, length as u32).offset(from);
+        self.submit(&read.build().user_data(slot as u64), slot)
+    }
+
+    /// Begins to write what is in a slot's buffer.
+    ///
+    /// # Errors
+    /// As of [`read`](Self::read).
+    pub fn write(&mut self, file: BorrowedFd<'_>, slot: usize, length: usize, from: u64) -> io::Result<()> {
+        let place = self.claim(slot, length)?;
+        let write = opcode::Write::new(types::Fd(file.as_raw_fd()), place, length as u32).offset(from);
+        self.submit(&write.build().user_data(slot as u64), slot)
+    }
+
+    fn claim(&mut self, slot: usize, length: usize) -> io::Result<*mut u8> {
+        match self.slots.get_mut(slot) {
+            Some(slot) if slot.underway => Err(io::Error::from(io::ErrorKind::ResourceBusy)),
+            Some(slot) if length <= slot.buffer.len() => Ok(slot.buffer.as_mut_ptr()),
+            _ => Err(io::Error::from(io::ErrorKind::InvalidInput)),
+        }
+    }
+
+    fn submit(&mut self, entry: &io_uring::squeue::Entry, slot: usize) -> io::Result<()> {
+        // SAFETY: the buffer is on the heap, belongs to this ring, and is neither lent nor freed before the call has ended: `buffer`
+        // refuses it while it is under way, and dropping the ring waits. The kernel takes its own reference to the file when the
+        // entry is submitted, which happens before this returns.
+        unsafe { self.ring.submission().push(entry) }
+            .map_err(|_| io::Error::from(io::ErrorKind::ResourceBusy))?;
+        loop {
+            match self.ring.submit() {
+                Ok(_) => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if let Some(slot) = self.slots.get_mut(slot) {
+            slot.underway = true;
+        }
+        self.underway += 1;
+        Ok(())
+    }
+
+    /// Waits for one of those that are under way: its slot, and the bytes that it moved.
+    ///
+    /// # Errors
+    /// That of waiting. What became of the call itself is in what is returned.
+    pub fn wait(&mut self) -> io::Result<Option<(usize, io::Result<usize>)>> {
+        if self.underway == 0 {
+            return Ok(None);
+        }
+        loop {
+            if let Some(done) = self.ring.completion().next() {
+                let slot = usize::try_from(done.user_data()).unwrap_or(usize::MAX);
+                if let Some(slot) = self.slots.get_mut(slot) {
+                    slot.underway = false;
+                }
+                self.underway -= 1;
+                let moved = usize::try_from(done.result());
+                return Ok(Some((slot, moved.map_err(|_| io::Error::from_raw_os_error(-done.result())))));
+            }
+            match self.ring.submit_and_wait(1) {
+                Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Drop for CallRing {
+    fn drop(&mut self) {
+        while self.underway > 0 {
+            if self.wait().is_err() {
+                // The kernel may still write there: the memory is given up rather than used by somebody else.
+                for slot in std::mem::take(&mut self.slots) {
+                    let _ = Box::leak(slot.buffer);
+                }
+                break;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::fd::AsFd;
+
+    use super::CallRing;
+
+    #[test]
+    fn several_calls_are_under_way_and_each_ends_in_its_slot() {
+        let Ok(mut ring) = CallRing::new(4, 8) else {
+            // Where io_uring is forbidden nothing can be tried; the operations say so.
+            return;
+        };
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"0000000011111111222222223333").unwrap();
+        for slot in 0..4 {
+            ring.read(file.as_fd(), slot, 8, slot as u64 * 8).unwrap();
+            assert!(ring.read(file.as_fd(), slot, 8, 0).is_err() && ring.buffer(slot).is_none());
+        }
+        let mut moved = [0; 4];
+        while let Some((slot, bytes)) = ring.wait().unwrap() {
+            moved[slot] = bytes.unwrap();
+        }
+        assert_eq!((moved, ring.underway()), ([8, 8, 8, 4], 0));
+        assert_eq!(ring.buffer(2).unwrap(), b"22222222");
+        ring.buffer(0).unwrap().copy_from_slice(b"abcdefgh");
+        ring.write(file.as_fd(), 0, 8, 20).unwrap();
+        drop(ring);
+        let mut found = [0; 8];
+        rustix::io::pread(&file, &mut found, 20).unwrap();
+        assert_eq!(&found, b"abcdefgh");
+        assert!(CallRing::new(1, 8).unwrap().read(file.as_fd(), 0, 9, 0).is_err());
+    }
+}

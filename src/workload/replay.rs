@@ -1,0 +1,424 @@
+//! `trace.replay` and `device.replay`: the calls of a trace, made again in their order.
+//!
+//! Names are the numbers of the trace, contents follow from the file and the place in it. Several threads share calls that only move
+//! bytes; what makes, renames or removes something keeps its order, in one thread.
+
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::dataset::{Body, Content, IoFailure, Listing, look, open_directory};
+use fsverdict_judgement::plan::{CallTrace, CallWork, OpenFlags, Pace, TracedCall};
+
+use super::hands::with_hands;
+use super::latency::{LatencyRecorder, finish};
+use super::ledger::{LedgerEntry, Remains};
+use super::page_buffer::PageBuffer;
+use super::pieces::content;
+use super::positioned::{read_at, write_at};
+use super::{Done, WorkError, Workplace};
+
+/// What direct calls are multiples of: a page, which is enough for every device here.
+const PAGE: u64 = 4096;
+/// Contents of a file do not depend on how large it is.
+pub(super) const ENDLESS: u64 = 1 << 60;
+/// Directories that are kept open at once.
+const KEPT_OPEN: usize = 256;
+
+/// Why a call of a trace could not be made.
+pub(super) type CallFailure = (&'static str, Errno);
+
+pub(crate) fn replay(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
+    let known = site.known();
+    if known.remains != Remains::Everything || known.generation > 0 {
+        return Err(site.not_written());
+    }
+    let root = site.open_target()?;
+    let trace = site.calls()?;
+    let mut replayer = Replayer::new(trace, content(site)?, root.as_fd(), site.pace)?;
+    let failed = |at: usize, (call, errno): CallFailure| WorkError::Io {
+        operation: site.operation.name(),
+        failure: IoFailure::new(call, format!("{}, at call {} of the trace", site.shown(), at + 1), errno),
+    };
+    let alone = if site.threads > 1 {
+        // Only opened files are shared, so that all are opened before.
+        trace.calls().iter().take_while(|call| matches!(call.work, CallWork::Open { .. })).count()
+    } else {
+        trace.calls().len()
+    };
+    for (at, call) in trace.calls().iter().enumerate().take(alone) {
+        replayer.call(call).map_err(|failure| failed(at, failure))?;
+    }
+    let rest: Vec<(usize, &TracedCall)> = trace.calls().iter().enumerate().skip(alone).collect();
+    let (latency, shared) = (&replayer, site.threads);
+    let done = with_hands(if rest.is_empty() { 1 } else { shared }, "call", |hand| {
+        let mut mover = Mover::new(latency.content)?;
+        for (at, call) in hand.own(&rest) {
+            pause(latency.pace, call);
+            let start = Instant::now();
+            latency.move_bytes(&mut mover, call.work).map_err(|failure| failed(*at, failure))?;
+            hand.latency.since(start);
+        }
+        Ok(mover.read + mover.written)
+    })?;
+    let mut calls = replayer.calls;
+    calls.add(&done.latency);
+    let totals = trace.totals();
+    let calls = finish(&[
+        &calls,
+        &replayer.mover.reads,
+        &replayer.mover.writes,
+        &replayer.mover.syncs,
+        &replayer.names,
+    ]);
+    site.note(LedgerEntry { remains: Remains::Replayed, sure: true, ..known });
+    Ok(Done {
+        logical_bytes: totals.written,
+        read_besides: totals.read,
+        files: totals.files,
+        held: None,
+        calls,
+        main_call: "call",
+    })
+}
+
+/// The requests of a trace on a device without a filesystem, of which its one file is all.
+pub(super) fn replay_on(
+    device: &OwnedFd,
+    trace: &CallTrace,
+    content: &Content,
+    pace: Pace,
+    threads: u32,
+) -> Result<(LatencyRecorder, u64, u64), Result<WorkError, CallFailure>> {
+    let requests: Vec<&TracedCall> =
+        trace.calls().iter().filter(|call| !matches!(call.work, CallWork::Open { .. })).collect();
+    let told = std::sync::Mutex::new(None);
+    let done = with_hands(threads, "call", |hand| {
+        let mut mover = Mover::new(content)?;
+        for call in hand.own(&requests) {
+            pause(pace, call);
+            let start = Instant::now();
+            if let Err(failure) = mover.apply(device.as_fd(), 0, call.work) {
+                if let Ok(mut told) = told.lock() {
+                    *told = Some(failure);
+                }
+                return Err(WorkError::Thread { reason: failure.1.to_string() });
+            }
+            hand.latency.since(start);
+        }
+        Ok(mover.read + mover.written)
+    });
+    let totals = trace.totals();
+    match (done, told.into_inner().ok().flatten()) {
+        (Ok(done), _) => Ok((done.latency, totals.read, totals.written)),
+        (Err(_), Some(failure)) => Err(Err(failure)),
+        (Err(error), None) => Err(Ok(error)),
+    }
+}
+
+/// Whether all calls are of whole pages, as they must be past the kernel's cache.
+pub(super) fn of_whole_pages(trace: &CallTrace) -> bool {
+    trace.calls().iter().all(|call| match call.work {
+        CallWork::Read { offset, length, .. } | CallWork::Write { offset, length, .. } => {
+            offset % PAGE == 0 && length % PAGE == 0
+        }
+        _ => true,
+    })
+}
+
+fn pause(pace: Pace, call: &TracedCall) {
+    if pace == Pace::Recorded && call.pause_us > 0 {
+        std::thread::sleep(Duration::from_micros(call.pause_us));
+    }
+}
+
+/// What moves bytes, and how long that took.
+struct Mover<'a> {
+    content: &'a Content,
+    buffer: PageBuffer,
+    reads: LatencyRecorder,
+    writes: LatencyRecorder,
+    syncs: LatencyRecorder,
+    read: u64,
+    written: u64,
+}
+
+impl<'a> Mover<'a> {
+    fn new(content: &'a Content) -> Result<Self, WorkError> {
+        Ok(Mover {
+            content,
+            buffer: PageBuffer::default(),
+            reads: LatencyRecorder::new("read")?,
+            writes: LatencyRecorder::new("write")?,
+            syncs: LatencyRecorder::new("sync")?,
+            read: 0,
+            written: 0,
+        })
+    }
+
+    /// A call on an open file of these contents, if it is one.
+    fn apply(&mut self, file: BorrowedFd<'_>, identity: u32, work: CallWork) -> Result<(), CallFailure> {
+        match work {
+            CallWork::Read { offset, length, .. } => {
+                let wanted = self.buffer.of(length as usize);
+                let start = Instant::now();
+                read_at(file, wanted, offset).map_err(|errno| ("read", errno))?;
+                self.reads.since(start);
+                self.read += length;
+            }
+            CallWork::Write { offset, length, .. } => {
+                let bytes = self.buffer.of(length as usize);
+                self.content.fill(&Body { identity, generation: 1, size: ENDLESS }, offset, bytes);
+                let start = Instant::now();
+                write_at(file, bytes, offset).map_err(|errno| ("write", errno))?;
+                self.writes.since(start);
+                self.written += length;
+            }
+            CallWork::Fsync { .. } => {
+                let start = Instant::now();
+                rustix::fs::fsync(file).map_err(|errno| ("fsync", errno))?;
+                self.syncs.since(start);
+            }
+            CallWork::Fdatasync { .. } => {
+                let start = Instant::now();
+                rustix::fs::fdatasync(file).map_err(|errno| ("fdatasync", errno))?;
+                self.syncs.since(start);
+            }
+            CallWork::Truncate { size, .. } => {
+                rustix::fs::ftruncate(file, size).map_err(|errno| ("truncate a file in", errno))?;
+            }
+            CallWork::Reserve { offset, length, .. } => {
+                rustix::fs::fallocate(file, FallocateFlags::empty(), offset, length)
+                    .map_err(|errno| ("set bytes aside in", errno))?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Makes the calls of a trace in a folder.
+struct Replayer<'a> {
+    trace: &'a CallTrace,
+    content: &'a Content,
+    root: BorrowedFd<'a>,
+    pace: Pace,
+    direct: bool,
+    texts: Vec<CString>,
+    /// Open files, with the number of their contents.
+    open: HashMap<u32, (OwnedFd, u32)>,
+    folders: HashMap<u32, OwnedFd>,
+    /// The numbers of contents of the files that are yet to be opened, in order.
+    contents: std::slice::Iter<'a, u32>,
+    listing: Listing,
+    mover: Mover<'a>,
+    calls: LatencyRecorder,
+    names: LatencyRecorder,
+}
+
+impl<'a> Replayer<'a> {
+    fn new(
+        trace: &'a CallTrace,
+        content: &'a Content,
+        root: BorrowedFd<'a>,
+        pace: Pace,
+    ) -> Result<Self, WorkError> {
+        let numbers = 1..=trace.names().len() as u32;
+        // A number has no zero byte in it.
+        let texts = numbers.map(|number| CString::new(trace.name_text(number)).unwrap_or_default()).collect();
+        Ok(Replayer {
+            trace,
+            content,
+            root,
+            pace,
+            direct: of_whole_pages(trace),
+            texts,
+            open: HashMap::new(),
+            folders: HashMap::new(),
+            contents: trace.contents_opened().iter(),
+            listing: Listing::new(),
+            mover: Mover::new(content)?,
+            calls: LatencyRecorder::new("call")?,
+            names: LatencyRecorder::new("name")?,
+        })
+    }
+
+    fn call(&mut self, call: &TracedCall) -> Result<(), CallFailure> {
+        pause(self.pace, call);
+        match call.work {
+            CallWork::Open { file, name, flags } => self.open(file, name, flags),
+            CallWork::Close { file } => {
+                let closed = self.open.remove(&file);
+                let start = Instant::now();
+                drop(closed);
+                self.calls.since(start);
+                Ok(())
+            }
+            CallWork::MakeDirectory { .. }
+            | CallWork::RemoveFile { .. }
+            | CallWork::RemoveDirectory { .. }
+            | CallWork::Rename { .. }
+            | CallWork::Link { .. }
+            | CallWork::Look { .. }
+            | CallWork::List { .. } => self.name(call.work),
+            work => {
+                let Some((file, identity)) = file_of(work).and_then(|file| self.open.get(&file)) else {
+                    return Err(("find an open file in", Errno::BADF));
+                };
+                // Contents are made outside of the latency of the one call, and within that of the phase.
+                let start = Instant::now();
+                self.mover.apply(file.as_fd(), *identity, work)?;
+                self.calls.since(start);
+                Ok(())
+            }
+        }
+    }
+
+    /// The same for calls that only move bytes, by several threads.
+    fn move_bytes(&self, mover: &mut Mover<'_>, work: CallWork) -> Result<(), CallFailure> {
+        let opened = file_of(work).and_then(|file| self.open.get(&file));
+        let (file, identity) = opened.ok_or(("find an open file in", Errno::BADF))?;
+        mover.apply(file.as_fd(), *identity, work)
+    }
+
+    fn open(&mut self, file: u32, name: u32, flags: OpenFlags) -> Result<(), CallFailure> {
+        let parent = self.parent(name)?;
+        let mut how = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        for (said, flag) in [
+            (flags.create, OFlags::CREATE),
+            (flags.truncate, OFlags::TRUNC),
+            (flags.synced, OFlags::DSYNC),
+            (flags.direct && self.direct, OFlags::DIRECT),
+        ] {
+            if said {
+                how |= flag;
+            }
+        }
+        let folder = self.folder(parent);
+        let text = self.text(name);
+        let start = Instant::now();
+        let opened = match rustix::fs::openat(folder, text, how, Mode::from_raw_mode(0o644)) {
+            // Not every filesystem can go past the cache.
+            Err(Errno::INVAL) if how.contains(OFlags::DIRECT) => {
+                rustix::fs::openat(folder, text, how - OFlags::DIRECT, Mode::from_raw_mode(0o644))
+            }
+            opened => opened,
+        };
+        let opened = opened.map_err(|errno| ("open a file in", errno))?;
+        self.calls.since(start);
+        self.names.since(start);
+        let identity = self.contents.next().copied().unwrap_or_default();
+        self.open.insert(file, (opened, identity));
+        Ok(())
+    }
+
+    /// A call on names.
+    fn name(&mut self, work: CallWork) -> Result<(), CallFailure> {
+        let (name, second) = match work {
+            CallWork::MakeDirectory { name }
+            | CallWork::RemoveFile { name }
+            | CallWork::RemoveDirectory { name }
+            | CallWork::Look { name }
+            | CallWork::List { name } => (name, None),
+            CallWork::Rename { from, to } | CallWork::Link { from, to } => (from, Some(to)),
+            _ => return Ok(()),
+        };
+        let parent = match self.parent(name) {
+            // What is looked for where there is no directory is not there either.
+            Err(_) if matches!(work, CallWork::Look { .. }) => return Ok(()),
+            parent => parent?,
+        };
+        let other = second.map(|second| self.parent(second)).transpose()?;
+        if let CallWork::List { name } = work {
+            self.keep_open(name)?;
+            self.folders.remove(&name);
+        }
+        if let CallWork::RemoveDirectory { name } = work {
+            self.folders.remove(&name);
+        }
+        let (folder, text) = (self.folder(parent), self.text(name));
+        let start = Instant::now();
+        let done = match work {
+            CallWork::MakeDirectory { .. } => rustix::fs::mkdirat(folder, text, Mode::from_raw_mode(0o755))
+                .map_err(|errno| ("make a directory in", errno)),
+            CallWork::RemoveFile { .. } => rustix::fs::unlinkat(folder, text, AtFlags::empty())
+                .map_err(|errno| ("remove a file from", errno)),
+            CallWork::RemoveDirectory { .. } => rustix::fs::unlinkat(folder, text, AtFlags::REMOVEDIR)
+                .map_err(|errno| ("remove a directory from", errno)),
+            CallWork::Look { .. } => match look(folder, text) {
+                Ok(_) | Err(Errno::NOENT | Errno::NOTDIR) => Ok(()),
+                Err(errno) => Err(("look at a file in", errno)),
+            },
+            CallWork::List { .. } => open_directory(folder, text)
+                .and_then(|listed| self.listing.each(listed.as_fd(), |errno| errno, |_, _| Ok(())))
+                .map_err(|errno| ("list a directory in", errno)),
+            CallWork::Rename { to, .. } => {
+                let (there, other) = (self.text(to), self.folder(other.unwrap_or(parent)));
+                rustix::fs::renameat(folder, text, other, there).map_err(|errno| ("rename a file in", errno))
+            }
+            CallWork::Link { to, .. } => {
+                let (there, other) = (self.text(to), self.folder(other.unwrap_or(parent)));
+                rustix::fs::linkat(folder, text, other, there, AtFlags::empty())
+                    .map_err(|errno| ("link a file in", errno))
+            }
+            _ => Ok(()),
+        };
+        done?;
+        self.calls.since(start);
+        self.names.since(start);
+        Ok(())
+    }
+
+    /// The number of the directory that a name is in, which is open then.
+    fn parent(&mut self, name: u32) -> Result<u32, CallFailure> {
+        let number = (name as usize).checked_sub(1).and_then(|at| self.trace.names().get(at));
+        let parent = number.map_or(0, |name| name.parent);
+        self.keep_open(parent)?;
+        Ok(parent)
+    }
+
+    /// Opens a directory, and what it is in, off the latency of calls: those that have it open already do not look it up.
+    fn keep_open(&mut self, folder: u32) -> Result<(), CallFailure> {
+        let mut wanted = Vec::new();
+        let mut at = folder;
+        while at != 0 && !self.folders.contains_key(&at) {
+            wanted.push(at);
+            at = self.trace.names().get(at as usize - 1).map_or(0, |name| name.parent);
+        }
+        for number in wanted.into_iter().rev() {
+            let parent = self.trace.names().get(number as usize - 1).map_or(0, |name| name.parent);
+            let opened = open_directory(self.folder(parent), self.text(number))
+                .map_err(|errno| ("open a directory of", errno))?;
+            self.folders.insert(number, opened);
+        }
+        if self.folders.len() > KEPT_OPEN {
+            self.folders.retain(|number, _| *number == folder);
+        }
+        Ok(())
+    }
+
+    fn folder(&self, number: u32) -> BorrowedFd<'_> {
+        self.folders.get(&number).map_or(self.root, |folder| folder.as_fd())
+    }
+
+    fn text(&self, name: u32) -> &std::ffi::CStr {
+        (name as usize).checked_sub(1).and_then(|at| self.texts.get(at)).map_or(c"", |text| text.as_c_str())
+    }
+}
+
+/// The open file that a call is on.
+fn file_of(work: CallWork) -> Option<u32> {
+    match work {
+        CallWork::Read { file, .. }
+        | CallWork::Write { file, .. }
+        | CallWork::Fsync { file }
+        | CallWork::Fdatasync { file }
+        | CallWork::Truncate { file, .. }
+        | CallWork::Reserve { file, .. } => Some(file),
+        _ => None,
+    }
+}

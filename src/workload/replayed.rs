@@ -1,0 +1,146 @@
+//! What must be there once the calls of a trace were made again: every name, every file's size, every byte.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::dataset::{
+    Body, Content, DatasetOrigin, IoFailure, Listing, Prepared, TRANSFER, open_below, open_path,
+};
+use fsverdict_judgement::plan::{CallTrace, TracedFile};
+
+use super::WorkError;
+use super::positioned::read_at;
+use super::replay::ENDLESS;
+
+/// Compares all that lies in the folder.
+pub(super) fn verify(operation: &'static str, prepared: &Prepared, at: &Path) -> Result<(), WorkError> {
+    let (Some(trace), DatasetOrigin::Generated { content, .. }) = (&prepared.calls, &prepared.origin) else {
+        return Err(WorkError::Unknown { operation, at: at.display().to_string() });
+    };
+    let wrong = |path: &Path, saw: String, expected: String| WorkError::Miscounted {
+        operation,
+        at: at.join(path).display().to_string(),
+        saw,
+        expected,
+    };
+    let end =
+        trace.end().map_err(|what| wrong(Path::new(""), what, "a trace that was checked".to_owned()))?;
+    let root = open_path(at).map_err(|errno| failed(operation, at, errno))?;
+    let mut paths = vec![PathBuf::new()];
+    for (number, name) in (1_u32..).zip(trace.names()) {
+        let above = paths.get(name.parent as usize).cloned().unwrap_or_default();
+        paths.push(above.join(trace.name_text(number)));
+    }
+    let mut buffer = vec![0; TRANSFER];
+    for (number, path) in (0_u32..).zip(&paths) {
+        let fails = |errno| failed(operation, &at.join(path), errno);
+        if end.is_directory(number) {
+            let folder = open_below(root.as_fd(), path, false).map_err(fails)?;
+            let mut entries = 0;
+            Listing::new().each(folder.as_fd(), fails, |_, _| {
+                entries += 1;
+                Ok(())
+            })?;
+            if entries != end.entries_in(number) {
+                return Err(wrong(path, format!("{entries} names"), end.entries_in(number).to_string()));
+            }
+        }
+        let Some((identity, file)) = end.file_of(number) else { continue };
+        let opened = open_file(root.as_fd(), path).map_err(fails)?;
+        let size = rustix::fs::fstat(&opened).map_err(fails)?.st_size;
+        if u64::try_from(size) != Ok(file.size) {
+            return Err(wrong(path, format!("{size} bytes"), file.size.to_string()));
+        }
+        let mut compared = ComparedFile { content, identity, file: opened.as_fd(), buffer: &mut buffer };
+        if let Some(differs) = compared.first_difference(file).map_err(fails)? {
+            return Err(wrong(
+                path,
+                format!("other content from byte {differs} on"),
+                "what was written".into(),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn failed(operation: &'static str, path: &Path, errno: Errno) -> WorkError {
+    WorkError::Io { operation, failure: IoFailure::new("look at", path.display().to_string(), errno) }
+}
+
+fn open_file(root: BorrowedFd<'_>, path: &Path) -> Result<OwnedFd, Errno> {
+    let folder = open_below(root, path.parent().unwrap_or(Path::new("")), false)?;
+    let name = path.file_name().unwrap_or_default();
+    rustix::fs::openat(folder, name, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// What the requests of a trace wrote to a device: the first byte that is not as written.
+pub(super) fn first_difference_on(
+    device: &OwnedFd,
+    trace: &CallTrace,
+    content: &Content,
+) -> Result<Option<u64>, Errno> {
+    let Some((identity, file)) =
+        trace.end().ok().and_then(|end| end.file_of(1).map(|(identity, file)| (identity, file.clone())))
+    else {
+        return Ok(None);
+    };
+    let mut buffer = vec![0; TRANSFER];
+    let mut compared = ComparedFile { content, identity, file: device.as_fd(), buffer: &mut buffer };
+    // What was there before is whatever a device without content answers.
+    for (start, segment) in file.segments.iter().filter(|(_, segment)| segment.written) {
+        if let Some(differs) = compared.in_part(*start, segment.end, Some(1))? {
+            return Ok(Some(differs));
+        }
+    }
+    Ok(None)
+}
+
+/// A file that is being compared with what was written to it.
+struct ComparedFile<'a> {
+    content: &'a Content,
+    identity: u32,
+    file: BorrowedFd<'a>,
+    buffer: &'a mut [u8],
+}
+
+impl ComparedFile<'_> {
+    fn first_difference(&mut self, file: &TracedFile) -> Result<Option<u64>, Errno> {
+        let mut at = 0;
+        for (start, segment) in &file.segments {
+            let hole = self.in_part(at, *start, None)?;
+            let differs = match hole {
+                None => self.in_part(*start, segment.end, Some(u32::from(segment.written)))?,
+                differs => differs,
+            };
+            if differs.is_some() {
+                return Ok(differs);
+            }
+            at = segment.end;
+        }
+        self.in_part(at, file.size, None)
+    }
+
+    /// In the part from `at` to `end`, which holds this generation of its contents, or zeros.
+    fn in_part(&mut self, mut at: u64, end: u64, generation: Option<u32>) -> Result<Option<u64>, Errno> {
+        while at < end {
+            let count = (end - at).min(self.buffer.len() as u64) as usize;
+            let bytes = &mut self.buffer[..count];
+            read_at(self.file, bytes, at)?;
+            let differs = match generation {
+                Some(generation) => {
+                    let body = Body { identity: self.identity, generation, size: ENDLESS };
+                    self.content.first_difference(&body, at, bytes)
+                }
+                None => bytes.iter().position(|byte| *byte != 0).map(|place| at + place as u64),
+            };
+            if differs.is_some() {
+                return Ok(differs);
+            }
+            at += count as u64;
+        }
+        Ok(None)
+    }
+}

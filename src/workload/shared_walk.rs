@@ -1,0 +1,121 @@
+//! `tree.read` by several threads: whoever is free takes the next directory that was found, and reads its files.
+
+use std::collections::VecDeque;
+use std::convert::identity;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+
+use rustix::fs::FileType;
+
+use crate::dataset::{IoFailure, Listing, look, open_below, type_of};
+
+use super::hands::with_hands;
+use super::latency::{LatencyRecorder, finish};
+use super::ledger::LastSeen;
+use super::walk::{Visitor, WalkReader};
+use super::{Done, WorkError, Workplace};
+
+/// Directories that nobody has read yet, and how many are being read: these may have more in them.
+#[derive(Default)]
+struct FoundDirectories {
+    waiting: VecDeque<PathBuf>,
+    being_read: usize,
+    failed: bool,
+}
+
+struct DirectoryQueue {
+    found: Mutex<FoundDirectories>,
+    changed: Condvar,
+}
+
+impl DirectoryQueue {
+    fn lock(&self) -> MutexGuard<'_, FoundDirectories> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next directory; nothing once all were read, or somebody failed.
+    fn next(&self) -> Option<PathBuf> {
+        let mut found = self.lock();
+        loop {
+            if found.failed {
+                return None;
+            }
+            if let Some(next) = found.waiting.pop_front() {
+                found.being_read += 1;
+                return Some(next);
+            }
+            if found.being_read == 0 {
+                return None;
+            }
+            found = self.changed.wait(found).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn add(&self, directory: PathBuf) {
+        self.lock().waiting.push_back(directory);
+        self.changed.notify_one();
+    }
+
+    fn is_read(&self, well: bool) {
+        let mut found = self.lock();
+        found.being_read -= 1;
+        found.failed |= !well;
+        drop(found);
+        self.changed.notify_all();
+    }
+}
+
+pub(super) fn read(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
+    let root = site.open_target()?;
+    let queue = DirectoryQueue { found: Mutex::default(), changed: Condvar::new() };
+    queue.add(PathBuf::new());
+    let all = Mutex::new((LatencyRecorder::new("read_file")?, LastSeen::default()));
+    with_hands(site.threads, "read_file", |_| {
+        let mut reader = WalkReader::new()?;
+        while let Some(directory) = queue.next() {
+            let read = read_directory(&root, &directory, &queue, &mut reader);
+            queue.is_read(read.is_ok());
+            read.map_err(|failure| site.failed_below(failure))?;
+        }
+        let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.0.add(reader.latency());
+        all.1.files += reader.seen.files;
+        all.1.bytes += reader.seen.bytes;
+        all.1.digests = all.1.digests.wrapping_add(reader.seen.digests);
+        Ok(reader.seen.bytes)
+    })?;
+    let (latency, seen) = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+    site.note_seen(seen);
+    Ok(Done {
+        logical_bytes: seen.bytes,
+        read_besides: 0,
+        files: seen.files,
+        held: None,
+        calls: finish(&[&latency]),
+        main_call: "read_file",
+    })
+}
+
+fn read_directory(
+    root: &OwnedFd,
+    path: &Path,
+    queue: &DirectoryQueue,
+    reader: &mut WalkReader,
+) -> Result<(), IoFailure> {
+    let failed = |call: &'static str| move |errno| IoFailure::new(call, path.display().to_string(), errno);
+    let here = open_below(root.as_fd(), path, false).map_err(failed("open the directory"))?;
+    let read = Listing::new().each(here.as_fd(), identity, |name, kind| {
+        let kind = match kind {
+            FileType::Unknown => type_of(&look(here.as_fd(), name)?),
+            kind => kind,
+        };
+        if kind == FileType::Directory {
+            queue.add(path.join(OsStr::from_bytes(name.to_bytes())));
+            return Ok(());
+        }
+        reader.file(here.as_fd(), name, kind)
+    });
+    read.map_err(failed("read"))
+}
