@@ -14,8 +14,12 @@ pub mod guard;
 
 pub mod kernel;
 
+pub mod passthrough;
+
 pub mod filesystem;
 pub mod layer;
+
+pub mod anatomy;
 
 pub mod dataset;
 

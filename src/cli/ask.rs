@@ -281,7 +281,7 @@ impl Question {
         let mut set: Vec<String> =
             self.must.iter().map(|property| format!("goal.require.{}=true", property.word())).collect();
         let has = |property| self.must.contains(&property);
-        if has(RequiredProperty::Encryption) {
+        if has(RequiredProperty::Encryption) && !self.has_layers() {
             set.push("matrix.encryption=[\"luks2\"]".to_owned());
         }
         if has(RequiredProperty::Windows) || has(RequiredProperty::Macos) {
@@ -295,6 +295,11 @@ impl Question {
             }
         }
         set
+    }
+
+    /// Whether the plan says itself which layers are tried: those without encryption are left out then.
+    fn has_layers(&self) -> bool {
+        matches!(&self.work, AskedWork::Preset(preset) if preset.toml.contains("\nlayers"))
     }
 
     /// Where the plan names its models; the size of a device is the plan's own, which knows how much is written.
@@ -456,9 +461,10 @@ mod tests {
         let works = WORKS.iter().filter_map(|work| work_of(work.words[0]).ok());
         for work in works.chain([AskedWork::Folder(folder)]) {
             let mut question = Question { work, device: None, must: Vec::new() };
-            for kind in DEVICES.iter().map(Some).chain([None]) {
+            let kinds = DEVICES.iter().map(|kind| Some(kind.words[0])).chain([Some("/dev/sdz"), None]);
+            for word in kinds {
                 for must in &musts {
-                    question.device = kind.map(|kind| device_of(kind.words[0]).unwrap());
+                    question.device = word.map(|word| device_of(word).unwrap());
                     question.must.clone_from(must);
                     let (text, name) = question.plan_text().unwrap();
                     let device = question.replaced_device().into_iter().collect();

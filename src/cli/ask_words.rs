@@ -29,6 +29,16 @@ pub(super) const WORKS: &[WorkKind] = &[
         words: &["etcd", "fsync", "fsync-tail", "wal", "kubernetes", "latency"],
     },
     WorkKind {
+        preset: "postgres",
+        shown: "postgres: a database server's transactions, with and without copies on write",
+        words: &["postgres", "postgresql", "pgbench", "psql", "nodatacow"],
+    },
+    WorkKind {
+        preset: "kv-store",
+        shown: "rocksdb: a store of keys and values",
+        words: &["rocksdb", "kv-store", "key-value", "leveldb", "lsm", "db_bench"],
+    },
+    WorkKind {
         preset: "sqlite-app",
         shown: "sqlite: an application with a small database",
         words: &["sqlite", "database", "sqlite-app", "home-assistant", "phone"],
@@ -57,6 +67,16 @@ pub(super) const WORKS: &[WorkKind] = &[
         preset: "git-monorepo",
         shown: "git: a large repository",
         words: &["git", "git-monorepo", "monorepo", "repository", "sources"],
+    },
+    WorkKind {
+        preset: "ci-cache",
+        shown: "ci: a builder's cache of dependencies, unpacked and thrown away",
+        words: &["ci", "ci-cache", "cache", "builds", "runner", "node_modules", "npm"],
+    },
+    WorkKind {
+        preset: "luks-nvme",
+        shown: "luks: what encryption costs on a fast SSD",
+        words: &["luks", "luks-nvme", "encryption", "dm-crypt", "dmcrypt", "cryptsetup"],
     },
     WorkKind {
         preset: "stick",

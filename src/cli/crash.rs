@@ -1,13 +1,14 @@
-//! `fsverdict crash`: cuts of power, as a plan asks for them, and the image of one state that they left.
+//! `fsverdict crash`: cuts of power and rotten blocks, as a plan asks for them, and the image of one state that they left.
 
+use std::fs::File;
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 use clap::Args;
 
 use crate::host::talk::say;
-use crate::study::{PowerCutting, RunFolder, StateTold};
-use fsverdict_disk::crash::CrashState;
+use crate::study::{CutName, CutProgress, MinimisedState, PowerCutting, RunFolder, StateTold};
 use fsverdict_judgement::journal::{Event, OpenJournal, PowerCuts};
 use fsverdict_judgement::plan::{Candidate, Plan};
 use fsverdict_text::suggest;
@@ -15,6 +16,7 @@ use fsverdict_text::suggest;
 use super::consent::{Consent, PlanOrigin, agree};
 use super::opened::read_run;
 use super::report::show_result;
+use super::rot::{FaultState, rot_all, write_rot};
 use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
@@ -23,16 +25,20 @@ pub(super) struct CrashArguments {
     run: PathBuf,
     /// Of one candidate only
     candidate: Option<String>,
-    /// Make the image of this state of the candidate, as a report names it (1234-first3), and say what must be in it
+    /// Make the image of this state of the candidate, as a report names it (1234-first3, rot-77-zero), and say what must be in it
     #[arg(requires = "candidate")]
-    state: Option<CrashState>,
+    state: Option<FaultState>,
     /// Where to write the image [default: CANDIDATE-STATE.img]
     #[arg(long, value_name = "FILE", requires = "state")]
     image: Option<PathBuf>,
+    /// Make that state as small as it can be (the fewest calls or files, the fewest writes lost), and write it as a program for the
+    /// shell that makes it on any machine
+    #[arg(long, value_name = "FILE", requires = "state", conflicts_with = "image")]
+    script: Option<PathBuf>,
     /// Write everything the candidate wrote in the form of dm-log-writes, for replay-log
     #[arg(long, value_name = "FILE", requires = "candidate")]
     export: Option<PathBuf>,
-    /// Cut the power of candidates again that were looked at before
+    /// Look again at candidates that were looked at before
     #[arg(long)]
     again: bool,
     /// Carry out a stranger's plan without asking
@@ -54,15 +60,30 @@ pub(super) fn run(arguments: &CrashArguments) -> Result<Exit, CliError> {
     let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
     agree(&plan, &PlanOrigin::of_run(folder.path()), Consent { yes, network, quiet })?;
     let candidate = arguments.candidate.as_deref().map(|name| find(&plan, name)).transpose()?;
-    if let (Some(candidate), Some(state)) = (candidate, arguments.state) {
-        return write_state(arguments, &folder, &plan, candidate, state);
+    match (candidate, arguments.state) {
+        (Some(candidate), Some(FaultState::Cut(state))) => {
+            return match &arguments.script {
+                Some(path) => write_script(&folder, &plan, candidate, state, path, quiet),
+                None => write_state(arguments, &folder, &plan, candidate, state),
+            };
+        }
+        (Some(_), Some(FaultState::Rot(_))) if arguments.script.is_some() => {
+            return Err(CliError::usage(fsverdict_text::Reason::new(
+                "a rotten block is no state of a cut of power, and is as small as it can be",
+                "leave --script out: the image is written",
+            )));
+        }
+        (Some(candidate), Some(FaultState::Rot(rotten))) => {
+            return write_rot(arguments.image.as_deref(), &folder, &plan, candidate, rotten);
+        }
+        _ => {}
     }
     if let (Some(candidate), Some(path)) = (candidate, &arguments.export) {
         let cutting = PowerCutting::of(&plan, folder.path()).map_err(CliError::failed)?;
         cutting.export_log(candidate, path).map_err(CliError::failed)?;
         return Ok(Exit::Done);
     }
-    cut_all(&folder, &plan, candidate, arguments.again, quiet)?;
+    do_faults(&folder, &plan, candidate, arguments.again, quiet)?;
     show_result(&folder, &plan, arguments.all)
 }
 
@@ -77,8 +98,25 @@ fn find<'a>(plan: &'a Plan, name: &str) -> Result<&'a Candidate, CliError> {
     })
 }
 
+/// Does what the plan's `[faults]` ask for to every candidate that was not looked at yet, or to this one.
+pub(super) fn do_faults(
+    folder: &RunFolder,
+    plan: &Plan,
+    only: Option<&Candidate>,
+    again: bool,
+    quiet: bool,
+) -> Result<(), CliError> {
+    if plan.faults.is_none_or(|faults| faults.power_cuts > 0) {
+        cut_all(folder, plan, only, again, quiet)?;
+    }
+    if plan.faults.is_some_and(|faults| faults.rot > 0) {
+        rot_all(folder, plan, only, again, quiet)?;
+    }
+    Ok(())
+}
+
 /// Cuts the power of every candidate that was not looked at yet, or of this one.
-pub(super) fn cut_all(
+fn cut_all(
     folder: &RunFolder,
     plan: &Plan,
     only: Option<&Candidate>,
@@ -93,18 +131,20 @@ pub(super) fn cut_all(
     let wanted =
         plan.candidates.iter().filter(|candidate| only.is_none_or(|only| only.name == candidate.name));
     for candidate in wanted.filter(|candidate| again || !known.contains(&candidate.name)) {
-        let tell = |done: usize, all: usize| {
+        let tell = |CutProgress { part, parts, done, all }: CutProgress| {
+            let of = if parts > 1 { format!("part {} of {parts}: ", part + 1) } else { String::new() };
             if !quiet {
-                say(&format!("power cuts: {}: {done} of {all} states looked at", candidate.name));
+                say(&format!("power cuts: {}: {of}{done} of {all} states looked at", candidate.name));
             }
         };
-        match cutting.cut(candidate, &tell) {
+        match cutting.cut(candidate, again, &tell) {
             Ok(cuts) => {
                 if !quiet {
                     say(&told(&cuts));
                 }
                 let mut journal = OpenJournal::resume(plan, &folder.journal()).map_err(CliError::failed)?;
                 journal.append(None, Event::PowerCut(cuts)).map_err(CliError::failed)?;
+                cutting.settle(candidate).map_err(CliError::failed)?;
             }
             Err(error) => say(&format!("power cuts: {}: not done: {error}", candidate.name)),
         }
@@ -123,7 +163,7 @@ fn write_state(
     folder: &RunFolder,
     plan: &Plan,
     candidate: &Candidate,
-    state: CrashState,
+    state: CutName,
 ) -> Result<Exit, CliError> {
     let image = arguments.image.clone();
     let image = image.unwrap_or_else(|| PathBuf::from(format!("{}-{state}.img", candidate.name)));
@@ -135,6 +175,43 @@ fn write_state(
         candidate.name
     );
     must.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
+    std::io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(Exit::Done)
+}
+
+fn write_script(
+    folder: &RunFolder,
+    plan: &Plan,
+    candidate: &Candidate,
+    state: CutName,
+    path: &std::path::Path,
+    quiet: bool,
+) -> Result<Exit, CliError> {
+    let cutting = PowerCutting::of(plan, folder.path()).map_err(CliError::failed)?;
+    let mut file = File::options().write(true).create_new(true).mode(0o755).open(path).map_err(|error| {
+        let what = format!("cannot make {}: {error}", path.display());
+        CliError::failed(fsverdict_text::Reason::new(what, "remove it, or name another file"))
+    })?;
+    let tell = |what: &str| {
+        if !quiet {
+            say(&format!("minimising: {what}"));
+        }
+    };
+    let made = cutting.minimise(candidate, state, &tell);
+    let minimised = made.map_err(|error| {
+        // Nothing half done is left.
+        let _ = std::fs::remove_file(path);
+        CliError::failed(error)
+    })?;
+    file.write_all(minimised.script.as_bytes())?;
+    let MinimisedState { name, finding, did, lost, came_twice, .. } = &minimised;
+    let twice = match came_twice {
+        true => "it came to the same when all was done once more",
+        false => "done once more it came to something else: it depends on more than this",
+    };
+    let mut text = format!("{}: {name}: {}: {}\n", path.display(), finding.outcome.words(), finding.seen);
+    did.iter().for_each(|call| text.push_str(&format!("  {call}\n")));
+    text.push_str(&format!("{} writes lost; {twice}\n", lost.len()));
     std::io::stdout().lock().write_all(text.as_bytes())?;
     Ok(Exit::Done)
 }

@@ -30,6 +30,7 @@ mod reckoned;
 mod report;
 mod requests;
 mod resume;
+mod rot;
 mod run;
 mod settle_size;
 mod show;
@@ -206,6 +207,7 @@ fn inner_step() -> Option<u8> {
         "stage" => Some(crate::trial::stage()),
         "guest" => Some(crate::lab::guest(arguments)),
         own_folder::STAND_BY => Some(own_folder::stand_by(arguments)),
+        crate::passthrough::COMMAND => Some(crate::passthrough::main(arguments)),
         "launch" => Some(crate::lab::launch(arguments)),
         crate::lab::backend::COMMAND => Some(crate::lab::backend::main()),
         _ => None,

@@ -245,7 +245,7 @@ pub(super) fn rest_of(session: Session, how: &Conduct) -> Result<(), CliError> {
     })?;
     drop(observer);
     if plan.faults.is_some() {
-        super::crash::cut_all(&folder, &plan, None, false, how.quiet)?;
+        super::crash::do_faults(&folder, &plan, None, false, how.quiet)?;
     }
     Ok(())
 }

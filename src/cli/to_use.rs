@@ -1,7 +1,7 @@
 //! For the end of a verdict: how whom it takes is made on a system of one's own.
 
 use crate::filesystem::find;
-use crate::layer::{Layer, LayerKind, LayerPlace};
+use crate::layer::{Layer, LayerPlace};
 use crate::trial::{Arrangement, Below, LayerSite};
 use fsverdict_judgement::plan::{Candidate, split_layer, with_devices};
 use fsverdict_report::{ToUse, shell_word};
@@ -81,7 +81,7 @@ pub(super) fn to_use(candidate: &Candidate, devices: usize) -> Option<ToUse> {
             to_use.lines.insert(1, example.to_owned());
         }
     }
-    let above = layers.iter().filter(|layer| layer.kind == LayerKind::Above);
+    let above = layers.iter().filter(|layer| layer.kind.is_above());
     to_use.notes.extend(above.filter_map(|layer| layer.in_use.note).map(str::to_owned));
     let first = arrangement.own().next()?.is;
     let by = by(first, &opened);
@@ -89,7 +89,10 @@ pub(super) fn to_use(candidate: &Candidate, devices: usize) -> Option<ToUse> {
         let top = arrangement.tops.iter().find(|top| top.device == number)?;
         Some(node(top.is, &opened))
     };
-    let mkfs: Vec<String> = candidate.mkfs.iter().map(|word| with_devices(word, of_device)).collect();
+    let mut mkfs: Vec<String> = candidate.mkfs.iter().map(|word| with_devices(word, of_device)).collect();
+    if layers.iter().any(|layer| layer.seal.is_some()) {
+        mkfs = filesystem.for_large_sectors(&mkfs);
+    }
     let mut options: Vec<String> = candidate.mount.iter().map(|word| with_devices(word, of_device)).collect();
     for kind in filesystem.apart {
         let Some(path) = kind.device_in(&candidate.mkfs).and_then(of_device) else { continue };

@@ -59,8 +59,12 @@ pub(super) const BACKGROUND: &[BackgroundJob] = &[
 
 /// `-y` answers every question with yes (e2fsck(8)). The line is that of `fs/ext4/super.c`, `ext4_load_and_init_journal` and those
 /// that call it.
-const JOURNALED: Recovery =
-    Recovery { repair: Some(&["-f", "-y"]), replayed: &["recovery complete"], ..Recovery::PLAIN };
+const JOURNALED: Recovery = Recovery {
+    repair: Some(&["-f", "-y"]),
+    replayed: &["recovery complete"],
+    repairs: &[&["-f", "-y"]],
+    ..Recovery::PLAIN
+};
 
 /// Without a journal (e2fsck(8): a filesystem that was not unmounted is to be checked).
 pub(super) const UNJOURNALED: Recovery = Recovery { repair_first: true, ..JOURNALED };

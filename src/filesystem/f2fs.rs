@@ -47,7 +47,8 @@ pub(super) static F2FS: Filesystem = Filesystem {
         },
     }),
     // fsck.f2fs(8), -a: repairs what a mount found to be corrupted.
-    recovery: Recovery { repair: Some(&["-a"]), ..Recovery::PLAIN },
+    // -f -y: the same of what no mount complained of.
+    recovery: Recovery { repair: Some(&["-a"]), repairs: &[&["-f", "-y"]], ..Recovery::PLAIN },
     // `fs/f2fs/gc.c`, gc_thread_func, and `segment.c`, issue_discard_thread; Documentation/filesystems/f2fs.rst.
     background: &[
         BackgroundJob {

@@ -32,6 +32,8 @@ pub(super) static JFS: Filesystem = Filesystem {
         repair: Some(&["-a"]),
         repair_first: true,
         gave_up: &["logredo failed"],
+        // -f: checks what says that it is clean, and repairs all that it finds.
+        repairs: &[&["-f"]],
         ..Recovery::PLAIN
     },
     minimum_size: 16 << 20,

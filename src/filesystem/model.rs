@@ -25,6 +25,8 @@ pub struct Filesystem {
     pub mkfs_defaults: &'static [MkfsDefault],
     /// Options of mkfs whose value is a comma-separated list; of several mkfs would silently heed only the last, so they are merged.
     pub mkfs_lists: &'static [&'static str],
+    /// What is given to mkfs, as option and value, where the device's sectors will have 4096 bytes that are smaller when it is made.
+    pub large_sectors: Option<[&'static str; 2]>,
     /// Options given to mount(8) before the plan's own.
     pub mount_defaults: &'static [&'static str],
     /// Checks it; none where there is no checker (nilfs2).
@@ -95,11 +97,14 @@ pub struct Recovery {
     pub replayed: &'static [&'static str],
     /// What the checker says when it could not replay a log, whatever its exit status says: any of these.
     pub gave_up: &'static [&'static str],
+    /// Options of the checker that make it repair a filesystem that says of itself that it is clean, one way after the other until it
+    /// is content; the device follows. None where its manual advises against repairing.
+    pub repairs: &'static [&'static [&'static str]],
 }
 
 impl Recovery {
     pub(super) const PLAIN: Recovery =
-        Recovery { repair: None, repair_first: false, replayed: &[], gave_up: &[] };
+        Recovery { repair: None, repair_first: false, replayed: &[], gave_up: &[], repairs: &[] };
 }
 
 /// A log, journal or the like on a device of its own.
@@ -137,6 +142,7 @@ impl Filesystem {
         mkfs: Tool { program: "", version: &[], packages: Packages::everywhere("") },
         mkfs_defaults: &[],
         mkfs_lists: &[],
+        large_sectors: None,
         mount_defaults: &[],
         fsck: None,
         recovery: Recovery::PLAIN,
@@ -156,6 +162,12 @@ impl Filesystem {
     pub fn mkfs_argv(&self, device: &str, chosen: &[String]) -> Vec<String> {
         let words = merge(self.mkfs_defaults.iter(), self.mkfs_lists, chosen);
         self.mkfs_line(words, device)
+    }
+
+    /// The plan's own words for mkfs, with what it takes on a device whose sectors will have 4096 bytes once it is sealed.
+    pub fn for_large_sectors(&self, chosen: &[String]) -> Vec<String> {
+        let ours = self.large_sectors.filter(|[flag, _]| !chosen.iter().any(|word| word.starts_with(flag)));
+        ours.into_iter().flatten().map(str::to_owned).chain(chosen.iter().cloned()).collect()
     }
 
     /// The same filesystem on a device that is to be used: without what spares a trial something, and mkfs may ask.
@@ -193,6 +205,12 @@ impl Filesystem {
         Some(words.map(str::to_owned).collect())
     }
 
+    /// The command line of the checker with these options; none where there is no checker.
+    pub fn repair_argv_with(&self, options: &[&str], device: &str) -> Option<Vec<String>> {
+        let words = [self.fsck?.tool.program].into_iter().chain(options.iter().copied()).chain([device]);
+        Some(words.map(str::to_owned).collect())
+    }
+
     /// What an exit status of the checker means; none where there is no checker.
     pub fn fsck_meaning(&self, status: i32) -> Option<Meaning> {
         self.fsck.map(|fsck| fsck.exit_codes.meaning(status))
@@ -203,6 +221,7 @@ impl Filesystem {
         match ability {
             FilesystemAbility::Clones => self.facts.clones,
             FilesystemAbility::Snapshots => self.snapshots.is_some(),
+            FilesystemAbility::Rollback => self.snapshots.is_some_and(|programs| programs.rollback.is_some()),
         }
     }
 

@@ -37,6 +37,8 @@ pub(super) static NILFS2: Filesystem = Filesystem {
         create: &["mkcp", "-s", "-p", "{device}"],
         told: true,
         delete: &[&["chcp", "cp", "{device}", "{id}"], &["rmcp", "{device}", "{id}"]],
+        // A checkpoint is mounted read-only (mount.nilfs2(8), `cp=`); nothing makes it what is written on.
+        rollback: None,
         shown: None,
     }),
     // nilfs_cleanerd(8).

@@ -3,7 +3,7 @@
 use super::exit::{CLEAN, CORRECTED, ExitCodes, FAILED, LEFT, Meaning, REBOOT, USAGE};
 use super::facts::{DirectoryIndex, FilesystemFacts};
 use super::mkfs::MkfsDefault;
-use super::model::{Driver, Filesystem, Fsck};
+use super::model::{Driver, Filesystem, Fsck, Recovery};
 use super::tool::{Package, Packages, Tool};
 
 const REISERFSPROGS: Packages = Packages {
@@ -37,6 +37,11 @@ pub(super) static REISERFS: Filesystem = Filesystem {
             codes: &[CLEAN, CORRECTED, REBOOT, LEFT, (6, Meaning::ErrorsLeft), FAILED, USAGE],
         },
     }),
+    // reiserfsck(8): --fix-fixable mends what needs no new tree, --rebuild-tree makes one of the leaves that are found.
+    recovery: Recovery {
+        repairs: &[&["--fix-fixable", "--yes"], &["--rebuild-tree", "--yes"]],
+        ..Recovery::PLAIN
+    },
     minimum_size: 33 << 20,
     facts: FilesystemFacts {
         journaled: true,

@@ -14,6 +14,8 @@ pub struct SnapshotPrograms {
     pub told: bool,
     /// One after the other.
     pub delete: &'static [&'static [&'static str]],
+    /// What of one makes the filesystem that is seen when it is mounted the next time, one after the other; none where nothing does.
+    pub rollback: Option<&'static [&'static [&'static str]]>,
     /// The folder below the mount point where one is seen; none where it would have to be mounted.
     pub shown: Option<&'static str>,
 }
@@ -57,6 +59,8 @@ mod tests {
             seen += 1;
             let (create, name) = (place.argv(programs.create), filesystem.name);
             let whole = [vec![create.clone()], programs.delete.iter().map(|one| place.argv(one)).collect()];
+            let back = programs.rollback.unwrap_or_default().iter().map(|one| place.argv(one)).collect();
+            let whole = [whole.concat(), back];
             for argv in whole.concat() {
                 assert!(argv.iter().all(|word| !word.contains('{')), "{name}: {argv:?}");
                 assert!(

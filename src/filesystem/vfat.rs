@@ -20,6 +20,7 @@ pub(super) static VFAT: Filesystem = Filesystem {
         MkfsDefault::Switch("-I"),
         MkfsDefault::Value { flag: "-F", value: "32", yields_to: &[], lasts: true },
     ],
+    large_sectors: Some(["-S", "4096"]),
     fsck: Some(Fsck {
         tool: Tool { program: "fsck.vfat", version: &["-n", "/dev/null"], packages: DOSFSTOOLS },
         options: &["-n"],

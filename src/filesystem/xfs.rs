@@ -18,6 +18,8 @@ pub(super) static XFS: Filesystem = Filesystem {
     drivers: &[Driver { config: "CONFIG_XFS_FS", modules: &["xfs"] }],
     mkfs: Tool { program: "mkfs.xfs", version: &["-V"], packages: XFSPROGS },
     mkfs_defaults: &[MkfsDefault::Switch("-f"), MkfsDefault::Switch("-q"), MkfsDefault::Switch("-K")],
+    // Else it has those of the device it is made on, and is not mounted on larger ones.
+    large_sectors: Some(["-s", "size=4096"]),
     checks_itself: true,
     apart: &[
         ApartDevice { mkfs: "logdev=", mount: Some("logdev="), fsck: Some("-l"), prepare: None },
@@ -45,6 +47,7 @@ pub(super) static XFS: Filesystem = Filesystem {
         repair_first: false,
         replayed: &["Starting recovery", "Ending recovery"],
         gave_up: &[],
+        repairs: &[&[], &["-L"]],
     },
     minimum_size: 300 << 20,
     facts: FilesystemFacts {

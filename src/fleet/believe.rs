@@ -45,6 +45,7 @@ fn says_too_much(block: u32, record: &Record, plan: &Plan) -> Option<String> {
         Event::RunFinished { .. } => "run_finished",
         Event::Priced(_) => "priced",
         Event::PowerCut(_) => "power_cut",
+        Event::Rotten(_) => "rotten",
         Event::RunResumed { .. } => "run_resumed",
         Event::RunStarted { .. } => "run_started",
         Event::BlockStarted { place: Some(_), .. } => "place",

@@ -92,6 +92,11 @@ impl LogLine {
         (!line.is_empty()).then(|| LogLine { level: priority & LEVEL, text: harmless(line) })
     }
 
+    /// Whether it is a warning, or worse.
+    pub fn is_warning(&self) -> bool {
+        self.level <= WARNING
+    }
+
     /// Whether it is an error, or worse.
     pub fn is_error(&self) -> bool {
         self.level < WARNING

@@ -2,6 +2,7 @@
 //! through mount(8), so that a reader can repeat it).
 
 use std::ffi::CString;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::mount::{MountFlags, MountPropagationFlags};
@@ -74,6 +75,21 @@ pub fn device(device: &Path, point: &Path, kind: &str, options: &[String]) -> Re
         .collect();
     let data = CString::new(data.join(",")).unwrap_or_default();
     rustix::mount::mount(device, point, kind, flags, Some(data.as_c_str())).map_err(failed("mount on", point))
+}
+
+/// Mounts what is served through this opened /dev/fuse, for everybody, with rights as the kernel checks them; `mode` is that of its
+/// root.
+pub fn served(channel: &OwnedFd, point: &Path, mode: u32) -> Result<(), MountError> {
+    let data = format!(
+        "fd={},rootmode={mode:o},user_id={},group_id={},allow_other,default_permissions",
+        channel.as_raw_fd(),
+        rustix::process::geteuid().as_raw(),
+        rustix::process::getegid().as_raw(),
+    );
+    let data = CString::new(data).unwrap_or_default();
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    rustix::mount::mount("fsverdict", point, "fuse", flags, Some(data.as_c_str()))
+        .map_err(failed("mount what is served on", point))
 }
 
 /// Unmounts what is mounted there.

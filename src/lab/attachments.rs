@@ -15,19 +15,19 @@ use fsverdict_judgement::plan::once_each;
 pub struct Attachments {
     first: Attachment,
     further: Vec<Attachment>,
-    /// Of the first, what is done with a log of its writes; most trials have none.
-    log: Option<WriteLogFile>,
+    /// What is done with logs of the writes to them; most trials have none.
+    logs: Vec<WriteLogFile>,
 }
 
 impl From<Attachment> for Attachments {
     fn from(first: Attachment) -> Self {
-        Attachments { first, further: Vec::new(), log: None }
+        Attachments { first, further: Vec::new(), logs: Vec::new() }
     }
 }
 
 impl Attachments {
     pub fn new(first: Attachment, further: Vec<Attachment>) -> Self {
-        Attachments { first, further, log: None }
+        Attachments { first, further, logs: Vec::new() }
     }
 
     pub fn first(&self) -> &Attachment {
@@ -39,8 +39,8 @@ impl Attachments {
     }
 
     fn map(self, change: impl Fn(Attachment) -> Attachment) -> Self {
-        let Attachments { first, further, log } = self;
-        Attachments { first: change(first), further: further.into_iter().map(change).collect(), log }
+        let Attachments { first, further, logs } = self;
+        Attachments { first: change(first), further: further.into_iter().map(change).collect(), logs }
     }
 
     /// What a trial's agent is given by a lab whose kernel is this machine's; `path` is the candidate's folder.
@@ -84,15 +84,15 @@ impl Attachments {
         Ok(file.map(|file| file.create()).transpose()?.map(OwnedFd::from))
     }
 
-    /// The same, with a log of the writes to the first.
+    /// The same, with these logs of the writes to them.
     #[must_use]
-    pub fn with_log(self, log: WriteLogFile) -> Self {
-        Attachments { log: Some(log), ..self }
+    pub fn with_logs(self, logs: Vec<WriteLogFile>) -> Self {
+        Attachments { logs, ..self }
     }
 
-    /// That log, opened; none where there is none.
-    pub(super) fn log(&self) -> Result<Option<OpenLog<'_>>, AttachmentError> {
-        Ok(self.log.as_ref().map(WriteLogFile::open).transpose()?)
+    /// Those logs, opened.
+    pub(super) fn logs(&self) -> Result<Vec<OpenLog<'_>>, AttachmentError> {
+        Ok(self.logs.iter().map(WriteLogFile::open).collect::<std::io::Result<_>>()?)
     }
 
     /// Where a trial's trace of the device of this number lies, if it is kept.

@@ -18,7 +18,7 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use serde::{Deserialize, Serialize};
 
 use fsverdict_disk::backend::{BackendReport, Clock, Served};
-use fsverdict_disk::crash::{CrashState, LossRule};
+use fsverdict_disk::crash::{CrashState, LossRule, RottenBlock};
 use fsverdict_disk::device::Draw;
 
 use crate::sandbox::{Capabilities, FROM_OUTSIDE, Isolation, Sandbox, inherit};
@@ -88,11 +88,12 @@ struct DeviceTask {
 enum LogTask {
     Record { file: RawFd, bound: u64 },
     Enter { file: RawFd, states: Vec<CrashState>, rule: LossRule },
+    Rot { file: RawFd, blocks: Vec<Option<RottenBlock>> },
 }
 
 impl LogTask {
     fn file(&self) -> RawFd {
-        let (LogTask::Record { file, .. } | LogTask::Enter { file, .. }) = self;
+        let (LogTask::Record { file, .. } | LogTask::Enter { file, .. } | LogTask::Rot { file, .. }) = self;
         *file
     }
 }
@@ -173,6 +174,8 @@ pub enum LogPurpose {
         /// What the device may lose.
         rule: LossRule,
     },
+    /// To be read: one of these blocks rots after the other.
+    Rot { blocks: Vec<Option<RottenBlock>> },
 }
 
 impl DeviceLog<'_> {
@@ -183,6 +186,7 @@ impl DeviceLog<'_> {
             LogPurpose::Enter { states, rule } => {
                 LogTask::Enter { file, states: states.clone(), rule: *rule }
             }
+            LogPurpose::Rot { blocks } => LogTask::Rot { file, blocks: blocks.clone() },
         })
     }
 }

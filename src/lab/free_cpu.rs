@@ -95,6 +95,9 @@ mod tests {
                 drawn: None,
                 calibration: None,
                 cuts: None,
+                rot: None,
+                part: 0,
+                only: None,
                 devices: 1,
             };
             let shown = cautions(&spec, &Model::find(model).unwrap().limits(1 << 30));

@@ -60,7 +60,7 @@ pub static LABS: &[LabEntry] = &[native::ENTRY, uml::ENTRY, vm::ENTRY];
 pub type Watch<'a> = &'a mut dyn FnMut(Event);
 
 /// A kernel that runs trials.
-pub trait Lab: Sync {
+pub trait Lab: Send + Sync {
     /// `native`, `uml` …
     fn name(&self) -> &'static str;
 
@@ -237,10 +237,13 @@ fn missing_tools(candidate: &Candidate) -> Option<Reason> {
         .into_iter()
         .flat_map(crate::filesystem::Filesystem::tools);
     let layers = crate::layer::of(candidate);
-    let missing: Vec<_> = filesystem
-        .chain(layers.flat_map(|layer| layer.tools.iter().copied()))
-        .filter(|tool| crate::sandbox::program::locate(tool.program).is_none())
-        .collect();
+    not_installed(filesystem.chain(layers.flat_map(|layer| layer.tools.iter().copied())))
+}
+
+/// Which of these programs are not here, and how they come here.
+pub fn not_installed(tools: impl Iterator<Item = crate::filesystem::Tool>) -> Option<Reason> {
+    let missing: Vec<_> =
+        tools.filter(|tool| crate::sandbox::program::locate(tool.program).is_none()).collect();
     missing.first()?;
     let programs = missing.iter().map(|tool| tool.program).collect::<Vec<_>>().join(", ");
     Some(Reason::new(format!("not installed: {programs}"), how_to_install(&missing)))

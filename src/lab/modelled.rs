@@ -176,7 +176,7 @@ pub(super) fn serve(
         Ok((attachments.store()?, attachments.trace(trial, device.number)?))
     };
     let files = devices.iter().map(files).collect::<Result<Vec<_>, _>>()?;
-    let log = attachments.log()?;
+    let logs = attachments.logs()?;
     // In simulated time guest and device take turns: on one processor they need not wake each other across two.
     let _pinned = Pinned::to(match first.clock {
         Clock::Simulated => placement.guest,
@@ -190,7 +190,7 @@ pub(super) fn serve(
             files: Files {
                 store,
                 trace: trace.as_ref().map(|trace| (trace, TRACE)),
-                log: log.as_ref().filter(|_| device.number == 1).map(OpenLog::lend),
+                log: logs.iter().find(|log| log.device == device.number).map(OpenLog::lend),
             },
         })
         .collect();

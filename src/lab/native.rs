@@ -174,14 +174,13 @@ impl Lab for Native {
                 format!("a trial that is killed would leave its {what} ({}) on this machine", layer.name);
             return Some(Reason::new(lacking, "a guest's kernel takes it with it: --lab uml, or --lab vm"));
         }
-        if let Some(layer) = crate::layer::of(candidate)
-            .find(|layer| layer.kind == LayerKind::Above && !self.has_driver(layer.driver))
+        if let Some(layer) =
+            crate::layer::of(candidate).find(|layer| layer.kind.is_above() && !self.has_driver(layer.driver))
         {
             return Some(Reason::new(format!("this kernel has no driver for {}", layer.driver), sandbox));
         }
-        let lacks_driver = |layer: &&Layer| {
-            layer.kind != LayerKind::Above && !has_device_mapper() && !loadable(layer.driver)
-        };
+        let lacks_driver =
+            |layer: &&Layer| !layer.kind.is_above() && !has_device_mapper() && !loadable(layer.driver);
         if let Some(layer) = crate::layer::of(candidate).find(lacks_driver) {
             let lacking = format!("this kernel has no device mapper, which {} needs", layer.name);
             return Some(Reason::new(lacking, sandbox));

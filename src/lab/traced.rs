@@ -192,6 +192,7 @@ impl PhaseSpan {
             cache,
             repetition,
             unwritten: Vec::new(),
+            course: None,
         })
     }
 }
@@ -212,6 +213,7 @@ mod tests {
             cache: "fresh".to_owned(),
             repetition: 0,
             unwritten: Vec::new(),
+            course: None,
         })
     }
 

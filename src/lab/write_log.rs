@@ -12,6 +12,8 @@ use super::backend::{DeviceLog, LogPurpose};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct WriteLogFile {
+    /// Of which of the candidate's devices, from 1.
+    pub device: usize,
     /// Nothing lies there where it is to be written.
     pub path: PathBuf,
     pub purpose: LogPurpose,
@@ -20,6 +22,7 @@ pub struct WriteLogFile {
 /// The same, open.
 #[derive(Debug)]
 pub(super) struct OpenLog<'a> {
+    pub(super) device: usize,
     file: OwnedFd,
     purpose: &'a LogPurpose,
 }
@@ -29,9 +32,11 @@ impl WriteLogFile {
     pub(super) fn open(&self) -> io::Result<OpenLog<'_>> {
         let file = match self.purpose {
             LogPurpose::Record { .. } => std::fs::File::create_new(&self.path)?,
-            LogPurpose::Enter { .. } => open_regular(CWD, &self.path, OFlags::RDONLY, Links::Refuse)?,
+            LogPurpose::Enter { .. } | LogPurpose::Rot { .. } => {
+                open_regular(CWD, &self.path, OFlags::RDONLY, Links::Refuse)?
+            }
         };
-        Ok(OpenLog { file: file.into(), purpose: &self.purpose })
+        Ok(OpenLog { device: self.device, file: file.into(), purpose: &self.purpose })
     }
 }
 

@@ -65,6 +65,8 @@ pub(super) static INTEGRITY: Layer = Layer {
         step: "describe checksums",
         argv: |site| words(&[&["integritysetup", "status", site.name]]),
     }),
+    seal: None,
+    reopen: None,
     snapshots: None,
     in_use: InUse {
         lines: |site| {

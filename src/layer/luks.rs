@@ -70,6 +70,8 @@ pub(super) const LUKS: Layer = Layer {
         step: "describe encryption",
         argv: |site| words(&[&["cryptsetup", "status", NO_LOCKS, site.name]]),
     }),
+    seal: None,
+    reopen: None,
     snapshots: None,
     in_use: InUse {
         lines: |_| Vec::new(),

@@ -25,7 +25,15 @@ pub(super) static LVM: Layer = Layer {
               blocks (chunk=64KiB) are had when they are first written. spare=40% behind a comma leaves that share of the group \
               free, where snapshot.create keeps what is written over: a snapshot of a linear or striped volume (dm-snapshot) gets \
               a tenth of the group, one of a thin volume shares its pool.",
-    tools: &[tool("vgcreate"), tool("lvcreate"), tool("lvremove"), tool("vgchange"), tool("lvs")],
+    tools: &[
+        tool("vgcreate"),
+        tool("lvcreate"),
+        tool("lvremove"),
+        tool("lvconvert"),
+        tool("lvchange"),
+        tool("vgchange"),
+        tool("lvs"),
+    ],
     config: &["CONFIG_BLK_DEV_DM", "CONFIG_DM_SNAPSHOT", "CONFIG_DM_THIN_PROVISIONING"],
     modules: &["dm-snapshot", "dm-thin-pool", "dm-mod"],
     driver: "dm-mod",
@@ -65,6 +73,8 @@ pub(super) static LVM: Layer = Layer {
             words(&[&["lvs"], &CONFIG, &["--all", "--units", "b", "--options", shown, site.name]])
         },
     }),
+    seal: None,
+    reopen: None,
     snapshots: Some(LayerSnapshots {
         has_room: |options| VolumeOptions::read(options).is_ok_and(VolumeOptions::has_room),
         hint: "lvm:thin, or spare=40% behind lvm:linear",
@@ -77,6 +87,14 @@ pub(super) static LVM: Layer = Layer {
         delete: |site, id| {
             let name = format!("{}/{}", site.name, kept(id));
             words(&[&["lvremove", "--yes", "--quiet"], &CONFIG, &[&name]])
+        },
+        // It waits, and looks every second, until what was kept is copied back (lvconvert(8)); a thin volume changes places with its
+        // snapshot, and is not active afterwards.
+        rollback: |site, id| {
+            let name = format!("{}/{}", site.name, kept(id));
+            let merge = ["lvconvert", "--yes", "--quiet", "--merge", "--interval", "1"];
+            let activate = ["lvchange", "--quiet", "--activate", "y"];
+            [words(&[&merge, &CONFIG, &[&name]]), words(&[&activate, &CONFIG, &[&volume(site)]])]
         },
     }),
     in_use: InUse {
@@ -167,6 +185,9 @@ mod tests {
             let created = said(&(snapshots.create)(&site, "2"));
             assert_eq!(created, format!("lvcreate --yes --quiet --snapshot --name {kept}"));
             assert_eq!(said(&(snapshots.delete)(&site, "2")), "lvremove --yes --quiet n/kept-2");
+            let [merged, activated] = (snapshots.rollback)(&site, "2").map(|words| said(&words));
+            assert_eq!(merged, "lvconvert --yes --quiet --merge --interval 1 n/kept-2");
+            assert_eq!(activated, "lvchange --quiet --activate y n/volume");
             assert_eq!((snapshots.has_room)(options), options != "striped,chunk=128KiB");
         }
     }

@@ -48,6 +48,14 @@ pub(super) static MD: Layer = Layer {
         step: "describe the array",
         argv: |site| words(&[&["mdadm", "--detail", &LayerKind::Array.node(site.name)]]),
     }),
+    seal: None,
+    reopen: Some(LayerLine {
+        step: "assemble the array",
+        argv: |site| {
+            let node = LayerKind::Array.node(site.name);
+            words(&[&["mdadm", "--assemble", "--run", &node], &as_strs(site.below)])
+        },
+    }),
     snapshots: None,
     in_use: InUse {
         lines: |site| {

@@ -3,6 +3,7 @@
 //! Pure data and small pure functions, as in [`crate::filesystem`]: one file per layer and its lines here; the tests walk the
 //! registry, so that a new one cannot be half described.
 
+mod fuse;
 mod integrity;
 mod least_device;
 mod luks;
@@ -14,17 +15,27 @@ mod md;
 mod model;
 mod overlay;
 mod scheduler;
+mod tools;
+mod verity;
 mod volume_options;
 
 use fsverdict_judgement::plan::{Candidate, Layers, split_layer};
 use fsverdict_text::Reason;
 
 pub use least_device::least_device;
-pub use model::{Cipher, InUse, Layer, LayerKind, LayerLine, LayerPlace, LayerSnapshots};
+pub use model::{Cipher, InUse, Layer, LayerKind, LayerLine, LayerPlace, LayerSeal, LayerSnapshots};
 pub use scheduler::{SCHEDULERS, Scheduler, find_scheduler};
 
-static REGISTRY: [&Layer; 6] =
-    [&integrity::INTEGRITY, &luks1::LUKS1, &luks2::LUKS2, &lvm::LVM, &md::MD, &overlay::OVERLAY];
+static REGISTRY: [&Layer; 8] = [
+    &fuse::FUSE,
+    &integrity::INTEGRITY,
+    &luks1::LUKS1,
+    &luks2::LUKS2,
+    &lvm::LVM,
+    &md::MD,
+    &overlay::OVERLAY,
+    &verity::VERITY,
+];
 
 /// What a candidate without layers has.
 pub const NO_LAYER: (&str, &str) = ("none", "The filesystem lies on the device itself.");
@@ -66,6 +77,7 @@ pub fn usual_layers() -> impl Iterator<Item = Layers> {
 #[cfg(test)]
 mod tests {
     use super::{LayerKind, LayerLine, LayerPlace, find, names, registry};
+    use crate::host::procfs::THIS_PROGRAM;
 
     #[test]
     fn names_are_sorted_unique_and_found() {
@@ -103,10 +115,12 @@ mod tests {
             assert!(layer.modules.contains(&layer.driver), "{name}");
             assert!(layer.nodes.iter().all(|node| node.starts_with("/dev/")), "{name}");
             let lines = [layer.make, Some(layer.open), layer.mark, layer.fill, layer.close, layer.describe];
-            for line in lines.into_iter().flatten() {
+            let sealing = layer.seal.map(|seal| [seal.make, seal.open, seal.mark, seal.describe]);
+            for line in lines.into_iter().flatten().chain(sealing.into_iter().flatten()) {
                 let argv = (line.argv)(&site);
                 let program = argv.first().unwrap();
-                assert!(layer.tools.iter().any(|tool| tool.program == program), "{name}: {program}");
+                let known = layer.tools.iter().any(|tool| tool.program == program);
+                assert!(known || program == THIS_PROGRAM, "{name}: {program}");
                 assert!(!line.step.is_empty(), "{name}");
             }
             let has = |line: LayerLine, word: &str| (line.argv)(&site).iter().any(|one| one == word);
@@ -114,15 +128,17 @@ mod tests {
             let names = |line: LayerLine| has(line, site.name) || has(line, &node);
             for below in site.below {
                 // A volume is made of its group alone, which is made of the devices.
-                let whole = !matches!(layer.kind, LayerKind::Volume | LayerKind::Above);
-                let opened = !whole || has(layer.open, below);
+                let whole = layer.kind != LayerKind::Volume && !layer.kind.is_above();
+                let in_table = |word: &String| word.contains(&format!(" {below} "));
+                let opened =
+                    !whole || has(layer.open, below) || (layer.open.argv)(&site).iter().any(in_table);
                 assert!(layer.make.is_none_or(|make| has(make, below)) && opened, "{name}");
             }
             assert!(names(layer.open), "{name}");
             // What the kernel does not take down by itself, somebody must.
             assert!(layer.mark.or(layer.close).is_some_and(names), "{name}");
             let said = !(layer.in_use.lines)(&site).is_empty();
-            assert!(said || layer.kind == LayerKind::Above && layer.in_use.note.is_some(), "{name}");
+            assert!(said || layer.kind.is_above() && layer.in_use.note.is_some(), "{name}");
         }
     }
 }

@@ -53,6 +53,10 @@ pub struct Layer {
     pub close: Option<LayerLine>,
     /// Says for the record what the opened device is.
     pub describe: Option<LayerLine>,
+    /// How it becomes what it is once all is written, if only then.
+    pub seal: Option<LayerSeal>,
+    /// Opens it where it was made in another guest; none: as ever.
+    pub reopen: Option<LayerLine>,
     /// How it keeps a state of what lies on it, if it does.
     pub snapshots: Option<LayerSnapshots>,
     pub in_use: InUse,
@@ -69,6 +73,8 @@ pub enum LayerKind {
     Volume,
     /// As a mount of its own above the filesystem, which is no device. It goes with the mounts of the trial.
     Above,
+    /// As such a mount, which a program of ours serves that the line opening it starts: it ends with the mount, and that with it.
+    Served,
 }
 
 impl LayerKind {
@@ -79,7 +85,12 @@ impl LayerKind {
 
     /// Whether the kernel removes it by itself with its last user, so that a crash leaves nothing.
     pub const fn goes_by_itself(self) -> bool {
-        matches!(self, LayerKind::Mapping | LayerKind::Above)
+        matches!(self, LayerKind::Mapping | LayerKind::Above | LayerKind::Served)
+    }
+
+    /// Whether it lies above the filesystem.
+    pub const fn is_above(self) -> bool {
+        matches!(self, LayerKind::Above | LayerKind::Served)
     }
 
     /// Where an opened layer of this name is found, for people and programs.
@@ -88,7 +99,7 @@ impl LayerKind {
             LayerKind::Mapping => format!("/dev/mapper/{name}"),
             LayerKind::Array => format!("/dev/md/{name}"),
             LayerKind::Volume => format!("/dev/{name}/{}", Self::VOLUME),
-            LayerKind::Above => name.to_owned(),
+            LayerKind::Above | LayerKind::Served => name.to_owned(),
         }
     }
 }
@@ -131,6 +142,16 @@ impl<'a> LayerPlace<'a> {
     }
 }
 
+/// What lies on it is whole, and is only read from here on: it is closed, these are made of it, and it is opened by them instead.
+#[derive(Debug, Clone, Copy)]
+pub struct LayerSeal {
+    pub make: LayerLine,
+    pub open: LayerLine,
+    /// As [`Layer::mark`].
+    pub mark: LayerLine,
+    pub describe: LayerLine,
+}
+
 /// Snapshots of what lies on a layer, by programs of its own.
 #[derive(Debug, Clone, Copy)]
 pub struct LayerSnapshots {
@@ -141,6 +162,8 @@ pub struct LayerSnapshots {
     /// Keeps a state under this number, which the trial chooses.
     pub create: fn(&LayerPlace<'_>, &str) -> Vec<String>,
     pub delete: fn(&LayerPlace<'_>, &str) -> Vec<String>,
+    /// Makes what is kept under this number what lies on the layer again, which nobody uses meanwhile; both lines one after the other.
+    pub rollback: fn(&LayerPlace<'_>, &str) -> [Vec<String>; 2],
 }
 
 /// How it is had on a system of one's own, where a key is a secret and nobody saves time.

@@ -1,13 +1,9 @@
 //! An overlay above the filesystem: what was written before is its lower tree, and changes go to the upper one.
 
 use super::model::{InUse, Layer, LayerKind, LayerLine, words};
-use crate::filesystem::{Package, Packages, Tool};
+use super::tools::{MOUNT, UMOUNT};
 use fsverdict_text::Reason;
 
-const IN_MOUNT: Packages =
-    Packages { debian: Package::Official("mount"), ..Packages::everywhere("util-linux") };
-const MOUNT: Tool = Tool { program: "mount", version: &["--version"], packages: IN_MOUNT };
-const UMOUNT: Tool = Tool { program: "umount", version: &["--version"], packages: IN_MOUNT };
 /// Options of the kernel's that are on or off, which it has off unless it was built otherwise
 /// (`Documentation/filesystems/overlayfs.rst`).
 const SWITCHES: [&str; 2] = ["metacopy", "redirect_dir"];
@@ -53,6 +49,8 @@ pub(super) static OVERLAY: Layer = Layer {
         argv: |site| words(&[&["umount", "-i", site.name]]),
     }),
     describe: None,
+    seal: None,
+    reopen: None,
     snapshots: None,
     in_use: InUse {
         lines: |_| Vec::new(),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fsverdict_judgement::journal::{Histogram, Measurement, Unit};
+use fsverdict_judgement::journal::{Histogram, Measurement, Unit, WorkCourse};
 
 use super::dirty::DirtyPeak;
 use super::latency::percentiles;
@@ -10,7 +10,7 @@ use super::sample::{DeviceCounters, Sample};
 use super::space::Space;
 
 /// What the phase did, as its user would count it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct WorkDone {
     pub bytes_read: u64,
     pub bytes_written: u64,
@@ -18,6 +18,8 @@ pub struct WorkDone {
     /// Bytes of the files that the filesystem then held, where the phase is about that.
     pub held: Option<u64>,
     pub histograms: Vec<Histogram>,
+    /// How much was done from moment to moment, where it was counted.
+    pub course: Option<WorkCourse>,
     /// The call whose latency stands for the operation; `None` gives no percentiles.
     pub main_call: Option<String>,
 }
@@ -128,6 +130,9 @@ fn latencies(list: &mut List, work: &WorkDone) {
         ("latency_max", found.max),
     ] {
         list.seconds(metric, Duration::from_nanos(nanoseconds));
+    }
+    if let Some(rate) = work.course.as_ref().and_then(WorkCourse::slowest_second) {
+        list.push("slowest_second", Unit::PerSecond, rate);
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::host::procfs::cpu_times;
 use crate::host::root::{ReadError, Root};
 use crate::host::sysfs::is_counted;
-use fsverdict_judgement::journal::{Caution, Observation};
+use fsverdict_judgement::journal::{Caution, Observation, WorkCourse};
 
 use super::account::{AccountReadings, WorkDone, measurements};
 use super::dirty::DirtyWatch;
@@ -129,6 +129,7 @@ impl Clocked {
             cache: self.cache,
             repetition: 0,
             unwritten: self.readings.dirty.course,
+            course: work.course.map(WorkCourse::thinned),
         })
     }
 }

@@ -1,9 +1,10 @@
 //! What a run would meet, before it begins: the checks that it makes itself, none of which writes to or claims what is not its own.
 
 use crate::filesystem;
-use crate::lab::Lab;
-use crate::layer::{self, LayerKind};
+use crate::lab::{Lab, not_installed};
+use crate::layer::{self, Layer, LayerKind};
 use crate::trial::outlives_a_device;
+use crate::workload::adapter;
 use fsverdict_judgement::plan::{
     ArrayState, Candidate, Dataset, FilesystemAbility, Phase, PhaseWork, Plan, RequiredProperty, split_layer,
 };
@@ -73,8 +74,17 @@ pub(super) fn obstacle(plan: &Plan, lab: &dyn Lab, candidate: &Candidate, size: 
             .or_else(|| inability(plan, candidate))
             .or_else(|| kept_once(plan, candidate))
             .or_else(|| nothing_above(plan, candidate))
+            .or_else(|| not_sealed(plan, candidate))
     };
-    lab.obstacle(candidate).or_else(unable).or_else(short).or_else(short_if_drawn)
+    // Guests have this machine's programs.
+    let programs = || {
+        let adapters = plan.phases.iter().filter_map(|phase| match &phase.work {
+            PhaseWork::Adapter { name, .. } => adapter(name).map(|one| one.tool()),
+            _ => None,
+        });
+        not_installed(adapters)
+    };
+    lab.obstacle(candidate).or_else(programs).or_else(unable).or_else(short).or_else(short_if_drawn)
 }
 
 /// What the goal requires that the candidate does not have, whatever it measures.
@@ -124,22 +134,44 @@ fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
         Some(_) => ability == FilesystemAbility::Clones,
         None => filesystem::find(&candidate.filesystem).is_none_or(|known| known.can(ability)),
     };
-    let able = |ability| able(ability) || ability == FilesystemAbility::Snapshots && on_layer(candidate);
+    // What would make clones is asked of the kernel's side of FUSE, which does not hand it on.
+    let is_served = || layer::of(candidate).any(|layer| layer.kind == LayerKind::Served);
+    let able = |ability| able(ability) && !(ability == FilesystemAbility::Clones && is_served());
+    let able = |ability| {
+        able(ability)
+            || candidate.path.is_none()
+                && match ability {
+                    FilesystemAbility::Clones => false,
+                    FilesystemAbility::Snapshots => on_layer(candidate),
+                    // Its own snapshots are what is kept, and nothing may lie between.
+                    FilesystemAbility::Rollback => keeps_none(candidate) && topmost_keeps(candidate),
+                }
+    };
     let asked = |phase: &Phase| match phase.work {
         PhaseWork::Operation(operation) => operation.asks_for().filter(|ability| !able(*ability)),
         _ => None,
     };
     let (phase, ability) = plan.phases.iter().find_map(|phase| Some((phase, asked(phase)?)))?;
     let can = filesystem::registry().iter().filter(|known| known.can(ability)).map(|known| known.name);
-    let whose = if candidate.path.is_some() { "a folder" } else { candidate.filesystem.as_str() };
+    let whose = match ability {
+        _ if candidate.path.is_some() => "a folder",
+        FilesystemAbility::Clones if is_served() => "what is seen through `fuse`",
+        _ => candidate.filesystem.as_str(),
+    };
     let what = match ability {
         FilesystemAbility::Clones => "clones of files",
         FilesystemAbility::Snapshots => "snapshots of the whole filesystem",
+        FilesystemAbility::Rollback => "going back to a snapshot",
     };
     let mut can: Vec<String> = can.map(str::to_owned).collect();
-    if ability == FilesystemAbility::Snapshots && candidate.path.is_none() {
+    if ability != FilesystemAbility::Clones && candidate.path.is_none() {
         let layers = layer::registry().iter().filter_map(|layer| layer.snapshots);
-        can.extend(layers.map(|snapshots| format!("any on {}", snapshots.hint)));
+        let any = if ability == FilesystemAbility::Snapshots {
+            "any"
+        } else {
+            "those without snapshots of their own"
+        };
+        can.extend(layers.map(|snapshots| format!("{any} on {}", snapshots.hint)));
     }
     Some(Reason::new(
         format!("phase `{}` asks for {what}, which {whose} does not have", phase.name),
@@ -149,22 +181,37 @@ fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
 
 /// Whether a layer below has snapshots, and room for one.
 fn on_layer(candidate: &Candidate) -> bool {
-    let has_room = |name: &str| {
-        let snapshots = layer::find(name).and_then(|layer| layer.snapshots);
-        snapshots.is_some_and(|snapshots| (snapshots.has_room)(split_layer(name).1))
-    };
     candidate.layers.names().any(has_room)
+}
+
+/// Whether the layer right below the filesystem does.
+fn topmost_keeps(candidate: &Candidate) -> bool {
+    let below = |name: &&str| layer::find(name).is_some_and(|layer| !layer.kind.is_above());
+    candidate.layers.names().filter(below).last().is_some_and(has_room)
+}
+
+fn keeps_none(candidate: &Candidate) -> bool {
+    filesystem::find(&candidate.filesystem).is_some_and(|known| known.snapshots.is_none())
+}
+
+fn has_room(name: &str) -> bool {
+    let snapshots = layer::find(name).and_then(|layer| layer.snapshots);
+    snapshots.is_some_and(|snapshots| (snapshots.has_room)(split_layer(name).1))
 }
 
 /// Why what a candidate has above its filesystem would not be there.
 fn nothing_above(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
-    let is_above = |name: &str| layer::find(name).is_some_and(|layer| layer.kind == LayerKind::Above);
+    let kind = |name: &str| layer::find(name).map(|layer| layer.kind);
+    let is_above = |name: &str| kind(name).is_some_and(LayerKind::is_above);
     let names: Vec<&str> = candidate.layers.names().collect();
     let at = names.iter().position(|name| is_above(name))?;
     let name = names.get(at)?;
     if at + 1 < names.len() {
-        let what = format!("`{name}` lies above the filesystem, and stands before a layer below it");
-        return Some(Reason::new(what, "it is the last of `layers`"));
+        let what = format!("`{name}` lies above the filesystem, and stands before another layer");
+        return Some(Reason::new(what, "it is the last of `layers`, and the only one above"));
+    }
+    if kind(name) == Some(LayerKind::Served) {
+        return None;
     }
     let is_cold = plan.phases.iter().any(|phase| phase.cold);
     (!is_cold).then(|| {
@@ -173,6 +220,42 @@ fn nothing_above(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
         );
         Reason::new(what, "cold = true of the first phase that is to be seen through it")
     })
+}
+
+/// Why a layer that is sealed once all is written would not be, or what would be written after that.
+fn not_sealed(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
+    let known: Vec<&Layer> = layer::of(candidate).collect();
+    let at = known.iter().position(|layer| layer.seal.is_some())?;
+    let name = known.get(at)?.name;
+    let over = known.get(at + 1..).unwrap_or_default();
+    if over.iter().any(|layer| layer.kind != LayerKind::Served) {
+        let what = format!(
+            "`{name}` is sealed, and what lies on it is only read: nothing that writes can lie between"
+        );
+        return Some(Reason::new(
+            what,
+            "it is the last of `layers` below the filesystem, with no overlay above",
+        ));
+    }
+    let Some(first) = plan.phases.iter().position(|phase| phase.cold) else {
+        let what = format!("`{name}` is sealed before the first phase that is cold, and none is");
+        return Some(Reason::new(what, "cold = true of the first phase that is to read what is sealed"));
+    };
+    let writes = |phase: &&Phase| {
+        let operation = match phase.work {
+            PhaseWork::Operation(operation) => Some(operation),
+            _ => None,
+        };
+        operation.is_some_and(|operation| !operation.leaves_all_as_it_was()) || phase.remake.is_some()
+    };
+    let phase = plan.phases.iter().skip(first).find(writes)?;
+    Some(Reason::new(
+        format!(
+            "phase `{}` writes, and all that lies on `{name}` was sealed before the first phase that is cold",
+            phase.name
+        ),
+        "leave it out, or let it come before the first phase with cold = true",
+    ))
 }
 
 /// Why a candidate cannot do without one of its devices, where a phase wants that.

@@ -119,6 +119,9 @@ impl Study<'_> {
             drawn,
             calibration: None,
             cuts: None,
+            rot: None,
+            part: 0,
+            only: None,
             devices: self.plan.device.count(),
         }
     }

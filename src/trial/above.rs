@@ -1,8 +1,10 @@
-//! What lies above a candidate's filesystem, and where: the filesystem is mounted out of sight, and a folder of it is shown in its
-//! place until the first phase that is cold; from then on it is seen through the layer.
+//! What lies above a candidate's filesystem, and where: the filesystem is mounted out of sight. What is served is seen in its place
+//! from the beginning; of what is laid over a tree, the folder that is to lie below is shown until the first phase that is cold, and
+//! from then on it is seen through the layer.
 
 use crate::layer::{Layer, LayerKind, LayerLine, LayerPlace};
 use fsverdict_judgement::plan::{Candidate, split_layer};
+use std::path::Path;
 
 /// Where a filesystem is mounted that something lies above.
 pub(super) const BELOW: &str = "/tmp/fsverdict/below";
@@ -18,9 +20,18 @@ impl<'a> AboveLayer<'a> {
     /// That of a candidate, if it has one.
     pub(super) fn of(candidate: &'a Candidate) -> Option<Self> {
         let found = |name: &'a str| Some((crate::layer::find(name)?, split_layer(name).1));
-        let mut above =
-            candidate.layers.names().filter_map(found).filter(|(layer, _)| layer.kind == LayerKind::Above);
+        let mut above = candidate.layers.names().filter_map(found).filter(|(layer, _)| layer.kind.is_above());
         above.next().map(|(layer, options)| AboveLayer { layer, options })
+    }
+
+    /// Whether a program of ours serves it, from the first mount on.
+    pub(super) fn is_served(&self) -> bool {
+        self.layer.kind == LayerKind::Served
+    }
+
+    /// The nodes below `/dev` that its programs need.
+    pub(super) fn needs(&self) -> impl Iterator<Item = &'static Path> {
+        self.layer.nodes.iter().map(Path::new)
     }
 
     /// The command lines that put it in the place of what is shown at the mount point.

@@ -3,6 +3,9 @@
 use fsverdict_judgement::plan::{ArrayState, Phase, Service};
 use fsverdict_text::Grid;
 
+/// What the journal calls the step in which layers are sealed.
+pub(super) const SEALING: &str = "seal";
+
 /// One thing that is done.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[expect(missing_docs, reason = "`words` says what each does")]
@@ -13,6 +16,7 @@ pub enum Act<'a> {
     DescribeDevice,
     Calibrate(Grid),
     LookAfterCuts,
+    LookAfterRot,
     Stage,
     ShutIn,
     Pause,
@@ -91,6 +95,8 @@ impl AsideLine {
 pub enum OfLayer {
     Make,
     Open,
+    /// What was made by another trial.
+    Reopen,
     /// To be removed with its last user: a crash leaves nothing, an unmount changes nothing.
     Mark,
     Fill,
@@ -103,6 +109,8 @@ pub enum Timed<'a> {
     Mkfs,
     Mount,
     Unmount,
+    /// Layers that are sealed once all is written.
+    Seal,
     /// Under this name: of the phase that asks for it, or of the step that ends a trial.
     Check(&'a str),
     Phase(&'a Phase),
@@ -144,6 +152,7 @@ impl<'a> Timed<'a> {
             Timed::Mkfs => "mkfs",
             Timed::Mount => "mount",
             Timed::Unmount => "umount",
+            Timed::Seal => SEALING,
             Timed::Check(name) => name,
             Timed::Phase(phase) | Timed::Raw(phase) => phase.name.as_str(),
         }
@@ -152,7 +161,7 @@ impl<'a> Timed<'a> {
     pub const fn durable(self) -> Durable {
         match self {
             Timed::Mount | Timed::Phase(_) => Durable::Syncfs,
-            Timed::Mkfs | Timed::Unmount | Timed::Check(_) | Timed::Raw(_) => Durable::Device,
+            Timed::Mkfs | Timed::Unmount | Timed::Seal | Timed::Check(_) | Timed::Raw(_) => Durable::Device,
         }
     }
 }
@@ -173,6 +182,7 @@ impl Act<'_> {
             Act::Timed(Timed::Mkfs, _) => "mkfs ⏱",
             Act::Timed(Timed::Mount, _) => "mount ⏱",
             Act::Timed(Timed::Unmount, _) => "unmount ⏱",
+            Act::Timed(Timed::Seal, _) => "seal ⏱",
             Act::Timed(Timed::Check(_), _) => "fsck ⏱",
             Act::Timed(Timed::Phase(_), _) => "work ⏱ returned ► syncfs ⏱ durable",
             Act::Timed(Timed::Raw(_), _) => "work ⏱ returned ► sync device ⏱ durable",
@@ -188,6 +198,7 @@ impl Act<'_> {
             Act::Release => "release",
             Act::DescribeDevice
             | Act::LookAfterCuts
+            | Act::LookAfterRot
             | Act::TakeOut
             | Act::PutBack
             | Act::Aside(..)
@@ -196,7 +207,7 @@ impl Act<'_> {
             | Act::Begin(_)
             | Act::Finish(_)
             | Act::Pause
-            | Act::Layer(_, OfLayer::Mark | OfLayer::Fill | OfLayer::Describe)
+            | Act::Layer(_, OfLayer::Reopen | OfLayer::Mark | OfLayer::Fill | OfLayer::Describe)
             | Act::Record
             | Act::Judge
             | Act::NoChecker(_)

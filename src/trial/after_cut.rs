@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::filesystem::Meaning;
-use crate::workload::SavedReading;
+use crate::workload::{SavedReading, SequencesLooking, SequencesRecord};
 use fsverdict_judgement::journal::{CutOutcome, Event, StateFinding};
 
 use super::agent::Agent;
@@ -34,7 +34,13 @@ struct StateLook {
 impl Agent<'_> {
     /// A modelled device that has states takes on the next whenever it is asked for its name, and answers with its number.
     pub(super) fn look_after_cuts(&mut self, stack: &mut Stack<'_>) -> Result<(), TrialError> {
-        let look = self.spec.cuts.clone().unwrap_or(CutLook { moments_ns: Vec::new(), folders: Vec::new() });
+        let look = self.spec.cuts.clone().unwrap_or(CutLook {
+            moments_ns: Vec::new(),
+            folders: Vec::new(),
+            sequences: None,
+        });
+        let sequences = look.sequences.as_ref().map(SequencesRecord::looking);
+        let looked = CutLooking { look: &look, sequences };
         let name = stack.device_names().into_iter().next().unwrap_or_default();
         let serial = PathBuf::from("/sys/block").join(name).join("serial");
         loop {
@@ -48,7 +54,7 @@ impl Agent<'_> {
             let Ok(at) = number.parse::<usize>() else { return Ok(()) };
             stack.step(number);
             let moment_ns = look.moments_ns.get(at).copied().unwrap_or(0);
-            let mut finding = self.state(stack, &look, moment_ns)?;
+            let mut finding = self.state(stack, &looked, moment_ns)?;
             number.clone_into(&mut finding.state);
             stack.sink.send(&Event::AfterCut(finding));
         }
@@ -57,7 +63,7 @@ impl Agent<'_> {
     fn state(
         &self,
         stack: &mut Stack<'_>,
-        look: &CutLook,
+        look: &CutLooking<'_>,
         moment_ns: u64,
     ) -> Result<StateFinding, TrialError> {
         let mut found = StateLook::default();
@@ -81,6 +87,7 @@ impl Agent<'_> {
         }
         found.hear(stack);
         self.read_all(look, moment_ns, &mut found.reading);
+        look.remove(moment_ns, &mut found.reading);
         found.write();
         found.hear(stack);
         stack.unmount_state()?;
@@ -99,8 +106,11 @@ impl Agent<'_> {
         Ok(found.finding(outcome, back_s))
     }
 
-    fn read_all(&self, look: &CutLook, moment_ns: u64, reading: &mut SavedReading) {
-        for folder in &look.folders {
+    fn read_all(&self, look: &CutLooking<'_>, moment_ns: u64, reading: &mut SavedReading) {
+        if let (Some(record), Some(looking)) = (&look.look.sequences, &look.sequences) {
+            record.look(looking, Path::new(MOUNT), moment_ns, reading);
+        }
+        for folder in &look.look.folders {
             let Ok(material) = self.materials.get(&folder.dataset) else { continue };
             let SavedReading { broken, errors } =
                 folder.read(Path::new(MOUNT), &material.prepared, moment_ns);
@@ -108,6 +118,21 @@ impl Agent<'_> {
                 reading.broken.entry(promise).or_insert(seen);
             }
             reading.errors.extend(errors);
+        }
+    }
+}
+
+/// What must be found, and what of it is made once.
+struct CutLooking<'a> {
+    look: &'a CutLook,
+    sequences: Option<SequencesLooking>,
+}
+
+impl CutLooking<'_> {
+    /// What lies there must let itself be removed.
+    fn remove(&self, moment_ns: u64, reading: &mut SavedReading) {
+        if let (Some(record), Some(looking)) = (&self.look.sequences, &self.sequences) {
+            record.remove(looking, Path::new(MOUNT), moment_ns, reading);
         }
     }
 }

@@ -179,6 +179,7 @@ impl<'a> Agent<'a> {
             Act::Scheduler(name) => stack.each_bare(|bare| bare.set_scheduler(name))?,
             Act::DescribeDevice => stack.describe_device(),
             Act::LookAfterCuts => self.look_after_cuts(stack)?,
+            Act::LookAfterRot => self.look_after_rot(stack)?,
             Act::Calibrate(grid) => calibrate(&stack.top(), grid, stack.sink)?,
             Act::Stage => {
                 self.materials = Materials::gather(self.assignment, stack.sink)?;

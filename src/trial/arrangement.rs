@@ -6,7 +6,6 @@
 //! nothing to put several together, lies on the first; the others stay unused.
 
 use crate::filesystem::find;
-use crate::layer::LayerKind;
 use fsverdict_judgement::plan::{Candidate, devices_named};
 
 /// The layers of a candidate from the devices up, each as often as it is opened, and what the filesystem gets.
@@ -58,7 +57,7 @@ impl Arrangement {
             .map(|device| TopDevice { device, is: Below::Device(device), apart: named.contains(&device) })
             .filter(|top| top.device == 1 || top.apart || takes_several)
             .collect();
-        let above = |name: &str| crate::layer::find(name).is_some_and(|layer| layer.kind == LayerKind::Above);
+        let above = |name: &str| crate::layer::find(name).is_some_and(|layer| layer.kind.is_above());
         for (layer, name) in candidate.layers.names().enumerate().filter(|(_, name)| !above(name)) {
             if pools(name) {
                 let (apart, together): (Vec<_>, Vec<_>) = tops.into_iter().partition(|top| top.apart);

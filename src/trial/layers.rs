@@ -109,7 +109,8 @@ impl OpenLayers {
         let layer = self.at(at)?.layer;
         match act {
             OfLayer::Make => self.run(layer.make, at, devices, mapper),
-            OfLayer::Open => self.open(at, devices, mapper),
+            OfLayer::Open => self.open(layer.open, at, devices, mapper),
+            OfLayer::Reopen => self.open(layer.reopen.unwrap_or(layer.open), at, devices, mapper),
             OfLayer::Mark => self.run(layer.mark, at, devices, mapper),
             OfLayer::Fill => self.fill(at, devices, mapper),
             OfLayer::Describe => {
@@ -141,6 +142,27 @@ impl OpenLayers {
         self.placed(at, devices, mapper, |place| argv(place, id)).map(Some)
     }
 
+    /// Puts what lies on the topmost layer back to what it kept under this number. Nothing is mounted.
+    pub(super) fn roll_back(
+        &mut self,
+        id: &str,
+        devices: &[PathBuf],
+        mapper: &mut dyn Mapper,
+    ) -> Result<(), TrialError> {
+        let at = self.each.len().saturating_sub(1);
+        let layer = self.at(at)?.layer;
+        let snapshots =
+            layer.snapshots.ok_or_else(|| TrialError::Unknown("layer to go back on".to_owned()))?;
+        if let Some(one) = self.each.get_mut(at) {
+            one.held = None;
+            one.node.iter().for_each(|node| mapper.becomes_free(node));
+        }
+        for argv in self.placed(at, devices, mapper, |place| (snapshots.rollback)(place, id))? {
+            mapper.must("snapshot.rollback", argv)?;
+        }
+        self.hold(at, devices, mapper)
+    }
+
     fn run(
         &self,
         line: Option<LayerLine>,
@@ -164,10 +186,34 @@ impl OpenLayers {
         mapper.must(line.step, (line.argv)(&place))
     }
 
+    /// Seals each layer that is: from here on what lies on it is only read.
+    pub(super) fn seal(&mut self, devices: &[PathBuf], mapper: &mut dyn Mapper) -> Result<(), TrialError> {
+        for at in 0..self.each.len() {
+            let Some(seal) = self.at(at)?.layer.seal else { continue };
+            self.close(at, devices, mapper)?;
+            self.run(Some(seal.make), at, devices, mapper)?;
+            self.open(seal.open, at, devices, mapper)?;
+            self.run(Some(seal.mark), at, devices, mapper)?;
+            let argv = self.argv(seal.describe, at, devices, mapper)?;
+            mapper.note(seal.describe.step, argv)?;
+        }
+        Ok(())
+    }
+
     /// Holds it open until the trial ends.
-    fn open(&mut self, at: usize, devices: &[PathBuf], mapper: &mut dyn Mapper) -> Result<(), TrialError> {
+    fn open(
+        &mut self,
+        line: LayerLine,
+        at: usize,
+        devices: &[PathBuf],
+        mapper: &mut dyn Mapper,
+    ) -> Result<(), TrialError> {
+        self.run(Some(line), at, devices, mapper)?;
+        self.hold(at, devices, mapper)
+    }
+
+    fn hold(&mut self, at: usize, devices: &[PathBuf], mapper: &mut dyn Mapper) -> Result<(), TrialError> {
         let layer = self.at(at)?.layer;
-        self.run(Some(layer.open), at, devices, mapper)?;
         let OpenNode { path, held } = mapper.opened(layer.kind, &self.name(at, devices))?;
         if let Some(one) = self.each.get_mut(at) {
             (one.node, one.held) = (Some(path), Some(held));
@@ -217,13 +263,13 @@ impl OpenLayers {
     }
 
     /// The command line that this makes of where the layer lies.
-    fn placed(
+    fn placed<T>(
         &self,
         at: usize,
         devices: &[PathBuf],
         mapper: &mut dyn Mapper,
-        argv: impl FnOnce(&LayerPlace<'_>) -> Vec<String>,
-    ) -> Result<Vec<String>, TrialError> {
+        argv: impl FnOnce(&LayerPlace<'_>) -> T,
+    ) -> Result<T, TrialError> {
         let one = self.at(at)?;
         let node = |below: &Below| {
             let node = self.node(*below, devices);
@@ -283,6 +329,8 @@ mod tests {
             fill: None,
             close: None,
             describe: None,
+            seal: None,
+            reopen: None,
             snapshots: None,
             in_use: InUse { lines: |_| Vec::new(), at_boot: None, note: None },
         }

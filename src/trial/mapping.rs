@@ -47,7 +47,7 @@ pub(super) fn is_mapped(node: &Path, mapping: &str) -> bool {
 pub(super) fn mapped_name(kind: LayerKind, name: &str) -> String {
     match kind {
         LayerKind::Volume => format!("{}-{}", name.replace('-', "--"), LayerKind::VOLUME),
-        LayerKind::Mapping | LayerKind::Array | LayerKind::Above => name.to_owned(),
+        LayerKind::Mapping | LayerKind::Array | LayerKind::Above | LayerKind::Served => name.to_owned(),
     }
 }
 

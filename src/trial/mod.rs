@@ -2,7 +2,9 @@
 
 mod above;
 mod act;
+mod adapter_log;
 mod after_cut;
+mod after_rot;
 mod agent;
 mod arrangement;
 mod bare_device;
@@ -20,6 +22,7 @@ mod raw;
 mod redundancy;
 mod sandbox;
 pub mod seeds;
+mod sequences;
 mod sink;
 mod spec;
 mod stack;
@@ -35,9 +38,11 @@ pub use error::TrialError;
 pub use plain::command_lines;
 pub use redundancy::outlives_a_device;
 pub use sandbox::{agent_sandbox, staging_sandbox};
+pub use sequences::sequence_bounds;
 pub use sink::Sink;
 pub use spec::{
-    Assignment, CutLook, Drawn, Modules, QueueLimits, Repeats, Staging, TestBench, TrialDevice, TrialSpec,
+    Assignment, CutLook, Drawn, Modules, QueueLimits, Repeats, RotLook, Staging, TestBench, TrialDevice,
+    TrialSpec,
 };
 pub use stack::THE_KERNEL;
 pub use staged_once::{STAGED, stage};

@@ -9,13 +9,14 @@ use crate::host::sysfs::{bottom_devices, has_volatile_cache};
 use crate::measure::{Clocked, Meter, Quiet, SettleLimits, WorkDone};
 use crate::sandbox::program::{Program, locate};
 use crate::workload::{
-    CommandContext, FOLDER, Ledger, Printed, Workplace, adapter, command, layout, read_own_metric, run,
+    CommandContext, FOLDER, LOG, Ledger, Printed, Workplace, adapter, command, layout, read_own_metric, run,
     verify, write_again,
 };
 use fsverdict_judgement::journal::{CommandRecord, Event, Measurement, Observation, Unit};
 use fsverdict_judgement::plan::{Flow, Operation, OwnMetric, Phase, PhaseWork};
 
 use super::act::{CacheState, Durable, Timed};
+use super::adapter_log::{empty_logs, read_logs};
 use super::agent::Agent;
 use super::complaint::{ended_well, missing};
 use super::error::TrialError;
@@ -56,6 +57,7 @@ impl Agent<'_> {
             Timed::Mkfs => Some(self.around(stack, timed, cache, Stack::mkfs)?.1),
             Timed::Mount => Some(self.around(stack, timed, cache, Stack::mount)?.1),
             Timed::Unmount => Some(self.around(stack, timed, cache, Stack::unmount)?.1),
+            Timed::Seal => Some(self.around(stack, timed, cache, Stack::seal)?.1),
             Timed::Check(name) => {
                 let (record, observation) = self.around(stack, timed, cache, |stack| stack.check(name))?;
                 self.checked = record;
@@ -98,6 +100,9 @@ impl Agent<'_> {
         operation: Operation,
         cache: CacheState,
     ) -> Result<Observation, TrialError> {
+        if operation == Operation::Sequences {
+            return self.sequences(stack, phase, cache);
+        }
         let mut site = site(&self.materials, &mut self.ledger, phase, operation)?;
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         if let Some(note) = crowded(site.threads as usize, processors) {
@@ -108,6 +113,7 @@ impl Agent<'_> {
         let work = |stack: &mut Stack<'_>| match operation {
             Operation::SnapshotCreate => stack.create_snapshot(site.ledger),
             Operation::SnapshotDelete => stack.delete_snapshot(site.ledger),
+            Operation::SnapshotRollback => stack.roll_back(site.ledger),
             _ => Ok(run(&mut site)?),
         };
         let durable = make_durable(Timed::Phase(phase).durable());
@@ -130,7 +136,8 @@ impl Agent<'_> {
             bytes_written,
             files: done.files,
             held: done.held,
-            histograms: done.histograms,
+            histograms: done.histograms(),
+            course: done.course(),
             main_call: Some(done.main_call.to_owned()),
         };
         let syncs = calls(&work) / u64::from(sync_every.max(1));
@@ -182,19 +189,24 @@ impl Agent<'_> {
         }
         let folder = phase.into.as_ref().map_or(PathBuf::from(MOUNT), |into| Path::new(MOUNT).join(into));
         std::fs::create_dir_all(&folder).map_err(TrialError::io("make the folder of an adapter"))?;
+        let logs =
+            empty_logs(Path::new(SCRATCH)).map_err(TrialError::io("make the folder of an adapter's logs"))?;
         let device = stack.top();
         let program = command(&adapter.line(options), &self.command_context(&device, phase))
             .variable(FOLDER, folder)
+            .variable(LOG, &logs)
             .keep(READ_OUTPUT);
         let (record, clocked) = self.shell(stack, phase, &program, cache)?;
         stack.sink.command(&record);
         let record = ended_well(&phase.name, record, stack, |said| adapter.hint(said))?;
+        let log = read_logs(&logs).map_err(TrialError::io("read what an adapter's program wrote down"))?;
         let reading = adapter
-            .read(&record.stdout)
+            .read(&record.stdout, &log)
             .map_err(|error| TrialError::Adapter { phase: phase.name.clone(), error })?;
         let work = WorkDone {
             bytes_read: reading.bytes_read,
             bytes_written: reading.bytes_written,
+            course: reading.course,
             ..WorkDone::default()
         };
         let mut observation = clocked.finish(work, stack.fresh())?;
@@ -238,6 +250,10 @@ impl Agent<'_> {
     /// Outside the clocks: looks at what an operation did, or compares what a command left behind with the dataset that
     /// must be there.
     pub(super) fn verify(&mut self, phase: &Phase) -> Result<(), TrialError> {
+        if phase.work == PhaseWork::Operation(Operation::Sequences) {
+            // Each batch was compared before it was removed.
+            return Ok(());
+        }
         if let PhaseWork::Operation(operation) = phase.work {
             let site = site(&self.materials, &mut self.ledger, phase, operation)?;
             verify(&site)?;
@@ -389,7 +405,7 @@ fn site<'a>(
 }
 
 /// The device, from when its data were durable; what cannot be read is told when it is waited for.
-fn may_be_quiet(stack: &Stack<'_>) -> Option<Quiet> {
+pub(super) fn may_be_quiet(stack: &Stack<'_>) -> Option<Quiet> {
     Quiet::begin(&Root::default(), &stack.device_names()).ok()
 }
 

@@ -51,7 +51,7 @@ pub fn command_lines(plan: &Plan, candidate: usize) -> Vec<String> {
     let source = &plan.device.source;
     let above = AboveLayer::of(candidate);
     let mount = if above.is_some() { BELOW } else { MOUNT };
-    let names = TrialNames { tops: Vec::new(), degraded: false, mount };
+    let names = TrialNames { tops: Vec::new(), degraded: false, sealed: false, mount };
     let mut told = PlainContext { spec: &spec, programs, names, missing: None, layers, arrangement, source };
     let named =
         |top: &TopDevice| NamedTop { device: top.device, apart: top.apart, path: told.node(top.is).into() };
@@ -93,6 +93,7 @@ impl PlainContext<'_> {
     fn group(&mut self, acts: &[Act<'_>], times: u32) -> Option<String> {
         let told = acts.iter().filter_map(|act| {
             self.lose(*act);
+            self.names.sealed |= matches!(act, Act::Timed(Timed::Seal, _));
             self.act(*act)
         });
         let line = told.collect::<Vec<_>>().join("; ");
@@ -172,7 +173,7 @@ impl PlainContext<'_> {
             Act::ForgetFolder(_) => "[syncfs]; [drop caches]".to_owned(),
             Act::Mount => match (own(), AboveLayer::of(&self.spec.candidate)) {
                 (Some(own), _) => format!("[{own} is $MOUNT again]"),
-                (None, Some(above)) => format!("{}; {}", self.mount()?, shown(&above.open(MOUNT).1)),
+                (None, Some(above)) => format!("{}; {}", self.mount()?, shown_above(&above)),
                 (None, None) => self.mount()?,
             },
             Act::Verify(_) | Act::VerifyDevice(_) => "[verify]".to_owned(),
@@ -188,6 +189,7 @@ impl PlainContext<'_> {
             | Act::DescribeMount
             | Act::NeverStored(_)
             | Act::LookAfterCuts
+            | Act::LookAfterRot
             | Act::UnmountLeft => return None,
         };
         Some(told)
@@ -200,14 +202,40 @@ impl PlainContext<'_> {
                 Some(apart.unwrap_or_default() + &self.program(Line::Mkfs)?)
             }
             Timed::Mount => {
-                let lower = AboveLayer::of(&self.spec.candidate).map(|_| shown(&show_lower(MOUNT)));
+                let lower = AboveLayer::of(&self.spec.candidate).map(|above| match above.is_served() {
+                    true => shown_above(&above),
+                    false => shown(&show_lower(MOUNT)),
+                });
                 Some(self.mount()? + &lower.map(|line| format!("; {line}")).unwrap_or_default())
             }
             Timed::Unmount => self.unmount(),
+            Timed::Seal => self.sealing(),
             Timed::Check(_) => self.program(Line::Check),
+            Timed::Phase(phase) if phase.work == PhaseWork::Operation(Operation::SnapshotRollback) => {
+                let (unmount, mount) = (self.unmount()?, self.act(Act::Mount)?);
+                let told = self.snapshot(phase)?;
+                Some(match self.programs.filesystem.snapshots {
+                    Some(_) => format!("{told}; {unmount}; {mount}"),
+                    None => format!("{unmount}; {told}; {mount}"),
+                })
+            }
             Timed::Phase(phase) => Some(self.snapshot(phase).unwrap_or_else(|| work(phase))),
             Timed::Raw(phase) => Some(work(phase)),
         }
+    }
+
+    /// The programs that seal each layer that is.
+    fn sealing(&self) -> Option<String> {
+        let sites = self.arrangement.sites.iter().enumerate();
+        let told = sites.filter_map(|(at, site)| {
+            let (layer, options) = *self.layers.get(site.layer)?;
+            let (seal, name) = (layer.seal?, self.name(at)?);
+            let below: Vec<String> = site.below.iter().map(|below| self.node(*below)).collect();
+            let place = LayerPlace { below: &below, name: &name, options, key: KEY, bytes: None };
+            let lines = [seal.make, seal.open, seal.mark].map(|line| shown(&(line.argv)(&place)));
+            Some(format!("[close {name}]; {}", lines.join("; ")))
+        });
+        Some(told.collect::<Vec<_>>().join("; "))
     }
 
     /// The programs of a phase that makes a snapshot or gives it up.
@@ -226,14 +254,16 @@ impl PlainContext<'_> {
             Some((at, layer.snapshots?, options))
         };
         let (at, snapshots, options) = self.arrangement.sites.iter().enumerate().rev().find_map(able)?;
-        let argv = match operation {
-            Operation::SnapshotCreate => snapshots.create,
-            Operation::SnapshotDelete => snapshots.delete,
-            _ => return None,
-        };
         let name = self.name(at)?;
         let place = LayerPlace { below: &[], name: &name, options, key: KEY, bytes: None };
-        Some(shown(&argv(&place, SNAPSHOT)))
+        Some(match operation {
+            Operation::SnapshotCreate => shown(&(snapshots.create)(&place, SNAPSHOT)),
+            Operation::SnapshotDelete => shown(&(snapshots.delete)(&place, SNAPSHOT)),
+            Operation::SnapshotRollback => {
+                (snapshots.rollback)(&place, SNAPSHOT).map(|argv| shown(&argv)).join("; ")
+            }
+            _ => return None,
+        })
     }
 
     fn durable(&self, by: Durable) -> String {
@@ -268,6 +298,7 @@ impl PlainContext<'_> {
         let line = match of {
             OfLayer::Make => layer.make?,
             OfLayer::Open => layer.open,
+            OfLayer::Reopen => layer.reopen.unwrap_or(layer.open),
             OfLayer::Mark => layer.mark?,
             OfLayer::Fill => layer.fill?,
             OfLayer::Describe => layer.describe?,
@@ -309,6 +340,14 @@ fn shown(argv: &[String]) -> String {
     // What stands for a device or a key is not to be taken by its letters.
     let word = |word: &String| if word.contains('$') { word.clone() } else { quoted(word) };
     argv.iter().map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// What is served is no line for a shell: it is this program itself.
+fn shown_above(above: &AboveLayer<'_>) -> String {
+    match above.is_served() {
+        true => format!("[serve {BELOW} at {MOUNT}]"),
+        false => shown(&above.open(MOUNT).1),
+    }
 }
 
 fn own_folder(folder: &Path) -> String {

@@ -12,6 +12,8 @@ pub(super) struct TrialNames {
     pub(super) tops: Vec<NamedTop>,
     /// Whether one of its devices is missing.
     pub(super) degraded: bool,
+    /// Whether it lies on what was sealed, and is only read.
+    pub(super) sealed: bool,
     pub(super) mount: &'static str,
 }
 
@@ -89,7 +91,7 @@ impl Programs<'_> {
                 Some(program.map(str::to_owned).chain(names.named(device)).collect())
             }
             Line::Mkfs => {
-                let mut argv = self.filesystem.mkfs_argv(top, &names.put_in(&self.candidate.mkfs));
+                let mut argv = self.filesystem.mkfs_argv(top, &names.put_in(&self.chosen()));
                 if self.filesystem.takes_several {
                     argv.extend(own.into_iter().skip(1));
                 }
@@ -124,9 +126,19 @@ impl Programs<'_> {
         let place = SnapshotPlace { mount: names.mount, device, id };
         match operation {
             Operation::SnapshotCreate => Some(vec![place.argv(programs.create)]),
+            Operation::SnapshotRollback => {
+                Some(programs.rollback?.iter().map(|line| place.argv(line)).collect())
+            }
             Operation::SnapshotDelete => Some(programs.delete.iter().map(|line| place.argv(line)).collect()),
             _ => None,
         }
+    }
+
+    /// The plan's words for mkfs, and what it takes for the layers.
+    fn chosen(&self) -> Vec<String> {
+        let sealed = crate::layer::of(self.candidate).any(|layer| layer.seal.is_some());
+        let chosen = self.candidate.mkfs.to_vec();
+        if sealed { self.filesystem.for_large_sectors(&chosen) } else { chosen }
     }
 
     /// What the candidate has on devices of their own, with the numbers of these.
@@ -149,6 +161,7 @@ impl Programs<'_> {
             chosen.extend(names.own().iter().skip(1).map(|path| format!("device={path}")));
             chosen.extend(names.degraded.then(|| "degraded".to_owned()));
         }
+        chosen.extend(names.sealed.then(|| "ro".to_owned()));
         self.filesystem.mount(&chosen)
     }
 

@@ -42,7 +42,8 @@ impl Agent<'_> {
         let work = WorkDone {
             bytes_read,
             bytes_written,
-            histograms: done.histograms,
+            histograms: done.histograms(),
+            course: done.course(),
             main_call: Some(done.main_call.to_owned()),
             ..WorkDone::default()
         };

@@ -11,7 +11,7 @@ use crate::dataset::Selection;
 use crate::guard::LeaseTicket;
 use crate::host::process_key::ProcessKey;
 use crate::host::root::Root;
-use crate::workload::SavedFolder;
+use crate::workload::{OneSequence, SavedFolder, SequencesRecord};
 use fsverdict_disk::device::Draw;
 use fsverdict_judgement::journal::TrialId;
 use fsverdict_judgement::plan::{Candidate, Dataset, Needs, Phase, PhaseWork, Service};
@@ -45,6 +45,15 @@ pub struct TrialSpec {
     pub calibration: Option<Grid>,
     /// Look at states that cuts of power left, and do nothing else.
     pub cuts: Option<CutLook>,
+    /// Look at rotten blocks, and do nothing else.
+    #[serde(default)]
+    pub rot: Option<RotLook>,
+    /// Which part of its sequences is done, from 0.
+    #[serde(default)]
+    pub part: u32,
+    /// None of them but this.
+    #[serde(default)]
+    pub only: Option<OneSequence>,
     /// How many devices it has.
     pub devices: usize,
 }
@@ -55,6 +64,17 @@ pub struct CutLook {
     /// When power was cut in each, in nanoseconds of the device's clock.
     pub moments_ns: Vec<u64>,
     pub folders: Vec<SavedFolder>,
+    /// The sequences that had been done, if any had.
+    #[serde(default)]
+    pub sequences: Option<SequencesRecord>,
+}
+
+/// What must be found on the trial's device, of which one block after the other is rotten.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RotLook {
+    pub folders: Vec<SavedFolder>,
+    /// Whether what was saved is to be written over itself, by the number of the block.
+    pub rewrites: Vec<bool>,
 }
 
 impl TrialSpec {
@@ -72,6 +92,9 @@ impl TrialSpec {
             drawn: None,
             calibration: None,
             cuts: None,
+            rot: None,
+            part: 0,
+            only: None,
             devices: 1,
         }
     }

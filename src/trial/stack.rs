@@ -7,6 +7,8 @@ mod above;
 mod array;
 mod cleaner;
 mod host_mapper;
+mod lost;
+mod mending;
 mod snapshots;
 mod state;
 
@@ -21,10 +23,11 @@ use crate::host::root::Root;
 use crate::host::{caches, mounts, syscall};
 use crate::measure::Fresh;
 use crate::sandbox::private_devices;
+use crate::sandbox::program::RunningProgram;
 use fsverdict_judgement::journal::{CommandRecord, Facts};
 use fsverdict_judgement::plan::Candidate;
 
-use super::above::BELOW;
+use super::above::{AboveLayer, BELOW};
 use super::act::OfLayer;
 use super::arrangement::Arrangement;
 use super::bare_device::BareDevice;
@@ -68,6 +71,10 @@ pub(super) struct Stack<'a> {
     mounted: bool,
     /// At the mount point, where something lies above the filesystem.
     shown: ShownAbove,
+    /// What serves what is shown there.
+    server: Option<RunningProgram>,
+    /// Whether layers were sealed that are once all is written.
+    sealed: bool,
     cleaner: bool,
     /// That it does otherwise than asked was told.
     cleaner_told: bool,
@@ -107,6 +114,8 @@ impl<'a> Stack<'a> {
             beside: None,
             mounted: false,
             shown: ShownAbove::Nothing,
+            server: None,
+            sealed: false,
             cleaner: false,
             cleaner_told: false,
             fresh: None,
@@ -190,7 +199,12 @@ impl<'a> Stack<'a> {
 
     /// What programs are told of this place.
     fn names(&self) -> TrialNames {
-        TrialNames { tops: self.tops(), degraded: self.mounts_degraded(), mount: self.filesystem_mount() }
+        TrialNames {
+            tops: self.tops(),
+            degraded: self.mounts_degraded(),
+            sealed: self.sealed,
+            mount: self.filesystem_mount(),
+        }
     }
 
     fn argv(&self, line: Line) -> Option<Vec<String>> {
@@ -230,7 +244,9 @@ impl<'a> Stack<'a> {
         }
         let mut kept: Vec<&Path> = self.devices.iter().map(PathBuf::as_path).collect();
         let control = Some(Path::new(BTRFS_CONTROL)).filter(|_| self.filesystem.takes_several);
-        for node in self.layers.needs().chain(control).filter(|node| node.exists()) {
+        let above = AboveLayer::of(self.candidate);
+        let of_above = above.iter().flat_map(AboveLayer::needs);
+        for node in self.layers.needs().chain(of_above).chain(control).filter(|node| node.exists()) {
             if !kept.contains(&node) {
                 kept.push(node);
             }
@@ -256,6 +272,14 @@ impl<'a> Stack<'a> {
         }
         let mut mapper = HostMapper { sink: self.sink, tools: &self.tools };
         self.layers.act(at, act, &self.devices, &mut mapper)
+    }
+
+    /// Seals the layers that are once all is written, with nothing mounted.
+    pub(super) fn seal(&mut self) -> Result<(), TrialError> {
+        let mut mapper = HostMapper { sink: self.sink, tools: &self.tools };
+        self.layers.seal(&self.devices, &mut mapper)?;
+        self.sealed = true;
+        Ok(())
     }
 
     pub(super) fn mkfs(&mut self) -> Result<(), TrialError> {
@@ -349,21 +373,16 @@ impl<'a> Stack<'a> {
     /// because some filesystems (jfs, and ext2 with its own driver) sync without flushing the device's cache.
     pub(super) fn sync(&mut self) -> Result<(), TrialError> {
         let folder = open_folder(Path::new(MOUNT))?;
-        rustix::fs::syncfs(&folder).map_err(|errno| TrialError::io("make the data durable")(errno.into()))?;
+        sync_all(&folder)?;
+        if self.server.is_some() {
+            // FUSE hands a sync of all on to virtiofs alone (`fuse_sync_fs` in fs/fuse/inode.c).
+            sync_all(&open_folder(Path::new(BELOW))?)?;
+        }
         if self.in_folder() { Ok(()) } else { self.sync_device() }
     }
 
-    /// Makes everything written to the device itself durable.
-    pub(super) fn sync_device(&mut self) -> Result<(), TrialError> {
-        for top in self.tops() {
-            let device = File::open(top.path).map_err(TrialError::io("open the device"))?;
-            device.sync_all().map_err(TrialError::io("make the device's data durable"))?;
-        }
-        Ok(())
-    }
-
     pub(super) fn resolved_mount(&self) -> Option<crate::host::procfs::Mount> {
-        mounts::at(Path::new(MOUNT))
+        mounts::at(Path::new(self.filesystem_mount()))
     }
 
     /// After an error it may still be mounted.
@@ -386,6 +405,10 @@ const fn trade(line: Line) -> Trade {
         Line::Apart | Line::Mkfs | Line::Check => Trade::Formatting,
         Line::Mount | Line::Cleaner | Line::Unmount => Trade::Mounting,
     }
+}
+
+fn sync_all(folder: &OwnedFd) -> Result<(), TrialError> {
+    rustix::fs::syncfs(folder).map_err(|errno| TrialError::io("make the data durable")(errno.into()))
 }
 
 fn open_folder(path: &Path) -> Result<OwnedFd, TrialError> {

@@ -5,7 +5,7 @@ use crate::filesystem::find;
 use fsverdict_judgement::journal::{CLAIM, TEAR_DOWN};
 use fsverdict_judgement::plan::{ArrayState, Flow, Operation, Phase, PhaseWork};
 
-use super::act::{Act, AsideLine, CacheState, OfLayer, Timed};
+use super::act::{Act, AsideLine, CacheState, OfLayer, SEALING, Timed};
 use super::arrangement::Arrangement;
 use super::error::TrialError;
 use super::spec::{TrialSpec, is_raw};
@@ -57,7 +57,7 @@ impl<'a> TrialCourse<'a> {
     /// Everything that a trial of this kind does, in order.
     pub fn of(spec: &'a TrialSpec) -> Self {
         let mut last = Step::once(TEAR_DOWN, [Act::UnmountLeft]);
-        last.first.extend(spec.layers().rev().map(|at| Act::Layer(at, OfLayer::Close)));
+        last.first.extend(spec.layer_places().rev().map(|at| Act::Layer(at, OfLayer::Close)));
         last.first.push(Act::Release);
         TrialCourse { steps: spec.steps(), last }
     }
@@ -70,7 +70,7 @@ impl<'a> TrialCourse<'a> {
 
 impl TrialSpec {
     /// The numbers of the places of its layers, from the devices up.
-    fn layers(&self) -> std::ops::Range<usize> {
+    pub(super) fn layer_places(&self) -> std::ops::Range<usize> {
         0..Arrangement::of(&self.candidate, self.devices).sites.len()
     }
 
@@ -90,6 +90,10 @@ impl TrialSpec {
             let looked = [Act::Claim, Act::Stage, Act::ShutIn, Act::LookAfterCuts];
             return vec![Step::once(CLAIM, looked)];
         }
+        if self.rot.is_some() {
+            let looked = [Act::Claim, Act::Stage, Act::ShutIn, Act::LookAfterRot];
+            return vec![Step::once(CLAIM, looked)];
+        }
         let mut steps = vec![claim, Step::once(None, [Act::Stage, Act::ShutIn])];
         // Twice: what is timed from the mount on, and what from the start, each meet the first phase at another moment.
         let pause = self.drawn.map(|_| Act::Pause);
@@ -99,7 +103,7 @@ impl TrialSpec {
             steps.push(Step::once(None, ready.chain([Act::Settle("before the phases")]).collect::<Vec<_>>()));
         } else {
             self.raw_steps(&mut steps);
-            for at in self.layers() {
+            for at in self.layer_places() {
                 let layer = [OfLayer::Make, OfLayer::Open, OfLayer::Mark, OfLayer::Fill, OfLayer::Describe];
                 steps.push(Step::once(None, layer.map(|act| Act::Layer(at, act))));
             }
@@ -109,10 +113,16 @@ impl TrialSpec {
             steps.push(Step::once("mount", mount.collect::<Vec<_>>()));
         }
         let (mut cache, mut missing) = (CacheState::Fresh, false);
+        let mut to_seal = crate::layer::of(&self.candidate).any(|layer| layer.seal.is_some());
         for phase in self.mounted() {
             let whole = [ArrayState::Degraded, ArrayState::Rebuilding].map(Some);
             if missing && !whole.contains(&phase.state) {
                 steps.push(Step::once(None, [Act::PutBack]));
+            }
+            if phase.cold && std::mem::take(&mut to_seal) {
+                let sealed = [Act::Timed(Timed::Seal, CacheState::Cold), Act::Record, Act::Mount];
+                let sealed = [Act::Unmount, Act::SyncDevice].into_iter().chain(sealed);
+                steps.push(Step::once(SEALING, sealed.collect::<Vec<_>>()));
             }
             steps.push(self.phase(phase, &mut cache));
             missing = phase.state == Some(ArrayState::Degraded);

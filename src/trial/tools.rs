@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::sandbox::Workshop;
-use crate::sandbox::program::{Program, succeeded};
+use crate::sandbox::program::{Program, RunningProgram, succeeded};
 use fsverdict_judgement::journal::CommandRecord;
 
 use super::error::TrialError;
@@ -65,20 +65,29 @@ impl Tools {
         trade: Trade,
         argv: Vec<String>,
     ) -> Result<CommandRecord, TrialError> {
+        Ok(self.program(trade, argv).run(step)?)
+    }
+
+    /// Starts one that goes on beside the trial; it ends with the value at the latest.
+    pub(super) fn start(&self, trade: Trade, argv: Vec<String>) -> Result<RunningProgram, TrialError> {
+        Ok(self.program(trade, argv).prepare()?.start())
+    }
+
+    fn program(&self, trade: Trade, argv: Vec<String>) -> Program {
         // In an empty folder: a stray word among a plan's mkfs options must not name a file.
-        let mut program = Program::new(argv).limit(self.limit).folder(Path::new(EMPTY));
+        let program = Program::new(argv).limit(self.limit).folder(Path::new(EMPTY));
         let workshop = self.workshops.as_ref().and_then(|workshops| match trade {
             Trade::Layering => None,
             Trade::Formatting => Some(&workshops.formatting),
             Trade::Mounting => Some(&workshops.mounting),
         });
-        if let Some(workshop) = workshop {
-            program = program.from(workshop);
+        match workshop {
+            Some(workshop) => program.from(workshop),
+            None => program,
         }
-        Ok(program.run(step)?)
     }
 
-    /// The same; it must end well.
+    /// Runs one program of the trial as [`Tools::run`] does; it must end well.
     pub(super) fn must(
         &self,
         sink: &mut Sink,

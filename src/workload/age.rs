@@ -224,15 +224,8 @@ impl<'a> AgingSite<'a> {
         let known = site.known();
         let aged = Some(AgedDataset { state: Arc::new(self.aged), tree: Arc::new(tree) });
         site.note(LedgerEntry { remains: Remains::Everything, sure: true, aged, ..known });
-        let histograms = finish(&[latency]);
-        Ok(Done {
-            logical_bytes: self.bytes,
-            files: self.files,
-            read_besides: 0,
-            held,
-            histograms,
-            main_call,
-        })
+        let calls = finish(&[latency]);
+        Ok(Done { logical_bytes: self.bytes, files: self.files, read_besides: 0, held, calls, main_call })
     }
 }
 

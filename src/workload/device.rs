@@ -57,7 +57,7 @@ pub fn write_device(device: &Path, dataset: &Prepared) -> Result<Done, WorkError
         files: 0,
         held: None,
         read_besides: 0,
-        histograms: finish(&[&latency]),
+        calls: finish(&[&latency]),
         main_call: "write",
     })
 }
@@ -76,7 +76,7 @@ pub fn read_device(device: &Path, dataset: &Prepared) -> Result<Done, WorkError>
         files: 0,
         held: None,
         read_besides: 0,
-        histograms: finish(&[&latency]),
+        calls: finish(&[&latency]),
         main_call: "read",
     })
 }
@@ -108,7 +108,7 @@ pub fn replay_device(device: &Path, dataset: &Prepared, pace: Pace, threads: u32
         read_besides: read,
         files: 0,
         held: None,
-        histograms: finish(&[&latency]),
+        calls: finish(&[&latency]),
         main_call: "call",
     })
 }

@@ -43,7 +43,7 @@ pub(crate) fn list(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         files: seen.files,
         held: None,
         read_besides: 0,
-        histograms: finish(&[&latency]),
+        calls: finish(&[&latency]),
         main_call: "statx",
     })
 }
@@ -146,7 +146,7 @@ pub(crate) fn empty(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         files,
         held: None,
         read_besides: 0,
-        histograms: finish(&[&latency]),
+        calls: finish(&[&latency]),
         main_call: "unlink",
     })
 }

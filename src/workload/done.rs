@@ -1,8 +1,8 @@
 //! What an operation did.
 
-use fsverdict_judgement::journal::Histogram;
+use fsverdict_judgement::journal::{Histogram, WorkCourse};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Done {
     /// Bytes read or written, as the user of the operation would count them.
     pub logical_bytes: u64,
@@ -11,7 +11,26 @@ pub struct Done {
     pub files: u64,
     /// Bytes of all that such operations left on the filesystem, where that is what they are about.
     pub held: Option<u64>,
-    pub histograms: Vec<Histogram>,
+    pub calls: Vec<RecordedCalls>,
     /// The call whose latency stands for the operation.
     pub main_call: &'static str,
+}
+
+/// All calls of one kind that an operation made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecordedCalls {
+    pub latencies: Histogram,
+    /// How many of them were made from moment to moment.
+    pub course: Option<WorkCourse>,
+}
+
+impl Done {
+    /// The course of the main call.
+    pub fn course(&self) -> Option<WorkCourse> {
+        self.calls.iter().find(|calls| calls.latencies.call == self.main_call)?.course.clone()
+    }
+
+    pub fn histograms(&self) -> Vec<Histogram> {
+        self.calls.iter().map(|calls| calls.latencies.clone()).collect()
+    }
 }

@@ -105,7 +105,8 @@ mod tests {
             assert_eq!(seen, pieces);
             assert_eq!(done.bytes, 200);
             assert_eq!(who.into_inner().unwrap().len(), threads as usize);
-            let counted: u64 = finish(&[&done.latency])[0].buckets.iter().map(|(_, count)| count).sum();
+            let counted: u64 =
+                finish(&[&done.latency])[0].latencies.buckets.iter().map(|(_, count)| count).sum();
             assert_eq!(counted, 20);
         }
     }

@@ -5,7 +5,11 @@ use std::time::Instant;
 use hdrhistogram::{CreationError, Histogram};
 
 use crate::dataset::{Call, WriteProbe};
-use fsverdict_judgement::journal;
+use fsverdict_judgement::journal::Histogram as JournalHistogram;
+use fsverdict_judgement::plan::Unit;
+
+use super::course::CourseCounter;
+use super::done::RecordedCalls;
 
 /// The longest latency kept apart: an hour, in nanoseconds.
 const LONGEST: u64 = 3_600_000_000_000;
@@ -13,36 +17,45 @@ const LONGEST: u64 = 3_600_000_000_000;
 pub(crate) struct LatencyRecorder {
     call: &'static str,
     histogram: Histogram<u64>,
+    /// When it was made: the operation begins then.
+    begun: Instant,
+    course: CourseCounter,
 }
 
 impl LatencyRecorder {
     pub(crate) fn new(call: &'static str) -> Result<Self, CreationError> {
-        Ok(Self { call, histogram: Histogram::new_with_bounds(1, LONGEST, 2)? })
+        let histogram = Histogram::new_with_bounds(1, LONGEST, 2)?;
+        Ok(Self { call, histogram, begun: Instant::now(), course: CourseCounter::default() })
     }
 
     /// Counts those of another in, which were recorded at the same time.
     pub(super) fn add(&mut self, other: &LatencyRecorder) {
         // Both have the same bounds, so that there is nothing that would not fit.
         let _ = self.histogram.add(&other.histogram);
+        self.course.merge(&other.course);
     }
 
     pub(crate) fn since(&mut self, start: Instant) {
-        self.histogram.saturating_record(start.elapsed().as_nanos() as u64);
+        let now = Instant::now();
+        self.histogram.saturating_record(now.saturating_duration_since(start).as_nanos() as u64);
+        self.course.add(now.saturating_duration_since(self.begun), 1);
     }
 
     /// The form the journal keeps; `None` when nothing was recorded.
-    fn finish(&self) -> Option<journal::Histogram> {
+    fn finish(&self) -> Option<RecordedCalls> {
         let buckets: Vec<(u64, u64)> = self
             .histogram
             .iter_recorded()
             .map(|bucket| (bucket.value_iterated_to(), bucket.count_since_last_iteration()))
             .collect();
-        (!buckets.is_empty()).then(|| journal::Histogram { call: self.call.into(), buckets })
+        let latencies = JournalHistogram { call: self.call.into(), buckets };
+        let course = self.course.finish(Unit::PerSecond);
+        (!latencies.buckets.is_empty()).then_some(RecordedCalls { latencies, course })
     }
 }
 
 /// The journal's form of those in which something was recorded.
-pub(crate) fn finish(latencies: &[&LatencyRecorder]) -> Vec<journal::Histogram> {
+pub(crate) fn finish(latencies: &[&LatencyRecorder]) -> Vec<RecordedCalls> {
     latencies.iter().filter_map(|latency| latency.finish()).collect()
 }
 
@@ -74,7 +87,7 @@ impl WriteClock {
         self.clone.add(&other.clone);
     }
 
-    pub(crate) fn finish(&self) -> Vec<journal::Histogram> {
+    pub(crate) fn finish(&self) -> Vec<RecordedCalls> {
         finish(&[&self.file, &self.directory, &self.link, &self.clone])
     }
 }
@@ -107,6 +120,7 @@ mod tests {
         let [histogram] = &finish(&[&latency, &LatencyRecorder::new("unused").unwrap()])[..] else {
             panic!()
         };
+        let histogram = &histogram.latencies;
         assert_eq!(histogram.buckets.iter().map(|(_, count)| count).sum::<u64>(), 5);
         let near =
             |wanted: u64| histogram.buckets.iter().any(|(value, _)| value.abs_diff(wanted) * 100 <= wanted);

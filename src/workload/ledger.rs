@@ -182,6 +182,19 @@ impl Ledger {
         self.snapshots.first()
     }
 
+    /// The one that was made last.
+    pub fn newest_snapshot(&self) -> Option<&KeptSnapshot> {
+        self.snapshots.last()
+    }
+
+    /// Everything is as it was when the newest was made. None is where it was seen before, or to be given up by its name.
+    pub fn roll_back(&mut self) {
+        let newest = self.snapshots.pop();
+        self.snapshots.clear();
+        self.given_up = None;
+        self.folders = newest.map(|newest| newest.folders.into_iter().collect()).unwrap_or_default();
+    }
+
     /// It is kept no more.
     pub fn give_up_oldest_snapshot(&mut self) {
         self.given_up = (!self.snapshots.is_empty()).then(|| self.snapshots.remove(0));

@@ -9,6 +9,7 @@ mod adapter;
 mod age;
 mod command;
 mod copies;
+mod course;
 mod deep;
 mod device;
 mod directory;
@@ -32,6 +33,8 @@ mod replayed;
 mod rotation;
 mod save;
 mod saved;
+mod saved_blocks;
+mod sequence;
 mod shared_walk;
 mod site;
 mod snapshot;
@@ -41,10 +44,10 @@ mod tree;
 mod verify;
 mod walk;
 
-pub use adapter::{Adapter, AdapterError, FOLDER, Reading, adapter, adapters};
+pub use adapter::{Adapter, AdapterError, FOLDER, LOG, Reading, adapter, adapters};
 pub use command::{CommandContext, command};
 pub use device::{read_device, replay_device, verify_device, verify_replayed, write_device};
-pub use done::Done;
+pub use done::{Done, RecordedCalls};
 pub use error::WorkError;
 pub use generations::Generations;
 pub use layout::layout;
@@ -54,5 +57,9 @@ pub use own_metric::{OwnMetricError, Printed, read_own_metric};
 pub use promise::{PROMISES, Promise};
 pub use remake::write_again;
 pub use saved::{SavedFolder, SavedPhase, SavedReading};
+pub use sequence::{
+    OneSequence, SequenceBounds, SequenceWindow, SequenceWork, SequencesDone, SequencesLooking,
+    SequencesRecord, carry_out,
+};
 pub use site::Workplace;
 pub use verify::verify_written;

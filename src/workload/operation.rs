@@ -44,9 +44,11 @@ pub fn run(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         Operation::TraceReplay => replay::replay(site),
         Operation::SnapshotCreate
         | Operation::SnapshotDelete
+        | Operation::SnapshotRollback
         | Operation::DeviceWrite
         | Operation::DeviceRead
         | Operation::DeviceReplay
+        | Operation::Sequences
         | Operation::Fsck => Err(WorkError::NotInFolder { operation: site.operation.name() }),
     }
 }
@@ -65,7 +67,8 @@ pub fn verify(site: &Workplace<'_>) -> Result<(), WorkError> {
         | Operation::RandomWrite
         | Operation::RenameReplace
         | Operation::AgePull
-        | Operation::AgeChurn => site.compare(),
+        | Operation::AgeChurn
+        | Operation::SnapshotRollback => site.compare(),
         Operation::TreeRead => walk::verify_read(site),
         Operation::TreeRemove => absent(site.operation.name(), &site.target()),
         Operation::StreamRead | Operation::RandomRead => stream::verify_read(site),
@@ -80,8 +83,10 @@ pub fn verify(site: &Workplace<'_>) -> Result<(), WorkError> {
         Operation::SpaceFill => space::verify_fill(site),
         Operation::SpaceFree => space::verify_free(site),
         Operation::TraceReplay => replayed::verify(site.operation.name(), site.dataset, &site.target()),
-        Operation::DeviceWrite | Operation::DeviceRead | Operation::DeviceReplay | Operation::Fsck => {
-            Err(WorkError::NotInFolder { operation: site.operation.name() })
-        }
+        Operation::DeviceWrite
+        | Operation::DeviceRead
+        | Operation::DeviceReplay
+        | Operation::Sequences
+        | Operation::Fsck => Err(WorkError::NotInFolder { operation: site.operation.name() }),
     }
 }

@@ -132,7 +132,7 @@ pub(super) fn told(done: &SharedDone, main_call: &'static str, files: u64) -> Do
         files,
         held: None,
         read_besides: 0,
-        histograms: finish(&[&done.latency]),
+        calls: finish(&[&done.latency]),
         main_call,
     }
 }

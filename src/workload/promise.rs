@@ -51,6 +51,42 @@ pub const PROMISES: &[Promise] = &[
         to_all: true,
     },
     Promise {
+        name: "directory",
+        says: "names that were made, moved or removed before an fsync of their directory, or a sync, are as they were left",
+        source: "fsync(2): an fsync of a file need not reach its directory's entry, one of the directory does; syncfs(2)",
+        to_all: false,
+    },
+    Promise {
+        name: "entry",
+        says: "a file that was synced by fsync is found under the names that it had then, and no more under one that a rename took from it",
+        source: "no standard; ext4, xfs and btrfs do so, and f2fs with fsync_mode=strict \"in line with\" them (Documentation/filesystems/f2fs.rst); xfstests holds them to it (generic/321, 322, 335, 336, 341, 342, 498, 502)",
+        to_all: false,
+    },
+    Promise {
+        name: "rename",
+        says: "what is renamed is found under its old name or its new one, not under neither and not under both",
+        source: "rename(2), POSIX.1-2017, rename: the change is atomic; xfstests generic/335, 336, 341, 342, 510",
+        to_all: true,
+    },
+    Promise {
+        name: "attribute",
+        says: "an extended attribute that was set or removed before an fsync is as it was left",
+        source: "fsync(2): with the content the file's metadata; xattr(7); xfstests generic/066",
+        to_all: false,
+    },
+    Promise {
+        name: "allocation",
+        says: "blocks that were set aside before an fsync are the file's still",
+        source: "fallocate(2): later writes into the range do not fail for want of space; xfstests generic/468, 483",
+        to_all: false,
+    },
+    Promise {
+        name: "removable",
+        says: "a directory can be emptied and removed",
+        source: "rmdir(2): it fails with ENOTEMPTY where entries are left; xfstests generic/039, 104, 106, 107",
+        to_all: true,
+    },
+    Promise {
         name: "writable",
         says: "a filesystem that was mounted for writing takes a file, keeps it over an fsync and lets it go",
         source: "mount(8), rw; open(2), fsync(2), unlink(2)",

@@ -68,7 +68,7 @@ pub(crate) fn replay(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let mut calls = replayer.calls;
     calls.add(&done.latency);
     let totals = trace.totals();
-    let histograms = finish(&[
+    let calls = finish(&[
         &calls,
         &replayer.mover.reads,
         &replayer.mover.writes,
@@ -81,7 +81,7 @@ pub(crate) fn replay(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         read_besides: totals.read,
         files: totals.files,
         held: None,
-        histograms,
+        calls,
         main_call: "call",
     })
 }

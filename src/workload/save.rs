@@ -51,13 +51,13 @@ pub(crate) fn save(site: &mut Workplace<'_>, careful: bool) -> Result<Done, Work
         files,
         held: None,
         read_besides: 0,
-        histograms: finish(&[&latency]),
+        calls: finish(&[&latency]),
         main_call: "save",
     })
 }
 
 /// On the clock that the device keeps in simulated time.
-fn now_ns() -> u64 {
+pub(super) fn now_ns() -> u64 {
     let now = Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap_or_default();
     u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -63,7 +63,7 @@ pub struct SavedReading {
 }
 
 impl SavedReading {
-    fn breaks(&mut self, promise: &'static str, seen: impl FnOnce() -> String) {
+    pub(super) fn breaks(&mut self, promise: &'static str, seen: impl FnOnce() -> String) {
         self.broken.entry(promise).or_insert_with(seen);
     }
 }

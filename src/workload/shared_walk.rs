@@ -93,7 +93,7 @@ pub(super) fn read(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         read_besides: 0,
         files: seen.files,
         held: None,
-        histograms: finish(&[&latency]),
+        calls: finish(&[&latency]),
         main_call: "read_file",
     })
 }

@@ -103,8 +103,8 @@ pub(crate) fn fill(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     }
     let held = Some(copies.held());
     note(site, copies);
-    let histograms = finish(&[&latency]);
-    Ok(Done { logical_bytes: bytes, files, read_besides: 0, held, histograms, main_call: "write_copy" })
+    let calls = finish(&[&latency]);
+    Ok(Done { logical_bytes: bytes, files, read_besides: 0, held, calls, main_call: "write_copy" })
 }
 
 fn copy(site: &mut Workplace<'_>, path: &Path, copy: u32) -> Result<Done, WorkError> {
@@ -132,8 +132,8 @@ pub(crate) fn free(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     }
     let held = Some(copies.held());
     note(site, copies);
-    let histograms = finish(&[&latency]);
-    Ok(Done { logical_bytes: 0, files, read_besides: 0, held, histograms, main_call: "remove_copy" })
+    let calls = finish(&[&latency]);
+    Ok(Done { logical_bytes: 0, files, read_besides: 0, held, calls, main_call: "remove_copy" })
 }
 
 /// What was written last is as it must be; the rest is looked at when the trial ends.

@@ -46,7 +46,7 @@ pub(crate) fn read(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         files: 1,
         held: None,
         read_besides: 0,
-        histograms: finish(&[&latency]),
+        calls: finish(&[&latency]),
         main_call: "read",
     })
 }
@@ -91,7 +91,7 @@ fn write_all(site: &Workplace<'_>, file: &OwnedFd, generation: u32) -> Result<Do
         files: 1,
         held: None,
         read_besides: 0,
-        histograms: finish(&[&latency]),
+        calls: finish(&[&latency]),
         main_call: "write",
     })
 }

@@ -61,7 +61,7 @@ fn write_by_hands(site: &Workplace<'_>, target: &OwnedFd, call: &'static str) ->
         read_besides: 0,
         files: files.into_inner() + linked.files,
         held: None,
-        histograms: clock.finish(),
+        calls: clock.finish(),
         main_call: call,
     })
 }
@@ -89,7 +89,7 @@ pub(crate) fn write(
         files: written.files,
         held: None,
         read_besides: 0,
-        histograms: clock.finish(),
+        calls: clock.finish(),
         main_call,
     })
 }

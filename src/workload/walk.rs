@@ -193,13 +193,13 @@ pub(crate) fn read(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     walk(root, &mut reader).map_err(|failure| site.failed_below(failure))?;
     let WalkReader { latency, seen, .. } = reader;
     site.note_seen(seen);
-    let histograms = finish(&[&latency]);
+    let calls = finish(&[&latency]);
     Ok(Done {
         logical_bytes: seen.bytes,
         files: seen.files,
         held: None,
         read_besides: 0,
-        histograms,
+        calls,
         main_call: "read_file",
     })
 }
@@ -268,13 +268,13 @@ pub(crate) fn remove(site: &Workplace<'_>) -> Result<Done, WorkError> {
             Err(errno) => return Err(site.failed("remove", errno)),
         }
     }
-    let histograms = finish(&[&remover.file, &remover.directory]);
+    let calls = finish(&[&remover.file, &remover.directory]);
     Ok(Done {
         logical_bytes: 0,
         files: remover.files,
         held: None,
         read_besides: 0,
-        histograms,
+        calls,
         main_call: "unlink",
     })
 }

@@ -21,6 +21,7 @@ mod questions;
 mod refusals;
 mod robustness;
 mod secrets;
+mod served;
 mod snapshots;
 mod staging;
 mod steps;

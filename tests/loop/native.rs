@@ -308,15 +308,17 @@ fn loop_a_program_that_refuses_its_options_is_reported_with_the_way_out() {
     let place = Place::new();
     for (adapter, options, said, way_out) in [
         ("fio", "--name=j --rw=randwrit --size=1M", "failed parsing rw=randwrit", "hint: `fio --cmdhelp`"),
-        (
-            "fio",
-            "--name=a --rw=write --size=64k --name=b --stonewall --rw=read --size=64k",
-            "(`a`, `b`)",
-            "hint: leave out stonewall",
-        ),
         ("bonnie++", "-s 16 -n 0 --frobnicate", "invalid option", "hint: bonnie++(8)"),
+        ("fs_mark", "-n 10 -Z", "invalid option", "hint: fs_mark(1)"),
+        ("dbench", "-t 1 --frobnicate 1", "unknown option", "hint: dbench(1)"),
+        ("db_bench", "--benchmarks=nonsense", "unknown benchmark", "hint: those that are read: fillseq"),
+        ("sqlite", "-frobnicate", "unknown option", "hint: the options are those of sqlite3(1)"),
+        ("git", "frobnicate", "is not a git command", "hint: the options are a command of git's"),
+        ("pgbench", "--frobnicate", "unrecognized option", "hint: `pgbench --help`"),
+        ("pgbench", "-t 1", "connection to server", "hint: the server is a [[service]]"),
     ] {
-        if fsverdict::sandbox::program::locate(adapter).is_none() {
+        let program = fsverdict::workload::adapter(adapter).unwrap().program();
+        if fsverdict::sandbox::program::locate(program).is_none() {
             not_run(&format!("{adapter} is not installed"));
             continue;
         }
@@ -325,6 +327,42 @@ fn loop_a_program_that_refuses_its_options_is_reported_with_the_way_out() {
         let seen = place.run(&plan, &[]).exits(1).says(&["phase `do`", said, way_out]);
         assert!(!seen.stderr.to_lowercase().contains("usage:"), "{seen:#?}");
         std::fs::remove_dir_all(place.path().join("run")).unwrap();
+    }
+}
+
+#[test]
+fn loop_benchmark_programs_are_understood() {
+    for (adapter, options, metrics) in [
+        ("fs_mark", "-n 20 -s 4096 -L 2", ["fs_mark_rate", "fs_mark_fsync_max"]),
+        ("dbench", "-t 2 1", ["dbench_throughput", "dbench_write_latency_mean"]),
+        (
+            "db_bench",
+            "--benchmarks=fillsync,compact,readrandom --num=200",
+            ["db_bench_fillsync_rate", "db_bench_readrandom_latency_p99"],
+        ),
+        ("sqlite", "-cmd 'PRAGMA synchronous = FULL'", ["sqlite_insert", "sqlite_delete"]),
+        ("git", "init", ["git_total", "git_total"]),
+        (
+            "fio",
+            "--name=a --rw=write --size=64k --name=b --stonewall --rw=read --size=64k",
+            ["fio_write_iops@a", "fio_read_iops@b"],
+        ),
+    ] {
+        let program = fsverdict::workload::adapter(adapter).unwrap().program();
+        if fsverdict::sandbox::program::locate(program).is_none() {
+            not_run(&format!("{program} is not installed"));
+            continue;
+        }
+        let place = Place::new();
+        let plan = one_command("native", "").replace(
+            "command = ''''''",
+            &format!("adapter = {adapter:?}, options = {options:?}, into = \"work\""),
+        );
+        place.run(&plan, &[]).exits(0);
+        let journal = place.journal();
+        for metric in metrics {
+            assert!(journal.measured("do", metric)[0] > 0.0, "{metric}");
+        }
     }
 }
 

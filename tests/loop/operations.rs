@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fsverdict::dataset::prepare;
 use fsverdict::workload::{Ledger, WorkError, Workplace, run, verify, verify_written};
-use fsverdict_judgement::plan::{Dataset, Operation, TreeShape};
+use fsverdict_judgement::plan::{Dataset, Operation, Pace, TreeShape};
 use fsverdict_text::Bytes;
 
 use crate::common::tool;
@@ -29,7 +29,7 @@ fn loop_a_full_filesystem_is_reported_as_such() {
         sync_every: 1,
         threads: 1,
         depth: 0,
-        pace: fsverdict_judgement::plan::Pace::Unpaced,
+        pace: Pace::Unpaced,
         pulls: 3,
         rounds: 2,
     });
@@ -73,7 +73,7 @@ fn loop_files_come_and_go_on_a_filesystem_that_is_nearly_full() {
             sync_every: 1,
             threads: 1,
             depth: 0,
-            pace: fsverdict_judgement::plan::Pace::Unpaced,
+            pace: Pace::Unpaced,
         };
         let done = run(&mut site).and_then(|done| verify(&site).map(|()| done))?;
         let found = rustix::fs::statvfs(folder.path()).unwrap();
@@ -119,7 +119,7 @@ fn loop_copies_fill_a_filesystem_as_far_as_they_are_asked_to() {
             sync_every: 1,
             threads: 1,
             depth: 0,
-            pace: fsverdict_judgement::plan::Pace::Unpaced,
+            pace: Pace::Unpaced,
             pulls: 3,
             rounds: 2,
         };

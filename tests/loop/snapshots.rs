@@ -55,6 +55,39 @@ fn loop_giving_up_a_snapshot_that_nobody_made_fails_with_the_way_out() {
     place.is_left_clean();
 }
 
+/// What came after it is gone, and what it kept is there, and is gone on with.
+#[test]
+fn loop_going_back_to_a_snapshot_brings_back_what_it_kept() {
+    let (head, _) = KEPT.split_once("    { name = \"keep-again\"").unwrap();
+    let plan = format!(
+        "{head}{}",
+        r#"    { name = "later", operation = "tree.write", dataset = "tree", into = "later" },
+    { name = "back", operation = "snapshot.rollback", dataset = "tree" },
+    { name = "gone", command = '[ ! -e "$MOUNT/later" ]' },
+    { name = "keep-again", operation = "snapshot.create", dataset = "tree" },
+    { name = "remove", operation = "tree.remove", dataset = "tree" },
+    { name = "back-again", operation = "snapshot.rollback", dataset = "tree" },
+    { name = "read", operation = "tree.read", dataset = "tree", cold = true },
+]
+"#
+    );
+    let place = Place::new();
+    place.run(&plan, &[]).exits(3);
+    assert_eq!(place.status("btrfs").0, "ok", "{:?}", place.status("btrfs"));
+    assert_eq!(place.journal().measured("back", "durable").len(), 1);
+    let (status, reason) = place.status("ext4");
+    assert!(status == "skipped" && reason.contains("snapshots of the whole"), "{reason}");
+    place.is_left_clean();
+    // None is left that could be gone back to.
+    let twice =
+        plan.replace("{ name = \"keep-again\", operation = \"snapshot.create\", dataset = \"tree\" },", "");
+    assert_ne!(twice, plan);
+    let place = Place::new();
+    place.run(&twice, &["--fs", "btrfs"]);
+    place.failed("btrfs", &["no snapshot is left"]);
+    place.is_left_clean();
+}
+
 /// Generations that share blocks, and then also names.
 const CLONED: &str = r#"
 title             = "Clones"

@@ -108,7 +108,7 @@ fn pulls_change_some_files_keep_their_objects_and_leave_the_rest() {
     assert!(after.contains_key(".git/index"));
     assert!(!after.keys().any(|name| name.ends_with(".tmp") || name.ends_with(".lock")));
     assert_eq!(done.main_call, "pull");
-    assert_eq!(done.histograms[0].buckets.iter().map(|(_, count)| count).sum::<u64>(), 4);
+    assert_eq!(done.histograms()[0].buckets.iter().map(|(_, count)| count).sum::<u64>(), 4);
     aging.all().unwrap();
     // What is read is what the history says, and goes on from there.
     let read = aging.go(Operation::TreeRead, 1).unwrap();

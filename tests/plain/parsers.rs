@@ -165,11 +165,37 @@ targets! {
         include_bytes!("../../src/workload/adapter/fixtures/bonnie-2.00.csv").to_vec(),
         include_bytes!("../../src/workload/adapter/fixtures/bonnie-2.00-files-only.csv").to_vec(),
         Vec::new(),
-    ], |bytes: &[u8]| understood("bonnie++", bytes);
+    ], |bytes: &[u8]| understood("bonnie++", bytes, b"");
     fio: vec![
         include_bytes!("../../src/workload/adapter/fixtures/fio-3.33.json").to_vec(),
         include_bytes!("../../src/workload/adapter/fixtures/fio-3.33-two-jobs.json").to_vec(),
-    ], |bytes: &[u8]| understood("fio", bytes);
+    ], |bytes: &[u8]| understood("fio", bytes, b"");
+    fio_log: vec![b"1001, 100, 1, 0, 0\n2001, 50, 1, 0, 0\n3002, 20, 1, 0, 0, 5\n1000, 10, 0, 0, 0\n".to_vec()], |bytes: &[u8]| {
+        understood("fio", include_bytes!("../../src/workload/adapter/fixtures/fio-3.33-two-jobs.json"), bytes);
+    };
+    fs_mark: vec![
+        include_bytes!("../../src/workload/adapter/fixtures/fs_mark-3.3.txt").to_vec(),
+        include_bytes!("../../src/workload/adapter/fixtures/fs_mark-3.3-terse.txt").to_vec(),
+    ], |bytes: &[u8]| understood("fs_mark", bytes, b"");
+    dbench: vec![include_bytes!("../../src/workload/adapter/fixtures/dbench-4.00.txt").to_vec()], |bytes: &[u8]| {
+        understood("dbench", bytes, b"");
+    };
+    db_bench: vec![include_bytes!("../../src/workload/adapter/fixtures/db_bench-7.8.txt").to_vec()], |bytes: &[u8]| {
+        understood("db_bench", bytes, b"");
+    };
+    sqlite: vec![include_bytes!("../../src/workload/adapter/fixtures/sqlite-3.40.txt").to_vec()], |bytes: &[u8]| {
+        understood("sqlite", bytes, b"");
+    };
+    git: vec![
+        include_bytes!("../../src/workload/adapter/fixtures/git-2.39-status.jsonl").to_vec(),
+        include_bytes!("../../src/workload/adapter/fixtures/git-2.39-gc.jsonl").to_vec(),
+    ], |bytes: &[u8]| understood("git", b"", bytes);
+    pgbench: vec![include_bytes!("../../src/workload/adapter/fixtures/pgbench-15.txt").to_vec()], |bytes: &[u8]| {
+        understood("pgbench", bytes, include_bytes!("../../src/workload/adapter/fixtures/pgbench-15.log"));
+    };
+    pgbench_log: vec![include_bytes!("../../src/workload/adapter/fixtures/pgbench-15.log").to_vec()], |bytes: &[u8]| {
+        understood("pgbench", include_bytes!("../../src/workload/adapter/fixtures/pgbench-15.txt"), bytes);
+    };
     vhost_user_messages: vec![guest::conversation(1), guest::conversation(40)], |bytes: &[u8]| {
         guest::talks(bytes, &guest::memory());
     };
@@ -514,8 +540,8 @@ fn read_plan(text: &str, changes: &[String]) {
     }
 }
 
-fn understood(name: &str, bytes: &[u8]) {
-    match adapter(name).unwrap().read(&String::from_utf8_lossy(bytes)) {
+fn understood(name: &str, printed: &[u8], log: &[u8]) {
+    match adapter(name).unwrap().read(&String::from_utf8_lossy(printed), &String::from_utf8_lossy(log)) {
         Ok(reading) => {
             for found in reading.measurements {
                 assert!(found.value.is_finite() && found.value >= 0.0, "{found:?}");

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use fsverdict::filesystem::{Distribution, Package, Tool, registry};
 use fsverdict::layer;
+use fsverdict::workload::adapters;
 
 /// One line of the script's table.
 struct Need {
@@ -19,7 +20,7 @@ fn script() -> PathBuf {
 fn needs(script: &str) -> Vec<Need> {
     script
         .lines()
-        .filter(|line| line.starts_with("required|") || line.starts_with("wanted|"))
+        .filter(|line| ["required|", "wanted|", "optional|"].iter().any(|level| line.starts_with(level)))
         .map(|line| {
             let columns: Vec<&str> = line.split('|').collect();
             assert_eq!(columns.len(), 7, "{line}");
@@ -35,7 +36,8 @@ fn tools() -> Vec<Tool> {
     let of_filesystems = registry().iter().flat_map(|filesystem| {
         filesystem.tools().chain(filesystem.cleaner.as_ref().map(|cleaner| cleaner.tool))
     });
-    of_filesystems.chain(layer::registry().iter().flat_map(|layer| layer.tools.iter().copied())).collect()
+    let of_layers = layer::registry().iter().flat_map(|layer| layer.tools.iter().copied());
+    of_filesystems.chain(of_layers).chain(adapters().iter().map(|adapter| adapter.tool())).collect()
 }
 
 #[test]

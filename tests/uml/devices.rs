@@ -174,12 +174,15 @@ fn uml_simulated_a_device_that_fails_is_the_candidates_fate() {
         ("alone", "filesystem = \"xfs\"\nmkfs = \"-l logdev={device.2}\""),
         ("mirror", "filesystem = \"ext4\"\nlayers = [\"md:raid1\"]"),
         ("first", "filesystem = \"ext4\""),
+        ("own", "filesystem = \"btrfs\"\nmkfs = \"-d raid1 -m raid1\""),
     ];
     let fails = ["--set", "device.fails={ device = 2, after = \"1s\" }", "--set", "device.count=2"];
     let more = ["--set", "protocol.circumstances=fixed", "--blocks", "1"];
     place.run(&plan(&candidates), &[&fails[..], &more].concat()).exits(3);
     assert_eq!(place.status("mirror").0, "ok");
     assert_eq!(place.status("first").0, "ok");
+    // What is mounted anew is mounted without it.
+    assert_eq!(place.status("own").0, "ok", "{:?}", place.status("own"));
     assert_eq!(place.status("alone").0, "failed");
     assert_eq!(place.journal().0.last().unwrap()["event"], "run_finished");
     place.is_left_clean();

@@ -1,4 +1,4 @@
-//! Volumes of LVM under a filesystem, and snapshots of these; and an overlay above one.
+//! Volumes of LVM under a filesystem, and snapshots of these; what is sealed once it is written; and an overlay above one.
 
 use crate::common::labs::crash::{plan_on, series_is_killed};
 use crate::common::{Place, not_run, tool};
@@ -77,6 +77,79 @@ fn uml_simulated_volumes_keep_what_is_written_over() {
     place.is_left_clean();
 }
 
+#[test]
+fn uml_simulated_volumes_go_back_to_what_they_kept() {
+    if !has_lvm() {
+        return not_run("lvcreate is not there");
+    }
+    let place = Place::new();
+    let give_up = "{ name = \"give-up\", operation = \"snapshot.delete\", dataset = \"tree\" }";
+    let back = r#"{ name = "back", operation = "snapshot.rollback", dataset = "tree" },
+    { name = "over-again", operation = "tree.overwrite", dataset = "tree" }"#;
+    let plan = PLAN.replace(give_up, back).replace("[\"lvm:linear\"]", "[\"lvm:thin\", \"luks2\"]");
+    assert!(plan.contains("rollback") && plan.contains("\"luks2\"]"));
+    place
+        .run(&plan, &[])
+        .exits(3)
+        .says(&["skipped full:", "going back to a snapshot, which ext4 does not have"]);
+    for candidate in ["linear", "striped", "thin"] {
+        assert_eq!(place.status(candidate).0, "ok", "{candidate}: {:?}", place.status(candidate));
+    }
+    place.is_left_clean();
+}
+
+const SEALED: &str = r#"
+title        = "Sealed"
+lab          = "uml"
+device       = { model = "hdd-7200", size = "512MiB" }
+protocol     = { blocks = 1, timeout = "120s", circumstances = "fixed" }
+dataset.tree = { profile = "mixed", files = 60, directories = 8, size = "2MiB" }
+phase = [
+    { name = "write", operation = "tree.write", dataset = "tree" },
+    { name = "over", operation = "tree.overwrite", dataset = "tree" },
+    { name = "read", operation = "tree.read", dataset = "tree", cold = true },
+    { name = "refused", command = '! touch "$MOUNT/tree/new" 2>/dev/null' },
+]
+[[candidate]]
+filesystem = "ext4"
+layers     = ["verity"]
+[[candidate]]
+filesystem = "xfs"
+layers     = ["luks2", "verity:once", "fuse"]
+[[candidate]]
+filesystem = "btrfs"
+layers     = ["verity"]
+[[candidate]]
+name       = "between"
+filesystem = "ext4"
+layers     = ["verity", "luks2"]
+"#;
+
+#[test]
+fn uml_simulated_what_is_sealed_is_read_and_not_written() {
+    let place = Place::new();
+    place.run(SEALED, &[]).exits(3).says(&["skipped between:", "the last of `layers` below the filesystem"]);
+    let journal = place.journal();
+    for candidate in ["ext4+verity", "xfs+luks2+verity:once+fuse", "btrfs+verity"] {
+        assert_eq!(place.status(candidate).0, "ok", "{candidate}: {:?}", place.status(candidate));
+    }
+    assert_eq!(journal.measured("seal", "durable").len(), 3);
+    let is_verified = |one: &&serde_json::Value| {
+        one["step"] == "describe hashes" && one["stdout"].as_str().unwrap().contains("status:      verified")
+    };
+    assert_eq!(journal.all("command").filter(is_verified).count(), 3, "{journal:#?}");
+    place.is_left_clean();
+
+    let late = SEALED.replace(
+        "{ name = \"refused\"",
+        "{ name = \"late\", operation = \"tree.overwrite\", dataset = \"tree\" },\n    { name = \"refused\"",
+    );
+    Place::new().run(&late, &[]).says(&["phase `late` writes, and all that lies on `verity` was sealed"]);
+    Place::new()
+        .run(&SEALED.replace(", cold = true", ""), &[])
+        .says(&["`verity` is sealed before the first phase that is cold"]);
+}
+
 const OVERLAY: &str = r#"
 title        = "Through an overlay"
 lab          = "uml"
@@ -136,8 +209,11 @@ fn uml_killed_runs_on_volumes_leave_nothing() {
     if !has_lvm() {
         return not_run("lvcreate is not there");
     }
-    let layers =
-        ["\"luks2\", \"lvm:thin\"", "\"lvm:striped\"", "\"lvm:linear\", \"integrity:journal\", \"overlay\""];
+    let layers = [
+        "\"luks2\", \"lvm:thin\", \"fuse\"",
+        "\"lvm:striped\", \"verity\"",
+        "\"lvm:linear\", \"integrity:journal\", \"overlay\"",
+    ];
     let each = layers.map(|layers| format!("[[candidate]]\nfilesystem = \"ext4\"\nlayers = [{layers}]\n"));
     let devices = "{ image = \"64MiB\", count = 2 }";
     let cold = |plan: String| {

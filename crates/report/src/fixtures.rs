@@ -198,6 +198,7 @@ fn observation(phase: &str, cache: &str, seconds: f64) -> Observation {
     Observation {
         cache: cache.to_owned(),
         unwritten: vec![(0, 0), ((seconds * 800.0) as u64, 60 << 20), ((seconds * 1000.0) as u64, 0)],
+        course: None,
         ..made::measured(phase, &numbers)
     }
 }

@@ -7,11 +7,11 @@ use serde::{Serialize, Serializer};
 use super::across::SideBySide;
 use super::sentence::why;
 use super::{Report, ReportError, ToUse};
-use fsverdict_judgement::journal::{CandidateStatus, Ending, Facts, PowerCuts};
+use fsverdict_judgement::journal::{CandidateStatus, Ending, Facts, PowerCuts, RottenBlocks};
 use fsverdict_judgement::plan::{AXES, Axis, Candidate, Environment, Goal};
 use fsverdict_judgement::verdict::{
-    CandidateEntry, Combined, KernelPair, PhaseEstimate, RawShare, SiteRatios, ThenAndNow, TrialBasis,
-    Verdict,
+    CandidateEntry, Combined, KernelPair, PhaseEstimate, RawShare, SafetyPoint, SiteRatios, ThenAndNow,
+    TrialBasis, Verdict,
 };
 
 /// Version of the format: raised when a field changes its meaning or goes, not when one is added.
@@ -34,6 +34,10 @@ pub(super) struct RunDocument<'a> {
     sites: Option<&'a SiteRatios>,
     #[serde(skip_serializing_if = "<[PowerCuts]>::is_empty")]
     power_cuts: &'a [PowerCuts],
+    #[serde(skip_serializing_if = "<[RottenBlocks]>::is_empty")]
+    rot: &'a [RottenBlocks],
+    #[serde(skip_serializing_if = "<[SafetyPoint]>::is_empty")]
+    safety: &'a [SafetyPoint],
     #[serde(skip_serializing_if = "Option::is_none")]
     to_use: Option<&'a ToUse>,
 }
@@ -188,6 +192,8 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> RunDocument<'a> {
         raw_shares: &report.judged.raw_shares,
         sites: report.judged.sites.as_ref(),
         power_cuts: &report.judged.run.power_cuts,
+        rot: &report.judged.run.rotten,
+        safety: &report.safety,
         to_use: report.to_use.as_ref(),
     }
 }

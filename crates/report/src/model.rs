@@ -8,7 +8,7 @@ use super::text_table::TextTable;
 use super::{PageNote, Requests, ToUse, noise, notes, sentence, tables, words};
 use fsverdict_judgement::journal::{Group, METRICS, Run, adapter_metric};
 use fsverdict_judgement::plan::{Candidate, Plan};
-use fsverdict_judgement::verdict::Judgement;
+use fsverdict_judgement::verdict::{Judgement, SafetyPoint, price_of_safety};
 
 #[derive(Debug, Clone)]
 pub struct Report<'a> {
@@ -40,6 +40,8 @@ pub struct Report<'a> {
     pub rows: Option<String>,
     /// How whom the verdict takes is made where it is to stay; for pages, and none until it is put in.
     pub to_use: Option<ToUse>,
+    /// Time beside what was lost, where the plan had faults tried.
+    pub(super) safety: Vec<SafetyPoint>,
     /// Whether the run goes on right now, so that a page of it should be looked at again.
     pub live: bool,
 }
@@ -64,6 +66,7 @@ impl<'a> Report<'a> {
             details: details(&judged),
             beside: tables::beside(&judged),
             of_study: tables::of_study(&judged),
+            safety: price_of_safety(run, &judged.objective),
             sentence: across.as_ref().map_or(outcome, SideBySide::sentence),
             across,
             noise,

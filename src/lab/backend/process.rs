@@ -42,6 +42,9 @@ fn live() -> Result<(), ServingError> {
                 states: states.clone(),
                 rule: *rule,
             }),
+            Some(LogTask::Rot { file, blocks }) => {
+                Some(LogToServe::Rot { file: File::from(take(*file)?), blocks: blocks.clone() })
+            }
             None => None,
         };
         devices.push(DeviceToServe {

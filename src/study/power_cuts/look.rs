@@ -1,42 +1,66 @@
 //! States looked at in guests: many in each, and so many guests at once as there is room for.
 
+use std::collections::HashSet;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::scope;
 
 use crate::lab::{LogPurpose, TrialEnd, WriteLogFile};
-use crate::trial::{CutLook, TrialSpec};
-use fsverdict_disk::crash::CrashState;
+use crate::trial::TrialSpec;
+use fsverdict_disk::crash::{CrashState, WriteLog};
 use fsverdict_judgement::journal::{CutOutcome, Event, StateFinding, Status};
 use fsverdict_judgement::plan::Candidate;
 use fsverdict_text::Reason;
 
-use super::{PowerCutting, plain};
+use super::kept::KeptFindings;
+use super::record::CutRecord;
+use super::{CutName, PowerCutting, plain};
 use crate::study::error::SessionError;
 
 /// States that one guest looks at, at most: one that dies takes no more with it than are left of these.
 const BATCH: usize = 250;
 
+/// What is to be looked at of a candidate.
+pub(super) struct CutStates<'a> {
+    pub(super) candidate: &'a Candidate,
+    pub(super) part: u32,
+    pub(super) states: &'a [CrashState],
+    pub(super) record: &'a CutRecord,
+    pub(super) log: &'a WriteLog,
+}
+
+impl CutStates<'_> {
+    fn name(&self, state: CrashState) -> CutName {
+        CutName { part: self.part, state }
+    }
+}
+
 impl PowerCutting<'_> {
-    /// Looks at these states, so many guests at once as there is room for.
+    /// Looks at these states, so many guests at once as there is room for, and keeps what was found. `tell` hears how many were
+    /// looked at, of how many.
     pub(super) fn look_at(
         &self,
-        candidate: &Candidate,
-        states: &[CrashState],
-        look: &(dyn Fn(&[CrashState]) -> CutLook + Sync),
+        looked: &CutStates<'_>,
+        kept: &KeptFindings,
         tell: &(dyn Fn(usize, usize) + Sync),
-    ) -> Result<Vec<StateFinding>, SessionError> {
-        let (jobs, states_in_all) = (self.choice.lab.side_by_side().unwrap_or(1), states.len());
-        let batch = states.len().div_ceil(jobs.max(1)).clamp(1, BATCH);
-        let waiting = Mutex::new(states.chunks(batch));
-        let found: Mutex<Vec<StateFinding>> = Mutex::new(Vec::with_capacity(states.len()));
+    ) -> Result<(), SessionError> {
+        let known: HashSet<String> = kept.findings().into_iter().map(|finding| finding.state).collect();
+        let states = looked.states;
+        let left: Vec<CrashState> = states
+            .iter()
+            .copied()
+            .filter(|state| !known.contains(&looked.name(*state).to_string()))
+            .collect();
+        let (jobs, all) = (self.choice.lab.side_by_side().unwrap_or(1), states.len());
+        let done = AtomicUsize::new(all - left.len());
+        let batch = left.len().div_ceil(jobs.max(1)).clamp(1, BATCH);
+        let waiting = Mutex::new(left.chunks(batch));
         let take = || waiting.lock().ok().and_then(|mut waiting| waiting.next());
         let work = |job: usize| -> Result<(), SessionError> {
             while let Some(states) = take() {
-                let findings = self.batch(candidate, states, look, job)?;
-                if let Ok(mut found) = found.lock() {
-                    found.extend(findings);
-                    tell(found.len(), states_in_all);
-                }
+                let findings = self.batch(looked, states, job)?;
+                kept.add(findings)?;
+                tell(done.fetch_add(states.len(), Ordering::Relaxed) + states.len(), all);
             }
             Ok(())
         };
@@ -46,24 +70,23 @@ impl PowerCutting<'_> {
             workers
                 .into_iter()
                 .try_for_each(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-        })?;
-        found.into_inner().map_err(|_| SessionError::Disk(Reason::plain("a thread was lost")))
+        })
     }
 
     /// Looks at these, in one guest after the other where one does not survive a state.
     fn batch(
         &self,
-        candidate: &Candidate,
+        looked: &CutStates<'_>,
         states: &[CrashState],
-        look: &(dyn Fn(&[CrashState]) -> CutLook + Sync),
         job: usize,
     ) -> Result<Vec<StateFinding>, SessionError> {
+        let CutStates { candidate, part, record, log, .. } = *looked;
         let mut findings: Vec<StateFinding> = Vec::with_capacity(states.len());
         while let Some(left) = states.get(findings.len()..).filter(|left| !left.is_empty()) {
             let purpose = LogPurpose::Enter { states: left.to_vec(), rule: self.rule(candidate)? };
-            let log = WriteLogFile { path: self.log_path(candidate), purpose };
-            let attachments = self.attachments.clone().with_log(log);
-            let spec = TrialSpec { cuts: Some(look(left)), ..self.spec(candidate) };
+            let log_file = WriteLogFile { device: 1, path: self.log_path(candidate, part, 1), purpose };
+            let attachments = self.attachments.clone().with_logs(vec![log_file]);
+            let spec = TrialSpec { cuts: Some(record.look(log, left)), ..self.spec(candidate, part) };
             let (mut at, mut told) = (None, Vec::new());
             let mut watch = |event: Event| match event {
                 Event::StepStarted { step } => at = step.parse::<usize>().ok().or(at),
@@ -75,13 +98,17 @@ impl PowerCutting<'_> {
             // A guest counts from its first state on, and tells of each.
             let in_order = (0..).zip(&told).all(|(number, finding)| finding.state == number.to_string());
             let named = told.into_iter().zip(left);
-            findings
-                .extend(named.map(|(finding, state)| StateFinding { state: state.to_string(), ..finding }));
+            findings.extend(
+                named.map(|(finding, state)| StateFinding {
+                    state: looked.name(*state).to_string(),
+                    ..finding
+                }),
+            );
             match left.get(done) {
                 _ if !in_order => return Err(plain("a guest did not tell of each state")),
                 None => {}
                 Some(state) if at == Some(done) && end.status == Status::Failed => {
-                    findings.push(died(*state, &end));
+                    findings.push(died(looked.name(*state), &end));
                 }
                 Some(_) => return Err(SessionError::Disk(Reason::new(end.reason, end.hint))),
             }
@@ -91,7 +118,7 @@ impl PowerCutting<'_> {
 }
 
 /// A guest that did not survive a state.
-fn died(state: CrashState, end: &TrialEnd) -> StateFinding {
+fn died(state: CutName, end: &TrialEnd) -> StateFinding {
     let panicked = end.killed || end.reason.contains("panic");
     let outcome = if panicked { CutOutcome::Panic } else { CutOutcome::Hang };
     let seen = end.reason.chars().take(600).collect();

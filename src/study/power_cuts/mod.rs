@@ -1,40 +1,64 @@
 //! Cuts of power: each candidate's first trial is done once more with a log of what it writes, states of its device are drawn from
 //! that, and each is looked at in a guest.
 
+mod image;
+mod kept;
 mod look;
+mod minimise;
+mod name;
 mod record;
+mod script;
+mod states;
 mod summary;
 
-use std::fs::File;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::dataset::prepare;
 use crate::lab::{Attachments, ChosenLab, LabError, choose};
-use crate::trial::CutLook;
-use crate::workload::SavedFolder;
-use fsverdict_disk::crash::{CrashState, CutWindow, LossRule, StateImage, WriteLog, export, sample};
-use fsverdict_disk::device::{Model, Store};
+use crate::trial::sequence_bounds;
+use crate::workload::SequenceWork;
+use fsverdict_disk::crash::LossRule;
+use fsverdict_disk::device::Model;
 use fsverdict_judgement::journal::PowerCuts;
-use fsverdict_judgement::plan::{Candidate, Faults, Plan};
+use fsverdict_judgement::plan::{Candidate, Faults, Operation, Phase, PhaseWork, Plan};
 use fsverdict_text::{Hinted, Reason};
 
 use super::claim::Permission;
 use super::error::SessionError;
 use super::session::check_limits;
-use record::CutRecord;
+pub(super) use image::new_file;
+use kept::KeptFindings;
+use look::CutStates;
+use minimise::Narrowed;
+pub(super) use record::CutRecord;
 use summary::summary;
+
+pub use minimise::MinimisedState;
+pub use name::CutName;
 
 /// The folder of the logs within a run's.
 const FOLDER: &str = "cuts";
 
 /// A plan whose faults are to be tried, in its lab.
 pub struct PowerCutting<'a> {
-    plan: &'a Plan,
-    faults: Faults,
-    choice: ChosenLab,
-    attachments: Attachments,
-    folder: PathBuf,
+    pub(super) plan: &'a Plan,
+    pub(super) faults: Faults,
+    pub(super) choice: Arc<ChosenLab>,
+    pub(super) attachments: Attachments,
+    pub(super) folder: PathBuf,
+    /// Where less than the plan's work is done.
+    narrowed: Narrowed,
+}
+
+/// How far the cuts of a candidate have come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CutProgress {
+    /// Which of so many trials, from 0.
+    pub part: u32,
+    pub parts: u32,
+    /// States of it that were looked at, of so many.
+    pub done: usize,
+    pub all: usize,
 }
 
 /// A state, as it is told to people.
@@ -52,7 +76,7 @@ impl<'a> PowerCutting<'a> {
         let faults = plan.faults.ok_or_else(|| {
             SessionError::Disk(Reason::new(
                 "the plan of this run has no [faults]",
-                "[faults] power_cuts = 500, say",
+                "[faults] power_cuts = 500, say, or rot = 200",
             ))
         })?;
         check_limits(plan)?;
@@ -62,44 +86,67 @@ impl<'a> PowerCutting<'a> {
         let folder = run.join(FOLDER);
         std::fs::create_dir_all(&folder).map_err(LabError::from)?;
         check_folder(&folder, plan)?;
-        Ok(PowerCutting { plan, faults, choice, attachments, folder })
+        let choice = Arc::new(choice);
+        Ok(PowerCutting { plan, faults, choice, attachments, folder, narrowed: Narrowed::default() })
     }
 
-    /// Cuts a candidate's power; `tell` hears what was done so far, of how many.
+    /// Cuts a candidate's power; `tell` hears what was done so far. What was found before somebody ended it is not looked at again, unless
+    /// `again` says so.
     pub fn cut(
         &self,
         candidate: &Candidate,
-        tell: &(dyn Fn(usize, usize) + Sync),
+        again: bool,
+        tell: &(dyn Fn(CutProgress) + Sync),
     ) -> Result<PowerCuts, SessionError> {
         if let Some(reason) = self.choice.lab.obstacle(candidate) {
             return Err(SessionError::Disk(reason));
         }
-        let record = self.record(candidate)?;
-        let log = self.log(candidate)?;
-        let states = self.states(&log, candidate, &record)?;
-        let look = |states: &[CrashState]| CutLook {
-            moments_ns: states.iter().map(|state| log.moment_ns(state.cut)).collect(),
-            folders: record.folders.clone(),
-        };
-        let findings = self.look_at(candidate, &states, &look, tell)?;
-        Ok(PowerCuts { accepted: self.faults.accept_loss, ..summary(candidate, findings, record.trace) })
+        let kept = KeptFindings::open(&self.found_path(candidate), again)?;
+        let (parts, mut traces) = (self.parts(), Vec::new());
+        for part in 0..parts {
+            if let Some(trace) = kept.trace(part) {
+                traces.push(trace);
+                continue;
+            }
+            let record = match kept.has_begun(part).then(|| self.read_record(candidate, part)) {
+                Some(Ok(record)) => record,
+                _ => self.record(candidate, part)?,
+            };
+            let log = self.log(candidate, part)?;
+            let states = self.states(&log, candidate, &record)?;
+            let looked = CutStates { candidate, part, states: &states, record: &record, log: &log };
+            kept.begin(part)?;
+            self.look_at(&looked, &kept, &|done, all| tell(CutProgress { part, parts, done, all }))?;
+            let has_loss = kept.end(part, &record.trace)?;
+            if parts > 1 && !has_loss {
+                // Nobody will ask for an image of it, and there are many.
+                drop(log);
+                self.forget(candidate, part)?;
+            }
+            traces.push(record.trace);
+        }
+        let cuts = summary(candidate, kept.findings(), traces.join("+"));
+        Ok(PowerCuts { accepted: self.faults.accept_loss, ..cuts })
     }
 
-    fn states(
-        &self,
-        log: &WriteLog,
-        candidate: &Candidate,
-        record: &CutRecord,
-    ) -> Result<Vec<CrashState>, SessionError> {
-        let began = record.folders.iter().filter_map(SavedFolder::began_ns).min();
-        let until = record.folders.iter().filter_map(SavedFolder::synced_ns).max();
-        let (Some(from_ns), Some(until_ns)) = (began, until) else {
-            return Err(SessionError::Disk(Reason::plain(format!("{} saved nothing", candidate.name))));
-        };
-        let promised = |now_ns| record.folders.iter().map(|folder| folder.promised_by(now_ns)).sum();
-        let window = CutWindow { from_ns, until_ns };
-        let wanted = self.faults.power_cuts as usize;
-        Ok(sample(log, self.rule(candidate)?, window, wanted, self.plan.protocol.seed, promised))
+    /// What was found is in the journal: it is kept there.
+    pub fn settle(&self, candidate: &Candidate) -> Result<(), SessionError> {
+        Ok(std::fs::remove_file(self.found_path(candidate)).map_err(LabError::from)?)
+    }
+
+    /// How many trials it takes to do all that is to be cut.
+    fn parts(&self) -> u32 {
+        if self.narrowed.only.is_some() {
+            return 1;
+        }
+        self.sequences()
+            .map_or(1, |phase| SequenceWork::parts(sequence_bounds(phase, self.plan.protocol.seed)))
+    }
+
+    /// The phase of sequences, if there is one.
+    fn sequences(&self) -> Option<&Phase> {
+        let is_it = |phase: &&Phase| phase.work == PhaseWork::Operation(Operation::Sequences);
+        self.plan.phases.iter().find(is_it)
     }
 
     fn rule(&self, candidate: &Candidate) -> Result<LossRule, SessionError> {
@@ -112,41 +159,6 @@ impl<'a> PowerCutting<'a> {
             Faults { ignores_flushes: true, .. } => rule.flushes_ignored(),
             _ => rule,
         })
-    }
-
-    /// Writes the image of a state of a recorded candidate into a file that is not there yet, and says what must be in it.
-    pub fn write_state(
-        &self,
-        candidate: &Candidate,
-        state: CrashState,
-        image: &Path,
-    ) -> Result<StateTold, SessionError> {
-        let (log, record) = (self.log(candidate)?, self.read_record(candidate)?);
-        let requests = log.requests().len();
-        if state.cut > requests {
-            return Err(plain(format!(
-                "{} made {requests} requests, and {state} is after {}",
-                candidate.name, state.cut
-            )));
-        }
-        let at_ns = log.moment_ns(state.cut);
-        let size = self.plan.models_of(candidate).first().map_or(0, |model| model.size.0);
-        let mut store = Store::new(new_file(image)?, size).map_err(plain)?;
-        StateImage::new(log, self.rule(candidate)?).write(&mut store, state).map_err(plain)?;
-        let mut must = Vec::new();
-        for folder in &record.folders {
-            if let Some(spec) = self.plan.datasets.get(&folder.dataset) {
-                let prepared = prepare(&folder.dataset, spec, self.plan.protocol.seed).map_err(plain)?;
-                must.extend(folder.tell(&prepared, at_ns));
-            }
-        }
-        Ok(StateTold { at_s: at_ns as f64 / 1e9, must })
-    }
-
-    /// Writes a recorded candidate's log in the form of dm-log-writes into a file that is not there yet.
-    pub fn export_log(&self, candidate: &Candidate, path: &Path) -> Result<(), SessionError> {
-        let log = self.log(candidate)?;
-        export(&log, &mut std::io::BufWriter::new(new_file(path)?)).map_err(plain)
     }
 }
 
@@ -161,18 +173,7 @@ fn check_folder(folder: &Path, plan: &Plan) -> Result<(), SessionError> {
     })
 }
 
-/// What lies there already may be wanted still.
-fn new_file(path: &Path) -> Result<File, SessionError> {
-    File::options().read(true).write(true).create_new(true).open(path).map_err(|error| {
-        let hint = match error.kind() {
-            ErrorKind::AlreadyExists => "remove it, or name another file",
-            _ => "name a file in a folder that can be written to",
-        };
-        SessionError::Disk(Reason::new(format!("cannot make {}: {error}", path.display()), hint))
-    })
-}
-
-fn plain(error: impl std::fmt::Display) -> SessionError {
+pub(super) fn plain(error: impl std::fmt::Display) -> SessionError {
     SessionError::Disk(Reason::plain(error.to_string()))
 }
 

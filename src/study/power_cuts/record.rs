@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::host::whole_file;
 use crate::lab::{LabError, LogPurpose, WriteLogFile};
-use crate::trial::TrialSpec;
-use crate::workload::{SavedFolder, SavedPhase};
+use crate::trial::{TrialSpec, sequence_bounds};
+use crate::workload::{SavedFolder, SavedPhase, SequenceWork, SequencesRecord};
 use fsverdict_disk::crash::WriteLog;
-use fsverdict_judgement::journal::{Event, Observation, Save, Status};
-use fsverdict_judgement::plan::Candidate;
+use fsverdict_judgement::journal::{Event, Observation, Save, SequenceBatch, Status};
+use fsverdict_judgement::plan::{Candidate, Dataset};
 use fsverdict_text::{Links, Reason, open_regular};
 
 use super::{PowerCutting, plain};
@@ -25,31 +25,48 @@ const LONGEST: u64 = 256 << 20;
 
 /// What is known of a candidate's log: what must be there, and when.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct CutRecord {
-    pub(super) folders: Vec<SavedFolder>,
+pub(in crate::study) struct CutRecord {
+    pub(in crate::study) folders: Vec<SavedFolder>,
+    /// When mkfs began, in nanoseconds of the device's clock.
+    #[serde(default)]
+    pub(in crate::study) mkfs_ns: u64,
+    /// The sequences that were done, if any were.
+    #[serde(default)]
+    pub(in crate::study) sequences: Option<SequencesRecord>,
     /// The digest of the requests.
-    pub(super) trace: String,
+    pub(in crate::study) trace: String,
 }
 
 impl PowerCutting<'_> {
-    /// Does the candidate's first trial once more, and keeps what it wrote.
-    pub(super) fn record(&self, candidate: &Candidate) -> Result<CutRecord, SessionError> {
-        let path = self.log_path(candidate);
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(LabError::from(error).into());
+    /// Does the candidate's first trial once more, with this part of its work, and keeps what it wrote to each of its devices.
+    pub(in crate::study) fn record(
+        &self,
+        candidate: &Candidate,
+        part: u32,
+    ) -> Result<CutRecord, SessionError> {
+        let mut logs = Vec::new();
+        for device in 1..=self.attachments.each().count() {
+            let path = self.log_path(candidate, part, device);
+            match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(LabError::from(error).into());
+                }
+                _ => logs.push(WriteLogFile { device, path, purpose: LogPurpose::Record { bound: LOG } }),
             }
-            _ => {}
         }
-        let purpose = LogPurpose::Record { bound: LOG };
-        let attachments = self.attachments.clone().with_log(WriteLogFile { path, purpose });
-        let spec = self.spec(candidate);
+        let attachments = self.attachments.clone().with_logs(logs);
+        let spec = self.spec(candidate, part);
         let (mut saves, mut synced): (BTreeMap<String, Vec<Save>>, BTreeMap<String, u64>) =
             Default::default();
-        let (mut trace, mut is_full) = (String::new(), false);
+        let mut batches: Vec<SequenceBatch> = Vec::new();
+        let (mut trace, mut is_full, mut mkfs_ns) = (String::new(), false, 0);
         let mut watch = |event: Event| match event {
             Event::Saved { phase, saves: more } => saves.entry(phase).or_default().extend(more),
+            Event::Sequences { batches: more, .. } => batches.extend(more),
             Event::Observation(observation) => {
+                if observation.phase == "mkfs" {
+                    mkfs_ns = (observation.value("began").unwrap_or(0.0) * 1e9) as u64;
+                }
                 synced.insert(observation.phase.clone(), durable_ns(&observation));
             }
             Event::Facts { facts, .. } => {
@@ -73,19 +90,42 @@ impl PowerCutting<'_> {
                 "scale its data down: --scale 0.1",
             )));
         }
-        let record = CutRecord { folders: self.folders(&saves, &synced), trace };
+        let sequences = self.sequences().map(|phase| {
+            let bounds = sequence_bounds(phase, self.plan.protocol.seed);
+            let work = SequenceWork { bounds, part, only: self.narrowed.only.clone() };
+            SequencesRecord { work, batches }
+        });
+        let record = CutRecord { folders: self.folders(&saves, &synced), sequences, mkfs_ns, trace };
         let text = serde_json::to_vec(&record).map_err(std::io::Error::from).map_err(LabError::from)?;
-        whole_file::replace(&self.record_path(candidate), |file| std::io::Write::write_all(file, &text))
-            .map_err(LabError::from)?;
+        whole_file::replace(&self.record_path(candidate, part), |file| {
+            std::io::Write::write_all(file, &text)
+        })
+        .map_err(LabError::from)?;
         Ok(record)
     }
 
-    pub(super) fn spec(&self, candidate: &Candidate) -> TrialSpec {
+    pub(in crate::study) fn spec(&self, candidate: &Candidate, part: u32) -> TrialSpec {
         TrialSpec {
-            datasets: self.plan.datasets.clone(),
+            datasets: self.datasets(),
             phases: self.plan.phases.clone(),
+            part,
+            only: self.narrowed.only.clone(),
+            devices: self.plan.device.count(),
             ..TrialSpec::without_work(candidate.clone(), self.plan.protocol.seed, self.plan.protocol.timeout)
         }
+    }
+
+    /// The plan's, or so many files of those that are saved.
+    pub(super) fn datasets(&self) -> BTreeMap<String, Dataset> {
+        let mut datasets = self.plan.datasets.clone();
+        if let Some(most) = self.narrowed.files {
+            for dataset in datasets.values_mut() {
+                if let Dataset::Flat { files, .. } = dataset {
+                    *files = (*files).min(most);
+                }
+            }
+        }
+        datasets
     }
 
     /// What was saved where, in the order of the phases.
@@ -111,22 +151,46 @@ impl PowerCutting<'_> {
         folders
     }
 
-    pub(super) fn log_path(&self, candidate: &Candidate) -> PathBuf {
-        self.folder.join(format!("{}.writes", candidate.name))
+    /// Where the log of a part lies, of the device of this number.
+    pub(in crate::study) fn log_path(&self, candidate: &Candidate, part: u32, device: usize) -> PathBuf {
+        let number = if device > 1 { format!("device-{device}.") } else { String::new() };
+        self.path(candidate, part, &format!("{number}writes"))
     }
 
-    fn record_path(&self, candidate: &Candidate) -> PathBuf {
-        self.folder.join(format!("{}.json", candidate.name))
+    fn record_path(&self, candidate: &Candidate, part: u32) -> PathBuf {
+        self.path(candidate, part, "json")
     }
 
-    pub(super) fn log(&self, candidate: &Candidate) -> Result<WriteLog, SessionError> {
-        let file = open_regular(CWD, &self.log_path(candidate), OFlags::RDONLY, Links::Refuse);
+    /// Where it is kept what was found so far.
+    pub(super) fn found_path(&self, candidate: &Candidate) -> PathBuf {
+        self.path(candidate, 0, "found")
+    }
+
+    fn path(&self, candidate: &Candidate, part: u32, kind: &str) -> PathBuf {
+        let part = if part == 0 { String::new() } else { format!(".{part}") };
+        self.folder.join(format!("{}{part}.{kind}", candidate.name))
+    }
+
+    /// Removes the log of a part, and what is known of it.
+    pub(super) fn forget(&self, candidate: &Candidate, part: u32) -> Result<(), SessionError> {
+        for device in 1..=self.attachments.each().count() {
+            std::fs::remove_file(self.log_path(candidate, part, device)).map_err(LabError::from)?;
+        }
+        Ok(std::fs::remove_file(self.record_path(candidate, part)).map_err(LabError::from)?)
+    }
+
+    pub(in crate::study) fn log(&self, candidate: &Candidate, part: u32) -> Result<WriteLog, SessionError> {
+        let file = open_regular(CWD, &self.log_path(candidate, part, 1), OFlags::RDONLY, Links::Refuse);
         let log = file.map_err(LabError::from).map(WriteLog::read)?;
         log.map_err(|error| SessionError::Disk(Reason::plain(error)))
     }
 
-    pub(super) fn read_record(&self, candidate: &Candidate) -> Result<CutRecord, SessionError> {
-        let file = open_regular(CWD, &self.record_path(candidate), OFlags::RDONLY, Links::Refuse);
+    pub(in crate::study) fn read_record(
+        &self,
+        candidate: &Candidate,
+        part: u32,
+    ) -> Result<CutRecord, SessionError> {
+        let file = open_regular(CWD, &self.record_path(candidate, part), OFlags::RDONLY, Links::Refuse);
         let input = std::io::Read::take(file.map_err(LabError::from)?, LONGEST);
         serde_json::from_reader(std::io::BufReader::new(input)).map_err(plain)
     }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::filesystem::{DocumentedPrice, documented_prices};
 use crate::workload::{PROMISES, Promise};
-use fsverdict_disk::crash::CrashState;
 use fsverdict_judgement::journal::{PowerCuts, StateFinding};
 use fsverdict_judgement::plan::Candidate;
+
+use super::CutName;
 
 /// Of so many states that lost something it is kept what was seen.
 const FIRST: usize = 12;
@@ -41,7 +42,7 @@ pub(super) fn summary(candidate: &Candidate, mut findings: Vec<StateFinding>, tr
     let states = u32::try_from(findings.len()).unwrap_or(u32::MAX);
     // In the order of the cuts, however many looked at them.
     findings.retain(|finding| finding.outcome.is_loss());
-    findings.sort_by_key(|finding| finding.state.parse::<CrashState>().ok());
+    findings.sort_by_key(|finding| finding.state.parse::<CutName>().ok());
     findings.truncate(FIRST);
     PowerCuts {
         candidate: candidate.name.clone(),

@@ -31,7 +31,7 @@ struct WorkEnd {
 }
 
 impl Stack<'_> {
-    fn redundancy(&self) -> Result<Redundancy, TrialError> {
+    pub(super) fn redundancy(&self) -> Result<Redundancy, TrialError> {
         let found = Redundancy::of(self.candidate, &self.arrangement);
         found.ok_or_else(|| {
             TrialError::Host(format!("{} keeps its data once: no device can be missing", self.candidate.name))

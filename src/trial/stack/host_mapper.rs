@@ -51,7 +51,7 @@ impl Mapper for HostMapper<'_> {
             LayerKind::Mapping | LayerKind::Volume => mapping_node(&mapped_name(kind, name))
                 .ok_or_else(|| TrialError::Host(format!("opening the layer made no device `{name}`")))?,
             // A link to the kernel's own node.
-            LayerKind::Array | LayerKind::Above => std::fs::canonicalize(kind.node(name))
+            LayerKind::Array | LayerKind::Above | LayerKind::Served => std::fs::canonicalize(kind.node(name))
                 .map_err(|error| TrialError::Host(format!("making the array made no `{name}`: {error}")))?,
         };
         let number = device_number(&path)
@@ -73,7 +73,9 @@ impl Mapper for HostMapper<'_> {
                 let name = mapped_name(kind, name);
                 gone_within(|| is_mapped(node, &name), LIMIT)
             }
-            LayerKind::Array | LayerKind::Above => gone_within(|| is_running(node), LIMIT),
+            LayerKind::Array | LayerKind::Above | LayerKind::Served => {
+                gone_within(|| is_running(node), LIMIT)
+            }
         }
     }
 }

@@ -40,6 +40,24 @@ impl Stack<'_> {
         Ok(done("delete"))
     }
 
+    /// Puts the filesystem back to what it was when the newest of those that are kept was made.
+    pub(in crate::trial) fn roll_back(&mut self, ledger: &mut Ledger) -> Result<Done, TrialError> {
+        let operation = Operation::SnapshotRollback;
+        let none = WorkError::NoSnapshot { operation: operation.name() };
+        let id = ledger.newest_snapshot().ok_or(none)?.id.clone();
+        if self.filesystem.snapshots.is_some() {
+            self.snapshot(operation, &id)?;
+            self.unmount()?;
+        } else {
+            self.unmount()?;
+            let mut mapper = HostMapper { sink: self.sink, tools: &self.tools };
+            self.layers.roll_back(&id, &self.devices, &mut mapper)?;
+        }
+        self.mount_again()?;
+        ledger.roll_back();
+        Ok(done("rollback"))
+    }
+
     /// Runs the filesystem's own programs for it, or where it has none those of a layer; what the last printed.
     fn snapshot(&mut self, operation: Operation, id: &str) -> Result<String, TrialError> {
         if self.filesystem.snapshots.is_none() {
@@ -75,7 +93,7 @@ fn called(printed: &str) -> Result<String, TrialError> {
 
 /// It is the call that is timed; no file of it is anybody's.
 fn done(main_call: &'static str) -> Done {
-    Done { logical_bytes: 0, files: 0, read_besides: 0, held: None, histograms: Vec::new(), main_call }
+    Done { logical_bytes: 0, files: 0, read_besides: 0, held: None, calls: Vec::new(), main_call }
 }
 
 #[cfg(test)]

@@ -7,7 +7,9 @@
 use fsverdict_judgement::journal::bonnie::METRICS;
 use fsverdict_judgement::journal::{Measurement, MetricInfo, Unit};
 
-use super::{Adapter, AdapterProblem, Reading, words};
+use super::number::number;
+use super::{Adapter, AdapterProblem, Reading, tool, words};
+use crate::filesystem::{Packages, Tool};
 
 pub(super) struct Bonnie;
 
@@ -38,8 +40,8 @@ impl Adapter for Bonnie {
         "bonnie++ 1.03 to 2.00: rates, CPU and worst latencies on one big file and many small ones"
     }
 
-    fn program(&self) -> &'static str {
-        "bonnie++"
+    fn tool(&self) -> Tool {
+        tool("bonnie++", &["--version"], Packages::everywhere("bonnie++"))
     }
 
     fn metrics(&self) -> &'static [MetricInfo] {
@@ -64,7 +66,7 @@ impl Adapter for Bonnie {
         })
     }
 
-    fn understand(&self, output: &str) -> Result<Reading, AdapterProblem> {
+    fn understand(&self, output: &str, _: &str) -> Result<Reading, AdapterProblem> {
         read(output)
     }
 }
@@ -142,13 +144,6 @@ fn value(text: &str) -> Result<BonnieValue, String> {
     number(text).map(BonnieValue::Number)
 }
 
-/// A decimal number: no sign, no exponent, no word for infinity.
-fn number(text: &str) -> Result<f64, String> {
-    let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    let parsed = text.parse::<f64>().ok().filter(|number| plain && number.is_finite());
-    parsed.ok_or_else(|| format!("\"{text}\" is not a number"))
-}
-
 /// A latency with its unit; absent where the test was not run.
 fn seconds(text: &str) -> Result<Option<f64>, String> {
     if text.is_empty() {
@@ -198,7 +193,7 @@ mod tests {
 
     #[test]
     fn the_line_of_version_2_gives_rates_cpu_and_latencies() {
-        let reading = Bonnie.read(FULL).unwrap();
+        let reading = Bonnie.read(FULL, "").unwrap();
         assert_eq!(value(&reading, "bonnie_block_write"), Some((222_901.0 * 1024.0, Unit::BytesPerSecond)));
         assert_eq!(value(&reading, "bonnie_block_write_cpu"), Some((0.49, Unit::Ratio)));
         assert_eq!(value(&reading, "bonnie_char_write_latency"), Some((20_963.0 * 1e-6, Unit::Seconds)));
@@ -210,10 +205,10 @@ mod tests {
 
     #[test]
     fn tests_left_out_or_too_short_are_left_out() {
-        let reading = Bonnie.read(SHORT).unwrap();
+        let reading = Bonnie.read(SHORT, "").unwrap();
         assert_eq!(reading.working_set, Some(64 << 20));
         assert_eq!(value(&reading, "bonnie_char_read"), Some((1035.0 * 1024.0, Unit::BytesPerSecond)));
-        let reading = Bonnie.read(FILES).unwrap();
+        let reading = Bonnie.read(FILES, "").unwrap();
         assert_eq!(reading.working_set, None);
         assert!(reading.measurements.iter().all(|found| found.metric.ends_with("_latency")));
     }
@@ -225,7 +220,7 @@ mod tests {
             [("222901,49,", ",49,"), ("222901,49,", "222901,,"), ("222901,49,", ",,"), (",20963us,", ",,")]
         {
             assert!(FULL.contains(from), "{from}");
-            let reading = Bonnie.read(&FULL.replacen(from, to, 1)).unwrap();
+            let reading = Bonnie.read(&FULL.replacen(from, to, 1), "").unwrap();
             assert!(value(&reading, "bonnie_block_read_cpu").is_some() || !reading.measurements.is_empty());
             let kept = value(&reading, "bonnie_block_write").is_some();
             assert_eq!(kept, !to.starts_with(",") || from.starts_with(",20963us"), "{to}");
@@ -235,7 +230,7 @@ mod tests {
 
     #[test]
     fn the_line_of_version_1_has_no_latencies() {
-        let reading = Bonnie.read(OLD).unwrap();
+        let reading = Bonnie.read(OLD, "").unwrap();
         assert_eq!(value(&reading, "bonnie_seeks"), Some((182.5, Unit::PerSecond)));
         assert_eq!(value(&reading, "bonnie_block_write_cpu"), Some((0.15, Unit::Ratio)));
         assert_eq!(value(&reading, "bonnie_random_delete"), Some((8210.0, Unit::PerSecond)));
@@ -253,7 +248,7 @@ mod tests {
             (word.as_str(), "\"fast\" is not a number"),
             (&format!("{FULL}{FULL}"), "leave out -x"),
         ] {
-            let error = Bonnie.read(wrong).unwrap_err();
+            let error = Bonnie.read(wrong, "").unwrap_err();
             let shown = format!("{error}\n{}", error.hint);
             assert!(shown.contains(why) && shown.contains(wrong.trim()), "{shown}");
         }

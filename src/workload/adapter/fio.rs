@@ -1,18 +1,31 @@
-//! fio: bandwidth, requests per second, latencies and CPU of one group of jobs, from its JSON.
+//! fio: bandwidth, requests per second, latencies and CPU of each group of jobs, from its JSON, and what was done in each second,
+//! from its log of bandwidths.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use fsverdict_judgement::journal::{Measurement, MetricInfo, fio};
+use fsverdict_judgement::journal::{Measurement, MetricInfo, WorkCourse, fio};
+use fsverdict_judgement::plan::Unit;
 
-use super::{Adapter, AdapterProblem, Reading};
+use super::number::number;
+use super::{Adapter, AdapterProblem, Reading, tool};
+use crate::filesystem::{Packages, Tool};
 
 pub(super) struct Fio;
 
 /// Percentiles by the names fio gives them, with the place of their metric.
 const PERCENTILES: [(&str, usize); 4] =
     [("50.000000", 3), ("95.000000", 4), ("99.000000", 5), ("99.900000", 6)];
+
+/// So many groups are read at most.
+const GROUPS: usize = 16;
+
+/// Lines of fio's log come every 1000 ms, by so many milliseconds more or less.
+const NEAR: u64 = 200;
+
+/// A log of more seconds than a day is none.
+const SECONDS: u64 = 86_400;
 
 #[derive(Deserialize)]
 struct Output {
@@ -63,11 +76,11 @@ impl Adapter for Fio {
     }
 
     fn summary(&self) -> &'static str {
-        "fio 3: bandwidth, requests per second, latencies and CPU of one group of jobs (options, or a job file)"
+        "fio 3: bandwidth, requests per second, latencies and CPU of each group of jobs (options, or a job file)"
     }
 
-    fn program(&self) -> &'static str {
-        "fio"
+    fn tool(&self) -> Tool {
+        tool("fio", &["--version"], Packages::everywhere("fio"))
     }
 
     fn metrics(&self) -> &'static [MetricInfo] {
@@ -77,7 +90,8 @@ impl Adapter for Fio {
     fn line(&self, options: &str) -> String {
         // Options before the first job hold for all of them. The processor's own clock (TSC), fio's default, goes on by the
         // machine's time where the kernel's is simulated: a USB disk then wrote 10 GB/s.
-        format!("exec fio --output-format=json --clocksource=clock_gettime --directory=\"$FOLDER\" --group_reporting {options}")
+        let log = "--write_bw_log=\"$LOG/fio\" --log_avg_msec=1000 --per_job_logs=0";
+        format!("exec fio --output-format=json --clocksource=clock_gettime --directory=\"$FOLDER\" --group_reporting {log} {options}")
             .trim_end()
             .to_owned()
     }
@@ -92,12 +106,12 @@ impl Adapter for Fio {
         })
     }
 
-    fn understand(&self, output: &str) -> Result<Reading, AdapterProblem> {
-        read(output)
+    fn understand(&self, output: &str, log: &str) -> Result<Reading, AdapterProblem> {
+        read(output, log)
     }
 }
 
-fn read(output: &str) -> Result<Reading, AdapterProblem> {
+fn read(output: &str, log: &str) -> Result<Reading, AdapterProblem> {
     let hint = "fio 3 is known; try its options by hand, with --output-format=json";
     // fio may say something before its JSON, on the same stream.
     let start = output
@@ -107,17 +121,57 @@ fn read(output: &str) -> Result<Reading, AdapterProblem> {
         .ok_or_else(|| ("there is no JSON in it".to_owned(), hint))?;
     let output = Output::deserialize(&mut serde_json::Deserializer::from_str(&output[start..]))
         .map_err(|error| (error.to_string(), hint))?;
-    let [job] = output.jobs.as_slice() else {
-        let hint = "leave out stonewall and new_group, and make each other group a phase of its own";
-        let names: Vec<String> = output.jobs.iter().map(|job| format!("`{}`", job.jobname)).collect();
-        let what =
-            format!("it reports {} groups of jobs ({}), and a phase is one", names.len(), names.join(", "));
-        return Err((what, hint));
-    };
-    if job.error != 0 {
-        let hint = "try its options by hand";
-        return Err((format!("the job `{}` ended with error {}", job.jobname, job.error), hint));
+    if output.jobs.len() > GROUPS {
+        let hint = "make phases of them: each is measured on its own then";
+        return Err((
+            format!("it reports {} groups of jobs, and {GROUPS} are read", output.jobs.len()),
+            hint,
+        ));
     }
+    let mut reading = Reading::default();
+    let names = group_names(&output.jobs);
+    for (job, name) in output.jobs.iter().zip(&names) {
+        if job.error != 0 {
+            let hint = "try its options by hand";
+            return Err((format!("the job `{}` ended with error {}", job.jobname, job.error), hint));
+        }
+        let mut measurements = of_group(job);
+        // Of several each has its name behind those of its metrics.
+        if names.len() > 1 {
+            for found in &mut measurements {
+                found.metric = format!("{}@{name}", found.metric).into();
+            }
+        }
+        reading.measurements.extend(measurements);
+        reading.bytes_read = reading.bytes_read.saturating_add(job.read.io_bytes);
+        reading.bytes_written = reading.bytes_written.saturating_add(job.write.io_bytes);
+    }
+    if reading.measurements.is_empty() {
+        return Err(("no job read, wrote or discarded anything".to_owned(), hint));
+    }
+    // Times in the log are those since a group began, so that those of several lie over one another.
+    if let [_] = output.jobs[..] {
+        reading.go_on(course(log).map_err(|what| (what, hint))?, &fio::SLOWEST);
+    }
+    Ok(reading)
+}
+
+/// The names of groups as metrics carry them: those of their jobs, in letters, digits, hyphens and underscores, each once.
+fn group_names(jobs: &[FioJob]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for (at, job) in jobs.iter().enumerate() {
+        let plain = |one: char| if one.is_ascii_alphanumeric() || "-_".contains(one) { one } else { '_' };
+        let mut name: String = job.jobname.chars().take(40).map(plain).collect();
+        if name.is_empty() || names.contains(&name) {
+            name = format!("{name}{}", at + 1);
+        }
+        names.push(name);
+    }
+    names
+}
+
+/// Nothing where it did nothing.
+fn of_group(job: &FioJob) -> Vec<Measurement> {
     let mut measurements = Vec::new();
     for (direction, metrics) in [(&job.read, &fio::READ), (&job.write, &fio::WRITE), (&job.trim, &fio::TRIM)]
     {
@@ -130,20 +184,36 @@ fn read(output: &str) -> Result<Reading, AdapterProblem> {
     if let Some(sync) = job.sync.as_ref().filter(|sync| sync.total_ios > 0) {
         add_latency(&mut measurements, &fio::SYNC, &sync.lat_ns, &sync.lat_ns);
     }
-    if measurements.is_empty() {
-        return Err(("no job read, wrote or discarded anything".to_owned(), hint));
+    if !measurements.is_empty() {
+        add(&mut measurements, &fio::USER, job.usr_cpu / 100.0);
+        add(&mut measurements, &fio::SYSTEM, job.sys_cpu / 100.0);
     }
-    add(&mut measurements, &fio::USER, job.usr_cpu / 100.0);
-    add(&mut measurements, &fio::SYSTEM, job.sys_cpu / 100.0);
-    if let Some(odd) = measurements.iter().find(|found| !found.value.is_finite() || found.value < 0.0) {
-        return Err((format!("`{}` is {}", odd.metric, odd.value), hint));
+    measurements
+}
+
+/// The sum over jobs and directions for each second, of lines such as `1001, 61230, 1, 0, 0`: milliseconds, KiB/s on average
+/// since the line before, and what does not matter here. The rest of a second at the end is left out.
+fn course(log: &str) -> Result<Option<WorkCourse>, String> {
+    let mut rates: Vec<f64> = Vec::new();
+    for line in log.lines().filter(|line| !line.trim().is_empty()) {
+        let wrong = || format!("its log has the line \"{}\"", line.chars().take(80).collect::<String>());
+        let mut words = line.split(',').map(str::trim);
+        let milliseconds = words.next().and_then(|word| word.parse::<u64>().ok()).ok_or_else(wrong)?;
+        let rate = number(words.next().unwrap_or_default()).map_err(|_| wrong())? * 1024.0;
+        let second = (milliseconds + 500) / 1000;
+        if second == 0 || milliseconds.abs_diff(second * 1000) > NEAR {
+            continue;
+        }
+        if second > SECONDS {
+            return Ok(None);
+        }
+        let at = second as usize - 1;
+        if at >= rates.len() {
+            rates.resize(at + 1, 0.0);
+        }
+        rates[at] += rate;
     }
-    Ok(Reading {
-        measurements,
-        bytes_read: job.read.io_bytes,
-        bytes_written: job.write.io_bytes,
-        ..Reading::default()
-    })
+    Ok((rates.len() > 1).then_some(WorkCourse { unit: Unit::BytesPerSecond, every: 1.0, rates }))
 }
 
 fn add(measurements: &mut Vec<Measurement>, metric: &MetricInfo, value: f64) {
@@ -172,6 +242,7 @@ fn add_latency(
 mod tests {
     use super::super::{Adapter, Reading};
     use super::Fio;
+    use fsverdict_judgement::journal::adapter_metric;
     use fsverdict_judgement::journal::fio::METRICS;
 
     /// Printed by fio 3.33 with --rw=randrw --bs=4k --size=32M, on a tmpfs.
@@ -188,7 +259,7 @@ mod tests {
 
     #[test]
     fn both_directions_are_read() {
-        let reading = Fio.read(MIXED).unwrap();
+        let reading = Fio.read(MIXED, "").unwrap();
         assert_eq!(value(&reading, "fio_read_bandwidth"), Some(572_027_586.0));
         assert_eq!(value(&reading, "fio_write_iops"), Some(142_827.586_207));
         assert_eq!(value(&reading, "fio_read_latency_p99"), Some(7328e-9));
@@ -199,7 +270,7 @@ mod tests {
 
     #[test]
     fn jobs_of_one_group_are_one_and_syncs_are_their_own() {
-        let reading = Fio.read(JOBS).unwrap();
+        let reading = Fio.read(JOBS, "").unwrap();
         assert_eq!(reading.bytes_written, 32 << 20);
         assert!(value(&reading, "fio_sync_latency_p99").unwrap() > 0.0);
         assert_eq!(value(&reading, "fio_read_iops"), None);
@@ -207,9 +278,37 @@ mod tests {
     }
 
     #[test]
+    fn each_of_several_groups_has_its_own_numbers() {
+        let reading = Fio.read(GROUPS, "").unwrap();
+        let of = |name: &str| {
+            reading.measurements.iter().find(|found| found.metric == name).map(|found| found.value)
+        };
+        assert!(of("fio_write_bandwidth@w").unwrap() > 0.0 && of("fio_read_iops@r").unwrap() > 0.0);
+        assert_eq!((of("fio_write_bandwidth@r"), of("fio_write_bandwidth")), (None, None));
+        assert!(reading.bytes_read > 0 && reading.bytes_written > 0);
+        assert!(adapter_metric("fio_write_bandwidth@w").is_some());
+        let same = GROUPS.replacen("\"jobname\" : \"r\"", "\"jobname\" : \"w\"", 1);
+        assert!(
+            Fio.read(&same, "").unwrap().measurements.iter().any(|found| found.metric == "fio_read_iops@w2")
+        );
+    }
+
+    #[test]
+    fn each_second_has_what_all_jobs_did_in_it() {
+        // Two jobs, one of which did nothing in the third second; the rest of the fifth is none.
+        let log = "1001, 100, 1, 0, 0\n2001, 50, 1, 0, 0\n3002, 20, 1, 0, 0\n4000, 80, 1, 0, 0\n4400, 999, 1, 0, 0\n1000, 10, 0, 0, 0, 5\n2001, 10, 0, 0, 0, 5\n4001, 10, 0, 0, 0, 5\n";
+        let reading = Fio.read(JOBS, log).unwrap();
+        let kib: Vec<f64> = reading.course.clone().unwrap().rates.iter().map(|rate| rate / 1024.0).collect();
+        assert_eq!(kib, [110.0, 60.0, 20.0, 90.0]);
+        assert_eq!(value(&reading, "fio_slowest_second"), Some(20.0 * 1024.0));
+        assert!(Fio.read(JOBS, "1001; 5\n").unwrap_err().to_string().contains("its log has the line"));
+        assert_eq!(Fio.read(GROUPS, log).unwrap().course, None);
+    }
+
+    #[test]
     fn what_fio_says_before_its_json_does_not_matter() {
         let shown = format!("fio: a warning with a {{ in it\n{JOBS}\n");
-        assert_eq!(Fio.read(&shown), Fio.read(JOBS));
+        assert_eq!(Fio.read(&shown, ""), Fio.read(JOBS, ""));
     }
 
     #[test]
@@ -226,11 +325,10 @@ mod tests {
             ("", "no JSON"),
             ("fio: unrecognized option", "no JSON"),
             (&MIXED[..MIXED.len() / 2], "EOF"),
-            (GROUPS, "2 groups"),
             (failed.as_str(), "error 28"),
             ("{}", "missing field `jobs`"),
         ] {
-            let shown = Fio.read(wrong).unwrap_err().to_string();
+            let shown = Fio.read(wrong, "").unwrap_err().to_string();
             assert!(shown.contains(why), "{shown}");
             assert!(shown.contains(wrong.trim().get(..1000).unwrap_or(wrong.trim())), "{shown}");
         }

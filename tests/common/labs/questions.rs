@@ -1,6 +1,7 @@
 //! Numbers of a plan's own, what a goal requires, and who keeps a phase company.
 
-use crate::common::Place;
+use crate::common::{Place, not_run};
+use fsverdict::sandbox::program::locate;
 
 /// A plan of one command, `do`, with this goal, and with these lines after its phase.
 fn with(lab: &str, goal: &str, command: &str, lines: &str) -> String {
@@ -95,4 +96,30 @@ pub fn a_service_that_does_not_start_and_a_background_that_dies_are_said(lab: &s
         place.failed("ext4", &words);
         place.is_left_clean();
     }
+}
+
+/// PostgreSQL on the filesystem under test, whose server becomes another user, since it refuses to be root.
+pub fn a_server_that_refuses_root_serves_a_benchmark(lab: &str, more: &[&str]) {
+    if locate("pgbench").is_none() {
+        not_run("pgbench is not installed");
+        return;
+    }
+    let place = Place::new();
+    let plan = include_str!("../../../presets/postgres.toml")
+        .replace("-i -q -s 4", "-i -q -s 1")
+        .replace("-c 4 -t 250", "-c 2 -t 20")
+        .replace("-c 4 -t 500", "-c 2 -t 30");
+    let mut arguments = vec!["--lab", lab, "--fs", "ext4", "--blocks", "1"];
+    arguments.extend(more);
+    place.run(&plan, &arguments).exits(0);
+    let journal = place.journal();
+    for (phase, transactions) in [("transactions", 40), ("lookups", 60)] {
+        let [rate] = journal.measured(phase, "pgbench_tps")[..] else { panic!("{phase}") };
+        assert!(rate > 0.0);
+        let told = journal.program(phase)["stdout"].as_str().unwrap().to_owned();
+        assert!(told.contains(&format!("actually processed: {transactions}/{transactions}")), "{told}");
+    }
+    // Every commit is safe: of two clients two may be at once.
+    assert!(journal.measured("transactions", "device_flushes")[0] >= 20.0);
+    place.is_left_clean();
 }

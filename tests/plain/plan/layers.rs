@@ -70,7 +70,7 @@ fn what_is_wrong_with_layers_is_told_in_its_place() {
         ),
         (
             candidate("layers = [\"none\"]"),
-            ["layers.toml:5:11", "there is no layer `none`", "known: integrity, luks1, luks2, lvm"],
+            ["layers.toml:5:11", "there is no layer `none`", "known: fuse, integrity, luks1, luks2, lvm"],
         ),
         (
             candidate("layers = [\"luks2\", \"luks2\"]"),

@@ -283,7 +283,7 @@ fn findings_of_presets_name_candidates_that_are_there() {
             }
         }
     }
-    assert_eq!(studies, 5);
+    assert_eq!(studies, 7);
 }
 
 #[test]

@@ -228,6 +228,10 @@ impl ServedDisk {
         let Some(slot) = self.underway.get_mut(usize::from(id)) else {
             return Err(BackendError::Chain("no such slot"));
         };
+        if self.contents.fails(&completion.request) {
+            self.answer(id, FAILED, 0, memory)?;
+            return Ok(true);
+        }
         let mut offset = completion.request.sector * SECTOR;
         let mut written = 0;
         let moved = match completion.request.operation {

@@ -15,6 +15,7 @@ mod connection;
 mod disk;
 mod lateness;
 mod real;
+mod rot;
 mod session;
 mod simulated;
 mod simulation_clock;
@@ -31,11 +32,12 @@ use std::time::Duration;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use crate::crash::{CrashState, ImageStateError, LogError, LogWriter, LossRule};
+use crate::crash::{CrashState, ImageStateError, LogError, LogWriter, LossRule, RottenBlock};
 use crate::device::trace::TraceWriter;
 use crate::device::{Device, Draw, Model, ModelError, Store, StoreError};
 
 use disk::ServedDisk;
+use rot::ServedRot;
 use states::{Contents, ServedStates};
 
 pub use tally::BackendReport;
@@ -154,6 +156,9 @@ pub enum LogToServe {
         /// What the device may lose.
         rule: LossRule,
     },
+    /// To be read: the device holds all that was written, each time but for one of these blocks; none of them is it as it was
+    /// written. They take turns as states do.
+    Rot { file: File, blocks: Vec<Option<RottenBlock>> },
 }
 
 /// A device with all that it takes to serve it.
@@ -244,6 +249,7 @@ fn prepare(
         Some(LogToServe::Enter { file, states, rule }) => {
             Contents::Entered(ServedStates::new(file, rule, states)?)
         }
+        Some(LogToServe::Rot { file, blocks }) => Contents::Rotten(ServedRot::new(file, blocks)?),
     };
     ServedDisk::new(device, store, contents, trace.map_err(BackendError::Trace)?, fails_after)
 }

@@ -4,8 +4,9 @@
 use std::fs::File;
 
 use super::BackendError;
+use super::rot::ServedRot;
 use crate::crash::{CrashState, LogWriter, LossRule, StateImage, WriteLog};
-use crate::device::{Completion, Store};
+use crate::device::{Completion, Request, Store};
 
 #[derive(Debug)]
 pub(super) enum Contents {
@@ -16,6 +17,7 @@ pub(super) enum Contents {
         data: Vec<u8>,
     },
     Entered(ServedStates),
+    Rotten(ServedRot),
 }
 
 /// States that are still to be taken on.
@@ -46,8 +48,17 @@ impl Contents {
 
     /// The disk is asked for its name: what it is called besides what every disk here is.
     pub(super) fn named(&mut self, store: &mut Store) -> Result<Option<String>, BackendError> {
-        let Contents::Entered(states) = self else { return Ok(None) };
-        Ok(Some(states.next(store)?.map_or_else(String::new, |number| number.to_string())))
+        let number = match self {
+            Contents::Entered(states) => states.next(store)?,
+            Contents::Rotten(rot) => rot.next(store)?,
+            Contents::Kept | Contents::Recorded { .. } => return Ok(None),
+        };
+        Ok(Some(number.map_or_else(String::new, |number| number.to_string())))
+    }
+
+    /// Whether the medium cannot do this: the guest is to be told so.
+    pub(super) fn fails(&mut self, request: &Request) -> bool {
+        if let Contents::Rotten(rot) = self { rot.fails(request) } else { false }
     }
 
     /// A piece of what a write carries.
@@ -73,7 +84,7 @@ impl Contents {
                 log.finish().map_err(BackendError::WritingLog)?;
                 Ok(is_whole)
             }
-            Contents::Kept | Contents::Entered(_) => Ok(true),
+            Contents::Kept | Contents::Entered(_) | Contents::Rotten(_) => Ok(true),
         }
     }
 }

@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt;
 use crate::device::{Action, Request};
 
 use super::loss::LossRule;
+use super::state::CrashState;
 
 /// How a log's file begins: what it is, and the version of its form.
 pub(super) const MAGIC: &[u8; 8] = b"fsvwlog1";
@@ -161,6 +162,21 @@ impl WriteLog {
     /// When power is cut once `cut` requests are completed, in nanoseconds of the device's clock.
     pub fn moment_ns(&self, cut: usize) -> u64 {
         cut.checked_sub(1).and_then(|last| self.requests.get(last)).map_or(0, |last| last.completed_ns)
+    }
+
+    /// The requests that may or may not have reached the medium when `cut` are completed.
+    pub fn uncertain_at(&self, cut: usize, rule: LossRule) -> Vec<LoggedRequest> {
+        let numbers = self.uncertain(cut, rule);
+        numbers.into_iter().filter_map(|number| self.requests.get(number).copied()).collect()
+    }
+
+    /// Those of them that a state lacks, wholly or in part.
+    pub fn lost(&self, state: CrashState, rule: LossRule) -> Vec<LoggedRequest> {
+        let uncertain = self.uncertain_at(state.cut, rule);
+        let is_lost = |(number, one): &(u32, LoggedRequest)| {
+            state.survivors.keeps(*number, one.request.sectors).is_none_or(|kept| kept < one.request.sectors)
+        };
+        (0..).zip(uncertain).filter(is_lost).map(|(_, one)| one).collect()
     }
 
     /// The numbers of the requests that may or may not have reached the medium when `cut` are completed: those completed that no

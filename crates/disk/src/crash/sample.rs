@@ -23,22 +23,25 @@ struct Kept {
     chosen: Vec<(usize, u32)>,
 }
 
-/// Up to `wanted` states of this window, no two of which hold the same or stand for the same moment; in the order in which an image
+/// Up to `wanted` states of these windows, which are in order and apart, no two of which hold the same or stand for the same moment; in the order in which an image
 /// can go from each to the next. `moment` counts what was promised by a time: of states with equal contents one
 /// is looked at for each promise.
 pub fn sample(
     log: &WriteLog,
     rule: LossRule,
-    window: CutWindow,
+    windows: &[CutWindow],
     wanted: usize,
     seed: u64,
     moment: impl Fn(u64) -> usize,
 ) -> Vec<CrashState> {
     let requests = log.requests();
-    let first = requests.partition_point(|one| one.completed_ns < window.from_ns);
-    let last = requests.partition_point(|one| one.completed_ns <= window.until_ns);
+    let numbers = |window: &CutWindow| {
+        let first = requests.partition_point(|one| one.completed_ns < window.from_ns);
+        first..requests.partition_point(|one| one.completed_ns <= window.until_ns)
+    };
+    let cuts: Vec<usize> = windows.iter().flat_map(numbers).map(|request| request + 1).collect();
     let (mut states, mut seen): (Vec<CrashState>, HashSet<(Kept, usize)>) = Default::default();
-    if last <= first {
+    if cuts.is_empty() {
         return states;
     }
     // Where states are few, most draws are of those that were seen.
@@ -47,7 +50,9 @@ pub fn sample(
         if states.len() >= wanted {
             break;
         }
-        let cut = first + below(seed, draw * 4, (last - first) as u64) as usize + 1;
+        let Some(cut) = cuts.get(below(seed, draw * 4, cuts.len() as u64) as usize).copied() else {
+            continue;
+        };
         let uncertain = log.uncertain(cut, rule);
         let state = CrashState { cut, survivors: survivors(log, &uncertain, rule, seed, draw) };
         let kept = kept(log, state, rule);

@@ -41,6 +41,13 @@ pub enum Survivors {
 #[error("`{0}` is no name of a state: it is a number and what survived, as in 1234-first3")]
 pub struct StateNameError(String);
 
+impl StateNameError {
+    /// About this text, of which the beginning is told.
+    pub fn of(name: &str) -> StateNameError {
+        StateNameError(name.chars().take(40).collect())
+    }
+}
+
 impl Survivors {
     /// How much of the uncertain write of this number, of so many sectors, is there, in sectors; none where it was lost.
     pub(super) fn keeps(self, number: u32, sectors: u32) -> Option<u32> {
@@ -96,7 +103,7 @@ impl FromStr for CrashState {
             };
             Some(CrashState { cut: cut.parse().ok()?, survivors })
         };
-        read().ok_or_else(|| StateNameError(name.chars().take(40).collect()))
+        read().ok_or_else(|| StateNameError::of(name))
     }
 }
 

@@ -111,14 +111,14 @@ fn a_device_without_a_volatile_cache_loses_only_what_is_underway() {
     assert_eq!(log.uncertain(4, through), [4]);
     // One that ignores flushes loses what they had made durable.
     assert_eq!(log.uncertain(6, RULE.flushes_ignored()), [0, 1, 3, 4]);
-    let nothing = sample(&log, RULE.nothing_lost(), ALL, 100, 1, |_| 0);
+    let nothing = sample(&log, RULE.nothing_lost(), &[ALL], 100, 1, |_| 0);
     assert!(nothing.iter().all(|state| [Survivors::None, Survivors::All].contains(&state.survivors)));
 }
 
 #[test]
 fn states_are_drawn_once_each_in_order_and_by_seed() {
     let (_, log) = log_of(&small());
-    let draw = |seed, rule| sample(&log, rule, ALL, 1000, seed, |_| 0);
+    let draw = |seed, rule| sample(&log, rule, &[ALL], 1000, seed, |_| 0);
     let all = draw(1, RULE);
     assert_eq!(all, draw(1, RULE));
     assert!(all.is_sorted_by_key(|state| state.cut));
@@ -131,10 +131,10 @@ fn states_are_drawn_once_each_in_order_and_by_seed() {
     assert!(contents.iter().all(|held| held[1] != 0 || held[2] == 0), "{contents:?}");
     assert!(contents.iter().all(|held| held[3] != 5 || held[0] != 0), "{contents:?}");
     // Where promises lie between two moments, equal contents are looked at for each.
-    let promised = sample(&log, RULE, ALL, 1000, 1, |now| usize::from(now >= 40));
+    let promised = sample(&log, RULE, &[ALL], 1000, 1, |now| usize::from(now >= 40));
     assert!(promised.len() > all.len());
     let late = CutWindow { from_ns: 60, until_ns: 80 };
-    let late = sample(&log, RULE, late, 10, 1, |_| 0);
+    let late = sample(&log, RULE, &[late], 10, 1, |_| 0);
     assert_eq!(late, [CrashState { cut: 6, survivors: Survivors::None }]);
 }
 

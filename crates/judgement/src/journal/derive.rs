@@ -11,7 +11,9 @@ use super::reader::{read_each, scan};
 use super::run::{
     BlockState, CandidateState, CandidateStatus, Header, Latencies, Run, Trial, TrialCommands, TrialStanding,
 };
-use super::{Beginning, CommandRecord, Event, Journal, JournalError, PowerCuts, Record, Status, TrialId};
+use super::{
+    Beginning, CommandRecord, Event, Journal, JournalError, PowerCuts, Record, RottenBlocks, Status, TrialId,
+};
 use crate::plan::Plan;
 
 impl Run {
@@ -145,7 +147,15 @@ impl Run {
                 self.power_cuts.retain(|known| known.candidate != cuts.candidate);
                 self.power_cuts.push(cuts);
             }
-            Event::RunStarted { .. } | Event::Saved { .. } | Event::AfterCut(_) => {}
+            Event::Rotten(rotten) => {
+                self.rotten.retain(|known| known.candidate != rotten.candidate);
+                self.rotten.push(rotten);
+            }
+            Event::RunStarted { .. }
+            | Event::Saved { .. }
+            | Event::Sequences { .. }
+            | Event::AfterCut(_)
+            | Event::AfterRot(_) => {}
         }
     }
 
@@ -177,6 +187,7 @@ impl Run {
                 // One trial of each candidate is pictured; of the others, that would be much to hold.
                 if block > 1 {
                     observation.unwritten = Vec::new();
+                    observation.course = None;
                 }
                 for histogram in std::mem::take(&mut observation.histograms).into_iter().filter(|_| counts) {
                     let own = |known: &Latencies| {
@@ -291,7 +302,9 @@ impl Run {
             } else if !trials.is_empty() {
                 state.status = CandidateStatus::Ok;
                 let cuts = self.power_cuts.iter().find(|cuts| cuts.candidate == state.name);
-                if let Some(reason) = cuts.and_then(PowerCuts::why_out) {
+                let rotten = self.rotten.iter().find(|rotten| rotten.candidate == state.name);
+                let why = cuts.and_then(PowerCuts::why_out).or(rotten.and_then(RottenBlocks::why_out));
+                if let Some(reason) = why {
                     state.status = CandidateStatus::Failed;
                     state.reason = reason;
                     state.hint = "`accept_loss = true` in [faults] takes it all the same".to_owned();
@@ -325,7 +338,10 @@ impl Fold {
                 run.candidates = std::mem::take(&mut self.candidates);
             }
         } else if let Some(run) = &mut self.run {
-            if !matches!(record.event, Event::RunResumed { .. } | Event::Priced(_) | Event::PowerCut(_)) {
+            if !matches!(
+                record.event,
+                Event::RunResumed { .. } | Event::Priced(_) | Event::PowerCut(_) | Event::Rotten(_)
+            ) {
                 // A clock that was set back took no time away.
                 run.worked += record.at.duration_since(run.last).as_secs_f64().max(0.0);
             }

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Beginning, Better, CpuPrices, Learnt, PowerCuts, Save, StateFinding, Unit};
+use super::{
+    Beginning, Better, CpuPrices, Learnt, PowerCuts, RotFinding, RottenBlocks, Save, SequenceBatch,
+    StateFinding, Unit, WorkCourse,
+};
 
 /// Plain facts by dotted name, e.g. `kernel.release`, `device.queue.scheduler`: for showing, and for telling what changed.
 pub type Facts = BTreeMap<String, String>;
@@ -135,10 +138,19 @@ pub enum Event {
         phase: String,
         saves: Vec<Save>,
     },
+    /// Of such a trial: sequences that were done. It is no part of a journal.
+    Sequences {
+        phase: String,
+        batches: Vec<SequenceBatch>,
+    },
     /// What was found in a state that a cut of power left. It is no part of a journal.
     AfterCut(StateFinding),
     /// What cuts of power came to, looked at after the trials; of several of a candidate, the last counts.
     PowerCut(PowerCuts),
+    /// What came of a rotten block. It is no part of a journal.
+    AfterRot(RotFinding),
+    /// What rotten blocks came to, looked at after the trials; of several of a candidate, the last counts.
+    Rotten(RottenBlocks),
     /// What computing takes, measured after the trials; of several, the last counts.
     Priced(CpuPrices),
     /// Ends a complete journal, but for prices.
@@ -250,6 +262,9 @@ pub struct Observation {
     /// Data that had not reached the device: (milliseconds since the phase began, bytes of Dirty + Writeback).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unwritten: Vec<(u64, u64)>,
+    /// How much was done from moment to moment, where it was counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub course: Option<WorkCourse>,
 }
 
 /// Where a block of a merged journal was done.
@@ -283,6 +298,7 @@ impl Observation {
         if self.unwritten.is_empty() {
             self.unwritten = other.unwritten;
         }
+        self.course = self.course.take().or(other.course);
     }
 }
 

@@ -39,15 +39,24 @@ pub const USER: MetricInfo =
 pub const SYSTEM: MetricInfo =
     info("fio_cpu_system", Unit::Ratio, Flow::Neither, "fio: share of a CPU its jobs used in the kernel");
 
+pub const SLOWEST: MetricInfo = info(
+    "fio_slowest_second",
+    Unit::BytesPerSecond,
+    Flow::Neither,
+    "fio: bytes per second in the slowest second, read and written",
+);
+
 pub const METRICS: &[MetricInfo] = &{
-    let mut all = [USER; 33];
+    let mut all = [SLOWEST; 34];
+    all[33] = USER;
     let mut at = 0;
     while at < 8 {
-        all[at] = READ[at];
-        all[8 + at] = WRITE[at];
-        all[16 + at] = TRIM[at];
+        // The first place is left to the slowest second.
+        all[at + 1] = READ[at];
+        all[9 + at] = WRITE[at];
+        all[17 + at] = TRIM[at];
         // A sync has no bytes, so its bandwidth (the first of eight) is left out; the last place is the system's CPU.
-        all[24 + at] = if at < 7 { SYNC[at + 1] } else { SYSTEM };
+        all[25 + at] = if at < 7 { SYNC[at + 1] } else { SYSTEM };
         at += 1;
     }
     all

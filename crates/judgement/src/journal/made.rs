@@ -69,6 +69,7 @@ pub fn measured(phase: &str, numbers: &[(&'static str, Unit, f64)]) -> Observati
         cache: "fresh".to_owned(),
         repetition: 0,
         unwritten: Vec::new(),
+        course: None,
     }
 }
 

@@ -98,6 +98,8 @@ pub const METRICS: &[MetricInfo] = metrics! {
     Seconds Lower "latency_p99", "99th percentile of the latency of the operation's main call";
     Seconds Lower "latency_p999", "99.9th percentile of the latency of the operation's main call";
     Seconds Lower "latency_max", "largest latency of the operation's main call";
+    PerSecond Higher "slowest_second", Rate "slowest second",
+        "how many times a second the operation's main call was done in the slowest second of a phase of three seconds or more";
     Seconds Neither "began", "when the phase began, on the monotonic clock of the kernel that carried it out";
     Count Lower "seeks", Cost "seeks",
         "reads and writes of a modelled device that did not go on where the one before them ended";
@@ -130,9 +132,24 @@ pub fn is_of_cpu(name: &str) -> bool {
     name.split('_').any(|word| word == "cpu")
 }
 
-/// What is known about a metric of an adapter's.
+/// What is known about a metric of an adapter's; of one of several groups of fio's jobs (`fio_read_iops@NAME`) what is known of it
+/// for one.
 pub fn adapter_metric(name: &str) -> Option<&'static MetricInfo> {
-    super::bonnie::METRICS.iter().chain(super::fio::METRICS).find(|known| known.name == name)
+    let name = match name.split_once('@') {
+        Some((of_group, group)) if name.starts_with("fio_") && !group.is_empty() => of_group,
+        _ => name,
+    };
+    let all = [
+        super::bonnie::METRICS,
+        super::db_bench::METRICS,
+        super::dbench::METRICS,
+        super::fio::METRICS,
+        super::fs_mark::METRICS,
+        super::git::METRICS,
+        super::pgbench::METRICS,
+        super::sqlite::METRICS,
+    ];
+    all.into_iter().flatten().find(|known| known.name == name)
 }
 
 /// Reads the name of a metric. A journal repeats the built-in ones by the hundred thousand: those are not copied.

@@ -4,24 +4,33 @@
 
 mod beginning;
 pub mod bonnie;
+mod course;
+pub mod db_bench;
+pub mod dbench;
 mod derive;
 #[cfg(test)]
 mod derive_tests;
 mod error;
 mod event;
 pub mod fio;
+pub mod fs_mark;
+pub mod git;
 #[cfg(test)]
 pub mod made;
 mod metric;
 mod open;
 mod open_trial;
+pub mod pgbench;
 mod power_cut;
 mod price;
 mod reader;
+mod rot;
 mod run;
+pub mod sqlite;
 mod writer;
 
 pub use beginning::{BackgroundWork, Beginning, Learnt};
+pub use course::WorkCourse;
 pub use derive::Fold;
 pub use error::JournalError;
 
@@ -31,9 +40,10 @@ pub use event::{
 };
 pub use metric::{Better, Group, METRICS, MetricInfo, Unit, adapter_metric, is_of_cpu, metric};
 pub use open::OpenJournal;
-pub use power_cut::{CutOutcome, PowerCuts, Save, StateFinding};
+pub use power_cut::{CutOutcome, PowerCuts, Save, SequenceBatch, SequenceCalls, StateFinding};
 pub use price::{CpuPrice, CpuPrices, Unpriced};
 pub use reader::{Journal, first, read, read_open};
+pub use rot::{BlockUse, PlacedRot, RotFinding, RotOutcome, RotTally, RotWitness, RottenBlocks};
 pub use run::{
     BlockState, CandidateState, CandidateStatus, Header, HeldCaution, Latencies, Run, Spent, Trial,
     TrialCommands, TrialStanding, kernel_release,

@@ -17,6 +17,30 @@ pub struct Save {
     pub careful: bool,
 }
 
+/// Short sequences of calls that lay in the filesystem together, and when each of their calls returned, in nanoseconds of the device's clock.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SequenceBatch {
+    /// The number of the first.
+    pub first: u32,
+    /// When what they begin with was durable.
+    pub ready_ns: u64,
+    /// From when on it was removed again.
+    pub until_ns: u64,
+    /// Of each sequence.
+    pub calls: Vec<SequenceCalls>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SequenceCalls {
+    pub began_ns: u64,
+    /// Of each call, in their order.
+    pub done_ns: Vec<u64>,
+    /// Whether the filesystem does not have the call after these, with which it ended.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub refused: bool,
+}
+
 /// What became of a filesystem whose power was cut, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

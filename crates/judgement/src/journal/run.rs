@@ -6,8 +6,8 @@ use jiff::Timestamp;
 
 use super::BlockSite;
 use super::{
-    Beginning, Caution, CommandRecord, CpuPrices, Ending, Facts, Learnt, Observation, PowerCuts, Status,
-    Surroundings, TrialId,
+    Beginning, Caution, CommandRecord, CpuPrices, Ending, Facts, Learnt, Observation, PowerCuts,
+    RottenBlocks, Status, Surroundings, TrialId,
 };
 
 /// A run, as far as its journal goes.
@@ -29,6 +29,8 @@ pub struct Run {
     pub prices: Option<CpuPrices>,
     /// What cuts of power came to, by candidate.
     pub power_cuts: Vec<PowerCuts>,
+    /// What rotten blocks came to, where some were looked at.
+    pub rotten: Vec<RottenBlocks>,
     /// The trials that had begun and not ended when the journal ends.
     pub interrupted: Vec<TrialId>,
     /// How often the run was carried on after an interruption.
@@ -222,9 +224,11 @@ pub struct HeldCaution {
 }
 
 impl Run {
-    /// Why nobody is to take a candidate for what its cuts of power came to, if so.
+    /// Why nobody is to take a candidate for what its cuts of power or its rotten blocks came to, if so.
     pub fn why_out(&self, candidate: &str) -> Option<String> {
-        self.power_cuts.iter().find(|cuts| cuts.candidate == candidate)?.why_out()
+        let cuts = self.power_cuts.iter().find(|cuts| cuts.candidate == candidate);
+        let rotten = self.rotten.iter().find(|rotten| rotten.candidate == candidate);
+        cuts.and_then(PowerCuts::why_out).or_else(|| rotten?.why_out())
     }
 
     /// Whether its journal was merged from those of several sites, even if none of their blocks went in yet.

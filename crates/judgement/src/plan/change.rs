@@ -44,6 +44,20 @@ pub(super) fn amend(tree: &mut Node, settings: &[String], texts: &mut Texts, pro
     }
 }
 
+/// Who names a device asks about that one: models that the matrix tries one after the other go, and the size that they have.
+pub(super) fn forget_models(tree: &mut Node) {
+    fn table<'a>(node: &'a mut Node, key: &str) -> Option<&'a mut TomlTable> {
+        let TomlValue::Table(table) = &mut node.value else { return None };
+        let TomlValue::Table(inner) = &mut table.get_mut(key)?.node.value else { return None };
+        Some(inner)
+    }
+    let Some(matrix) = table(tree, "matrix").filter(|matrix| matrix.get("model").is_some()) else { return };
+    matrix.entries.retain(|entry| entry.key != "model");
+    if let Some(device) = table(tree, "device").filter(|device| device.get("model").is_none()) {
+        device.entries.retain(|entry| entry.key != "size");
+    }
+}
+
 /// Reads `KEY=VALUE` as TOML; a value that is no TOML is taken as a string, so that quotes may be left out.
 fn parse_setting(setting: &str, text: usize, texts: &mut Texts) -> Result<TomlTable, TextProblem> {
     let Some((key, value)) = setting.split_once('=') else {

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Needs, Operation, PhaseWork, Plan};
+use super::{Candidate, Needs, Operation, PhaseWork, Plan};
 use fsverdict_text::value::{boolean, count};
 use fsverdict_text::{Node, Reason, Section};
 
-pub(super) const FAULTS: &[&str] = &["power_cuts", "keeps_all", "ignores_flushes", "accept_loss"];
+pub(super) const FAULTS: &[&str] = &["power_cuts", "rot", "keeps_all", "ignores_flushes", "accept_loss"];
 /// A hundred thousand states take hours.
 const MOST: u64 = 1_000_000;
 
@@ -14,7 +14,11 @@ const MOST: u64 = 1_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Faults {
     /// States of the device to look at in which a cut of power may leave it.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub power_cuts: u32,
+    /// Rotten blocks to look at, one at a time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rot: u32,
     /// Whether the device keeps whatever it was given: a control, in which nothing can be lost.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_all: bool,
@@ -26,17 +30,26 @@ pub struct Faults {
     pub accept_loss: bool,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// Reads the section.
 pub(super) fn read_faults(top: &Section<'_>) -> Option<Faults> {
     let section = top.inner("faults", "[faults]", FAULTS)?;
-    let power_cuts = section.need("power_cuts", "power_cuts = 500", cuts)?;
+    let asked = |key| section.get(key, cuts).unwrap_or(0);
+    let (power_cuts, rot) = (asked("power_cuts"), asked("rot"));
+    if power_cuts == 0 && rot == 0 {
+        section.need("power_cuts", "power_cuts = 500, or rot = 200", cuts)?;
+    }
     let says = |key| section.get(key, boolean).unwrap_or(false);
     let keeps_all = says("keeps_all");
     if keeps_all {
         section.forbid(&["ignores_flushes"], "a device that keeps all", "it has nothing to flush");
     }
     let (ignores_flushes, accept_loss) = (says("ignores_flushes"), says("accept_loss"));
-    Some(Faults { power_cuts, keeps_all, ignores_flushes, accept_loss })
+    Some(Faults { power_cuts, rot, keeps_all, ignores_flushes, accept_loss })
 }
 
 fn cuts(node: &Node) -> Result<u32, Reason> {
@@ -48,23 +61,30 @@ fn cuts(node: &Node) -> Result<u32, Reason> {
 
 /// Whether a phase of it tells when what was saved: of others nobody knows what must be there after a cut of power.
 pub fn tells_of_saves(work: &PhaseWork) -> bool {
-    matches!(work, PhaseWork::Operation(Operation::DirectorySave | Operation::DirectoryReplace))
+    matches!(
+        work,
+        PhaseWork::Operation(Operation::DirectorySave | Operation::DirectoryReplace | Operation::Sequences)
+    )
 }
 
 /// Whether the plan has what it takes.
 pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
-    if plan.faults.is_none() {
-        return Ok(());
-    }
-    if !plan.device.source.is_modelled() || plan.device.count() != 1 {
+    let Some(faults) = plan.faults else { return Ok(()) };
+    if !plan.device.source.is_modelled() {
         return Err(Reason::new(
-            "power is cut of one modelled device, of which every write is known",
+            "faults are those of a modelled device, of which every write is known",
             "name a model: --device model:NAME@SIZE; or take `[faults]` out",
+        ));
+    }
+    if faults.power_cuts > 0 && plan.device.count() != 1 {
+        return Err(Reason::new(
+            "power is cut of one modelled device",
+            "take `power_cuts` out, or the other devices",
         ));
     }
     if !plan.phases.iter().any(|phase| tells_of_saves(&phase.work)) {
         return Err(Reason::new(
-            "no phase of the plan says what must be there after a cut of power",
+            "no phase of the plan says what must be there after a fault",
             "add one with operation = \"directory.save\", or take `[faults]` out",
         ));
     }
@@ -78,11 +98,20 @@ pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
             "take one of the two out",
         ));
     }
+    // One lies above the filesystem, and volumes are known to the kernel that made them alone.
+    let is_strange = |name: &str| name == "overlay" || name.starts_with("lvm");
+    let strange = |candidate: &&Candidate| candidate.layers.names().any(is_strange);
+    if let Some(candidate) = plan.candidates.iter().find(strange) {
+        return Err(Reason::new(
+            format!("`{}` has a layer (overlay, lvm) which `[faults]` does not go with", candidate.name),
+            "take that layer out, or `[faults]`",
+        ));
+    }
     let layered = plan.candidates.iter().find(|candidate| !candidate.layers.is_empty());
-    layered.map_or(Ok(()), |candidate| {
+    layered.filter(|_| faults.power_cuts > 0).map_or(Ok(()), |candidate| {
         Err(Reason::new(
             format!("`{}` has layers, whose state after a cut of power is not looked at", candidate.name),
-            "take its layers out, or `[faults]`",
+            "take its layers out, or `power_cuts`",
         ))
     })
 }

@@ -270,6 +270,12 @@ pub struct Phase {
     /// For `trace.replay` and `device.replay`: whether the pauses between calls are kept.
     #[serde(default, skip_serializing_if = "is_default")]
     pub pace: Pace,
+    /// For `sequences`: how many calls each has, 1 to 3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u32>,
+    /// For `sequences`: so many, drawn by the seed; all when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sequences: Option<u32>,
     /// A command or adapter that needs this machine's network; it has one of its own otherwise, with itself alone in it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network: bool,

@@ -34,6 +34,7 @@ pub enum Operation {
     RotationDrop,
     SnapshotCreate,
     SnapshotDelete,
+    SnapshotRollback,
     SpaceFill,
     SpaceFree,
     AgePull,
@@ -42,6 +43,7 @@ pub enum Operation {
     DeviceWrite,
     DeviceRead,
     DeviceReplay,
+    Sequences,
     Fsck,
 }
 
@@ -81,6 +83,8 @@ pub enum FilesystemAbility {
     Clones,
     /// Keeping a state of the whole filesystem.
     Snapshots,
+    /// Going back to such a state.
+    Rollback,
 }
 
 struct OperationRow {
@@ -129,7 +133,7 @@ const ANY: &[OperationKind] =
 
 /// In the order of [`Operation`].
 #[rustfmt::skip]
-static TABLE: [OperationRow; 31] = [
+static TABLE: [OperationRow; 33] = [
     row(Operation::TreeWrite, "tree.write", WRITES, WRITABLE,
         "writes every directory, file and link of a tree into a new folder"),
     row(Operation::TreeRead, "tree.read", READS, TREES,
@@ -174,6 +178,8 @@ static TABLE: [OperationRow; 31] = [
         "keeps the whole filesystem as it is now, read-only, by its own snapshots; what it keeps of the dataset is verified"),
     row(Operation::SnapshotDelete, "snapshot.delete", NAMES, ANY,
         "gives up the oldest snapshot that is kept"),
+    row(Operation::SnapshotRollback, "snapshot.rollback", NAMES, ANY,
+        "puts the whole filesystem back to what it was when the newest snapshot was made, and mounts it again; what must then be there is verified"),
     row(Operation::SpaceFill, "space.fill", WRITES, MANY,
         "writes copies of the files, and removes some on the way, until the share `to` of the filesystem is in use or it takes no more"),
     row(Operation::SpaceFree, "space.free", NAMES, MANY,
@@ -190,6 +196,8 @@ static TABLE: [OperationRow; 31] = [
         "reads them back from the bare device, as hdparm -t does: a reference rate"),
     row(Operation::DeviceReplay, "device.replay", Access { needs: Needs::BareDevice, flow: Flow::Writes }, TRACES,
         "makes the requests of a trace again on the bare device, before mkfs"),
+    row(Operation::Sequences, "sequences", NAMES, &[],
+        "does every sequence of one, two or three calls on a few names (create, link, rename, write, fallocate, fsync …): what must be found of each after a cut of power is known"),
     row(Operation::Fsck, "fsck", Access { needs: Needs::Unmounted, flow: Flow::Neither }, &[],
         "checks the unmounted filesystem with its own checker"),
 ];
@@ -252,6 +260,11 @@ impl Operation {
         u32::from(matches!(self, Operation::AppendFsync | Operation::RenameReplace))
     }
 
+    /// Whether a phase of it has to say how many calls its sequences have.
+    pub fn takes_steps(self) -> bool {
+        self == Operation::Sequences
+    }
+
     /// Whether several threads can share it.
     pub fn takes_threads(self) -> bool {
         use Operation::{
@@ -304,6 +317,7 @@ impl Operation {
         match self {
             Operation::RotationClone => Some(FilesystemAbility::Clones),
             Operation::SnapshotCreate | Operation::SnapshotDelete => Some(FilesystemAbility::Snapshots),
+            Operation::SnapshotRollback => Some(FilesystemAbility::Rollback),
             _ => None,
         }
     }
@@ -381,7 +395,8 @@ mod tests {
             assert_eq!(row.operation as usize, place, "{}", row.name);
             assert_eq!(Operation::try_from(row.name.to_owned()), Ok(row.operation));
             assert!(row.summary.len() > 20, "{}", row.name);
-            assert_eq!(row.takes.is_empty(), row.needs == Needs::Unmounted, "{}", row.name);
+            let is_whole = row.needs == Needs::Unmounted || row.operation == Operation::Sequences;
+            assert_eq!(row.takes.is_empty(), is_whole, "{}", row.name);
             assert!(row.needs != Needs::BareDevice || row.flow != Flow::Neither, "{}", row.name);
         }
         assert!(serde_json::from_str::<Operation>("\"tree.wright\"").is_err());

@@ -41,15 +41,20 @@ const PRESETS: &[Preset] = presets! {
     }
     "with a database": {
         "fsync-tail" "is an fdatasync of 2300 bytes below 10 ms at the 99th percentile? Who misses is ruled out: three modelled devices";
+        "postgres" "pgbench's transactions, then look-ups and a scan from the disk: btrfs with and without copies on write, a modelled SSD";
         "sqlite-app" "transactions a second of SQLite, with a rollback journal and a log ahead: a modelled SSD";
+        "kv-store" "RocksDB's db_bench: synced writes, a fill, overwriting, look-ups from the disk: a modelled SSD";
     }
     "with servers": {
         "mail-spool" "mails delivered, marked, listed and expunged, each in a file of its own: a modelled disk";
         "vm-image" "a virtual machine's disk written here and there, then read from end to end: btrfs with and without copies on write";
+        "luks-nvme" "ext4 and xfs plain, on LUKS, and on LUKS with its options for fast devices: a modelled SSD at NVMe";
         "nas"
             "two disks with the same on both: btrfs' own copies against md under three filesystems, plain and on LUKS, a disk lost and rebuilt";
         "dm-integrity"
             "ext4 and xfs on checksums of every sector, kept by a journal, a bitmap or nothing: what each costs on a modelled disk";
+        "snapshots"
+            "a state of the filesystem kept, written on over, four kept, given up: btrfs, nilfs2, and LVM's old and thin ones below ext4 and xfs";
         "near-full"
             "six filesystems at 50, 80 and 95 % full, until they take no more, and with room made again: a modelled disk";
         "backup-server"
@@ -58,9 +63,12 @@ const PRESETS: &[Preset] = presets! {
     "who fears a loss": {
         "power-cut"
             "200 small files saved with fsync and rename, and the power cut 500 times by reckoning: what is lost, and what safety costs";
+        "crash-sequences"
+            "every sequence of two calls out of sixty (link, rename, fallocate, fsync …), the power cut behind each: bugs in what filesystems promise";
     }
     "who builds software": {
         "container-store" "image layers unpacked, updated, started and pruned: a modelled SSD";
+        "ci-cache" "a cache of dependencies unpacked, read, packed and thrown away, also without a journal: a modelled SSD";
         "overlay"
             "an overlay above four filesystems, as containers have it: reading through it, copying up, removing";
         "git-monorepo" "git: a commit, the status from the disk, a switch of branches, a repack: a modelled SSD";

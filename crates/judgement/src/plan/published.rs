@@ -30,7 +30,7 @@ pub(super) const CLAIM: &[&str] = &[
 ];
 
 /// What a finding may be about besides the plan's phases: steps of every trial, and the goal as a whole.
-const STEPS: [&str; 5] = ["mkfs", "mount", "umount", "fsck", GOAL];
+const STEPS: [&str; 6] = ["mkfs", "mount", "umount", "seal", "fsck", GOAL];
 
 /// The goal as a whole, where a finding is about no single phase.
 pub const GOAL: &str = "goal";

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fsverdict_text::Reason;
 
-use super::change::{Overrides, amend, apply};
+use super::change::{Overrides, amend, apply, forget_models};
 use super::control::Twice;
 use super::disturbance;
 use super::environment;
@@ -86,6 +86,9 @@ pub fn read_with(
     vocabulary: &Vocabulary<'_>,
 ) -> Result<Plan, TextError> {
     read_tree(file_name, text, |mut tree, texts, problems| {
+        if !overrides.device.is_empty() {
+            forget_models(&mut tree);
+        }
         amend(&mut tree, &overrides.set, texts, problems);
         let typed = read_top(&tree, vocabulary, problems).filter(|_| problems.is_empty())?;
         Some(finish(typed, overrides, vocabulary, texts, problems))
@@ -199,8 +202,9 @@ fn read_goal(top: &Section<'_>, phases: &Phases, vocabulary: &Vocabulary<'_>) ->
     let known: Vec<&str> = own.chain(vocabulary.metrics.iter().copied()).collect();
     if let Some(metric) = section.placed("metric", filled_text) {
         let name = short_name(&metric.value).unwrap_or(&metric.value);
-        // It may be that of a phase which is wrong.
-        let is_known = known.contains(&name);
+        // That of one of several groups of jobs (`fio_read_iops@NAME`) is known where that of one is; and it may be that of a phase
+        // which is wrong.
+        let is_known = known.contains(&name) || name.contains('@') && (vocabulary.unit_of)(name).is_some();
         if is_known || phases.complete && top.problems.must_be_known(metric.at, "metric", name, &known) {
             goal.metric = name.to_owned();
         }

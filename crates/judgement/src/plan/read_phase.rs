@@ -35,6 +35,8 @@ pub(super) const PHASE: &[&str] = &[
     "threads",
     "depth",
     "pace",
+    "steps",
+    "sequences",
     "network",
     "before",
     "beside",
@@ -45,7 +47,7 @@ pub(super) const PHASE: &[&str] = &[
 pub(super) const VERIFY: &[&str] = &["dataset", "at"];
 
 /// What a trial itself reports under these names; a phase of the same name would be confused with it.
-const TAKEN: &[&str] = &["mkfs", "mount", "umount", "unmount", "fsck"];
+const TAKEN: &[&str] = &["mkfs", "mount", "umount", "unmount", "seal", "fsck"];
 
 const EXAMPLE: &str = "for example: [[phase]] name = \"write\" operation = \"tree.write\" dataset = \"tree\"";
 
@@ -188,9 +190,12 @@ fn read_phase(
         ("threads", Operation::takes_threads),
         ("depth", Operation::takes_depth),
         ("pace", Operation::takes_pace),
+        ("steps", Operation::takes_steps),
+        ("sequences", Operation::takes_steps),
     ] {
         forbid_unless(&section, key, work.as_ref(), takes);
     }
+    let (steps, sequences) = read_sequences(&section, work.as_ref());
     one_file_one_thread(&section, work.as_ref(), dataset.as_ref(), datasets);
     check_replay(&section, work.as_ref(), dataset.as_ref(), datasets);
     let state = read_state(&section, work.as_ref());
@@ -240,6 +245,8 @@ fn read_phase(
         threads,
         depth,
         pace,
+        steps,
+        sequences,
         network,
         before,
         after,
@@ -263,6 +270,38 @@ fn forbid_unless(
         let hint = "a command has its own options for that";
         section.forbid(&[key], &format!("anything but {}", names.join(", ")), hint);
     }
+}
+
+/// How long sequences are, and how many of them are done.
+fn read_sequences(section: &Section<'_>, work: Option<&Placed<PhaseWork>>) -> (Option<u32>, Option<u32>) {
+    /// Sequences of three calls are more than a million.
+    const MOST: u32 = 200_000;
+    let steps = section.placed("steps", calls);
+    let sequences = section.get("sequences", calls);
+    let Some(Placed { value: PhaseWork::Operation(Operation::Sequences), at }) = work else {
+        return (None, None);
+    };
+    let hint = "steps = 2: of one call, two, or, drawn by the seed, three";
+    match &steps {
+        None if section.entry("steps").is_none() => {
+            section.lacks(*at, "`sequences` needs to know how many calls each has", hint);
+        }
+        Some(steps) if !(1..=3).contains(&steps.value) => {
+            section.problems.add(steps.at, format!("sequences have 1 to 3 calls, not {}", steps.value), hint);
+        }
+        Some(steps) if steps.value == 3 && section.entry("sequences").is_none() => {
+            let message = "sequences of three calls are more than anybody can do";
+            section.problems.add(steps.at, message, "sequences = 5000: so many, drawn by the seed");
+        }
+        _ => {}
+    }
+    if let Some(entry) = section.entry("sequences")
+        && sequences.is_some_and(|count| count == 0 || count > MOST)
+    {
+        let message = format!("1 to {MOST} sequences can be done");
+        section.problems.add(entry.node.at, message, "leave it out for all of one or two calls");
+    }
+    (steps.map(|steps| steps.value), sequences)
 }
 
 /// What grows at its end has one end: several threads want several files.

@@ -20,7 +20,11 @@ pub fn write(plan: &Plan) -> String {
     protocol(&mut lines, plan);
     if let Some(faults) = plan.faults {
         lines.section("[faults]");
-        lines.put("power_cuts", faults.power_cuts);
+        for (key, number) in [("power_cuts", faults.power_cuts), ("rot", faults.rot)] {
+            if number > 0 {
+                lines.put(key, number);
+            }
+        }
         for (key, said) in [
             ("keeps_all", faults.keeps_all),
             ("ignores_flushes", faults.ignores_flushes),
@@ -203,6 +207,8 @@ fn phases(lines: &mut PlanLines, plan: &Plan) {
         if phase.pace != super::Pace::Unpaced {
             lines.put("pace", phase.pace);
         }
+        lines.put("steps", phase.steps);
+        lines.put("sequences", phase.sequences);
         lines.put("network", phase.network);
         lines.put("before", &phase.before);
         lines.put("beside", &phase.beside);

@@ -74,10 +74,10 @@ function phaseChart(state, phase) {
   };
 }
 
-// What went on within a phase: data not yet written, the rate of the device, its queue; one trial of each candidate.
+// What went on within a phase: what got done, data not yet written, the rate of the device, its queue; one trial of each candidate.
 function courseChart(kind, phase) {
   const found = data.courses.filter((course) => course.phase === phase && course[kind].length > 1 && chosen.has(course.candidate));
-  const unit = { unwritten: "B", rate: "B/s", queue: "1" }[kind];
+  const unit = { unwritten: "B", rate: "B/s", queue: "1", work: found.length ? found[0].work_unit : "1/s" }[kind];
   const scale = scaleFor(unit, found.map((course) => Math.max(...course[kind].map((point) => point[1]))));
   return {
     height: narrow() ? 340 : 360, legend: true,
@@ -89,7 +89,7 @@ function courseChart(kind, phase) {
       line: { color: hue(candidate), dash: dash(candidate), width: 1.6 },
     })),
     x: { title: "seconds since the phase began, one trial each", zero: true },
-    y: { title: { unwritten: "not yet written, ", rate: "device, ", queue: "requests inside" }[kind] + scale.label, zero: true },
+    y: { title: { unwritten: "not yet written, ", rate: "device, ", queue: "requests inside", work: "got done, " }[kind] + scale.label, zero: true },
   };
 }
 

@@ -10,7 +10,7 @@ const figures = [...document.querySelectorAll("figure.chart")].map((figure) => (
 }));
 
 // What is shown over the time of a phase, by the word on its button.
-const courses = { "unwritten data": "unwritten", "device": "rate", "queue": "queue" };
+const courses = { "progress": "work", "unwritten data": "unwritten", "device": "rate", "queue": "queue" };
 
 function built({ kind, phase, call, state }) {
   if (kind === "phase" && courses[state.metric]) return courseChart(courses[state.metric], phase);

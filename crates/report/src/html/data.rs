@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::thinning;
 use crate::json::RunDocument;
 use crate::{Report, ReportError, Requests, csv, json};
-use fsverdict_judgement::journal::{Run, Trial, metric};
+use fsverdict_judgement::journal::{Run, Trial, WorkCourse, metric};
 use fsverdict_judgement::plan::Plan;
 use fsverdict_judgement::verdict::{better_of, latencies, latency_at};
 
@@ -76,6 +76,9 @@ struct CoursePart {
     /// Bytes per second that a modelled device read and wrote, and requests inside it.
     rate: Vec<(f64, f64)>,
     queue: Vec<(f64, f64)>,
+    /// How much got done a second, as the operation or program counted it itself, and its unit.
+    work: Vec<(f64, f64)>,
+    work_unit: &'static str,
 }
 
 #[derive(Serialize)]
@@ -232,13 +235,21 @@ fn course_parts(report: &Report<'_>) -> Vec<CoursePart> {
                     .collect(),
                 rate: within(asked.map(both).unwrap_or_default()),
                 queue: within(asked.map(|one| one.depth.clone()).unwrap_or_default()),
+                work: observation.course.as_ref().map(work_points).unwrap_or_default(),
+                work_unit: observation.course.as_ref().map_or("", |course| course.unit.sign()),
             };
-            if [&part.unwritten, &part.rate, &part.queue].iter().any(|course| course.len() > 1) {
+            if [&part.unwritten, &part.rate, &part.queue, &part.work].iter().any(|course| course.len() > 1) {
                 parts.push(part);
             }
         }
     }
     parts
+}
+
+/// Each rate in the middle of the time that it is of.
+fn work_points(course: &WorkCourse) -> Vec<(f64, f64)> {
+    let place = |(at, rate): (usize, &f64)| rounded((at as f64 + 0.5) * course.every, *rate);
+    course.rates.iter().enumerate().map(place).collect()
 }
 
 /// As fine as it can be drawn.

@@ -21,6 +21,8 @@ mod picture;
 mod power_cuts;
 mod requests;
 mod required;
+mod rot;
+mod safety;
 mod sites;
 mod then;
 mod thinning;
@@ -95,6 +97,8 @@ pub(super) fn sections<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Vec
         depends::section(report),
         background::section(report),
         power_cuts::section(report),
+        rot::section(report),
+        safety::section(report),
         computing::section(report),
     ];
     if is_measured {

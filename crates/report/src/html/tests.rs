@@ -10,7 +10,7 @@ use crate::Format;
 use crate::fixtures::{Story, demo, id, page_of};
 use crate::made;
 use crate::tests::{hostile, mishaps};
-use fsverdict_judgement::journal::{CommandRecord, Event, Histogram, Observation, Unit};
+use fsverdict_judgement::journal::{CommandRecord, Event, Histogram, Observation, Unit, WorkCourse};
 
 fn page(story: &Story) -> String {
     page_of(story, None, Format::Html)
@@ -180,7 +180,24 @@ fn what_went_on_within_a_phase_is_there_of_one_trial_of_each_candidate() {
     // Sixteen candidates, four phases of the plan.
     assert_eq!(courses.len(), 64);
     assert_eq!(courses[0]["unwritten"][1][1].as_f64(), Some(f64::from(60 << 20)));
-    assert_eq!(courses[0]["rate"], serde_json::json!([]));
+    assert_eq!((&courses[0]["rate"], &courses[0]["work"]), (&serde_json::json!([]), &serde_json::json!([])));
+}
+
+#[test]
+fn what_got_done_from_moment_to_moment_is_there_with_its_unit() {
+    let mut story = Story::new(&["ext4"], &["write"]);
+    story.open_block(1, 1, &["ext4"]);
+    let trial = id(1, "ext4");
+    story.tell(Some(&trial), Event::TrialStarted {});
+    let course = WorkCourse { unit: Unit::PerSecond, every: 0.5, rates: vec![10.0, 0.0, 20.0] };
+    let numbers = [("durable", Unit::Seconds, 1.5)];
+    let observation = Observation { course: Some(course), ..made::measured("write", &numbers) };
+    story.tell(Some(&trial), Event::Observation(observation));
+    story.tell(Some(&trial), made::ended(None, 1.5));
+    story.close_block(1, 1, None);
+    let part = &data(&page(&story))["courses"][0];
+    assert_eq!(part["work"], serde_json::json!([[0.25, 10.0], [0.75, 0.0], [1.25, 20.0]]));
+    assert_eq!(part["work_unit"], "1/s");
 }
 
 #[test]

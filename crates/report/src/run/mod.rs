@@ -14,7 +14,8 @@ use crate::page::{
 };
 use crate::text_table::TextTable;
 use crate::{
-    Report, across, background, computing, depends, findings, power_cuts, required, sentence, sites,
+    Report, across, background, computing, depends, findings, power_cuts, required, rot, safety, sentence,
+    sites,
 };
 use fsverdict_judgement::journal::CandidateStatus;
 use fsverdict_judgement::verdict::Judgement;
@@ -75,6 +76,8 @@ fn tables<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
     required::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
     background::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
     power_cuts::tables(&report.judged).iter().for_each(|table| add(For::TEXT, table));
+    rot::tables(&report.judged).iter().for_each(|table| add(For::TEXT, table));
+    safety::table(&report.safety).iter().for_each(|table| add(For::TEXT, table));
     computing::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
     depends::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
     report.beside.iter().for_each(|table| add(For::DETAIL.and(For::MARKDOWN), table));

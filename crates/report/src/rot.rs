@@ -1,0 +1,126 @@
+//! What rotten blocks came to: candidates by what a block held beside outcomes, who noticed, and the first that were given for right.
+
+use super::number::plain_number;
+use super::text_table::TextTable;
+use fsverdict_judgement::journal::{BlockUse, PlacedRot, RotOutcome, RotTally, RotWitness, RottenBlocks};
+use fsverdict_judgement::statistics::wilson;
+use fsverdict_judgement::verdict::Judgement;
+
+/// Of each candidate so many are shown that lost something.
+const FIRST: usize = 3;
+/// Letters of what was seen.
+const SEEN: usize = 90;
+
+/// By what the blocks held; by what was wrong with them; and the first losses, where there are any.
+pub(super) fn tables(judged: &Judgement<'_>) -> Vec<TextTable> {
+    let all = judged.run.rotten.as_slice();
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let shown = outcomes(all);
+    let mut header = vec!["candidate", "held", "rotten"];
+    header.extend(shown.iter().map(|outcome| outcome.words()));
+    header.extend(["lost, %", "unsaid, %", "noticed by"]);
+    let by_use = all.iter().flat_map(|rotten| {
+        rotten
+            .held
+            .iter()
+            .filter(|(_, tally)| tally.looked > 0)
+            .map(|(held, tally)| row(&rotten.candidate, held.words(), tally, &shown))
+    });
+    let title = "Rot: single blocks by what they held, and what became of the filesystem; unsaid: wrong content given for right, or a kernel that died";
+    let mut tables = vec![TextTable::new(title, &header, by_use.collect())];
+    if let Some(place) = header.get_mut(1) {
+        *place = "was";
+    }
+    let by_decay = all.iter().flat_map(|rotten| {
+        rotten.decays.iter().map(|(word, tally)| row(&rotten.candidate, word, tally, &shown))
+    });
+    let title = "Rot: the same blocks by what was wrong with them, controls left out";
+    tables.push(TextTable::new(title, &header, by_decay.collect()));
+    let first = |rotten: &RottenBlocks| -> Vec<Vec<String>> {
+        let told = |PlacedRot { held, finding }: &PlacedRot| {
+            vec![
+                rotten.candidate.clone(),
+                finding.state.clone(),
+                held.words().to_owned(),
+                finding.outcome.words().to_owned(),
+                cut(&finding.seen),
+            ]
+        };
+        rotten.first.iter().take(FIRST).map(told).collect()
+    };
+    let lost: Vec<Vec<String>> = all.iter().flat_map(first).collect();
+    if !lost.is_empty() {
+        let title = "Rotten blocks that lost something, the gravest first: fsverdict crash RUN CANDIDATE BLOCK makes the image of one";
+        tables.push(TextTable::new(title, &["candidate", "block", "held", "outcome", "seen"], lost));
+    }
+    tables
+}
+
+/// As much as a row takes; the JSON has more.
+fn cut(seen: &str) -> String {
+    let short: String = seen.chars().take(SEEN).collect();
+    if short.len() < seen.len() { format!("{short}…") } else { short }
+}
+
+/// The outcomes that came up, and the plain ones.
+pub(super) fn outcomes(all: &[RottenBlocks]) -> Vec<RotOutcome> {
+    let is_shown = |outcome: &RotOutcome| {
+        matches!(outcome, RotOutcome::Unharmed | RotOutcome::LossReported | RotOutcome::SilentLoss)
+            || all.iter().any(|rotten| rotten.count(*outcome) > 0)
+    };
+    RotOutcome::ALL.into_iter().filter(is_shown).collect()
+}
+
+fn row(candidate: &str, what: &str, tally: &RotTally, shown: &[RotOutcome]) -> Vec<String> {
+    let mut row = vec![candidate.to_owned(), what.to_owned(), tally.looked.to_string()];
+    row.extend(shown.iter().map(|outcome| match tally.count(*outcome) {
+        0 => "–".to_owned(),
+        count => count.to_string(),
+    }));
+    row.push(share(tally.losses(), tally.looked));
+    row.push(share(tally.grave(), tally.looked));
+    let by: Vec<String> = RotWitness::ALL
+        .iter()
+        .filter_map(|witness| {
+            let count = tally.noticed.get(witness)?;
+            Some(format!("{} {count}", witness.words()))
+        })
+        .collect();
+    row.push(if by.is_empty() { "–".to_owned() } else { by.join(", ") });
+    row
+}
+
+/// In per cent, with its interval.
+pub(super) fn share(hits: u32, cases: u32) -> String {
+    let per_cent = |share: f64| plain_number(share * 100.0);
+    let share = f64::from(hits) / f64::from(cases.max(1));
+    let within = wilson(hits, cases)
+        .map_or(String::new(), |[low, high]| format!(" ({}–{})", per_cent(low), per_cent(high)));
+    format!("{}{within}", per_cent(share))
+}
+
+/// What is to be said of them, each as a sentence without a full stop; nothing where nothing rotted.
+pub(super) fn sentences(judged: &Judgement<'_>) -> Vec<String> {
+    let all = judged.run.rotten.as_slice();
+    let mut said = Vec::new();
+    let controls = |rotten: &RottenBlocks| {
+        let tally = rotten.held.get(&BlockUse::Unused)?;
+        let hurt = tally.looked - tally.count(RotOutcome::Unharmed);
+        (hurt > 0).then(|| {
+            format!(
+                "{}: of {} blocks that were taken for unused, something came of {hurt}: what is in use was not wholly told",
+                rotten.candidate, tally.looked
+            )
+        })
+    };
+    said.extend(all.iter().filter_map(controls));
+    if !all.is_empty() {
+        said.push(
+            "blocks rot one at a time, alike many of each use however many there are of it: the shares are for such blocks, not for years or devices"
+                .to_owned(),
+        );
+    }
+    said
+}

@@ -1,0 +1,58 @@
+//! JFS: fixed places for what everything is found from, extents of inodes, and a journal (`fs/jfs/jfs_superblock.h`,
+//! `jfs_filsys.h`, `jfs_dinode.h`).
+
+use fsverdict_judgement::journal::BlockUse;
+
+use super::HeldBlocks;
+use super::image_reader::{BLOCK, ImageReader, le32};
+
+/// Where superblock, its copy, and the first table of inodes lie, bytes.
+const SUPERBLOCK: u64 = 0x8000;
+const COPY: u64 = 0xf000;
+const TABLE: u64 = 0xb000;
+const INODE: usize = 512;
+
+pub(super) fn read(image: &ImageReader<'_>) -> Option<HeldBlocks> {
+    let top = image.bytes(SUPERBLOCK, 512)?;
+    if top.get(..4)? != b"JFS1" {
+        return None;
+    }
+    let block = le32(&top, 16);
+    // Length in 24 bits, and a place in 40.
+    let extent = |at: usize| {
+        let (length, place) =
+            (le32(&top, at) & 0x00ff_ffff, (le32(&top, at) >> 24) << 32 | le32(&top, at + 4));
+        (place.saturating_mul(block), length.saturating_mul(block))
+    };
+    let (log, scratch) = (extent(72), extent(80));
+    let mut held = HeldBlocks::default();
+    for number in image.filled(0, u64::MAX) {
+        let at = number * BLOCK;
+        let within = |(place, length): (u64, u64)| at >= place && at - place < length;
+        // The checker's own notes are nobody's else.
+        if within(scratch) {
+            continue;
+        }
+        let Some(bytes) = image.block(number) else { continue };
+        let found = match at {
+            SUPERBLOCK | COPY => BlockUse::Superblock,
+            _ if within(log) => BlockUse::Journal,
+            _ if is_inodes(&bytes) => BlockUse::Inode,
+            // Maps, trees, and directories as long as nobody finds names in them.
+            _ => BlockUse::Map,
+        };
+        held.add(at, BLOCK, found);
+    }
+    held.add(TABLE, 4 * BLOCK, BlockUse::Inode);
+    Some(held)
+}
+
+/// Whether inodes of one fileset lie there in a row: their numbers follow one another.
+fn is_inodes(bytes: &[u8]) -> bool {
+    let first = le32(bytes, 8);
+    let follows = |number: usize| {
+        let inode = bytes.get(number * INODE..).unwrap_or_default();
+        [1, 16].contains(&le32(inode, 4)) && le32(inode, 8) == first + number as u64
+    };
+    (0..bytes.len() / INODE).all(follows)
+}

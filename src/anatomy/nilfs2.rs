@@ -1,0 +1,96 @@
+//! NILFS2: a log of segments, each part of which begins with a summary of whose blocks follow (kernel
+//! Documentation/filesystems/nilfs2.rst; `include/uapi/linux/nilfs2_ondisk.h`).
+
+use std::collections::BTreeMap;
+
+use fsverdict_judgement::journal::BlockUse;
+
+use super::HeldBlocks;
+use super::image_reader::{BLOCK, ImageReader, le16, le32, le64};
+
+const MAGIC: u64 = 0x3434;
+const SUMMARY: u64 = 0x1eaf_fa11;
+/// Inodes of its own: where blocks are, checkpoints, segments, inodes.
+const WHERE: u64 = 3;
+const INODES: u64 = 6;
+/// No part of a segment has more blocks.
+const MOST: u64 = 1 << 16;
+
+pub(super) fn read(image: &ImageReader<'_>) -> Option<HeldBlocks> {
+    let top = image.bytes(1024, 1024)?;
+    if le16(&top, 6) != MAGIC || le32(&top, 20) != 2 {
+        return None;
+    }
+    let (device, last) = (le64(&top, 32), le64(&top, 64));
+    let mut held = HeldBlocks::default();
+    held.add(0, BLOCK, BlockUse::Superblock);
+    // Its copy lies in the last whole block (`NILFS_SB2_OFFSET_BYTES`).
+    held.add((device / BLOCK).saturating_sub(1) * BLOCK, BLOCK, BlockUse::Superblock);
+    // Of each block of a file the one that was written last; and what is written anew with each.
+    let mut latest: BTreeMap<(u64, bool, u64), u64> = BTreeMap::new();
+    for number in image.filled(BLOCK, u64::MAX - BLOCK) {
+        let Some(bytes) = image.block(number) else { continue };
+        if le32(&bytes, 8) != SUMMARY || le32(&bytes, 40) > MOST {
+            continue;
+        }
+        Part { image, start: number, length: le32(&bytes, 40), summary: le32(&bytes, 48) }
+            .owners(le32(&bytes, 44), &mut latest);
+    }
+    for ((inode, _, _), place) in latest {
+        held.add(place * BLOCK, BLOCK, if inode == INODES { BlockUse::Inode } else { BlockUse::Map });
+    }
+    // The part that a mount begins with: its summary, and the root of all in its last block.
+    if let Some(bytes) = image.block(last) {
+        held.add(last * BLOCK, BLOCK, BlockUse::Journal);
+        held.add((last + le32(&bytes, 40)).saturating_sub(1) * BLOCK, BLOCK, BlockUse::Journal);
+    }
+    Some(held)
+}
+
+/// A part of a segment: a summary, and what it tells of.
+struct Part<'a> {
+    image: &'a ImageReader<'a>,
+    start: u64,
+    /// Blocks.
+    length: u64,
+    /// Bytes of the summary.
+    summary: u64,
+}
+
+impl Part<'_> {
+    fn owners(&self, files: u64, latest: &mut BTreeMap<(u64, bool, u64), u64>) {
+        let Some(summary) = self.image.bytes(self.start * BLOCK, self.summary.min(MOST)) else { return };
+        let mut place = self.start + self.summary.div_ceil(BLOCK);
+        let end = self.start + self.length;
+        // What is told of one thing does not lie across two blocks.
+        let mut at = 64;
+        let mut take = |length: usize| {
+            let room = BLOCK as usize - at % BLOCK as usize;
+            if room < length {
+                at += room;
+            }
+            at += length;
+            at - length
+        };
+        for _ in 0..files.min(self.length) {
+            let file = take(24);
+            let (inode, blocks, content) =
+                (le64(&summary, file), le32(&summary, file + 16), le32(&summary, file + 20));
+            for number in 0..blocks {
+                if place >= end {
+                    return;
+                }
+                let is_node = number >= content;
+                // Where blocks of files have a virtual number, and those of the table of these have none.
+                let key = match (inode == WHERE, is_node) {
+                    (true, false) => le64(&summary, take(8)),
+                    (true, true) => le64(&summary, take(16)),
+                    (false, false) => le64(&summary, take(16) + 8),
+                    (false, true) => le64(&summary, take(8)),
+                };
+                latest.insert((inode, is_node, key), place);
+                place += 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! XFS: allocation groups whose blocks say by a magic number what they are (`fs/xfs/libxfs/xfs_format.h`, `xfs_da_format.h`).
+
+use fsverdict_judgement::journal::BlockUse;
+
+use super::HeldBlocks;
+use super::image_reader::{BLOCK, ImageReader, be16, be32, be64};
+
+/// Of nodes and leaves of directories, at byte 8: with checksums and without.
+const DIRECTORY_NODES: [u64; 8] = [0x3ebe, 0x3df1, 0x3dff, 0x3bee, 0xfebe, 0xd2f1, 0xd2ff, 0xfbee];
+const MOST_GROUPS: u64 = 4096;
+
+pub(super) fn read(image: &ImageReader<'_>) -> Option<HeldBlocks> {
+    let top = image.bytes(0, 512)?;
+    if top.get(..4)? != b"XFSB" {
+        return None;
+    }
+    let (block, group, groups) = (be32(&top, 4), be32(&top, 84), be32(&top, 88).min(MOST_GROUPS));
+    let (log, log_blocks, sector) = (be64(&top, 48), be32(&top, 96), be16(&top, 102));
+    let shift = u32::from(*top.get(124)?).min(63);
+    let place = |number: u64| {
+        let (which, within) = (number >> shift, number & ((1 << shift) - 1));
+        which.saturating_mul(group).saturating_add(within).saturating_mul(block)
+    };
+    let mut held = HeldBlocks::default();
+    for number in image.filled(0, u64::MAX) {
+        let Some(bytes) = image.block(number) else { continue };
+        let magic = bytes.get(..4).unwrap_or_default();
+        let found = match magic {
+            b"AB3B" | b"AB3C" | b"IAB3" | b"FIB3" | b"R3FC" | b"RMB3" | b"BMA3" | b"BMAP" | b"ABTB"
+            | b"ABTC" | b"IABT" | b"FIBT" => BlockUse::Map,
+            b"XDB3" | b"XDD3" | b"XDF3" | b"XD2B" | b"XD2D" | b"XD2F" => BlockUse::Directory,
+            [b'I', b'N', ..] => BlockUse::Inode,
+            _ if DIRECTORY_NODES.contains(&be16(&bytes, 8)) => BlockUse::Directory,
+            _ => continue,
+        };
+        held.add(number * BLOCK, BLOCK, found);
+    }
+    for filled in image.filled(place(log), log_blocks * block) {
+        held.add(filled * BLOCK, BLOCK, BlockUse::Journal);
+    }
+    // Superblock, and the roots of free space, of inodes and of spare blocks, a sector each.
+    for number in 0..groups {
+        let start = number.saturating_mul(group).saturating_mul(block);
+        held.add(start + sector, 3 * sector, BlockUse::Map);
+        held.add(start, sector, BlockUse::Superblock);
+    }
+    Some(held)
+}

@@ -1,0 +1,114 @@
+//! Rotten blocks, as a plan asks for them, and the image of a device with one.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::host::talk::say;
+use crate::study::{CutName, PowerCutting, RotTold, RunFolder};
+use fsverdict_disk::crash::RottenBlock;
+use fsverdict_judgement::journal::{Event, OpenJournal, RotOutcome, RottenBlocks};
+use fsverdict_judgement::plan::{Candidate, Plan};
+
+use super::opened::read_run;
+use super::{CliError, Exit};
+
+/// A state of a device by its name: after a cut of power, or with a rotten block.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum FaultState {
+    Cut(CutName),
+    Rot(RottenBlock),
+}
+
+impl std::str::FromStr for FaultState {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<FaultState, String> {
+        match name.starts_with("rot-") {
+            true => name
+                .parse()
+                .map(FaultState::Rot)
+                .map_err(|error: fsverdict_disk::crash::RotNameError| error.to_string()),
+            false => name
+                .parse()
+                .map(FaultState::Cut)
+                .map_err(|error: fsverdict_disk::crash::StateNameError| error.to_string()),
+        }
+    }
+}
+
+/// Lets blocks of every candidate rot that was not looked at yet, or of this one.
+pub(super) fn rot_all(
+    folder: &RunFolder,
+    plan: &Plan,
+    only: Option<&Candidate>,
+    again: bool,
+    quiet: bool,
+) -> Result<(), CliError> {
+    let known: Vec<String> = {
+        let run = read_run(folder, plan)?;
+        run.rotten.iter().map(|rotten| rotten.candidate.clone()).collect()
+    };
+    let cutting = PowerCutting::of(plan, folder.path()).map_err(CliError::failed)?;
+    let wanted =
+        plan.candidates.iter().filter(|candidate| only.is_none_or(|only| only.name == candidate.name));
+    for candidate in wanted.filter(|candidate| again || !known.contains(&candidate.name)) {
+        let tell = |done: usize, all: usize| {
+            if !quiet {
+                say(&format!("rot: {}: {done} of {all} rotten blocks looked at", candidate.name));
+            }
+        };
+        match cutting.rot(candidate, &tell) {
+            Ok(rotten) => {
+                if !quiet {
+                    say(&told(&rotten));
+                }
+                let mut journal = OpenJournal::resume(plan, &folder.journal()).map_err(CliError::failed)?;
+                journal.append(None, Event::Rotten(rotten)).map_err(CliError::failed)?;
+            }
+            Err(error) => say(&format!("rot: {}: not done: {error}", candidate.name)),
+        }
+    }
+    Ok(())
+}
+
+fn told(rotten: &RottenBlocks) -> String {
+    let each: Vec<String> = RotOutcome::ALL
+        .iter()
+        .filter(|outcome| rotten.count(**outcome) > 0)
+        .map(|outcome| format!("{} {}", rotten.count(*outcome), outcome.words()))
+        .collect();
+    format!("rot: {}: {} rotten blocks: {}", rotten.candidate, rotten.looked, each.join(", "))
+}
+
+/// Writes the image of a device with a rotten block, and says what must be in it.
+pub(super) fn write_rot(
+    image: Option<&Path>,
+    folder: &RunFolder,
+    plan: &Plan,
+    candidate: &Candidate,
+    rotten: RottenBlock,
+) -> Result<Exit, CliError> {
+    let image =
+        image.map_or_else(|| PathBuf::from(format!("{}-{rotten}.img", candidate.name)), Path::to_owned);
+    let cutting = PowerCutting::of(plan, folder.path()).map_err(CliError::failed)?;
+    let RotTold { held, must } = cutting.write_rot(candidate, rotten, &image).map_err(CliError::failed)?;
+    let held = held.map_or("nothing that is known to be in use", |held| held.words());
+    let what = match rotten.decay.changes_content() {
+        true => {
+            format!("with block {} (of 4096 bytes, which held: {held}) {}", rotten.block, rotten.decay.word())
+        }
+        false => format!(
+            "as it was left; that block {} (of 4096 bytes, which held: {held}) is {} no image shows: dm-dust does, or dm-error",
+            rotten.block,
+            rotten.decay.word()
+        ),
+    };
+    let mut text = format!(
+        "{}: the device of {} {what} ({rotten})\nwhat must be there:\n",
+        image.display(),
+        candidate.name
+    );
+    must.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
+    std::io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(Exit::Done)
+}

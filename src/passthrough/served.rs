@@ -1,0 +1,269 @@
+//! The folder that is served, and how the files that the kernel names by number and name are reached in it.
+//!
+//! Nothing leads out of it: every path is opened beneath the root, and through no link.
+
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use fuser::{FileAttr, Request};
+use rustix::fs::{
+    AtFlags, Dir, FileType, Gid, Mode, OFlags, ResolveFlags, Stat, Uid, chmodat, chownat, fstat, openat,
+    openat2, statat,
+};
+use rustix::io::Errno;
+
+use super::attributes::attributes;
+use super::known_files::{EntryName, FileIdentity, KnownFiles};
+
+/// What only a set-user-ID or set-group-ID file has.
+const SPECIAL: u32 = 0o6000;
+
+#[derive(Debug)]
+pub(super) struct ServedFolder {
+    root: OwnedFd,
+    nodes: Mutex<KnownFiles>,
+    open: Mutex<HeldFiles>,
+    pub(super) writeback: bool,
+}
+
+#[derive(Debug, Default)]
+struct HeldFiles {
+    each: HashMap<u64, Arc<HeldFile>>,
+    last: u64,
+}
+
+/// What somebody has open.
+#[derive(Debug)]
+pub(super) struct HeldFile {
+    pub(super) file: OwnedFd,
+    /// By which number the kernel knows it.
+    node: u64,
+    /// What lay in a directory when it was last read from its beginning.
+    pub(super) listed: Mutex<Vec<ListedFile>>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct ListedFile {
+    pub(super) number: u64,
+    pub(super) kind: FileType,
+    pub(super) name: OsString,
+}
+
+/// A file, for as long as something is done with it.
+#[derive(Debug)]
+pub(super) enum ReachedFile {
+    /// It was looked up, and may not be read from or written to.
+    ByName(OwnedFd),
+    /// Its names are gone, or it is open anyway.
+    Open(Arc<HeldFile>),
+    /// Its names are gone, and the kernel has not forgotten it yet.
+    Removed(Arc<OwnedFd>),
+}
+
+impl AsFd for ReachedFile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            ReachedFile::ByName(file) => file.as_fd(),
+            ReachedFile::Open(open) => open.file.as_fd(),
+            ReachedFile::Removed(file) => file.as_fd(),
+        }
+    }
+}
+
+impl ReachedFile {
+    /// A path that leads to this very file, whatever has its name by now.
+    pub(super) fn path(&self) -> String {
+        format!("/proc/self/fd/{}", self.as_fd().as_raw_fd())
+    }
+}
+
+pub(super) fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl ServedFolder {
+    pub(super) fn new(root: OwnedFd, found: &Stat, writeback: bool) -> Self {
+        ServedFolder {
+            root,
+            nodes: Mutex::new(KnownFiles::new(found)),
+            open: Mutex::new(HeldFiles::default()),
+            writeback,
+        }
+    }
+
+    pub(super) fn root(&self) -> BorrowedFd<'_> {
+        self.root.as_fd()
+    }
+
+    fn nodes(&self) -> MutexGuard<'_, KnownFiles> {
+        locked(&self.nodes)
+    }
+
+    /// Opens what the kernel knows by this number.
+    pub(super) fn open(&self, number: u64, flags: OFlags) -> Result<OwnedFd, Errno> {
+        let path = self.nodes().path(number).ok_or(Errno::STALE)?;
+        let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        openat2(&self.root, path, flags, Mode::empty(), ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS)
+    }
+
+    /// The directory of this number, to do something in it.
+    pub(super) fn directory(&self, number: u64) -> Result<OwnedFd, Errno> {
+        self.open(number, OFlags::PATH | OFlags::DIRECTORY)
+    }
+
+    /// What the kernel knows by this number, whether it still has a name or is only open.
+    pub(super) fn reach(&self, number: u64) -> Result<ReachedFile, Errno> {
+        self.open(number, OFlags::PATH).map(ReachedFile::ByName).or_else(|error| {
+            let open = locked(&self.open).each.values().find(|open| open.node == number).cloned();
+            let kept = || self.nodes().kept(number).map(ReachedFile::Removed);
+            open.map(ReachedFile::Open).or_else(kept).ok_or(error)
+        })
+    }
+
+    /// The same, where the kernel may have said which of those that are open it means.
+    pub(super) fn reach_open(&self, number: u64, handle: Option<u64>) -> Result<ReachedFile, Errno> {
+        match handle {
+            Some(handle) => self.opened(handle).map(ReachedFile::Open),
+            None => self.reach(number),
+        }
+    }
+
+    pub(super) fn attributes(&self, number: u64, handle: Option<u64>) -> Result<FileAttr, Errno> {
+        let file = self.reach_open(number, handle)?;
+        Ok(attributes(number, &fstat(file.as_fd())?))
+    }
+
+    /// What lies in this directory by this name; the kernel is about to be told of it.
+    pub(super) fn entry(&self, at: &EntryName<'_>, directory: &OwnedFd) -> Result<FileAttr, Errno> {
+        let found = statat(directory, at.name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let number = self.nodes().learn(FileIdentity::of(&found), at);
+        Ok(attributes(number, &found))
+    }
+
+    pub(super) fn forget(&self, number: u64, times: u64) {
+        self.nodes().forget(number, times);
+    }
+
+    /// Does what takes this name away.
+    pub(super) fn remove(
+        &self,
+        at: &EntryName<'_>,
+        remove: impl FnOnce(&OwnedFd) -> Result<(), Errno>,
+    ) -> Result<(), Errno> {
+        let directory = self.directory(at.parent)?;
+        let found = statat(&directory, at.name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let kept = self.keep_removed(&directory, at.name, &found);
+        remove(&directory)?;
+        self.removed(&found, at, kept);
+        Ok(())
+    }
+
+    /// Does what gives the first name's file the second name, and perhaps the second's the first.
+    pub(super) fn rename(
+        &self,
+        from: &EntryName<'_>,
+        to: &EntryName<'_>,
+        exchange: bool,
+        rename: impl FnOnce(&OwnedFd, &OwnedFd) -> Result<(), Errno>,
+    ) -> Result<(), Errno> {
+        let (old, new) = (self.directory(from.parent)?, self.directory(to.parent)?);
+        let moved = statat(&old, from.name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let replaced = statat(&new, to.name, AtFlags::SYMLINK_NOFOLLOW).ok();
+        let kept = replaced.as_ref().and_then(|replaced| self.keep_removed(&new, to.name, replaced));
+        rename(&old, &new)?;
+        let identity = FileIdentity::of(&moved);
+        if let Some(replaced) = &replaced {
+            let other = FileIdentity::of(replaced);
+            if exchange {
+                self.nodes().renamed(other, to, from);
+            } else if other != identity {
+                self.removed(replaced, to, kept);
+            } else {
+                // Two names of one file: rename(2) does nothing.
+                return Ok(());
+            }
+        }
+        self.nodes().renamed(identity, from, to);
+        Ok(())
+    }
+
+    /// What leads to a file that is about to lose its last name, where the kernel may yet have something to write to it: it tells
+    /// of times that it kept to itself when the file is gone already.
+    fn keep_removed(&self, directory: &OwnedFd, name: &OsStr, found: &Stat) -> Option<OwnedFd> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        (self.writeback && is_last(found)).then(|| openat(directory, name, flags, Mode::empty()).ok())?
+    }
+
+    fn removed(&self, found: &Stat, at: &EntryName<'_>, kept: Option<OwnedFd>) {
+        let (identity, mut nodes) = (FileIdentity::of(found), self.nodes());
+        if let Some(file) = kept {
+            nodes.keep(identity, file);
+        }
+        nodes.removed(identity, at, is_last(found));
+    }
+
+    /// Gives what was just made in this directory to whoever asked for it.
+    pub(super) fn give(
+        &self,
+        request: &Request,
+        directory: &OwnedFd,
+        name: &OsStr,
+        mode: u32,
+    ) -> Result<(), Errno> {
+        let own = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        if own == (request.uid(), request.gid()) {
+            return Ok(());
+        }
+        // In such a directory the group is the directory's.
+        let inherits = statat(directory, "", AtFlags::EMPTY_PATH)?.st_mode & 0o2000 != 0;
+        let group = (!inherits).then(|| Gid::from_raw(request.gid()));
+        let user = Some(Uid::from_raw(request.uid()));
+        chownat(directory, name, user, group, AtFlags::SYMLINK_NOFOLLOW)?;
+        if mode & SPECIAL != 0 && FileType::from_raw_mode(mode) == FileType::RegularFile {
+            // A change of owner took them away (chown(2)).
+            chmodat(directory, name, Mode::from_raw_mode(mode), AtFlags::empty())?;
+        }
+        Ok(())
+    }
+
+    /// The handle by which the kernel will speak of what was opened.
+    pub(super) fn hold(&self, node: u64, file: OwnedFd) -> u64 {
+        let mut open = locked(&self.open);
+        open.last += 1;
+        let handle = open.last;
+        open.each.insert(handle, Arc::new(HeldFile { file, node, listed: Mutex::default() }));
+        handle
+    }
+
+    pub(super) fn opened(&self, handle: u64) -> Result<Arc<HeldFile>, Errno> {
+        locked(&self.open).each.get(&handle).cloned().ok_or(Errno::BADF)
+    }
+
+    pub(super) fn release(&self, handle: u64) {
+        let released = locked(&self.open).each.remove(&handle);
+        // Closing may take long; nobody else waits for it.
+        drop(released);
+    }
+}
+
+impl HeldFile {
+    /// Reads the directory anew.
+    pub(super) fn list(&self) -> Result<(), Errno> {
+        let mut listed = Vec::new();
+        for found in Dir::read_from(&self.file)? {
+            let found = found?;
+            let name = OsStr::from_bytes(found.file_name().to_bytes()).to_owned();
+            listed.push(ListedFile { number: found.ino(), kind: found.file_type(), name });
+        }
+        *locked(&self.listed) = listed;
+        Ok(())
+    }
+}
+
+/// Whether no other name leads to it: directories have one.
+fn is_last(found: &Stat) -> bool {
+    found.st_nlink <= 1 || FileType::from_raw_mode(found.st_mode) == FileType::Directory
+}

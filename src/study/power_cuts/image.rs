@@ -1,0 +1,64 @@
+//! A state of a recorded candidate as an image, and its log in a form that others read.
+
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use crate::dataset::prepare;
+use fsverdict_disk::crash::{StateImage, export};
+use fsverdict_disk::device::Store;
+use fsverdict_judgement::plan::Candidate;
+use fsverdict_text::Reason;
+
+use super::{CutName, PowerCutting, StateTold, plain};
+use crate::study::error::SessionError;
+
+impl PowerCutting<'_> {
+    /// Writes the image of a state of a recorded candidate into a file that is not there yet, and says what must be in it.
+    pub fn write_state(
+        &self,
+        candidate: &Candidate,
+        name: CutName,
+        image: &Path,
+    ) -> Result<StateTold, SessionError> {
+        let CutName { part, state } = name;
+        let (log, record) = (self.log(candidate, part)?, self.read_record(candidate, part)?);
+        let requests = log.requests().len();
+        if state.cut > requests {
+            return Err(plain(format!(
+                "{} made {requests} requests, and {state} is after {}",
+                candidate.name, state.cut
+            )));
+        }
+        let at_ns = record.moment_ns(&log, state);
+        let size = self.plan.models_of(candidate).first().map_or(0, |model| model.size.0);
+        let mut store = Store::new(new_file(image)?, size).map_err(plain)?;
+        StateImage::new(log, self.rule(candidate)?).write(&mut store, state).map_err(plain)?;
+        let mut must = Vec::new();
+        for folder in &record.folders {
+            if let Some(spec) = self.datasets().get(&folder.dataset) {
+                let prepared = prepare(&folder.dataset, spec, self.plan.protocol.seed).map_err(plain)?;
+                must.extend(folder.tell(&prepared, at_ns));
+            }
+        }
+        must.extend(record.sequences.iter().flat_map(|sequences| sequences.tell(at_ns)));
+        Ok(StateTold { at_s: at_ns as f64 / 1e9, must })
+    }
+
+    /// Writes a recorded candidate's log in the form of dm-log-writes into a file that is not there yet.
+    pub fn export_log(&self, candidate: &Candidate, path: &Path) -> Result<(), SessionError> {
+        let log = self.log(candidate, 0)?;
+        export(&log, &mut std::io::BufWriter::new(new_file(path)?)).map_err(plain)
+    }
+}
+
+/// What lies there already may be wanted still.
+pub(in crate::study) fn new_file(path: &Path) -> Result<File, SessionError> {
+    File::options().read(true).write(true).create_new(true).open(path).map_err(|error| {
+        let hint = match error.kind() {
+            ErrorKind::AlreadyExists => "remove it, or name another file",
+            _ => "name a file in a folder that can be written to",
+        };
+        SessionError::Disk(Reason::new(format!("cannot make {}: {error}", path.display()), hint))
+    })
+}

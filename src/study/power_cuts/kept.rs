@@ -1,0 +1,177 @@
+//! What was found in states of a candidate, kept in a file until all of them were looked at: ended by anybody, it goes on there.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::path::Path;
+use std::sync::Mutex;
+
+use rustix::fs::{CWD, OFlags};
+use serde::{Deserialize, Serialize};
+
+use crate::lab::LabError;
+use crate::study::error::SessionError;
+use fsverdict_judgement::journal::StateFinding;
+use fsverdict_text::{Links, open_regular};
+
+use super::{CutName, plain};
+
+/// No file of findings is longer, in bytes.
+const LONGEST: u64 = 1 << 30;
+
+/// A line of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum KeptLine {
+    /// The trial of this part was recorded.
+    Begun(u32),
+    Found(StateFinding),
+    /// All states of a part were looked at; the digest of its requests.
+    Ended(u32, String),
+}
+
+/// The file, and what stands in it.
+pub(super) struct KeptFindings {
+    kept: Mutex<Kept>,
+}
+
+struct Kept {
+    file: File,
+    lines: Vec<KeptLine>,
+}
+
+impl KeptFindings {
+    /// Opens the file, or makes it; `anew` forgets what is in it.
+    pub(super) fn open(path: &Path, anew: bool) -> Result<KeptFindings, SessionError> {
+        if anew {
+            match std::fs::remove_file(path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(LabError::from(error).into()),
+                _ => {}
+            }
+        }
+        let flags = OFlags::RDWR | OFlags::APPEND;
+        let (file, lines) = match open_regular(CWD, path, flags, Links::Refuse) {
+            Ok(file) => {
+                let mut file = File::from(file);
+                let (lines, whole) = read(&file)?;
+                // A line that was cut short.
+                file.set_len(whole).map_err(LabError::from)?;
+                file.flush().map_err(LabError::from)?;
+                (file, lines)
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let new = File::options().read(true).append(true).create_new(true).open(path);
+                (new.map_err(LabError::from)?, Vec::new())
+            }
+            Err(error) => return Err(LabError::from(error).into()),
+        };
+        Ok(KeptFindings { kept: Mutex::new(Kept { file, lines }) })
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut Kept) -> std::io::Result<T>) -> Result<T, SessionError> {
+        let mut kept = self.kept.lock().map_err(|_| plain("a thread was lost"))?;
+        Ok(work(&mut kept).map_err(LabError::from)?)
+    }
+
+    /// The digest of a part that was looked at to its end.
+    pub(super) fn trace(&self, part: u32) -> Option<String> {
+        let kept = self.kept.lock().ok()?;
+        kept.lines.iter().find_map(|line| match line {
+            KeptLine::Ended(ended, trace) if *ended == part => Some(trace.clone()),
+            _ => None,
+        })
+    }
+
+    /// Whether the trial of this part had been recorded.
+    pub(super) fn has_begun(&self, part: u32) -> bool {
+        self.kept.lock().is_ok_and(|kept| kept.lines.contains(&KeptLine::Begun(part)))
+    }
+
+    pub(super) fn begin(&self, part: u32) -> Result<(), SessionError> {
+        if self.has_begun(part) { Ok(()) } else { self.with(|kept| kept.add(KeptLine::Begun(part))) }
+    }
+
+    /// Keeps these, and says how many there are now of the part.
+    pub(super) fn add(&self, findings: Vec<StateFinding>) -> Result<(), SessionError> {
+        self.with(|kept| findings.into_iter().try_for_each(|finding| kept.add(KeptLine::Found(finding))))
+    }
+
+    /// All of a part are looked at; whether one of them lost something.
+    pub(super) fn end(&self, part: u32, trace: &str) -> Result<bool, SessionError> {
+        let findings = self.findings();
+        let of_part =
+            |finding: &&StateFinding| finding.state.parse::<CutName>().is_ok_and(|name| name.part == part);
+        self.with(|kept| kept.add(KeptLine::Ended(part, trace.to_owned())))?;
+        Ok(findings.iter().filter(of_part).any(|finding| finding.outcome.is_loss()))
+    }
+
+    pub(super) fn findings(&self) -> Vec<StateFinding> {
+        let Ok(kept) = self.kept.lock() else { return Vec::new() };
+        let found = kept.lines.iter().filter_map(|line| match line {
+            KeptLine::Found(finding) => Some(finding.clone()),
+            _ => None,
+        });
+        found.collect()
+    }
+}
+
+impl Kept {
+    fn add(&mut self, line: KeptLine) -> std::io::Result<()> {
+        let mut text = serde_json::to_vec(&line)?;
+        text.push(b'\n');
+        self.file.write_all(&text)?;
+        self.lines.push(line);
+        Ok(())
+    }
+}
+
+/// The whole lines, and how many bytes they are.
+fn read(file: &File) -> Result<(Vec<KeptLine>, u64), SessionError> {
+    let mut input = BufReader::new(file.take(LONGEST));
+    let (mut lines, mut whole, mut text) = (Vec::new(), 0, Vec::new());
+    loop {
+        text.clear();
+        let length = input.read_until(b'\n', &mut text).map_err(LabError::from)?;
+        match serde_json::from_slice(&text) {
+            Ok(line) if text.ends_with(b"\n") => lines.push(line),
+            _ => return Ok((lines, whole)),
+        }
+        whole += length as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::KeptFindings;
+    use fsverdict_judgement::journal::{CutOutcome, StateFinding};
+
+    #[test]
+    fn what_was_found_is_there_after_the_end_of_its_finder() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ext4.found");
+        let found = |state: &str, outcome| StateFinding {
+            state: state.to_owned(),
+            outcome,
+            broken: Vec::new(),
+            seen: String::new(),
+            back_s: 0.5,
+        };
+        let kept = KeptFindings::open(&path, false).unwrap();
+        kept.begin(0).unwrap();
+        kept.add(vec![found("1-all", CutOutcome::Replayed)]).unwrap();
+        assert!(!kept.end(0, "digest").unwrap());
+        kept.begin(1).unwrap();
+        kept.add(vec![found("1:2-all", CutOutcome::SilentLoss)]).unwrap();
+        drop(kept);
+        // It was ended while it wrote.
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, format!("{text}{{\"found\":{{\"sta")).unwrap();
+        let kept = KeptFindings::open(&path, false).unwrap();
+        assert_eq!((kept.trace(0).as_deref(), kept.trace(1)), (Some("digest"), None));
+        assert!(kept.has_begun(1) && !kept.has_begun(2));
+        assert_eq!(kept.findings().len(), 2);
+        kept.add(vec![found("1:3-all", CutOutcome::Replayed)]).unwrap();
+        assert!(kept.end(1, "other").unwrap());
+        assert_eq!(KeptFindings::open(&path, false).unwrap().findings().len(), 3);
+        assert!(KeptFindings::open(&path, true).unwrap().findings().is_empty());
+    }
+}

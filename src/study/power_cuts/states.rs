@@ -1,0 +1,84 @@
+//! Which states of a recorded candidate are looked at, and at which moment of each power was cut.
+
+use fsverdict_disk::crash::{CrashState, CutWindow, Survivors, WriteLog, sample};
+use fsverdict_judgement::plan::Candidate;
+use fsverdict_text::Reason;
+
+use crate::study::error::SessionError;
+use crate::trial::CutLook;
+use crate::workload::SavedFolder;
+
+use super::PowerCutting;
+use super::record::CutRecord;
+
+impl PowerCutting<'_> {
+    /// Of sequences one state behind the last promise of each, in which all is lost that may be; and so many as the plan has it, drawn
+    /// by its seed, shared out evenly where work takes several trials.
+    pub(super) fn states(
+        &self,
+        log: &WriteLog,
+        candidate: &Candidate,
+        record: &CutRecord,
+    ) -> Result<Vec<CrashState>, SessionError> {
+        self.some_states(log, candidate, record, self.faults.power_cuts.div_ceil(self.parts()))
+    }
+
+    /// The same, with so many drawn.
+    pub(super) fn some_states(
+        &self,
+        log: &WriteLog,
+        candidate: &Candidate,
+        record: &CutRecord,
+        wanted: u32,
+    ) -> Result<Vec<CrashState>, SessionError> {
+        let windows = record.windows();
+        if windows.is_empty() {
+            return Err(SessionError::Disk(Reason::plain(format!("{} saved nothing", candidate.name))));
+        }
+        let (rule, seed) = (self.rule(candidate)?, self.plan.protocol.seed);
+        let mut states =
+            sample(log, rule, &windows, wanted as usize, seed, |now_ns| record.promised_by(now_ns));
+        let promised = record.sequences.iter().flat_map(|sequences| sequences.promised_ns());
+        states.extend(promised.map(|promised_ns| {
+            let cut = log.requests().partition_point(|one| one.completed_ns <= promised_ns);
+            CrashState { cut, survivors: Survivors::None }
+        }));
+        states.sort_unstable();
+        states.dedup();
+        Ok(states)
+    }
+}
+
+impl CutRecord {
+    /// From when to when promises were made.
+    fn windows(&self) -> Vec<CutWindow> {
+        let began = self.folders.iter().filter_map(SavedFolder::began_ns).min();
+        let until = self.folders.iter().filter_map(SavedFolder::synced_ns).max();
+        let saved = began.zip(until).map(|(from_ns, until_ns)| CutWindow { from_ns, until_ns });
+        let sequences = self.sequences.iter().flat_map(|sequences| sequences.windows());
+        let sequences =
+            sequences.map(|window| CutWindow { from_ns: window.ready_ns, until_ns: window.until_ns });
+        saved.into_iter().chain(sequences).collect()
+    }
+
+    fn promised_by(&self, now_ns: u64) -> usize {
+        let folders: usize = self.folders.iter().map(|folder| folder.promised_by(now_ns)).sum();
+        folders + self.sequences.as_ref().map_or(0, |sequences| sequences.promised_by(now_ns))
+    }
+
+    /// When power was cut in this state, in nanoseconds of the device's clock: the device holds the same until the next of its
+    /// requests is completed, so that of sequences the last call that returned before then counts, too.
+    pub(super) fn moment_ns(&self, log: &WriteLog, state: CrashState) -> u64 {
+        let from_ns = log.moment_ns(state.cut);
+        let until_ns = log.requests().get(state.cut).map_or(u64::MAX, |next| next.completed_ns);
+        let returned = self.sequences.as_ref().and_then(|all| all.last_return(from_ns, until_ns));
+        returned.unwrap_or(from_ns)
+    }
+
+    /// What a guest has to know that looks at these states.
+    pub(super) fn look(&self, log: &WriteLog, states: &[CrashState]) -> CutLook {
+        let moments_ns: Vec<u64> = states.iter().map(|state| self.moment_ns(log, *state)).collect();
+        let sequences = self.sequences.as_ref().map(|sequences| sequences.only(&moments_ns));
+        CutLook { moments_ns, folders: self.folders.clone(), sequences }
+    }
+}

@@ -1,0 +1,144 @@
+//! Rot: the device as a candidate's trial left it, with one block of it rotten after the other, each looked at in a guest.
+
+mod draw;
+mod look;
+mod tally;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::anatomy::{BLOCK, ImageReader, KnownContent, held_blocks};
+use crate::dataset::prepare;
+use crate::host::whole_file;
+use fsverdict_disk::crash::{ROT_BLOCK, RottenBlock, RottenImage};
+use fsverdict_disk::device::Store;
+use fsverdict_judgement::journal::{BlockUse, PlacedRot, RottenBlocks};
+use fsverdict_judgement::plan::Candidate;
+use fsverdict_text::Reason;
+
+use super::error::SessionError;
+use super::power_cuts::{CutRecord, PowerCutting, new_file, plain};
+use draw::draw;
+use tally::tally;
+
+/// Blocks at the beginning of a device, where layers keep what they are found by: headers of LUKS2 and their copies, of dm-integrity
+/// and of md.
+const HEADERS: u64 = 80;
+
+/// A rotten block, as it is told to people.
+#[derive(Debug)]
+pub struct RotTold {
+    /// What it held; none where nothing of a filesystem that is known to be in use.
+    pub held: Option<BlockUse>,
+    /// What must be there, a line each.
+    pub must: Vec<String>,
+}
+
+/// A candidate's device when its trial had ended.
+struct LeftDevice {
+    store: Store,
+    image: RottenImage,
+    held: BTreeMap<u64, BlockUse>,
+}
+
+impl PowerCutting<'_> {
+    /// Lets blocks of a candidate's device rot, one at a time; `tell` hears what was done so far, of how many.
+    pub fn rot(
+        &self,
+        candidate: &Candidate,
+        tell: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<RottenBlocks, SessionError> {
+        if let Some(reason) = self.choice.lab.obstacle(candidate) {
+            return Err(SessionError::Disk(reason));
+        }
+        let record = self.record(candidate, 0)?;
+        if record.folders.is_empty() {
+            return Err(plain(format!("{} saved nothing", candidate.name)));
+        }
+        let left = self.left_device(candidate, &record)?;
+        let blocks = draw(&left, self.faults.rot as usize, self.plan.protocol.seed).map_err(plain)?;
+        if blocks.is_empty() {
+            return Err(plain(format!("nothing is known of what the blocks of {} hold", candidate.name)));
+        }
+        let findings = self.look_at_rot(candidate, &blocks, &record, tell)?;
+        self.keep_findings(candidate, &findings)?;
+        let rotten = tally(candidate, &left.held, findings, record.trace);
+        Ok(RottenBlocks { accepted: self.faults.accept_loss, ..rotten })
+    }
+
+    /// Each block with what came of it, beside the log.
+    fn keep_findings(&self, candidate: &Candidate, findings: &[PlacedRot]) -> Result<(), SessionError> {
+        let text = serde_json::to_vec(findings).map_err(plain)?;
+        let path = self.folder.join(format!("{}.rot.json", candidate.name));
+        whole_file::replace(&path, |file| std::io::Write::write_all(file, &text)).map_err(plain)
+    }
+
+    fn left_device(&self, candidate: &Candidate, record: &CutRecord) -> Result<LeftDevice, SessionError> {
+        let size = self.plan.models_of(candidate).first().map_or(0, |model| model.size.0);
+        let file = tempfile::tempfile_in(&self.folder).map_err(crate::lab::LabError::from)?;
+        let mut store = Store::new(file, size).map_err(plain)?;
+        let mut image = RottenImage::new(self.log(candidate, 0)?);
+        image.enter(&mut store, None).map_err(plain)?;
+        let mut known = KnownContent::default();
+        let mut names = Vec::new();
+        for folder in &record.folders {
+            if let Some(spec) = self.plan.datasets.get(&folder.dataset) {
+                let prepared = prepare(&folder.dataset, spec, self.plan.protocol.seed).map_err(plain)?;
+                let block = |bytes: &[u8]| known.add_block(bytes);
+                folder.last_blocks(&prepared, BLOCK as usize, |name| names.push(name.to_vec()), block);
+            }
+        }
+        known.names = names;
+        // What lies below a layer was filled before there was a filesystem; where it is found from lies at the beginning.
+        let is_layered = !candidate.layers.is_empty();
+        let mut written = image.log().written_blocks(if is_layered { record.mkfs_ns } else { 0 });
+        if is_layered {
+            let early = image.log().written_blocks(0).into_iter().filter(|block| *block < HEADERS);
+            let early: Vec<u64> = early.filter(|block| !written.contains(block)).collect();
+            written.splice(0..0, early);
+        }
+        let held = match candidate.layers.is_empty() {
+            true => held_blocks(&candidate.filesystem, &ImageReader::new(&store, &written), &known),
+            false => below_layers(&store, &written, &known),
+        };
+        Ok(LeftDevice { store, image, held })
+    }
+
+    /// Writes the image of a candidate's device with this block rotten into a file that is not there yet, and says what must be in it.
+    pub fn write_rot(
+        &self,
+        candidate: &Candidate,
+        rotten: RottenBlock,
+        image: &Path,
+    ) -> Result<RotTold, SessionError> {
+        let record = self.read_record(candidate, 0)?;
+        let size = self.plan.models_of(candidate).first().map_or(0, |model| model.size.0);
+        let blocks = size / ROT_BLOCK;
+        let other = match rotten.decay {
+            fsverdict_disk::crash::Decay::Misdirected(other) => other,
+            _ => 0,
+        };
+        if rotten.block.max(other) >= blocks {
+            return Err(SessionError::Disk(Reason::plain(format!(
+                "the device of {} has {blocks} blocks of {ROT_BLOCK} bytes, and {rotten} is of another",
+                candidate.name
+            ))));
+        }
+        let left = self.left_device(candidate, &record)?;
+        let mut store = Store::new(new_file(image)?, size).map_err(plain)?;
+        left.image.write(&mut store, rotten).map_err(plain)?;
+        let mut must = Vec::new();
+        for folder in &record.folders {
+            if let Some(spec) = self.plan.datasets.get(&folder.dataset) {
+                let prepared = prepare(&folder.dataset, spec, self.plan.protocol.seed).map_err(plain)?;
+                must.extend(folder.tell(&prepared, u64::MAX));
+            }
+        }
+        Ok(RotTold { held: left.held.get(&rotten.block).copied(), must })
+    }
+}
+
+/// What lies below a layer is known as far as it is content or names.
+fn below_layers(store: &Store, written: &[u64], known: &KnownContent) -> BTreeMap<u64, BlockUse> {
+    held_blocks("", &ImageReader::new(store, written), known)
+}

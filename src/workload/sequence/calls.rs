@@ -1,0 +1,126 @@
+//! Each call of a sequence as a system call.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{AtFlags, FallocateFlags, FileType, Mode, OFlags, RenameFlags, XattrFlags};
+use rustix::io::Errno;
+
+use super::contents::fill;
+use super::model::SequenceModel;
+use super::place::SequencePlace;
+use super::step::{SequenceCall, SequencePersist, SequenceStep};
+
+/// The attribute that sequences set.
+pub(super) const ATTRIBUTE_NAME: &str = "user.fsverdict";
+
+const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
+
+/// Does one; `model` is what is there before it. Errors are the system call's.
+pub(super) fn call(root: BorrowedFd<'_>, call: SequenceCall, model: &SequenceModel) -> Result<(), Errno> {
+    match call {
+        SequenceCall::Step(one) => step(root, one, model),
+        SequenceCall::Persist(SequencePersist::Sync) => rustix::fs::syncfs(root),
+        SequenceCall::Persist(SequencePersist::Fsync(at)) => {
+            rustix::fs::fsync(open(root, at, OFlags::RDONLY)?)
+        }
+        SequenceCall::Persist(SequencePersist::Fdatasync(at)) => {
+            rustix::fs::fdatasync(open(root, at, OFlags::RDONLY)?)
+        }
+    }
+}
+
+/// Whether this says that the filesystem, or its kernel, does not have the call.
+pub(super) fn is_refusal(errno: Errno) -> bool {
+    matches!(errno, Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL | Errno::NOTTY)
+}
+
+/// Opens what is there.
+fn open(root: BorrowedFd<'_>, at: SequencePlace, access: OFlags) -> Result<OwnedFd, Errno> {
+    rustix::fs::openat(root, at.path(), access | FILE, Mode::empty())
+}
+
+fn step(root: BorrowedFd<'_>, step: SequenceStep, model: &SequenceModel) -> Result<(), Errno> {
+    use SequenceStep as S;
+    let mode = Mode::from_raw_mode(0o644);
+    match step {
+        S::Create(at) => {
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | FILE;
+            rustix::fs::openat(root, at.path(), flags, mode).map(drop)
+        }
+        S::MakeDirectory(at) => rustix::fs::mkdirat(root, at.path(), Mode::from_raw_mode(0o755)),
+        S::Symlink(at) => rustix::fs::symlinkat("foo", root, at.path()),
+        S::MakeFifo(at) => rustix::fs::mknodat(root, at.path(), FileType::Fifo, mode, 0),
+        S::Link(from, to) => rustix::fs::linkat(root, from.path(), root, to.path(), AtFlags::empty()),
+        S::Unlink(at) => rustix::fs::unlinkat(root, at.path(), AtFlags::empty()),
+        S::RemoveDirectory(at) => rustix::fs::unlinkat(root, at.path(), AtFlags::REMOVEDIR),
+        S::Rename(from, to) => rustix::fs::renameat(root, from.path(), root, to.path()),
+        S::Exchange(one, other) => {
+            rustix::fs::renameat_with(root, one.path(), root, other.path(), RenameFlags::EXCHANGE)
+        }
+        S::Write(at, offset, length) => write(root, at, OFlags::empty(), model, offset, length),
+        S::WriteDirect(at, offset, length) => write(root, at, OFlags::DIRECT, model, offset, length),
+        S::Append(at, length) => {
+            let end = model.resolve(at).and_then(|node| model.node(node)).map_or(0, |node| node.bytes.len());
+            write(root, at, OFlags::empty(), model, end as u32, length)
+        }
+        S::Truncate(at, size) => rustix::fs::ftruncate(open(root, at, OFlags::WRONLY)?, u64::from(size)),
+        S::Allocate(at, offset, length, keep) => {
+            let flags = if keep { FallocateFlags::KEEP_SIZE } else { FallocateFlags::empty() };
+            allocate(root, at, flags, offset, length)
+        }
+        S::PunchHole(at, offset, length) => {
+            allocate(root, at, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, offset, length)
+        }
+        S::ZeroRange(at, offset, length, keep) => {
+            let kept = if keep { FallocateFlags::KEEP_SIZE } else { FallocateFlags::empty() };
+            allocate(root, at, FallocateFlags::ZERO_RANGE | kept, offset, length)
+        }
+        S::SetAttribute(at, value) => set_attribute(root, at, value),
+        S::RemoveAttribute(at) => rustix::fs::fremovexattr(open(root, at, OFlags::RDONLY)?, ATTRIBUTE_NAME),
+    }
+}
+
+pub(super) fn set_attribute(root: BorrowedFd<'_>, at: SequencePlace, value: u8) -> Result<(), Errno> {
+    let file = open(root, at, OFlags::RDONLY)?;
+    rustix::fs::fsetxattr(file, ATTRIBUTE_NAME, &attribute_bytes(value), XattrFlags::empty())
+}
+
+/// An attribute's value: longer than what lies in a short inode.
+pub(super) fn attribute_bytes(value: u8) -> [u8; 40] {
+    [value; 40]
+}
+
+fn allocate(
+    root: BorrowedFd<'_>,
+    at: SequencePlace,
+    flags: FallocateFlags,
+    offset: u32,
+    length: u32,
+) -> Result<(), Errno> {
+    rustix::fs::fallocate(open(root, at, OFlags::WRONLY)?, flags, u64::from(offset), u64::from(length))
+}
+
+fn write(
+    root: BorrowedFd<'_>,
+    at: SequencePlace,
+    flags: OFlags,
+    model: &SequenceModel,
+    offset: u32,
+    length: u32,
+) -> Result<(), Errno> {
+    let file = open(root, at, OFlags::WRONLY | flags)?;
+    let (with, length) = (model.next_fill(), length as usize);
+    // O_DIRECT wants memory that begins where a block does.
+    let mut room = vec![0; length + 4096];
+    let begin = room.as_ptr().align_offset(4096).min(4096);
+    let bytes = room.get_mut(begin..begin + length).unwrap_or_default();
+    fill(bytes, with, u64::from(offset));
+    let mut done = 0;
+    while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
+        match rustix::io::pwrite(file.as_fd(), rest, u64::from(offset) + done as u64)? {
+            0 => return Err(Errno::IO),
+            count => done += count,
+        }
+    }
+    Ok(())
+}

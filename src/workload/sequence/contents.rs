@@ -1,0 +1,52 @@
+//! What sequences write, and which contents a file may have.
+
+use std::sync::Arc;
+
+use crate::dataset::mix;
+
+/// Fills bytes that begin at this offset of a file: each write leaves others than every other, and none is zero.
+pub(super) fn fill(bytes: &mut [u8], with: u64, offset: u64) {
+    for (byte, at) in bytes.iter_mut().zip(offset..) {
+        let word = mix(with.wrapping_mul(0x9e37_79b9) ^ (at / 8));
+        *byte = word.to_le_bytes()[(at % 8) as usize] | 1;
+    }
+}
+
+/// What is wrong with what was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ContentFault {
+    Size {
+        bytes: usize,
+        least: usize,
+        most: usize,
+    },
+    /// Neither the old nor the new content, at this byte.
+    Lost {
+        at: usize,
+    },
+    /// Something that was never written there.
+    Foreign {
+        at: usize,
+    },
+}
+
+/// Whether a file may hold this while it goes from the first of these versions to the last: anything written in between may be there
+/// or not yet, in any order, and its size may be any on the way. With one version it must be that.
+pub(super) fn compare(found: &[u8], versions: &[Arc<Vec<u8>>]) -> Result<(), ContentFault> {
+    let least = versions.iter().map(|version| version.len()).min().unwrap_or(0);
+    let most = versions.iter().map(|version| version.len()).max().unwrap_or(0);
+    let bytes = found.len();
+    if bytes < least || bytes > most {
+        return Err(ContentFault::Size { bytes, least, most });
+    }
+    if versions.iter().any(|version| version.as_slice() == found) {
+        return Ok(());
+    }
+    for (at, byte) in found.iter().enumerate() {
+        let is = |version: &Arc<Vec<u8>>| version.get(at).copied().unwrap_or(0) == *byte;
+        if !versions.iter().any(is) {
+            return Err(if *byte == 0 { ContentFault::Lost { at } } else { ContentFault::Foreign { at } });
+        }
+    }
+    Ok(())
+}

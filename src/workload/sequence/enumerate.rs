@@ -1,0 +1,174 @@
+//! Which sequences there are within the bounds, each by its number.
+
+use std::collections::{BTreeSet, HashSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::mix;
+
+use super::model::{NodeKind, SequenceModel};
+use super::place::SequencePlace;
+use super::step::{STEPS, SequenceCall, SequencePersist, SequenceStep};
+
+/// How long sequences are, and how many of them are done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SequenceBounds {
+    /// Calls that change something: 1 to 3.
+    pub steps: u32,
+    /// So many, drawn by the seed; none: all.
+    pub count: Option<u32>,
+    pub seed: u64,
+}
+
+/// Calls in order, of which the last makes something durable.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct CallSequence {
+    pub(super) calls: Vec<SequenceCall>,
+}
+
+/// After each step but the last: nothing, or one of these.
+type Between = Option<SequencePersist>;
+
+impl SequenceBounds {
+    /// All of them, in the order of their numbers.
+    pub(super) fn all(self) -> Vec<CallSequence> {
+        let all = match (self.steps, self.count) {
+            (3.., count) => return self.drawn(count.unwrap_or(0) as usize),
+            (2, _) => pairs(),
+            _ => singles(),
+        };
+        let Some(count) = self.count.map(|count| count as usize).filter(|count| *count < all.len()) else {
+            return all;
+        };
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        order.sort_by_key(|number| mix(self.seed ^ mix(*number as u64)));
+        order.truncate(count);
+        order.sort_unstable();
+        order.into_iter().filter_map(|number| all.get(number).cloned()).collect()
+    }
+
+    /// How many there are.
+    pub fn number(self) -> usize {
+        self.all().len()
+    }
+
+    /// So many of three steps, each once.
+    fn drawn(self, count: usize) -> Vec<CallSequence> {
+        let (mut drawn, mut seen) = (Vec::with_capacity(count), HashSet::new());
+        let draws = (count as u64).saturating_mul(200);
+        for draw in 0..draws {
+            if drawn.len() >= count {
+                break;
+            }
+            let mut chance = draw_chances(self.seed, draw);
+            let mut model = SequenceModel::prepared(0);
+            let (mut calls, mut steps) = (Vec::new(), Vec::new());
+            for last in [false, false, true] {
+                let step = STEPS[chance(STEPS.len())];
+                if model.apply(step).is_none() {
+                    break;
+                }
+                steps.push(step);
+                calls.push(SequenceCall::Step(step));
+                let persists = if last { after_all(&steps, &model) } else { Vec::new() };
+                let between = between(step, &model);
+                let chosen = match last {
+                    true => persists.get(chance(persists.len())).copied(),
+                    false => between.get(chance(between.len())).copied().flatten(),
+                };
+                calls.extend(chosen.map(SequenceCall::Persist));
+            }
+            let sequence = CallSequence { calls };
+            if steps.len() == 3 && seen.insert(sequence.clone()) {
+                drawn.push(sequence);
+            }
+        }
+        drawn
+    }
+}
+
+/// Numbers below a limit, one after the other.
+fn draw_chances(seed: u64, draw: u64) -> impl FnMut(usize) -> usize {
+    let mut state = mix(seed ^ mix(draw));
+    move |limit| {
+        state = mix(state);
+        (state % limit.max(1) as u64) as usize
+    }
+}
+
+fn singles() -> Vec<CallSequence> {
+    let mut all = Vec::new();
+    for step in STEPS {
+        let mut model = SequenceModel::prepared(0);
+        if model.apply(*step).is_none() {
+            continue;
+        }
+        for persist in after_all(&[*step], &model) {
+            all.push(CallSequence { calls: vec![SequenceCall::Step(*step), SequenceCall::Persist(persist)] });
+        }
+    }
+    all
+}
+
+fn pairs() -> Vec<CallSequence> {
+    let mut all = Vec::new();
+    for first in STEPS {
+        let mut once = SequenceModel::prepared(0);
+        if once.apply(*first).is_none() {
+            continue;
+        }
+        let between = between(*first, &once);
+        for second in STEPS {
+            let mut twice = once.clone();
+            if twice.apply(*second).is_none() {
+                continue;
+            }
+            let persists = after_all(&[*first, *second], &twice);
+            for middle in &between {
+                for persist in &persists {
+                    let mut calls = vec![SequenceCall::Step(*first)];
+                    calls.extend(middle.map(SequenceCall::Persist));
+                    calls.extend([SequenceCall::Step(*second), SequenceCall::Persist(*persist)]);
+                    all.push(CallSequence { calls });
+                }
+            }
+        }
+    }
+    all
+}
+
+/// What may be made durable between two steps: nothing, what the step worked on, its directory, all.
+fn between(step: SequenceStep, model: &SequenceModel) -> Vec<Between> {
+    let last = step.places().last().copied().unwrap_or(SequencePlace::Root);
+    let mut between: Vec<Between> = vec![None];
+    between.extend(can_be_synced(model, last).then_some(Some(SequencePersist::Fsync(last))));
+    between.push(Some(SequencePersist::Sync));
+    if step.changes_names() && can_be_synced(model, last.parent()) {
+        between.push(Some(SequencePersist::Fsync(last.parent())));
+    }
+    between
+}
+
+/// What may be made durable at the end: all that the steps worked on and that is there, their directories where names changed, the
+/// content of files alone, all.
+fn after_all(steps: &[SequenceStep], model: &SequenceModel) -> Vec<SequencePersist> {
+    let places: BTreeSet<SequencePlace> = steps.iter().flat_map(|step| step.places()).collect();
+    let changing = steps.iter().filter(|step| step.changes_names()).flat_map(|step| step.places());
+    let directories: BTreeSet<SequencePlace> = changing.map(SequencePlace::parent).collect();
+    let synced: BTreeSet<SequencePlace> =
+        places.union(&directories).copied().filter(|at| can_be_synced(model, *at)).collect();
+    let written = steps.iter().filter(|step| !step.changes_names()).flat_map(|step| step.places());
+    let written: BTreeSet<SequencePlace> =
+        written.filter(|at| model.kind(*at) == Some(NodeKind::File)).collect();
+    let mut persists: Vec<SequencePersist> = synced.into_iter().map(SequencePersist::Fsync).collect();
+    persists.extend(written.into_iter().map(SequencePersist::Fdatasync));
+    persists.push(SequencePersist::Sync);
+    persists
+}
+
+fn can_be_synced(model: &SequenceModel, at: SequencePlace) -> bool {
+    match at {
+        SequencePlace::Root => true,
+        at => matches!(model.kind(at), Some(NodeKind::File | NodeKind::Directory)),
+    }
+}

@@ -1,0 +1,140 @@
+//! How much of a sequence is promised at a moment: for each name, content and attribute the step from which on it must be as it was.
+
+use std::collections::BTreeMap;
+
+use super::enumerate::CallSequence;
+use super::model::{NameKey, NodeKind, SequenceModel};
+use super::step::{SequenceCall, SequencePersist, SequenceStep};
+
+/// How far a sequence had come when power was cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SequenceProgress {
+    /// Calls that had returned.
+    pub(super) returned: usize,
+    /// Calls that had begun.
+    pub(super) begun: usize,
+    /// Whether everything that had returned was synced afterwards.
+    pub(super) is_synced: bool,
+    /// The call of this number was refused, and none came after it.
+    pub(super) refused: Option<usize>,
+}
+
+/// What is promised of a sequence, and what it may have come to.
+#[derive(Debug)]
+pub(super) struct SequenceFloor {
+    /// After no step, one, two …: as many as had begun.
+    pub(super) versions: Vec<SequenceModel>,
+    /// The first version in which a name may be, by a sync, or an fsync of its directory.
+    pub(super) names: BTreeMap<NameKey, usize>,
+    /// The same by an fsync of the file that it stood for: what all but the strictest reading of POSIX expects.
+    pub(super) entries: BTreeMap<NameKey, usize>,
+    /// By the number of the node.
+    pub(super) contents: BTreeMap<usize, usize>,
+    /// Attributes and blocks that were set aside.
+    pub(super) metadata: BTreeMap<usize, usize>,
+    /// All of it.
+    pub(super) all: usize,
+    /// What was renamed: node, from, to.
+    pub(super) renamed: Vec<(usize, NameKey, NameKey)>,
+}
+
+impl SequenceFloor {
+    pub(super) fn of(sequence: &CallSequence, identity: u64, progress: SequenceProgress) -> SequenceFloor {
+        let mut floor = SequenceFloor {
+            versions: vec![SequenceModel::prepared(identity)],
+            names: BTreeMap::new(),
+            entries: BTreeMap::new(),
+            contents: BTreeMap::new(),
+            metadata: BTreeMap::new(),
+            all: 0,
+            renamed: Vec::new(),
+        };
+        for (number, call) in sequence.calls.iter().enumerate().take(progress.begun) {
+            if progress.refused == Some(number) {
+                break;
+            }
+            match call {
+                SequenceCall::Step(step) => floor.step(*step),
+                SequenceCall::Persist(persist) if number < progress.returned => floor.persist(*persist),
+                SequenceCall::Persist(_) => {}
+            }
+        }
+        if progress.is_synced {
+            floor.all = floor.last();
+        }
+        floor
+    }
+
+    /// The number of the version of all that had begun.
+    pub(super) fn last(&self) -> usize {
+        self.versions.len() - 1
+    }
+
+    pub(super) fn name(&self, key: NameKey) -> usize {
+        self.names.get(&key).copied().unwrap_or(0).max(self.all)
+    }
+
+    pub(super) fn entry(&self, key: NameKey) -> usize {
+        self.entries.get(&key).copied().unwrap_or(0).max(self.name(key))
+    }
+
+    pub(super) fn content(&self, node: usize) -> usize {
+        self.contents.get(&node).copied().unwrap_or(0).max(self.all)
+    }
+
+    pub(super) fn metadata(&self, node: usize) -> usize {
+        self.metadata.get(&node).copied().unwrap_or(0).max(self.all)
+    }
+
+    fn step(&mut self, step: SequenceStep) {
+        let Some(mut model) = self.versions.last().cloned() else { return };
+        let moves: Vec<_> = match step {
+            SequenceStep::Rename(from, to) => vec![(from, to)],
+            SequenceStep::Exchange(one, other) => vec![(one, other), (other, one)],
+            _ => Vec::new(),
+        };
+        for (from, to) in moves {
+            if let (Some(node), Some(old), Some(new)) = (model.resolve(from), model.key(from), model.key(to))
+            {
+                self.renamed.push((node, old, new));
+            }
+        }
+        if model.apply(step).is_some() {
+            self.versions.push(model);
+        }
+    }
+
+    fn persist(&mut self, persist: SequencePersist) {
+        let last = self.last();
+        let (place, data_only) = match persist {
+            SequencePersist::Sync => {
+                self.all = last;
+                return;
+            }
+            SequencePersist::Fsync(place) => (place, false),
+            SequencePersist::Fdatasync(place) => (place, true),
+        };
+        let Some(model) = self.versions.last() else { return };
+        let Some(node) = model.resolve(place) else { return };
+        if data_only {
+            self.contents.insert(node, last);
+            return;
+        }
+        self.metadata.insert(node, last);
+        if model.node(node).is_some_and(|node| node.kind == NodeKind::Directory) {
+            // Every name that it has, or had.
+            let keys = self.versions.iter().flat_map(|version| version.names.keys());
+            for key in keys.filter(|(directory, _)| *directory == node) {
+                self.names.insert(*key, last);
+            }
+        } else {
+            self.contents.insert(node, last);
+        }
+        // Its own names of now; and those that a rename took from it.
+        let now = model.names.iter().filter(|(_, named)| **named == node).map(|(key, _)| *key);
+        let old = self.renamed.iter().filter(|(renamed, ..)| *renamed == node).map(|(_, old, _)| *old);
+        for key in now.chain(old) {
+            self.entries.insert(key, last);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What lies in the folder of a sequence: read without following anything.
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{FileType, Mode, OFlags, Statx};
+use rustix::io::Errno;
+
+use crate::dataset::{Listing, look, open_directory, read_some, type_of};
+
+use super::calls::ATTRIBUTE_NAME;
+use super::model::NodeKind;
+
+/// No file of a sequence is as large.
+const LARGEST: usize = 1 << 20;
+/// What may be in a folder is less.
+const MOST: usize = 64;
+const DEEPEST: u32 = 4;
+
+/// Something that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct FoundNode {
+    pub(super) kind: Option<NodeKind>,
+    pub(super) inode: u64,
+    pub(super) links: u32,
+    /// In bytes; of a symbolic link where it leads.
+    pub(super) content: Vec<u8>,
+    /// Bytes that its blocks take.
+    pub(super) held: u64,
+    pub(super) attribute: Option<Vec<u8>>,
+    /// Where it is a directory.
+    pub(super) entries: BTreeMap<String, FoundNode>,
+}
+
+/// Reads what is in this folder; `errors` are what the filesystem said it could not read.
+pub(super) fn read(folder: BorrowedFd<'_>, errors: &mut Vec<String>) -> Option<FoundNode> {
+    let mut reading = FoundReading { listing: Listing::new(), errors, buffer: Vec::new() };
+    let status =
+        rustix::fs::statx(folder, c"", rustix::fs::AtFlags::EMPTY_PATH, rustix::fs::StatxFlags::BASIC_STATS);
+    match status {
+        Ok(status) => Some(reading.directory(folder, &status, "", 0)),
+        Err(errno) => {
+            reading.errors.push(format!("the folder of a sequence: {errno}"));
+            None
+        }
+    }
+}
+
+struct FoundReading<'a> {
+    listing: Listing,
+    errors: &'a mut Vec<String>,
+    buffer: Vec<u8>,
+}
+
+impl FoundReading<'_> {
+    fn directory(&mut self, directory: BorrowedFd<'_>, status: &Statx, path: &str, depth: u32) -> FoundNode {
+        let mut node = FoundNode::of(status, Some(NodeKind::Directory));
+        node.attribute = self.attribute(directory, path);
+        let mut names: Vec<CString> = Vec::new();
+        let listed = self.listing.each(
+            directory,
+            |errno| errno,
+            |name, _| {
+                if names.len() < MOST {
+                    names.push(name.to_owned());
+                }
+                Ok(())
+            },
+        );
+        if let Err(errno) = listed {
+            self.errors.push(format!("the list of {path}/: {errno}"));
+        }
+        if depth >= DEEPEST {
+            return node;
+        }
+        for name in names {
+            let shown = name.to_string_lossy().into_owned();
+            let below = if path.is_empty() { shown.clone() } else { format!("{path}/{shown}") };
+            match self.node(directory, &name, &below, depth) {
+                Ok(found) => drop(node.entries.insert(shown, found)),
+                Err(errno) => self.errors.push(format!("{below}: {errno}")),
+            }
+        }
+        node
+    }
+
+    fn node(
+        &mut self,
+        directory: BorrowedFd<'_>,
+        name: &CStr,
+        path: &str,
+        depth: u32,
+    ) -> Result<FoundNode, Errno> {
+        let status = look(directory, name)?;
+        match type_of(&status) {
+            FileType::Directory => {
+                let opened = open_directory(directory, name)?;
+                Ok(self.directory(opened.as_fd(), &status, path, depth + 1))
+            }
+            FileType::RegularFile => {
+                let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                let file = rustix::fs::openat(directory, name, flags, Mode::empty())?;
+                let mut node = FoundNode::of(&status, Some(NodeKind::File));
+                node.attribute = self.attribute(file.as_fd(), path);
+                self.contents(&file, status.stx_size)?;
+                node.content.clone_from(&self.buffer);
+                Ok(node)
+            }
+            FileType::Symlink => {
+                let mut node = FoundNode::of(&status, Some(NodeKind::Symlink));
+                node.content = rustix::fs::readlinkat(directory, name, Vec::new())?.into_bytes();
+                Ok(node)
+            }
+            FileType::Fifo => Ok(FoundNode::of(&status, Some(NodeKind::Fifo))),
+            _ => Ok(FoundNode::of(&status, None)),
+        }
+    }
+
+    fn attribute(&mut self, file: BorrowedFd<'_>, path: &str) -> Option<Vec<u8>> {
+        let mut value = [0; 256];
+        match rustix::fs::fgetxattr(file, ATTRIBUTE_NAME, &mut value) {
+            Ok(length) => value.get(..length).map(<[u8]>::to_vec),
+            Err(Errno::NODATA | Errno::OPNOTSUPP) => None,
+            Err(errno) => {
+                self.errors.push(format!("the attribute of {path}: {errno}"));
+                None
+            }
+        }
+    }
+
+    /// Into the buffer, up to a byte more than it should have.
+    fn contents(&mut self, file: &OwnedFd, size: u64) -> Result<(), Errno> {
+        let wanted = usize::try_from(size).unwrap_or(LARGEST).min(LARGEST) + 1;
+        self.buffer.clear();
+        self.buffer.resize(wanted, 0);
+        let mut length = 0;
+        while let Some(rest) = self.buffer.get_mut(length..).filter(|rest| !rest.is_empty()) {
+            match read_some(file.as_fd(), rest)? {
+                0 => break,
+                count => length += count,
+            }
+        }
+        self.buffer.truncate(length);
+        Ok(())
+    }
+}
+
+impl FoundNode {
+    fn of(status: &Statx, kind: Option<NodeKind>) -> FoundNode {
+        FoundNode {
+            kind,
+            inode: status.stx_ino,
+            links: status.stx_nlink,
+            content: Vec::new(),
+            held: status.stx_blocks.saturating_mul(512),
+            attribute: None,
+            entries: BTreeMap::new(),
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! Holds what was found of a sequence against what was promised.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::calls::attribute_bytes;
+use super::contents::{ContentFault, compare};
+use super::floor::SequenceFloor;
+use super::found::FoundNode;
+use super::model::{NameKey, NodeKind, SequenceModel};
+use super::step::BLOCK;
+
+/// A promise that was broken, by its name in `PROMISES`, and what was seen.
+pub(super) type Broken = (&'static str, String);
+
+pub(super) fn judge(floor: &SequenceFloor, root: &FoundNode) -> Vec<Broken> {
+    let mut judging = Judging { floor, broken: Vec::new(), found: BTreeMap::new(), taken: BTreeMap::new() };
+    judging.directory(0, root, "");
+    judging.renamed();
+    judging.lost();
+    judging.links(root);
+    judging.broken
+}
+
+struct Judging<'a> {
+    floor: &'a SequenceFloor,
+    broken: Vec<Broken>,
+    /// What is under each name.
+    found: BTreeMap<NameKey, &'a FoundNode>,
+    /// Which node it was taken for.
+    taken: BTreeMap<NameKey, usize>,
+}
+
+impl<'a> Judging<'a> {
+    /// `number` is the directory's node.
+    fn directory(&mut self, number: usize, found: &'a FoundNode, path: &str) {
+        self.attribute(number, found, path);
+        let names: BTreeSet<&'static str> = self
+            .floor
+            .versions
+            .iter()
+            .flat_map(|version| version.names.keys())
+            .filter(|(directory, _)| *directory == number)
+            .map(|(_, name)| *name)
+            .collect();
+        for name in found.entries.keys().filter(|name| !names.contains(name.as_str())) {
+            self.broken.push(("unheard-of", format!("{} was never made", below(path, name))));
+        }
+        for name in names {
+            let (key, shown) = ((number, name), below(path, name));
+            match found.entries.get(name) {
+                None => self.absent(key, &shown),
+                Some(found) => {
+                    self.found.insert(key, found);
+                    self.present(key, found, &shown);
+                }
+            }
+        }
+    }
+
+    /// The versions of a name from the first that is allowed.
+    fn allowed(&self, key: NameKey, from: usize) -> Vec<Option<usize>> {
+        let versions = self.floor.versions.get(from..).unwrap_or_default();
+        versions.iter().map(|version| version.names.get(&key).copied()).collect()
+    }
+
+    fn absent(&mut self, key: NameKey, shown: &str) {
+        if !self.allowed(key, self.floor.name(key)).contains(&None) {
+            let promise = if self.was_there_at_first(key) { "name" } else { "directory" };
+            self.broken.push((promise, format!("{shown} is gone")));
+        } else if !self.allowed(key, self.floor.entry(key)).contains(&None) {
+            self.broken.push(("entry", format!("{shown}, which was synced, is gone")));
+        }
+    }
+
+    fn was_there_at_first(&self, key: NameKey) -> bool {
+        self.floor.all == 0 && self.floor.versions.first().is_some_and(|first| first.names.contains_key(&key))
+    }
+
+    fn present(&mut self, key: NameKey, found: &'a FoundNode, shown: &str) {
+        let by = |from| self.allowed(key, from).into_iter().flatten().collect::<BTreeSet<usize>>();
+        let (entry, name, ever) = (by(self.floor.entry(key)), by(self.floor.name(key)), by(0));
+        let is_it = |node: &usize| self.fault(*node, found).is_none();
+        let of_kind = |node: &usize| self.is_of_kind(*node, found);
+        if let Some(node) = entry.iter().find(|node| is_it(node)).copied() {
+            return self.take(key, node, found, shown);
+        }
+        let likely = entry.iter().find(|node| of_kind(node)).copied();
+        // Of another time: what was promised to be gone, or replaced.
+        let (of_before, promise) = if let Some(node) = name.iter().find(|node| is_it(node)).copied() {
+            (Some(node), "entry")
+        } else if let Some(node) = ever.iter().find(|node| is_it(node)).copied() {
+            (Some(node), "directory")
+        } else {
+            (None, "")
+        };
+        match (of_before, likely) {
+            (Some(node), _) => {
+                let is_now = entry.is_empty();
+                let what = if is_now { "is there again" } else { "is still what it was before" };
+                self.broken.push((promise, format!("{shown} {what}")));
+                self.take(key, node, found, shown);
+            }
+            (None, Some(node)) => {
+                if let Some((promise, seen)) = self.fault(node, found) {
+                    self.broken.push((promise, format!("{shown} {seen}")));
+                }
+                self.take(key, node, found, shown);
+            }
+            (None, None) => {
+                self.broken.push(("unheard-of", format!("{shown} is something else than was ever made")));
+            }
+        }
+    }
+
+    /// It is this node: all else that is promised of that.
+    fn take(&mut self, key: NameKey, node: usize, found: &'a FoundNode, shown: &str) {
+        self.taken.insert(key, node);
+        match found.kind {
+            Some(NodeKind::Directory) => self.directory(node, found, shown),
+            Some(NodeKind::File) => {
+                self.attribute(node, found, shown);
+                self.blocks(node, found, shown);
+            }
+            _ => {}
+        }
+    }
+
+    fn versions_of(&self, from: usize) -> impl Iterator<Item = &SequenceModel> {
+        self.floor.versions.get(from..).unwrap_or_default().iter()
+    }
+
+    fn is_of_kind(&self, number: usize, found: &FoundNode) -> bool {
+        let node = self.floor.versions.iter().find_map(|version| version.node(number));
+        node.is_some_and(|node| found.kind == Some(node.kind))
+    }
+
+    /// What of its content is wrong, if it is this node.
+    fn fault(&self, number: usize, found: &FoundNode) -> Option<Broken> {
+        if !self.is_of_kind(number, found) {
+            return Some(("unheard-of", "is of another kind".to_owned()));
+        }
+        match found.kind {
+            Some(NodeKind::Symlink) if found.content != b"foo" => {
+                return Some((
+                    "unheard-of",
+                    format!("leads to {:?}", String::from_utf8_lossy(&found.content)),
+                ));
+            }
+            Some(NodeKind::File) => {}
+            _ => return None,
+        }
+        let of = |from| -> Vec<Arc<Vec<u8>>> {
+            self.versions_of(from).filter_map(|one| one.node(number)).map(|node| node.bytes.clone()).collect()
+        };
+        let from = self.floor.content(number);
+        let promised = if from > 0 || of(0).len() == self.floor.versions.len() { "fsync" } else { "whole" };
+        match compare(&found.content, &of(from)) {
+            Ok(()) => None,
+            Err(ContentFault::Size { bytes, least, most }) => {
+                let must = if least == most { format!("{least}") } else { format!("{least} to {most}") };
+                Some((promised, format!("has {bytes} bytes, and must have {must}")))
+            }
+            Err(ContentFault::Lost { at }) => {
+                Some((promised, format!("holds zeroes at byte {at}, where something was written")))
+            }
+            Err(ContentFault::Foreign { at }) => {
+                let was_there = compare(&found.content, &of(0)).is_ok()
+                    || of(0).iter().any(|one| one.get(at) == found.content.get(at));
+                match was_there {
+                    true => Some((promised, format!("holds what was replaced, at byte {at}"))),
+                    false => Some(("foreign", format!("holds what was never written to it, at byte {at}"))),
+                }
+            }
+        }
+    }
+
+    fn attribute(&mut self, number: usize, found: &FoundNode, shown: &str) {
+        let from = self.floor.metadata(number);
+        let is = |value: Option<u8>| value.map(|value| attribute_bytes(value).to_vec()) == found.attribute;
+        let allowed: Vec<Option<u8>> =
+            self.versions_of(from).filter_map(|one| one.node(number)).map(|node| node.attribute).collect();
+        if !allowed.is_empty() && !allowed.iter().any(|value| is(*value)) {
+            let has = match &found.attribute {
+                None => "no attribute".to_owned(),
+                Some(value) => format!("the attribute {:?} ({} bytes)", value.first(), value.len()),
+            };
+            let shown = if shown.is_empty() { "." } else { shown };
+            self.broken.push(("attribute", format!("{shown} has {has}, and must have {allowed:?}")));
+        }
+    }
+
+    /// Blocks that were written or set aside before an fsync or fdatasync are still its own.
+    fn blocks(&mut self, number: usize, found: &FoundNode, shown: &str) {
+        let from = self.floor.content(number);
+        if from == 0 {
+            return;
+        }
+        let least = self.versions_of(from).filter_map(|one| one.node(number));
+        let least = least.map(|node| node.blocks.len() as u64 * u64::from(BLOCK)).min().unwrap_or(0);
+        // What is short may lie beside its inode.
+        if found.held < least && found.content.len() >= BLOCK as usize {
+            let held = found.held;
+            self.broken.push((
+                "allocation",
+                format!("{shown} holds {held} bytes, of {least} that were written or set aside"),
+            ));
+        }
+    }
+
+    /// What was renamed is not under both names, unless it was once.
+    fn renamed(&mut self) {
+        let floor = self.floor;
+        for (_, old, new) in &floor.renamed {
+            let (Some(one), Some(other)) = (self.found.get(old), self.found.get(new)) else { continue };
+            let same = |version: &SequenceModel| {
+                version.names.contains_key(old) && version.names.get(old) == version.names.get(new)
+            };
+            if one.inode == other.inode && !floor.versions.iter().any(same) {
+                self.broken.push(("rename", format!("{} and {} are the same after a rename", old.1, new.1)));
+            }
+        }
+    }
+
+    /// What was there, and never lost its last name, is under some name.
+    fn lost(&mut self) {
+        let Some(first) = self.floor.versions.first() else { return };
+        for number in 1..first.nodes.len() {
+            let always = self.floor.versions.iter().all(|version| version.links(number) > 0);
+            let is_it = |(key, taken): (&NameKey, &usize)| {
+                let had = |version: &SequenceModel| version.names.get(key) == Some(&number);
+                *taken == number
+                    || self.floor.versions.iter().any(had)
+                        && self.found.get(key).is_some_and(|found| self.fault(number, found).is_none())
+            };
+            if always && !self.taken.iter().any(is_it) {
+                let name = first.names.iter().find(|(_, node)| **node == number);
+                let name = name.map_or("", |(key, _)| key.1);
+                // A name of its own that is gone was told already.
+                let told = self.broken.iter().any(|(promise, _)| *promise == "name");
+                if !told {
+                    let seen = format!("what was {name} at first is under none of its names");
+                    self.broken.push(("rename", seen));
+                }
+            }
+        }
+    }
+
+    /// Files have as many links as names, directories as many as they hold, where these are counted at all.
+    fn links(&mut self, root: &FoundNode) {
+        let mut names: BTreeMap<u64, (u32, u32, String)> = BTreeMap::new();
+        let mut waiting = vec![(root, String::new())];
+        while let Some((directory, path)) = waiting.pop() {
+            let mut directories = 0;
+            for (name, found) in &directory.entries {
+                let shown = below(&path, name);
+                if found.kind == Some(NodeKind::Directory) {
+                    directories += 1;
+                    waiting.push((found, shown));
+                } else {
+                    let seen = names.entry(found.inode).or_insert((found.links, 0, shown));
+                    seen.1 += 1;
+                }
+            }
+            if directory.links > 1 && directory.links != directories + 2 {
+                let links = directory.links;
+                self.broken.push((
+                    "links",
+                    format!("the directory {path:?} has {links} links and {directories} directories in it"),
+                ));
+            }
+        }
+        for (links, names, shown) in names.into_values().filter(|(links, names, _)| links != names) {
+            self.broken.push(("links", format!("{shown} has {links} links and {names} names")));
+        }
+    }
+}
+
+fn below(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") }
+}

@@ -1,0 +1,36 @@
+//! `sequences`: every short sequence of calls on a few names, each with a moment at which something is promised to be durable,
+//! and what must be found of it after a cut of power.
+//!
+//! The bounds are of the kind that Mohan et al. chose for ACE ("Finding Crash-Consistency Bugs with Bounded Black-Box Crash
+//! Testing", OSDI '18): at most three calls, on few files, from an almost empty filesystem, found most of the bugs that were known.
+
+mod calls;
+mod contents;
+mod enumerate;
+mod floor;
+mod found;
+mod judge;
+mod model;
+mod place;
+mod recovered;
+mod step;
+mod tell;
+mod work;
+
+#[cfg(test)]
+mod tests;
+
+pub use enumerate::SequenceBounds;
+pub use recovered::{SequenceWindow, SequencesLooking, SequencesRecord};
+pub use work::{OneSequence, SequenceWork, SequencesDone, carry_out};
+
+/// The folder below the mount point in which each sequence has one of its own.
+pub(crate) const FOLDER: &str = "sequences";
+
+/// So many sequences lie in the filesystem at once.
+pub(crate) const BATCH: usize = 16;
+
+/// The folder of a sequence, by its number.
+fn folder_of(number: u32) -> String {
+    format!("{number:06}")
+}

@@ -1,0 +1,65 @@
+//! The names that sequences work on.
+
+/// A path below the folder of a sequence. Which of them are there depends on what was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum SequencePlace {
+    /// The folder itself.
+    Root,
+    A,
+    B,
+    C,
+    AFoo,
+    ABar,
+    ABaz,
+    AC,
+    BFoo,
+    CFoo,
+}
+
+impl SequencePlace {
+    /// Its names from the sequence's folder on.
+    pub(super) fn components(self) -> &'static [&'static str] {
+        match self {
+            SequencePlace::Root => &[],
+            SequencePlace::A => &["A"],
+            SequencePlace::B => &["B"],
+            SequencePlace::C => &["C"],
+            SequencePlace::AFoo => &["A", "foo"],
+            SequencePlace::ABar => &["A", "bar"],
+            SequencePlace::ABaz => &["A", "baz"],
+            SequencePlace::AC => &["A", "C"],
+            SequencePlace::BFoo => &["B", "foo"],
+            SequencePlace::CFoo => &["C", "foo"],
+        }
+    }
+
+    /// As a path, `.` for the folder itself.
+    pub(super) fn path(self) -> &'static str {
+        match self {
+            SequencePlace::Root => ".",
+            SequencePlace::A => "A",
+            SequencePlace::B => "B",
+            SequencePlace::C => "C",
+            SequencePlace::AFoo => "A/foo",
+            SequencePlace::ABar => "A/bar",
+            SequencePlace::ABaz => "A/baz",
+            SequencePlace::AC => "A/C",
+            SequencePlace::BFoo => "B/foo",
+            SequencePlace::CFoo => "C/foo",
+        }
+    }
+
+    /// The directory that it lies in; itself for the uppermost.
+    pub(super) fn parent(self) -> SequencePlace {
+        match self {
+            SequencePlace::Root | SequencePlace::A | SequencePlace::B | SequencePlace::C => {
+                SequencePlace::Root
+            }
+            SequencePlace::AFoo | SequencePlace::ABar | SequencePlace::ABaz | SequencePlace::AC => {
+                SequencePlace::A
+            }
+            SequencePlace::BFoo => SequencePlace::B,
+            SequencePlace::CFoo => SequencePlace::C,
+        }
+    }
+}

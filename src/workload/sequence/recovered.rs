@@ -1,0 +1,284 @@
+//! What is known of sequences that were done while the device's writes were recorded, and what must be found of them after a cut.
+
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::{open_below, open_path};
+use fsverdict_judgement::journal::SequenceBatch;
+
+use super::enumerate::CallSequence;
+use super::floor::{SequenceFloor, SequenceProgress};
+use super::found::read;
+use super::judge::judge;
+use super::model::{NodeKind, SequenceModel};
+use super::step::{SequenceCall, SequencePersist};
+use super::work::{SequenceWork, identity, progress, remove, told};
+use super::{FOLDER, folder_of};
+use crate::workload::saved::SavedReading;
+
+/// The sequences of a part, and when which of their calls returned.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SequencesRecord {
+    pub work: SequenceWork,
+    pub batches: Vec<SequenceBatch>,
+}
+
+/// From when to when a batch of sequences was there, in nanoseconds of the device's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SequenceWindow {
+    pub ready_ns: u64,
+    pub until_ns: u64,
+}
+
+impl SequencesRecord {
+    pub fn windows(&self) -> impl Iterator<Item = SequenceWindow> {
+        self.batches.iter().map(|batch| SequenceWindow { ready_ns: batch.ready_ns, until_ns: batch.until_ns })
+    }
+
+    /// When the last promise of each sequence was made.
+    pub fn promised_ns(&self) -> Vec<u64> {
+        let calls = self.batches.iter().flat_map(|batch| &batch.calls);
+        calls.filter(|calls| !calls.refused).filter_map(|calls| calls.done_ns.last().copied()).collect()
+    }
+
+    /// The last moment at which a call returned from the first of these nanoseconds up to, not including, the second.
+    pub fn last_return(&self, from_ns: u64, until_ns: u64) -> Option<u64> {
+        let batch =
+            self.batches.iter().filter(|batch| batch.ready_ns < until_ns && batch.until_ns >= from_ns);
+        let done = batch.flat_map(|batch| &batch.calls).flat_map(|calls| &calls.done_ns);
+        done.copied().filter(|done| (from_ns..until_ns).contains(done)).max()
+    }
+
+    /// What had returned by this nanosecond.
+    pub fn promised_by(&self, now_ns: u64) -> usize {
+        let batches = self.batches.iter().filter(|batch| batch.ready_ns <= now_ns);
+        let calls = batches.flat_map(|batch| &batch.calls);
+        calls.map(|calls| calls.done_ns.partition_point(|done| *done <= now_ns)).sum()
+    }
+
+    /// What of it matters at one of these moments.
+    pub fn only(&self, moments_ns: &[u64]) -> SequencesRecord {
+        let is_there = |batch: &&SequenceBatch| {
+            moments_ns.iter().any(|now| (batch.ready_ns..batch.until_ns).contains(now))
+        };
+        SequencesRecord {
+            work: self.work.clone(),
+            batches: self.batches.iter().filter(is_there).cloned().collect(),
+        }
+    }
+
+    /// The sequences that had begun at this moment, with their number and how far they had come.
+    fn begun<'a>(
+        &'a self,
+        sequences: &'a [CallSequence],
+        first: u32,
+        now_ns: u64,
+    ) -> Vec<(u32, &'a CallSequence, SequenceProgress)> {
+        let batch = self.batches.iter().find(|batch| (batch.ready_ns..batch.until_ns).contains(&now_ns));
+        let Some(batch) = batch else { return Vec::new() };
+        let mut begun = Vec::new();
+        let mut is_synced = false;
+        // What is synced is all that came before.
+        for (place, calls) in batch.calls.iter().enumerate().rev() {
+            let number = batch.first + place as u32;
+            let Some(sequence) = sequences.get((number - first) as usize) else { continue };
+            let progress = SequenceProgress { is_synced, ..progress(sequence, calls, now_ns) };
+            if progress.begun > 0 {
+                begun.push((number, sequence, progress));
+            }
+            let sync = SequenceCall::Persist(SequencePersist::Sync);
+            is_synced |= sequence.calls.iter().take(progress.returned).any(|call| *call == sync);
+        }
+        begun
+    }
+
+    /// Which promises were kept in what is mounted here, of which power was cut at this nanosecond.
+    pub fn look(&self, looking: &SequencesLooking, mount: &Path, now_ns: u64, reading: &mut SavedReading) {
+        let folder = open_path(mount).and_then(|mount| open_below(mount.as_fd(), Path::new(FOLDER), false));
+        let folder = match folder {
+            Ok(folder) => folder,
+            Err(errno) => {
+                if !self.begun(&looking.sequences, looking.first, now_ns).is_empty() {
+                    reading.breaks("name", || format!("the folder {FOLDER}: {errno}"));
+                }
+                return;
+            }
+        };
+        for (number, sequence, progress) in self.begun(&looking.sequences, looking.first, now_ns) {
+            let name = folder_of(number);
+            let about = |seen: &str| format!("{name}: {seen} (done: {})", told(sequence, progress.returned));
+            let mut errors = Vec::new();
+            let root = match open_below(folder.as_fd(), Path::new(&name), false) {
+                Ok(root) => root,
+                Err(Errno::NOENT) => {
+                    reading.breaks("name", || about("its folder is gone"));
+                    continue;
+                }
+                Err(errno) => {
+                    reading.errors.push(about(&errno.to_string()));
+                    continue;
+                }
+            };
+            let floor = SequenceFloor::of(sequence, identity(self.work.bounds, number), progress);
+            if let Some(found) = read(root.as_fd(), &mut errors) {
+                for (promise, seen) in judge(&floor, &found) {
+                    reading.breaks(promise, || about(&seen));
+                }
+            }
+            reading.errors.extend(errors.iter().map(|error| about(error)));
+            drop(root);
+        }
+    }
+
+    /// Removes what is there of the sequences that had begun: each directory must let itself be emptied, and go.
+    pub fn remove(&self, looking: &SequencesLooking, mount: &Path, now_ns: u64, reading: &mut SavedReading) {
+        let folder = open_path(mount).and_then(|mount| open_below(mount.as_fd(), Path::new(FOLDER), false));
+        let Ok(folder) = folder else { return };
+        for (number, sequence, progress) in self.begun(&looking.sequences, looking.first, now_ns) {
+            let name = folder_of(number);
+            match remove(&folder, &name) {
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(errno) => {
+                    let done = told(sequence, progress.returned);
+                    reading.breaks("removable", || format!("{name}: {errno} (done: {done})"));
+                }
+            }
+        }
+    }
+
+    /// The numbers of the sequences that had begun, and how many calls each has, the last first.
+    pub fn begun_by(&self, now_ns: u64) -> Vec<(u32, u32)> {
+        let looking = self.looking();
+        let begun = self.begun(&looking.sequences, looking.first, now_ns);
+        begun.into_iter().map(|(number, sequence, _)| (number, sequence.calls.len() as u32)).collect()
+    }
+
+    /// The calls of the first sequence in words.
+    pub fn told(&self) -> Vec<String> {
+        let (_, sequences) = self.work.sequences();
+        let calls = sequences.first().map(|sequence| sequence.calls.as_slice()).unwrap_or_default();
+        calls.iter().map(ToString::to_string).collect()
+    }
+
+    /// Whether the calls that are left can be done, and the last of them promises something.
+    pub fn can_be_done(work: &SequenceWork) -> bool {
+        let (_, sequences) = work.sequences();
+        let Some(sequence) = sequences.first() else { return false };
+        let mut model = SequenceModel::prepared(0);
+        let mut persists = false;
+        let possible = sequence.calls.iter().all(|call| match call {
+            SequenceCall::Step(step) => {
+                persists = false;
+                model.apply(*step).is_some()
+            }
+            SequenceCall::Persist(SequencePersist::Fsync(at) | SequencePersist::Fdatasync(at)) => {
+                persists = true;
+                model.resolve(*at).is_some()
+            }
+            SequenceCall::Persist(SequencePersist::Sync) => {
+                persists = true;
+                true
+            }
+        });
+        possible && persists
+    }
+
+    /// What must be there once all calls have returned, a line each: kind, links, size, checksum of cksum(1), path.
+    pub fn listing(&self) -> Vec<String> {
+        let looking = self.looking();
+        let mut lines = Vec::new();
+        for (number, sequence) in (looking.first..).zip(&looking.sequences) {
+            let mut model = SequenceModel::prepared(identity(self.work.bounds, number));
+            for call in &sequence.calls {
+                if let SequenceCall::Step(step) = call {
+                    model.apply(*step);
+                }
+            }
+            lines.push(format!("d {FOLDER}/{}", folder_of(number)));
+            list(&model, 0, &format!("{FOLDER}/{}", folder_of(number)), &mut lines);
+        }
+        lines.push(format!("d {FOLDER}"));
+        lines.sort_unstable();
+        lines
+    }
+
+    /// What must be there, in words.
+    pub fn tell(&self, now_ns: u64) -> Vec<String> {
+        let looking = self.looking();
+        let mut lines = Vec::new();
+        for (number, sequence, progress) in self.begun(&looking.sequences, looking.first, now_ns).iter().rev()
+        {
+            let returned = told(sequence, progress.returned);
+            let underway =
+                sequence.calls.get(progress.returned).filter(|_| progress.begun > progress.returned);
+            let underway = underway.map_or(String::new(), |call| format!("; underway: {call}"));
+            lines.push(format!("{FOLDER}/{}: what is left by: {returned}{underway}", folder_of(*number)));
+        }
+        lines
+    }
+
+    /// What it takes to look, made once.
+    pub fn looking(&self) -> SequencesLooking {
+        let (first, sequences) = self.work.sequences();
+        SequencesLooking { first, sequences }
+    }
+}
+
+/// The sequences of a part, ready to be looked for.
+#[derive(Debug)]
+pub struct SequencesLooking {
+    first: u32,
+    sequences: Vec<CallSequence>,
+}
+
+/// The lines of what is in a directory.
+fn list(model: &SequenceModel, directory: usize, path: &str, lines: &mut Vec<String>) {
+    for ((_, name), number) in model.names.iter().filter(|((of, _), _)| *of == directory) {
+        let path = format!("{path}/{name}");
+        let Some(node) = model.node(*number) else { continue };
+        match node.kind {
+            NodeKind::Directory => {
+                lines.push(format!("d {path}"));
+                list(model, *number, &path, lines);
+            }
+            NodeKind::File => {
+                let (links, size, sum) = (model.links(*number), node.bytes.len(), cksum(&node.bytes));
+                lines.push(format!("f {links} {size} {sum} {path}"));
+            }
+            NodeKind::Symlink => lines.push(format!("l foo {path}")),
+            NodeKind::Fifo => lines.push(format!("p {path}")),
+        }
+    }
+}
+
+/// As cksum(1) has it (POSIX.1-2017, cksum: CRC of ISO/IEC 8802-3, the length appended).
+fn cksum(bytes: &[u8]) -> u32 {
+    let mut crc: u32 = 0;
+    let mut add = |byte: u8| {
+        crc ^= u32::from(byte) << 24;
+        for _ in 0..8 {
+            crc = if crc & 0x8000_0000 == 0 { crc << 1 } else { crc << 1 ^ 0x04c1_1db7 };
+        }
+    };
+    bytes.iter().for_each(|byte| add(*byte));
+    let mut length = bytes.len();
+    while length > 0 {
+        add((length & 0xff) as u8);
+        length >>= 8;
+    }
+    !crc
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cksum;
+
+    #[test]
+    fn sums_are_those_of_cksum() {
+        // printf 123456789 | cksum; cksum < /dev/null
+        assert_eq!((cksum(b"123456789"), cksum(b"")), (930_766_865, 4_294_967_295));
+    }
+}

@@ -1,0 +1,177 @@
+//! Sequences on a real filesystem agree with the model, and what is planted in what is left of them is found.
+
+use std::os::fd::AsFd;
+
+use super::enumerate::{CallSequence, SequenceBounds};
+use super::floor::{SequenceFloor, SequenceProgress};
+use super::found::{FoundNode, read};
+use super::judge::judge;
+use super::model::NodeKind;
+use super::step::SequenceCall;
+use super::work::{SequenceWork, told};
+use super::{FOLDER, carry_out};
+use crate::dataset::open_path;
+
+const BOUNDS: SequenceBounds = SequenceBounds { steps: 2, count: None, seed: 1 };
+
+#[test]
+fn the_bounds_hold_what_they_should_each_once() {
+    let singles = SequenceBounds { steps: 1, ..BOUNDS }.all();
+    let pairs = BOUNDS.all();
+    assert!((100..400).contains(&singles.len()), "{}", singles.len());
+    assert!((20_000..100_000).contains(&pairs.len()), "{}", pairs.len());
+    let mut seen = std::collections::HashSet::new();
+    assert!(pairs.iter().all(|sequence| seen.insert(sequence.clone())));
+    let told: Vec<String> = pairs.iter().map(|sequence| told(sequence, 9)).collect();
+    for wanted in [
+        // f2fs with fsync_mode=posix loses the first of these files; btrfs of Linux 3.x to 4.x the others.
+        "rename A/foo A/baz; create A/foo; fsync A/foo",
+        "link A/foo A/baz; unlink A/baz; fsync A/foo",
+        "rename A C; mkdir A; fsync A",
+        "fallocate KEEP_SIZE A/foo 12288+16384; fdatasync A/foo",
+        "sync; append A/foo 4096; fsync A/foo",
+    ] {
+        assert!(told.iter().any(|told| told.contains(wanted)), "{wanted}");
+    }
+    let some = SequenceBounds { count: Some(100), ..BOUNDS };
+    assert_eq!((some.all().len(), some.all() == some.all()), (100, true));
+    assert_ne!(some.all(), SequenceBounds { seed: 2, ..some }.all());
+    let triples = SequenceBounds { steps: 3, count: Some(500), seed: 1 }.all();
+    assert_eq!(triples.len(), 500);
+    assert!(triples.iter().all(|one| matches!(one.calls.last(), Some(SequenceCall::Persist(_)))));
+}
+
+/// Does some of them in a folder of this machine's, each of which is compared with the model.
+#[test]
+fn the_model_agrees_with_a_real_filesystem() {
+    let folder = tempfile::tempdir().unwrap();
+    let bounds = SequenceBounds { steps: 2, count: Some(600), seed: 5 };
+    let done = carry_out(folder.path(), &SequenceWork { bounds, part: 0, only: None }).unwrap();
+    assert_eq!(done.done.files, 600);
+    assert_eq!(done.batches.len(), 600_usize.div_ceil(super::BATCH));
+    // Nothing of them is left.
+    assert_eq!(std::fs::read_dir(folder.path().join(FOLDER)).unwrap().count(), 0);
+}
+
+/// What a folder with the two directories and files holds, and how a sequence had come along.
+struct Recovered {
+    folder: tempfile::TempDir,
+}
+
+const IDENTITY: u64 = 77 << 8;
+
+impl Recovered {
+    /// What every sequence begins with.
+    fn new() -> Recovered {
+        let folder = tempfile::tempdir().unwrap();
+        let recovered = Recovered { folder };
+        std::fs::create_dir(recovered.at("A")).unwrap();
+        std::fs::create_dir(recovered.at("B")).unwrap();
+        recovered.write("A/foo", 0, 3 * 4096, 1);
+        recovered.write("A/bar", 0, 4096, 2);
+        let root = open_path(recovered.folder.path()).unwrap();
+        super::calls::set_attribute(root.as_fd(), super::place::SequencePlace::AFoo, 1).unwrap();
+        recovered
+    }
+
+    fn at(&self, path: &str) -> std::path::PathBuf {
+        self.folder.path().join(path)
+    }
+
+    /// As the write of this number does.
+    fn write(&self, path: &str, offset: u64, length: usize, number: u64) {
+        let mut bytes = vec![0; length];
+        super::contents::fill(&mut bytes, IDENTITY ^ number, offset);
+        let file =
+            std::fs::File::options().create(true).truncate(false).write(true).open(self.at(path)).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, &bytes, offset).unwrap();
+    }
+
+    fn rename(&self, from: &str, to: &str) {
+        std::fs::rename(self.at(from), self.at(to)).unwrap();
+    }
+
+    /// The promises that are broken where all but the last so many calls of this sequence had returned, and the next had begun.
+    fn broken(&self, sequence: &str, left: usize) -> Vec<&'static str> {
+        let sequence = named(sequence);
+        let returned = sequence.calls.len() - left;
+        let progress = SequenceProgress {
+            returned,
+            begun: (returned + 1).min(sequence.calls.len()),
+            is_synced: false,
+            refused: None,
+        };
+        let floor = SequenceFloor::of(&sequence, IDENTITY, progress);
+        let (root, mut errors) = (open_path(self.folder.path()).unwrap(), Vec::new());
+        let found: FoundNode = read(root.as_fd(), &mut errors).unwrap();
+        assert!(errors.is_empty() && found.kind == Some(NodeKind::Directory));
+        judge(&floor, &found).into_iter().map(|(promise, _)| promise).collect()
+    }
+}
+
+/// The sequence that is told so.
+fn named(sequence: &str) -> CallSequence {
+    let steps = 1 + u32::try_from(sequence.matches(';').count()).unwrap() / 2;
+    let all = [1, 2].map(|steps| SequenceBounds { steps, ..BOUNDS }.all()).concat();
+    let found = all.into_iter().find(|one| told(one, 9) == sequence);
+    found.unwrap_or_else(|| panic!("{sequence} is none of {steps} steps"))
+}
+
+#[test]
+fn old_and_new_are_right_while_nothing_is_promised() {
+    let here = Recovered::new();
+    let renaming = "rename A/foo A/baz; fsync A";
+    assert_eq!(here.broken(renaming, 2), [""; 0]);
+    assert_eq!(here.broken(renaming, 1), [""; 0]);
+    // Once the directory is synced, the new name must be there and the old one gone.
+    assert_eq!(here.broken(renaming, 0), ["directory", "directory"]);
+    here.rename("A/foo", "A/baz");
+    assert_eq!(here.broken(renaming, 0), [""; 0]);
+    assert_eq!(here.broken(renaming, 1), [""; 0]);
+    // Nothing had begun.
+    assert!(here.broken(renaming, 2).is_empty());
+}
+
+#[test]
+fn what_is_renamed_is_found_once() {
+    let here = Recovered::new();
+    std::fs::remove_file(here.at("A/foo")).unwrap();
+    assert_eq!(here.broken("rename A/foo A/baz; fsync A/baz", 1), ["rename"]);
+    let here = Recovered::new();
+    std::fs::hard_link(here.at("A/foo"), here.at("A/baz")).unwrap();
+    assert_eq!(here.broken("rename A/foo A/baz; sync", 1), ["rename"]);
+    // What f2fs' fsync_mode=posix does: the file that was renamed away is nowhere.
+    let here = Recovered::new();
+    std::fs::remove_file(here.at("A/foo")).unwrap();
+    std::fs::write(here.at("A/foo"), "").unwrap();
+    assert_eq!(here.broken("rename A/foo A/baz; create A/foo; fsync A/foo", 0), ["rename"]);
+}
+
+#[test]
+fn content_attributes_links_and_names_are_looked_at() {
+    let here = Recovered::new();
+    let write = "write A/foo 0+4096; fsync A/foo";
+    assert_eq!(here.broken(write, 1), [""; 0]);
+    assert_eq!(here.broken(write, 0), ["fsync"]);
+    here.write("A/foo", 0, 2048, 3);
+    // Half of it while it was not promised.
+    assert_eq!(here.broken(write, 1), [""; 0]);
+    assert_eq!(here.broken(write, 0), ["fsync"]);
+    here.write("A/foo", 0, 4096, 3);
+    assert_eq!(here.broken(write, 0), [""; 0]);
+    here.write("A/foo", 0, 10, 9);
+    assert_eq!(here.broken(write, 1), ["foreign"]);
+    let here = Recovered::new();
+    assert_eq!(here.broken("setxattr A/foo user.fsverdict=2; fsync A/foo", 1), [""; 0]);
+    assert_eq!(here.broken("setxattr A/foo user.fsverdict=2; fsync A/foo", 0), ["attribute"]);
+    assert_eq!(here.broken("create A/baz; fsync A/baz", 0), ["entry"]);
+    assert_eq!(here.broken("create A/baz; fsync A", 0), ["directory"]);
+    std::fs::write(here.at("B/what"), "").unwrap();
+    assert_eq!(here.broken("create A/baz; fsync A", 1), ["unheard-of"]);
+    let here = Recovered::new();
+    std::fs::hard_link(here.at("A/foo"), here.folder.path().with_extension("elsewhere")).unwrap();
+    assert_eq!(here.broken("create A/baz; fsync A", 1), ["links"]);
+    std::fs::remove_file(here.folder.path().with_extension("elsewhere")).unwrap();
+    // Blocks that were set aside behind the end.
+    assert_eq!(here.broken("fallocate KEEP_SIZE A/foo 12288+16384; fsync A/foo", 0), ["allocation"]);
+}
