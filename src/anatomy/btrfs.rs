@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use fsverdict_judgement::journal::BlockUse;
 
-use super::HeldBlocks;
+use super::held::HeldBlocks;
 use super::image_reader::{ImageReader, le16, le32, le64};
 
 /// Where copies of the superblock lie, bytes.

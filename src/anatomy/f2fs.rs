@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use fsverdict_judgement::journal::BlockUse;
 
-use super::HeldBlocks;
+use super::held::HeldBlocks;
 use super::image_reader::{BLOCK, ImageReader, le16, le32};
 
 const MAGIC: u64 = 0xf2f5_2010;

@@ -3,7 +3,7 @@
 
 use fsverdict_judgement::journal::BlockUse;
 
-use super::HeldBlocks;
+use super::held::HeldBlocks;
 use super::image_reader::{BLOCK, ImageReader, le32};
 
 /// Where superblock, its copy, and the first table of inodes lie, bytes.

@@ -6,6 +6,7 @@
 mod btrfs;
 mod ext;
 mod f2fs;
+mod held;
 mod image_reader;
 mod jfs;
 mod nilfs2;
@@ -17,22 +18,6 @@ use std::collections::{BTreeMap, HashSet};
 use fsverdict_judgement::journal::BlockUse;
 
 pub use image_reader::{BLOCK, ImageReader};
-
-/// What blocks hold, by their number.
-#[derive(Debug, Default)]
-struct HeldBlocks {
-    blocks: BTreeMap<u64, BlockUse>,
-    /// Blocks that are known to be used, whatever for; none where that is not known.
-    used: Option<HashSet<u64>>,
-}
-
-impl HeldBlocks {
-    /// All blocks of these bytes.
-    fn add(&mut self, offset: u64, bytes: u64, held: BlockUse) {
-        let end = offset.saturating_add(bytes).div_ceil(BLOCK);
-        self.blocks.extend((offset / BLOCK..end).map(|block| (block, held)));
-    }
-}
 
 /// What is known of the content of an image.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use fsverdict_judgement::journal::BlockUse;
 
-use super::HeldBlocks;
+use super::held::HeldBlocks;
 use super::image_reader::{BLOCK, ImageReader, le16, le32, le64};
 
 const MAGIC: u64 = 0x3434;
@@ -33,7 +33,7 @@ pub(super) fn read(image: &ImageReader<'_>) -> Option<HeldBlocks> {
         if le32(&bytes, 8) != SUMMARY || le32(&bytes, 40) > MOST {
             continue;
         }
-        Part { image, start: number, length: le32(&bytes, 40), summary: le32(&bytes, 48) }
+        SegmentPart { image, start: number, length: le32(&bytes, 40), summary: le32(&bytes, 48) }
             .owners(le32(&bytes, 44), &mut latest);
     }
     for ((inode, _, _), place) in latest {
@@ -48,7 +48,7 @@ pub(super) fn read(image: &ImageReader<'_>) -> Option<HeldBlocks> {
 }
 
 /// A part of a segment: a summary, and what it tells of.
-struct Part<'a> {
+struct SegmentPart<'a> {
     image: &'a ImageReader<'a>,
     start: u64,
     /// Blocks.
@@ -57,7 +57,7 @@ struct Part<'a> {
     summary: u64,
 }
 
-impl Part<'_> {
+impl SegmentPart<'_> {
     fn owners(&self, files: u64, latest: &mut BTreeMap<(u64, bool, u64), u64>) {
         let Some(summary) = self.image.bytes(self.start * BLOCK, self.summary.min(MOST)) else { return };
         let mut place = self.start + self.summary.div_ceil(BLOCK);

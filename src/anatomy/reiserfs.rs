@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use fsverdict_judgement::journal::BlockUse;
 
-use super::HeldBlocks;
+use super::held::HeldBlocks;
 use super::image_reader::{BLOCK, ImageReader, le16, le32};
 
 /// Where the superblock lies, bytes.

@@ -2,7 +2,7 @@
 
 use fsverdict_judgement::journal::BlockUse;
 
-use super::HeldBlocks;
+use super::held::HeldBlocks;
 use super::image_reader::{BLOCK, ImageReader, be16, be32, be64};
 
 /// Of nodes and leaves of directories, at byte 8: with checksums and without.

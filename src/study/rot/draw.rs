@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fsverdict_disk::crash::{Decay, ImageStateError, ROT_BLOCK, RottenBlock};
 use fsverdict_judgement::journal::BlockUse;
 
-use super::LeftDevice;
+use super::left::LeftDevice;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -1,6 +1,7 @@
 //! Rot: the device as a candidate's trial left it, with one block of it rotten after the other, each looked at in a guest.
 
 mod draw;
+mod left;
 mod look;
 mod tally;
 
@@ -19,6 +20,7 @@ use fsverdict_text::Reason;
 use super::error::SessionError;
 use super::power_cuts::{CutRecord, PowerCutting, new_file, plain};
 use draw::draw;
+use left::LeftDevice;
 use tally::tally;
 
 /// Blocks at the beginning of a device, where layers keep what they are found by: headers of LUKS2 and their copies, of dm-integrity
@@ -32,13 +34,6 @@ pub struct RotTold {
     pub held: Option<BlockUse>,
     /// What must be there, a line each.
     pub must: Vec<String>,
-}
-
-/// A candidate's device when its trial had ended.
-struct LeftDevice {
-    store: Store,
-    image: RottenImage,
-    held: BTreeMap<u64, BlockUse>,
 }
 
 impl PowerCutting<'_> {

@@ -1,0 +1,14 @@
+//! The device that a trial left, and what its blocks hold.
+
+use std::collections::BTreeMap;
+
+use fsverdict_disk::crash::RottenImage;
+use fsverdict_disk::device::Store;
+use fsverdict_judgement::journal::BlockUse;
+
+/// A candidate's device when its trial had ended.
+pub(super) struct LeftDevice {
+    pub(super) store: Store,
+    pub(super) image: RottenImage,
+    pub(super) held: BTreeMap<u64, BlockUse>,
+}
