@@ -121,7 +121,8 @@ impl PowerCutting<'_> {
         }
         let left = self.left_device(candidate, &record)?;
         let mut store = Store::new(new_file(image)?, size).map_err(plain)?;
-        left.image.write(&mut store, rotten).map_err(plain)?;
+        // One of its own: what was brought to a store is not brought to another.
+        RottenImage::new(self.log(candidate, 0)?).write(&mut store, rotten).map_err(plain)?;
         let mut must = Vec::new();
         for folder in &record.folders {
             if let Some(spec) = self.plan.datasets.get(&folder.dataset) {
