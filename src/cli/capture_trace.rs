@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::dataset::{RecordRequest, RecordedCalls, recorded};
+use crate::dataset::{CapturedCalls, RecordRequest, recorded};
 use fsverdict_text::{Bytes, Reason, read_regular};
 
 use super::{CliError, Exit};
@@ -54,7 +54,7 @@ pub(super) fn run(arguments: &TraceCapture, name: &str) -> Result<Exit, CliError
 }
 
 /// A plan that prepares what is there before the trace, and makes its calls again.
-fn as_plan(found: &RecordedCalls, name: &str) -> String {
+fn as_plan(found: &CapturedCalls, name: &str) -> String {
     let totals = found.trace.totals();
     let mut head = format!(
         "# {}, by fsverdict capture --trace: numbers alone, no name and no content.\n\

@@ -42,7 +42,7 @@ pub use manifest::Manifest;
 pub use prepare::{Prepared, prepare, prepare_with_names};
 pub use profile::{PROFILES, Profile, profile};
 pub use readable::{Readable, readable};
-pub use recorded::{RecordRequest, RecordedCalls, recorded};
+pub use recorded::{CapturedCalls, RecordRequest, recorded};
 pub use stage::{Staged, StagingRecord, adopt, room_for, stage};
 pub use tree::Totals;
 

@@ -9,7 +9,7 @@ use fsverdict_judgement::plan::{
 };
 use fsverdict_text::Reason;
 
-use super::{MOST_TEXT, RecordedCalls};
+use super::{CapturedCalls, MOST_TEXT};
 
 /// A pause shorter than this is the program's own call after call, in nanoseconds.
 const SHORTEST_PAUSE_NS: u64 = 10_000;
@@ -380,7 +380,7 @@ impl CallRecorder {
     }
 
     /// The trace of it all, as far as there is room.
-    pub(super) fn finish(mut self, form: &'static str) -> Result<RecordedCalls, Reason> {
+    pub(super) fn finish(mut self, form: &'static str) -> Result<CapturedCalls, Reason> {
         let names: Vec<TracedName> = self
             .names
             .iter()
@@ -417,7 +417,7 @@ impl CallRecorder {
             let of = if self.full { "more than ".to_owned() } else { String::new() };
             self.notes.push(format!("Shortened: its first {} calls of {of}{all}.", trace.calls().len()));
         }
-        Ok(RecordedCalls { trace, form, notes: self.notes, left_out: self.left_out })
+        Ok(CapturedCalls { trace, form, notes: self.notes, left_out: self.left_out })
     }
 }
 

@@ -6,10 +6,10 @@ use std::path::Path;
 use fsverdict_judgement::plan::{CallWork, OpenFlags};
 use fsverdict_text::Reason;
 
-use super::RecordedCalls;
+use super::CapturedCalls;
 use super::calls::CallRecorder;
 
-pub(super) fn read(text: &str, first: &str) -> Result<RecordedCalls, Reason> {
+pub(super) fn read(text: &str, first: &str) -> Result<CapturedCalls, Reason> {
     let version = match first {
         "fio version 2 iolog" => 2,
         "fio version 3 iolog" => 3,

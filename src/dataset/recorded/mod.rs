@@ -28,7 +28,7 @@ pub struct RecordRequest {
 
 /// A trace that was made of a record, and what of that it does not keep.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RecordedCalls {
+pub struct CapturedCalls {
     pub trace: CallTrace,
     /// What it was read as.
     pub form: &'static str,
@@ -42,7 +42,7 @@ pub struct RecordedCalls {
 ///
 /// # Errors
 /// Where it is no record that is known, or nothing in it can be kept.
-pub fn recorded(bytes: &[u8], wanted: &RecordRequest) -> Result<RecordedCalls, Reason> {
+pub fn recorded(bytes: &[u8], wanted: &RecordRequest) -> Result<CapturedCalls, Reason> {
     let text = std::str::from_utf8(bytes).ok();
     let first = text.and_then(|text| text.lines().map(str::trim).find(|line| !line.is_empty()));
     match (text, first) {

@@ -5,11 +5,11 @@ use fsverdict_disk::device::Action;
 use fsverdict_judgement::plan::{CallWork, MOST_CALLS, OpenFlags};
 use fsverdict_text::{Bytes, Hinted, Reason};
 
-use super::RecordedCalls;
+use super::CapturedCalls;
 use super::calls::CallRecorder;
 use super::folded::FoldedPlaces;
 
-pub(super) fn read(bytes: &[u8], at_most: u64) -> Result<RecordedCalls, Reason> {
+pub(super) fn read(bytes: &[u8], at_most: u64) -> Result<CapturedCalls, Reason> {
     let mut trace = read_trace(bytes).map_err(|fault| {
         let known = "besides: fio's iolog (--write_iolog), and what strace prints: strace -f -ttt -T -y -s 0 -e trace=file,desc -o FILE -p PID";
         fault.reason().and_hint(known)

@@ -12,7 +12,7 @@ use fsverdict_text::Reason;
 
 use super::calls::CallRecorder;
 use super::strace_line::{StraceCall, StraceLine, kind, parse, path_of, unquoted, who_and_when};
-use super::{RecordedCalls, relative};
+use super::{CapturedCalls, relative};
 
 /// Bytes of a line that are looked at, and processes whose calls may be under way.
 const LONGEST_LINE: usize = 64 << 10;
@@ -20,7 +20,7 @@ const MOST_UNDERWAY: usize = 10_000;
 /// Open files that are followed.
 const MOST_FOLLOWED: usize = 50_000;
 
-pub(super) fn read(bytes: &[u8], below: Option<&Path>) -> Result<RecordedCalls, Reason> {
+pub(super) fn read(bytes: &[u8], below: Option<&Path>) -> Result<CapturedCalls, Reason> {
     let below = below.filter(|below| below.is_absolute()).ok_or_else(|| {
         Reason::new(
             "a record of strace's is of every file that a program touches",

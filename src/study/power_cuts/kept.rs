@@ -31,10 +31,10 @@ enum KeptLine {
 
 /// The file, and what stands in it.
 pub(super) struct KeptFindings {
-    kept: Mutex<Kept>,
+    kept: Mutex<FindingsFile>,
 }
 
-struct Kept {
+struct FindingsFile {
     file: File,
     lines: Vec<KeptLine>,
 }
@@ -64,10 +64,10 @@ impl KeptFindings {
             }
             Err(error) => return Err(LabError::from(error).into()),
         };
-        Ok(KeptFindings { kept: Mutex::new(Kept { file, lines }) })
+        Ok(KeptFindings { kept: Mutex::new(FindingsFile { file, lines }) })
     }
 
-    fn with<T>(&self, work: impl FnOnce(&mut Kept) -> std::io::Result<T>) -> Result<T, SessionError> {
+    fn with<T>(&self, work: impl FnOnce(&mut FindingsFile) -> std::io::Result<T>) -> Result<T, SessionError> {
         let mut kept = self.kept.lock().map_err(|_| plain("a thread was lost"))?;
         Ok(work(&mut kept).map_err(LabError::from)?)
     }
@@ -114,7 +114,7 @@ impl KeptFindings {
     }
 }
 
-impl Kept {
+impl FindingsFile {
     fn add(&mut self, line: KeptLine) -> std::io::Result<()> {
         let mut text = serde_json::to_vec(&line)?;
         text.push(b'\n');

@@ -274,7 +274,7 @@ link 3 1
         let totals = trace.totals();
         assert_eq!((totals.files, totals.bytes, totals.directories), (1, 8192, 2));
         assert_eq!((totals.read, totals.written, totals.most_bytes), (8192, 4106, 12_298));
-        assert_eq!((trace.calls().len(), trace.name_text(3).len()), (14, 200));
+        assert_eq!((trace.calls().len(), trace.name_text(3).len()), (15, 200));
         assert!(!trace.only_moves_bytes() && !trace.suits_a_device());
         let end = trace.end().unwrap();
         assert_eq!((end.file_of(1).unwrap().1.size, end.entries_in(2), end.bytes()), (5000, 0, 110));
