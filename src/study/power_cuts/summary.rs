@@ -18,10 +18,15 @@ fn prices(candidate: &Candidate) -> Vec<String> {
     documented_prices(candidate).map(told).collect()
 }
 
-/// What was broken that nobody promised to who mounts so: ext4 alone makes renames wait for the content (`auto_da_alloc`).
+/// What was broken that nobody promised to who mounts so: ext4 alone makes renames wait for the content (`auto_da_alloc`), and an fsync
+/// of a file brings its names along on some by agreement and on f2fs in one mode (Documentation/filesystems/f2fs.rst).
 fn unpromised(candidate: &Candidate, broken: &BTreeMap<String, u32>) -> Vec<String> {
     let is_made = |promise: &&Promise| match promise.name {
         "whole" => candidate.filesystem == "ext4",
+        "entry" => match candidate.filesystem.as_str() {
+            "f2fs" => candidate.mount.iter().any(|option| option == "fsync_mode=strict"),
+            filesystem => ["ext3", "ext4", "xfs", "btrfs"].contains(&filesystem),
+        },
         _ => true,
     };
     let unmade = PROMISES.iter().filter(|promise| !is_made(promise)).map(|promise| promise.name.to_owned());

@@ -1,6 +1,6 @@
 //! How much of a sequence is promised at a moment: for each name, content and attribute the step from which on it must be as it was.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::enumerate::CallSequence;
 use super::model::{NameKey, NodeKind, SequenceModel};
@@ -36,6 +36,8 @@ pub(super) struct SequenceFloor {
     pub(super) all: usize,
     /// What was renamed: node, from, to.
     pub(super) renamed: Vec<(usize, NameKey, NameKey)>,
+    /// What was exchanged (renameat2(2), RENAME_EXCHANGE): of its names an fsync of the file says nothing that anybody agreed on.
+    exchanged: BTreeSet<usize>,
 }
 
 impl SequenceFloor {
@@ -48,6 +50,7 @@ impl SequenceFloor {
             metadata: BTreeMap::new(),
             all: 0,
             renamed: Vec::new(),
+            exchanged: BTreeSet::new(),
         };
         for (number, call) in sequence.calls.iter().enumerate().take(progress.begun) {
             if progress.refused == Some(number) {
@@ -97,6 +100,9 @@ impl SequenceFloor {
             if let (Some(node), Some(old), Some(new)) = (model.resolve(from), model.key(from), model.key(to))
             {
                 self.renamed.push((node, old, new));
+                if matches!(step, SequenceStep::Exchange(..)) {
+                    self.exchanged.insert(node);
+                }
             }
         }
         if model.apply(step).is_some() {
@@ -129,6 +135,9 @@ impl SequenceFloor {
             }
         } else {
             self.contents.insert(node, last);
+        }
+        if self.exchanged.contains(&node) {
+            return;
         }
         // Its own names of now; and those that a rename took from it.
         let now = model.names.iter().filter(|(_, named)| **named == node).map(|(key, _)| *key);
