@@ -138,7 +138,9 @@ mod tests {
     #[test]
     fn several_calls_are_under_way_and_each_ends_in_its_slot() {
         let Ok(mut ring) = CallRing::new(4, 8) else {
-            // Where io_uring is forbidden nothing can be tried; the operations say so.
+            // Past libtest, in the words that scripts/test-tiers counts.
+            let line = concat!("NOT RUN ", file!(), ":", line!(), ": io_uring is forbidden here\n");
+            std::io::stderr().write_all(line.as_bytes()).unwrap();
             return;
         };
         let mut file = tempfile::tempfile().unwrap();
