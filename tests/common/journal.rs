@@ -35,8 +35,11 @@ impl Journal {
             let mut all = seen["measurements"].as_array().unwrap().iter();
             all.find(|one| one["metric"] == metric).map(|one| one["value"].as_f64().unwrap())
         };
+        // What a modelled device counted of a phase is an observation by itself.
         let seen = self.all("observation").filter(|event| event["phase"] == phase);
-        seen.map(|seen| of(seen).unwrap_or_else(|| panic!("no {metric} in {seen:#}"))).collect()
+        let found: Vec<f64> = seen.filter_map(of).collect();
+        assert!(!found.is_empty(), "no {metric} of {phase} in {self:#?}");
+        found
     }
 
     /// What is recorded of a fact, by its name.
