@@ -261,7 +261,9 @@ impl RottenBlocks {
             .map(|outcome| format!("{} in {}", outcome.words(), self.count(*outcome)))
             .collect();
         let first = self.first.first().map_or(String::new(), |PlacedRot { held, finding }| {
-            format!(" (first of {}, {}: {})", held.words(), finding.state, finding.seen)
+            // What was seen first; the rest stands in the table.
+            let seen = finding.seen.split("; ").next().unwrap_or_default();
+            format!(" (first of {}, {}: {seen})", held.words(), finding.state)
         });
         (!each.is_empty() && !self.accepted)
             .then(|| format!("of {} rotten blocks: {}{first}", self.looked, each.join(", ")))
