@@ -36,6 +36,7 @@ impl Agent<'_> {
     pub(super) fn look_after_cuts(&mut self, stack: &mut Stack<'_>) -> Result<(), TrialError> {
         let look = self.spec.cuts.clone().unwrap_or(CutLook {
             moments_ns: Vec::new(),
+            thorough: Vec::new(),
             folders: Vec::new(),
             sequences: None,
         });
@@ -54,7 +55,8 @@ impl Agent<'_> {
             let Ok(at) = number.parse::<usize>() else { return Ok(()) };
             stack.step(number);
             let moment_ns = look.moments_ns.get(at).copied().unwrap_or(0);
-            let mut finding = self.state(stack, &looked, moment_ns)?;
+            let is_thorough = look.thorough.get(at).copied().unwrap_or(true);
+            let mut finding = self.state(stack, &looked, moment_ns, is_thorough)?;
             number.clone_into(&mut finding.state);
             stack.sink.send(&Event::AfterCut(finding));
         }
@@ -65,6 +67,7 @@ impl Agent<'_> {
         stack: &mut Stack<'_>,
         look: &CutLooking<'_>,
         moment_ns: u64,
+        is_thorough: bool,
     ) -> Result<StateFinding, TrialError> {
         let mut found = StateLook::default();
         let began = Instant::now();
@@ -87,12 +90,13 @@ impl Agent<'_> {
         }
         found.hear(stack);
         self.read_all(look, moment_ns, &mut found.reading);
-        look.remove(moment_ns, &mut found.reading);
+        look.remove(moment_ns, if is_thorough { usize::MAX } else { 1 }, &mut found.reading);
         found.write();
         found.hear(stack);
         stack.unmount_state()?;
         // What a mount says is right may not be: its own checker has the last word.
-        if let Some(what) = stack.complaint()? {
+        let complaint = if is_thorough || found.is_wrong() { stack.complaint()? } else { None };
+        if let Some(what) = complaint {
             found.told.push(what);
             if !found.repaired && repair(stack, &mut found.told)? {
                 found.repaired = true;
@@ -130,9 +134,9 @@ struct CutLooking<'a> {
 
 impl CutLooking<'_> {
     /// What lies there must let itself be removed.
-    fn remove(&self, moment_ns: u64, reading: &mut SavedReading) {
+    fn remove(&self, moment_ns: u64, most: usize, reading: &mut SavedReading) {
         if let (Some(record), Some(looking)) = (&self.look.sequences, &self.sequences) {
-            record.remove(looking, Path::new(MOUNT), moment_ns, reading);
+            record.remove(looking, Path::new(MOUNT), moment_ns, most, reading);
         }
     }
 }
@@ -162,6 +166,14 @@ impl StateLook {
         if let Err(error) = written {
             self.reading.broken.entry("writable").or_insert_with(|| format!("a new file: {error}"));
         }
+    }
+
+    /// Something is gone, or somebody complained.
+    fn is_wrong(&self) -> bool {
+        self.repaired
+            || !self.told.is_empty()
+            || !self.reading.broken.is_empty()
+            || !self.reading.errors.is_empty()
     }
 
     fn outcome(&self) -> CutOutcome {

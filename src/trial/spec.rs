@@ -63,6 +63,8 @@ pub struct TrialSpec {
 pub struct CutLook {
     /// When power was cut in each, in nanoseconds of the device's clock.
     pub moments_ns: Vec<u64>,
+    /// Whether the checker has its say of each, and all that lies there is removed: otherwise of a state in which something is wrong alone.
+    pub thorough: Vec<bool>,
     pub folders: Vec<SavedFolder>,
     /// The sequences that had been done, if any had.
     #[serde(default)]

@@ -11,6 +11,9 @@ use crate::workload::{SavedFolder, SequencesRecord};
 use super::PowerCutting;
 use super::record::CutRecord;
 
+/// Of the states behind sequences' promises one in so many is looked at thoroughly.
+const THOROUGH: usize = 8;
+
 impl PowerCutting<'_> {
     /// Of sequences one state behind the last promise of each, in which all is lost that may be; and so many as the plan has it, drawn
     /// by its seed, shared out evenly where work takes several trials.
@@ -79,6 +82,11 @@ impl CutRecord {
     pub(super) fn look(&self, log: &WriteLog, states: &[CrashState]) -> CutLook {
         let moments_ns: Vec<u64> = states.iter().map(|state| self.moment_ns(log, *state)).collect();
         let sequences = self.sequences.as_ref().map(|sequences| sequences.only(&moments_ns));
-        CutLook { moments_ns, folders: self.folders.clone(), sequences }
+        // One more state stands behind the promise of each sequence: these are many.
+        let is_thorough = |state: &CrashState| {
+            sequences.is_none() || state.survivors != Survivors::None || state.cut.is_multiple_of(THOROUGH)
+        };
+        let thorough = states.iter().map(is_thorough).collect();
+        CutLook { moments_ns, thorough, folders: self.folders.clone(), sequences }
     }
 }

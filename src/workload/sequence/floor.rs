@@ -34,10 +34,19 @@ pub(super) struct SequenceFloor {
     pub(super) metadata: BTreeMap<usize, usize>,
     /// All of it.
     pub(super) all: usize,
-    /// What was renamed: node, from, to.
-    pub(super) renamed: Vec<(usize, NameKey, NameKey)>,
+    pub(super) renamed: Vec<Renamed>,
     /// What was exchanged (renameat2(2), RENAME_EXCHANGE): of its names an fsync of the file says nothing that anybody agreed on.
     exchanged: BTreeSet<usize>,
+}
+
+/// A name that a node was given in place of another.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Renamed {
+    pub(super) node: usize,
+    pub(super) from: NameKey,
+    pub(super) to: NameKey,
+    /// The first version in which it is so.
+    since: usize,
 }
 
 impl SequenceFloor {
@@ -97,9 +106,9 @@ impl SequenceFloor {
             _ => Vec::new(),
         };
         for (from, to) in moves {
-            if let (Some(node), Some(old), Some(new)) = (model.resolve(from), model.key(from), model.key(to))
+            if let (Some(node), Some(from), Some(to)) = (model.resolve(from), model.key(from), model.key(to))
             {
-                self.renamed.push((node, old, new));
+                self.renamed.push(Renamed { node, from, to, since: self.versions.len() });
                 if matches!(step, SequenceStep::Exchange(..)) {
                     self.exchanged.insert(node);
                 }
@@ -139,11 +148,12 @@ impl SequenceFloor {
         if self.exchanged.contains(&node) {
             return;
         }
-        // Its own names of now; and those that a rename took from it.
-        let now = model.names.iter().filter(|(_, named)| **named == node).map(|(key, _)| *key);
-        let old = self.renamed.iter().filter(|(renamed, ..)| *renamed == node).map(|(_, old, _)| *old);
-        for key in now.chain(old) {
-            self.entries.insert(key, last);
+        // Its own names of now; and that it has lost those which a rename took from it. Who has these since then was not synced with it.
+        let now = model.names.iter().filter(|(_, named)| **named == node).map(|(key, _)| (*key, last));
+        let old = self.renamed.iter().filter(|one| one.node == node).map(|one| (one.from, one.since));
+        for (key, version) in now.chain(old) {
+            let entry = self.entries.entry(key).or_insert(version);
+            *entry = version.max(*entry);
         }
     }
 }

@@ -34,8 +34,12 @@ pub(super) struct FoundNode {
 }
 
 /// Reads what is in this folder; `errors` are what the filesystem said it could not read.
-pub(super) fn read(folder: BorrowedFd<'_>, errors: &mut Vec<String>) -> Option<FoundNode> {
-    let mut reading = FoundReading { listing: Listing::new(), errors, buffer: Vec::new() };
+pub(super) fn read(
+    folder: BorrowedFd<'_>,
+    listing: &mut Listing,
+    errors: &mut Vec<String>,
+) -> Option<FoundNode> {
+    let mut reading = FoundReading { listing, errors, buffer: Vec::new() };
     let status =
         rustix::fs::statx(folder, c"", rustix::fs::AtFlags::EMPTY_PATH, rustix::fs::StatxFlags::BASIC_STATS);
     match status {
@@ -48,7 +52,7 @@ pub(super) fn read(folder: BorrowedFd<'_>, errors: &mut Vec<String>) -> Option<F
 }
 
 struct FoundReading<'a> {
-    listing: Listing,
+    listing: &'a mut Listing,
     errors: &'a mut Vec<String>,
     buffer: Vec<u8>,
 }
@@ -136,9 +140,11 @@ impl FoundReading<'_> {
         self.buffer.resize(wanted, 0);
         let mut length = 0;
         while let Some(rest) = self.buffer.get_mut(length..).filter(|rest| !rest.is_empty()) {
-            match read_some(file.as_fd(), rest)? {
-                0 => break,
-                count => length += count,
+            let (asked, count) = (rest.len(), read_some(file.as_fd(), rest)?);
+            length += count;
+            // A regular file gives less only where it ends (read(2)).
+            if count < asked {
+                break;
             }
         }
         self.buffer.truncate(length);

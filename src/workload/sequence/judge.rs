@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::calls::attribute_bytes;
 use super::contents::{ContentFault, compare};
-use super::floor::SequenceFloor;
+use super::floor::{Renamed, SequenceFloor};
 use super::found::FoundNode;
 use super::model::{NameKey, NodeKind, SequenceModel};
 use super::step::BLOCK;
@@ -211,13 +211,13 @@ impl<'a> Judging<'a> {
     /// What was renamed is not under both names, unless it was once.
     fn renamed(&mut self) {
         let floor = self.floor;
-        for (_, old, new) in &floor.renamed {
-            let (Some(one), Some(other)) = (self.found.get(old), self.found.get(new)) else { continue };
+        for Renamed { from, to, .. } in &floor.renamed {
+            let (Some(one), Some(other)) = (self.found.get(from), self.found.get(to)) else { continue };
             let same = |version: &SequenceModel| {
-                version.names.contains_key(old) && version.names.get(old) == version.names.get(new)
+                version.names.contains_key(from) && version.names.get(from) == version.names.get(to)
             };
             if one.inode == other.inode && !floor.versions.iter().any(same) {
-                self.broken.push(("rename", format!("{} and {} are the same after a rename", old.1, new.1)));
+                self.broken.push(("rename", format!("{} and {} are the same after a rename", from.1, to.1)));
             }
         }
     }

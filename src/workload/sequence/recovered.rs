@@ -6,7 +6,7 @@ use std::path::Path;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use crate::dataset::{open_below, open_path};
+use crate::dataset::{Listing, open_below, open_path};
 use fsverdict_judgement::journal::SequenceBatch;
 
 use super::enumerate::CallSequence;
@@ -107,6 +107,7 @@ impl SequencesRecord {
                 return;
             }
         };
+        let mut listing = Listing::new();
         for (number, sequence, progress) in self.begun(&looking.sequences, looking.first, now_ns) {
             let name = folder_of(number);
             let about = |seen: &str| format!("{name}: {seen} (done: {})", told(sequence, progress.returned));
@@ -123,7 +124,7 @@ impl SequencesRecord {
                 }
             };
             let floor = SequenceFloor::of(sequence, identity(self.work.bounds, number), progress);
-            if let Some(found) = read(root.as_fd(), &mut errors) {
+            if let Some(found) = read(root.as_fd(), &mut listing, &mut errors) {
                 for (promise, seen) in judge(&floor, &found) {
                     reading.breaks(promise, || about(&seen));
                 }
@@ -133,13 +134,22 @@ impl SequencesRecord {
         }
     }
 
-    /// Removes what is there of the sequences that had begun: each directory must let itself be emptied, and go.
-    pub fn remove(&self, looking: &SequencesLooking, mount: &Path, now_ns: u64, reading: &mut SavedReading) {
+    /// Removes what is there of so many of the sequences that had begun, the last first: each directory must let itself be emptied, and go.
+    pub fn remove(
+        &self,
+        looking: &SequencesLooking,
+        mount: &Path,
+        now_ns: u64,
+        most: usize,
+        reading: &mut SavedReading,
+    ) {
         let folder = open_path(mount).and_then(|mount| open_below(mount.as_fd(), Path::new(FOLDER), false));
         let Ok(folder) = folder else { return };
-        for (number, sequence, progress) in self.begun(&looking.sequences, looking.first, now_ns) {
+        let mut listing = Listing::new();
+        let begun = self.begun(&looking.sequences, looking.first, now_ns);
+        for (number, sequence, progress) in begun.into_iter().take(most) {
             let name = folder_of(number);
-            match remove(&folder, &name) {
+            match remove(&folder, &name, &mut listing) {
                 Ok(()) | Err(Errno::NOENT) => {}
                 Err(errno) => {
                     let done = told(sequence, progress.returned);

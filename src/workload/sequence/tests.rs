@@ -10,7 +10,7 @@ use super::model::NodeKind;
 use super::step::SequenceCall;
 use super::work::{SequenceWork, told};
 use super::{FOLDER, carry_out};
-use crate::dataset::open_path;
+use crate::dataset::{Listing, open_path};
 
 const BOUNDS: SequenceBounds = SequenceBounds { steps: 2, count: None, seed: 1 };
 
@@ -103,7 +103,7 @@ impl Recovered {
         };
         let floor = SequenceFloor::of(&sequence, IDENTITY, progress);
         let (root, mut errors) = (open_path(self.folder.path()).unwrap(), Vec::new());
-        let found: FoundNode = read(root.as_fd(), &mut errors).unwrap();
+        let found: FoundNode = read(root.as_fd(), &mut Listing::new(), &mut errors).unwrap();
         assert!(errors.is_empty() && found.kind == Some(NodeKind::Directory));
         judge(&floor, &found).into_iter().map(|(promise, _)| promise).collect()
     }
@@ -145,6 +145,20 @@ fn what_is_renamed_is_found_once() {
     std::fs::remove_file(here.at("A/foo")).unwrap();
     std::fs::write(here.at("A/foo"), "").unwrap();
     assert_eq!(here.broken("rename A/foo A/baz; create A/foo; fsync A/foo", 0), ["rename"]);
+}
+
+#[test]
+fn who_took_over_a_name_is_not_synced_with_who_gave_it_up() {
+    let here = Recovered::new();
+    here.rename("A/bar", "B/foo");
+    let taken_over = "rename A/bar B/foo; fsync B/foo; rename A/foo A/bar; fsync B/foo";
+    assert_eq!(here.broken(taken_over, 0), [""; 0]);
+    here.rename("A/foo", "A/bar");
+    assert_eq!(here.broken(taken_over, 0), [""; 0]);
+    // Under the name that it had it would be there twice, or again.
+    here.rename("A/bar", "A/foo");
+    here.rename("B/foo", "A/bar");
+    assert_eq!(here.broken(taken_over, 0), ["entry", "entry"]);
 }
 
 #[test]

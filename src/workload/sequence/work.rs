@@ -8,7 +8,7 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use crate::dataset::{IoFailure, mix, open_below, open_path};
+use crate::dataset::{IoFailure, Listing, mix, open_below, open_directory, open_path};
 use fsverdict_judgement::journal::{SequenceBatch, SequenceCalls};
 use fsverdict_judgement::plan::Operation;
 
@@ -127,16 +127,17 @@ impl SequencesOfBatch<'_> {
             batch.calls.push(self.sequence(number, sequence, root)?);
             latency.since(started);
         }
+        let mut listing = Listing::new();
         for (((number, sequence), root), calls) in
             self.numbers().zip(self.sequences).zip(&roots).zip(&batch.calls)
         {
-            self.compare(number, sequence, root, calls)?;
+            self.compare(number, sequence, root, calls, &mut listing)?;
         }
         batch.until_ns = now_ns();
         drop(roots);
         for number in self.numbers() {
             let name = folder_of(number);
-            remove(self.folder, &name).map_err(|errno| at("remove", name, errno))?;
+            remove(self.folder, &name, &mut listing).map_err(|errno| at("remove", name, errno))?;
         }
         Ok(batch)
     }
@@ -203,6 +204,7 @@ impl SequencesOfBatch<'_> {
         sequence: &CallSequence,
         root: &OwnedFd,
         calls: &SequenceCalls,
+        listing: &mut Listing,
     ) -> Result<(), WorkError> {
         let progress = SequenceProgress { is_synced: true, ..progress(sequence, calls, u64::MAX) };
         let floor = SequenceFloor::of(sequence, identity(self.bounds, number), progress);
@@ -210,7 +212,7 @@ impl SequencesOfBatch<'_> {
         // A directory that was opened before names were made need not list them (btrfs does not).
         let root = open_below(root.as_fd(), Path::new(""), false)
             .map_err(|errno| at("open", folder_of(number), errno))?;
-        let found = read(root.as_fd(), &mut errors);
+        let found = read(root.as_fd(), listing, &mut errors);
         let broken = found.map(|found| judge(&floor, &found)).unwrap_or_default();
         // Blocks are counted once they are written.
         let broken = broken.into_iter().find(|(promise, _)| *promise != "allocation");
@@ -246,15 +248,15 @@ pub(super) fn told(sequence: &CallSequence, calls: usize) -> String {
 }
 
 /// Removes a folder with all that is in it, and follows nothing.
-pub(super) fn remove(folder: &OwnedFd, name: &str) -> Result<(), Errno> {
+pub(super) fn remove(folder: &OwnedFd, name: &str, listing: &mut Listing) -> Result<(), Errno> {
     let root = open_below(folder.as_fd(), Path::new(name), false)?;
-    empty(&root, 0)?;
+    empty(&root, listing, 0)?;
     rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)
 }
 
-fn empty(directory: &OwnedFd, depth: u32) -> Result<(), Errno> {
+fn empty(directory: &OwnedFd, listing: &mut Listing, depth: u32) -> Result<(), Errno> {
     let mut names = Vec::new();
-    crate::dataset::Listing::new().each(
+    listing.each(
         directory.as_fd(),
         |errno| errno,
         |name, kind| {
@@ -265,7 +267,7 @@ fn empty(directory: &OwnedFd, depth: u32) -> Result<(), Errno> {
     for (name, _) in names {
         match rustix::fs::unlinkat(directory, &name, AtFlags::empty()) {
             Err(Errno::ISDIR | Errno::PERM) if depth < 8 => {
-                empty(&crate::dataset::open_directory(directory.as_fd(), &name)?, depth + 1)?;
+                empty(&open_directory(directory.as_fd(), &name)?, listing, depth + 1)?;
                 rustix::fs::unlinkat(directory, &name, AtFlags::REMOVEDIR)?;
             }
             other => other?,
