@@ -1,6 +1,6 @@
 //! What options do wherever they were tried, in words and as a table.
 
-use super::number::{fine_percent, times_within};
+use super::number::{fine_percent, plain_number, times_within};
 use super::text_table::TextTable;
 use fsverdict_judgement::plan::axis;
 use fsverdict_judgement::verdict::{Estimate, FactorEffect, Interaction, Judgement};
@@ -37,7 +37,12 @@ fn words(effect: &FactorEffect, tie: f64) -> String {
         };
         format!(", {more} {}, where it {}", place(apart), does(&apart.here))
     });
-    format!("{} {}{against} {overall} overall{differs}", effect.factor, name(&effect.level))
+    let computing = effect.added.filter(|added| effect.certain && added.is_computing());
+    let computing = computing.map_or(String::new(), |added| {
+        let [cpu, durable] = [added.cpu, added.durable].map(plain_number);
+        format!(" (most of it is computing: {cpu} s of processors for {durable} s more)")
+    });
+    format!("{} {}{against} {overall} overall{computing}{differs}", effect.factor, name(&effect.level))
 }
 
 /// `costs 11% (±3.4%)`, or what its interval leaves of that.
@@ -77,27 +82,60 @@ pub(super) fn table(judged: &Judgement<'_>) -> Option<TextTable> {
         (_, true, false) => "saves little",
         _ => "",
     };
+    let measured = judged.verdict.factors.iter().any(|effect| effect.added.is_some());
+    let added = |effect: &FactorEffect| match effect.added {
+        Some(added) => [added.durable, added.cpu].map(plain_number).to_vec(),
+        None if measured => vec!["–".to_owned(); 2],
+        None => Vec::new(),
+    };
     let mut rows = Vec::new();
     for effect in &judged.verdict.factors {
         let against = effect.against.as_deref().map_or("mean of all", name);
         let what = format!("{} {}", effect.factor, name(&effect.level));
         let ratio = times_within(&effect.ratio);
-        rows.push(vec![what, against.to_owned(), ratio, sign(effect).to_owned()]);
+        let mut row = vec![what, against.to_owned(), ratio, sign(effect).to_owned()];
+        row.extend(added(effect));
+        rows.push(row);
         for one in effect.interactions.iter().filter(|one| one.certain) {
             let sure = if one.ratio.point >= 1.0 { "more there" } else { "less there" };
             let here = format!("  {}", place(one));
-            rows.push(vec![here, against.to_owned(), times_within(&one.here), sure.to_owned()]);
+            let mut row = vec![here, against.to_owned(), times_within(&one.here), sure.to_owned()];
+            row.extend(vec![String::new(); if measured { 2 } else { 0 }]);
+            rows.push(row);
         }
     }
     let title = "What each option does wherever it was tried, times as much as with the other. Intervals are 95% of each alone; \
                  what is named certain is so with all taken together.";
-    let header = ["option", "against", "times", "certain"].map(str::to_owned).to_vec();
+    let more: &[&str] = if measured { &["adds, s", "adds, CPU s"] } else { &[] };
+    let header = ["option", "against", "times", "certain"].iter().chain(more);
+    let header = header.map(|name| (*name).to_owned()).collect();
     (!rows.is_empty()).then(|| TextTable { title: title.to_owned(), header, rows })
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Estimate, FactorEffect, Interaction, words};
+    use fsverdict_judgement::verdict::AddedSeconds;
+
+    #[test]
+    fn an_option_that_costs_computing_says_so() {
+        let effect = |durable: f64, cpu: f64| FactorEffect {
+            factor: "layers",
+            level: "luks2".to_owned(),
+            against: Some(String::new()),
+            ratio: Estimate { point: 1.4, low: Some(1.3), high: Some(1.5), n: 5 },
+            pairs: 3,
+            certain: true,
+            slight: false,
+            interactions: Vec::new(),
+            added: Some(AddedSeconds { durable, cpu }),
+        };
+        assert_eq!(
+            words(&effect(0.52, 0.44), 0.03),
+            "layers luks2 costs 40% (±10.0%) overall (most of it is computing: 0.44 s of processors for 0.52 s more)"
+        );
+        assert_eq!(words(&effect(0.52, 0.2), 0.03), "layers luks2 costs 40% (±10.0%) overall");
+    }
 
     #[test]
     fn what_is_certain_and_smaller_than_matters_is_not_called_uncertain() {
@@ -120,6 +158,7 @@ mod tests {
                 certain: false,
                 slight,
                 interactions: vec![on_xfs.clone()],
+                added: None,
             };
             words(&effect, 0.03)
         };

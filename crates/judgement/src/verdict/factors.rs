@@ -9,6 +9,8 @@ use libm::log1p;
 use serde::Serialize;
 
 use super::VerdictEvidence;
+use super::cost::cost_of_trial;
+use crate::journal::Trial;
 use crate::plan::{AXES, Candidate, is_twin, once_each};
 use crate::statistics::{Additive, Estimate, Evidence, holm};
 
@@ -38,6 +40,23 @@ pub struct FactorEffect {
     pub slight: bool,
     /// How it differs with levels of other factors.
     pub interactions: Vec<Interaction>,
+    /// What it adds, in seconds; `None` where computing was not measured, as in simulated time, and where the goal is none of time.
+    pub added: Option<AddedSeconds>,
+}
+
+/// What a change adds to the phases of the goal, on average over the pairs that differ in it alone; below zero where it saves.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct AddedSeconds {
+    pub durable: f64,
+    /// Of the tool that does the work and of the kernel, on all processors.
+    pub cpu: f64,
+}
+
+impl AddedSeconds {
+    /// It takes longer, and processors were busy for half of that or more: on several they may be for more than all of it.
+    pub fn is_computing(&self) -> bool {
+        self.durable > 0.0 && self.cpu >= 0.5 * self.durable
+    }
 }
 
 /// How an effect differs where a level of another factor is.
@@ -65,10 +84,42 @@ pub(super) fn factor_effects(evidence: &VerdictEvidence<'_>, measured: &[&str]) 
     let Some(fit) = Additive::fit(&evidence.trials.rows(&names, |trial| evidence.score(trial))) else {
         return Vec::new();
     };
-    effects(&candidates.into_iter().map(levels).collect::<Vec<_>>(), &fit, log1p(evidence.tie()))
+    let taken: Option<Vec<AddedSeconds>> =
+        candidates.iter().map(|candidate| taken(evidence, &candidate.name)).collect();
+    let cells: Vec<Levels> = candidates.into_iter().map(levels).collect();
+    effects(&cells, &fit, log1p(evidence.tie()), taken.as_deref())
 }
 
-fn effects(cells: &[Levels], fit: &Additive, bound: f64) -> Vec<FactorEffect> {
+/// What the phases of the goal took a candidate, on average over its trials.
+fn taken(evidence: &VerdictEvidence<'_>, candidate: &str) -> Option<AddedSeconds> {
+    if evidence.objective.metric != "durable" {
+        return None;
+    }
+    let phases = evidence.objective.phases();
+    let mean = |metrics: &[&str]| {
+        let of_trial = |trial: &Trial| -> Option<f64> {
+            metrics.iter().map(|metric| cost_of_trial(&phases, trial, metric)).sum()
+        };
+        let each: Vec<f64> = evidence.trials.of(candidate).filter_map(of_trial).collect();
+        (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64)
+    };
+    Some(AddedSeconds { durable: mean(&["durable"])?, cpu: mean(&["cpu", "cpu_kernel"])? })
+}
+
+/// The contrast of what candidates took.
+fn added(weights: &[f64], taken: &[AddedSeconds]) -> AddedSeconds {
+    let sum = |seconds: fn(&AddedSeconds) -> f64| {
+        weights.iter().zip(taken).map(|(weight, one)| weight * seconds(one)).sum()
+    };
+    AddedSeconds { durable: sum(|one| one.durable), cpu: sum(|one| one.cpu) }
+}
+
+fn effects(
+    cells: &[Levels],
+    fit: &Additive,
+    bound: f64,
+    taken: Option<&[AddedSeconds]>,
+) -> Vec<FactorEffect> {
     let mut found = Vec::new();
     for factor in (0..AXES.len()).rev() {
         for level in distinct(cells, factor) {
@@ -97,6 +148,7 @@ fn effects(cells: &[Levels], fit: &Additive, bound: f64) -> Vec<FactorEffect> {
             against,
             ratio: evidence.ratio(),
             pairs: changes.len(),
+            added: taken.filter(|_| factor != FILESYSTEM).map(|taken| added(&mean(changes.iter()), taken)),
             certain: sure && large(evidence),
             slight: sure && !large(evidence),
             interactions: interactions
@@ -229,7 +281,7 @@ mod tests {
             let mut score = |(at, cell)| (!rests(at)).then(|| centre(cell) + mood + noise(cell) * normal());
             rows.push(cells.iter().enumerate().map(&mut score).collect::<Vec<_>>());
         }
-        effects(&cells, &Additive::fit(&rows).unwrap(), 0.03_f64.ln_1p())
+        effects(&cells, &Additive::fit(&rows).unwrap(), 0.03_f64.ln_1p(), None)
     }
 
     fn normals() -> impl FnMut() -> f64 {
@@ -285,7 +337,7 @@ mod tests {
         // A filesystem alone has no others to differ from.
         let alone = [0, 1].map(|at| std::array::from_fn(|factor| cells()[at][factor].clone()));
         let rows = vec![vec![Some(1.0), Some(1.2)]; 3];
-        assert!(effects(&alone, &Additive::fit(&rows).unwrap(), 0.03).is_empty());
+        assert!(effects(&alone, &Additive::fit(&rows).unwrap(), 0.03, None).is_empty());
         // Outside the matrix there is nothing to pair it with; and two blocks are too few to say anything.
         let found = world(2, 1.0, &mut normal);
         assert!(

@@ -55,7 +55,7 @@ pub use devices::{DevicePart, DeviceRun, DeviceTable, LikeThese, OnDevice, devic
 pub use effect::{EffectSize, OptionEffect, option_effects};
 pub use environment_runs::{EnvironmentRun, environment_runs};
 pub use estimates::{PhaseEstimate, estimate_all};
-pub use factors::{FactorEffect, Interaction};
+pub use factors::{AddedSeconds, FactorEffect, Interaction};
 pub use field::{Field, Mark, times_worse};
 pub use goal::{LeftOutPhase, Objective, weights};
 pub use harness::Harness;
