@@ -9,8 +9,9 @@ use fsverdict_judgement::plan::Candidate;
 
 use super::CutName;
 
-/// Of so many states that lost something it is kept what was seen.
+/// Of so many states that lost something it is kept what was seen, and of so many of each kind.
 const FIRST: usize = 12;
+const FIRST_OF_KIND: usize = 3;
 
 /// What the candidate's options cost by their documentation, each with where that stands.
 fn prices(candidate: &Candidate) -> Vec<String> {
@@ -48,6 +49,13 @@ pub(super) fn summary(candidate: &Candidate, mut findings: Vec<StateFinding>, tr
     // In the order of the cuts, however many looked at them.
     findings.retain(|finding| finding.outcome.is_loss());
     findings.sort_by_key(|finding| finding.state.parse::<CutName>().ok());
+    // What is rare is not to be hidden by what is frequent.
+    let mut of_kind: BTreeMap<Vec<String>, usize> = BTreeMap::new();
+    findings.retain(|finding| {
+        let seen = of_kind.entry(finding.broken.clone()).or_default();
+        *seen += 1;
+        *seen <= FIRST_OF_KIND
+    });
     findings.truncate(FIRST);
     PowerCuts {
         candidate: candidate.name.clone(),
