@@ -38,6 +38,7 @@ impl Agent<'_> {
             moments_ns: Vec::new(),
             folders: Vec::new(),
             sequences: None,
+            rechecks: Vec::new(),
         });
         let sequences = look.sequences.as_ref().map(SequencesRecord::looking);
         let looked = CutLooking { look: &look, sequences };
@@ -87,6 +88,7 @@ impl Agent<'_> {
         }
         found.hear(stack);
         self.read_all(look, moment_ns, &mut found.reading);
+        self.recheck(stack, &look.look.rechecks, moment_ns, &mut found.reading)?;
         look.remove(moment_ns, &mut found.reading);
         found.write();
         found.hear(stack);
@@ -98,6 +100,7 @@ impl Agent<'_> {
                 found.repaired = true;
                 if stack.mount_state().is_ok() {
                     self.read_all(look, moment_ns, &mut found.reading);
+                    self.recheck(stack, &look.look.rechecks, moment_ns, &mut found.reading)?;
                     stack.unmount_state()?;
                 }
             }

@@ -26,6 +26,7 @@ mod page_buffer;
 mod pieces;
 mod positioned;
 mod promise;
+mod promised;
 mod remake;
 mod replace;
 mod replay;
@@ -55,6 +56,7 @@ pub use ledger::{KeptSnapshot, Ledger, LedgerEntry, Remains};
 pub use operation::{run, verify};
 pub use own_metric::{OwnMetricError, Printed, read_own_metric};
 pub use promise::{PROMISES, Promise};
+pub use promised::{PROMISED, PromiseListener, Recheck};
 pub use remake::write_again;
 pub use saved::{SavedFolder, SavedPhase, SavedReading};
 pub use sequence::{

@@ -42,6 +42,7 @@ impl PowerCutting<'_> {
             }
         }
         must.extend(record.sequences.iter().flat_map(|sequences| sequences.tell(at_ns)));
+        must.extend(record.rechecks.iter().filter_map(|recheck| recheck.tell(at_ns)));
         Ok(StateTold { at_s: at_ns as f64 / 1e9, must })
     }
 

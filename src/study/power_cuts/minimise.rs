@@ -245,7 +245,11 @@ impl Smaller<'_> {
             .collect();
         let did = match &record.sequences {
             Some(sequences) => sequences.told(),
-            None => record.folders.iter().map(|folder| format!("files saved in {}", folder.into)).collect(),
+            None => {
+                let folders = record.folders.iter().map(|folder| format!("files saved in {}", folder.into));
+                let programs = record.rechecks.iter().map(|recheck| format!("the phase {}", recheck.phase));
+                folders.chain(programs).collect()
+            }
         };
         let at_ns = record.moment_ns(&log, state);
         drop(log);

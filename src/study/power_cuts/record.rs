@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use crate::host::whole_file;
 use crate::lab::{LabError, LogPurpose, WriteLogFile};
 use crate::trial::{TrialSpec, sequence_bounds};
-use crate::workload::{SavedFolder, SavedPhase, SequenceWork, SequencesRecord};
+use crate::workload::{Recheck, SavedFolder, SavedPhase, SequenceWork, SequencesRecord};
 use fsverdict_disk::crash::WriteLog;
-use fsverdict_judgement::journal::{Event, Observation, Save, SequenceBatch, Status};
-use fsverdict_judgement::plan::{Candidate, Dataset};
+use fsverdict_judgement::journal::{Event, Observation, ProgramPromise, Save, SequenceBatch, Status};
+use fsverdict_judgement::plan::{Candidate, Dataset, Phase};
 use fsverdict_text::{Links, Reason, open_regular};
 
 use super::{PowerCutting, plain};
@@ -33,6 +33,9 @@ pub(in crate::study) struct CutRecord {
     /// The sequences that were done, if any were.
     #[serde(default)]
     pub(in crate::study) sequences: Option<SequencesRecord>,
+    /// What programs said that they were promised.
+    #[serde(default)]
+    pub(in crate::study) rechecks: Vec<Recheck>,
     /// The digest of the requests.
     pub(in crate::study) trace: String,
 }
@@ -59,10 +62,12 @@ impl PowerCutting<'_> {
         let (mut saves, mut synced): (BTreeMap<String, Vec<Save>>, BTreeMap<String, u64>) =
             Default::default();
         let mut batches: Vec<SequenceBatch> = Vec::new();
+        let mut promised: BTreeMap<String, Vec<ProgramPromise>> = BTreeMap::new();
         let (mut trace, mut is_full, mut mkfs_ns) = (String::new(), false, 0);
         let mut watch = |event: Event| match event {
             Event::Saved { phase, saves: more } => saves.entry(phase).or_default().extend(more),
             Event::Sequences { batches: more, .. } => batches.extend(more),
+            Event::Promised { phase, promises } => promised.entry(phase).or_default().extend(promises),
             Event::Observation(observation) => {
                 if observation.phase == "mkfs" {
                     mkfs_ns = (observation.value("began").unwrap_or(0.0) * 1e9) as u64;
@@ -95,7 +100,9 @@ impl PowerCutting<'_> {
             let work = SequenceWork { bounds, part, only: self.narrowed.only.clone() };
             SequencesRecord { work, batches }
         });
-        let record = CutRecord { folders: self.folders(&saves, &synced), sequences, mkfs_ns, trace };
+        let folders = self.folders(&saves, &synced);
+        let rechecks = self.rechecks(promised);
+        let record = CutRecord { folders, sequences, rechecks, mkfs_ns, trace };
         let text = serde_json::to_vec(&record).map_err(std::io::Error::from).map_err(LabError::from)?;
         whole_file::replace(&self.record_path(candidate, part), |file| {
             std::io::Write::write_all(file, &text)
@@ -108,6 +115,7 @@ impl PowerCutting<'_> {
         TrialSpec {
             datasets: self.datasets(),
             phases: self.plan.phases.clone(),
+            services: self.plan.services.clone(),
             part,
             only: self.narrowed.only.clone(),
             devices: self.plan.device.count(),
@@ -149,6 +157,15 @@ impl PowerCutting<'_> {
             }
         }
         folders
+    }
+
+    /// What was promised to commands, in the order of the phases.
+    fn rechecks(&self, mut promised: BTreeMap<String, Vec<ProgramPromise>>) -> Vec<Recheck> {
+        let of = |phase: &Phase| {
+            let promises = promised.remove(&phase.name)?;
+            Some(Recheck { phase: phase.name.clone(), line: phase.recheck.clone()?, promises })
+        };
+        self.plan.phases.iter().filter_map(of).collect()
     }
 
     /// Where the log of a part lies, of the device of this number.

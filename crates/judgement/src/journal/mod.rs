@@ -40,7 +40,9 @@ pub use event::{
 };
 pub use metric::{Better, Group, METRICS, MetricInfo, Unit, adapter_metric, is_of_cpu, metric};
 pub use open::OpenJournal;
-pub use power_cut::{CutOutcome, PowerCuts, Save, SequenceBatch, SequenceCalls, StateFinding};
+pub use power_cut::{
+    CutOutcome, PowerCuts, ProgramPromise, Save, SequenceBatch, SequenceCalls, StateFinding,
+};
 pub use price::{CpuPrice, CpuPrices, Unpriced};
 pub use reader::{Journal, first, read, read_open};
 pub use rot::{BlockUse, PlacedRot, RotFinding, RotOutcome, RotTally, RotWitness, RottenBlocks};

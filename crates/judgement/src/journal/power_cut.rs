@@ -17,6 +17,14 @@ pub struct Save {
     pub careful: bool,
 }
 
+/// A program said that it was promised something: how much so far, by its own count, and when that was read, in nanoseconds of the
+/// device's clock. It was said before, so that what is asked for is never too much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramPromise {
+    pub number: u64,
+    pub at_ns: u64,
+}
+
 /// Short sequences of calls that lay in the filesystem together, and when each of their calls returned, in nanoseconds of the device's clock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SequenceBatch {

@@ -82,10 +82,12 @@ pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
             "take `power_cuts` out, or the other devices",
         ));
     }
-    if !plan.phases.iter().any(|phase| tells_of_saves(&phase.work)) {
+    let saves = plan.phases.iter().any(|phase| tells_of_saves(&phase.work));
+    let rechecks = plan.phases.iter().any(|phase| phase.recheck.is_some());
+    if !saves && (faults.rot > 0 || !rechecks) {
         return Err(Reason::new(
             "no phase of the plan says what must be there after a fault",
-            "add one with operation = \"directory.save\", or take `[faults]` out",
+            "add one with operation = \"directory.save\", or for cuts of power a command with `recheck`; or take `[faults]` out",
         ));
     }
     let bare = |phase: &&super::Phase| matches!(phase.work, PhaseWork::Operation(operation) if operation.needs() == Needs::BareDevice);

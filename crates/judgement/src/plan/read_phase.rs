@@ -41,6 +41,7 @@ pub(super) const PHASE: &[&str] = &[
     "before",
     "beside",
     "after",
+    "recheck",
     "verify",
     "metric",
 ];
@@ -130,6 +131,7 @@ fn read_phase(
         Some(line.value)
     };
     let (before, beside, after) = (around("before"), around("beside"), around("after"));
+    let recheck = around("recheck");
     let mounted = |work: &Placed<PhaseWork>| !matches!(work.value, PhaseWork::Operation(one) if one.needs() != Needs::Mounted);
     if !work.as_ref().is_none_or(mounted) {
         let keys = ["before", "beside", "after"];
@@ -154,6 +156,10 @@ fn read_phase(
     }
     if let Some(Placed { value: PhaseWork::Command(_), .. }) = &work {
         section.forbid(&["into"], "`command`", "write the folder into the command line, below \"$MOUNT\"");
+    }
+    if !work.as_ref().is_none_or(|work| matches!(work.value, PhaseWork::Command(_))) {
+        let hint = "what a `command` prints as `promised 1`, `promised 2` and so on is looked for by it";
+        section.forbid(&["recheck"], "anything but a command", hint);
     }
     let metrics = match section.entry("metric") {
         Some(entry) => read_own_metrics(&entry.node, vocabulary.metrics, problems),
@@ -251,6 +257,7 @@ fn read_phase(
         before,
         after,
         beside,
+        recheck,
         verify,
         metrics: metrics?,
     })

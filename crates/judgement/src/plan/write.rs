@@ -213,6 +213,7 @@ fn phases(lines: &mut PlanLines, plan: &Plan) {
         lines.put("before", &phase.before);
         lines.put("beside", &phase.beside);
         lines.put("after", &phase.after);
+        lines.put("recheck", &phase.recheck);
         lines.put("verify", &phase.verify);
         lines.put("metric", &phase.metrics);
     }
