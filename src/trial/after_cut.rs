@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use crate::filesystem::Meaning;
 use crate::workload::{SavedReading, SequencesLooking, SequencesRecord};
-use fsverdict_judgement::journal::{CutOutcome, Event, StateFinding};
+use fsverdict_judgement::journal::{CutOutcome, Event, LossAges, StateFinding};
 
 use super::agent::Agent;
 use super::error::TrialError;
@@ -113,14 +113,19 @@ impl Agent<'_> {
         if let (Some(record), Some(looking)) = (&look.look.sequences, &look.sequences) {
             record.look(looking, Path::new(MOUNT), moment_ns, reading);
         }
+        let mut ages = LossAges::default();
         for folder in &look.look.folders {
             let Ok(material) = self.materials.get(&folder.dataset) else { continue };
-            let SavedReading { broken, errors } =
-                folder.read(Path::new(MOUNT), &material.prepared, moment_ns);
-            for (promise, seen) in broken {
+            let read = folder.read(Path::new(MOUNT), &material.prepared, moment_ns);
+            ages.merge(&read.ages);
+            for (promise, seen) in read.broken {
                 reading.broken.entry(promise).or_insert(seen);
             }
-            reading.errors.extend(errors);
+            reading.errors.extend(read.errors);
+        }
+        // Read again after a repair, they are the same files.
+        if reading.ages.is_empty() {
+            reading.ages = ages;
         }
     }
 }
@@ -185,7 +190,7 @@ impl StateLook {
         let seen = self.reading.broken.values().chain(&self.reading.errors).chain(&self.told);
         let mut seen = seen.map(String::as_str).collect::<Vec<_>>().join("; ");
         seen.truncate(seen.floor_char_boundary(SEEN));
-        StateFinding { state: String::new(), outcome, broken, seen, back_s }
+        StateFinding { state: String::new(), outcome, broken, seen, back_s, ages: self.reading.ages }
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::lab::{LogPurpose, TrialEnd, WriteLogFile};
 use crate::trial::TrialSpec;
 use fsverdict_disk::crash::{CrashState, WriteLog};
-use fsverdict_judgement::journal::{CutOutcome, Event, StateFinding, Status};
+use fsverdict_judgement::journal::{CutOutcome, Event, LossAges, StateFinding, Status};
 use fsverdict_judgement::plan::Candidate;
 use fsverdict_text::Reason;
 
@@ -131,5 +131,5 @@ fn died(state: CutName, end: &TrialEnd) -> StateFinding {
     let panicked = end.killed || end.reason.contains("panic");
     let outcome = if panicked { CutOutcome::Panic } else { CutOutcome::Hang };
     let seen = end.reason.chars().take(600).collect();
-    StateFinding { state: state.to_string(), outcome, broken: Vec::new(), seen, back_s: 0.0 }
+    StateFinding { state: state.to_string(), outcome, broken: Vec::new(), seen, back_s: 0.0, ages: LossAges::default() }
 }

@@ -76,13 +76,14 @@ impl CutRecord {
     }
 
     /// When power was cut in this state, in nanoseconds of the device's clock: the device holds the same until the next of its
-    /// requests is completed, so that of sequences the last call that returned before then counts, too, and of programs the last promise.
+    /// requests is completed, so that of sequences the last call that returned before then counts, too, of programs the last promise, and of files the last that was saved.
     pub(super) fn moment_ns(&self, log: &WriteLog, state: CrashState) -> u64 {
         let from_ns = log.moment_ns(state.cut);
         let until_ns = log.requests().get(state.cut).map_or(u64::MAX, |next| next.completed_ns);
         let returned = self.sequences.as_ref().and_then(|all| all.last_return(from_ns, until_ns));
         let promised = self.rechecks.iter().filter_map(|one| one.last_between(from_ns, until_ns)).max();
-        returned.max(promised).unwrap_or(from_ns)
+        let saved = self.folders.iter().filter_map(|one| one.last_between(from_ns, until_ns)).max();
+        returned.max(promised).max(saved).unwrap_or(from_ns)
     }
 
     /// What a guest has to know that looks at these states.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::filesystem::{DocumentedPrice, documented_prices};
 use crate::workload::{PROMISES, Promise};
-use fsverdict_judgement::journal::{PowerCuts, StateFinding};
+use fsverdict_judgement::journal::{LossAges, PowerCuts, StateFinding};
 use fsverdict_judgement::plan::Candidate;
 
 use super::CutName;
@@ -35,7 +35,9 @@ fn unpromised(candidate: &Candidate, broken: &BTreeMap<String, u32>) -> Vec<Stri
 
 pub(super) fn summary(candidate: &Candidate, mut findings: Vec<StateFinding>, trace: String) -> PowerCuts {
     let (mut outcomes, mut broken) = (BTreeMap::new(), BTreeMap::new());
+    let mut ages = LossAges::default();
     for finding in &findings {
+        ages.merge(&finding.ages);
         *outcomes.entry(finding.outcome).or_insert(0) += 1;
         for promise in &finding.broken {
             *broken.entry(promise.clone()).or_insert(0) += 1;
@@ -49,6 +51,7 @@ pub(super) fn summary(candidate: &Candidate, mut findings: Vec<StateFinding>, tr
     findings.retain(|finding| finding.outcome.is_loss());
     findings.sort_by_key(|finding| finding.state.parse::<CutName>().ok());
     findings.truncate(FIRST);
+    findings.iter_mut().for_each(|finding| finding.ages = LossAges::default());
     PowerCuts {
         candidate: candidate.name.clone(),
         states,
@@ -58,6 +61,7 @@ pub(super) fn summary(candidate: &Candidate, mut findings: Vec<StateFinding>, tr
         first: findings,
         priced: prices(candidate),
         back_s,
+        ages,
         accepted: false,
         trace,
     }

@@ -15,6 +15,7 @@ mod event;
 pub mod fio;
 pub mod fs_mark;
 pub mod git;
+mod loss_age;
 #[cfg(test)]
 pub mod made;
 mod metric;
@@ -40,6 +41,7 @@ pub use event::{
 };
 pub use metric::{Better, Group, METRICS, MetricInfo, Unit, adapter_metric, is_of_cpu, metric};
 pub use open::OpenJournal;
+pub use loss_age::{AgeBin, LossAges};
 pub use power_cut::{
     CutOutcome, PowerCuts, ProgramPromise, Save, SequenceBatch, SequenceCalls, StateFinding,
 };

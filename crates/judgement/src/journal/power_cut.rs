@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::LossAges;
+
 /// A file that was saved anew: when that began and when the program was told that it was done, in nanoseconds of the device's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Save {
@@ -119,6 +121,9 @@ pub struct StateFinding {
     /// Seconds of the device's clock from when it was to be mounted until it was, its checker's included.
     #[serde(default)]
     pub back_s: f64,
+    /// Files that had been saved, by how long before the cut.
+    #[serde(default, skip_serializing_if = "LossAges::is_empty")]
+    pub ages: LossAges,
 }
 
 /// What the power cuts of one candidate came to.
@@ -142,6 +147,9 @@ pub struct PowerCuts {
     pub unpromised: Vec<String>,
     /// Seconds of the device's clock until it was mounted again: the median and the most.
     pub back_s: [f64; 2],
+    /// Files that had been saved, each in every state, by how long before the cut, and how many of them were lost.
+    #[serde(default, skip_serializing_if = "LossAges::is_empty")]
+    pub ages: LossAges,
     /// Whether the plan has it taken although it loses something.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub accepted: bool,

@@ -261,6 +261,9 @@ pub struct Phase {
     /// For operations that sync: after how many calls of a thread, 0 for not before the end; the operation's own when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sync_every: Option<u32>,
+    /// For `directory.save` and `directory.replace`: how long nothing is done after each file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause: Option<Duration>,
     /// How many threads share the work; one when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,

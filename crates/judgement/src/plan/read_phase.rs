@@ -11,7 +11,7 @@ use super::value::{calls, depth, inside_path, name, piece, repetitions, threads}
 use super::{
     ArrayState, Dataset, Needs, Operation, OperationKind, Pace, Phase, PhaseWork, Verify, Vocabulary,
 };
-use fsverdict_text::value::{boolean, filled_text, share, text};
+use fsverdict_text::value::{boolean, filled_text, share, text, time};
 use fsverdict_text::{Node, Placed, Problems, Reason, Section, TextSpan, TomlEntry, TomlValue, suggest};
 
 pub(super) const PHASE: &[&str] = &[
@@ -32,6 +32,7 @@ pub(super) const PHASE: &[&str] = &[
     "to",
     "piece",
     "sync_every",
+    "pause",
     "threads",
     "depth",
     "pace",
@@ -187,12 +188,14 @@ fn read_phase(
     }
     let piece = section.get("piece", piece);
     let sync_every = section.get("sync_every", calls);
+    let pause = section.get("pause", time);
     let threads = section.get("threads", threads);
     let depth = section.get("depth", depth);
     let pace = section.get("pace", pace).unwrap_or_default();
     for (key, takes) in [
         ("piece", Operation::takes_piece as fn(_) -> _),
         ("sync_every", Operation::takes_sync),
+        ("pause", Operation::takes_pause),
         ("threads", Operation::takes_threads),
         ("depth", Operation::takes_depth),
         ("pace", Operation::takes_pace),
@@ -248,6 +251,7 @@ fn read_phase(
         state,
         piece,
         sync_every,
+        pause,
         threads,
         depth,
         pace,
