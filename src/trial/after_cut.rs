@@ -39,6 +39,7 @@ impl Agent<'_> {
             folders: Vec::new(),
             sequences: None,
             rechecks: Vec::new(),
+            written: Vec::new(),
         });
         let sequences = look.sequences.as_ref().map(SequencesRecord::looking);
         let looked = CutLooking { look: &look, sequences };
@@ -88,7 +89,7 @@ impl Agent<'_> {
         }
         found.hear(stack);
         self.read_all(look, moment_ns, &mut found.reading);
-        self.recheck(stack, &look.look.rechecks, moment_ns, &mut found.reading)?;
+        self.look_besides(stack, look.look, moment_ns, &mut found.reading)?;
         look.remove(moment_ns, &mut found.reading);
         found.write();
         found.hear(stack);
@@ -100,7 +101,7 @@ impl Agent<'_> {
                 found.repaired = true;
                 if stack.mount_state().is_ok() {
                     self.read_all(look, moment_ns, &mut found.reading);
-                    self.recheck(stack, &look.look.rechecks, moment_ns, &mut found.reading)?;
+                    self.look_besides(stack, look.look, moment_ns, &mut found.reading)?;
                     stack.unmount_state()?;
                 }
             }

@@ -1,4 +1,5 @@
-//! Asks programs whether what they were promised is there, in a filesystem whose power was cut.
+//! What else was promised in a filesystem whose power was cut: whole folders that were copied and synced, and what programs say they
+//! were promised, for which they are asked themselves.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,6 +11,7 @@ use fsverdict_judgement::journal::CommandRecord;
 use super::agent::Agent;
 use super::error::TrialError;
 use super::phase::SCRATCH;
+use super::spec::CutLook;
 use super::stack::{MOUNT, Stack};
 
 /// Longer, on the guest's clock, no program takes to look at its own data.
@@ -19,8 +21,24 @@ const LIMIT: Duration = Duration::from_secs(120);
 const SEEN: usize = 300;
 
 impl Agent<'_> {
-    /// Runs each recheck of which something had been promised by this nanosecond, in the sandbox of the phases.
-    pub(super) fn recheck(
+    /// Looks for whatever of it had been promised by this nanosecond.
+    pub(super) fn look_besides(
+        &self,
+        stack: &Stack<'_>,
+        look: &CutLook,
+        moment_ns: u64,
+        reading: &mut SavedReading,
+    ) -> Result<(), TrialError> {
+        for folder in &look.written {
+            let material = self.materials.get(&folder.dataset)?;
+            let staged = material.staged.as_ref();
+            folder.look(Path::new(MOUNT), &material.prepared, staged, moment_ns, reading)?;
+        }
+        self.recheck(stack, &look.rechecks, moment_ns, reading)
+    }
+
+    /// Runs each recheck in the sandbox of the phases.
+    fn recheck(
         &self,
         stack: &Stack<'_>,
         rechecks: &[Recheck],

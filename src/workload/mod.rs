@@ -44,6 +44,7 @@ mod stream;
 mod tree;
 mod verify;
 mod walk;
+mod written;
 
 pub use adapter::{Adapter, AdapterError, FOLDER, LOG, Reading, adapter, adapters};
 pub use command::{CommandContext, command};
@@ -65,3 +66,4 @@ pub use sequence::{
 };
 pub use site::Workplace;
 pub use verify::verify_written;
+pub use written::WrittenFolder;

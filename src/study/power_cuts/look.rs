@@ -131,5 +131,12 @@ fn died(state: CutName, end: &TrialEnd) -> StateFinding {
     let panicked = end.killed || end.reason.contains("panic");
     let outcome = if panicked { CutOutcome::Panic } else { CutOutcome::Hang };
     let seen = end.reason.chars().take(600).collect();
-    StateFinding { state: state.to_string(), outcome, broken: Vec::new(), seen, back_s: 0.0, ages: LossAges::default() }
+    StateFinding {
+        state: state.to_string(),
+        outcome,
+        broken: Vec::new(),
+        seen,
+        back_s: 0.0,
+        ages: LossAges::default(),
+    }
 }

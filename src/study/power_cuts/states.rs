@@ -72,7 +72,11 @@ impl CutRecord {
         let until_ns = next.map_or(u64::MAX, |next| next.completed_ns);
         let folders: usize = self.folders.iter().map(|folder| folder.promised_by(now_ns)).sum();
         let programs: usize = self.rechecks.iter().map(|recheck| recheck.made_before(until_ns)).sum();
-        folders + programs + self.sequences.as_ref().map_or(0, |sequences| sequences.promised_by(now_ns))
+        let written = self.written.iter().filter(|folder| folder.synced_ns <= now_ns).count();
+        folders
+            + programs
+            + written
+            + self.sequences.as_ref().map_or(0, |sequences| sequences.promised_by(now_ns))
     }
 
     /// When power was cut in this state, in nanoseconds of the device's clock: the device holds the same until the next of its
@@ -90,6 +94,12 @@ impl CutRecord {
     pub(super) fn look(&self, log: &WriteLog, states: &[CrashState]) -> CutLook {
         let moments_ns: Vec<u64> = states.iter().map(|state| self.moment_ns(log, *state)).collect();
         let sequences = self.sequences.as_ref().map(|sequences| sequences.only(&moments_ns));
-        CutLook { moments_ns, folders: self.folders.clone(), sequences, rechecks: self.rechecks.clone() }
+        CutLook {
+            moments_ns,
+            folders: self.folders.clone(),
+            sequences,
+            rechecks: self.rechecks.clone(),
+            written: self.written.clone(),
+        }
     }
 }

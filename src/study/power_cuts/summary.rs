@@ -61,6 +61,8 @@ pub(super) fn summary(candidate: &Candidate, mut findings: Vec<StateFinding>, tr
         first: findings,
         priced: prices(candidate),
         back_s,
+        trials: 0,
+        trials_lost: 0,
         ages,
         accepted: false,
         trace,

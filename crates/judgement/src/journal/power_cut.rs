@@ -147,6 +147,12 @@ pub struct PowerCuts {
     pub unpromised: Vec<String>,
     /// Seconds of the device's clock until it was mounted again: the median and the most.
     pub back_s: [f64; 2],
+    /// Over how many trials they were shared out, each on another device of the class; 0: they are of one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub trials: u32,
+    /// Of how many of them some state lost something.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub trials_lost: u32,
     /// Files that had been saved, each in every state, by how long before the cut, and how many of them were lost.
     #[serde(default, skip_serializing_if = "LossAges::is_empty")]
     pub ages: LossAges,
@@ -155,6 +161,11 @@ pub struct PowerCuts {
     pub accepted: bool,
     /// Of the requests of the trial that was recorded: equal digests mean equal traces.
     pub trace: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl PowerCuts {
