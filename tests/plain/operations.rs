@@ -32,6 +32,7 @@ struct Bench {
     dataset: Prepared,
     staged: Option<Staged>,
     ledger: Ledger,
+    pause: std::time::Duration::ZERO,
     threads: u32,
     depth: u32,
     sync_every: u32,
