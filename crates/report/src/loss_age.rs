@@ -15,7 +15,7 @@ pub(super) fn who<'a>(judged: &'a Judgement<'_>) -> impl Iterator<Item = &'a Pow
 pub(super) fn ages(judged: &Judgement<'_>) -> std::ops::Range<usize> {
     let is_seen = |at: &usize| who(judged).any(|cuts| cuts.ages.bin(*at).looked > 0);
     let seen = || (0..LossAges::BINS).filter(is_seen);
-    seen().next().unwrap_or(0)..seen().last().map_or(0, |last| last + 1)
+    seen().next().unwrap_or(0)..seen().next_back().map_or(0, |last| last + 1)
 }
 
 /// Ages beside candidates; nothing where no file was lost.
@@ -35,7 +35,7 @@ pub(super) fn table(judged: &Judgement<'_>) -> Option<TextTable> {
 /// From which age to which.
 pub(super) fn in_words(at: usize) -> String {
     match LossAges::seconds(at) {
-        (from, Some(to)) if from == 0.0 => format!("less than {}", time(to)),
+        (0.0, Some(to)) => format!("less than {}", time(to)),
         (from, Some(to)) => format!("{} to {}", time(from), time(to)),
         (from, None) => format!("{} and more", time(from)),
     }

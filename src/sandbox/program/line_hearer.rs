@@ -6,10 +6,12 @@ use std::sync::Arc;
 /// No more of a line is heard than this, in bytes.
 const LONGEST: usize = 4096;
 
+type HearLine = dyn Fn(&[u8]) + Send + Sync;
+
 /// Hears each line of a stream at the moment at which its end was read.
 #[derive(Clone)]
 pub struct LineHearer {
-    hear: Arc<dyn Fn(&[u8]) + Send + Sync>,
+    hear: Arc<HearLine>,
     /// What was read of the line under way.
     begun: Vec<u8>,
 }
