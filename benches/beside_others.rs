@@ -8,7 +8,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use fsverdict::dataset::{Prepared, prepare};
 use fsverdict::workload::{Ledger, Workplace, run};
@@ -61,6 +61,7 @@ fn ours(operation: Operation, mount: &Path, dataset: &Prepared, ledger: &mut Led
         to: 0.0,
         piece: 4096,
         sync_every: 0,
+        pause: Duration::ZERO,
         depth: 0,
         pace: Pace::Unpaced,
         threads,

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -35,9 +35,13 @@ pub(super) struct CrashArguments {
     /// shell that makes it on any machine
     #[arg(long, value_name = "FILE", requires = "state", conflicts_with = "image")]
     script: Option<PathBuf>,
-    /// Write everything the candidate wrote in the form of dm-log-writes, for replay-log
+    /// Write everything the candidate wrote in the form of dm-log-writes, for replay-log; of several recordings (sequences, trials)
+    /// each into a file of its own, FILE.0, FILE.1 and so on
     #[arg(long, value_name = "FILE", requires = "candidate")]
     export: Option<PathBuf>,
+    /// Of several recordings this one alone, as names of states begin with it (2:1234-none); 0 is the first
+    #[arg(long, value_name = "N", requires = "export")]
+    part: Option<u32>,
     /// Look again at candidates that were looked at before
     #[arg(long)]
     again: bool,
@@ -80,11 +84,42 @@ pub(super) fn run(arguments: &CrashArguments) -> Result<Exit, CliError> {
     }
     if let (Some(candidate), Some(path)) = (candidate, &arguments.export) {
         let cutting = PowerCutting::of(&plan, folder.path()).map_err(CliError::failed)?;
-        cutting.export_log(candidate, path).map_err(CliError::failed)?;
-        return Ok(Exit::Done);
+        return export(&cutting, candidate, path, arguments.part);
     }
     do_faults(&folder, &plan, candidate, arguments.again, quiet)?;
     show_result(&folder, &plan, arguments.all)
+}
+
+/// Writes the recordings that there are, or this one, and says into which files.
+fn export(
+    cutting: &PowerCutting<'_>,
+    candidate: &Candidate,
+    path: &Path,
+    part: Option<u32>,
+) -> Result<Exit, CliError> {
+    let recorded = cutting.recorded_parts(candidate);
+    let wanted: Vec<u32> =
+        recorded.iter().copied().filter(|one| part.is_none_or(|part| part == *one)).collect();
+    if wanted.is_empty() {
+        let what = match part {
+            Some(part) => format!("nothing is kept of part {part} of {}", candidate.name),
+            None => format!("nothing that {} wrote is kept", candidate.name),
+        };
+        let kept: Vec<String> = recorded.iter().map(u32::to_string).collect();
+        let hint = match kept.is_empty() {
+            true => format!("`fsverdict crash RUN {}` records it", candidate.name),
+            false => format!("kept are: {}; of sequences, parts that lost nothing are not", kept.join(", ")),
+        };
+        return Err(CliError::failed(fsverdict_text::Reason::new(what, hint)));
+    }
+    for one in wanted {
+        let numbered = || PathBuf::from(format!("{}.{one}", path.display()));
+        let file = if part.is_some() || recorded.len() == 1 { path.to_owned() } else { numbered() };
+        cutting.export_log(candidate, one, &file).map_err(CliError::failed)?;
+        let line = format!("{}: what {} wrote, part {one}\n", file.display(), candidate.name);
+        std::io::stdout().lock().write_all(line.as_bytes())?;
+    }
+    Ok(Exit::Done)
 }
 
 fn find<'a>(plan: &'a Plan, name: &str) -> Result<&'a Candidate, CliError> {
@@ -184,7 +219,7 @@ fn write_script(
     plan: &Plan,
     candidate: &Candidate,
     state: CutName,
-    path: &std::path::Path,
+    path: &Path,
     quiet: bool,
 ) -> Result<Exit, CliError> {
     let cutting = PowerCutting::of(plan, folder.path()).map_err(CliError::failed)?;

@@ -4,6 +4,7 @@
 //! A program runs in a process group of its own, so that a time limit ends what it started, too.
 
 mod error;
+mod line_hearer;
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -22,6 +23,7 @@ use crate::host::foreign::harmless;
 use fsverdict_judgement::journal::CommandRecord;
 
 pub use error::ProgramError;
+pub use line_hearer::LineHearer;
 
 /// Folders searched after `$PATH`: an ordinary user's often lacks the ones mkfs and fsck lie in.
 const SYSTEM_FOLDERS: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/bin"];
@@ -37,6 +39,7 @@ pub struct Program {
     listens: bool,
     limit: Option<Duration>,
     kept: usize,
+    hearer: Option<LineHearer>,
     folder: Option<PathBuf>,
     sandbox: Option<Sandbox>,
     workshop: Option<Workshop>,
@@ -65,6 +68,7 @@ impl Program {
             listens: false,
             limit: None,
             kept: KEPT_OUTPUT,
+            hearer: None,
             folder: None,
             sandbox: None,
             workshop: None,
@@ -112,6 +116,12 @@ impl Program {
         self
     }
 
+    /// Has each line of its standard output heard as soon as it is read.
+    pub fn heard_by(mut self, hearer: LineHearer) -> Self {
+        self.hearer = Some(hearer);
+        self
+    }
+
     pub fn folder(mut self, folder: &Path) -> Self {
         self.folder = Some(folder.to_owned());
         self
@@ -152,8 +162,9 @@ impl Program {
             let _ = pipe.write_all(bytes);
         }
         let line = line.filter(|_| self.listens);
-        let stdout = child.stdout.take().map(|pipe| tail_of(pipe, self.kept));
-        let stderr = child.stderr.take().map(|pipe| tail_of(pipe, self.kept));
+        let hearer = self.hearer.clone();
+        let stdout = child.stdout.take().map(|pipe| tail_of(pipe, self.kept, hearer));
+        let stderr = child.stderr.take().map(|pipe| tail_of(pipe, self.kept, None));
         let mut ready = Ready {
             argv: self.argv.clone(),
             child,
@@ -348,13 +359,16 @@ struct OutputTail {
     kept: usize,
 }
 
-fn tail_of(mut pipe: impl Read + Send + 'static, kept: usize) -> OutputTail {
+fn tail_of(mut pipe: impl Read + Send + 'static, kept: usize, mut hearer: Option<LineHearer>) -> OutputTail {
     let bytes = Arc::new(Mutex::new(Vec::new()));
     let (done, finished) = mpsc::channel();
     let shared = Arc::clone(&bytes);
     std::thread::spawn(move || {
         let mut buffer = vec![0; 64 * 1024];
         while let Ok(count @ 1..) = pipe.read(&mut buffer) {
+            if let Some(hearer) = &mut hearer {
+                hearer.read(&buffer[..count]);
+            }
             let Ok(mut tail) = shared.lock() else { break };
             tail.extend_from_slice(&buffer[..count]);
             if tail.len() > kept.saturating_mul(2) {

@@ -30,9 +30,14 @@ pub(super) fn are_drawn(plan: &Plan, simulated: bool) -> bool {
 
 /// Those of a block; `None` where they are the plan's own, as in every run of earlier versions.
 pub(super) fn nuisances(plan: &Plan, run: &Run, block: u32) -> Option<Drawn> {
-    let drawn = run.header.beginning.drawn.unwrap_or(false).then(|| draw(plan.protocol.seed, block))?;
+    run.header.beginning.drawn.unwrap_or(false).then(|| of_block(plan, block))
+}
+
+/// Those that a block of this number has where they are drawn.
+pub(super) fn of_block(plan: &Plan, block: u32) -> Drawn {
+    let drawn = draw(plan.protocol.seed, block);
     let device = drawn.device.filter(|_| plan.protocol.devices == DevicesChoice::Class);
-    Some(Drawn { device, ..drawn })
+    Drawn { device, ..drawn }
 }
 
 /// The smallest that the device of a run may be, in bytes.

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use crate::filesystem::Meaning;
 use crate::workload::{SavedReading, SequencesLooking, SequencesRecord};
-use fsverdict_judgement::journal::{CutOutcome, Event, StateFinding};
+use fsverdict_judgement::journal::{CutOutcome, Event, LossAges, StateFinding};
 
 use super::agent::Agent;
 use super::error::TrialError;
@@ -39,6 +39,8 @@ impl Agent<'_> {
             thorough: Vec::new(),
             folders: Vec::new(),
             sequences: None,
+            rechecks: Vec::new(),
+            written: Vec::new(),
         });
         let sequences = look.sequences.as_ref().map(SequencesRecord::looking);
         let looked = CutLooking { look: &look, sequences };
@@ -90,6 +92,7 @@ impl Agent<'_> {
         }
         found.hear(stack);
         self.read_all(look, moment_ns, &mut found.reading);
+        self.look_besides(stack, look.look, moment_ns, &mut found.reading)?;
         look.remove(moment_ns, if is_thorough { usize::MAX } else { 1 }, &mut found.reading);
         found.write();
         found.hear(stack);
@@ -102,6 +105,7 @@ impl Agent<'_> {
                 found.repaired = true;
                 if stack.mount_state().is_ok() {
                     self.read_all(look, moment_ns, &mut found.reading);
+                    self.look_besides(stack, look.look, moment_ns, &mut found.reading)?;
                     stack.unmount_state()?;
                 }
             }
@@ -114,14 +118,19 @@ impl Agent<'_> {
         if let (Some(record), Some(looking)) = (&look.look.sequences, &look.sequences) {
             record.look(looking, Path::new(MOUNT), moment_ns, reading);
         }
+        let mut ages = LossAges::default();
         for folder in &look.look.folders {
             let Ok(material) = self.materials.get(&folder.dataset) else { continue };
-            let SavedReading { broken, errors } =
-                folder.read(Path::new(MOUNT), &material.prepared, moment_ns);
-            for (promise, seen) in broken {
+            let read = folder.read(Path::new(MOUNT), &material.prepared, moment_ns);
+            ages.merge(&read.ages);
+            for (promise, seen) in read.broken {
                 reading.broken.entry(promise).or_insert(seen);
             }
-            reading.errors.extend(errors);
+            reading.errors.extend(read.errors);
+        }
+        // Read again after a repair, they are the same files.
+        if reading.ages.is_empty() {
+            reading.ages = ages;
         }
     }
 }
@@ -194,7 +203,7 @@ impl StateLook {
         let seen = self.reading.broken.values().chain(&self.reading.errors).chain(&self.told);
         let mut seen = seen.map(String::as_str).collect::<Vec<_>>().join("; ");
         seen.truncate(seen.floor_char_boundary(SEEN));
-        StateFinding { state: String::new(), outcome, broken, seen, back_s }
+        StateFinding { state: String::new(), outcome, broken, seen, back_s, ages: self.reading.ages }
     }
 }
 

@@ -19,6 +19,7 @@ mod phase;
 mod plain;
 mod programs;
 mod raw;
+mod recheck;
 mod redundancy;
 mod sandbox;
 pub mod seeds;

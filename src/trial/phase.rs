@@ -9,8 +9,8 @@ use crate::host::sysfs::{bottom_devices, has_volatile_cache};
 use crate::measure::{Clocked, Meter, Quiet, SettleLimits, WorkDone};
 use crate::sandbox::program::{Program, locate};
 use crate::workload::{
-    CommandContext, FOLDER, LOG, Ledger, Printed, Workplace, adapter, command, layout, read_own_metric, run,
-    verify, write_again,
+    CommandContext, FOLDER, LOG, Ledger, Printed, PromiseListener, Workplace, adapter, command, layout,
+    read_own_metric, run, verify, write_again,
 };
 use fsverdict_judgement::journal::{CommandRecord, Event, Measurement, Observation, Unit};
 use fsverdict_judgement::plan::{Flow, Operation, OwnMetric, Phase, PhaseWork};
@@ -35,7 +35,7 @@ const NEVER_FLUSHED: &str = "data were synced again and again, and the device ha
 /// A sync of which fewer than one in so many asks the device for anything does not ask it.
 const FEW_FLUSHES: f64 = 8.0;
 
-/// How many saved files are told of in one line.
+/// How many saved files, or promises, are told of in one line.
 const SAVES: usize = 1000;
 
 /// What is said where no device is watched that could be quiet.
@@ -161,7 +161,13 @@ impl Agent<'_> {
         let device = stack.top();
         let program = command(line, &self.command_context(&device, phase));
         let program = if phase.metrics.is_empty() { program } else { program.keep(READ_OUTPUT) };
+        let listener = PromiseListener::default();
+        let listens = phase.recheck.is_some();
+        let program = if listens { program.heard_by(listener.hearer()) } else { program };
         let (record, clocked) = self.shell(stack, phase, &program, cache)?;
+        for promises in listener.take().chunks(SAVES) {
+            stack.sink.send(&Event::Promised { phase: phase.name.clone(), promises: promises.to_vec() });
+        }
         stack.sink.command(&record);
         let record = ended_well(&phase.name, record, stack, |_| None)?;
         let totals = phase.dataset.as_deref().map(|name| self.materials.get(name)).transpose()?;
@@ -396,6 +402,7 @@ fn site<'a>(
         to: phase.to.unwrap_or(0.0),
         piece: phase.piece.map_or_else(|| operation.usual_piece(), |piece| piece.0),
         sync_every: phase.sync_every.unwrap_or_else(|| operation.usual_sync()),
+        pause: phase.pause.unwrap_or_default(),
         threads: phase.threads.unwrap_or(1),
         depth: phase.depth.unwrap_or(0),
         pace: phase.pace,

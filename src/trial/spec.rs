@@ -11,7 +11,7 @@ use crate::dataset::Selection;
 use crate::guard::LeaseTicket;
 use crate::host::process_key::ProcessKey;
 use crate::host::root::Root;
-use crate::workload::{OneSequence, SavedFolder, SequencesRecord};
+use crate::workload::{OneSequence, Recheck, SavedFolder, SequencesRecord, WrittenFolder};
 use fsverdict_disk::device::Draw;
 use fsverdict_judgement::journal::TrialId;
 use fsverdict_judgement::plan::{Candidate, Dataset, Needs, Phase, PhaseWork, Service};
@@ -69,6 +69,12 @@ pub struct CutLook {
     /// The sequences that had been done, if any had.
     #[serde(default)]
     pub sequences: Option<SequencesRecord>,
+    /// What programs had been promised.
+    #[serde(default)]
+    pub rechecks: Vec<Recheck>,
+    /// What had been copied and synced.
+    #[serde(default)]
+    pub written: Vec<WrittenFolder>,
 }
 
 /// What must be found on the trial's device, of which one block after the other is rotten.

@@ -26,6 +26,7 @@ mod page_buffer;
 mod pieces;
 mod positioned;
 mod promise;
+mod promised;
 mod remake;
 mod replace;
 mod replay;
@@ -43,6 +44,7 @@ mod stream;
 mod tree;
 mod verify;
 mod walk;
+mod written;
 
 pub use adapter::{Adapter, AdapterError, FOLDER, LOG, Reading, adapter, adapters};
 pub use command::{CommandContext, command};
@@ -55,6 +57,7 @@ pub use ledger::{KeptSnapshot, Ledger, LedgerEntry, Remains};
 pub use operation::{run, verify};
 pub use own_metric::{OwnMetricError, Printed, read_own_metric};
 pub use promise::{PROMISES, Promise};
+pub use promised::{PROMISED, PromiseListener, Recheck};
 pub use remake::write_again;
 pub use saved::{SavedFolder, SavedPhase, SavedReading};
 pub use sequence::{
@@ -63,3 +66,4 @@ pub use sequence::{
 };
 pub use site::Workplace;
 pub use verify::verify_written;
+pub use written::WrittenFolder;

@@ -87,6 +87,12 @@ pub const PROMISES: &[Promise] = &[
         to_all: true,
     },
     Promise {
+        name: "recheck",
+        says: "what a program told that it had made durable is found by the program itself",
+        source: "the program's own documentation: sqlite.org/pragma.html#pragma_synchronous (FULL with WAL, EXTRA with a rollback journal); PostgreSQL, synchronous_commit = on; it rests on fsync(2)",
+        to_all: false,
+    },
+    Promise {
         name: "writable",
         says: "a filesystem that was mounted for writing takes a file, keeps it over an fsync and lets it go",
         source: "mount(8), rw; open(2), fsync(2), unlink(2)",

@@ -42,6 +42,7 @@ pub(crate) fn save(site: &mut Workplace<'_>, careful: bool) -> Result<Done, Work
         saves.push(Save { file: number, generation, began_ns, saved_ns: now_ns(), careful });
         latency.since(started);
         bytes += entry.size;
+        std::thread::sleep(site.pause);
     }
     let files = saves.len() as u64;
     site.ledger.saves = saves;

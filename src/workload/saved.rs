@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::dataset::{
     Body, Content, DatasetOrigin, Listing, Prepared, Tree, look, open_below, open_path, read_some, type_of,
 };
-use fsverdict_judgement::journal::Save;
+use fsverdict_judgement::journal::{LossAges, Save};
 
 use super::save::BESIDE;
 
@@ -51,6 +51,8 @@ struct Allowed {
     careless: bool,
     /// Whether its other name may be there: it had been written at all.
     beside: bool,
+    /// When its last saving had begun, in nanoseconds of the device's clock.
+    began_ns: u64,
 }
 
 /// What was found to be wrong.
@@ -60,11 +62,22 @@ pub struct SavedReading {
     pub broken: BTreeMap<&'static str, String>,
     /// Something could not be read, and the filesystem said so.
     pub errors: Vec<String>,
+    /// The files whose saving had begun, by how long before, and whether one of these was about them.
+    pub ages: LossAges,
+    /// How often something was found to be wrong.
+    faults: usize,
 }
 
 impl SavedReading {
     pub(super) fn breaks(&mut self, promise: &'static str, seen: impl FnOnce() -> String) {
+        self.faults += 1;
         self.broken.entry(promise).or_insert_with(seen);
+    }
+
+    /// Something could not be read.
+    fn fails(&mut self, error: String) {
+        self.faults += 1;
+        self.errors.push(error);
     }
 }
 
@@ -89,7 +102,12 @@ impl SavedFolder {
         let allowed = self.allowed(tree.entries.len(), cut_ns);
         let mut looking = SavedLooking { tree, content, folder: folder.as_fd(), reading, buffer: Vec::new() };
         for (number, allowed) in allowed.iter().enumerate() {
+            let faults = looking.reading.faults;
             looking.file(number, *allowed);
+            if allowed.beside {
+                let is_lost = looking.reading.faults > faults;
+                looking.reading.ages.count(cut_ns.saturating_sub(allowed.began_ns), is_lost);
+            }
         }
         looking.others(&allowed);
         looking.reading
@@ -103,6 +121,7 @@ impl SavedFolder {
                 let Some(file) = allowed.get_mut(save.file as usize) else { continue };
                 file.begun = file.begun.max(save.generation);
                 file.beside = true;
+                file.began_ns = file.began_ns.max(save.began_ns);
                 file.careless |= !save.careful;
                 if save.careful && save.saved_ns <= cut_ns || phase.synced_ns <= cut_ns {
                     file.promised = file.promised.max(save.generation);
@@ -134,6 +153,13 @@ impl SavedFolder {
     /// From when on something was saved, in nanoseconds of the device's clock; none where nothing was.
     pub fn began_ns(&self) -> Option<u64> {
         self.phases.iter().flat_map(|phase| &phase.saves).map(|save| save.began_ns).min()
+    }
+
+    /// When the last saving began, or returned, from one moment to just before another.
+    pub fn last_between(&self, from_ns: u64, until_ns: u64) -> Option<u64> {
+        let moments = self.phases.iter().flat_map(|phase| &phase.saves);
+        let moments = moments.flat_map(|save| [save.began_ns, save.saved_ns]);
+        moments.filter(|at_ns| (from_ns..until_ns).contains(at_ns)).max()
     }
 
     /// When all of it had been promised.
@@ -172,7 +198,7 @@ impl SavedLooking<'_> {
             Ok(Some(_)) => {}
             Ok(None) => return self.reading.breaks("name", || format!("{shown} is no file")),
             Err(Errno::NOENT) => return self.reading.breaks("name", || format!("{shown} is gone")),
-            Err(errno) => return self.reading.errors.push(format!("{shown}: {errno}")),
+            Err(errno) => return self.reading.fails(format!("{shown}: {errno}")),
         }
         let body = |generation| Body { identity: entry.what, generation, size: entry.size };
         let found = &self.buffer;

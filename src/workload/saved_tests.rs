@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use fsverdict_judgement::journal::Save;
+use fsverdict_judgement::journal::{AgeBin, LossAges, Save};
 use fsverdict_judgement::plan::Dataset;
 use fsverdict_text::Bytes;
 
@@ -128,6 +128,22 @@ fn every_promise_that_can_be_broken_is_told_of() {
         assert!(page.contains(&format!("| `{}` |", promise.name)), "{}", promise.name);
         assert!(!promise.source.is_empty() && !promise.says.ends_with('.'));
     }
+}
+
+#[test]
+fn files_are_counted_by_how_long_before_the_cut_their_saving_began() {
+    let gone = |dataset: &Prepared, at: &Path| fs::remove_file(at.join(name(dataset, 1))).unwrap();
+    // Two had begun, and one of them is gone.
+    let ages = read(false, 15, gone).ages;
+    assert_eq!(ages.bin(0), AgeBin { looked: 2, lost: 1 });
+    // Much later all had begun, and the others' new contents, which are not there, had been promised by then.
+    let ages = read(false, 3_000_000_000, |_, _| {}).ages;
+    let seen: Vec<usize> = (0..LossAges::BINS).filter(|at| ages.bin(*at).looked > 0).collect();
+    let [bin] = seen.as_slice() else { panic!("{seen:?}") };
+    assert_eq!(LossAges::seconds(*bin), (2.0, Some(5.0)));
+    assert_eq!(ages.bin(*bin), AgeBin { looked: 4, lost: 2 });
+    assert_eq!(folder(true).last_between(11, 29), Some(20));
+    assert_eq!(folder(true).last_between(40, 90), None);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::ffi::{CString, OsStr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::Mode;
 use rustix::io::Errno;
@@ -35,6 +36,8 @@ pub struct Workplace<'a> {
     pub piece: u64,
     /// After so many calls of a thread what it wrote is synced; 0: not before the phase ends.
     pub sync_every: u32,
+    /// How long nothing is done after each file, for operations that save files.
+    pub pause: Duration,
     /// How many threads share the work, for operations that can.
     pub threads: u32,
     /// How many calls of a thread are under way at once, for operations that can; 0: plain calls.

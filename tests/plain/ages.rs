@@ -54,6 +54,7 @@ impl Aging {
             pace: fsverdict_judgement::plan::Pace::Unpaced,
             piece: 4096,
             sync_every: 1,
+            pause: std::time::Duration::ZERO,
             threads: 1,
         }
     }

@@ -75,6 +75,7 @@ impl Bench {
             to: 0.0,
             piece: if operation == Operation::AppendFsync { 2300 } else { 4096 },
             sync_every: self.sync_every,
+            pause: std::time::Duration::ZERO,
             threads: self.threads,
             depth: self.depth,
             pace: Pace::Unpaced,

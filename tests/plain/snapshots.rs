@@ -36,6 +36,7 @@ impl Kept {
             to: 1.0,
             piece: 4096,
             sync_every: 1,
+            pause: std::time::Duration::ZERO,
             threads: 1,
             pulls: 3,
             rounds: 2,

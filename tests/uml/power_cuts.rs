@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::common::Place;
+use crate::common::{Place, not_run};
 
 const PLAN: &str = r#"
 title         = "Saved files"
@@ -125,5 +125,51 @@ fn uml_short_sequences_keep_their_promises_on_ext4_and_their_looking_goes_on_whe
     assert!(outcome(bold, "silent_loss") > 0 && bold["broken"]["name"].as_u64() > Some(0), "{bold}");
     // What is kept on the way is gone once the journal has it.
     assert!(!place.path().join("run/cuts/ext4.found").exists());
+    place.is_left_clean();
+}
+
+const DATABASE: &str = r#"
+title    = "Committed rows"
+lab      = "uml"
+device   = { model = "sata-ssd", size = "1GiB" }
+protocol = { blocks = 3, timeout = "120s" }
+faults   = { power_cuts = 30 }
+[[candidate]]
+filesystem = "ext4"
+[[phase]]
+name    = "commits"
+command = '''
+{ echo "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE log (id INTEGER PRIMARY KEY, text TEXT);"
+for n in $(seq 20); do echo "INSERT INTO log (text) VALUES (hex(randomblob(100)));"; echo ".shell echo promised $n;sleep 0.5"; done
+} | sqlite3 -bail "$MOUNT/rows.db"
+'''
+recheck = '''
+said=$(sqlite3 -bail "$MOUNT/rows.db" "PRAGMA integrity_check; SELECT count(*) FROM log WHERE id <= $FSVERDICT_PROMISED" 2>&1)
+echo $said of $FSVERDICT_PROMISED rows
+test "$(echo $said)" = "ok $FSVERDICT_PROMISED"
+'''
+"#;
+
+#[test]
+fn uml_transactions_that_a_program_was_promised_are_there_and_those_it_was_not_are_not() {
+    if std::process::Command::new("sqlite3").arg("--version").output().is_err() {
+        return not_run("sqlite3 is not there");
+    }
+    let place = Place::new();
+    place.run(DATABASE, &["--blocks", "1"]).exits(0).says(&["power cuts: ext4: 30 states"]);
+    let cuts = place.report()["power_cuts"][0].clone();
+    assert_eq!(outcome(&cuts, "unharmed") + outcome(&cuts, "replayed"), 30, "{cuts}");
+    // The same program without a sync of its own: what it says it had is gone, and it says so itself.
+    assert!(DATABASE.contains("synchronous = FULL"));
+    let bold = DATABASE.replace("synchronous = FULL", "synchronous = OFF");
+    let place = Place::new();
+    place.run(&bold, &["--blocks", "1"]).exits(1);
+    let cuts = place.report()["power_cuts"][0].clone();
+    assert!(outcome(&cuts, "silent_loss") > 0 && cuts["broken"]["recheck"].as_u64() > Some(0), "{cuts}");
+    let first = &cuts["first"][0];
+    assert!(first["seen"].as_str().unwrap().starts_with("commits, promised "), "{cuts}");
+    // The image of that state is made, with what was promised by then.
+    let state = first["state"].as_str().unwrap().to_owned();
+    place.fsverdict(&["crash", "run", "ext4", &state]).exits(0).shows(&["phase commits: promised "]);
     place.is_left_clean();
 }

@@ -32,6 +32,7 @@ mod noise;
 mod notes;
 mod number;
 mod page;
+mod loss_age;
 mod power_cuts;
 mod requests;
 mod required;

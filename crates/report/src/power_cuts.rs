@@ -23,8 +23,11 @@ pub(super) fn tables(judged: &Judgement<'_>) -> Vec<TextTable> {
         .collect();
     let mut header = vec!["candidate", "states"];
     header.extend(seen.iter().map(|outcome| outcome.words()));
-    header.extend(["lost, %", "back, s"]);
-    let rows = cuts.iter().map(|cuts| row(cuts, &seen)).collect();
+    header.push("lost, %");
+    let several = cuts.iter().any(|cuts| cuts.trials > 1);
+    header.extend(several.then_some("of trials, %"));
+    header.push("back, s");
+    let rows = cuts.iter().map(|cuts| row(cuts, &seen, several)).collect();
     let title = "Power cuts: states of the device, and what became of the filesystem in each; back: device seconds until it was mounted, median and most";
     let mut tables = vec![TextTable::new(title, &header, rows)];
     let first = |cuts: &PowerCuts| -> Vec<Vec<String>> {
@@ -50,19 +53,29 @@ pub(super) fn tables(judged: &Judgement<'_>) -> Vec<TextTable> {
     tables
 }
 
-fn row(cuts: &PowerCuts, seen: &[CutOutcome]) -> Vec<String> {
+fn row(cuts: &PowerCuts, seen: &[CutOutcome], several: bool) -> Vec<String> {
     let mut row = vec![cuts.candidate.clone(), cuts.states.to_string()];
     row.extend(seen.iter().map(|outcome| match cuts.count(*outcome) {
         0 => "–".to_owned(),
         count => count.to_string(),
     }));
-    let per_cent = |share: f64| plain_number(share * 100.0);
-    let share = f64::from(cuts.losses()) / f64::from(cuts.states.max(1));
-    let within = wilson(cuts.losses(), cuts.states)
-        .map_or(String::new(), |[low, high]| format!(" ({}–{})", per_cent(low), per_cent(high)));
+    row.push(share(cuts.losses(), cuts.states));
+    let of_trials = || match cuts.trials {
+        0 => "–".to_owned(),
+        trials => format!("{} of {trials}", share(cuts.trials_lost, trials)),
+    };
+    row.extend(several.then(of_trials));
     let [median, most] = cuts.back_s.map(plain_number);
-    row.extend([format!("{}{within}", per_cent(share)), format!("{median}, {most}")]);
+    row.push(format!("{median}, {most}"));
     row
+}
+
+/// In per cent, with its interval.
+fn share(lost: u32, of: u32) -> String {
+    let per_cent = |share: f64| plain_number(share * 100.0);
+    let within = wilson(lost, of)
+        .map_or(String::new(), |[low, high]| format!(" ({}–{})", per_cent(low), per_cent(high)));
+    format!("{}{within}", per_cent(f64::from(lost) / f64::from(of.max(1))))
 }
 
 /// What is to be said of them, each as a sentence without a full stop; nothing where no power was cut.
@@ -78,6 +91,12 @@ pub(super) fn sentences(judged: &Judgement<'_>) -> Vec<String> {
             )
         })
         .collect();
+    if cuts.iter().any(|cuts| cuts.trials > 1) {
+        said.push(
+            "of trials, whose devices are drawn from the class, the share is that of trials in which some state lost something, with its interval over trials: it grows with the states that are looked at of each"
+                .to_owned(),
+        );
+    }
     if !cuts.is_empty() {
         said.push(
             "power cuts are reckoned from a log of every write, by what a device of this class may lose of what no flush made durable; the intervals are for states, not for machines"

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use crate::dataset::prepare;
+use crate::dataset::prepare_with_names;
 use fsverdict_disk::crash::{StateImage, export};
 use fsverdict_disk::device::Store;
 use fsverdict_judgement::plan::Candidate;
@@ -37,18 +37,27 @@ impl PowerCutting<'_> {
         let mut must = Vec::new();
         for folder in &record.folders {
             if let Some(spec) = self.datasets().get(&folder.dataset) {
-                let prepared = prepare(&folder.dataset, spec, self.plan.protocol.seed).map_err(plain)?;
+                let seed = self.plan.protocol.seed;
+                let names = self.drawn(part).map_or(seed, |drawn| drawn.names);
+                let prepared = prepare_with_names(&folder.dataset, spec, seed, names).map_err(plain)?;
                 must.extend(folder.tell(&prepared, at_ns));
             }
         }
         must.extend(record.sequences.iter().flat_map(|sequences| sequences.tell(at_ns)));
+        must.extend(record.written.iter().filter_map(|folder| folder.tell(at_ns)));
+        must.extend(record.rechecks.iter().filter_map(|recheck| recheck.tell(at_ns)));
         Ok(StateTold { at_s: at_ns as f64 / 1e9, must })
     }
 
-    /// Writes a recorded candidate's log in the form of dm-log-writes into a file that is not there yet.
-    pub fn export_log(&self, candidate: &Candidate, path: &Path) -> Result<(), SessionError> {
-        let log = self.log(candidate, 0)?;
+    /// Writes the log of a part of a recorded candidate in the form of dm-log-writes into a file that is not there yet.
+    pub fn export_log(&self, candidate: &Candidate, part: u32, path: &Path) -> Result<(), SessionError> {
+        let log = self.log(candidate, part)?;
         export(&log, &mut std::io::BufWriter::new(new_file(path)?)).map_err(plain)
+    }
+
+    /// The parts of a candidate of which there is a log, in order.
+    pub fn recorded_parts(&self, candidate: &Candidate) -> Vec<u32> {
+        (0..self.parts()).filter(|part| self.log_path(candidate, *part, 1).exists()).collect()
     }
 }
 

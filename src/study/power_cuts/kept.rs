@@ -142,7 +142,7 @@ fn read(file: &File) -> Result<(Vec<KeptLine>, u64), SessionError> {
 #[cfg(test)]
 mod tests {
     use super::KeptFindings;
-    use fsverdict_judgement::journal::{CutOutcome, StateFinding};
+    use fsverdict_judgement::journal::{CutOutcome, LossAges, StateFinding};
 
     #[test]
     fn what_was_found_is_there_after_the_end_of_its_finder() {
@@ -154,6 +154,7 @@ mod tests {
             broken: Vec::new(),
             seen: String::new(),
             back_s: 0.5,
+            ages: LossAges::default(),
         };
         let kept = KeptFindings::open(&path, false).unwrap();
         kept.begin(0).unwrap();

@@ -4,11 +4,12 @@ use std::collections::HashSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::scope;
+use std::time::Duration;
 
 use crate::lab::{LogPurpose, TrialEnd, WriteLogFile};
 use crate::trial::TrialSpec;
 use fsverdict_disk::crash::{CrashState, WriteLog};
-use fsverdict_judgement::journal::{CutOutcome, Event, StateFinding, Status};
+use fsverdict_judgement::journal::{CutOutcome, Event, LossAges, StateFinding, Status};
 use fsverdict_judgement::plan::Candidate;
 use fsverdict_text::Reason;
 
@@ -19,6 +20,10 @@ use crate::study::error::SessionError;
 
 /// States that one guest looks at, at most: one that dies takes no more with it than are left of these.
 const BATCH: usize = 250;
+/// The same where programs look at their own data in each.
+const BATCH_OF_PROGRAMS: usize = 50;
+/// What the plan allows a trial may be too little for a guest in which programs look at so many states: for each so much.
+const FOR_PROGRAMS: Duration = Duration::from_secs(30);
 
 /// What is to be looked at of a candidate.
 pub(super) struct CutStates<'a> {
@@ -53,7 +58,8 @@ impl PowerCutting<'_> {
             .collect();
         let (jobs, all) = (self.choice.lab.side_by_side().unwrap_or(1), states.len());
         let done = AtomicUsize::new(all - left.len());
-        let batch = left.len().div_ceil(jobs.max(1)).clamp(1, BATCH);
+        let most = if looked.record.rechecks.is_empty() { BATCH } else { BATCH_OF_PROGRAMS };
+        let batch = left.len().div_ceil(jobs.max(1)).clamp(1, most);
         let waiting = Mutex::new(left.chunks(batch));
         let take = || waiting.lock().ok().and_then(|mut waiting| waiting.next());
         let work = |job: usize| -> Result<(), SessionError> {
@@ -86,7 +92,10 @@ impl PowerCutting<'_> {
             let purpose = LogPurpose::Enter { states: left.to_vec(), rule: self.rule(candidate)? };
             let log_file = WriteLogFile { device: 1, path: self.log_path(candidate, part, 1), purpose };
             let attachments = self.attachments.clone().with_logs(vec![log_file]);
-            let spec = TrialSpec { cuts: Some(record.look(log, left)), ..self.spec(candidate, part) };
+            let spec = self.spec(candidate, part);
+            let programs = u32::try_from(record.rechecks.len() * left.len()).unwrap_or(u32::MAX);
+            let limit = spec.limit.max(FOR_PROGRAMS.saturating_mul(programs));
+            let spec = TrialSpec { cuts: Some(record.look(log, left)), limit, ..spec };
             let (mut at, mut told) = (None, Vec::new());
             let mut watch = |event: Event| match event {
                 Event::StepStarted { step } => at = step.parse::<usize>().ok().or(at),
@@ -122,5 +131,12 @@ fn died(state: CutName, end: &TrialEnd) -> StateFinding {
     let panicked = end.killed || end.reason.contains("panic");
     let outcome = if panicked { CutOutcome::Panic } else { CutOutcome::Hang };
     let seen = end.reason.chars().take(600).collect();
-    StateFinding { state: state.to_string(), outcome, broken: Vec::new(), seen, back_s: 0.0 }
+    StateFinding {
+        state: state.to_string(),
+        outcome,
+        broken: Vec::new(),
+        seen,
+        back_s: 0.0,
+        ages: LossAges::default(),
+    }
 }

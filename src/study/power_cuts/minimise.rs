@@ -24,6 +24,8 @@ pub(super) struct Narrowed {
     pub(super) files: Option<u64>,
 }
 
+/// The folder of what is tried, within that of the logs.
+const TRIED_IN: &str = "minimise";
 /// So many states of a smaller trial are looked at for one that loses the same.
 const TRIED: u32 = 60;
 /// Uncertain writes that are left out one by one, at most.
@@ -54,8 +56,34 @@ struct Smaller<'a> {
 }
 
 impl<'a> PowerCutting<'a> {
-    /// Finds the smallest state that loses what this one does. `tell` hears what is tried.
+    /// Finds the smallest state that loses what this one does. `tell` hears what is tried. Nothing is left of what was tried, now or
+    /// by somebody who was killed.
     pub fn minimise(
+        &self,
+        candidate: &Candidate,
+        name: CutName,
+        tell: &dyn Fn(&str),
+    ) -> Result<MinimisedState, SessionError> {
+        self.forget_tried()?;
+        // What is tried is done in the circumstances of its own trial.
+        let of_trial = Some(self.trial(name.part));
+        let (attachments, narrowed) = (self.attachments.clone(), self.narrowed.clone());
+        let (choice, folder) = (Arc::clone(&self.choice), self.folder.clone());
+        let own = PowerCutting { choice, attachments, folder, narrowed, of_trial, ..*self };
+        let found = own.smallest(candidate, name, tell);
+        self.forget_tried()?;
+        found
+    }
+
+    /// Removes what was tried before.
+    fn forget_tried(&self) -> Result<(), SessionError> {
+        match std::fs::remove_dir_all(self.folder.join(TRIED_IN)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(LabError::from(error).into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn smallest(
         &self,
         candidate: &Candidate,
         name: CutName,
@@ -137,7 +165,7 @@ impl<'a> PowerCutting<'a> {
 
     /// The same run with less to do, in a folder of its own.
     fn narrowed_to(&self, narrowed: Narrowed) -> Result<PowerCutting<'a>, SessionError> {
-        let folder = self.folder.join("minimise");
+        let folder = self.folder.join(TRIED_IN);
         std::fs::create_dir_all(&folder).map_err(LabError::from)?;
         Ok(PowerCutting {
             plan: self.plan,
@@ -146,6 +174,7 @@ impl<'a> PowerCutting<'a> {
             attachments: self.attachments.clone(),
             folder,
             narrowed,
+            of_trial: self.of_trial,
         })
     }
 
@@ -245,7 +274,11 @@ impl Smaller<'_> {
             .collect();
         let did = match &record.sequences {
             Some(sequences) => sequences.told(),
-            None => record.folders.iter().map(|folder| format!("files saved in {}", folder.into)).collect(),
+            None => {
+                let folders = record.folders.iter().map(|folder| format!("files saved in {}", folder.into));
+                let programs = record.rechecks.iter().map(|recheck| format!("the phase {}", recheck.phase));
+                folders.chain(programs).collect()
+            }
         };
         let at_ns = record.moment_ns(&log, state);
         drop(log);
@@ -260,7 +293,6 @@ impl Smaller<'_> {
             });
         let mut minimised = MinimisedState { name, finding, did, lost, came_twice, script: String::new() };
         minimised.script = cutting.script(candidate, &minimised, &again, at_ns)?;
-        std::fs::remove_dir_all(&cutting.folder).map_err(LabError::from)?;
         Ok(minimised)
     }
 }

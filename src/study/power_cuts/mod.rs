@@ -11,11 +11,12 @@ mod script;
 mod states;
 mod summary;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::lab::{Attachments, ChosenLab, LabError, choose};
-use crate::trial::sequence_bounds;
+use crate::trial::{Drawn, sequence_bounds};
 use crate::workload::SequenceWork;
 use fsverdict_disk::crash::LossRule;
 use fsverdict_disk::device::Model;
@@ -25,6 +26,7 @@ use fsverdict_text::{Hinted, Reason};
 
 use super::claim::Permission;
 use super::error::SessionError;
+use super::nuisances::{are_drawn, of_block};
 use super::session::check_limits;
 pub(super) use image::new_file;
 use kept::KeptFindings;
@@ -48,6 +50,8 @@ pub struct PowerCutting<'a> {
     pub(super) folder: PathBuf,
     /// Where less than the plan's work is done.
     narrowed: Narrowed,
+    /// Where all is done in the circumstances of one trial, from 0.
+    of_trial: Option<u32>,
 }
 
 /// How far the cuts of a candidate have come.
@@ -87,7 +91,15 @@ impl<'a> PowerCutting<'a> {
         std::fs::create_dir_all(&folder).map_err(LabError::from)?;
         check_folder(&folder, plan)?;
         let choice = Arc::new(choice);
-        Ok(PowerCutting { plan, faults, choice, attachments, folder, narrowed: Narrowed::default() })
+        Ok(PowerCutting {
+            plan,
+            faults,
+            choice,
+            attachments,
+            folder,
+            narrowed: Narrowed::default(),
+            of_trial: None,
+        })
     }
 
     /// Cuts a candidate's power; `tell` hears what was done so far. What was found before somebody ended it is not looked at again, unless
@@ -118,15 +130,21 @@ impl<'a> PowerCutting<'a> {
             kept.begin(part)?;
             self.look_at(&looked, &kept, &|done, all| tell(CutProgress { part, parts, done, all }))?;
             let has_loss = kept.end(part, &record.trace)?;
-            if parts > 1 && !has_loss {
+            if self.parts_of_trial() > 1 && !has_loss {
                 // Nobody will ask for an image of it, and there are many.
                 drop(log);
                 self.forget(candidate, part)?;
             }
             traces.push(record.trace);
         }
-        let cuts = summary(candidate, kept.findings(), traces.join("+"));
-        Ok(PowerCuts { accepted: self.faults.accept_loss, ..cuts })
+        let findings = kept.findings();
+        let lost = findings.iter().filter(|finding| finding.outcome.is_loss());
+        let lost = lost.filter_map(|finding| Some(self.trial(finding.state.parse::<CutName>().ok()?.part)));
+        let several = self.faults.trials > 1;
+        let trials_lost = lost.filter(|_| several).collect::<BTreeSet<u32>>().len() as u32;
+        let trials = if several { self.faults.trials } else { 0 };
+        let cuts = summary(candidate, findings, traces.join("+"));
+        Ok(PowerCuts { accepted: self.faults.accept_loss, trials, trials_lost, ..cuts })
     }
 
     /// What was found is in the journal: it is kept there.
@@ -134,8 +152,32 @@ impl<'a> PowerCutting<'a> {
         Ok(std::fs::remove_file(self.found_path(candidate)).map_err(LabError::from)?)
     }
 
-    /// How many trials it takes to do all that is to be cut.
+    /// How many recordings there are of a candidate, of all its trials.
     fn parts(&self) -> u32 {
+        self.parts_of_trial().saturating_mul(self.faults.trials)
+    }
+
+    /// Which trial of the candidate a part belongs to, from 0.
+    fn trial(&self, part: u32) -> u32 {
+        self.of_trial.unwrap_or(part / self.parts_of_trial().max(1))
+    }
+
+    /// Which part of its trial's work it is, from 0.
+    fn part_of_trial(&self, part: u32) -> u32 {
+        part % self.parts_of_trial().max(1)
+    }
+
+    /// Where a part is to differ from the plan: as in the block of its trial, but for the size of its device, of which images are made.
+    /// Nothing where the plan wants one trial: that is its own.
+    fn drawn(&self, part: u32) -> Option<Drawn> {
+        let simulated = self.choice.lab.side_by_side().is_some();
+        let drawn = (self.faults.trials > 1 && are_drawn(self.plan, simulated))
+            .then(|| of_block(self.plan, self.trial(part) + 1))?;
+        Some(Drawn { size: 1.0, ..drawn })
+    }
+
+    /// How many recordings it takes to do all that is to be cut once.
+    fn parts_of_trial(&self) -> u32 {
         if self.narrowed.only.is_some() {
             return 1;
         }

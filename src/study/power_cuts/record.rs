@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use crate::host::whole_file;
 use crate::lab::{LabError, LogPurpose, WriteLogFile};
 use crate::trial::{TrialSpec, sequence_bounds};
-use crate::workload::{SavedFolder, SavedPhase, SequenceWork, SequencesRecord};
+use crate::workload::{Recheck, SavedFolder, SavedPhase, SequenceWork, SequencesRecord, WrittenFolder};
 use fsverdict_disk::crash::WriteLog;
-use fsverdict_judgement::journal::{Event, Observation, Save, SequenceBatch, Status};
-use fsverdict_judgement::plan::{Candidate, Dataset};
+use fsverdict_judgement::journal::{Event, Observation, ProgramPromise, Save, SequenceBatch, Status};
+use fsverdict_judgement::plan::{Candidate, Dataset, Operation, Phase, PhaseWork, Plan};
 use fsverdict_text::{Links, Reason, open_regular};
 
 use super::{PowerCutting, plain};
@@ -33,6 +33,12 @@ pub(in crate::study) struct CutRecord {
     /// The sequences that were done, if any were.
     #[serde(default)]
     pub(in crate::study) sequences: Option<SequencesRecord>,
+    /// What programs said that they were promised.
+    #[serde(default)]
+    pub(in crate::study) rechecks: Vec<Recheck>,
+    /// What phases copied and then synced.
+    #[serde(default)]
+    pub(in crate::study) written: Vec<WrittenFolder>,
     /// The digest of the requests.
     pub(in crate::study) trace: String,
 }
@@ -59,10 +65,12 @@ impl PowerCutting<'_> {
         let (mut saves, mut synced): (BTreeMap<String, Vec<Save>>, BTreeMap<String, u64>) =
             Default::default();
         let mut batches: Vec<SequenceBatch> = Vec::new();
+        let mut promised: BTreeMap<String, Vec<ProgramPromise>> = BTreeMap::new();
         let (mut trace, mut is_full, mut mkfs_ns) = (String::new(), false, 0);
         let mut watch = |event: Event| match event {
             Event::Saved { phase, saves: more } => saves.entry(phase).or_default().extend(more),
             Event::Sequences { batches: more, .. } => batches.extend(more),
+            Event::Promised { phase, promises } => promised.entry(phase).or_default().extend(promises),
             Event::Observation(observation) => {
                 if observation.phase == "mkfs" {
                     mkfs_ns = (observation.value("began").unwrap_or(0.0) * 1e9) as u64;
@@ -92,10 +100,14 @@ impl PowerCutting<'_> {
         }
         let sequences = self.sequences().map(|phase| {
             let bounds = sequence_bounds(phase, self.plan.protocol.seed);
-            let work = SequenceWork { bounds, part, only: self.narrowed.only.clone() };
+            let work =
+                SequenceWork { bounds, part: self.part_of_trial(part), only: self.narrowed.only.clone() };
             SequencesRecord { work, batches }
         });
-        let record = CutRecord { folders: self.folders(&saves, &synced), sequences, mkfs_ns, trace };
+        let folders = self.folders(&saves, &synced);
+        let rechecks = self.rechecks(promised);
+        let written = written(self.plan, &synced);
+        let record = CutRecord { folders, sequences, rechecks, written, mkfs_ns, trace };
         let text = serde_json::to_vec(&record).map_err(std::io::Error::from).map_err(LabError::from)?;
         whole_file::replace(&self.record_path(candidate, part), |file| {
             std::io::Write::write_all(file, &text)
@@ -108,7 +120,9 @@ impl PowerCutting<'_> {
         TrialSpec {
             datasets: self.datasets(),
             phases: self.plan.phases.clone(),
-            part,
+            services: self.plan.services.clone(),
+            part: self.part_of_trial(part),
+            drawn: self.drawn(part),
             only: self.narrowed.only.clone(),
             devices: self.plan.device.count(),
             ..TrialSpec::without_work(candidate.clone(), self.plan.protocol.seed, self.plan.protocol.timeout)
@@ -149,6 +163,15 @@ impl PowerCutting<'_> {
             }
         }
         folders
+    }
+
+    /// What was promised to commands, in the order of the phases.
+    fn rechecks(&self, mut promised: BTreeMap<String, Vec<ProgramPromise>>) -> Vec<Recheck> {
+        let of = |phase: &Phase| {
+            let promises = promised.remove(&phase.name)?;
+            Some(Recheck { phase: phase.name.clone(), line: phase.recheck.clone()?, promises })
+        };
+        self.plan.phases.iter().filter_map(of).collect()
     }
 
     /// Where the log of a part lies, of the device of this number.
@@ -196,11 +219,87 @@ impl PowerCutting<'_> {
     }
 }
 
+/// The folders that phases filled, from when they were synced until something else may have changed them.
+fn written(plan: &Plan, synced: &BTreeMap<String, u64>) -> Vec<WrittenFolder> {
+    // A service may do anything at any time.
+    if !plan.services.is_empty() {
+        return Vec::new();
+    }
+    let fills = |phase: &Phase| {
+        matches!(phase.work, PhaseWork::Operation(Operation::TreeWrite | Operation::DirectoryFill))
+    };
+    let fold = |(at, phase): (usize, &Phase)| {
+        let dataset = phase.dataset.clone()?;
+        let into = phase.into.clone().unwrap_or_else(|| dataset.clone());
+        let leaves = |other: &Phase| match other.work {
+            PhaseWork::Operation(Operation::SnapshotRollback) => false,
+            PhaseWork::Operation(operation) => {
+                let elsewhere = other.into.as_deref() != Some(into.as_str());
+                other.lines_around().next().is_none() && (elsewhere || operation.leaves_all_as_it_was())
+            }
+            PhaseWork::Command(_) | PhaseWork::Adapter { .. } => false,
+        };
+        let mut later = plan.phases.get(at..)?.windows(2);
+        // The one before it is over by then, whatever is done off the clocks.
+        let last = later.find_map(|pair| pair.last().filter(|next| !leaves(next)).and(pair.first()));
+        let until_ns = last.map_or(Some(u64::MAX), |last| synced.get(&last.name).copied())?;
+        let synced_ns = *synced.get(&phase.name)?;
+        Some(WrittenFolder { into, dataset, synced_ns, until_ns }).filter(|_| phase.after.is_none())
+    };
+    plan.phases.iter().enumerate().filter(|(_, phase)| fills(phase)).filter_map(fold).collect()
+}
+
 /// When a phase was durable, in nanoseconds of the device's clock.
 fn durable_ns(observation: &Observation) -> u64 {
     let seconds = |name| observation.value(name);
     match (seconds("began"), seconds("durable")) {
         (Some(began), Some(durable)) => ((began + durable) * 1e9) as u64,
         _ => u64::MAX,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::written;
+    use fsverdict_judgement::plan::{Operation, Phase, PhaseWork, Plan};
+
+    #[test]
+    fn what_is_copied_is_promised_until_something_else_may_work_there() {
+        let mut plan: Plan =
+            serde_json::from_str(include_str!("../../../tests/runs/demo/plan.json")).unwrap();
+        let phase = |name: &str, operation, into: &str| Phase {
+            name: name.to_owned(),
+            work: PhaseWork::Operation(operation),
+            dataset: Some(into.to_owned()),
+            into: Some(into.to_owned()),
+            before: None,
+            beside: None,
+            after: None,
+            ..plan.phases[0].clone()
+        };
+        let phases = vec![
+            phase("copy", Operation::TreeWrite, "tree"),
+            phase("read", Operation::TreeRead, "tree"),
+            phase("notes", Operation::DirectoryFill, "notes"),
+            phase("save", Operation::DirectorySave, "notes"),
+            phase("remove", Operation::TreeRemove, "tree"),
+        ];
+        plan.services.clear();
+        plan.phases = phases;
+        let synced: BTreeMap<String, u64> =
+            (1..).zip(&plan.phases).map(|(number, phase)| (phase.name.clone(), number * 100)).collect();
+        let windows = |plan: &Plan| -> Vec<(String, u64, u64)> {
+            let of = |one: super::WrittenFolder| (one.into, one.synced_ns, one.until_ns);
+            written(plan, &synced).into_iter().map(of).collect()
+        };
+        // Reading changes nothing; the notes are saved anew at once.
+        assert_eq!(windows(&plan), [("tree".to_owned(), 100, 400), ("notes".to_owned(), 300, 300)]);
+        plan.phases.truncate(3);
+        assert_eq!(windows(&plan)[0].2, u64::MAX);
+        // A command may do anything, and a line before a phase, too.
+        plan.phases[1].before = Some("true".to_owned());
+        assert_eq!(windows(&plan)[0].2, 100);
     }
 }

@@ -6,7 +6,7 @@ use fsverdict_text::Reason;
 
 use crate::study::error::SessionError;
 use crate::trial::CutLook;
-use crate::workload::{SavedFolder, SequencesRecord};
+use crate::workload::{Recheck, SavedFolder, SequencesRecord};
 
 use super::PowerCutting;
 use super::record::CutRecord;
@@ -40,7 +40,7 @@ impl PowerCutting<'_> {
         }
         let (rule, seed) = (self.rule(candidate)?, self.plan.protocol.seed);
         let mut states =
-            sample(log, rule, &windows, wanted as usize, seed, |now_ns| record.promised_by(now_ns));
+            sample(log, rule, &windows, wanted as usize, seed, |now_ns| record.promised_by(log, now_ns));
         let promised = record.sequences.iter().flat_map(SequencesRecord::promised_ns);
         states.extend(promised.map(|promised_ns| {
             let cut = log.requests().partition_point(|one| one.completed_ns <= promised_ns);
@@ -61,21 +61,36 @@ impl CutRecord {
         let sequences = self.sequences.iter().flat_map(SequencesRecord::windows);
         let sequences =
             sequences.map(|window| CutWindow { from_ns: window.ready_ns, until_ns: window.until_ns });
-        saved.into_iter().chain(sequences).collect()
+        let programs = self.rechecks.iter().filter_map(Recheck::window);
+        let programs = programs.map(|[from_ns, until_ns]| CutWindow { from_ns, until_ns });
+        let mut windows: Vec<CutWindow> = saved.into_iter().chain(sequences).chain(programs).collect();
+        windows.sort_by_key(|window| window.from_ns);
+        windows
     }
 
-    fn promised_by(&self, now_ns: u64) -> usize {
+    /// How much is promised of a state whose last request was completed at this nanosecond.
+    fn promised_by(&self, log: &WriteLog, now_ns: u64) -> usize {
+        let requests = log.requests();
+        let next = requests.get(requests.partition_point(|one| one.completed_ns <= now_ns));
+        let until_ns = next.map_or(u64::MAX, |next| next.completed_ns);
         let folders: usize = self.folders.iter().map(|folder| folder.promised_by(now_ns)).sum();
-        folders + self.sequences.as_ref().map_or(0, |sequences| sequences.promised_by(now_ns))
+        let programs: usize = self.rechecks.iter().map(|recheck| recheck.made_before(until_ns)).sum();
+        let written = self.written.iter().filter(|folder| folder.synced_ns <= now_ns).count();
+        folders
+            + programs
+            + written
+            + self.sequences.as_ref().map_or(0, |sequences| sequences.promised_by(now_ns))
     }
 
     /// When power was cut in this state, in nanoseconds of the device's clock: the device holds the same until the next of its
-    /// requests is completed, so that of sequences the last call that returned before then counts, too.
+    /// requests is completed, so that of sequences the last call that returned before then counts, too, of programs the last promise, and of files the last that was saved.
     pub(super) fn moment_ns(&self, log: &WriteLog, state: CrashState) -> u64 {
         let from_ns = log.moment_ns(state.cut);
         let until_ns = log.requests().get(state.cut).map_or(u64::MAX, |next| next.completed_ns);
         let returned = self.sequences.as_ref().and_then(|all| all.last_return(from_ns, until_ns));
-        returned.unwrap_or(from_ns)
+        let promised = self.rechecks.iter().filter_map(|one| one.last_between(from_ns, until_ns)).max();
+        let saved = self.folders.iter().filter_map(|one| one.last_between(from_ns, until_ns)).max();
+        returned.max(promised).max(saved).unwrap_or(from_ns)
     }
 
     /// What a guest has to know that looks at these states.
@@ -87,6 +102,13 @@ impl CutRecord {
             sequences.is_none() || state.survivors != Survivors::None || state.cut.is_multiple_of(THOROUGH)
         };
         let thorough = states.iter().map(is_thorough).collect();
-        CutLook { moments_ns, thorough, folders: self.folders.clone(), sequences }
+        CutLook {
+            moments_ns,
+            thorough,
+            folders: self.folders.clone(),
+            sequences,
+            rechecks: self.rechecks.clone(),
+            written: self.written.clone(),
+        }
     }
 }

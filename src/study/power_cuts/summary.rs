@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::filesystem::{DocumentedPrice, documented_prices};
 use crate::workload::{PROMISES, Promise};
-use fsverdict_judgement::journal::{PowerCuts, StateFinding};
+use fsverdict_judgement::journal::{LossAges, PowerCuts, StateFinding};
 use fsverdict_judgement::plan::Candidate;
 
 use super::CutName;
@@ -36,7 +36,9 @@ fn unpromised(candidate: &Candidate, broken: &BTreeMap<String, u32>) -> Vec<Stri
 
 pub(super) fn summary(candidate: &Candidate, mut findings: Vec<StateFinding>, trace: String) -> PowerCuts {
     let (mut outcomes, mut broken) = (BTreeMap::new(), BTreeMap::new());
+    let mut ages = LossAges::default();
     for finding in &findings {
+        ages.merge(&finding.ages);
         *outcomes.entry(finding.outcome).or_insert(0) += 1;
         for promise in &finding.broken {
             *broken.entry(promise.clone()).or_insert(0) += 1;
@@ -57,6 +59,7 @@ pub(super) fn summary(candidate: &Candidate, mut findings: Vec<StateFinding>, tr
         *seen <= FIRST_OF_KIND
     });
     findings.truncate(FIRST);
+    findings.iter_mut().for_each(|finding| finding.ages = LossAges::default());
     PowerCuts {
         candidate: candidate.name.clone(),
         states,
@@ -66,6 +69,9 @@ pub(super) fn summary(candidate: &Candidate, mut findings: Vec<StateFinding>, tr
         first: findings,
         priced: prices(candidate),
         back_s,
+        trials: 0,
+        trials_lost: 0,
+        ages,
         accepted: false,
         trace,
     }

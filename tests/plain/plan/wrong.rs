@@ -32,6 +32,7 @@ const WRONG: &[(&str, &str)] = &[
     ("[matrix]", "[matrix]\nname = \"x\""),
     ("command = 'cp", "comand  = 'cp"),
     ("dataset   = \"crowd\"", "datset    = \"crowd\""),
+    ("operation = \"directory.fill\"", "recheck = 'true'\noperation = \"directory.fill\""),
     ("command = 'cp", "command = 'test -e \"$iso\" && cp"),
     // Wrong units and types.
     ("image  = \"1GiB\"", "image  = \"1Gib\""),

@@ -37,7 +37,9 @@ pub fn sample(
     let requests = log.requests();
     let numbers = |window: &CutWindow| {
         let first = requests.partition_point(|one| one.completed_ns < window.from_ns);
-        first..requests.partition_point(|one| one.completed_ns <= window.until_ns)
+        let end = requests.partition_point(|one| one.completed_ns <= window.until_ns);
+        // Where nothing is completed in it, the device holds what it held before.
+        if first < end { first..end } else { first.saturating_sub(1)..end }
     };
     let cuts: Vec<usize> = windows.iter().flat_map(numbers).map(|request| request + 1).collect();
     let (mut states, mut seen): (Vec<CrashState>, HashSet<(Kept, usize)>) = Default::default();

@@ -153,6 +153,7 @@ impl Run {
             }
             Event::RunStarted { .. }
             | Event::Saved { .. }
+            | Event::Promised { .. }
             | Event::Sequences { .. }
             | Event::AfterCut(_)
             | Event::AfterRot(_) => {}

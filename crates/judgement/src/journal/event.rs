@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Beginning, Better, CpuPrices, Learnt, PowerCuts, RotFinding, RottenBlocks, Save, SequenceBatch,
-    StateFinding, Unit, WorkCourse,
+    Beginning, Better, CpuPrices, Learnt, PowerCuts, ProgramPromise, RotFinding, RottenBlocks, Save,
+    SequenceBatch, StateFinding, Unit, WorkCourse,
 };
 
 /// Plain facts by dotted name, e.g. `kernel.release`, `device.queue.scheduler`: for showing, and for telling what changed.
@@ -142,6 +142,11 @@ pub enum Event {
     Sequences {
         phase: String,
         batches: Vec<SequenceBatch>,
+    },
+    /// Of such a trial: what a command said that it was promised. It is no part of a journal.
+    Promised {
+        phase: String,
+        promises: Vec<ProgramPromise>,
     },
     /// What was found in a state that a cut of power left. It is no part of a journal.
     AfterCut(StateFinding),

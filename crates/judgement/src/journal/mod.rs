@@ -15,6 +15,7 @@ mod event;
 pub mod fio;
 pub mod fs_mark;
 pub mod git;
+mod loss_age;
 #[cfg(test)]
 pub mod made;
 mod metric;
@@ -40,7 +41,10 @@ pub use event::{
 };
 pub use metric::{Better, Group, METRICS, MetricInfo, Unit, adapter_metric, is_of_cpu, metric};
 pub use open::OpenJournal;
-pub use power_cut::{CutOutcome, PowerCuts, Save, SequenceBatch, SequenceCalls, StateFinding};
+pub use loss_age::{AgeBin, LossAges};
+pub use power_cut::{
+    CutOutcome, PowerCuts, ProgramPromise, Save, SequenceBatch, SequenceCalls, StateFinding,
+};
 pub use price::{CpuPrice, CpuPrices, Unpriced};
 pub use reader::{Journal, first, read, read_open};
 pub use rot::{BlockUse, PlacedRot, RotFinding, RotOutcome, RotTally, RotWitness, RottenBlocks};

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::LossAges;
+
 /// A file that was saved anew: when that began and when the program was told that it was done, in nanoseconds of the device's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Save {
@@ -15,6 +17,14 @@ pub struct Save {
     pub saved_ns: u64,
     /// Whether with an fsync of the content before its name was changed, and one of the name.
     pub careful: bool,
+}
+
+/// A program said that it was promised something: how much so far, by its own count, and when that was read, in nanoseconds of the
+/// device's clock. It was said before, so that what is asked for is never too much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramPromise {
+    pub number: u64,
+    pub at_ns: u64,
 }
 
 /// Short sequences of calls that lay in the filesystem together, and when each of their calls returned, in nanoseconds of the device's clock.
@@ -111,6 +121,9 @@ pub struct StateFinding {
     /// Seconds of the device's clock from when it was to be mounted until it was, its checker's included.
     #[serde(default)]
     pub back_s: f64,
+    /// Files that had been saved, by how long before the cut.
+    #[serde(default, skip_serializing_if = "LossAges::is_empty")]
+    pub ages: LossAges,
 }
 
 /// What the power cuts of one candidate came to.
@@ -134,11 +147,25 @@ pub struct PowerCuts {
     pub unpromised: Vec<String>,
     /// Seconds of the device's clock until it was mounted again: the median and the most.
     pub back_s: [f64; 2],
+    /// Over how many trials they were shared out, each on another device of the class; 0: they are of one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub trials: u32,
+    /// Of how many of them some state lost something.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub trials_lost: u32,
+    /// Files that had been saved, each in every state, by how long before the cut, and how many of them were lost.
+    #[serde(default, skip_serializing_if = "LossAges::is_empty")]
+    pub ages: LossAges,
     /// Whether the plan has it taken although it loses something.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub accepted: bool,
     /// Of the requests of the trial that was recorded: equal digests mean equal traces.
     pub trace: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl PowerCuts {

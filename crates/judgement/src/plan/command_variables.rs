@@ -4,8 +4,26 @@
 
 /// What a shell, or fsverdict, sets without being asked.
 const ALWAYS: &[&str] = &[
-    "MOUNT", "DEVICE", "SCRATCH", "TMPDIR", "HOME", "FOLDER", "PATH", "PWD", "OLDPWD", "PPID", "IFS",
-    "OPTIND", "OPTARG", "LINENO", "PS1", "PS2", "PS4", "LC_ALL", "SERVICE",
+    "MOUNT",
+    "DEVICE",
+    "SCRATCH",
+    "TMPDIR",
+    "HOME",
+    "FOLDER",
+    "PATH",
+    "PWD",
+    "OLDPWD",
+    "PPID",
+    "IFS",
+    "OPTIND",
+    "OPTARG",
+    "LINENO",
+    "PS1",
+    "PS2",
+    "PS4",
+    "LC_ALL",
+    "SERVICE",
+    "FSVERDICT_PROMISED",
 ];
 
 /// Words after which names are set.

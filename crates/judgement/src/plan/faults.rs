@@ -2,13 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Candidate, Needs, Operation, PhaseWork, Plan};
+use super::{Candidate, Needs, NuisancesChoice, Operation, PhaseWork, Plan};
 use fsverdict_text::value::{boolean, count};
 use fsverdict_text::{Node, Reason, Section};
 
-pub(super) const FAULTS: &[&str] = &["power_cuts", "rot", "keeps_all", "ignores_flushes", "accept_loss"];
+pub(super) const FAULTS: &[&str] =
+    &["power_cuts", "trials", "rot", "keeps_all", "ignores_flushes", "accept_loss"];
 /// A hundred thousand states take hours.
 const MOST: u64 = 1_000_000;
+/// Each trial is recorded, with all that it writes.
+const MOST_TRIALS: u64 = 1000;
 
 /// What is done to a device, and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +19,9 @@ pub struct Faults {
     /// States of the device to look at in which a cut of power may leave it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub power_cuts: u32,
+    /// How many trials they are shared out over, each on another device of the class.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub trials: u32,
     /// Rotten blocks to look at, one at a time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rot: u32,
@@ -35,6 +41,15 @@ const fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
+const fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_one(number: &u32) -> bool {
+    *number == 1
+}
+
 /// Reads the section.
 pub(super) fn read_faults(top: &Section<'_>) -> Option<Faults> {
     let section = top.inner("faults", "[faults]", FAULTS)?;
@@ -43,19 +58,31 @@ pub(super) fn read_faults(top: &Section<'_>) -> Option<Faults> {
     if power_cuts == 0 && rot == 0 {
         section.need("power_cuts", "power_cuts = 500, or rot = 200", cuts)?;
     }
+    let trials = section.get("trials", trials).unwrap_or(1);
+    if power_cuts == 0 {
+        section.forbid(&["trials"], "rot alone", "blocks rot on the device that one trial left");
+    }
     let says = |key| section.get(key, boolean).unwrap_or(false);
     let keeps_all = says("keeps_all");
     if keeps_all {
         section.forbid(&["ignores_flushes"], "a device that keeps all", "it has nothing to flush");
     }
     let (ignores_flushes, accept_loss) = (says("ignores_flushes"), says("accept_loss"));
-    Some(Faults { power_cuts, rot, keeps_all, ignores_flushes, accept_loss })
+    Some(Faults { power_cuts, trials, rot, keeps_all, ignores_flushes, accept_loss })
 }
 
 fn cuts(node: &Node) -> Result<u32, Reason> {
     let number = count(node)?;
     u32::try_from(number).ok().filter(|_| number <= MOST).ok_or_else(|| {
         Reason::new(format!("{number} states are more than can be looked at"), format!("{MOST} at most"))
+    })
+}
+
+fn trials(node: &Node) -> Result<u32, Reason> {
+    let number = count(node)?;
+    u32::try_from(number).ok().filter(|_| (1..=MOST_TRIALS).contains(&number)).ok_or_else(|| {
+        let what = format!("power cannot be cut of {number} trials of a candidate");
+        Reason::new(what, format!("1 to {MOST_TRIALS} of them"))
     })
 }
 
@@ -82,10 +109,18 @@ pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
             "take `power_cuts` out, or the other devices",
         ));
     }
-    if !plan.phases.iter().any(|phase| tells_of_saves(&phase.work)) {
+    let saves = plan.phases.iter().any(|phase| tells_of_saves(&phase.work));
+    let rechecks = plan.phases.iter().any(|phase| phase.recheck.is_some());
+    if !saves && (faults.rot > 0 || !rechecks) {
         return Err(Reason::new(
             "no phase of the plan says what must be there after a fault",
-            "add one with operation = \"directory.save\", or take `[faults]` out",
+            "add one with operation = \"directory.save\", or for cuts of power a command with `recheck`; or take `[faults]` out",
+        ));
+    }
+    if faults.trials > 1 && plan.protocol.circumstances == NuisancesChoice::Fixed {
+        return Err(Reason::new(
+            "with fixed circumstances each trial of a candidate is the same one",
+            "take `trials` out of [faults], or `circumstances = \"fixed\"` out of [protocol]",
         ));
     }
     let bare = |phase: &&super::Phase| matches!(phase.work, PhaseWork::Operation(operation) if operation.needs() == Needs::BareDevice);

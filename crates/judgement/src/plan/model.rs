@@ -261,6 +261,9 @@ pub struct Phase {
     /// For operations that sync: after how many calls of a thread, 0 for not before the end; the operation's own when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sync_every: Option<u32>,
+    /// For `directory.save` and `directory.replace`: how long nothing is done after each file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause: Option<Duration>,
     /// How many threads share the work; one when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
@@ -288,6 +291,9 @@ pub struct Phase {
     /// A line for the shell that goes on in the background of the phase, and is stopped when that is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<String>,
+    /// A line for the shell that ends with 0 where what its command says it was promised is there after a cut of power.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recheck: Option<String>,
     /// After a command or adapter, outside the clock: this folder must hold exactly this dataset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<Verify>,
@@ -320,7 +326,7 @@ pub struct Service {
 impl Phase {
     /// The lines for the shell that it has besides its work.
     pub fn lines_around(&self) -> impl Iterator<Item = &String> {
-        self.before.iter().chain(&self.beside).chain(&self.after)
+        self.before.iter().chain(&self.beside).chain(&self.after).chain(&self.recheck)
     }
 }
 

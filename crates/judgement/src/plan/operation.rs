@@ -255,6 +255,11 @@ impl Operation {
         matches!(self, AppendFsync | DirectoryReplace | RandomWrite | RenameReplace)
     }
 
+    /// Whether a phase of it may say how long nothing is done between two files.
+    pub fn takes_pause(self) -> bool {
+        matches!(self, Operation::DirectorySave | Operation::DirectoryReplace)
+    }
+
     /// After how many calls it syncs where a phase does not say; 0: not before the phase ends.
     pub fn usual_sync(self) -> u32 {
         u32::from(matches!(self, Operation::AppendFsync | Operation::RenameReplace))

@@ -63,8 +63,10 @@ const PRESETS: &[Preset] = presets! {
     "who fears a loss": {
         "power-cut"
             "200 small files saved with fsync and rename, and the power cut 500 times by reckoning: what is lost, and what safety costs";
+        "power-cut-database"
+            "SQLite's transactions, the power cut 300 times by reckoning: is every one there that was said to be committed?";
         "bit-rot"
-            "the same files, and single blocks that rot: who notices, who mends, and who hands out wrong content for right";
+            "the files of `power-cut`, and single blocks that rot: who notices, who mends, and who hands out wrong content for right";
         "usb-unplug"
             "a stick pulled out in the middle of a backup: can it be mounted and written again, and is there what was saved before?";
         "crash-sequences"

@@ -11,7 +11,7 @@ use super::value::{calls, depth, inside_path, name, piece, repetitions, threads}
 use super::{
     ArrayState, Dataset, Needs, Operation, OperationKind, Pace, Phase, PhaseWork, Verify, Vocabulary,
 };
-use fsverdict_text::value::{boolean, filled_text, share, text};
+use fsverdict_text::value::{boolean, filled_text, share, text, time};
 use fsverdict_text::{Node, Placed, Problems, Reason, Section, TextSpan, TomlEntry, TomlValue, suggest};
 
 pub(super) const PHASE: &[&str] = &[
@@ -32,6 +32,7 @@ pub(super) const PHASE: &[&str] = &[
     "to",
     "piece",
     "sync_every",
+    "pause",
     "threads",
     "depth",
     "pace",
@@ -41,6 +42,7 @@ pub(super) const PHASE: &[&str] = &[
     "before",
     "beside",
     "after",
+    "recheck",
     "verify",
     "metric",
 ];
@@ -130,6 +132,7 @@ fn read_phase(
         Some(line.value)
     };
     let (before, beside, after) = (around("before"), around("beside"), around("after"));
+    let recheck = around("recheck");
     let mounted = |work: &Placed<PhaseWork>| !matches!(work.value, PhaseWork::Operation(one) if one.needs() != Needs::Mounted);
     if !work.as_ref().is_none_or(mounted) {
         let keys = ["before", "beside", "after"];
@@ -154,6 +157,10 @@ fn read_phase(
     }
     if let Some(Placed { value: PhaseWork::Command(_), .. }) = &work {
         section.forbid(&["into"], "`command`", "write the folder into the command line, below \"$MOUNT\"");
+    }
+    if !work.as_ref().is_none_or(|work| matches!(work.value, PhaseWork::Command(_))) {
+        let hint = "what a `command` prints as `promised 1`, `promised 2` and so on is looked for by it";
+        section.forbid(&["recheck"], "anything but a command", hint);
     }
     let metrics = match section.entry("metric") {
         Some(entry) => read_own_metrics(&entry.node, vocabulary.metrics, problems),
@@ -181,12 +188,14 @@ fn read_phase(
     }
     let piece = section.get("piece", piece);
     let sync_every = section.get("sync_every", calls);
+    let pause = section.get("pause", time);
     let threads = section.get("threads", threads);
     let depth = section.get("depth", depth);
     let pace = section.get("pace", pace).unwrap_or_default();
     for (key, takes) in [
         ("piece", Operation::takes_piece as fn(_) -> _),
         ("sync_every", Operation::takes_sync),
+        ("pause", Operation::takes_pause),
         ("threads", Operation::takes_threads),
         ("depth", Operation::takes_depth),
         ("pace", Operation::takes_pace),
@@ -242,6 +251,7 @@ fn read_phase(
         state,
         piece,
         sync_every,
+        pause,
         threads,
         depth,
         pace,
@@ -251,6 +261,7 @@ fn read_phase(
         before,
         after,
         beside,
+        recheck,
         verify,
         metrics: metrics?,
     })

@@ -202,6 +202,7 @@ fn phases(lines: &mut PlanLines, plan: &Plan) {
         lines.put("to", phase.to);
         lines.put("piece", phase.piece.map(size));
         lines.put("sync_every", phase.sync_every);
+        lines.put("pause", phase.pause.map(duration_text));
         lines.put("threads", phase.threads);
         lines.put("depth", phase.depth);
         if phase.pace != super::Pace::Unpaced {
@@ -213,6 +214,7 @@ fn phases(lines: &mut PlanLines, plan: &Plan) {
         lines.put("before", &phase.before);
         lines.put("beside", &phase.beside);
         lines.put("after", &phase.after);
+        lines.put("recheck", &phase.recheck);
         lines.put("verify", &phase.verify);
         lines.put("metric", &phase.metrics);
     }

@@ -18,6 +18,7 @@ mod figures;
 mod latency;
 mod phases;
 mod picture;
+mod loss_age;
 mod power_cuts;
 mod requests;
 mod required;

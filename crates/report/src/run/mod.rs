@@ -14,7 +14,7 @@ use crate::page::{
 };
 use crate::text_table::TextTable;
 use crate::{
-    Report, across, background, computing, depends, findings, power_cuts, required, rot, safety, sentence,
+    Report, across, background, computing, depends, findings, loss_age, power_cuts, required, rot, safety, sentence,
     sites,
 };
 use fsverdict_judgement::journal::CandidateStatus;
@@ -76,6 +76,7 @@ fn tables<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
     required::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
     background::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
     power_cuts::tables(&report.judged).iter().for_each(|table| add(For::TEXT, table));
+    loss_age::table(&report.judged).iter().for_each(|table| add(For::DETAIL.and(For::MARKDOWN), table));
     rot::tables(&report.judged).iter().for_each(|table| add(For::TEXT, table));
     safety::table(&report.safety).iter().for_each(|table| add(For::TEXT, table));
     computing::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
