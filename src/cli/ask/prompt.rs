@@ -18,7 +18,12 @@ pub(super) const WIDTH: usize = 96;
 fn line() -> Result<String, CliError> {
     let mut line = String::new();
     match std::io::stdin().lock().read_line(&mut line) {
-        Ok(0) | Err(_) => Err(CliError::Usage(Reason::new("nothing was asked", ""))),
+        Ok(0) | Err(_) => {
+            // The cursor still stands behind what was asked.
+            talk::ask("\n");
+            let hint = "answer, or say it in a line: fsverdict ask mail on hdd";
+            Err(CliError::Usage(Reason::new("nothing was asked", hint)))
+        }
         Ok(_) => Ok(line.trim().to_owned()),
     }
 }

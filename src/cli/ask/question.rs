@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use fsverdict_disk::device::Model;
 use fsverdict_judgement::plan::{DeviceSource, Plan, Preset, RequiredProperty, contestants};
 use fsverdict_report::listing;
 use fsverdict_text::{Bytes, Reason, duration_text, quoted};
@@ -68,11 +69,23 @@ impl Question {
         if let Some(AskedDevice { source: DeviceSource::Model { name, .. }, .. }) = &self.device {
             match self.models() {
                 PlanModels::Matrix => set.push(format!("matrix.model=[\"{name}\"]")),
-                PlanModels::Device => set.push(format!("device.model=\"{name}\"")),
+                PlanModels::Device => {
+                    set.push(format!("device.model=\"{name}\""));
+                    set.extend(self.smaller_device(name).map(|size| format!("device.size=\"{size}B\"")));
+                }
                 PlanModels::None => {}
             }
         }
         set
+    }
+
+    /// How large a device is that cannot be as large as the plan's, where that is of terabytes.
+    fn smaller_device(&self, name: &str) -> Option<u64> {
+        const TERABYTES: u64 = 2_000_000_000_000;
+        const ENOUGH: u64 = 64_000_000_000;
+        let AskedWork::Preset(preset) = &self.work else { return None };
+        let capacity = Model::named(name.split(':').next().unwrap_or(name)).ok()?.capacity();
+        (preset.toml.contains("\nsize  = \"2TB\"") && capacity < TERABYTES).then_some(capacity.min(ENOUGH))
     }
 
     /// Whether the plan says itself which layers are tried: those without encryption are left out then.
