@@ -61,6 +61,10 @@ impl Question {
             self.must.iter().map(|property| format!("goal.require.{}=true", property.word())).collect();
         let has = |property| self.must.contains(&property);
         if has(RequiredProperty::Encryption) && !self.has_layers() {
+            if !self.has_matrix() {
+                // All candidates of the plan are named, none of them encrypted.
+                set.push("matrix.filesystem=[\"ext4\", \"xfs\", \"btrfs\"]".to_owned());
+            }
             set.push("matrix.encryption=[\"luks2\"]".to_owned());
         }
         if has(RequiredProperty::Windows) || has(RequiredProperty::Macos) {
@@ -86,6 +90,10 @@ impl Question {
         let AskedWork::Preset(preset) = &self.work else { return None };
         let capacity = Model::named(name.split(':').next().unwrap_or(name)).ok()?.capacity();
         (preset.toml.contains("\nsize  = \"2TB\"") && capacity < TERABYTES).then_some(capacity.min(ENOUGH))
+    }
+
+    fn has_matrix(&self) -> bool {
+        !matches!(&self.work, AskedWork::Preset(preset) if !preset.toml.contains("\n[matrix]"))
     }
 
     /// Whether the plan says itself which layers are tried: those without encryption are left out then.
