@@ -228,6 +228,10 @@ mod tests {
                     });
                     question.must.clone_from(must);
                     let (text, name) = question.plan_text().unwrap();
+                    if name == "nas" && word == Some("/dev/sdz") {
+                        // It wants two devices, and says so.
+                        continue;
+                    }
                     let device = question.replaced_device().into_iter().collect();
                     let overrides = Overrides { set: question.settings(), device, ..Overrides::default() };
                     let plan = with_vocabulary(|words| read_with(&text, &name, &overrides, words));
