@@ -35,6 +35,7 @@ fn ours(operation: Operation, mount: &Path, dataset: &Prepared, ledger: &mut Led
         to: 0.0,
         piece: 4096,
         sync_every: 1,
+        pause: Duration::ZERO,
         depth: 0,
         pace: fsverdict_judgement::plan::Pace::Unpaced,
         threads: 1,

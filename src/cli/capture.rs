@@ -69,14 +69,22 @@ fn as_dataset(shape: &CapturedShape, name: &str) -> String {
         ),
     };
     let sizes: Vec<String> = shape.sizes.chunks(16).map(list).collect();
+    let symlinks = shape.symlinks as f64 / (shape.symlinks + shape.files).max(1) as f64;
+    let targets = match shape.symlinks {
+        0 => String::new(),
+        _ => format!(
+            "symlinks     = {:.4}\ntarget_lengths = [{}]\n",
+            symlinks.min(0.99),
+            list(&shape.target_lengths)
+        ),
+    };
     format!(
         "\
 # The shape of a folder, by fsverdict capture: numbers alone, no name and no content.
-# Kept: files, directories, bytes, the distribution of sizes, shares of hard links, copies and compressible bytes. A dataset of it has
-# directories and names of the program's own. Not kept: {symlinks} symbolic links, {others} sockets, devices or pipes; owners, times,
-# extended attributes, holes; which file lies where.
-# Directories at each depth: {depths}
-# Names of 1 to 10 bytes, 11 to 20, and so on: {lengths}
+# Kept: files, directories, bytes, the distribution of sizes, directories at each depth, lengths of names (1 to 10 bytes, 11 to 20 ...),
+# files with one name, two, three ..., symbolic links with the lengths of their targets, shares of copies and compressible bytes. A
+# dataset of it has directories and names of the program's own. Not kept: {others} sockets, devices or pipes; owners, times, extended
+# attributes, holes; which file lies where.
 {left_out}[dataset.{name}]
 profile      = \"mixed\"
 files        = {files}
@@ -84,22 +92,23 @@ directories  = {directories}
 size         = \"{size}B\"       # {readable}
 compressible = {compressible:.3}
 duplicates   = {duplicates}
-hard_links   = {hard_links}
-sizes        = [
+depths       = [{depths}]
+name_lengths = [{lengths}]
+links        = [{links}]
+{targets}sizes        = [
     {sizes},
 ]
 ",
-        symlinks = shape.symlinks,
         others = shape.others,
         depths = list(&shape.depths),
         lengths = list(&shape.name_lengths),
+        links = list(&shape.links),
         files = shape.files,
         directories = shape.directories,
         size = shape.bytes,
         readable = Bytes(shape.bytes),
         compressible = shape.compressible.clamp(0.0, 1.0),
         duplicates = share(shape.duplicates),
-        hard_links = share(shape.hard_links),
         sizes = sizes.join(",\n    "),
     )
 }

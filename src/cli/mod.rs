@@ -2,7 +2,6 @@
 
 mod against;
 mod ask;
-mod ask_words;
 mod block;
 mod bundle;
 mod calibrate;

@@ -13,6 +13,8 @@ use rustix::io::Errno;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::descriptor::{Listing, look, open_directory, open_path, type_of};
+use super::form::TEN;
+use super::tree::PATH_LIMIT;
 use super::write::read_some;
 
 /// So many numbers stand for the distribution of sizes: its hundredths.
@@ -26,6 +28,8 @@ const SAMPLE: usize = 64 * 1024;
 const ALL_SAMPLES: u64 = 256 << 20;
 /// Files that are as large are compared by these bytes of their beginning, and their size.
 const COMPARED: usize = 64 * 1024;
+/// Files with more names than this are counted with those of so many.
+const MOST_LINKS: usize = 100;
 
 /// What a folder is like.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -51,6 +55,10 @@ pub struct CapturedShape {
     pub depths: Vec<u64>,
     /// How many names have so many bytes, by tens: 1 to 10, 11 to 20 …
     pub name_lengths: Vec<u64>,
+    /// How many files have one name below the folder, two, three …, and the last of them so many or more.
+    pub links: Vec<u64>,
+    /// How many targets of symbolic links have so many bytes, by tens.
+    pub target_lengths: Vec<u64>,
     /// What could not be looked at, or was too deep.
     pub left_out: u64,
 }
@@ -60,7 +68,8 @@ pub struct CapturedShape {
 struct Census {
     shape: CapturedShape,
     sizes: Vec<u64>,
-    linked: HashMap<(u64, u64), ()>,
+    /// How many names each file has that has several.
+    linked: HashMap<(u64, u64), usize>,
     seen: HashMap<(u64, u64), ()>,
     sampled: u64,
     kept: u64,
@@ -122,29 +131,38 @@ impl Census {
             },
         )?;
         self.shape.directories += 1;
-        self.shape.depths.resize(self.shape.depths.len().max(depth + 1), 0);
-        self.shape.depths[depth] += 1;
+        count(&mut self.shape.depths, depth);
         let mut below = Vec::new();
         for name in names {
-            let tens = name.as_bytes().len().saturating_sub(1) / 10;
-            self.shape.name_lengths.resize(self.shape.name_lengths.len().max(tens + 1), 0);
-            self.shape.name_lengths[tens] += 1;
+            count(&mut self.shape.name_lengths, name.as_bytes().len().saturating_sub(1) / TEN);
             let Ok(status) = look(directory.as_fd(), &name) else {
                 self.shape.left_out += 1;
                 continue;
             };
             match type_of(&status) {
                 FileType::Directory => below.push(name),
-                FileType::Symlink => self.shape.symlinks += 1,
+                FileType::Symlink => {
+                    self.shape.symlinks += 1;
+                    // The size of a link is the length of its target, which is not read.
+                    let longest = (PATH_LIMIT - 1) as u64;
+                    let length = status.stx_size.clamp(1, longest) as usize;
+                    count(&mut self.shape.target_lengths, (length - 1) / TEN);
+                }
                 FileType::RegularFile => {
                     self.shape.files += 1;
                     let inode = (
                         (u64::from(status.stx_dev_major) << 32) | u64::from(status.stx_dev_minor),
                         status.stx_ino,
                     );
-                    if status.stx_nlink > 1 && self.linked.insert(inode, ()).is_some() {
-                        self.shape.hard_links += 1;
-                        continue;
+                    if status.stx_nlink > 1 {
+                        let names = self.linked.entry(inode).or_insert(0);
+                        *names += 1;
+                        if *names > 1 {
+                            self.shape.hard_links += 1;
+                            continue;
+                        }
+                    } else {
+                        count(&mut self.shape.links, 0);
                     }
                     self.file(&directory, &name, status.stx_size);
                 }
@@ -193,11 +211,20 @@ impl Census {
         let last = self.sizes.len().saturating_sub(1);
         let at = |hundredth: usize| self.sizes.get(hundredth * last / (QUANTILES - 1)).copied();
         self.shape.sizes = (0..QUANTILES).filter_map(at).collect();
+        for names in self.linked.values() {
+            count(&mut self.shape.links, names.min(&MOST_LINKS) - 1);
+        }
         if self.sampled > 0 {
             self.shape.compressible = 1.0 - self.kept as f64 / self.sampled as f64;
         }
         self.shape
     }
+}
+
+/// One more at this place.
+fn count(counts: &mut Vec<u64>, place: usize) {
+    counts.resize(counts.len().max(place + 1), 0);
+    counts[place] += 1;
 }
 
 /// Bytes that are left of a sample when a fast compressor is done with it.
@@ -237,6 +264,7 @@ mod tests {
         assert!(shape.compressible > 0.9, "{}", shape.compressible);
         assert_eq!((shape.sizes.len(), shape.sizes[0], shape.sizes[100]), (101, 0, 5000));
         assert_eq!(shape.name_lengths.iter().sum::<u64>(), 8);
+        assert_eq!((shape.links.as_slice(), shape.target_lengths.iter().sum::<u64>()), (&[2, 1][..], 2));
         assert!(capture(&folder.path().join("loop")).is_err());
     }
 }

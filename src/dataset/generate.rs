@@ -3,6 +3,9 @@
 //! Method: Impressions (Agrawal et al., FAST 2009). Files, directories and bytes come out as asked, exactly; the
 //! distributions are those of the profile, stretched to fit.
 
+use fsverdict_judgement::plan::TreeForm;
+
+use super::form::{NameLengths, add_symlinks, entries_by_links, parents_by_depth, point_symlinks};
 use super::names::Namer;
 use super::profile::Profile;
 use super::random::RandomStream;
@@ -14,6 +17,8 @@ pub(crate) const FILES_OFFSET: f64 = 2.36;
 /// A further hard link is to one of this many files before it: links are mostly between neighbours.
 const LINK_REACH: usize = 64;
 const FILE_MODE: u16 = 0o644;
+/// An entry of which nothing is known yet.
+const BLANK: TreeEntry = TreeEntry { size: 0, name: 0, what: 0, mode: FILE_MODE, kind: EntryKind::File };
 /// Permission bits of generated directories.
 const DIRECTORY_MODE: u16 = 0o755;
 
@@ -28,6 +33,7 @@ pub(crate) struct Shape<'a> {
     pub(crate) hard_links: f64,
     /// Places of a distribution of sizes that takes the place of the profile's; empty where none does.
     pub(crate) sizes: &'a [u64],
+    pub(crate) form: &'a TreeForm,
 }
 
 pub(crate) struct Generated {
@@ -37,19 +43,27 @@ pub(crate) struct Generated {
 }
 
 /// Generates the tree, with names by a seed of their own; `None` when its names exceed 4 GiB.
-pub(crate) fn generate(shape: &Shape<'_>, seed: u64, names: u64) -> Option<Generated> {
+pub(crate) fn generate(shape: &Shape<'_>, seed: u64, name_seed: u64) -> Option<Generated> {
     let mut tree = Tree::default();
-    let mut namer = Namer::new(names);
-    directories(&mut tree, shape.directories, &mut namer, &mut RandomStream::new(seed, "directories"))?;
-    let counts = files_per_directory(shape.directories, shape.files, &mut RandomStream::new(seed, "files"));
+    directories(&mut tree, shape, &mut RandomStream::new(seed, "directories"))?;
+    let symlinks = shape.form.symlinks_of(u64::from(shape.files));
+    let names = u32::try_from(u64::from(shape.files) + symlinks).ok()?;
+    let counts = files_per_directory(shape.directories, names, &mut RandomStream::new(seed, "files"));
     let mut first = 0;
     for (directory, count) in tree.directories.iter_mut().zip(&counts) {
         (directory.first, directory.count) = (first, *count);
         first += count;
     }
     entries(&mut tree, shape, &mut RandomStream::new(seed, "entries"));
+    if symlinks > 0 {
+        add_symlinks(&mut tree, symlinks, BLANK, &mut RandomStream::new(seed, "symlinks"));
+    }
     let capped = sizes(&mut tree, shape, seed);
-    name_entries(&mut tree, shape.profile.endings, &mut namer)?;
+    let mut namer = Namer::new(name_seed);
+    let mut lengths = NameLengths::of(shape.form, &tree, seed);
+    name_directories(&mut tree, &mut namer, lengths.as_mut())?;
+    name_entries(&mut tree, shape.profile.endings, &mut namer, lengths.as_mut())?;
+    point_symlinks(&mut tree, shape.form, seed)?;
     Some(Generated { tree, capped })
 }
 
@@ -65,22 +79,29 @@ pub(crate) fn flat(files: u32, size: u64, names: u64) -> Option<Tree> {
         depth: 0,
         mode: DIRECTORY_MODE,
     });
-    tree.entries = (0..files)
-        .map(|what| TreeEntry { size, name, what, mode: FILE_MODE, kind: EntryKind::File })
-        .collect();
-    name_entries(&mut tree, &[""], &mut Namer::new(names))?;
+    tree.entries = (0..files).map(|what| TreeEntry { size, name, what, ..BLANK }).collect();
+    name_entries(&mut tree, &[""], &mut Namer::new(names), None)?;
     Some(tree)
 }
 
-/// Directories by preferential attachment: a directory gets the next one with probability ∝ subdirectories + 2.
-fn directories(tree: &mut Tree, count: u32, namer: &mut Namer, stream: &mut RandomStream) -> Option<()> {
-    let count = count as usize;
+/// The directory above each, by preferential attachment: a directory gets the next one with probability ∝ subdirectories + 2.
+fn attached(count: usize, stream: &mut RandomStream) -> Vec<u32> {
     let mut parents = vec![0u32; count];
     for new in 1..count {
         // Weights of the directories so far: two each, and one for each of the new - 1 already below another.
         let ticket = stream.below(3 * new as u64 - 1) as usize;
         parents[new] = if ticket < 2 * new { (ticket / 2) as u32 } else { parents[ticket - 2 * new + 1] };
     }
+    parents
+}
+
+/// Directories, which have no names yet.
+fn directories(tree: &mut Tree, shape: &Shape<'_>, stream: &mut RandomStream) -> Option<()> {
+    let count = shape.directories as usize;
+    let parents = match shape.form.depths.as_slice() {
+        [] => attached(count, stream),
+        depths => parents_by_depth(depths, count, stream),
+    };
     // Depth-first order. A list of children per directory: the first child and the next sibling.
     let (mut child, mut sibling) = (vec![0u32; count], vec![0u32; count]);
     for new in (1..count).rev() {
@@ -101,9 +122,8 @@ fn directories(tree: &mut Tree, count: u32, namer: &mut Namer, stream: &mut Rand
         let (parent, visit) = (*here, *next as usize);
         *next = sibling[visit];
         let number = tree.directories.len() as u32;
-        let name = tree.add_name(namer.directory(u64::from(number)))?;
         let depth = open.len() as u16;
-        tree.directories.push(Directory { parent, name, depth, ..root });
+        tree.directories.push(Directory { parent, depth, ..root });
         open.push((number, child[visit]));
     }
     Some(())
@@ -147,9 +167,12 @@ pub(crate) fn repeats(files: u32, duplicates: f64, hard_links: f64) -> (u32, u32
 fn entries(tree: &mut Tree, shape: &Shape<'_>, stream: &mut RandomStream) {
     let (mut links, mut copies) = repeats(shape.files, shape.duplicates, shape.hard_links);
     copies = copies.min(shape.files.saturating_sub(1).saturating_sub(links));
+    if !shape.form.links.is_empty() {
+        tree.entries = entries_by_links(&shape.form.links, shape.files, copies, BLANK, stream);
+        return;
+    }
     let mut originals: Vec<u32> = Vec::new();
     let mut linkable: Vec<u32> = Vec::new();
-    let name = 0;
     tree.entries.reserve_exact(shape.files as usize);
     for number in 0..shape.files {
         let left = u64::from(shape.files - number);
@@ -172,7 +195,7 @@ fn entries(tree: &mut Tree, shape: &Shape<'_>, stream: &mut RandomStream) {
         if linkable.len() >= 4 * LINK_REACH {
             linkable.drain(..3 * LINK_REACH);
         }
-        tree.entries.push(TreeEntry { size: 0, name, what, mode: FILE_MODE, kind });
+        tree.entries.push(TreeEntry { what, kind, ..BLANK });
     }
 }
 
@@ -194,6 +217,9 @@ fn sizes(tree: &mut Tree, shape: &Shape<'_>, seed: u64) -> usize {
     let mut sizes = sizes.into_iter();
     for number in 0..tree.entries.len() {
         let TreeEntry { what, kind, .. } = tree.entries[number];
+        if kind == EntryKind::Symlink {
+            continue;
+        }
         let original = kind == EntryKind::File && what as usize == number;
         let size = if original { sizes.next().unwrap_or(0) } else { tree.entries[what as usize].size };
         tree.entries[number].size = size;
@@ -201,12 +227,26 @@ fn sizes(tree: &mut Tree, shape: &Shape<'_>, seed: u64) -> usize {
     capped
 }
 
-fn name_entries(tree: &mut Tree, endings: &[&str], namer: &mut Namer) -> Option<()> {
+fn name_directories(tree: &mut Tree, namer: &mut Namer, mut lengths: Option<&mut NameLengths>) -> Option<()> {
+    for number in 1..tree.directories.len() {
+        let length = lengths.as_mut().map(|lengths| lengths.next_of_directory());
+        tree.directories[number].name = tree.add_name(namer.directory(number as u64, length))?;
+    }
+    Some(())
+}
+
+fn name_entries(
+    tree: &mut Tree,
+    endings: &[&str],
+    namer: &mut Namer,
+    mut lengths: Option<&mut NameLengths>,
+) -> Option<()> {
     for at in 0..tree.directories.len() {
         let Directory { first, count, .. } = tree.directories[at];
         for place in 0..count {
             let number = first + place;
-            let name = tree.add_name(namer.file(u64::from(number), u64::from(place), endings))?;
+            let length = lengths.as_mut().map(|lengths| lengths.next());
+            let name = tree.add_name(namer.file(u64::from(number), u64::from(place), endings, length))?;
             tree.entries[number as usize].name = name;
         }
     }

@@ -1,5 +1,6 @@
 //! Whether generated trees are what their profile says: exact totals, the right distributions, the same for a seed.
 
+use fsverdict_judgement::plan::TreeForm;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::generate::{FILES_OFFSET, Generated, Shape, files_per_directory, flat, generate};
@@ -8,10 +9,12 @@ use super::random::RandomStream;
 use super::sizes::NormalQuantiles;
 use super::tree::EntryKind;
 
+static PLAIN: TreeForm = TreeForm::PLAIN;
+
 fn shape(name: &str, files: u32, directories: u32, bytes: u64) -> Shape<'static> {
     let profile = profile(name).unwrap();
     let (duplicates, hard_links) = (profile.duplicates, profile.hard_links);
-    Shape { profile, files, directories, bytes, duplicates, hard_links, sizes: &[] }
+    Shape { profile, files, directories, bytes, duplicates, hard_links, sizes: &[], form: &PLAIN }
 }
 
 /// Largest distance between the distribution of `sample` and a continuous one (Kolmogorov and Smirnov).

@@ -6,6 +6,15 @@ const CONSONANTS: &[u8] = b"bcdfghklmnprstvz";
 const VOWELS: &[u8] = b"aeio";
 const DIGITS: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 
+/// What stands between and behind the letters of a name and its number.
+#[derive(Clone, Copy)]
+struct NameMarks<'a> {
+    separator: u8,
+    /// Before the number where there are no letters.
+    short: &'a [u8],
+    ending: &'a str,
+}
+
 /// Builds names in one buffer.
 pub(crate) struct Namer {
     seed: u64,
@@ -27,6 +36,10 @@ impl Namer {
             self.buffer.push(VOWELS[(noise >> 4 & 3) as usize]);
         }
         self.buffer.push(separator);
+        self.digits(place);
+    }
+
+    fn digits(&mut self, place: u64) {
         let start = self.buffer.len();
         let mut rest = place;
         loop {
@@ -39,17 +52,58 @@ impl Namer {
         self.buffer[start..].reverse();
     }
 
-    /// Name of the file number `which` of the tree, the `place`th of its directory.
-    pub(crate) fn file(&mut self, which: u64, place: u64, endings: &[&str]) -> &[u8] {
-        self.stem(which, b'-', place);
+    /// As many letters as it takes to make a name so long, `separator`, and `place`; longer where that alone is. What is too short for
+    /// a letter has `short` in its place.
+    fn of_length(&mut self, which: u64, marks: NameMarks<'_>, place: u64, length: usize) {
+        let NameMarks { separator, short, ending } = marks;
+        let mut noise = mix(self.seed ^ which);
+        self.buffer.clear();
+        self.digits(place);
+        let room = length.saturating_sub(self.buffer.len() + 1);
+        self.buffer.clear();
+        let ending = if ending.len() < room { ending } else { "" };
+        let letters = room - ending.len();
+        while self.buffer.len() < letters {
+            noise = mix(noise);
+            let vowel = self.buffer.len() % 2 == 1;
+            let letter =
+                if vowel { VOWELS[(noise >> 4 & 3) as usize] } else { CONSONANTS[(noise & 15) as usize] };
+            self.buffer.push(letter);
+        }
+        match letters {
+            0 => self.buffer.extend_from_slice(short),
+            _ => self.buffer.push(separator),
+        }
+        self.digits(place);
+        self.buffer.extend_from_slice(ending.as_bytes());
+    }
+
+    /// Name of the file number `which` of the tree, the `place`th of its directory; of so many bytes where that is said.
+    pub(crate) fn file(&mut self, which: u64, place: u64, endings: &[&str], length: Option<usize>) -> &[u8] {
         let ending = scale(mix(which ^ self.seed.rotate_left(17)), endings.len() as u64) as usize;
-        self.buffer.extend_from_slice(endings.get(ending).unwrap_or(&"").as_bytes());
+        let ending = endings.get(ending).unwrap_or(&"");
+        match length {
+            // One that begins with a hyphen would be an option to many a program.
+            Some(length) => {
+                self.of_length(which, NameMarks { separator: b'-', short: b"", ending }, place, length);
+            }
+            None => {
+                self.stem(which, b'-', place);
+                self.buffer.extend_from_slice(ending.as_bytes());
+            }
+        }
         &self.buffer
     }
 
-    /// Name of the directory number `which` of the tree, which is unique in all of it.
-    pub(crate) fn directory(&mut self, which: u64) -> &[u8] {
-        self.stem(!which, b'_', which);
+    /// Name of the directory number `which` of the tree, which is unique in all of it; of so many bytes where that is said.
+    pub(crate) fn directory(&mut self, which: u64, length: Option<usize>) -> &[u8] {
+        match length {
+            Some(length) => {
+                let marks = NameMarks { separator: b'_', short: b"_", ending: "" };
+                self.of_length(!which, marks, which, length);
+            }
+            None => self.stem(!which, b'_', which),
+        }
         &self.buffer
     }
 }
@@ -65,10 +119,25 @@ mod tests {
         let mut namer = Namer::new(1);
         let mut seen = HashSet::new();
         for which in 0..5000 {
-            let name = namer.file(which * 7919, which, &[".txt", ""]).to_vec();
+            let name = namer.file(which * 7919, which, &[".txt", ""], None).to_vec();
             assert!(name.len() < 32 && !name.contains(&b'/') && !name.contains(&0));
             assert!(seen.insert(name));
-            assert!(seen.insert(namer.directory(which).to_vec()));
+            assert!(seen.insert(namer.directory(which, None).to_vec()));
+        }
+    }
+
+    #[test]
+    fn names_of_a_length_have_it_and_are_unique() {
+        let mut namer = Namer::new(1);
+        for length in [1, 2, 3, 9, 10, 11, 40, 255] {
+            let mut seen = HashSet::new();
+            for which in 0..2000 {
+                let file = namer.file(which * 7919, which, &[".txt", ""], Some(length)).to_vec();
+                let directory = namer.directory(which, Some(length)).to_vec();
+                assert!(length < 5 || directory.len() == length && file.len() >= length - 2, "{length}");
+                assert!(file.len() <= length.max(3) && file[0] != b'-', "{length}");
+                assert!(seen.insert(file) && seen.insert(directory), "{length}");
+            }
         }
     }
 }

@@ -59,7 +59,7 @@ pub(crate) enum Manner<'a> {
         former: BorrowedFd<'a>,
         sharing: Sharing,
         /// Whether the entry of this number has changed.
-        changes: &'a dyn Fn(usize) -> bool,
+        changes: &'a (dyn Fn(usize) -> bool + Sync),
     },
 }
 
@@ -143,27 +143,37 @@ pub(crate) fn write_tree(
     Ok(writer.written)
 }
 
-/// A directory of a tree that is open, at its source too where that is a folder.
+/// A tree that is being written where there is nothing of it, by several.
+#[derive(Clone, Copy)]
+pub(crate) struct NewTree<'a> {
+    pub(crate) tree: &'a Tree,
+    pub(crate) source: TreeSource<'a>,
+    pub(crate) root: BorrowedFd<'a>,
+    /// That of a new one.
+    pub(crate) manner: Manner<'a>,
+}
+
+/// A directory of a tree that is open, at its source too where that is a folder, and in the former tree if there is one.
 pub(super) struct DirectoryPlace<'a> {
     pub(super) directory: &'a Directory,
     pub(super) here: BorrowedFd<'a>,
     pub(super) staged: Option<BorrowedFd<'a>>,
+    pub(super) former: Option<BorrowedFd<'a>>,
 }
 
 /// Writes some new entries of a directory.
 pub(super) fn write_entries(
-    tree: &Tree,
-    source: TreeSource<'_>,
-    root: BorrowedFd<'_>,
+    writing: &NewTree<'_>,
     place: &DirectoryPlace<'_>,
     only: &dyn Fn(usize) -> bool,
     probe: &mut impl WriteProbe,
 ) -> Result<WrittenTotals, IoFailure> {
-    let DirectoryPlace { directory, here, staged } = *place;
+    let NewTree { tree, source, root, manner } = *writing;
+    let DirectoryPlace { directory, here, staged, former } = *place;
     let buffer = if staged.is_some() { vec![0; TRANSFER] } else { Vec::new() };
-    let (manner, written) = (Manner::Create, WrittenTotals::default());
+    let written = WrittenTotals::default();
     let mut writer = TreeWriter { tree, source, root, manner, only: Some(only), buffer, written };
-    writer.fill(directory, WriteLevel { here, staged, former: None }, probe)?;
+    writer.fill(directory, WriteLevel { here, staged, former }, probe)?;
     Ok(writer.written)
 }
 

@@ -7,7 +7,9 @@ use rustix::fs::Mode;
 use super::descriptor::open_directory;
 use super::error::IoFailure;
 use super::tree::{Directory, EntryKind, PATH_LIMIT, Tree};
-use super::write::{Call, DirectoryPlace, TreeSource, WriteProbe, WrittenTotals, write_entries};
+use super::write::{
+    Call, DirectoryPlace, Manner, NewTree, TreeSource, WriteProbe, WrittenTotals, write_entries,
+};
 
 /// One of several threads, counted from 0.
 #[derive(Debug, Clone, Copy)]
@@ -39,40 +41,35 @@ pub(crate) fn write_directories(
 /// Writes the files that are a thread's part, of directories that are there: where there are many, all of every so manyth directory, so that
 /// threads meet in few; else every so manyth file.
 pub(crate) fn write_files(
-    tree: &Tree,
-    source: TreeSource<'_>,
-    root: BorrowedFd<'_>,
+    writing: &NewTree<'_>,
     part: ThreadPart,
     probe: &mut impl WriteProbe,
 ) -> Result<WrittenTotals, IoFailure> {
-    let ThreadPart { thread, of } = part;
+    let (ThreadPart { thread, of }, tree) = (part, writing.tree);
     let by_directory = tree.directories.len() >= 8 * of;
     let wanted = |number: usize, entry: usize| {
         let file = tree.entries.get(entry).is_some_and(|entry| entry.kind == EntryKind::File);
         file && if by_directory { number % of == thread } else { entry % of == thread }
     };
-    each_directory(tree, root, source, wanted, probe)
+    each_directory(writing, wanted, probe)
 }
 
 /// Makes hard and symbolic links, once all files are there.
 pub(crate) fn write_links(
-    tree: &Tree,
-    source: TreeSource<'_>,
-    root: BorrowedFd<'_>,
+    writing: &NewTree<'_>,
     probe: &mut impl WriteProbe,
 ) -> Result<WrittenTotals, IoFailure> {
-    let wanted = |_, entry: usize| tree.entries.get(entry).is_some_and(|entry| entry.kind != EntryKind::File);
-    each_directory(tree, root, source, wanted, probe)
+    let wanted =
+        |_, entry: usize| writing.tree.entries.get(entry).is_some_and(|entry| entry.kind != EntryKind::File);
+    each_directory(writing, wanted, probe)
 }
 
 fn each_directory(
-    tree: &Tree,
-    root: BorrowedFd<'_>,
-    source: TreeSource<'_>,
+    writing: &NewTree<'_>,
     wanted: impl Fn(usize, usize) -> bool,
     probe: &mut impl WriteProbe,
 ) -> Result<WrittenTotals, IoFailure> {
-    let mut written = WrittenTotals::default();
+    let (NewTree { tree, source, root, manner }, mut written) = (*writing, WrittenTotals::default());
     for (number, directory) in tree.directories.iter().enumerate() {
         let Directory { first, count, .. } = *directory;
         let mut own = (first as usize)..(first as usize + count as usize);
@@ -92,14 +89,17 @@ fn each_directory(
             TreeSource::Folder(staged) => Some(open_directory(staged, path).map_err(failed)?),
             TreeSource::Generated { .. } => None,
         };
-        let one = write_entries(
-            tree,
-            source,
-            root,
-            &DirectoryPlace { directory, here: here.as_fd(), staged: staged.as_ref().map(AsFd::as_fd) },
-            &|entry| wanted(number, entry),
-            probe,
-        )?;
+        let former = match manner {
+            Manner::Next { former, .. } => Some(open_directory(former, path).map_err(failed)?),
+            _ => None,
+        };
+        let place = DirectoryPlace {
+            directory,
+            here: here.as_fd(),
+            staged: staged.as_ref().map(AsFd::as_fd),
+            former: former.as_ref().map(AsFd::as_fd),
+        };
+        let one = write_entries(writing, &place, &|entry| wanted(number, entry), probe)?;
         written.files += one.files;
         written.bytes += one.bytes;
     }

@@ -33,6 +33,7 @@ pub fn run(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         Operation::RotationNext => rotation::next(site, Sharing::HardLink),
         Operation::RotationClone => rotation::next(site, Sharing::Clone),
         Operation::RotationDrop => rotation::drop_oldest(site),
+        Operation::CopyReflink => tree::clone_beside(site),
         Operation::AppendFsync => pieces::append(site),
         Operation::RandomRead => pieces::read(site),
         Operation::RandomWrite => pieces::write(site),
@@ -57,6 +58,7 @@ pub fn run(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
 pub fn verify(site: &Workplace<'_>) -> Result<(), WorkError> {
     match site.operation {
         Operation::TreeWrite
+        | Operation::CopyReflink
         | Operation::TreeOverwrite
         | Operation::StreamWrite
         | Operation::StreamRewrite

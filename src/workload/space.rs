@@ -88,7 +88,11 @@ pub(crate) fn fill(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
                 now = reached;
             }
             Err(error) if is_full(&error) => {
-                walk::remove(&site.below(&path))?;
+                match walk::remove(&site.below(&path)) {
+                    // Not even its folder went in.
+                    Ok(_) | Err(WorkError::NotWritten { .. }) => {}
+                    Err(error) => return Err(error),
+                }
                 break;
             }
             Err(error) => return Err(error),

@@ -1,26 +1,50 @@
-//! `tree.write`, `tree.overwrite` and `directory.fill`: a whole tree, in the order it lies in memory, as `cp -R` would.
+//! `tree.write`, `tree.overwrite`, `directory.fill` and `copy.reflink`: a whole tree, in the order it lies in memory, as `cp -R` would.
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::dataset::{
-    HardLinks, Manner, Sharing, ThreadPart, write_directories, write_files, write_links, write_tree,
+    HardLinks, Manner, NewTree, Sharing, ThreadPart, write_directories, write_files, write_links, write_tree,
 };
 
 use super::hands::with_hands;
 use super::latency::WriteClock;
+use super::ledger::{LastSeen, LedgerEntry};
 use super::{Done, WorkError, Workplace};
 
 /// Writes the dataset into a new folder; `call` is what writing one file is called.
 pub(crate) fn write_new(site: &mut Workplace<'_>, call: &'static str) -> Result<Done, WorkError> {
     let target = site.make_target()?;
-    let done = match site.threads {
-        0 | 1 => write(site, &target, 0, Manner::Create, call)?,
-        _ => write_by_hands(site, &target, call)?,
-    };
+    let done = write_shared(site, &target, Manner::Create, call)?;
     site.note_created();
     Ok(done)
+}
+
+/// Clones the dataset from its own folder into a new one.
+pub(crate) fn clone_beside(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
+    let original = PathBuf::from(&site.dataset.name);
+    let inner = site.below(&original);
+    let (former, known) = (inner.open_target()?, inner.known());
+    // What is in the original is in the clone, an age included, which tells what tree that is.
+    site.note(LedgerEntry { hard_links: HardLinks::Exact, seen: LastSeen::default(), ..known });
+    let target = site.make_target()?;
+    let manner = Manner::Next { former: former.as_fd(), sharing: Sharing::Clone, changes: &|_| false };
+    write_shared(site, &target, manner, "write_file")
+}
+
+/// Writes a new tree, by as many threads as the phase has.
+fn write_shared(
+    site: &Workplace<'_>,
+    target: &OwnedFd,
+    manner: Manner<'_>,
+    call: &'static str,
+) -> Result<Done, WorkError> {
+    match site.threads {
+        0 | 1 => write(site, target, 0, manner, call),
+        _ => write_by_hands(site, target, manner, call),
+    }
 }
 
 pub(crate) fn overwrite(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
@@ -36,10 +60,16 @@ pub(crate) fn overwrite(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
 }
 
 /// The same new tree by several threads, each with files of its own.
-fn write_by_hands(site: &Workplace<'_>, target: &OwnedFd, call: &'static str) -> Result<Done, WorkError> {
+fn write_by_hands(
+    site: &Workplace<'_>,
+    target: &OwnedFd,
+    manner: Manner<'_>,
+    call: &'static str,
+) -> Result<Done, WorkError> {
     let staged = site.open_staged()?;
     let source = site.source(staged.as_ref(), 0)?;
     let (tree, root) = (site.tree()?, target.as_fd());
+    let writing = NewTree { tree, source, root, manner };
     let failed = |failure| site.failed_below(failure);
     let mut clock = WriteClock::new(call)?;
     write_directories(tree, root, &mut clock).map_err(failed)?;
@@ -47,7 +77,7 @@ fn write_by_hands(site: &Workplace<'_>, target: &OwnedFd, call: &'static str) ->
     let done = with_hands(site.threads, call, |hand| {
         let mut own = WriteClock::new(call)?;
         let part = ThreadPart { thread: hand.number, of: hand.of };
-        let written = write_files(tree, source, root, part, &mut own).map_err(failed)?;
+        let written = write_files(&writing, part, &mut own).map_err(failed)?;
         files.fetch_add(written.files, Ordering::Relaxed);
         clocks.lock().unwrap_or_else(PoisonError::into_inner).push(own);
         Ok(written.bytes)
@@ -55,14 +85,14 @@ fn write_by_hands(site: &Workplace<'_>, target: &OwnedFd, call: &'static str) ->
     for own in clocks.into_inner().unwrap_or_else(PoisonError::into_inner) {
         clock.add(&own);
     }
-    let linked = write_links(tree, source, root, &mut clock).map_err(failed)?;
+    let linked = write_links(&writing, &mut clock).map_err(failed)?;
     Ok(Done {
         logical_bytes: done.bytes + linked.bytes,
         read_besides: 0,
         files: files.into_inner() + linked.files,
         held: None,
         calls: clock.finish(),
-        main_call: call,
+        main_call: main_call(manner, call),
     })
 }
 
@@ -77,11 +107,6 @@ pub(crate) fn write(
     let staged = site.open_staged()?;
     let source = site.source(staged.as_ref(), generation)?;
     let mut clock = WriteClock::new(call)?;
-    let main_call = match manner {
-        Manner::Next { sharing: Sharing::HardLink, .. } => "link",
-        Manner::Next { sharing: Sharing::Clone, .. } => "clone",
-        _ => call,
-    };
     let written = write_tree(site.tree()?, source, target.as_fd(), manner, &mut clock)
         .map_err(|failure| site.failed_below(failure))?;
     Ok(Done {
@@ -90,6 +115,15 @@ pub(crate) fn write(
         held: None,
         read_besides: 0,
         calls: clock.finish(),
-        main_call,
+        main_call: main_call(manner, call),
     })
+}
+
+/// The call that most files are made by; `call` where that is writing them.
+fn main_call(manner: Manner<'_>, call: &'static str) -> &'static str {
+    match manner {
+        Manner::Next { sharing: Sharing::HardLink, .. } => "link",
+        Manner::Next { sharing: Sharing::Clone, .. } => "clone",
+        _ => call,
+    }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fsverdict::dataset::prepare;
 use fsverdict::workload::{Ledger, WorkError, Workplace, run, verify, verify_written};
-use fsverdict_judgement::plan::{Dataset, Operation, Pace, TreeShape};
+use fsverdict_judgement::plan::{Dataset, Operation, Pace, TreeForm, TreeShape};
 use fsverdict_text::Bytes;
 
 use crate::common::tool;
@@ -53,6 +53,7 @@ fn loop_files_come_and_go_on_a_filesystem_that_is_nearly_full() {
         duplicates: None,
         hard_links: None,
         sizes: Vec::new(),
+        form: TreeForm::PLAIN,
     };
     let dataset = prepare("data", &Dataset::Tree(shape), 1).unwrap();
     let mut ledger = Ledger::new();
@@ -155,4 +156,33 @@ fn loop_copies_fill_a_filesystem_as_far_as_they_are_asked_to() {
     assert!((0.3 - 1.5 * copy..=0.3).contains(&used) && done.files > 0, "{used}");
     whole.unwrap();
     assert!(harmed.is_err(), "a file is missing");
+}
+
+/// A fixed bug: a copy of which not even the folder went in was looked for, to be removed, and said not to have been written.
+#[test]
+fn loop_a_filesystem_is_full_when_not_even_a_folder_goes_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let mount = folder.path().to_str().unwrap();
+    let dataset = prepare("data", &Dataset::Flat { files: 10, file_size: Bytes(100) }, 1).unwrap();
+    // Its root, `some` and `where`, and two copies of a folder and ten files.
+    tool(&["mount", "-t", "tmpfs", "-o", "size=8m,nr_inodes=25", "fsverdict-test", mount]);
+    let filled = run(&mut Workplace {
+        operation: Operation::SpaceFill,
+        mount: folder.path(),
+        into: Path::new("some/where"),
+        dataset: &dataset,
+        staged: None,
+        ledger: &mut Ledger::new(),
+        changed: 0.0,
+        to: 1.0,
+        piece: 4096,
+        sync_every: 1,
+        threads: 1,
+        depth: 0,
+        pace: Pace::Unpaced,
+        pulls: 3,
+        rounds: 2,
+    });
+    tool(&["umount", mount]);
+    assert_eq!(filled.unwrap().files, 20);
 }

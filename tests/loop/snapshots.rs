@@ -127,3 +127,45 @@ fn loop_clones_take_no_room_until_they_are_written() {
     assert_eq!(status, "skipped");
     assert!(reason.contains("clones of files, which ext4 does not have"), "{reason}");
 }
+
+/// A copy without its bytes, by one thread and by several, and what writing on either costs then.
+const COPIED: &str = r#"
+title             = "Copies that share their blocks"
+lab               = "native"
+device.image      = "384MiB"
+protocol          = { blocks = 1, seed = 5, timeout = "60s", disturbed = false }
+dataset.tree      = { profile = "mixed", files = 200, directories = 20, size = "16MiB", hard_links = 0.1 }
+matrix.filesystem = ["btrfs", "xfs", "ext4"]
+phase = [
+    { name = "write", operation = "tree.write", dataset = "tree" },
+    { name = "copy", operation = "copy.reflink", dataset = "tree" },
+    { name = "change", operation = "tree.overwrite", dataset = "tree" },
+    { name = "old", operation = "tree.read", dataset = "tree", into = "tree-clone", cold = true },
+    { name = "by-four", operation = "copy.reflink", dataset = "tree", into = "new/one", threads = 4 },
+    { name = "new", operation = "tree.read", dataset = "tree", into = "new/one", cold = true },
+    { name = "remove", operation = "tree.remove", dataset = "tree" },
+    { name = "left", operation = "tree.overwrite", dataset = "tree", into = "new/one" },
+]
+"#;
+
+#[test]
+fn loop_a_copy_shares_its_blocks_and_stays_as_it_was() {
+    let place = Place::new();
+    place.run(COPIED, &[]).exits(3);
+    let journal = place.journal();
+    for filesystem in ["btrfs", "xfs"] {
+        assert_eq!(place.status(filesystem).0, "ok", "{:?}", place.status(filesystem));
+    }
+    for phase in ["copy", "by-four"] {
+        for (copied, written) in
+            journal.measured(phase, "device_written").iter().zip(journal.measured("write", "device_written"))
+        {
+            assert!(copied * 4.0 < written, "{phase}: {copied} of {written}");
+        }
+        assert_eq!(journal.measured(phase, "files"), [200.0, 200.0]);
+    }
+    let (status, reason) = place.status("ext4");
+    assert_eq!(status, "skipped");
+    assert_eq!(reason, "phase `copy` asks for clones of files, which ext4 does not have");
+    place.is_left_clean();
+}

@@ -8,7 +8,7 @@ use fsverdict::dataset::{Prepared, prepare};
 use fsverdict::workload::{
     Done, Ledger, WorkError, Workplace, layout, run, verify, verify_written, write_again,
 };
-use fsverdict_judgement::plan::{Dataset, Operation, Remake, TreeShape};
+use fsverdict_judgement::plan::{Dataset, Operation, Remake, TreeForm, TreeShape};
 use fsverdict_text::Bytes;
 
 const CHANGED: f64 = 0.05;
@@ -33,6 +33,7 @@ impl Aging {
             duplicates: None,
             hard_links,
             sizes: Vec::new(),
+            form: TreeForm::PLAIN,
         };
         let dataset = prepare("sources", &Dataset::Tree(shape), 7).unwrap();
         Aging { folder: tempfile::tempdir().unwrap(), dataset, ledger: Ledger::new() }

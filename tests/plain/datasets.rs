@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use fsverdict::dataset::{CompareError, HardLinks, Manifest, prepare, stage};
-use fsverdict_judgement::plan::{Dataset, TreeShape};
+use fsverdict_judgement::plan::{Dataset, TreeForm, TreeShape};
 use fsverdict_text::Bytes;
 
 fn shape(profile: &str) -> TreeShape {
@@ -19,6 +19,7 @@ fn shape(profile: &str) -> TreeShape {
         duplicates: None,
         hard_links: None,
         sizes: Vec::new(),
+        form: TreeForm::PLAIN,
     }
 }
 

@@ -8,6 +8,7 @@ mod common;
 mod ages;
 mod browser;
 mod bundles;
+mod captures;
 mod commands;
 mod compare;
 mod consent;

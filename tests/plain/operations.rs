@@ -10,7 +10,7 @@ use std::process::Command;
 
 use fsverdict::dataset::{Prepared, Staged, prepare, stage};
 use fsverdict::workload::{Done, Ledger, WorkError, Workplace, run, verify, verify_written};
-use fsverdict_judgement::plan::{Dataset, Operation, OperationKind, Pace, TreeShape};
+use fsverdict_judgement::plan::{Dataset, Operation, OperationKind, Pace, TreeForm, TreeShape};
 use fsverdict_text::Bytes;
 
 fn tree(files: u64, size: u64) -> Dataset {
@@ -23,6 +23,7 @@ fn tree(files: u64, size: u64) -> Dataset {
         duplicates: Some(0.1),
         hard_links: Some(0.1),
         sizes: Vec::new(),
+        form: TreeForm::PLAIN,
     })
 }
 
@@ -563,6 +564,35 @@ fn a_tree_and_a_directory_are_the_same_by_however_many_threads() {
     bench.expect("directory.empty", 500, 0);
     assert!(bench.files().is_empty());
     bench.verify_all().unwrap();
+}
+
+/// What the test's own folder lies on has no clones for the most part; then the error says so.
+#[test]
+fn a_copy_that_shares_its_blocks_is_right_or_refused_with_a_reason() {
+    for threads in [1, 3] {
+        let mut bench = Bench::new(&tree(100, 1 << 20));
+        bench.threads = threads;
+        let told = bench.at("copy", "copy.reflink").unwrap_err().to_string();
+        assert!(
+            told.contains("dataset `data` has not been written into")
+                && told.contains("put a tree.write phase before it"),
+            "{told}"
+        );
+        bench.at("data", "tree.write").unwrap();
+        match bench.at("copy", "copy.reflink") {
+            Ok(done) => {
+                assert_eq!((done.files, done.logical_bytes, done.main_call), (100, 0, "clone"));
+                assert_eq!(calls(&done), 90);
+                bench.at("copy", "tree.read").unwrap();
+                bench.verify_all().unwrap();
+            }
+            Err(error) => {
+                let told = error.to_string();
+                assert!(told.starts_with("copy.reflink: cannot clone "), "{told}");
+                assert!(told.contains("hint: the filesystem, as it was made, cannot do that"), "{told}");
+            }
+        }
+    }
 }
 
 #[test]

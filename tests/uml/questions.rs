@@ -1,7 +1,8 @@
 //! Numbers of a plan's own, what a goal requires, and who keeps a phase company.
 
 use crate::common::labs::questions::{
-    a_number_is_read_and_what_is_none_is_a_clear_fate, a_server_that_refuses_root_serves_a_benchmark,
+    a_constraint_is_missed_by_one_and_by_all, a_number_is_read_and_what_is_none_is_a_clear_fate,
+    a_server_that_refuses_root_serves_a_benchmark,
     a_service_that_does_not_start_and_a_background_that_dies_are_said,
     services_and_company_go_on_while_phases_do_and_nothing_of_them_stays, what_lacks_a_property_is_skipped,
 };
@@ -9,6 +10,7 @@ use crate::common::labs::questions::{
 #[test]
 fn uml_numbers_and_requirements() {
     a_number_is_read_and_what_is_none_is_a_clear_fate("uml");
+    a_constraint_is_missed_by_one_and_by_all("uml");
     what_lacks_a_property_is_skipped("uml");
 }
 

@@ -29,15 +29,42 @@ pub fn a_number_is_read_and_what_is_none_is_a_clear_fate(lab: &str) {
     let plan = with(lab, goal, "echo 'tps = 1'; echo 'tps = 1250.5'", TPS);
     place.run(&plan, &[]).exits(0).shows(&["do.tps >= 1000", "1.25"]);
     assert_eq!(place.journal().measured("do", "tps"), [1250.5]);
-    for (said, why) in [
-        ("echo 'tps is 5'", "nothing that it printed matches"),
-        ("echo 'tps = nan'", "no finite number"),
-        ("true", "it printed nothing"),
+    let json = TPS.replace("match = 'tps = (\\S+)'", "json = '/result/tps'");
+    assert_ne!(json, TPS);
+    for (said, metric, why) in [
+        ("echo 'tps is 5'", TPS, "nothing that it printed matches"),
+        ("echo 'tps = nan'", TPS, "no finite number"),
+        ("echo 'tps = inf'", TPS, "no finite number"),
+        ("true", TPS, "it printed nothing"),
+        ("echo '{\"result\": {\"qps\": 5}}'", json.as_str(), "nothing stands at /result/tps"),
+        ("echo 'tps = 5'", json.as_str(), "there is no JSON on its standard output"),
     ] {
         let place = Place::new();
-        place.run(&with(lab, "", said, TPS), &[]).exits(1);
+        place.run(&with(lab, "", said, metric), &[]).exits(1);
         place.failed("ext4", &["phase `do`: its metric `tps` cannot be read", why]);
         place.is_left_clean();
+    }
+}
+
+/// Two filesystems, of which ext4 says 2000 and the other 10.
+pub fn a_constraint_is_missed_by_one_and_by_all(lab: &str) {
+    let says = r#"if test -e "$MOUNT/lost+found"; then echo tps = 2000; else echo tps = 10; fi"#;
+    for (bound, shown, left_out) in [
+        (">= 5", "do.tps >= 5", 0),
+        (">= 1000", "Ruled out: btrfs misses do.tps >= 1000: 10", 1),
+        (">= 5000", "Nobody keeps what is required: ext4 misses do.tps >= 5000: 2.0 1000/s", 2),
+    ] {
+        let place = Place::new();
+        let goal = format!("metric = 'tps', require = {{ 'do.tps' = '{bound}' }}");
+        let plan = with(lab, &goal, says, TPS)
+            .replace("[\"ext4\"]", "[\"ext4\", \"btrfs\"]")
+            .replace("64MiB", "256MiB");
+        // One trial each concludes nothing.
+        let seen = place.run(&plan, &["--blocks", "3"]).exits(0);
+        let folded: Vec<&str> = seen.stdout.split_whitespace().collect();
+        assert!(folded.join(" ").contains(shown), "{}", seen.stdout);
+        let ruled_out = place.report()["verdict"]["ruled_out"].as_array().map_or(0, Vec::len);
+        assert_eq!(ruled_out, left_out, "{bound}");
     }
 }
 

@@ -197,6 +197,7 @@ fn findings_raw_devices_and_generations_are_checked() {
             "[dataset.tree]\nprofile = \"mixed\"\nfiles = 9\ndirectories = 2\nsize = \"1MiB\"\n[[phase]]\nname = \"x\"\noperation = \"{operation}\"\ndataset = \"tree\""
         )
     };
+    let metric = "[[phase]]\nname = \"x\"\ncommand = \"true\"\nmetric.tps =";
     let mkfs = "[[published]]\nfinding = \"f\"\nsource = \"s\"\nphase = \"mkfs\"";
     for (lines, shown) in [
         (
@@ -232,8 +233,27 @@ fn findings_raw_devices_and_generations_are_checked() {
         ("READ\nremake = 3", "`remake`: a string is wanted here"),
         (
             "[dataset.linked]\nprofile = \"mixed\"\nfiles = 9\ndirectories = 2\nsize = \"1MiB\"\nhard_links = 0.2\n[[phase]]\nname = \"x\"\noperation = \"age.pull\"\ndataset = \"linked\"\npulls = 2\nchanged = 0.1",
-            "some of whose files are hard links",
+            "some of whose files are links",
         ),
+        (
+            "[dataset.crowd]\nflat = 5\nfile_size = \"1KiB\"\n[[phase]]\nname = \"x\"\noperation = \"copy.reflink\"\ndataset = \"crowd\"\ninto = \"crowd/again\"",
+            "`copy.reflink` cannot copy `crowd` into itself",
+        ),
+        (
+            "[dataset.one]\nfile = \"1MiB\"\n[[phase]]\nname = \"x\"\noperation = \"copy.reflink\"\ndataset = \"one\"",
+            "`copy.reflink` cannot work on `one`, which is one big file",
+        ),
+        ("METRIC { match = '(', unit = '1/s', better = 'more' }", "is no pattern (a regular expression)"),
+        (
+            "METRIC { match = 'tps = [0-9]+', unit = '1/s', better = 'more' }",
+            "has 0 groups, and one is wanted",
+        ),
+        ("METRIC { json = 'jobs/0', unit = '1/s', better = 'more' }", "`jobs/0` is no JSON pointer"),
+        ("METRIC { match = '(.*)', json = '/a', unit = '1/s', better = 'more' }", "both `match` and `json`"),
+        ("METRIC { unit = '1/s', better = 'more' }", "it does not say where the number stands"),
+        ("METRIC { match = '(.*)', unit = 'parsec', better = 'more' }", "parsec"),
+        ("[goal]\nrequire = { 'all.p99' = '<= 10ms' }", "neither PHASE.METRIC of this plan nor a property"),
+        ("[goal]\nrequire = { crash_safe = false }", "is required or not said at all"),
         ("[[phase]]\nname = \"x\"\noperation = \"fsck\"\nnetwork = true", "`network` does not go with"),
         ("[[candidate]]\nfilesystem = \"btrfs\"\nmkfs = \"/dev/loop7\"", "`/dev/loop7` names another device"),
         (
@@ -255,8 +275,11 @@ fn findings_raw_devices_and_generations_are_checked() {
         ("[[candidate]]\nfilesystem = \"zfs\"", "compare it by a folder on it"),
         ("[goal]\nmetric = \"speed\"", "most take `durable`; `fsverdict list` names all"),
     ] {
-        let lines =
-            lines.replace("MKFS", mkfs).replace("PULL", &age("age.pull")).replace("READ", &age("tree.read"));
+        let lines = lines
+            .replace("METRIC", metric)
+            .replace("MKFS", mkfs)
+            .replace("PULL", &age("age.pull"))
+            .replace("READ", &age("tree.read"));
         let text = format!("{smallest}\n{lines}\n");
         let error = read(&text, "p.toml").unwrap_err().to_string();
         assert!(error.contains(shown), "{error}");

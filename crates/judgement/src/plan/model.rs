@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::tree_form::TreeForm;
 use super::{
     CallTrace, Candidate, Disturbance, Faults, LabChoice, Operation, OwnMetric, PlannedDevice, Published,
     Requirements, Unit,
@@ -217,6 +218,8 @@ pub struct TreeShape {
     /// Bytes of files at equally spaced places of their distribution, the smallest first; the profile's own when empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sizes: Vec<u64>,
+    #[serde(default, skip_serializing_if = "TreeForm::is_empty")]
+    pub form: TreeForm,
 }
 
 /// One timed step of the workload.

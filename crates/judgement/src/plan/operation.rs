@@ -32,6 +32,7 @@ pub enum Operation {
     RotationNext,
     RotationClone,
     RotationDrop,
+    CopyReflink,
     SnapshotCreate,
     SnapshotDelete,
     SnapshotRollback,
@@ -133,7 +134,7 @@ const ANY: &[OperationKind] =
 
 /// In the order of [`Operation`].
 #[rustfmt::skip]
-static TABLE: [OperationRow; 33] = [
+static TABLE: [OperationRow; 34] = [
     row(Operation::TreeWrite, "tree.write", WRITES, WRITABLE,
         "writes every directory, file and link of a tree into a new folder"),
     row(Operation::TreeRead, "tree.read", READS, TREES,
@@ -174,6 +175,8 @@ static TABLE: [OperationRow; 33] = [
         "makes the next generation: clones of unchanged files of the one before, which share their blocks until one is written (cp --reflink), and the share `changed` written anew"),
     row(Operation::RotationDrop, "rotation.drop", NAMES, MANY,
         "removes the oldest generation, as rm -r does; files that later generations hold lose a link"),
+    row(Operation::CopyReflink, "copy.reflink", NAMES, MANY,
+        "copies a tree beside itself without its bytes, as cp --reflink=always does: each file is a clone, which shares its blocks with the original until one of them is written"),
     row(Operation::SnapshotCreate, "snapshot.create", NAMES, ANY,
         "keeps the whole filesystem as it is now, read-only, by its own snapshots; what it keeps of the dataset is verified"),
     row(Operation::SnapshotDelete, "snapshot.delete", NAMES, ANY,
@@ -273,12 +276,13 @@ impl Operation {
     /// Whether several threads can share it.
     pub fn takes_threads(self) -> bool {
         use Operation::{
-            AppendFsync, DeviceReplay, DirectoryEmpty, DirectoryFill, DirectoryList, RandomRead, RandomWrite,
-            RenameReplace, TraceReplay, TreeRead, TreeWrite,
+            AppendFsync, CopyReflink, DeviceReplay, DirectoryEmpty, DirectoryFill, DirectoryList, RandomRead,
+            RandomWrite, RenameReplace, TraceReplay, TreeRead, TreeWrite,
         };
         matches!(
             self,
             AppendFsync
+                | CopyReflink
                 | RandomRead
                 | RandomWrite
                 | RenameReplace
@@ -317,10 +321,15 @@ impl Operation {
         matches!(self, Operation::TreeRead | Operation::DirectoryList)
     }
 
+    /// Whether it makes another folder beside that in which its dataset lies.
+    pub(super) fn makes_another(self) -> bool {
+        self == Operation::CopyReflink
+    }
+
     /// What a filesystem must be able to do for it that not all can.
     pub fn asks_for(self) -> Option<FilesystemAbility> {
         match self {
-            Operation::RotationClone => Some(FilesystemAbility::Clones),
+            Operation::RotationClone | Operation::CopyReflink => Some(FilesystemAbility::Clones),
             Operation::SnapshotCreate | Operation::SnapshotDelete => Some(FilesystemAbility::Snapshots),
             Operation::SnapshotRollback => Some(FilesystemAbility::Rollback),
             _ => None,

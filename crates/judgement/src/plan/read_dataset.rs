@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{CallTrace, Dataset, TreeShape, Vocabulary};
+use super::{CallTrace, Dataset, TreeForm, TreeShape, Vocabulary};
 use fsverdict_text::value::{absolute_path, count, filled_text, share, size, text, whole};
 use fsverdict_text::{Node, Problems, Reason, Section, TomlEntry, TomlValue, limits};
 
@@ -15,6 +15,11 @@ pub(super) const KEYS: &[&str] = &[
     "duplicates",
     "hard_links",
     "sizes",
+    "depths",
+    "name_lengths",
+    "links",
+    "symlinks",
+    "target_lengths",
     "path",
     "file",
     "flat",
@@ -24,6 +29,11 @@ pub(super) const KEYS: &[&str] = &[
 
 /// Places of a distribution that a plan may give.
 const SIZES: usize = 1001;
+/// Weights at most: of depths; of lengths of names by tens, up to 255 bytes; of names of a file; of lengths of targets, up to 4095.
+const DEPTHS: usize = 200;
+const NAME_TENS: usize = 26;
+const LINKS: usize = 100;
+const TARGET_TENS: usize = 410;
 
 /// Names that would hide a variable a command line depends on.
 const TAKEN: &[&str] = &[
@@ -169,12 +179,60 @@ fn read_tree(section: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Option<Datas
         duplicates,
         hard_links: hard_links.map(|share| share.value),
         sizes: section.get("sizes", sizes).unwrap_or_default(),
+        form: read_form(section),
     }))
+}
+
+fn read_form(section: &Section<'_>) -> TreeForm {
+    let weights = |key, most| section.get(key, |node: &Node| weights(node, most)).unwrap_or_default();
+    if section.entry("links").is_some() {
+        section.forbid(&["hard_links"], "`links`", "`links` says already how many names files have");
+    }
+    if section.entry("symlinks").is_none() {
+        section.forbid(
+            &["target_lengths"],
+            "a tree without `symlinks`",
+            "symlinks = 0.05: how many there are",
+        );
+    }
+    TreeForm {
+        depths: weights("depths", DEPTHS),
+        name_lengths: weights("name_lengths", NAME_TENS),
+        links: weights("links", LINKS),
+        symlinks: section.get("symlinks", |node| match share(node)? {
+            most if most > 0.99 => Err(Reason::new(
+                "a tree has files, too",
+                "the share of symbolic links among them and files is 0.99 at most",
+            )),
+            share => Ok(share),
+        }),
+        target_lengths: weights("target_lengths", TARGET_TENS),
+    }
 }
 
 /// The lines of a trace.
 fn calls(node: &Node) -> Result<CallTrace, Reason> {
     text(node)?.parse()
+}
+
+/// How often each of several comes, of which one at least does.
+fn weights(node: &Node, most: usize) -> Result<Vec<u64>, Reason> {
+    let hint = "how many there are of each, as `fsverdict capture` writes it: [1, 12, 40]";
+    let TomlValue::Array(nodes) = &node.value else {
+        return Err(Reason::new(
+            format!("a list of numbers is wanted here, not {}", node.value.kind()),
+            hint,
+        ));
+    };
+    if !(1..=most).contains(&nodes.len()) {
+        return Err(Reason::new(format!("it has {} numbers, and may have 1 to {most}", nodes.len()), hint));
+    }
+    let weights = nodes.iter().map(whole).collect::<Result<Vec<u64>, Reason>>()?;
+    match weights.iter().any(|weight| *weight > 0) {
+        true if weights.iter().all(|weight| *weight <= limits::COUNT) => Ok(weights),
+        true => Err(Reason::new(format!("a count is {} at most", limits::COUNT), hint)),
+        false => Err(Reason::new("all of them are 0", hint)),
+    }
 }
 
 /// Places of a distribution: from two to a thousand, none smaller than the one before.

@@ -1,6 +1,7 @@
 //! `[[phase]]`: the timed steps of the workload.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use super::command_variables::{offered, unknown};
 use super::limits::{PHASES, check_length};
@@ -230,11 +231,7 @@ fn read_phase(
     }
     let age = read_age(&section, work.as_ref());
     let dataset = dataset.map(|dataset| dataset.value);
-    let default_into = match &work {
-        Some(Placed { value: PhaseWork::Operation(_), .. }) => dataset.clone(),
-        _ => None,
-    };
-    let into = into.or(default_into);
+    let into = folder_of(&section, work.as_ref(), dataset.as_deref(), into);
     let remake = read_remake(&section, work.as_ref(), earlier, into.as_deref());
     Some(Phase {
         name: name?.value,
@@ -265,6 +262,27 @@ fn read_phase(
         verify,
         metrics: metrics?,
     })
+}
+
+/// The folder that an operation works in: its dataset's own, or beside that where it makes another.
+fn folder_of(
+    section: &Section<'_>,
+    work: Option<&Placed<PhaseWork>>,
+    dataset: Option<&str>,
+    into: Option<String>,
+) -> Option<String> {
+    let Some(PhaseWork::Operation(operation)) = work.map(|work| &work.value) else { return into };
+    if !operation.makes_another() {
+        return into.or_else(|| dataset.map(str::to_owned));
+    }
+    if let (Some(dataset), Some(into), Some(entry)) = (dataset, &into, section.entry("into"))
+        && Path::new(into).starts_with(dataset)
+    {
+        let message = format!("`{operation}` cannot copy `{dataset}` into itself");
+        let hint = format!("name a folder beside it: into = \"{dataset}-clone\", or leave `into` out");
+        section.problems.add(entry.node.at, message, hint);
+    }
+    into.or_else(|| Some(format!("{}-clone", dataset?)))
 }
 
 /// Refuses a key that only some operations take, and names those.
@@ -469,14 +487,15 @@ fn check_kind(operation: Operation, chosen: &Placed<String>, datasets: &Datasets
         let message = format!("`{operation}` cannot work on `{}`, which is {is}", chosen.value);
         problems.add(chosen.at, message, needs(operation, datasets));
     }
-    let linked = matches!(dataset, Dataset::Tree(shape) if shape.hard_links.is_some_and(|share| share > 0.0));
+    let linked = matches!(dataset, Dataset::Tree(shape)
+        if shape.form.hard_links().or(shape.hard_links).is_some_and(|share| share > 0.0) || shape.form.symlinks.is_some());
     if operation.ages() && linked {
         let message =
-            format!("`{operation}` cannot work on `{}`, some of whose files are hard links", chosen.value);
+            format!("`{operation}` cannot work on `{}`, some of whose files are links", chosen.value);
         problems.add(
             chosen.at,
             message,
-            "take `hard_links` out of it: a file that changes would change under another name",
+            "take `hard_links`, `links` and `symlinks` out of it: a file that changes would change under another name",
         );
     }
 }

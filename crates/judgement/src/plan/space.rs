@@ -73,6 +73,7 @@ fn written(plan: &Plan, phase: &Phase) -> Option<u64> {
     // Whatever is written or linked needs a block of its own for its end, or for its directory.
     let rounding = names.saturating_mul(FILE_BLOCK);
     match operation {
+        Operation::CopyReflink => Some(rounding),
         Operation::RotationNext | Operation::RotationClone => {
             let changed = phase.changed.unwrap_or(0.0) * least as f64;
             Some(rounding.saturating_add(changed as u64))

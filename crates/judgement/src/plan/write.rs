@@ -148,6 +148,11 @@ fn of_dataset(lines: &mut PlanLines, dataset: &Dataset) {
             lines.put("duplicates", shape.duplicates);
             lines.put("hard_links", shape.hard_links);
             lines.put("sizes", &shape.sizes);
+            lines.put("depths", &shape.form.depths);
+            lines.put("name_lengths", &shape.form.name_lengths);
+            lines.put("links", &shape.form.links);
+            lines.put("symlinks", shape.form.symlinks);
+            lines.put("target_lengths", &shape.form.target_lengths);
         }
         Dataset::Flat { files, file_size } => {
             lines.put("flat", files);

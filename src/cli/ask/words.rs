@@ -1,12 +1,21 @@
-//! The words that `fsverdict ask` understands: which preset asks about which work, and which model stands for which device.
+//! The words that `fsverdict ask` understands: which preset asks about which work, which model stands for which device, and what may be
+//! required.
 
-use fsverdict_judgement::plan::{Preset, preset};
+use fsverdict_judgement::plan::{Preset, RequiredProperty, preset};
 
 /// A kind of work, by the words people have for it.
 pub(super) struct WorkKind {
     pub(super) preset: &'static str,
     /// For people.
     pub(super) shown: &'static str,
+    pub(super) words: &'static [&'static str],
+}
+
+/// What may be required, in words that say what it comes to.
+pub(super) struct MustKind {
+    pub(super) property: RequiredProperty,
+    pub(super) shown: &'static str,
+    /// The plan's own word first.
     pub(super) words: &'static [&'static str],
 }
 
@@ -83,6 +92,51 @@ pub(super) const WORKS: &[WorkKind] = &[
         shown: "stick: photos and documents from one machine to another",
         words: &["stick", "transport", "documents"],
     },
+    WorkKind {
+        preset: "usb-backup",
+        shown: "backup: files copied to a portable disk, read, removed and checked",
+        words: &["backup", "backups", "usb-backup", "rsync"],
+    },
+    WorkKind {
+        preset: "backup-server",
+        shown: "backup-server: hard-linked generations, and one huge directory",
+        words: &["backup-server", "rsnapshot", "dirvish", "hard-links", "hardlinks"],
+    },
+    WorkKind {
+        preset: "nas",
+        shown: "nas: two disks with the same on both, one of which fails",
+        words: &["nas", "raid", "raid1", "mirror"],
+    },
+    WorkKind {
+        preset: "snapshots",
+        shown: "snapshots: states of the filesystem kept and given up",
+        words: &["snapshots", "snapshot", "rollback", "timeshift", "snapper"],
+    },
+    WorkKind {
+        preset: "near-full",
+        shown: "full: a disk that fills up",
+        words: &["full", "near-full", "fills", "filled"],
+    },
+    WorkKind {
+        preset: "aged",
+        shown: "aged: a year of changes, against a fresh copy",
+        words: &["aged", "old", "ageing", "aging", "fragmentation", "fragmented"],
+    },
+    WorkKind {
+        preset: "power-cut",
+        shown: "power: who has what was saved after the power was cut",
+        words: &["power", "power-cut", "power-cuts", "outage", "blackout", "crash"],
+    },
+    WorkKind {
+        preset: "bit-rot",
+        shown: "rot: who notices when a block rots",
+        words: &["rot", "bit-rot", "bitrot", "corruption", "damaged"],
+    },
+    WorkKind {
+        preset: "usb-unplug",
+        shown: "unplug: a stick that is pulled out in the middle",
+        words: &["unplug", "unplugged", "usb-unplug", "pulled"],
+    },
 ];
 
 pub(super) const DEVICES: &[DeviceKind] = &[
@@ -120,6 +174,49 @@ pub(super) const DEVICES: &[DeviceKind] = &[
     },
 ];
 
+pub(super) const MUSTS: &[MustKind] = &[
+    MustKind {
+        property: RequiredProperty::Encryption,
+        shown: "encryption: nothing on the device can be read without its key",
+        words: &["encryption", "encrypted", "luks"],
+    },
+    MustKind {
+        property: RequiredProperty::DataChecksums,
+        shown: "data_checksums: damaged files are noticed when they are read",
+        words: &["data_checksums", "checksums"],
+    },
+    MustKind {
+        property: RequiredProperty::CrashSafe,
+        shown: "crash_safe: whole again after a power cut, by a journal or copies on write",
+        words: &["crash_safe", "journal"],
+    },
+    MustKind {
+        property: RequiredProperty::Permissions,
+        shown: "permissions: files have owners and permissions",
+        words: &["permissions", "owners"],
+    },
+    MustKind {
+        property: RequiredProperty::Snapshots,
+        shown: "snapshots: keeps states of all of it",
+        words: &["snapshots"],
+    },
+    MustKind {
+        property: RequiredProperty::Clones,
+        shown: "clones: copies of files that share their blocks",
+        words: &["clones", "reflinks"],
+    },
+    MustKind {
+        property: RequiredProperty::Windows,
+        shown: "windows: Windows reads and writes it",
+        words: &["windows"],
+    },
+    MustKind {
+        property: RequiredProperty::Macos,
+        shown: "macos: a Mac reads and writes it",
+        words: &["macos", "mac"],
+    },
+];
+
 /// The preset that is called so, or of which one of its words is among what was said.
 pub(super) fn preset_for(said: &str) -> Option<&'static Preset> {
     let said = said.to_lowercase();
@@ -130,70 +227,11 @@ pub(super) fn preset_for(said: &str) -> Option<&'static Preset> {
     preset(&said).or_else(|| preset(WORKS.iter().find(has)?.preset))
 }
 
-/// A plan of a folder of the user's: what is done with files everywhere. `path` is absolute.
-pub(super) fn folder_plan(path: &str) -> String {
-    let quoted = path.replace('\\', "\\\\").replace('"', "\\\"");
-    let escaped: String = quoted
-        .chars()
-        .map(|letter| match letter.is_control() {
-            true => format!("\\U{:08X}", u32::from(letter)),
-            false => letter.to_string(),
-        })
-        .collect();
-    format!(
-        r#"# Which filesystem for this folder of mine? Made by `fsverdict ask`; docs/plan-format.md says what may stand here.
-
-title = "My own files: copied, read, searched, removed"
-lab   = "auto"
-
-[device]
-model = "usb-disk-5400"
-size  = "30GB"
-
-[protocol]
-blocks = {{ min = 3, max = 10 }}
-seed   = 1
-
-[goal]
-metric  = "durable"
-weights = {{ copy = 2, read = 2, search = 1, remove = 1 }}
-
-# Whole folders of it, the same each time, up to about this much.
-[dataset.files]
-path = "{escaped}"
-size = "200MB"
-
-[matrix]
-filesystem = ["ext4", "xfs", "btrfs", "f2fs"]
-
-# cp without -a: not every filesystem keeps owners and permissions.
-[[phase]]
-name    = "copy"
-command = 'cp -r "$FILES" "$MOUNT/files"'
-dataset = "files"
-
-[[phase]]
-name    = "read"
-command = 'find "$MOUNT/files" -type f -exec cat {{}} + > /dev/null'
-dataset = "files"
-cold    = true
-
-[[phase]]
-name    = "search"
-command = 'find "$MOUNT/files" -newer / > "$SCRATCH/found"'
-cold    = true
-
-[[phase]]
-name    = "remove"
-command = 'rm -rf "$MOUNT/files"'
-cold    = true
-"#
-    )
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{WORKS, folder_plan, preset_for};
+    use fsverdict_judgement::plan::RequiredProperty;
+
+    use super::{MUSTS, WORKS, preset_for};
 
     #[test]
     fn no_word_means_two_things_and_a_sentence_is_understood() {
@@ -203,12 +241,17 @@ mod tests {
         words.dedup();
         assert_eq!(words.len(), all);
         assert_eq!(preset_for("which filesystem for my Mail?").unwrap().name, "mail-spool");
+        assert_eq!(preset_for("survives power cuts").unwrap().name, "power-cut");
         assert!(preset_for("nothing of the kind").is_none());
     }
 
     #[test]
-    fn a_folder_s_name_stays_within_its_string() {
-        let text = folder_plan("/a\"b\\c\nd");
-        assert!(text.contains("path = \"/a\\\"b\\\\c\\U0000000Ad\"\n"), "{text}");
+    fn all_that_can_be_required_can_be_asked_for() {
+        let asked: Vec<&str> = MUSTS.iter().map(|must| must.property.word()).collect();
+        assert_eq!(asked, RequiredProperty::words());
+        for must in MUSTS {
+            assert_eq!(must.words[0], must.property.word());
+            assert!(must.shown.starts_with(must.words[0]));
+        }
     }
 }
