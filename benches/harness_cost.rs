@@ -132,6 +132,7 @@ fn main() {
         duplicates: None,
         hard_links: None,
         sizes: Vec::new(),
+        form: Default::default(),
     };
     prepare("tree", &Dataset::Tree(shape), 1).unwrap();
     let status = std::fs::read_to_string("/proc/self/status").unwrap();

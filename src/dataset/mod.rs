@@ -56,5 +56,7 @@ pub(crate) use prepare::DatasetOrigin;
 pub(crate) use pull::{Pull, Pulled};
 pub(crate) use random::{RandomStream, mix};
 pub(crate) use tree::{Tree, TreeEntry};
-pub(crate) use write::{Call, Manner, NewTree, Sharing, TreeSource, Untimed, WriteProbe, read_some, write_tree};
+pub(crate) use write::{
+    Call, Manner, NewTree, Sharing, TreeSource, Untimed, WriteProbe, read_some, write_tree,
+};
 pub(crate) use write_shared::{ThreadPart, write_directories, write_files, write_links};

@@ -165,7 +165,8 @@ impl Agent<'_> {
     fn read_saved(&self, look: &RotLook, reading: &mut SavedReading) {
         for folder in &look.folders {
             let Ok(material) = self.materials.get(&folder.dataset) else { continue };
-            let SavedReading { broken, errors, .. } = folder.read(Path::new(MOUNT), &material.prepared, u64::MAX);
+            let SavedReading { broken, errors, .. } =
+                folder.read(Path::new(MOUNT), &material.prepared, u64::MAX);
             for (promise, what) in broken {
                 reading.broken.entry(promise).or_insert(what);
             }

@@ -22,6 +22,7 @@ mod html;
 mod index;
 mod json;
 mod kernels;
+mod loss_age;
 #[cfg(test)]
 #[path = "../../judgement/src/journal/made.rs"]
 pub mod made;
@@ -32,7 +33,6 @@ mod noise;
 mod notes;
 mod number;
 mod page;
-mod loss_age;
 mod power_cuts;
 mod requests;
 mod required;

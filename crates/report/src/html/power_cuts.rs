@@ -13,6 +13,8 @@ pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
         said.map(|what| PageBlock::Lead(format!("{what}.").into())).collect();
     blocks.extend(tables.into_iter().map(|table| PageBlock::Table(PageTable::plain(table))));
     blocks.extend(loss_age::pictures(report));
-    blocks.extend(crate::loss_age::table(&report.judged).map(|table| PageBlock::Table(PageTable::plain(table))));
+    blocks.extend(
+        crate::loss_age::table(&report.judged).map(|table| PageBlock::Table(PageTable::plain(table))),
+    );
     (!blocks.is_empty()).then(|| PageBlock::section("power-cuts", "When power is cut", blocks))
 }

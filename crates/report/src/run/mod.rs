@@ -14,8 +14,8 @@ use crate::page::{
 };
 use crate::text_table::TextTable;
 use crate::{
-    Report, across, background, computing, depends, findings, loss_age, power_cuts, required, rot, safety, sentence,
-    sites,
+    Report, across, background, computing, depends, findings, loss_age, power_cuts, required, rot, safety,
+    sentence, sites,
 };
 use fsverdict_judgement::journal::CandidateStatus;
 use fsverdict_judgement::verdict::Judgement;
