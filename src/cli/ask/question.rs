@@ -67,7 +67,7 @@ impl Question {
             }
             set.push("matrix.encryption=[\"luks2\"]".to_owned());
         }
-        if has(RequiredProperty::Windows) || has(RequiredProperty::Macos) {
+        if (has(RequiredProperty::Windows) || has(RequiredProperty::Macos)) && !self.names_foreign() {
             set.push("matrix.filesystem=[\"exfat\", \"ntfs3\", \"vfat\"]".to_owned());
         }
         if let Some(AskedDevice { source: DeviceSource::Model { name, .. }, .. }) = &self.device {
@@ -94,6 +94,11 @@ impl Question {
 
     fn has_matrix(&self) -> bool {
         !matches!(&self.work, AskedWork::Preset(preset) if !preset.toml.contains("\n[matrix]"))
+    }
+
+    /// Whether the plan names candidates that other systems read: the rest is ruled out by what is required.
+    fn names_foreign(&self) -> bool {
+        matches!(&self.work, AskedWork::Preset(preset) if preset.toml.contains("filesystem = \"exfat\""))
     }
 
     /// Whether the plan says itself which layers are tried: those without encryption are left out then.
