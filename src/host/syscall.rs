@@ -348,6 +348,18 @@ pub fn keep_ended_children() {
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
 }
 
+/// Gives this thread a table of open files of its own, a copy of the one that it shared (unshare(2), CLONE_FILES): threads that open
+/// and close then do not wait for one another, no more than processes would.
+///
+/// What this thread opens from here on is open for it alone, and must not be handed to another.
+///
+/// # Errors
+/// ENOMEM.
+pub fn own_table_of_files() -> Result<()> {
+    // SAFETY: descriptors are numbers that mean the same in the copy; who opens others keeps to what stands above.
+    unsafe { rustix::thread::unshare_unsafe(UnshareFlags::FILES) }
+}
+
 /// Moves this process into namespaces of its own (unshare(2)).
 ///
 /// # Errors

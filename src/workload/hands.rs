@@ -4,6 +4,7 @@
 
 use super::WorkError;
 use super::latency::LatencyRecorder;
+use crate::host::syscall::own_table_of_files;
 
 /// One of those who share the work.
 pub(super) struct Hand {
@@ -50,6 +51,8 @@ pub(super) fn with_hands(
             .into_iter()
             .map(|mut hand| {
                 std::thread::Builder::new().spawn_scoped(scope, move || {
+                    // Nothing that a hand opens outlives its part.
+                    own_table_of_files().map_err(|errno| WorkError::Thread { reason: errno.to_string() })?;
                     let bytes = work(&mut hand)?;
                     Ok::<_, WorkError>(SharedDone { bytes, latency: hand.latency })
                 })
