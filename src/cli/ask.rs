@@ -14,7 +14,7 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::host::talk::say;
-use fsverdict_judgement::plan::{Plan, write};
+use fsverdict_judgement::plan::{Plan, once_each, write};
 use fsverdict_report::wrap;
 use fsverdict_text::{Reason, parse_time, quoted};
 
@@ -148,13 +148,7 @@ fn understand(arguments: &AskArguments, there: bool) -> Result<Question, CliErro
     if arguments.encrypted {
         must.push(property_of("encryption")?);
     }
-    let mut once = Vec::new();
-    for property in must {
-        if !once.contains(&property) {
-            once.push(property);
-        }
-    }
-    Ok(Question { work, device, must: once })
+    Ok(Question { work, device, must: once_each(must) })
 }
 
 /// Leaves the plan, with all that the question changed, where it was asked for.

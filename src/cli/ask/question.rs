@@ -87,23 +87,27 @@ impl Question {
     fn smaller_device(&self, name: &str) -> Option<u64> {
         const TERABYTES: u64 = 2_000_000_000_000;
         const ENOUGH: u64 = 64_000_000_000;
-        let AskedWork::Preset(preset) = &self.work else { return None };
         let capacity = Model::named(name.split(':').next().unwrap_or(name)).ok()?.capacity();
-        (preset.toml.contains("\nsize  = \"2TB\"") && capacity < TERABYTES).then_some(capacity.min(ENOUGH))
+        (self.preset_has("\nsize  = \"2TB\"") && capacity < TERABYTES).then_some(capacity.min(ENOUGH))
+    }
+
+    /// Whether it is asked by a preset in whose text this stands.
+    fn preset_has(&self, text: &str) -> bool {
+        matches!(&self.work, AskedWork::Preset(preset) if preset.toml.contains(text))
     }
 
     fn has_matrix(&self) -> bool {
-        !matches!(&self.work, AskedWork::Preset(preset) if !preset.toml.contains("\n[matrix]"))
+        matches!(self.work, AskedWork::Folder(_)) || self.preset_has("\n[matrix]")
     }
 
     /// Whether the plan names candidates that other systems read: the rest is ruled out by what is required.
     fn names_foreign(&self) -> bool {
-        matches!(&self.work, AskedWork::Preset(preset) if preset.toml.contains("filesystem = \"exfat\""))
+        self.preset_has("filesystem = \"exfat\"")
     }
 
     /// Whether the plan says itself which layers are tried: those without encryption are left out then.
     fn has_layers(&self) -> bool {
-        matches!(&self.work, AskedWork::Preset(preset) if preset.toml.contains("\nlayers"))
+        self.preset_has("\nlayers")
     }
 
     /// Where the plan names its models; the size of a device is the plan's own, which knows how much is written.
