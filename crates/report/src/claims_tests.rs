@@ -78,6 +78,49 @@ fn that_the_one_ahead_failed_is_in_the_headline_and_the_first_limit() {
 }
 
 #[test]
+fn three_that_were_ahead_and_failed_share_a_clause() {
+    let seconds = |block: u32, base: f64| Some(base * (1.0 + 0.002 * f64::from(block % 3)));
+    let sentence = |failed_in: [u32; 3]| {
+        let block = |block: u32| {
+            let ahead = [7.0, 8.0, 9.0].into_iter().zip(failed_in);
+            let ahead = ahead.map(|(base, failed)| if block == failed { None } else { seconds(block, base) });
+            ahead.chain([seconds(block + 1, 12.0), seconds(block + 2, 15.0)]).collect()
+        };
+        let names = ["ext4", "btrfs", "f2fs", "xfs", "jfs"];
+        sentence_of(&told(&names, &(1..=6).map(block).collect::<Vec<_>>()))
+    };
+    let alike = sentence([6, 6, 6]);
+    let clause = "ext4, btrfs and f2fs, which were ahead, are out (1 of 6 trials failed, first in block 6: fsck found errors). Take xfs: ";
+    assert!(alike.starts_with(clause), "{alike}");
+    let differing = sentence([6, 6, 5]);
+    let clause = "ext4, btrfs and f2fs, which were ahead, are out (not all for the same reason). Take xfs: ";
+    assert!(differing.starts_with(clause), "{differing}");
+    // Two are told of one by one.
+    assert!(
+        sentence([6, 6, 0]).contains("btrfs, which was ahead, is out (1 of 6"),
+        "{}",
+        sentence([6, 6, 0])
+    );
+}
+
+/// What reads 1.00 is no factor by which anybody is behind.
+#[test]
+fn a_rival_whose_ratio_reads_one_is_alike() {
+    let mut normal = normals(7);
+    let mut seen = 0;
+    for _ in 0..60 {
+        let block = |_| [1.0, 1.0].map(|centre| Some(centre * libm::exp(0.06 * normal()))).to_vec();
+        let story = told(&["ext4", "xfs"], &(0..12).map(block).collect::<Vec<_>>());
+        let run = story.run();
+        let report = Report::new(&story.plan, &run, None);
+        let said = format!("{} {}", report.sentence, report.paragraph.unwrap_or_default());
+        assert!(!said.contains(" 1.00 ("), "{said}");
+        seen += usize::from(said.contains("alike within") || said.contains("is like"));
+    }
+    assert!(seen > 0);
+}
+
+#[test]
 fn how_much_trials_stray_is_of_the_noise_by_which_differences_show() {
     let mut story = run_of(&[one("ext4", 8.0, 2.7, 0.002), one("xfs", 8.5, 2.9, 0.002)], 8);
     let names = ["ext4", "xfs"];

@@ -129,6 +129,25 @@ pub(super) fn times_with_ends(ratio: &Estimate) -> String {
     }
 }
 
+/// Within which share two are alike whose ratio would read `1.00` and may be 1: the farther end of the interval, rounded up.
+/// Nothing for any other ratio.
+pub(super) fn alike_within(ratio: &Estimate) -> Option<String> {
+    let (low, high) = ratio.low.zip(ratio.high)?;
+    let shown = times_within(ratio);
+    let point = shown.split(' ').next().unwrap_or_default();
+    let is_one =
+        point == "1" || point.strip_prefix("1.").is_some_and(|rest| rest.bytes().all(|digit| digit == b'0'));
+    if !is_one || !(low..=high).contains(&1.0) {
+        return None;
+    }
+    match (high - 1.0).max(1.0 - low) {
+        // Nobody measures better than that.
+        tiny if tiny < 1e-4 => Some("0.01%".to_owned()),
+        small if small < 0.01 => Some(fine_percent(small)),
+        share => Some(percent(libm::ceil(share * 100.0 - 1e-9) / 100.0)),
+    }
+}
+
 /// How many times: `1.00`, `1.4`, `12`, with as many digits as stay readable.
 pub(super) fn times(ratio: f64) -> String {
     match ratio {
@@ -155,7 +174,9 @@ fn exponent(value: f64) -> i32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{NumberScale, decimals, fine_percent, fixed, percent, plain_number, times, times_within};
+    use super::{
+        NumberScale, alike_within, decimals, fine_percent, fixed, percent, plain_number, times, times_within,
+    };
     use fsverdict_judgement::journal::Unit;
     use fsverdict_judgement::verdict::Estimate;
 
@@ -190,6 +211,23 @@ mod tests {
         assert_eq!(within(1.04, 0.92, 1.18), "1.04 (0.92 to 1.18)");
         assert_eq!(within(0.67, 0.67, 0.67), "0.67");
         assert_eq!(times_within(&Estimate { point: 1.234, low: None, high: None, n: 3 }), "1.23");
+    }
+
+    /// "takes 1.00 (0.94 to 1.05) times as long" says of two that they differ, and by nothing.
+    #[test]
+    fn what_reads_one_and_may_be_it_is_alike_within_the_farther_end() {
+        let alike = |point: f64, low: f64, high: f64| {
+            alike_within(&Estimate { point, low: Some(low), high: Some(high), n: 8 })
+        };
+        assert_eq!(alike(1.003, 0.941, 1.052).as_deref(), Some("6%"));
+        assert_eq!(alike(0.998, 0.91, 1.13).as_deref(), Some("13%"));
+        assert_eq!(alike(1.0002, 0.9971, 1.0031).as_deref(), Some("0.31%"));
+        assert_eq!(alike(1.0, 1.0, 1.0).as_deref(), Some("0.01%"));
+        // It reads 1.004, and 1.05; and here the interval does not hold 1.
+        assert_eq!(alike(1.0042, 0.9987, 1.0098), None);
+        assert_eq!(alike(1.05, 0.99, 1.11), None);
+        assert_eq!(alike(1.0004, 1.0003, 1.0006), None);
+        assert_eq!(alike_within(&Estimate { point: 1.0, low: None, high: None, n: 1 }), None);
     }
 
     #[test]

@@ -2,14 +2,18 @@
 
 use super::depends;
 use super::noise;
-use super::number::{percent, times, times_within};
+use super::number::{alike_within, percent, times, times_within};
 use super::required;
 use super::text::{count, listing};
 use fsverdict_judgement::journal::{CandidateStatus, Ending, Unit};
+use fsverdict_judgement::plan::once_each;
 use fsverdict_judgement::verdict::{
     CandidateEntry, Estimate, Judgement, Limit, Outcome, Rank, Relation, TrialBasis, Why,
 };
 use fsverdict_text::rough_duration_text;
+
+/// Of those that were ahead and failed no more have a sentence of their own.
+const MOST_LOST: usize = 2;
 
 /// The outcome in a sentence. Names in it are as the plan has them: not yet safe for a terminal.
 pub(super) fn outcome(judged: &Judgement<'_>) -> String {
@@ -47,7 +51,10 @@ pub(super) fn outcome(judged: &Judgement<'_>) -> String {
                     so_many(judged, &ratio)
                 )
             }
-            false => format!("; the next, {name}, {}", takes(judged, &ratio)),
+            false => match alike_within(&next.ratio) {
+                Some(within) => format!("; the next, {name}, is alike within {within}"),
+                None => format!("; the next, {name}, {}", takes(judged, &ratio)),
+            },
         }
     });
     format!("{without}Take {leader}: nobody is better by more than {within}{tied}{next}.")
@@ -89,12 +96,21 @@ fn ahead_by_estimate(judged: &Judgement<'_>) -> String {
 /// Who was ahead of the one in the first place and failed, as the beginning of a sentence.
 fn lost(judged: &Judgement<'_>) -> String {
     let lost = judged.verdict.limits.iter().filter_map(|limit| match limit {
-        Limit::Lost { candidate, reason, .. } => {
-            Some(format!("{candidate}, which was ahead, is out ({reason}). "))
-        }
+        Limit::Lost { candidate, reason, .. } => Some((candidate.as_str(), reason.as_str())),
         _ => None,
     });
-    lost.collect()
+    match lost.collect::<Vec<_>>().as_slice() {
+        few if few.len() <= MOST_LOST => {
+            few.iter().map(|(name, reason)| format!("{name}, which was ahead, is out ({reason}). ")).collect()
+        }
+        many => {
+            let names: Vec<&str> = many.iter().map(|(name, _)| *name).collect();
+            let reasons = once_each(many.iter().map(|(_, reason)| *reason));
+            // What became of each stands with the candidates.
+            let why = if let [only] = reasons.as_slice() { only } else { "not all for the same reason" };
+            format!("{}, which were ahead, are out ({why}). ", listing(&names, names.len()))
+        }
+    }
 }
 
 /// Where the leader is beaten most clearly, as the beginning of a sentence: a mean over devices that disagree helps nobody.

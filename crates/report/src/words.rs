@@ -1,7 +1,7 @@
 //! The verdict in plain words: a paragraph to be pasted into a mail, with every number in its interval.
 
 use super::across::headline;
-use super::number::{percent, plain_number, times_within};
+use super::number::{alike_within, percent, plain_number, times_within};
 use super::sentence::{is_of_time, settling};
 use super::text::{count, listing};
 use super::{background, computing, depends, required};
@@ -149,18 +149,25 @@ fn leader<'a>(judged: &'a Judgement<'_>) -> &'a str {
 /// `ext4 takes 1.33 (1.28 to 1.39) times as long as btrfs, xfs 1.52 (1.44 to 1.60) times`.
 fn ratios(judged: &Judgement<'_>, standings: &[&Standing], leader: &str) -> String {
     let is_time = is_of_time(judged);
+    let than = if leader.is_empty() { String::new() } else { format!(" {leader}") };
+    // Only the first ratio says what it is of.
+    let mut is_first = true;
     let ratios: Vec<String> = standings
         .iter()
         .take(MOST_NAMES)
-        .enumerate()
-        .map(|(at, standing)| {
+        .map(|standing| {
             let (name, ratio) = (&standing.candidate, times_within(&standing.ratio));
-            let than = if leader.is_empty() { String::new() } else { format!(" {leader}") };
-            match (at, is_time, than.as_str()) {
-                (0, true, "") => format!("{name} takes {ratio} times as long"),
-                (0, true, than) => format!("{name} takes {ratio} times as long as{than}"),
-                (0, false, "") => format!("{name} is worse by a factor of {ratio}"),
-                (0, false, than) => format!("{name} is worse than{than} by a factor of {ratio}"),
+            if let Some(within) = alike_within(&standing.ratio) {
+                return match leader {
+                    "" => format!("{name} is alike within {within}"),
+                    leader => format!("{name} is like {leader} within {within}"),
+                };
+            }
+            match (std::mem::take(&mut is_first), is_time, than.as_str()) {
+                (true, true, "") => format!("{name} takes {ratio} times as long"),
+                (true, true, than) => format!("{name} takes {ratio} times as long as{than}"),
+                (true, false, "") => format!("{name} is worse by a factor of {ratio}"),
+                (true, false, than) => format!("{name} is worse than{than} by a factor of {ratio}"),
                 _ => format!("{name} {ratio} times"),
             }
         })
