@@ -1,6 +1,10 @@
 //! `fsverdict ask`: a question in one line, or in a few answered ones. It finds the preset that asks it, or makes a plan of a folder of
 //! yours, says what it will do, carries it out, and leaves the plan.
 
+#[cfg(test)]
+mod asked;
+mod asked_plan;
+mod changes;
 mod folder;
 mod prompt;
 mod question;
@@ -18,6 +22,7 @@ use fsverdict_judgement::plan::{Plan, once_each, write};
 use fsverdict_report::wrap;
 use fsverdict_text::{Reason, parse_time, quoted};
 
+use self::asked_plan::AskedPlan;
 use self::prompt::{WIDTH, agreed, ask_device, ask_must, ask_work};
 use self::question::Question;
 use self::understood::{device_of, property_of, work_of};
@@ -80,18 +85,16 @@ const USUAL_TIME: Duration = Duration::from_secs(600);
 pub(super) fn run(arguments: &AskArguments) -> Result<Exit, CliError> {
     let there = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let question = understand(arguments, there)?;
-    let (text, name) = question.plan_text()?;
-    let mut run = RunArguments::of_question(&name);
-    run.set = question.settings();
-    run.device = question.replaced_device().into_iter().collect();
+    let name = question.name();
+    let mut run = RunArguments::of_question(name);
     run.budget = arguments.budget.or(Some(USUAL_TIME));
     run.out.clone_from(&arguments.out);
     run.erase.clone_from(&arguments.erase);
     run.dry_run = arguments.dry_run;
-    let plan = run.plan_of(&text, &name)?;
-    say(&wrap(&question.told(&name, &plan), WIDTH).join("\n"));
+    let AskedPlan { plan, left_out } = AskedPlan::of(&question, run.overrides())?;
+    say(&wrap(&question.told(&plan, &left_out), WIDTH).join("\n"));
     if let Some(path) = &arguments.plan {
-        keep(path, &name, &plan)?;
+        keep(path, name, &plan)?;
         say(&format!("the plan is in {}", quoted(&path.to_string_lossy())));
     }
     if there && !arguments.yes && !arguments.dry_run && !agreed()? {
@@ -169,11 +172,10 @@ fn keep(path: &Path, name: &str, plan: &Plan) -> Result<(), CliError> {
 
 #[cfg(test)]
 mod tests {
-    use super::question::{AskedDevice, AskedWork, Question};
+    use super::question::AskedWork;
     use super::understood::{device_of, property_of, work_of};
     use super::words::{DEVICES, WORKS};
-    use crate::cli::with_vocabulary;
-    use fsverdict_judgement::plan::{Overrides, RequiredProperty, presets, read_with};
+    use fsverdict_judgement::plan::{RequiredProperty, presets};
 
     #[test]
     fn every_word_finds_its_preset_and_every_device_its_model() {
@@ -200,48 +202,5 @@ mod tests {
                 && device_of("/dev/none").is_err()
         );
         assert_eq!(property_of("Crash-safe").unwrap(), RequiredProperty::CrashSafe);
-    }
-
-    #[test]
-    fn every_question_on_every_device_is_a_plan() {
-        let musts = [vec![], vec![RequiredProperty::Encryption], vec![RequiredProperty::Windows]];
-        let folder = std::env::temp_dir();
-        let works = WORKS.iter().filter_map(|work| work_of(work.words[0]).ok());
-        for work in works.chain([AskedWork::Folder(folder)]) {
-            let mut question = Question { work, device: None, must: Vec::new() };
-            let kinds = DEVICES.iter().map(|kind| Some(kind.words[0])).chain([
-                Some("image:8GiB"),
-                Some("/dev/sdz"),
-                None,
-            ]);
-            for word in kinds {
-                for must in &musts {
-                    question.device = word.map(|word| match word.starts_with('/') {
-                        true => AskedDevice { source: word.parse().unwrap(), shown: String::new() },
-                        false => device_of(word).unwrap(),
-                    });
-                    question.must.clone_from(must);
-                    let (text, name) = question.plan_text().unwrap();
-                    if name == "nas" && word == Some("/dev/sdz") {
-                        // It wants two devices, and says so.
-                        continue;
-                    }
-                    // States after a cut are not looked at through layers, and the plan says so.
-                    let cuts = ["power-cut", "usb-unplug"].contains(&name.as_str());
-                    let real = word.is_some_and(|word| word.starts_with("image:") || word.starts_with('/'));
-                    if real && (cuts || name == "bit-rot") {
-                        // Faults are those of a modelled device.
-                        continue;
-                    }
-                    if cuts && must.contains(&RequiredProperty::Encryption) {
-                        continue;
-                    }
-                    let device = question.replaced_device().into_iter().collect();
-                    let overrides = Overrides { set: question.settings(), device, ..Overrides::default() };
-                    let plan = with_vocabulary(|words| read_with(&text, &name, &overrides, words));
-                    assert!(plan.is_ok(), "{name}: {}", plan.unwrap_err());
-                }
-            }
-        }
     }
 }

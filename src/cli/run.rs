@@ -11,7 +11,7 @@ use crate::fleet::{FleetError, shared_run};
 use crate::host::talk::say;
 use crate::lab::{ChosenLab, choose, choose_to_look};
 use crate::study::{FolderRequest, Observer, Permission, RunFolder, Session, SessionError, Silent};
-use fsverdict_judgement::plan::{Blocks, DeviceSource, LabChoice, Overrides, Plan, Twice, read_with};
+use fsverdict_judgement::plan::{Blocks, DeviceSource, LabChoice, Overrides, Plan, Twice};
 use fsverdict_report::{TerminalLook, wrap};
 use fsverdict_text::{Hinted, parse_time, quoted};
 
@@ -22,7 +22,7 @@ use super::forecast::forecast;
 use super::live::{Live, write_page};
 use super::progress::Bar;
 use super::report::{PAGE, open_page, show_result};
-use super::vocabulary::{Among, plan_and_origin, preset_names, with_vocabulary};
+use super::vocabulary::{Among, plan_and_origin, preset_names};
 use super::{CliError, Exit, dry_run, interrupt};
 
 /// What stands below the options in `--help`.
@@ -149,15 +149,10 @@ impl RunArguments {
         &self.plan
     }
 
-    /// A plan that is not in a file, with what these arguments change of it.
-    pub(super) fn plan_of(&self, text: &str, name: &str) -> Result<Plan, CliError> {
-        with_vocabulary(|vocabulary| read_with(text, name, &self.overrides(), vocabulary))
-            .map_err(CliError::usage)
-    }
-
     pub(super) fn overrides(&self) -> Overrides {
         Overrides {
             set: self.set.clone(),
+            candidates: Vec::new(),
             filesystems: self.fs.iter().map(|name| name.trim().to_owned()).collect(),
             lab: self.lab,
             device: self.device.clone(),

@@ -109,13 +109,15 @@ fn lacks_required(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
 }
 
 /// Whether a candidate has something, as it is made and mounted.
-fn has_property(candidate: &Candidate, property: RequiredProperty) -> bool {
+pub fn has_property(candidate: &Candidate, property: RequiredProperty) -> bool {
     if property == RequiredProperty::Encryption {
         return candidate.layers.names().any(|name| split_layer(name).0.starts_with("luks"));
     }
     let Some(known) = filesystem::find(&candidate.filesystem) else { return false };
     let has = known.properties(&candidate.mkfs, &candidate.mount);
     let having = |words: &str| has.has.contains(&words);
+    // What lies below a filesystem (LUKS, md, LVM) other systems do not read, whatever they read of what is in it.
+    let bare = layer::of(candidate).all(|layer| layer.kind.is_above());
     match property {
         RequiredProperty::Encryption => true,
         RequiredProperty::DataChecksums => having("checksums of data"),
@@ -123,8 +125,8 @@ fn has_property(candidate: &Candidate, property: RequiredProperty) -> bool {
         RequiredProperty::Permissions => having("owners and permissions"),
         RequiredProperty::Snapshots => known.can(FilesystemAbility::Snapshots),
         RequiredProperty::Clones => known.can(FilesystemAbility::Clones),
-        RequiredProperty::Windows => has.read_by.contains(&"Windows"),
-        RequiredProperty::Macos => has.read_by.contains(&"macOS"),
+        RequiredProperty::Windows => bare && has.read_by.contains(&"Windows"),
+        RequiredProperty::Macos => bare && has.read_by.contains(&"macOS"),
     }
 }
 

@@ -6,6 +6,7 @@
 mod common;
 
 mod ages;
+mod asks;
 mod browser;
 mod bundles;
 mod captures;

@@ -43,19 +43,31 @@ fn until_understood<T>(prompt: &str, read: impl Fn(&str) -> Result<T, CliError>)
     }
 }
 
-fn numbered<'a>(entries: impl Iterator<Item = &'a str>) -> String {
-    entries.enumerate().map(|(at, entry)| format!("  {}  {entry}\n", at + 1)).collect()
+/// Entries below one another, their numbers too.
+fn numbered<'a>(entries: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let width = entries.len().to_string().len();
+    entries.enumerate().map(|(at, entry)| format!("  {:>width$}  {entry}\n", at + 1)).collect()
 }
 
-/// The entry of this number, counted from 1.
-fn of_number<'a, T>(all: &'a [T], said: &str) -> Option<&'a T> {
-    said.parse::<usize>().ok().and_then(|number| all.get(number.checked_sub(1)?))
+/// The entry of this number, counted from 1; nothing where no number was said.
+///
+/// # Errors
+/// When no entry has it: it is no word either, of which others could be suggested.
+fn of_number<'a, T>(all: &'a [T], said: &str) -> Result<Option<&'a T>, CliError> {
+    let Ok(number) = said.parse::<usize>() else { return Ok(None) };
+    match number.checked_sub(1).and_then(|at| all.get(at)) {
+        Some(entry) => Ok(Some(entry)),
+        None => Err(CliError::Usage(Reason::new(
+            format!("nothing has the number {said}"),
+            format!("numbers are 1 to {}; Ctrl-C leaves", all.len()),
+        ))),
+    }
 }
 
 pub(super) fn ask_work() -> Result<AskedWork, CliError> {
     say("What is the work?");
     say(numbered(WORKS.iter().map(|work| work.shown)).trim_end());
-    until_understood("a number, a word, or a folder of yours: ", |said| match of_number(WORKS, said) {
+    until_understood("a number, a word, or a folder of yours: ", |said| match of_number(WORKS, said)? {
         Some(WorkKind { words: [first, ..], .. }) => work_of(first),
         _ => work_of(said),
     })
@@ -65,7 +77,7 @@ pub(super) fn ask_device() -> Result<Option<AskedDevice>, CliError> {
     say("On what device?");
     say(numbered(DEVICES.iter().map(|kind| kind.shown)).trim_end());
     until_understood("a number, a word, a path, or nothing for the question's own: ", |said| {
-        match (of_number(DEVICES, said), said) {
+        match (of_number(DEVICES, said)?, said) {
             (_, "") => Ok(None),
             (Some(DeviceKind { words: [first, ..], .. }), _) => device_of(first).map(Some),
             _ => device_of(said).map(Some),
@@ -77,7 +89,7 @@ pub(super) fn ask_must() -> Result<Vec<RequiredProperty>, CliError> {
     say("What must hold?");
     say(numbered(MUSTS.iter().map(|must| must.shown)).trim_end());
     until_understood("numbers, words, or nothing: ", |said| {
-        let one = |word| match of_number(MUSTS, word) {
+        let one = |word| match of_number(MUSTS, word)? {
             Some(must) => Ok(must.property),
             None => property_of(word),
         };
@@ -97,8 +109,14 @@ mod tests {
 
     #[test]
     fn entries_are_numbered_from_one() {
-        assert!(of_number(WORKS, "1").is_some() && of_number(WORKS, "0").is_none());
-        assert!(of_number(WORKS, "x").is_none() && of_number(WORKS, "").is_none());
+        let found = |said| of_number(WORKS, said);
+        assert!(
+            found("1").unwrap().is_some() && found("x").unwrap().is_none() && found("").unwrap().is_none()
+        );
+        let error = found("0").map(|_| ()).unwrap_err().to_string();
+        assert!(error.starts_with("nothing has the number 0\n"), "{error}");
+        assert!(found("99").is_err());
         assert_eq!(numbered(["a", "b"].into_iter()), "  1  a\n  2  b\n");
+        assert!(numbered(["a"; 10].into_iter()).starts_with("   1  a\n"));
     }
 }

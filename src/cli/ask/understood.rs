@@ -67,7 +67,7 @@ pub(super) fn device_of(word: &str) -> Result<AskedDevice, CliError> {
             DeviceSource::Model { .. } => format!("modelled, {word}"),
             DeviceSource::Folders => word.to_owned(),
         };
-        return Ok(AskedDevice { source, shown });
+        return Ok(AskedDevice { said: word.to_owned(), source, sized: true, shown });
     }
     let kind = DEVICES.iter().find(|kind| kind.words.contains(&word));
     let name = match kind {
@@ -94,7 +94,8 @@ pub(super) fn device_of(word: &str) -> Result<AskedDevice, CliError> {
     let source = format!("model:{name}@{SIZE}").parse().map_err(CliError::Usage)?;
     let summary =
         Model::named(name.split(':').next().unwrap_or(name)).map_or(String::new(), |model| model.summary);
-    Ok(AskedDevice { source, shown: format!("modelled, {name}: {summary}") })
+    let shown = format!("modelled, {name}: {summary}");
+    Ok(AskedDevice { said: word.to_owned(), source, sized: false, shown })
 }
 
 /// The word that was meant, where one is near; else the first word of each kind.

@@ -70,7 +70,7 @@ impl Candidate {
     /// The same on these layers, which its name says.
     #[must_use]
     pub fn on(&self, layers: Layers) -> Self {
-        Self { name: format!("{}+{layers}", self.name), layers, ..self.clone() }
+        self.changed(|one| one.layers = layers)
     }
 }
 

@@ -42,8 +42,27 @@ fn derive(candidate: &Candidate, in_full: bool) -> String {
     name + &marks(candidate, in_full, |axis| !matches!(axis.role, AxisRole::Filesystem | AxisRole::Place))
 }
 
+impl Candidate {
+    /// The same with something else about it, which its name says: in the name's place where that was derived, at the end of
+    /// one that somebody gave it.
+    #[must_use]
+    pub fn changed(&self, change: impl FnOnce(&mut Self)) -> Self {
+        let mut changed = self.clone();
+        change(&mut changed);
+        let in_full = [false, true].into_iter().find(|in_full| derive(self, *in_full) == self.name);
+        changed.name = match in_full {
+            Some(in_full) => derive(&changed, in_full),
+            None => {
+                let differs = |axis: &Axis| axis.given(&changed) != axis.given(self);
+                format!("{}{}", self.name, marks(&changed, false, differs))
+            }
+        };
+        changed
+    }
+}
+
 /// What is said on these axes, each behind its mark.
-fn marks(candidate: &Candidate, in_full: bool, wanted: fn(&Axis) -> bool) -> String {
+fn marks(candidate: &Candidate, in_full: bool, wanted: impl Fn(&Axis) -> bool) -> String {
     let mark = |axis: &Axis| match axis.given(candidate) {
         level if level.is_nothing() => String::new(),
         level => format!("{}{}", axis.mark, (axis.in_name)(&level, in_full)),
@@ -113,6 +132,21 @@ mod tests {
         let problems = Problems::default();
         name_all(&mut drafts, &problems);
         (drafts.into_iter().map(|draft| draft.value.name).collect(), problems.is_empty())
+    }
+
+    #[test]
+    fn what_is_changed_of_a_candidate_stands_in_its_name() {
+        let on_luks = |one: &mut Candidate| one.layers = Layers::of(["luks2"]).unwrap();
+        let named = |name: &str| Candidate { name: name.to_owned(), ..Candidate::plain("btrfs") };
+        assert_eq!(named("btrfs").changed(on_luks).name, "btrfs+luks2");
+        assert_eq!(named("btrfs-zstd").changed(on_luks).name, "btrfs-zstd+luks2");
+        // A name that was derived keeps its order, so that what stands at its end can still be taken off.
+        let model = Environment { model: Some("hdd-7200".to_owned()), ..Environment::default() };
+        let modelled = named("btrfs").changed(|one| one.under = model.clone());
+        assert_eq!(modelled.name, "btrfs-on-hdd-7200");
+        let both = modelled.changed(on_luks);
+        assert_eq!(both.name, "btrfs+luks2-on-hdd-7200");
+        assert_eq!(both.changed(|one| one.under.model = None).name, "btrfs+luks2");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use fsverdict_text::Reason;
 use super::lab::KernelOwner;
 use super::scale::{grow, scale};
 use super::space::scale_image;
-use super::{Blocks, DeviceSource, LabChoice, Plan, Twice, Vocabulary};
+use super::{Blocks, Candidate, DeviceSource, LabChoice, Plan, Twice, Vocabulary};
 use fsverdict_text::{
     Node, Problems, TextProblem, TextSpan, Texts, TomlEntry, TomlTable, TomlValue, parse, suggest,
 };
@@ -18,6 +18,8 @@ pub struct Overrides {
     /// `KEY=VALUE`, in TOML, applied to the plan's own TOML in this order: `protocol.blocks=5`,
     /// `phase.read.cold=false` (a phase by its name), `candidate.1.mount=noatime` (a candidate by name or number).
     pub set: Vec<String>,
+    /// In place of the plan's; its own when empty.
+    pub candidates: Vec<Candidate>,
     /// Keep only candidates of these names or filesystems; all when empty.
     pub filesystems: Vec<String>,
     pub lab: Option<LabChoice>,
@@ -200,6 +202,9 @@ pub(super) fn apply(
     texts: &mut Texts,
     problems: &Problems,
 ) -> Option<TextSpan> {
+    if !overrides.candidates.is_empty() {
+        plan.candidates.clone_from(&overrides.candidates);
+    }
     if !overrides.filesystems.is_empty() {
         let at = texts.add_option("--fs", &overrides.filesystems.join(","));
         problems.note(at, keep_filesystems(plan, &overrides.filesystems));

@@ -1,0 +1,164 @@
+//! What questions come to, by the plans they become: every work on every kind of device, and who is tried.
+
+use fsverdict_judgement::plan::{DeviceSource, Overrides, RequiredProperty, presets};
+use fsverdict_text::Hinted;
+
+use super::super::CliError;
+use super::asked_plan::AskedPlan;
+use super::question::{AskedDevice, AskedWork, Question};
+use super::understood::{device_of, property_of, work_of};
+use super::words::DEVICES;
+
+fn asked(work: &str, device: Option<&str>, must: &[&str]) -> Result<AskedPlan, CliError> {
+    let device = device.map(|word| match word.starts_with('/') {
+        // None is there to be looked at.
+        true => AskedDevice {
+            said: word.to_owned(),
+            source: word.parse().unwrap(),
+            sized: true,
+            shown: String::new(),
+        },
+        false => device_of(word).unwrap(),
+    });
+    let must = must.iter().map(|word| property_of(word).unwrap()).collect();
+    AskedPlan::of(&Question { work: work_of(work).unwrap(), device, must }, Overrides::default())
+}
+
+/// Names of the candidates that are tried.
+fn tried(work: &str, device: Option<&str>, must: &[&str]) -> Vec<String> {
+    let asked = asked(work, device, must).unwrap_or_else(|error| panic!("{work}: {error}"));
+    asked.plan.candidates.into_iter().map(|candidate| candidate.name).collect()
+}
+
+/// What is said of a question that cannot be asked, and the hint.
+fn refused(work: &str, device: Option<&str>, must: &[&str]) -> String {
+    let error = asked(work, device, must).map(|asked| asked.plan.title).unwrap_err();
+    format!("{error}\n{}", error.hint().unwrap_or_default())
+}
+
+#[test]
+fn every_question_on_every_device_is_a_plan_or_says_why_not() {
+    let folder = std::env::temp_dir();
+    let devices: Vec<Option<&str>> = DEVICES
+        .iter()
+        .map(|kind| Some(kind.words[0]))
+        .chain([Some("image:8GiB"), Some("/dev/sdz"), None])
+        .collect();
+    for work in presets().iter().map(|preset| preset.name).chain([folder.to_str().unwrap()]) {
+        for device in &devices {
+            for must in [&[][..], &["encryption"], &["windows"], &["snapshots"]] {
+                let case = format!("{work} on {device:?} {must:?}");
+                match asked(work, *device, must) {
+                    Ok(AskedPlan { plan, .. }) => {
+                        assert!(!plan.candidates.is_empty(), "{case}");
+                        let is_model = device.is_some_and(|word| !word.contains([':', '/']));
+                        assert!(!is_model || plan.models().len() == 1, "{case}: {:?}", plan.models());
+                    }
+                    Err(error) => {
+                        let (said, hint) = (error.to_string(), error.hint().unwrap_or_default());
+                        // Neither a place in a text that nobody has seen, nor an option that nobody typed.
+                        assert!(
+                            !said.contains('^') && !said.contains("error:") && !hint.is_empty(),
+                            "{case}: {said}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_device_takes_the_place_of_the_plan_s_whatever_its_text_looks_like() {
+    let source = |work, device| asked(work, Some(device), &[]).unwrap().plan.device;
+    for (work, device, source_wanted) in [
+        ("mail", "ssd", "model:sata-ssd@8GB"),
+        // The plan's 2 TB are more than the stick has.
+        ("backup", "usb-stick", "model:usb-stick@32GB"),
+        ("backup", "archive", "model:smr-5400@2TB"),
+        // The matrix tries models one after the other, and the image is none.
+        ("etcd", "nvme", "model:nvme-ssd@4GB"),
+        ("backup-server", "hdd", "model:hdd-7200@20GiB"),
+        // Who names a size means it.
+        ("mail", "model:sata-ssd@20GB", "model:sata-ssd@20GB"),
+        ("mail", "image:9GiB", "image:9GiB"),
+    ] {
+        let wanted: DeviceSource = source_wanted.parse().unwrap();
+        assert_eq!(source(work, device).source, wanted, "{work} on {device}");
+    }
+    assert_eq!(source("nas", "ssd").count(), 2);
+    assert_eq!(tried("etcd", Some("nvme"), &[]), ["ext4", "xfs", "btrfs", "f2fs"]);
+}
+
+#[test]
+fn encryption_puts_every_candidate_on_luks_once() {
+    for (work, names) in [
+        ("mail", &["ext4+luks2", "xfs+luks2", "btrfs+luks2", "f2fs+luks2"][..]),
+        ("sqlite", &["btrfs-nodatacow+luks2", "ext4+luks2", "xfs+luks2", "btrfs+luks2", "f2fs+luks2"]),
+        // No matrix: the candidates that are named.
+        ("full", &["ext4+luks2", "xfs+luks2", "btrfs+luks2", "f2fs+luks2", "nilfs2:gc+luks2", "jfs+luks2"]),
+        // One of them is on LUKS already, and is not entered twice.
+        ("photos", &["btrfs-encrypted", "ext4+luks2", "xfs+luks2", "exfat+luks2", "ntfs3+luks2"]),
+        // The plan says itself what lies on what.
+        ("nas", &["btrfs-raid1+luks2", "ext4+luks2+md:raid1", "xfs+luks2+md:raid1", "btrfs+luks2+md:raid1"]),
+    ] {
+        assert_eq!(tried(work, None, &["encryption"]), names, "{work}");
+    }
+    let rot = tried("rot", None, &["encryption"]);
+    assert!(rot.len() == 13 && rot.iter().all(|name| name.ends_with("+luks2")), "{rot:?}");
+    let luks = tried("luks", None, &["encryption"]);
+    assert!(luks.len() == 6 && luks.iter().all(|name| name.contains("+luks2")), "{luks:?}");
+    let etcd = tried("etcd", None, &["encryption"]);
+    assert!(etcd.len() == 12 && etcd.contains(&"ext4+luks2-on-hdd-7200".to_owned()), "{etcd:?}");
+}
+
+#[test]
+fn who_lacks_what_must_hold_is_not_tried_and_others_are_where_nobody_has_it() {
+    let stick = asked("stick", None, &["windows"]).unwrap();
+    assert_eq!(stick.left_out, ["ext4", "f2fs", "btrfs"]);
+    assert_eq!(tried("stick", None, &["windows"]), ["vfat", "exfat", "ntfs3"]);
+    assert_eq!(tried("full", None, &["windows"]), ["exfat", "ntfs3", "vfat"]);
+    assert_eq!(tried("mail", None, &["data_checksums", "encryption"]), ["btrfs+luks2"]);
+    let required = asked("stick", None, &["windows"]).unwrap().plan.goal.require.properties;
+    assert_eq!(required, [RequiredProperty::Windows]);
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused_in_the_question_s_own_words() {
+    for (work, device, must, words) in [
+        ("power", None, &["encryption"][..], &["cannot look through LUKS", "ask it without encryption"][..]),
+        ("unplug", None, &["encryption"], &["`usb-unplug` looks at", "ask rot --encrypted"]),
+        ("power", Some("image:1GiB"), &[], &["of modelled devices", "image:1GiB is none", "--on hdd"]),
+        ("rot", Some("/dev/sdz"), &[], &["`bit-rot` is asked of modelled devices", "/dev/sdz is none"]),
+        (
+            "nas",
+            Some("/dev/sdz"),
+            &[],
+            &["has 2 devices at once, and /dev/sdz is one", "--device /dev/sdz --device"],
+        ),
+        (
+            "snapshots",
+            None,
+            &["encryption"],
+            &["layers of their own (lvm), none of which encrypts", "layers = [\"luks2\", \"lvm:thin\"]"],
+        ),
+        ("stick", None, &["encryption", "windows"], &["no filesystem has all of this: encryption, windows"]),
+        (
+            "photos",
+            Some("image:64MiB"),
+            &[],
+            &["`photo-backup` cannot be asked so: the image of 64 MiB is smaller"],
+        ),
+    ] {
+        let said = refused(work, device, must);
+        assert!(words.iter().all(|words| said.contains(words)), "{work}: {said}");
+    }
+}
+
+#[test]
+fn a_folder_of_the_user_s_is_asked_of_like_a_preset() {
+    let folder = std::env::temp_dir();
+    let question = Question { work: AskedWork::Folder(folder), device: None, must: Vec::new() };
+    let asked = AskedPlan::of(&question, Overrides::default()).unwrap();
+    assert!(asked.plan.candidates.len() == 4 && asked.left_out.is_empty());
+}

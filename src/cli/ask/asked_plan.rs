@@ -1,0 +1,50 @@
+//! The plan that a question comes to: the preset's, or that of a folder, with what the question changes of it.
+
+use fsverdict_judgement::plan::{Overrides, Plan, read_with};
+use fsverdict_text::{Hinted, Reason, TextError};
+
+use super::super::{CliError, with_vocabulary};
+use super::changes::QuestionChanges;
+use super::question::Question;
+
+/// What was asked, as a plan.
+#[derive(Debug)]
+pub(super) struct AskedPlan {
+    pub(super) plan: Plan,
+    /// Candidates that lack what must hold, and are not tried.
+    pub(super) left_out: Vec<String>,
+}
+
+impl AskedPlan {
+    /// The plan of this question, with these changes besides its own.
+    ///
+    /// # Errors
+    /// When it cannot be asked so.
+    pub(super) fn of(question: &Question, overrides: Overrides) -> Result<Self, CliError> {
+        let text = question.text()?;
+        let read = |overrides: &Overrides| {
+            with_vocabulary(|vocabulary| read_with(&text, question.name(), overrides, vocabulary))
+                .map_err(|error| cannot_be_asked(question, &error))
+        };
+        let begun = read(&Overrides::default())?;
+        let changes = QuestionChanges::of(question, &begun).map_err(CliError::Usage)?;
+        let plan = read(&Overrides {
+            set: changes.settings,
+            candidates: changes.candidates,
+            device: changes.device,
+            ..overrides
+        })?;
+        Ok(AskedPlan { plan, left_out: changes.left_out })
+    }
+}
+
+/// The text is the program's own, and none of it was said by the user: what is wrong with it is told without the place.
+fn cannot_be_asked(question: &Question, error: &TextError) -> CliError {
+    match error.0.first() {
+        Some(fault) => CliError::Usage(
+            Reason::new(&fault.message, fault.hint.as_str())
+                .after(format!("`{}` cannot be asked so: ", question.name())),
+        ),
+        None => CliError::usage(error.reason()),
+    }
+}

@@ -1,0 +1,66 @@
+//! `fsverdict ask` as a user types it: what is refused before anything is done, and that the plan it keeps has the candidates it told of.
+
+use std::fs;
+
+use crate::common::Place;
+
+#[test]
+fn a_question_that_cannot_be_asked_says_why_in_its_own_words() {
+    let place = Place::new();
+    for (arguments, words) in [
+        (&["power", "--encrypted"][..], &["cannot look through LUKS", "hint: ask it without encryption"][..]),
+        (&["power", "--on", "image:1GiB"], &["image:1GiB is none", "hint: name a kind of device instead"]),
+        (
+            &["snapshots", "--encrypted"],
+            &["layers of their own (lvm)", "hint: ask it without encryption, or"],
+        ),
+    ] {
+        let asked = [&["ask"], arguments, &["--dry-run"]].concat();
+        let seen = place.fsverdict(&asked).exits(2).says(words);
+        // No excerpt of a text that the user has not seen, no option that was not typed.
+        assert!(!seen.stderr.contains("^^") && !seen.stderr.contains("--device:"), "{seen:#?}");
+        assert_eq!(seen.stdout, "");
+    }
+}
+
+/// A plan that was kept is one to be run again, and has nobody in it who was ruled out before.
+#[test]
+fn the_plan_that_is_kept_has_the_candidates_that_were_told() {
+    let place = Place::new();
+    for (number, (arguments, told, names)) in [
+        (
+            &["near-full", "--encrypted"][..],
+            "candidates: ext4+luks2, xfs+luks2, btrfs+luks2,",
+            &["ext4+luks2", "xfs+luks2", "btrfs+luks2", "f2fs+luks2", "nilfs2:gc+luks2", "jfs+luks2"][..],
+        ),
+        (
+            &["stick", "--must", "windows"],
+            "left out, for want of that: ext4, f2fs and btrfs",
+            &["vfat", "exfat", "ntfs3"],
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let plan = place.path().join(format!("{number}.toml"));
+        let path = plan.to_str().unwrap();
+        // What is to be tried is said before a lab is looked for, which may be missing here.
+        let asked = [&["ask"], arguments, &["--dry-run", "--plan", path]].concat();
+        let seen = place.fsverdict(&asked);
+        let said = seen.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(told), "{said}");
+        let kept = fs::read_to_string(&plan).unwrap();
+        let named: Vec<&str> = kept
+            .split("[[candidate]]\n")
+            .skip(1)
+            .filter_map(|section| section.lines().find_map(|line| line.strip_prefix("name = ")))
+            .map(|name| name.trim_matches('"'))
+            .collect();
+        assert_eq!(named, names, "{kept}");
+        if seen.stdout.contains("each trial:") {
+            for name in names {
+                assert!(seen.stdout.contains(&format!("\n{name}:")), "{seen:#?}");
+            }
+        }
+    }
+}
