@@ -4,6 +4,7 @@
 //! checked when this is compiled.
 #![allow(unsafe_code)]
 
+pub mod files_reader;
 pub mod ring;
 
 use std::ffi::c_void;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::filesystem::Meaning;
+use crate::host::syscall::files_reader::FilesReader;
 use crate::workload::{SavedReading, SequencesLooking, SequencesRecord};
 use fsverdict_judgement::journal::{CutOutcome, Event, LossAges, StateFinding};
 
@@ -43,7 +44,7 @@ impl Agent<'_> {
             written: Vec::new(),
         });
         let sequences = look.sequences.as_ref().map(SequencesRecord::looking);
-        let looked = CutLooking { look: &look, sequences };
+        let mut looked = CutLooking { look: &look, sequences, reader: FilesReader::new() };
         let name = stack.device_names().into_iter().next().unwrap_or_default();
         let serial = PathBuf::from("/sys/block").join(name).join("serial");
         loop {
@@ -58,7 +59,7 @@ impl Agent<'_> {
             stack.step(number);
             let moment_ns = look.moments_ns.get(at).copied().unwrap_or(0);
             let is_thorough = look.thorough.get(at).copied().unwrap_or(true);
-            let mut finding = self.state(stack, &looked, moment_ns, is_thorough)?;
+            let mut finding = self.state(stack, &mut looked, moment_ns, is_thorough)?;
             number.clone_into(&mut finding.state);
             stack.sink.send(&Event::AfterCut(finding));
         }
@@ -67,7 +68,7 @@ impl Agent<'_> {
     fn state(
         &self,
         stack: &mut Stack<'_>,
-        look: &CutLooking<'_>,
+        look: &mut CutLooking<'_>,
         moment_ns: u64,
         is_thorough: bool,
     ) -> Result<StateFinding, TrialError> {
@@ -114,14 +115,15 @@ impl Agent<'_> {
         Ok(found.finding(outcome, back_s))
     }
 
-    fn read_all(&self, look: &CutLooking<'_>, moment_ns: u64, reading: &mut SavedReading) {
+    fn read_all(&self, look: &mut CutLooking<'_>, moment_ns: u64, reading: &mut SavedReading) {
         if let (Some(record), Some(looking)) = (&look.look.sequences, &look.sequences) {
             record.look(looking, Path::new(MOUNT), moment_ns, reading);
         }
         let mut ages = LossAges::default();
         for folder in &look.look.folders {
             let Ok(material) = self.materials.get(&folder.dataset) else { continue };
-            let read = folder.read(Path::new(MOUNT), &material.prepared, moment_ns);
+            let reader = Some(&mut look.reader);
+            let read = folder.read(Path::new(MOUNT), &material.prepared, moment_ns, reader);
             ages.merge(&read.ages);
             for (promise, seen) in read.broken {
                 reading.broken.entry(promise).or_insert(seen);
@@ -139,6 +141,7 @@ impl Agent<'_> {
 struct CutLooking<'a> {
     look: &'a CutLook,
     sequences: Option<SequencesLooking>,
+    reader: FilesReader,
 }
 
 impl CutLooking<'_> {

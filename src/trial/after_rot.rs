@@ -165,8 +165,9 @@ impl Agent<'_> {
     fn read_saved(&self, look: &RotLook, reading: &mut SavedReading) {
         for folder in &look.folders {
             let Ok(material) = self.materials.get(&folder.dataset) else { continue };
+            // One after the other, as programs read: a block that cannot be read then fails what asked for it, and nothing beside.
             let SavedReading { broken, errors, .. } =
-                folder.read(Path::new(MOUNT), &material.prepared, u64::MAX);
+                folder.read(Path::new(MOUNT), &material.prepared, u64::MAX, None);
             for (promise, what) in broken {
                 reading.broken.entry(promise).or_insert(what);
             }

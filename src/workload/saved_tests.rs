@@ -7,6 +7,8 @@ use fsverdict_judgement::journal::{AgeBin, LossAges, Save};
 use fsverdict_judgement::plan::Dataset;
 use fsverdict_text::Bytes;
 
+use crate::host::syscall::files_reader::FilesReader;
+
 use super::{SavedFolder, SavedPhase, SavedReading};
 use crate::dataset::{Body, DatasetOrigin, Prepared, prepare};
 use crate::workload::PROMISES;
@@ -55,7 +57,10 @@ fn half(change: impl Fn(&Prepared, &Path)) -> (tempfile::TempDir, Prepared) {
 
 fn read(careful: bool, cut_ns: u64, change: impl Fn(&Prepared, &Path)) -> SavedReading {
     let (place, dataset) = half(change);
-    folder(careful).read(place.path(), &dataset, cut_ns)
+    let one_by_one = folder(careful).read(place.path(), &dataset, cut_ns, None);
+    let at_once = folder(careful).read(place.path(), &dataset, cut_ns, Some(&mut FilesReader::new()));
+    assert_eq!(one_by_one, at_once);
+    one_by_one
 }
 
 fn broken(careful: bool, cut_ns: u64, change: impl Fn(&Prepared, &Path)) -> Vec<&'static str> {
