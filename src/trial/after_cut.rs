@@ -89,6 +89,7 @@ impl Agent<'_> {
         let back_s = began.elapsed().as_secs_f64();
         if let Err(error) = mounted {
             found.told.push(error.to_string());
+            found.hear(stack);
             return Ok(found.finding(CutOutcome::Unmountable, back_s));
         }
         found.hear(stack);
