@@ -11,6 +11,7 @@ use crate::host::talk::say;
 use crate::study::{CutName, CutProgress, MinimisedState, PowerCutting, RunFolder, StateTold};
 use fsverdict_judgement::journal::{Event, OpenJournal, PowerCuts};
 use fsverdict_judgement::plan::{Candidate, Plan};
+use fsverdict_report::count;
 use fsverdict_text::suggest;
 
 use super::consent::{Consent, PlanOrigin, agree};
@@ -246,7 +247,7 @@ fn write_script(
     };
     let mut text = format!("{}: {name}: {}: {}\n", path.display(), finding.outcome.words(), finding.seen);
     did.iter().for_each(|call| text.push_str(&format!("  {call}\n")));
-    text.push_str(&format!("{} writes lost; {twice}\n", lost.len()));
+    text.push_str(&format!("{} lost; {twice}\n", count(lost.len(), "write")));
     std::io::stdout().lock().write_all(text.as_bytes())?;
     Ok(Exit::Done)
 }

@@ -7,6 +7,7 @@
 
 mod adapter;
 mod age;
+mod cksum;
 mod command;
 mod copies;
 mod course;

@@ -19,6 +19,7 @@ use fsverdict_judgement::journal::{LossAges, Save};
 
 use crate::host::syscall::files_reader::{AT_ONCE, FilesReader};
 
+use super::cksum::cksum;
 use super::save::BESIDE;
 
 #[cfg(test)]
@@ -167,6 +168,23 @@ impl SavedFolder {
             format!("{}/{name}: {} bytes, {which}", self.into, entry.size)
         });
         told.collect()
+    }
+
+    /// What each file may be when power is cut at this nanosecond, a line for each content: kind, links, size, checksum of cksum(1),
+    /// path.
+    pub fn listing(&self, dataset: &Prepared, cut_ns: u64) -> Vec<String> {
+        let DatasetOrigin::Generated { tree, content } = &dataset.origin else { return Vec::new() };
+        let mut lines = Vec::new();
+        for (entry, allowed) in tree.entries.iter().zip(self.allowed(tree.entries.len(), cut_ns)) {
+            let (size, name) = (entry.size, tree.name(entry.name).to_string_lossy());
+            for generation in allowed.promised..=allowed.begun.max(allowed.promised) {
+                let mut bytes = Vec::new();
+                let body = Body { identity: entry.what, generation, size };
+                content.pieces(&body, |piece| bytes.extend_from_slice(piece));
+                lines.push(format!("f 1 {size} {} {}/{name}", cksum(&bytes), self.into));
+            }
+        }
+        lines
     }
 
     /// From when on something was saved, in nanoseconds of the device's clock; none where nothing was.

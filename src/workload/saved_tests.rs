@@ -157,4 +157,9 @@ fn a_state_is_told_in_words() {
     assert!(told[0].ends_with("3000 bytes, content 1"), "{}", told[0]);
     assert!(told[2].ends_with("content 0, or 1, which was being saved"), "{}", told[2]);
     assert!(told[3].ends_with("content 0"), "{}", told[3]);
+    // The same as cksum(1) says it: of the one that was being saved either content will do.
+    let lines = folder(true).listing(&notes(), 25);
+    let of = |file: u32| lines.iter().filter(|line| line.ends_with(&name(&notes(), file))).count();
+    assert_eq!([0, 1, 2, 3].map(of), [1, 1, 2, 1]);
+    assert!(lines[0].starts_with("f 1 3000 ") && lines[0].contains(" notes/"), "{}", lines[0]);
 }

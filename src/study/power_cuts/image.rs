@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use crate::dataset::prepare_with_names;
+use crate::dataset::{Prepared, prepare_with_names};
 use fsverdict_disk::crash::{StateImage, export};
 use fsverdict_disk::device::Store;
 use fsverdict_judgement::plan::Candidate;
@@ -36,17 +36,23 @@ impl PowerCutting<'_> {
         StateImage::new(log, self.rule(candidate)?).write(&mut store, state).map_err(plain)?;
         let mut must = Vec::new();
         for folder in &record.folders {
-            if let Some(spec) = self.datasets().get(&folder.dataset) {
-                let seed = self.plan.protocol.seed;
-                let names = self.drawn(part).map_or(seed, |drawn| drawn.names);
-                let prepared = prepare_with_names(&folder.dataset, spec, seed, names).map_err(plain)?;
-                must.extend(folder.tell(&prepared, at_ns));
+            if let Some(dataset) = self.prepared(&folder.dataset, part)? {
+                must.extend(folder.tell(&dataset, at_ns));
             }
         }
         must.extend(record.sequences.iter().flat_map(|sequences| sequences.tell(at_ns)));
         must.extend(record.written.iter().filter_map(|folder| folder.tell(at_ns)));
         must.extend(record.rechecks.iter().filter_map(|recheck| recheck.tell(at_ns)));
         Ok(StateTold { at_s: at_ns as f64 / 1e9, must })
+    }
+
+    /// A dataset as a part's trial had it; none of which the plan knows nothing.
+    pub(super) fn prepared(&self, name: &str, part: u32) -> Result<Option<Prepared>, SessionError> {
+        let datasets = self.datasets();
+        let Some(spec) = datasets.get(name) else { return Ok(None) };
+        let seed = self.plan.protocol.seed;
+        let names = self.drawn(part).map_or(seed, |drawn| drawn.names);
+        prepare_with_names(name, spec, seed, names).map(Some).map_err(plain)
     }
 
     /// Writes the log of a part of a recorded candidate in the form of dm-log-writes into a file that is not there yet.

@@ -221,6 +221,7 @@ impl Narrowed {
     fn told(&self) -> String {
         match (&self.only, self.files) {
             (Some(one), _) => format!("sequence {} with its calls {:?} alone", one.number, one.calls),
+            (None, Some(1)) => "1 file".to_owned(),
             (None, Some(files)) => format!("{files} files"),
             (None, None) => "all of it".to_owned(),
         }

@@ -13,7 +13,6 @@ use flate2::read::GzEncoder;
 use crate::filesystem::find;
 use crate::lab::LabError;
 use crate::study::error::SessionError;
-use crate::workload::SequencesRecord;
 use fsverdict_disk::crash::StateImage;
 use fsverdict_disk::device::Store;
 use fsverdict_judgement::plan::Candidate;
@@ -47,9 +46,28 @@ list() {
 }
 (cd "$folder" && list) | grep -v ' lost+found$' | LC_ALL=C sort >"$image.is"
 umount "$folder" && rmdir "$folder"
-must | LC_ALL=C sort >"$image.must"
+"#;
+
+/// All of what is there must be as it is listed, and nothing else may be.
+const EXACTLY: &str = r#"must | LC_ALL=C sort >"$image.must"
 echo "kind, links, size, cksum, path: < must be there, > is there"
 if diff "$image.must" "$image.is"; then echo "names, links, sizes and contents are as they must be"; else exit 1; fi
+"#;
+
+/// Each path that is listed must be there, as one of its lines says.
+const ONE_OF: &str = r#"must >"$image.must"
+echo "kind, links, size, cksum, path: < must be there, in one of these ways, > is there"
+if awk '
+    { line = $0; sub(/^f [0-9]+ /, "f ", line); path = line; sub(/^[^ ]+ [^ ]+ [^ ]+ /, "", path) }
+    NR == FNR { may[line]; must[path] = must[path] "< " $0 "\n"; next }
+    path in must { if (line in may) kept[path]; else found[path] = "> " $0 "\n" }
+    END { for (path in must) if (!(path in kept)) { printf "%s%s", must[path], found[path]; lost = 1 }; exit lost }
+' "$image.must" "$image.is"; then echo "every file is one that it may be"; else exit 1; fi
+"#;
+
+/// Only whoever promised knows what must be there.
+const NOTHING: &str = r#"cat "$image.is"
+echo "it mounts, and this is in it; what its programs were promised is asked by the recheck of the plan, not here"
 "#;
 
 impl PowerCutting<'_> {
@@ -78,9 +96,11 @@ impl PowerCutting<'_> {
             state.name
         ));
         state.did.iter().for_each(|call| line(&format!("    {call}")));
-        line(
-            "each in the folder of its sequence, where the directories A, with the files foo and bar, and B were there and synced.",
-        );
+        if record.sequences.is_some() {
+            line(
+                "each in the folder of its sequence, where the directories A, with the files foo and bar, and B were there and synced.",
+            );
+        }
         match state.lost.as_slice() {
             [] => line("No write was lost that had been completed or was underway."),
             lost => {
@@ -97,7 +117,7 @@ impl PowerCutting<'_> {
         let kind = find(&candidate.filesystem)
             .map_or(candidate.filesystem.clone(), |one| one.mount(&[]).kind.to_owned());
         let _ = write!(text, "set -eu\nsize={size}\ntype={kind}\noptions='{options}'\n");
-        let must = record.sequences.as_ref().map(SequencesRecord::listing).unwrap_or_default();
+        let (must, comparing) = self.listing(record, state.name.part, at_ns)?;
         let _ = write!(text, "must() {{ cat <<'END'\n{}\nEND\n}}\n", must.join("\n"));
         text.push_str("unpack() {\n    packed | base64 -d | gzip -d | {\n");
         for (at, count) in pieces {
@@ -106,8 +126,28 @@ impl PowerCutting<'_> {
                 "        dd of=\"$image\" bs={PIECE} seek={at} count={count} iflag=fullblock conv=notrunc 2>/dev/null"
             );
         }
-        let _ = write!(text, "    }}\n}}\npacked() {{ cat <<'END'\n{packed}END\n}}\n{BODY}");
+        let _ = write!(text, "    }}\n}}\npacked() {{ cat <<'END'\n{packed}END\n}}\n{BODY}{comparing}");
         Ok(text)
+    }
+
+    /// What must be there, a line each, and how what is there is compared to it.
+    fn listing(
+        &self,
+        record: &CutRecord,
+        part: u32,
+        at_ns: u64,
+    ) -> Result<(Vec<String>, &'static str), SessionError> {
+        if let Some(sequences) = &record.sequences {
+            return Ok((sequences.listing(), EXACTLY));
+        }
+        let mut must = Vec::new();
+        for folder in &record.folders {
+            if let Some(dataset) = self.prepared(&folder.dataset, part)? {
+                must.extend(folder.listing(&dataset, at_ns));
+            }
+        }
+        let comparing = if must.is_empty() { NOTHING } else { ONE_OF };
+        Ok((must, comparing))
     }
 }
 

@@ -17,6 +17,7 @@ use super::model::{NodeKind, SequenceModel};
 use super::step::{SequenceCall, SequencePersist};
 use super::work::{SequenceWork, identity, progress, remove, told};
 use super::{FOLDER, folder_of};
+use crate::workload::cksum::cksum;
 use crate::workload::saved::SavedReading;
 
 /// The sequences of a part, and when which of their calls returned.
@@ -261,34 +262,5 @@ fn list(model: &SequenceModel, directory: usize, path: &str, lines: &mut Vec<Str
             NodeKind::Symlink => lines.push(format!("l foo {path}")),
             NodeKind::Fifo => lines.push(format!("p {path}")),
         }
-    }
-}
-
-/// As cksum(1) has it (POSIX.1-2017, cksum: CRC of ISO/IEC 8802-3, the length appended).
-fn cksum(bytes: &[u8]) -> u32 {
-    let mut crc: u32 = 0;
-    let mut add = |byte: u8| {
-        crc ^= u32::from(byte) << 24;
-        for _ in 0..8 {
-            crc = if crc & 0x8000_0000 == 0 { crc << 1 } else { crc << 1 ^ 0x04c1_1db7 };
-        }
-    };
-    bytes.iter().for_each(|byte| add(*byte));
-    let mut length = bytes.len();
-    while length > 0 {
-        add((length & 0xff) as u8);
-        length >>= 8;
-    }
-    !crc
-}
-
-#[cfg(test)]
-mod tests {
-    use super::cksum;
-
-    #[test]
-    fn sums_are_those_of_cksum() {
-        // printf 123456789 | cksum; cksum < /dev/null
-        assert_eq!((cksum(b"123456789"), cksum(b"")), (930_766_865, 4_294_967_295));
     }
 }
