@@ -44,7 +44,7 @@ impl Agent<'_> {
             written: Vec::new(),
         });
         let sequences = look.sequences.as_ref().map(SequencesRecord::looking);
-        let mut looked = CutLooking { look: &look, sequences, reader: FilesReader::new() };
+        let mut looked = CutLooking { look: &look, sequences, reader: FilesReader::default() };
         let name = stack.device_names().into_iter().next().unwrap_or_default();
         let serial = PathBuf::from("/sys/block").join(name).join("serial");
         loop {

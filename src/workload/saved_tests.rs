@@ -58,7 +58,7 @@ fn half(change: impl Fn(&Prepared, &Path)) -> (tempfile::TempDir, Prepared) {
 fn read(careful: bool, cut_ns: u64, change: impl Fn(&Prepared, &Path)) -> SavedReading {
     let (place, dataset) = half(change);
     let one_by_one = folder(careful).read(place.path(), &dataset, cut_ns, None);
-    let at_once = folder(careful).read(place.path(), &dataset, cut_ns, Some(&mut FilesReader::new()));
+    let at_once = folder(careful).read(place.path(), &dataset, cut_ns, Some(&mut FilesReader::default()));
     assert_eq!(one_by_one, at_once);
     one_by_one
 }

@@ -35,9 +35,8 @@ struct Place {
     length: Option<usize>,
 }
 
-impl FilesReader {
-    #[must_use]
-    pub fn new() -> Self {
+impl Default for FilesReader {
+    fn default() -> Self {
         let place = |_| Place {
             status: MaybeUninit::zeroed(),
             buffer: Vec::new(),
@@ -47,7 +46,9 @@ impl FilesReader {
         };
         FilesReader { ring: IoUring::new(AT_ONCE as u32).ok(), places: (0..AT_ONCE).map(place).collect() }
     }
+}
 
+impl FilesReader {
     /// Reads what lies under the first [`AT_ONCE`] of these names, each with the length it may have, in bytes.
     pub fn read(&mut self, folder: BorrowedFd<'_>, names: &[(&CStr, u64)]) {
         for place in &mut self.places {
@@ -166,7 +167,7 @@ mod tests {
 
     #[test]
     fn small_files_are_read_whole_and_what_is_none_is_left() {
-        let mut reader = FilesReader::new();
+        let mut reader = FilesReader::default();
         if reader.ring.is_none() {
             // Past libtest, in the words that scripts/test-tiers counts.
             let line = concat!("NOT RUN ", file!(), ":", line!(), ": io_uring is forbidden here\n");
@@ -222,7 +223,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         std::fs::write(place.path().join("short"), b"0123456789").unwrap();
         let folder = std::fs::File::open(place.path()).unwrap();
-        let mut reader = FilesReader::new();
+        let mut reader = FilesReader::default();
         reader.give_up();
         reader.read(folder.as_fd(), &[(c"short", 10)]);
         assert!(reader.whole(0).is_none());
