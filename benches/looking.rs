@@ -1,7 +1,6 @@
-//! How many states that cuts of power left are looked at in a second: those of ext4 on the model of a SATA SSD, with what the presets
-//! do before the cut. Of sequences of calls most states stand behind a promise, and fifty a second are to be looked at on two
-//! processors; where 200 files of 8 KiB were saved, each state replays a journal of hundreds of blocks, is read whole, and is
-//! checked.
+//! How many states that cuts of power left are looked at in a second: those of ext4 on the model of a SATA SSD, drawn in the midst of
+//! what the presets do, each of them checked by e2fsck. Of sequences of calls little lies in a state; where 200 files of 8 KiB were
+//! saved each replays a journal of hundreds of blocks and is read whole. Fifty a second on two processors were asked for.
 //!
 //! `cargo bench --bench looking` takes some minutes, and builds the laboratory's kernel where there is none; a path behind `--` names
 //! another program to measure.
@@ -17,8 +16,8 @@ use std::time::Instant;
 
 /// A plan, and how many states are looked at less and more: the difference is free of what a run takes before it looks.
 const PLANS: [(&str, &str, [u32; 2]); 2] = [
-    ("sequences of one call", include_str!("../presets/crash-sequences.toml"), [100, 1500]),
-    ("200 saved files", include_str!("../presets/power-cut.toml"), [50, 450]),
+    ("among sequences of one call", include_str!("../presets/crash-sequences.toml"), [100, 1500]),
+    ("among 200 saved files", include_str!("../presets/power-cut.toml"), [50, 450]),
 ];
 
 fn main() {
