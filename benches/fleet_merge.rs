@@ -12,7 +12,6 @@ mod shards;
 mod spent;
 
 use std::process::{Command, Stdio};
-use std::time::Instant;
 
 const SITES: [u32; 4] = [5, 10, 20, 40];
 const BLOCKS: u32 = 30;
@@ -28,16 +27,9 @@ fn main() {
             (1..=BLOCKS).for_each(|block| shards::shard(&run, (&name, block), ("", 1.0)));
         }
         for arguments in [&["merge", "--settled"][..], &["merge"]] {
-            let (started, before) = (Instant::now(), spent::by_children());
             let mut command = Command::new(&program);
-            let status = command
-                .args(arguments)
-                .arg(&run)
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .status()
-                .unwrap();
-            let (wall, spent) = (started.elapsed().as_secs_f64(), spent::by_children() - before);
+            command.args(arguments).arg(&run).stdout(Stdio::null()).stderr(Stdio::null());
+            let (status, wall, spent) = spent::over(|| command.status().unwrap());
             println!("{sites:2} sites, {}: {wall:.2} s, {spent:.2} s of CPU, {status}", arguments.join(" "));
         }
     }

@@ -12,7 +12,6 @@ mod spent;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Instant;
 
 /// A plan, and how many states are looked at less and more: the difference is free of what a run takes before it looks.
 const PLANS: [(&str, &str, [u32; 2]); 2] = [
@@ -38,18 +37,11 @@ fn run(program: &str, text: &str, states: u32) -> (u32, f64, f64) {
     let folder = tempfile::tempdir().unwrap();
     let (plan, out) = (folder.path().join("plan.toml"), folder.path().join("run"));
     std::fs::write(&plan, text.replace("steps     = 2", "steps     = 1")).unwrap();
-    let (started, before) = (Instant::now(), spent::by_children());
     let mut command = Command::new(program);
     command.arg("run").arg(&plan).args(["--fs", "ext4", "--blocks", "1", "--set"]);
-    let status = command
-        .arg(format!("faults.power_cuts={states}"))
-        .arg("--out")
-        .arg(&out)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .unwrap();
-    let (wall, cpu) = (started.elapsed().as_secs_f64(), spent::by_children() - before);
+    command.arg(format!("faults.power_cuts={states}")).arg("--out").arg(&out);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let (status, wall, cpu) = spent::over(|| command.status().unwrap());
     assert!(status.code().is_some_and(|code| code == 0 || code == 3), "{status}");
     (looked_at(&out), wall, cpu)
 }

@@ -15,8 +15,8 @@ mod spent;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -77,15 +77,14 @@ struct Cost {
 }
 
 fn render(program: &str, run: &Path, format: &str, output: &Path) -> Cost {
-    let (started, before) = (Instant::now(), spent::by_children());
-    let mut child = Command::new(program)
-        .arg("report")
-        .arg(run)
-        .args(["--format", format, "--output"])
-        .arg(output)
-        .stderr(Stdio::inherit())
-        .spawn()
-        .unwrap();
+    let mut command = Command::new(program);
+    command.arg("report").arg(run).args(["--format", format, "--output"]).arg(output);
+    let (peak, wall, spent) = spent::over(|| peak_of(&mut command.stderr(Stdio::inherit()).spawn().unwrap()));
+    Cost { wall, spent, peak }
+}
+
+/// Waits until it has ended: the most memory that it had in use at one time, in bytes.
+fn peak_of(child: &mut Child) -> u64 {
     let status = format!("/proc/{}/status", child.id());
     let mut peak = 0;
     while child.try_wait().unwrap().is_none() {
@@ -95,7 +94,7 @@ fn render(program: &str, run: &Path, format: &str, output: &Path) -> Cost {
         peak = peak.max(kibibytes.unwrap_or(0) * 1024);
         std::thread::sleep(Duration::from_millis(5));
     }
-    Cost { wall: started.elapsed().as_secs_f64(), spent: spent::by_children() - before, peak }
+    peak
 }
 
 fn main() {

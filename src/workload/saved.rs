@@ -15,9 +15,8 @@ use serde::{Deserialize, Serialize};
 use crate::dataset::{
     Body, Content, DatasetOrigin, Listing, Prepared, Tree, look, open_below, open_path, read_some, type_of,
 };
-use fsverdict_judgement::journal::{LossAges, Save};
-
 use crate::host::syscall::files_reader::{AT_ONCE, FilesReader};
+use fsverdict_judgement::journal::{LossAges, Save};
 
 use super::cksum::cksum;
 use super::save::BESIDE;
@@ -177,7 +176,7 @@ impl SavedFolder {
         let mut lines = Vec::new();
         for (entry, allowed) in tree.entries.iter().zip(self.allowed(tree.entries.len(), cut_ns)) {
             let (size, name) = (entry.size, tree.name(entry.name).to_string_lossy());
-            for generation in allowed.promised..=allowed.begun.max(allowed.promised) {
+            for generation in allowed.promised..=allowed.begun {
                 let mut bytes = Vec::new();
                 let body = Body { identity: entry.what, generation, size };
                 content.pieces(&body, |piece| bytes.extend_from_slice(piece));

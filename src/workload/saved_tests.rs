@@ -7,10 +7,9 @@ use fsverdict_judgement::journal::{AgeBin, LossAges, Save};
 use fsverdict_judgement::plan::Dataset;
 use fsverdict_text::Bytes;
 
-use crate::host::syscall::files_reader::FilesReader;
-
 use super::{SavedFolder, SavedPhase, SavedReading};
 use crate::dataset::{Body, DatasetOrigin, Prepared, prepare};
+use crate::host::syscall::files_reader::FilesReader;
 use crate::workload::PROMISES;
 
 const FILES: u32 = 4;
