@@ -35,8 +35,8 @@ pub fn export(log: &WriteLog, output: &mut impl Write) -> Result<(), LogError> {
             Action::Discard => (DISCARD, false),
             _ => (0, true),
         };
-        let length = if has_data { u64::from(one.request.sectors) * SECTOR as u64 } else { 0 };
-        sector(output, &[one.request.sector, u64::from(one.request.sectors), flags, length])?;
+        // `data_len` is of marks alone; how much lies behind a write its sectors say.
+        sector(output, &[one.request.sector, u64::from(one.request.sectors), flags, 0])?;
         if has_data {
             log.content(one, &mut bytes)?;
             output.write_all(&bytes)?;

@@ -171,8 +171,9 @@ fn a_log_of_the_kernels_form_has_flushes_where_they_made_durable() {
     assert_eq!([number(0), number(8), number(16), number(24)], [0x6a_7366_7773_6872, 1, 6, 512]);
     let (mut at, mut entries) = (512, Vec::new());
     while at < bytes.len() {
-        entries.push((number(at), number(at + 8), number(at + 16)));
-        at += 512 + number(at + 24) as usize;
+        let entry = (number(at), number(at + 8), number(at + 16));
+        entries.push(entry);
+        at += 512 + if entry.2 == 0 { entry.1 as usize * 512 } else { 0 };
     }
     let flush = (0, 0, 1);
     assert_eq!(entries, [(0, 1, 0), flush, (8, 2, 0), (0, 1, 0), (16, 1, 0), flush]);
@@ -185,15 +186,16 @@ fn replayed(log: &[u8], flushes: usize) -> Vec<u8> {
     let mut device = vec![0; SIZE as usize];
     let (mut at, mut flushed) = (512, 0);
     for _ in 0..number(16) {
-        let (begin, bytes, flags, data) =
-            (number(at) * 512, number(at + 8) * 512, number(at + 16), number(at + 24));
+        let (begin, bytes, flags) = (number(at) * 512, number(at + 8) * 512, number(at + 16));
         at += 512;
         match flags {
-            0 => device[begin..begin + bytes].copy_from_slice(&log[at..at + data]),
+            0 => {
+                device[begin..begin + bytes].copy_from_slice(&log[at..at + bytes]);
+                at += bytes;
+            }
             4 => device[begin..begin + bytes].fill(0),
             _ => flushed += 1,
         }
-        at += data;
         if flags == 1 && flushed == flushes {
             return device;
         }

@@ -118,10 +118,14 @@ impl Evidence {
 
     /// As [`estimate`](Self::estimate), of a run that ends when it has seen enough: that it looked so often, and ends where chance
     /// pleases, is made up for by a [wider interval](AT_THE_STOP). There is none where values agree to the last digit and are too
-    /// few to have seen a step.
+    /// few to have seen a step. Two values have one where other pairs vouch for their variance: by that they may be called behind.
     pub fn estimate_at_the_stop(&self) -> Estimate {
-        let steps = self.error <= 0.0;
-        self.estimate_at(AT_THE_STOP, if steps { agreeing(1) } else { FEWEST as usize })
+        let fewest = match self.error {
+            error if error <= 0.0 => agreeing(1),
+            _ if self.degrees > LIFT => 2,
+            _ => FEWEST as usize,
+        };
+        self.estimate_at(AT_THE_STOP, fewest)
     }
 
     /// Of logs: as a ratio.
@@ -267,6 +271,17 @@ mod tests {
         let found = Evidence::among(&pairs);
         assert!(found[0].error > 0.01 && found[0].degrees > 2.0, "{:?}", found[0]);
         assert_eq!(Some(found[1]), Evidence::of(&pairs[1]));
+    }
+
+    #[test]
+    fn two_values_have_an_interval_by_the_noise_of_other_pairs_alone() {
+        let pairs = [vec![0.5, 0.51], vec![0.1, 0.2, 0.0], vec![0.3, -0.3]];
+        let found = Evidence::among(&pairs);
+        let lows = found.iter().map(|one| one.ratio_at_the_stop().low.is_some()).collect::<Vec<_>>();
+        // The last is noisier than the others, and nothing but its own two values says how noisy.
+        assert_eq!(lows, [true, true, false]);
+        assert!(Evidence::of(&pairs[0]).unwrap().ratio_at_the_stop().low.is_none());
+        assert!(found[0].ratio().low.is_none());
     }
 
     #[test]

@@ -105,14 +105,21 @@ fn held(plan: &Plan, run: &Run) -> Option<Limit> {
 }
 
 fn fits_in_memory(plan: &Plan, run: &Run) -> Option<Bytes> {
-    let size = |dataset: &Dataset| match dataset {
-        Dataset::Tree(shape) => shape.size.0,
-        Dataset::Flat { files, file_size } => files * file_size.0,
-        Dataset::File { size, .. } => size.0,
-        Dataset::Trace { calls } => calls.totals().most_bytes,
-        Dataset::Folder { size, .. } => size.map_or(0, |size| size.0),
+    // The plan has but a limit of what is taken of a folder: what there was is what phases went through.
+    let went_through = |name: &String| {
+        let phases = || plan.phases.iter().filter(|phase| phase.dataset.as_ref() == Some(name));
+        let trials = run.trials.iter().filter(|trial| trial.counts());
+        let bytes = trials.flat_map(|trial| phases().filter_map(|phase| trial.value(&phase.name, "logical_bytes")));
+        Bytes(bytes.fold(0.0, f64::max) as u64)
     };
-    let data = plan.datasets.values().map(size).max().filter(|size| *size > 0)?;
+    let size = |(name, dataset): (&String, &Dataset)| match dataset {
+        Dataset::Tree(shape) => shape.size,
+        Dataset::Flat { files, file_size } => Bytes(files * file_size.0),
+        Dataset::File { size, .. } => *size,
+        Dataset::Trace { calls } => Bytes(calls.totals().most_bytes),
+        Dataset::Folder { .. } => went_through(name),
+    };
+    let data = plan.datasets.iter().map(size).max().filter(|size| size.0 > 0)?.0;
     let beginning = &run.header.beginning;
     let memory = beginning.memory?.saturating_sub(beginning.memory_of_datasets.unwrap_or(0));
     (data < memory).then_some(Bytes(data))

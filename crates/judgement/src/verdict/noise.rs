@@ -25,7 +25,10 @@ pub struct RunNoise {
     pub noisiest: Option<(String, f64)>,
     /// The least share by which two candidates must differ to be told apart four times in five.
     pub detectable: f64,
+    /// Of so many blocks: those of the candidates that took part in most.
     pub blocks: usize,
+    /// Whether others took part in fewer: of those the numbers say nothing.
+    pub others_rested: bool,
 }
 
 /// The noise of the candidates against the leader; `None` below three blocks of two.
@@ -67,6 +70,7 @@ pub(super) fn noise(
         noisiest: noisiest.filter(|(_, share)| objective.weights.len() > 1 && *share > MOST),
         detectable: exp(detectable) - 1.0,
         blocks,
+        others_rested: longest.len() < rivals.len(),
     })
 }
 
