@@ -116,9 +116,12 @@ fn export(
     for one in wanted {
         let numbered = || PathBuf::from(format!("{}.{one}", path.display()));
         let file = if part.is_some() || recorded.len() == 1 { path.to_owned() } else { numbered() };
-        cutting.export_log(candidate, one, &file).map_err(CliError::failed)?;
-        let line = format!("{}: what {} wrote, part {one}\n", file.display(), candidate.name);
-        std::io::stdout().lock().write_all(line.as_bytes())?;
+        let files = cutting.export_log(candidate, one, &file).map_err(CliError::failed)?;
+        for (device, file) in (1..).zip(&files) {
+            let to = if files.len() > 1 { format!(" to its device {device}") } else { String::new() };
+            let line = format!("{}: what {} wrote{to}, part {one}\n", file.display(), candidate.name);
+            std::io::stdout().lock().write_all(line.as_bytes())?;
+        }
     }
     Ok(Exit::Done)
 }
@@ -204,10 +207,13 @@ fn write_state(
     let image = arguments.image.clone();
     let image = image.unwrap_or_else(|| PathBuf::from(format!("{}-{state}.img", candidate.name)));
     let cutting = PowerCutting::of(plan, folder.path()).map_err(CliError::failed)?;
-    let StateTold { at_s, must } = cutting.write_state(candidate, state, &image).map_err(CliError::failed)?;
+    let StateTold { at_s, images, must } =
+        cutting.write_state(candidate, state, &image).map_err(CliError::failed)?;
+    let images: Vec<String> = images.iter().map(|image| image.display().to_string()).collect();
+    let devices = if images.len() > 1 { "devices" } else { "device" };
     let mut text = format!(
-        "{}: the device of {} when power was cut {at_s:.6} s after its start ({state})\nwhat must be there:\n",
-        image.display(),
+        "{}: the {devices} of {} when power was cut {at_s:.6} s after its start ({state})\nwhat must be there:\n",
+        images.join(", "),
         candidate.name
     );
     must.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
@@ -223,6 +229,15 @@ fn write_script(
     path: &Path,
     quiet: bool,
 ) -> Result<Exit, CliError> {
+    if !candidate.layers.is_empty() || plan.device.count() > 1 {
+        return Err(CliError::usage(fsverdict_text::Reason::new(
+            format!(
+                "`{}` has layers, or several devices, which a program for one image does not open",
+                candidate.name
+            ),
+            "leave --script out: the image of each device is written",
+        )));
+    }
     let cutting = PowerCutting::of(plan, folder.path()).map_err(CliError::failed)?;
     let mut file = File::options().write(true).create_new(true).mode(0o755).open(path).map_err(|error| {
         let what = format!("cannot make {}: {error}", path.display());

@@ -2,8 +2,8 @@
 //! checks each, and tells what it came to.
 
 use std::fs::File;
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::Path;
 use std::time::Instant;
 
 use crate::filesystem::Meaning;
@@ -13,6 +13,7 @@ use fsverdict_judgement::journal::{CutOutcome, Event, LossAges, StateFinding};
 
 use super::agent::Agent;
 use super::error::TrialError;
+use super::looks::ChangingDevices;
 use super::spec::CutLook;
 use super::stack::{MOUNT, Stack};
 
@@ -33,7 +34,6 @@ struct StateLook {
 }
 
 impl Agent<'_> {
-    /// A modelled device that has states takes on the next whenever it is asked for its name, and answers with its number.
     pub(super) fn look_after_cuts(&mut self, stack: &mut Stack<'_>) -> Result<(), TrialError> {
         let look = self.spec.cuts.clone().unwrap_or(CutLook {
             moments_ns: Vec::new(),
@@ -45,22 +45,21 @@ impl Agent<'_> {
         });
         let sequences = look.sequences.as_ref().map(SequencesRecord::looking);
         let mut looked = CutLooking { look: &look, sequences, reader: FilesReader::default() };
-        let name = stack.device_names().into_iter().next().unwrap_or_default();
-        let serial = PathBuf::from("/sys/block").join(name).join("serial");
+        let devices = ChangingDevices::of(stack);
         loop {
             // Of the state before, nothing may be left in memory.
             stack.forget_device()?;
-            let mut number = String::new();
-            File::open(&serial)
-                .and_then(|mut file| file.read_to_string(&mut number))
-                .map_err(TrialError::io("ask the device for its next state"))?;
-            let number = number.trim_end_matches(['\0', '\n']);
-            let Ok(at) = number.parse::<usize>() else { return Ok(()) };
-            stack.step(number);
+            let Some(at) = devices.next()? else { return Ok(()) };
+            let number = at.to_string();
+            stack.step(&number);
             let moment_ns = look.moments_ns.get(at).copied().unwrap_or(0);
             let is_thorough = look.thorough.get(at).copied().unwrap_or(true);
-            let mut finding = self.state(stack, &mut looked, moment_ns, is_thorough)?;
-            number.clone_into(&mut finding.state);
+            let mut finding = match self.reopen_layers(stack) {
+                Ok(()) => self.state(stack, &mut looked, moment_ns, is_thorough)?,
+                Err(error) => StateLook::unopened(stack, &error),
+            };
+            self.close_layers(stack)?;
+            finding.state = number;
             stack.sink.send(&Event::AfterCut(finding));
         }
     }
@@ -155,6 +154,13 @@ impl CutLooking<'_> {
 }
 
 impl StateLook {
+    /// What lies below the filesystem could not be opened, so that there is none.
+    fn unopened(stack: &mut Stack<'_>, error: &TrialError) -> StateFinding {
+        let mut found = StateLook { told: vec![error.to_string()], ..StateLook::default() };
+        found.hear(stack);
+        found.finding(CutOutcome::Unmountable, 0.0)
+    }
+
     /// What the kernel said meanwhile.
     fn hear(&mut self, stack: &mut Stack<'_>) {
         let recovery = stack.filesystem.recovery;

@@ -3,21 +3,22 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::Path;
 use std::time::Duration;
 
 use crate::filesystem::Meaning;
 use crate::host::foreign::harmless;
 use crate::host::kernel_log::LogLine;
 use crate::workload::SavedReading;
-use fsverdict_judgement::journal::{Event, RotFinding, RotOutcome, RotWitness};
+use fsverdict_judgement::journal::{Event, RotFinding, RotOutcome, RotWitness, SyncAnswer};
 
-use super::act::OfLayer;
 use super::agent::Agent;
 use super::error::TrialError;
+use super::looks::ChangingDevices;
 use super::spec::RotLook;
 use super::stack::{MOUNT, Stack};
+use super::sync_after_error::TriedSyncs;
 
 /// How much is told of what was seen, in bytes.
 const SEEN: usize = 600;
@@ -40,31 +41,21 @@ struct RotSeen {
     repaired: bool,
     /// It cannot be written to, or its checker has complaints that stay.
     impaired: bool,
+    /// Where it takes no writes: what fsync said of them.
+    sync: Option<SyncAnswer>,
 }
 
 impl Agent<'_> {
-    /// A modelled device that rots takes on the next block whenever it is asked for its name, and answers with its number. What
-    /// the kernel says of the first, of which nothing is rotten, it says of any.
+    /// What the kernel says of the first, of which nothing is rotten, it says of any.
     pub(super) fn look_after_rot(&mut self, stack: &mut Stack<'_>) -> Result<(), TrialError> {
         let Some(look) = self.spec.rot.clone() else { return Ok(()) };
-        let serials: Vec<PathBuf> = stack
-            .device_names()
-            .into_iter()
-            .map(|name| PathBuf::from("/sys/block").join(name).join("serial"))
-            .collect();
+        let devices = ChangingDevices::of(stack);
         let mut usual: BTreeSet<String> = BTreeSet::new();
         loop {
             stack.forget_device()?;
             std::thread::sleep(QUIET);
-            let mut number = String::new();
-            for serial in serials.iter().rev() {
-                number.clear();
-                File::open(serial)
-                    .and_then(|mut file| file.read_to_string(&mut number))
-                    .map_err(TrialError::io("ask the device for its next rotten block"))?;
-            }
-            let number = number.trim_end_matches(['\0', '\n']).to_owned();
-            let Ok(at) = number.parse::<usize>() else { return Ok(()) };
+            let Some(at) = devices.next()? else { return Ok(()) };
+            let number = at.to_string();
             stack.step(&number);
             let mut seen = RotSeen::default();
             let rewrites = look.rewrites.get(at).copied().unwrap_or(false);
@@ -88,12 +79,7 @@ impl Agent<'_> {
         usual: Option<&BTreeSet<String>>,
     ) -> Result<Vec<String>, TrialError> {
         let mut hearing = RotHearing { usual: usual.cloned(), heard: Vec::new() };
-        let layers = self.spec.layer_places();
-        let opened = layers.clone().try_for_each(|at| {
-            stack.layer(at, OfLayer::Reopen)?;
-            stack.layer(at, OfLayer::Mark)
-        });
-        let looked = match opened {
+        let looked = match self.reopen_layers(stack) {
             Ok(()) => self.mounted_rot(stack, look, rewrites, seen, &mut hearing),
             Err(error) => {
                 seen.noticed.insert(RotWitness::Mount);
@@ -102,8 +88,7 @@ impl Agent<'_> {
             }
         };
         hearing.hear(stack, seen);
-        let closed = layers.rev().map(|at| stack.layer(at, OfLayer::Close)).fold(Ok(()), Result::and);
-        looked.and(closed).map(|()| hearing.heard)
+        looked.and(self.close_layers(stack)).map(|()| hearing.heard)
     }
 
     fn mounted_rot(
@@ -157,8 +142,15 @@ impl Agent<'_> {
             last.broken.entry("writable").or_insert_with(|| error.to_string());
         }
         hearing.hear(stack, seen);
+        let tried = rewrites.then(|| TriedSyncs::over(look));
         stack.unmount_state()?;
         seen.last = Some(last);
+        if let Some(tried) = tried
+            && stack.mount_rotten().is_ok()
+        {
+            seen.note_syncs(&tried);
+            stack.unmount_state()?;
+        }
         Ok(())
     }
 
@@ -256,6 +248,23 @@ fn mend(stack: &mut Stack<'_>, seen: &mut RotSeen) -> Result<(), TrialError> {
 }
 
 impl RotSeen {
+    /// What fsync said that is not so is a promise that was broken without a word.
+    fn note_syncs(&mut self, tried: &TriedSyncs) {
+        let Some((answer, path)) = tried.answer() else { return };
+        self.sync = Some(answer);
+        let name = path.strip_prefix(MOUNT).unwrap_or(path).display();
+        match answer {
+            SyncAnswer::NeverTold => {
+                let what = format!("{name}: written over and synced, and not there after the next mount");
+                self.first.broken.entry("fsync").or_insert(what);
+            }
+            SyncAnswer::ToldOnce | SyncAnswer::ToldOnceAndShown => self.told.push(format!(
+                "{name}: the first fsync failed, the second said that all is done, and it is not"
+            )),
+            _ => {}
+        }
+    }
+
     fn outcome(&self) -> RotOutcome {
         let Some(last) = &self.last else { return RotOutcome::Unmountable };
         let before_checker = self.noticed.iter().any(|one| *one != RotWitness::Checker);
@@ -303,6 +312,7 @@ impl RotSeen {
             noticed: self.noticed.into_iter().collect(),
             broken: broken.into_iter().map(str::to_owned).collect(),
             seen,
+            sync: self.sync,
         }
     }
 }

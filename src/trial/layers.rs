@@ -235,6 +235,11 @@ impl OpenLayers {
             let left = format!("the device {name} of the layer {} is still there", layer.name);
             return Err(TrialError::Host(left));
         }
+        // A mapping's own node goes a moment before what it held of the devices below (dm.c, free_dev).
+        if let (true, LayerKind::Mapping | LayerKind::Array) = (taken_down.is_ok(), layer.kind) {
+            let below = self.at(at)?.site.below.iter();
+            below.filter_map(|below| self.node(*below, devices)).for_each(|node| mapper.becomes_free(&node));
+        }
         if let Some(one) = self.each.get_mut(at) {
             one.node = None;
         }

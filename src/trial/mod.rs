@@ -14,6 +14,7 @@ mod company;
 mod complaint;
 mod error;
 mod layers;
+mod looks;
 mod mapping;
 mod phase;
 mod plain;
@@ -30,6 +31,7 @@ mod stack;
 mod staged_once;
 mod staging;
 mod steps;
+mod sync_after_error;
 mod tools;
 
 pub use act::{Act, CacheState, Durable, OfLayer, Timed};

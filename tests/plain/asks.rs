@@ -8,8 +8,10 @@ use crate::common::Place;
 fn a_question_that_cannot_be_asked_says_why_in_its_own_words() {
     let place = Place::new();
     for (arguments, words) in [
-        (&["power", "--encrypted"][..], &["cannot look through LUKS", "hint: ask it without encryption"][..]),
-        (&["power", "--on", "image:1GiB"], &["image:1GiB is none", "hint: name a kind of device instead"]),
+        (
+            &["power", "--on", "image:1GiB"][..],
+            &["image:1GiB is none", "hint: name a kind of device instead"][..],
+        ),
         (
             &["snapshots", "--encrypted"],
             &["layers of their own (lvm)", "hint: ask it without encryption, or"],

@@ -173,3 +173,37 @@ fn uml_transactions_that_a_program_was_promised_are_there_and_those_it_was_not_a
     place.fsverdict(&["crash", "run", "ext4", &state]).exits(0).shows(&["phase commits: promised "]);
     place.is_left_clean();
 }
+
+#[test]
+fn uml_layers_and_mirrors_keep_what_they_promise_and_integrity_without_a_journal_does_not() {
+    // With a journal a sector and its checksum become durable together; without one a cut of power may part them
+    // (Documentation/admin-guide/device-mapper/dm-integrity.rst), and the checker has to repair what then cannot be read.
+    let head = PLAN.split("[[candidate]]").next().unwrap().replace("power_cuts = 60", "power_cuts = 30");
+    let plan = |layers: &[&str]| {
+        let each =
+            layers.iter().map(|layer| format!("[[candidate]]\nfilesystem = \"ext4\"\nlayers = [{layer}]\n"));
+        head.clone() + &each.collect::<String>()
+    };
+    let place = Place::new();
+    place.run(&plan(&[r#""luks2""#, r#""integrity""#, r#""integrity:none""#]), &["--blocks", "1"]);
+    let report = place.report();
+    let [luks, journal, none] = report["power_cuts"].as_array().unwrap().as_slice() else {
+        panic!("{report}")
+    };
+    assert_eq!((outcome(luks, "replayed"), outcome(journal, "replayed")), (30, 30), "{luks} {journal}");
+    assert!(outcome(none, "repaired") > 0, "{none}");
+    place
+        .fsverdict(&["crash", "run", "ext4+luks2", "300-none", "--script", "it.sh"])
+        .exits(2)
+        .says(&["has layers"]);
+    // Both disks lose their power at the same moment, each with what it had in its own cache.
+    let place = Place::new();
+    let mirror = plan(&[r#""md:raid1""#]).replace(r#"size = "1GiB""#, r#"size = "256MiB", count = 2"#);
+    place.run(&mirror, &["--blocks", "1"]).exits(0);
+    let report = place.report();
+    assert_eq!(outcome(&report["power_cuts"][0], "replayed"), 30, "{report}");
+    let image = place.path().join("state.img");
+    let arguments = ["crash", "run", "ext4+md:raid1", "1500-none", "--image", image.to_str().unwrap()];
+    place.fsverdict(&arguments).exits(0).shows(&["state.img.device-2", "the devices of", "notes/"]);
+    place.is_left_clean();
+}

@@ -155,3 +155,34 @@ fn uml_a_loss_that_is_accepted_is_taken() {
     assert_eq!(report["rot"][0]["accepted"], true);
     assert!(report["safety"][0]["rot_unsaid"]["lost"].as_u64().unwrap() > 0, "{}", report["safety"]);
 }
+
+#[test]
+fn uml_a_second_fsync_says_of_a_failed_write_what_is_not_so() {
+    // In place and without a log: the write fails at once, and Linux tells of it once (Rebello et al., ATC '20).
+    let plan = PLAN
+        .replace("rot = 70", "rot = 30, refuses_writes = true, accept_loss = true")
+        .replace("btrfs", "ext2");
+    let place = Place::new();
+    place.run(&plan, &[]).exits(0);
+    for name in ["ext4", "ext2"] {
+        let (rot, found) = rot_of(&place, name);
+        let of_data = &rot["held"]["data"]["syncs"];
+        let untrue =
+            of_data["told_once_and_shown"].as_u64().unwrap_or(0) + of_data["told_once"].as_u64().unwrap_or(0);
+        assert!(
+            untrue > 0
+                && untrue == of_data.as_object().unwrap().values().filter_map(Value::as_u64).sum::<u64>(),
+            "{rot}"
+        );
+        // Nobody says at once that all is done where it is not; what holds nothing is not asked for.
+        assert!(found.iter().all(|one| one["sync"] != "never_told"), "{rot}");
+        assert!(
+            found
+                .iter()
+                .all(|one| one["held"] == "unused" || one["state"].as_str().unwrap().ends_with("unwritable"))
+        );
+    }
+    let page = std::fs::read_to_string(place.path().join("run/report.html")).unwrap();
+    assert!(page.contains("blocks that took no writes"));
+    place.is_left_clean();
+}

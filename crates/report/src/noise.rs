@@ -26,7 +26,8 @@ pub(super) fn sentence(judged: &Judgement<'_>) -> Option<String> {
         format!(", {} of the variance from {phase}", percent(*share))
     });
     let of = if noise.others_rested { "of those that went on, " } else { "" };
-    let mut text = format!("{of}one trial strays by {}{most}; {}", fine_percent(noise.deviation), shows(noise));
+    let mut text =
+        format!("{of}one trial strays by {}{most}; {}", fine_percent(noise.deviation), shows(noise));
     for pair in &judged.twins {
         let (name, ratio) = (&pair.candidate, times_within(&pair.ratio));
         text.push_str(&format!("; {name} entered twice took {ratio} times its own time"));
@@ -62,8 +63,9 @@ mod tests {
 
     #[test]
     fn what_hardly_shows_is_said_as_a_factor() {
-        let said =
-            |detectable: f64| shows(&RunNoise { deviation: 0.1, noisiest: None, detectable, blocks: 3, others_rested: false });
+        let said = |detectable: f64| {
+            shows(&RunNoise { deviation: 0.1, noisiest: None, detectable, blocks: 3, others_rested: false })
+        };
         assert_eq!(said(0.056), "3 blocks show differences of 5.6% and more");
         assert_eq!(said(1.4), "3 blocks show only differences of a factor of 2.4 and more");
         assert_eq!(said(110.0), "3 blocks show no difference below a factor of ten");

@@ -2,7 +2,9 @@
 
 use super::number::plain_number;
 use super::text_table::TextTable;
-use fsverdict_judgement::journal::{BlockUse, PlacedRot, RotOutcome, RotTally, RotWitness, RottenBlocks};
+use fsverdict_judgement::journal::{
+    BlockUse, PlacedRot, RotOutcome, RotTally, RotWitness, RottenBlocks, SyncAnswer,
+};
 use fsverdict_judgement::statistics::wilson;
 use fsverdict_judgement::verdict::Judgement;
 
@@ -38,6 +40,7 @@ pub(super) fn tables(judged: &Judgement<'_>) -> Vec<TextTable> {
     });
     let title = "Rot: the same blocks by what was wrong with them, controls left out";
     tables.push(TextTable::new(title, &header, by_decay.collect()));
+    tables.extend(syncs(all));
     let first = |rotten: &RottenBlocks| -> Vec<Vec<String>> {
         let told = |PlacedRot { held, finding }: &PlacedRot| {
             vec![
@@ -56,6 +59,25 @@ pub(super) fn tables(judged: &Judgement<'_>) -> Vec<TextTable> {
         tables.push(TextTable::new(title, &["candidate", "block", "held", "outcome", "seen"], lost));
     }
     tables
+}
+
+/// What fsync said of blocks that took no writes; nothing where none was tried.
+fn syncs(all: &[RottenBlocks]) -> Option<TextTable> {
+    let mut header = vec!["candidate", "held", "unwritable"];
+    header.extend(SyncAnswer::ALL.iter().map(|answer| answer.words()));
+    let count = |number: u32| if number == 0 { "–".to_owned() } else { number.to_string() };
+    let rows: Vec<Vec<String>> = all
+        .iter()
+        .flat_map(|rotten| rotten.held.iter().map(|(held, tally)| (&rotten.candidate, held, &tally.syncs)))
+        .filter(|(_, _, syncs)| !syncs.is_empty())
+        .map(|(candidate, held, syncs)| {
+            let mut row = vec![candidate.clone(), held.words().to_owned(), count(syncs.values().sum())];
+            row.extend(SyncAnswer::ALL.iter().map(|answer| count(syncs.get(answer).copied().unwrap_or(0))));
+            row
+        })
+        .collect();
+    let title = "Rot: blocks that took no writes, by what fsync said of files written over: whether it failed, whether a second one did, and whether the content was there after the next mount";
+    (!rows.is_empty()).then(|| TextTable::new(title, &header, rows))
 }
 
 /// As much as a row takes; the JSON has more.

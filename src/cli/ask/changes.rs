@@ -68,9 +68,12 @@ impl QuestionChanges {
     }
 }
 
-/// Faults are those of modelled devices, and of what a cut leaves of them none has looked through a layer.
+/// Faults are those of modelled devices.
 fn refuse_fault(question: &Question, plan: &Plan) -> Result<(), Reason> {
-    let (name, Some(faults)) = (question.name(), plan.faults) else { return Ok(()) };
+    let name = question.name();
+    if plan.faults.is_none() {
+        return Ok(());
+    }
     if let Some(asked) = question.device.as_ref().filter(|asked| !asked.source.is_modelled()) {
         return Err(Reason::new(
             format!(
@@ -78,14 +81,6 @@ fn refuse_fault(question: &Question, plan: &Plan) -> Result<(), Reason> {
                 asked.said
             ),
             "name a kind of device instead: --on hdd, ssd, nvme, usb-disk, usb-stick or sd-card",
-        ));
-    }
-    if faults.power_cuts > 0 && question.must.contains(&RequiredProperty::Encryption) {
-        return Err(Reason::new(
-            format!(
-                "`{name}` looks at what a cut of power leaves on the device, and cannot look through LUKS"
-            ),
-            "ask it without encryption; `fsverdict ask rot --encrypted` asks of blocks that rot below LUKS",
         ));
     }
     Ok(())

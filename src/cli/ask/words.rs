@@ -133,6 +133,11 @@ pub(super) const WORKS: &[WorkKind] = &[
         words: &["rot", "bit-rot", "bitrot", "corruption", "damaged"],
     },
     WorkKind {
+        preset: "failed-writes",
+        shown: "failing: what fsync says on a disk that refuses writes",
+        words: &["failing", "failed-writes", "fsync-error", "bad-sectors", "eio"],
+    },
+    WorkKind {
         preset: "usb-unplug",
         shown: "unplug: a stick that is pulled out in the middle",
         words: &["unplug", "unplugged", "usb-unplug", "pulled"],

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::dataset::{Prepared, prepare_with_names};
 use fsverdict_disk::crash::{StateImage, export};
@@ -10,11 +10,13 @@ use fsverdict_disk::device::Store;
 use fsverdict_judgement::plan::Candidate;
 use fsverdict_text::Reason;
 
+use super::several::on_another;
 use super::{CutName, PowerCutting, StateTold, plain};
 use crate::study::error::SessionError;
 
 impl PowerCutting<'_> {
-    /// Writes the image of a state of a recorded candidate into a file that is not there yet, and says what must be in it.
+    /// Writes the image of a state of a recorded candidate into a file that is not there yet, of each further device into one of its
+    /// own (`IMAGE.device-2`), and says what must be in it.
     pub fn write_state(
         &self,
         candidate: &Candidate,
@@ -31,9 +33,22 @@ impl PowerCutting<'_> {
             )));
         }
         let at_ns = record.moment_ns(&log, state);
-        let size = self.plan.models_of(candidate).first().map_or(0, |model| model.size.0);
-        let mut store = Store::new(new_file(image)?, size).map_err(plain)?;
-        StateImage::new(log, self.rule(candidate)?).write(&mut store, state).map_err(plain)?;
+        let mut images = Vec::new();
+        for (device, model) in (1..).zip(self.plan.models_of(candidate)) {
+            let (own, there) = match device {
+                1 => (self.log(candidate, part)?, state),
+                _ => {
+                    let own = self.log_of(candidate, part, device)?;
+                    let there = on_another(state, at_ns, device, &own);
+                    (own, there)
+                }
+            };
+            let path = of_device(image, device);
+            let mut store = Store::new(new_file(&path)?, model.size.0).map_err(plain)?;
+            let rule = self.rule_of(candidate, device)?;
+            StateImage::new(own, rule).write(&mut store, there).map_err(plain)?;
+            images.push(path);
+        }
         let mut must = Vec::new();
         for folder in &record.folders {
             if let Some(dataset) = self.prepared(&folder.dataset, part)? {
@@ -43,7 +58,7 @@ impl PowerCutting<'_> {
         must.extend(record.sequences.iter().flat_map(|sequences| sequences.tell(at_ns)));
         must.extend(record.written.iter().filter_map(|folder| folder.tell(at_ns)));
         must.extend(record.rechecks.iter().filter_map(|recheck| recheck.tell(at_ns)));
-        Ok(StateTold { at_s: at_ns as f64 / 1e9, must })
+        Ok(StateTold { at_s: at_ns as f64 / 1e9, images, must })
     }
 
     /// A dataset as a part's trial had it; none of which the plan knows nothing.
@@ -55,16 +70,32 @@ impl PowerCutting<'_> {
         prepare_with_names(name, spec, seed, names).map(Some).map_err(plain)
     }
 
-    /// Writes the log of a part of a recorded candidate in the form of dm-log-writes into a file that is not there yet.
-    pub fn export_log(&self, candidate: &Candidate, part: u32, path: &Path) -> Result<(), SessionError> {
-        let log = self.log(candidate, part)?;
-        export(&log, &mut std::io::BufWriter::new(new_file(path)?)).map_err(plain)
+    /// Writes the log of a part of a recorded candidate in the form of dm-log-writes into a file that is not there yet, of each
+    /// further device into one of its own (`PATH.device-2`); the files.
+    pub fn export_log(
+        &self,
+        candidate: &Candidate,
+        part: u32,
+        path: &Path,
+    ) -> Result<Vec<PathBuf>, SessionError> {
+        let of_device = |device: usize| {
+            let log = self.log_of(candidate, part, device)?;
+            let file = of_device(path, device);
+            export(&log, &mut std::io::BufWriter::new(new_file(&file)?)).map_err(plain)?;
+            Ok(file)
+        };
+        (1..=self.devices()).map(of_device).collect()
     }
 
     /// The parts of a candidate of which there is a log, in order.
     pub fn recorded_parts(&self, candidate: &Candidate) -> Vec<u32> {
         (0..self.parts()).filter(|part| self.log_path(candidate, *part, 1).exists()).collect()
     }
+}
+
+/// The file of the device of this number beside that of the first.
+fn of_device(first: &Path, device: usize) -> PathBuf {
+    if device == 1 { first.to_owned() } else { PathBuf::from(format!("{}.device-{device}", first.display())) }
 }
 
 /// What lies there already may be wanted still.

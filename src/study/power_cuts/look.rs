@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::scope;
 use std::time::Duration;
 
-use crate::lab::{LogPurpose, TrialEnd, WriteLogFile};
+use crate::lab::TrialEnd;
 use crate::trial::TrialSpec;
 use fsverdict_disk::crash::{CrashState, WriteLog};
 use fsverdict_judgement::journal::{CutOutcome, Event, LossAges, StateFinding, Status};
@@ -89,9 +89,8 @@ impl PowerCutting<'_> {
         let CutStates { candidate, part, record, log, .. } = *looked;
         let mut findings: Vec<StateFinding> = Vec::with_capacity(states.len());
         while let Some(left) = states.get(findings.len()..).filter(|left| !left.is_empty()) {
-            let purpose = LogPurpose::Enter { states: left.to_vec(), rule: self.rule(candidate)? };
-            let log_file = WriteLogFile { device: 1, path: self.log_path(candidate, part, 1), purpose };
-            let attachments = self.attachments.clone().with_logs(vec![log_file]);
+            let entered = self.entered(candidate, part, (record, log), left)?;
+            let attachments = self.attachments.clone().with_logs(entered);
             let spec = self.spec(candidate, part);
             let programs = u32::try_from(record.rechecks.len() * left.len()).unwrap_or(u32::MAX);
             let limit = spec.limit.max(FOR_PROGRAMS.saturating_mul(programs));

@@ -8,6 +8,7 @@ mod minimise;
 mod name;
 mod record;
 mod script;
+mod several;
 mod states;
 mod summary;
 
@@ -70,6 +71,8 @@ pub struct CutProgress {
 pub struct StateTold {
     /// Seconds of the device's clock at which power was cut.
     pub at_s: f64,
+    /// Where the image of each of its devices is.
+    pub images: Vec<PathBuf>,
     /// What must be there, a line each.
     pub must: Vec<String>,
 }
@@ -191,9 +194,15 @@ impl<'a> PowerCutting<'a> {
         self.plan.phases.iter().find(is_it)
     }
 
+    /// What the first of its devices may lose.
     fn rule(&self, candidate: &Candidate) -> Result<LossRule, SessionError> {
+        self.rule_of(candidate, 1)
+    }
+
+    /// What the device of this number may lose, from 1.
+    fn rule_of(&self, candidate: &Candidate, device: usize) -> Result<LossRule, SessionError> {
         let models = self.plan.models_of(candidate);
-        let name = models.first().map_or("", |model| model.name);
+        let name = models.get(device.saturating_sub(1)).map_or("", |model| model.name);
         let rule = Model::find(name).map(|model| LossRule::of(&model));
         let rule = rule.map_err(|error| SessionError::Disk(error.reason()))?;
         Ok(match self.faults {

@@ -202,8 +202,19 @@ impl PowerCutting<'_> {
         Ok(std::fs::remove_file(self.record_path(candidate, part)).map_err(LabError::from)?)
     }
 
+    /// What a part wrote to the first of its devices.
     pub(in crate::study) fn log(&self, candidate: &Candidate, part: u32) -> Result<WriteLog, SessionError> {
-        let file = open_regular(CWD, &self.log_path(candidate, part, 1), OFlags::RDONLY, Links::Refuse);
+        self.log_of(candidate, part, 1)
+    }
+
+    /// What a part wrote to the device of this number, from 1.
+    pub(super) fn log_of(
+        &self,
+        candidate: &Candidate,
+        part: u32,
+        device: usize,
+    ) -> Result<WriteLog, SessionError> {
+        let file = open_regular(CWD, &self.log_path(candidate, part, device), OFlags::RDONLY, Links::Refuse);
         let log = file.map_err(LabError::from).map(WriteLog::read)?;
         log.map_err(|error| SessionError::Disk(Reason::plain(error)))
     }

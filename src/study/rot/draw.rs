@@ -14,10 +14,11 @@ const CONTROLS: u64 = 20;
 /// Draws for each that is wanted: where a use has few blocks, most are of those that were drawn.
 const DRAWS: u64 = 12;
 
-/// Up to `wanted` blocks with what is wrong with each, in the order of their places, and what each held.
+/// Up to `wanted` blocks with what is wrong with each, one of these kinds, in the order of their places, and what each held.
 pub(super) fn draw(
     left: &LeftDevice,
     wanted: usize,
+    kinds: &[Decay],
     seed: u64,
 ) -> Result<Vec<(RottenBlock, BlockUse)>, ImageStateError> {
     let mut by_use: BTreeMap<BlockUse, Vec<u64>> = BTreeMap::new();
@@ -53,7 +54,7 @@ pub(super) fn draw(
             let pick = |blocks: &[u64], which: usize| {
                 blocks.get(chance(which, blocks.len() as u64) as usize).copied().unwrap_or(0)
             };
-            let kind = Decay::KINDS.get(chance(1, Decay::KINDS.len() as u64) as usize);
+            let kind = kinds.get(chance(1, kinds.len() as u64) as usize);
             let decay = match kind.copied().unwrap_or(Decay::Zeroed) {
                 Decay::Flipped(_) => Decay::Flipped(bit),
                 Decay::Misdirected(_) => Decay::Misdirected(pick(&in_use, 3)),

@@ -126,5 +126,12 @@ fn died(rotten: RottenBlock, end: &TrialEnd) -> RotFinding {
     let panicked = end.killed || end.reason.contains("panic");
     let outcome = if panicked { RotOutcome::Panic } else { RotOutcome::Hang };
     let seen = end.reason.chars().take(SEEN).collect();
-    RotFinding { state: rotten.to_string(), outcome, noticed: Vec::new(), broken: Vec::new(), seen }
+    RotFinding {
+        state: rotten.to_string(),
+        outcome,
+        noticed: Vec::new(),
+        broken: Vec::new(),
+        seen,
+        sync: None,
+    }
 }

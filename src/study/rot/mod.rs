@@ -11,7 +11,7 @@ use std::path::Path;
 use crate::anatomy::{BLOCK, ImageReader, KnownContent, held_blocks};
 use crate::dataset::prepare;
 use crate::host::whole_file;
-use fsverdict_disk::crash::{ROT_BLOCK, RottenBlock, RottenImage};
+use fsverdict_disk::crash::{Decay, ROT_BLOCK, RottenBlock, RottenImage};
 use fsverdict_disk::device::Store;
 use fsverdict_judgement::journal::{BlockUse, PlacedRot, RottenBlocks};
 use fsverdict_judgement::plan::Candidate;
@@ -51,7 +51,12 @@ impl PowerCutting<'_> {
             return Err(plain(format!("{} saved nothing", candidate.name)));
         }
         let left = self.left_device(candidate, &record)?;
-        let blocks = draw(&left, self.faults.rot as usize, self.plan.protocol.seed).map_err(plain)?;
+        let kinds: &[Decay] = match self.faults.refuses_writes {
+            true => &[Decay::Unwritable],
+            false => &Decay::KINDS,
+        };
+        let wanted = self.faults.rot as usize;
+        let blocks = draw(&left, wanted, kinds, self.plan.protocol.seed).map_err(plain)?;
         if blocks.is_empty() {
             return Err(plain(format!("nothing is known of what the blocks of {} hold", candidate.name)));
         }

@@ -51,6 +51,9 @@ pub(super) fn tally(
 fn note(tally: &mut RotTally, one: &PlacedRot) {
     tally.looked += 1;
     *tally.outcomes.entry(one.finding.outcome).or_insert(0) += 1;
+    if let Some(answer) = one.finding.sync {
+        *tally.syncs.entry(answer).or_insert(0) += 1;
+    }
     for witness in &one.finding.noticed {
         *tally.noticed.entry(*witness).or_insert(0) += 1;
     }

@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::host::mounts::{self, MountError};
 use fsverdict_judgement::journal::CommandRecord;
 
+use super::state::among;
 use super::{MOUNT, Stack, Trade};
 use crate::trial::error::TrialError;
 
@@ -12,21 +13,21 @@ impl Stack<'_> {
     /// As somebody would who knows all its devices: from the first, then from each other, then without what is missing.
     pub(in crate::trial) fn mount_rotten(&mut self) -> Result<(), MountError> {
         let tops: Vec<_> = self.tops().into_iter().map(|top| top.path).collect();
+        let mut result = self.mount_state();
         if tops.len() < 2 || !self.filesystem.takes_several {
-            return self.mount_state();
+            return result;
         }
+        // The first may be the one that cannot be read.
         let mount = self.filesystem.mount(&self.candidate.mount);
-        let among = tops.iter().map(|top| format!("device={}", top.display()));
-        let whole: Vec<String> = mount.options.iter().cloned().chain(among).collect();
-        let degraded: Vec<String> = mount.options.iter().cloned().chain(["degraded".to_owned()]).collect();
-        let ways = tops.iter().map(|top| (top, &whole)).chain(tops.iter().map(|top| (top, &degraded)));
-        let mut result = Ok(());
-        for (top, options) in ways {
-            result = mounts::device(top, Path::new(MOUNT), mount.kind, options);
+        let whole = among(&tops).chain(mount.options.iter().cloned()).collect();
+        let degraded = mount.options.iter().cloned().chain(["degraded".to_owned()]).collect();
+        let ways: [Vec<String>; 2] = [whole, degraded];
+        for (options, top) in ways.iter().flat_map(|way| tops.iter().map(move |top| (way, top))) {
             if result.is_ok() {
-                self.mounted = true;
                 break;
             }
+            result = mounts::device(top, Path::new(MOUNT), mount.kind, options);
+            self.mounted = result.is_ok();
         }
         result
     }

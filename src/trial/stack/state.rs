@@ -14,7 +14,12 @@ impl Stack<'_> {
     /// As mount(8) would, without starting a program for it.
     pub(in crate::trial) fn mount_state(&mut self) -> Result<(), MountError> {
         let mount = self.filesystem.mount(&self.candidate.mount);
-        mounts::device(&self.top(), Path::new(MOUNT), mount.kind, &mount.options)?;
+        let tops: Vec<_> = self.tops().into_iter().map(|top| top.path).collect();
+        let mut options = mount.options.clone();
+        if tops.len() > 1 && self.filesystem.takes_several {
+            options.extend(among(&tops));
+        }
+        mounts::device(&self.top(), Path::new(MOUNT), mount.kind, &options)?;
         self.mounted = true;
         Ok(())
     }
@@ -51,4 +56,9 @@ impl Stack<'_> {
         let argv = self.filesystem.repair_argv(&device);
         argv.map(|argv| self.tools.run_untold("repair", Trade::Formatting, argv)).transpose()
     }
+}
+
+/// Where a filesystem of several devices finds the others (btrfs(5)).
+pub(super) fn among(devices: &[std::path::PathBuf]) -> impl Iterator<Item = String> {
+    devices.iter().map(|device| format!("device={}", device.display()))
 }

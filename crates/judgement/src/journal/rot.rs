@@ -159,6 +159,50 @@ impl RotWitness {
     }
 }
 
+/// What fsync said of writes that the device refused, and what was there after the next mount; the best first. Linux tells each open file
+/// of a failed write once (Documentation/filesystems/vfs.rst, errseq_t), so that a second fsync may say that all is done; what a program
+/// can make of that is the subject of Rebello et al., ATC '20.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SyncAnswer {
+    /// It said that all is done, and it is: the write went elsewhere, or the block was not asked for.
+    Kept,
+    /// The first failed, the second said that all is done, and it is.
+    Recovered,
+    /// The first failed, and so did the second.
+    ToldAgain,
+    /// The first failed, and the second said that all is done: it is not.
+    ToldOnce,
+    /// … and until it was mounted anew what was written was read, as if it were there.
+    ToldOnceAndShown,
+    /// The first said that all is done, and it is not.
+    NeverTold,
+}
+
+impl SyncAnswer {
+    /// Every one, the best first.
+    pub const ALL: [SyncAnswer; 6] = [
+        SyncAnswer::Kept,
+        SyncAnswer::Recovered,
+        SyncAnswer::ToldAgain,
+        SyncAnswer::ToldOnce,
+        SyncAnswer::ToldOnceAndShown,
+        SyncAnswer::NeverTold,
+    ];
+
+    /// For people, as the head of a column.
+    pub const fn words(self) -> &'static str {
+        match self {
+            SyncAnswer::Kept => "kept",
+            SyncAnswer::Recovered => "failed, then kept",
+            SyncAnswer::ToldAgain => "failed twice",
+            SyncAnswer::ToldOnce => "failed, then untrue",
+            SyncAnswer::ToldOnceAndShown => "… and read as written",
+            SyncAnswer::NeverTold => "untrue at once",
+        }
+    }
+}
+
 /// What came of one rotten block.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RotFinding {
@@ -173,6 +217,9 @@ pub struct RotFinding {
     /// What was seen, in words; empty where nothing is wrong.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub seen: String,
+    /// What fsync said, where the block took no writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sync: Option<SyncAnswer>,
 }
 
 /// A finding, of a block that held this.
@@ -194,6 +241,9 @@ pub struct RotTally {
     /// By who noticed; of one, several may have.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub noticed: BTreeMap<RotWitness, u32>,
+    /// Of those that took no writes: by what fsync said.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub syncs: BTreeMap<SyncAnswer, u32>,
 }
 
 impl RotTally {

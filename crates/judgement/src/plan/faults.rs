@@ -7,7 +7,7 @@ use fsverdict_text::value::{boolean, count};
 use fsverdict_text::{Node, Reason, Section};
 
 pub(super) const FAULTS: &[&str] =
-    &["power_cuts", "trials", "rot", "keeps_all", "ignores_flushes", "accept_loss"];
+    &["power_cuts", "trials", "rot", "refuses_writes", "keeps_all", "ignores_flushes", "accept_loss"];
 /// A hundred thousand states take hours.
 const MOST: u64 = 1_000_000;
 /// Each trial is recorded, with all that it writes.
@@ -25,6 +25,9 @@ pub struct Faults {
     /// Rotten blocks to look at, one at a time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rot: u32,
+    /// Whether rotten blocks are such that take no writes, and no others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub refuses_writes: bool,
     /// Whether the device keeps whatever it was given: a control, in which nothing can be lost.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_all: bool,
@@ -62,13 +65,17 @@ pub(super) fn read_faults(top: &Section<'_>) -> Option<Faults> {
     if power_cuts == 0 {
         section.forbid(&["trials"], "rot alone", "blocks rot on the device that one trial left");
     }
+    if rot == 0 {
+        section.forbid(&["refuses_writes"], "cuts of power alone", "it is rotten blocks that take no writes");
+    }
     let says = |key| section.get(key, boolean).unwrap_or(false);
+    let refuses_writes = says("refuses_writes");
     let keeps_all = says("keeps_all");
     if keeps_all {
         section.forbid(&["ignores_flushes"], "a device that keeps all", "it has nothing to flush");
     }
     let (ignores_flushes, accept_loss) = (says("ignores_flushes"), says("accept_loss"));
-    Some(Faults { power_cuts, trials, rot, keeps_all, ignores_flushes, accept_loss })
+    Some(Faults { power_cuts, trials, rot, refuses_writes, keeps_all, ignores_flushes, accept_loss })
 }
 
 fn cuts(node: &Node) -> Result<u32, Reason> {
@@ -101,12 +108,6 @@ pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
         return Err(Reason::new(
             "faults are those of a modelled device, of which every write is known",
             "name a model: --device model:NAME@SIZE; or take `[faults]` out",
-        ));
-    }
-    if faults.power_cuts > 0 && plan.device.count() != 1 {
-        return Err(Reason::new(
-            "power is cut of one modelled device",
-            "take `power_cuts` out, or the other devices",
         ));
     }
     let saves = plan.phases.iter().any(|phase| tells_of_saves(&phase.work));
@@ -142,11 +143,5 @@ pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
             "take that layer out, or `[faults]`",
         ));
     }
-    let layered = plan.candidates.iter().find(|candidate| !candidate.layers.is_empty());
-    layered.filter(|_| faults.power_cuts > 0).map_or(Ok(()), |candidate| {
-        Err(Reason::new(
-            format!("`{}` has layers, whose state after a cut of power is not looked at", candidate.name),
-            "take its layers out, or `power_cuts`",
-        ))
-    })
+    Ok(())
 }

@@ -67,6 +67,8 @@ const PRESETS: &[Preset] = presets! {
             "SQLite's transactions, the power cut 300 times by reckoning: is every one there that was said to be committed?";
         "bit-rot"
             "the files of `power-cut`, and single blocks that rot: who notices, who mends, and who hands out wrong content for right";
+        "failed-writes"
+            "a disk that refuses writes: what fsync says the first and the second time, and what is there when it is mounted anew";
         "usb-unplug"
             "a stick pulled out in the middle of a backup: can it be mounted and written again, and is there what was saved before?";
         "crash-sequences"

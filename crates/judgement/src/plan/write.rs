@@ -25,7 +25,11 @@ pub fn write(plan: &Plan) -> String {
                 lines.put(key, number);
             }
         }
+        if faults.trials > 1 {
+            lines.put("trials", faults.trials);
+        }
         for (key, said) in [
+            ("refuses_writes", faults.refuses_writes),
             ("keeps_all", faults.keeps_all),
             ("ignores_flushes", faults.ignores_flushes),
             ("accept_loss", faults.accept_loss),

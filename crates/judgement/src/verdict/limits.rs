@@ -109,7 +109,8 @@ fn fits_in_memory(plan: &Plan, run: &Run) -> Option<Bytes> {
     let went_through = |name: &String| {
         let phases = || plan.phases.iter().filter(|phase| phase.dataset.as_ref() == Some(name));
         let trials = run.trials.iter().filter(|trial| trial.counts());
-        let bytes = trials.flat_map(|trial| phases().filter_map(|phase| trial.value(&phase.name, "logical_bytes")));
+        let bytes =
+            trials.flat_map(|trial| phases().filter_map(|phase| trial.value(&phase.name, "logical_bytes")));
         Bytes(bytes.fold(0.0, f64::max) as u64)
     };
     let size = |(name, dataset): (&String, &Dataset)| match dataset {
