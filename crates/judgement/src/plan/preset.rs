@@ -40,7 +40,7 @@ const PRESETS: &[Preset] = presets! {
             "an upgrade and a small database on a modelled card of class A1, with what its flash writes for them: ext4, f2fs, btrfs, nilfs2";
     }
     "with a database": {
-        "fsync-tail" "is an fdatasync of 2300 bytes below 10 ms at the 99th percentile? Who misses is ruled out: three modelled devices";
+        "fsync-tail" "is an fdatasync of 2300 bytes below 10 ms at the 99th percentile? Who misses is ruled out";
         "postgres" "pgbench's transactions, then look-ups and a scan from the disk: btrfs with and without copies on write, a modelled SSD";
         "sqlite-app" "transactions a second of SQLite, with a rollback journal and a log ahead: a modelled SSD";
         "kv-store" "RocksDB's db_bench: synced writes, a fill, overwriting, look-ups from the disk: a modelled SSD";
