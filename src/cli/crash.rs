@@ -17,7 +17,7 @@ use fsverdict_text::suggest;
 use super::consent::{Consent, PlanOrigin, agree};
 use super::opened::read_run;
 use super::report::show_result;
-use super::rot::{FaultState, rot_all, write_rot};
+use super::rot::{FaultState, rot_all, tried, write_rot};
 use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
@@ -162,14 +162,11 @@ fn cut_all(
     again: bool,
     quiet: bool,
 ) -> Result<(), CliError> {
-    let known: Vec<String> = {
-        let run = read_run(folder, plan)?;
-        run.power_cuts.iter().map(|cuts| cuts.candidate.clone()).collect()
-    };
+    let run = read_run(folder, plan)?;
+    let known = |name: &str| run.power_cuts.iter().any(|cuts| cuts.candidate == name);
     let cutting = PowerCutting::of(plan, folder.path()).map_err(CliError::failed)?;
-    let wanted =
-        plan.candidates.iter().filter(|candidate| only.is_none_or(|only| only.name == candidate.name));
-    for candidate in wanted.filter(|candidate| again || !known.contains(&candidate.name)) {
+    let wanted = tried(&run, plan, only);
+    for candidate in wanted.into_iter().filter(|candidate| again || !known(&candidate.name)) {
         let tell = |CutProgress { part, parts, done, all }: CutProgress| {
             let of = if parts > 1 { format!("part {} of {parts}: ", part + 1) } else { String::new() };
             if !quiet {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::host::talk::say;
 use crate::study::{CutName, PowerCutting, RotTold, RunFolder};
 use fsverdict_disk::crash::RottenBlock;
-use fsverdict_judgement::journal::{Event, OpenJournal, RotOutcome, RottenBlocks};
+use fsverdict_judgement::journal::{CandidateStatus, Event, OpenJournal, RotOutcome, RottenBlocks, Run};
 use fsverdict_judgement::plan::{Candidate, Plan};
 
 use super::opened::read_run;
@@ -44,14 +44,11 @@ pub(super) fn rot_all(
     again: bool,
     quiet: bool,
 ) -> Result<(), CliError> {
-    let known: Vec<String> = {
-        let run = read_run(folder, plan)?;
-        run.rotten.iter().map(|rotten| rotten.candidate.clone()).collect()
-    };
+    let run = read_run(folder, plan)?;
+    let known = |name: &str| run.rotten.iter().any(|rotten| rotten.candidate == name);
     let cutting = PowerCutting::of(plan, folder.path()).map_err(CliError::failed)?;
-    let wanted =
-        plan.candidates.iter().filter(|candidate| only.is_none_or(|only| only.name == candidate.name));
-    for candidate in wanted.filter(|candidate| again || !known.contains(&candidate.name)) {
+    let wanted = tried(&run, plan, only);
+    for candidate in wanted.into_iter().filter(|candidate| again || !known(&candidate.name)) {
         let tell = |done: usize, all: usize| {
             if !quiet {
                 say(&format!("rot: {}: {done} of {all} rotten blocks looked at", candidate.name));
@@ -69,6 +66,16 @@ pub(super) fn rot_all(
         }
     }
     Ok(())
+}
+
+/// The candidates that could be tried, or of them this one: whom nothing could be measured of there is nothing to be done to.
+pub(super) fn tried<'a>(run: &Run, plan: &'a Plan, only: Option<&Candidate>) -> Vec<&'a Candidate> {
+    let skipped = |candidate: &&Candidate| {
+        let state = run.candidates.iter().find(|state| state.name == candidate.name);
+        state.is_some_and(|state| state.status == CandidateStatus::Skipped)
+    };
+    let wanted = |candidate: &&Candidate| only.is_none_or(|only| only.name == candidate.name);
+    plan.candidates.iter().filter(wanted).filter(|candidate| !skipped(candidate)).collect()
 }
 
 fn told(rotten: &RottenBlocks) -> String {

@@ -351,7 +351,8 @@ impl SavedLooking<'_> {
                         status.stx_nlink == 1
                             && look(self.folder, file).is_ok_and(|file| file.stx_ino == status.stx_ino)
                     }) {
-                        self.reading.breaks("links", || format!("{shown} is a second name, and has one link"));
+                        self.reading
+                            .breaks("links", || format!("{shown} is a second name, and has one link"));
                     }
                     let body = |generation| Body { identity: entry.what, generation, size: entry.size };
                     self.foreign(&shown, &(0..=allowed.begun).map(body).collect::<Vec<_>>());

@@ -89,7 +89,7 @@ impl PowerCutting<'_> {
         let CutStates { candidate, part, record, log, .. } = *looked;
         let mut findings: Vec<StateFinding> = Vec::with_capacity(states.len());
         while let Some(left) = states.get(findings.len()..).filter(|left| !left.is_empty()) {
-            let entered = self.entered(candidate, part, (record, log), left)?;
+            let entered = self.entered(candidate, part, record, log, left)?;
             let attachments = self.attachments.clone().with_logs(entered);
             let spec = self.spec(candidate, part);
             let programs = u32::try_from(record.rechecks.len() * left.len()).unwrap_or(u32::MAX);

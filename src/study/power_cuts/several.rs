@@ -14,7 +14,8 @@ impl PowerCutting<'_> {
         &self,
         candidate: &Candidate,
         part: u32,
-        (record, first): (&CutRecord, &WriteLog),
+        record: &CutRecord,
+        first: &WriteLog,
         states: &[CrashState],
     ) -> Result<Vec<WriteLogFile>, SessionError> {
         let of_device = |device: usize| {
