@@ -203,7 +203,7 @@ fn uml_layers_and_mirrors_keep_what_they_promise_and_integrity_without_a_journal
     let report = place.report();
     assert_eq!(outcome(&report["power_cuts"][0], "replayed"), 30, "{report}");
     let image = place.path().join("state.img");
-    let arguments = ["crash", "run", "ext4+md:raid1", "1500-none", "--image", image.to_str().unwrap()];
+    let arguments = ["crash", "run", "ext4+md:raid1", "700-none", "--image", image.to_str().unwrap()];
     place.fsverdict(&arguments).exits(0).shows(&["state.img.device-2", "the devices of", "notes/"]);
     place.is_left_clean();
 }
