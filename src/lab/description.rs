@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::sandbox::SandboxError;
 use crate::trial::Assignment;
@@ -10,6 +10,9 @@ use fsverdict_judgement::plan::Dataset;
 
 /// The description's disk is a multiple of this; the kernel looks for partition tables that far into a disk.
 const DESCRIPTION_SIZE: usize = 64 * 1024;
+
+/// Where a guest and the sandbox within it have mounts of their own.
+const COVERED: [&str; 5] = ["/dev", "/proc", "/run", "/sys", "/tmp"];
 
 /// A user's folder, to be shown where it is.
 pub(super) fn covered_folder(dataset: &Dataset) -> Option<(PathBuf, PathBuf)> {
@@ -19,6 +22,17 @@ pub(super) fn covered_folder(dataset: &Dataset) -> Option<(PathBuf, PathBuf)> {
         }
         _ => None,
     }
+}
+
+/// The folders of `PATH` in which a guest finds what is found here, as a `PATH`; nothing where there is none.
+pub(super) fn program_folders() -> Option<String> {
+    let path = std::env::var("PATH").ok()?;
+    let seen = |folder: &&str| {
+        let folder = Path::new(folder);
+        folder.is_absolute() && !COVERED.iter().any(|covered| folder.starts_with(covered))
+    };
+    let folders: Vec<&str> = path.split(':').filter(seen).collect();
+    (!folders.is_empty()).then(|| folders.join(":"))
 }
 
 /// Which of its own disks (`ubd`, from 0) a guest has the datasets on; the one before has the trial's description.

@@ -77,9 +77,13 @@ fn live(words: &[String]) -> Result<(), Box<dyn std::error::Error>> {
     mounts::forbid_set_user_id(Path::new("/"))?;
     mounts::memory(Path::new("/run"), "755")?;
     // A guest starts with an empty environment; tools look for their helpers along it.
-    let path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+    let usual = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
     let description = from_file.map_or_else(|| read_description(DESCRIPTION), Ok)?;
     let assignment: Assignment = serde_json::from_str(&description)?;
+    let path = match &assignment.bench.programs {
+        Some(first) => format!("{first}:{usual}"),
+        None => usual.to_owned(),
+    };
     // The driver of the disk may be among them.
     if let Some(modules) = &assignment.bench.modules {
         load(modules)?;

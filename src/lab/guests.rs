@@ -22,7 +22,7 @@ use fsverdict_judgement::plan::{Candidate, DevicesChoice, NuisancesChoice, Plan,
 use fsverdict_text::{DrawnNumbers, Reason};
 
 use super::backend::{Backend, GuestSockets};
-use super::description::covered_folder;
+use super::description::{covered_folder, program_folders};
 use super::drive::{Company, Stops, TrialEnd, at_step, drive};
 use super::free_cpu;
 use super::held::{disk_for, in_memory};
@@ -380,6 +380,7 @@ impl Guests {
             staging,
             idle_load: 0.0,
             modules: kernel.modules_for(&spec.candidate, driver),
+            programs: program_folders(),
             selected: self.selected(),
         };
         let (events, sender) =

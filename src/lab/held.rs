@@ -48,6 +48,7 @@ impl Held {
             staging,
             idle_load: 0.0,
             modules: None,
+            programs: None,
             selected: BTreeMap::new(),
         };
         let assignment = Assignment { spec: spec.clone(), bench };

@@ -35,7 +35,7 @@ use std::path::PathBuf;
 use crate::sandbox::SandboxError;
 use crate::trial::TrialSpec;
 use fsverdict_judgement::journal::{Event, Facts};
-use fsverdict_judgement::plan::{Candidate, DeviceSource};
+use fsverdict_judgement::plan::{Candidate, DeviceSource, once_each};
 use fsverdict_text::{Hinted, Reason};
 
 pub use attachment::Attachment;
@@ -242,8 +242,8 @@ fn missing_tools(candidate: &Candidate) -> Option<Reason> {
 
 /// Which of these programs are not here, and how they come here.
 pub fn not_installed(tools: impl Iterator<Item = crate::filesystem::Tool>) -> Option<Reason> {
-    let missing: Vec<_> =
-        tools.filter(|tool| crate::sandbox::program::locate(tool.program).is_none()).collect();
+    let missing = tools.filter(|tool| crate::sandbox::program::locate(tool.program).is_none());
+    let missing = once_each(missing);
     missing.first()?;
     let programs = missing.iter().map(|tool| tool.program).collect::<Vec<_>>().join(", ");
     Some(Reason::new(format!("not installed: {programs}"), how_to_install(&missing)))

@@ -219,7 +219,14 @@ impl Lab for Native {
             }
             None => Staging::Memory,
         };
-        let bench = TestBench { devices, staging, idle_load, modules: None, selected: BTreeMap::new() };
+        let bench = TestBench {
+            devices,
+            staging,
+            idle_load,
+            modules: None,
+            programs: None,
+            selected: BTreeMap::new(),
+        };
         let assignment = Assignment { spec: spec.clone(), bench };
         let (events, sender) =
             rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;

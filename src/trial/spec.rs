@@ -142,6 +142,9 @@ pub struct TestBench {
     pub idle_load: f64,
     /// The kernel modules a guest must load first; a native kernel finds its own.
     pub modules: Option<Modules>,
+    /// Where a guest looks for programs before its usual folders, as `PATH` has it: what was found and asked for its version here is
+    /// what is to run there. A trial on this machine's own kernel has the environment of who started it.
+    pub programs: Option<String>,
     /// What is taken of which of the user's folders, where that was looked for before.
     pub selected: BTreeMap<String, Selection>,
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use fsverdict_judgement::journal::{AgeBin, LossAges, Save};
+use fsverdict_judgement::journal::{ACKNOWLEDGED, AgeBin, LossAges, Save};
 use fsverdict_judgement::plan::Dataset;
 use fsverdict_text::Bytes;
 
@@ -132,6 +132,7 @@ fn every_promise_that_can_be_broken_is_told_of() {
         assert!(page.contains(&format!("| `{}` |", promise.name)), "{}", promise.name);
         assert!(!promise.source.is_empty() && !promise.says.ends_with('.'));
     }
+    assert!(ACKNOWLEDGED.iter().all(|known| names.contains(known)));
 }
 
 #[test]

@@ -2,8 +2,9 @@
 //! hang or are killed. All of it must work for root and for an ordinary user.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
-use crate::common::{Place, one_command};
+use crate::common::{Place, Seen, one_command};
 
 #[test]
 fn uml_every_filesystem_runs_plain_and_encrypted_but_reiser4_which_says_how() {
@@ -174,6 +175,21 @@ fn uml_a_kernel_that_panics_ends_its_trial_at_once_with_its_last_words() {
         assert!(first.contains(words) && second.contains(words), "{first}\n{second}");
     }
     place.is_left_clean();
+}
+
+/// What is found here and asked for its version is what makes the filesystem there: somebody's own build goes before the system's.
+#[test]
+fn uml_a_guest_runs_the_programs_that_its_conductor_found() {
+    let place = Place::new();
+    let programs = place.path().join("programs");
+    fs::create_dir(&programs).unwrap();
+    let own = programs.join("mkfs.ext4");
+    fs::write(&own, "#!/bin/sh\nexec /usr/sbin/mkfs.ext4 -L of-my-own \"$@\"\n").unwrap();
+    fs::set_permissions(&own, fs::Permissions::from_mode(0o755)).unwrap();
+    let plan = place.plan("plan", &one_command("uml", "blkid | grep -q of-my-own"));
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
+    let output = place.command(&["run", &plan, "--out", "run"]).env("PATH", path).output().unwrap();
+    Seen::of(&output).exits(0);
 }
 
 #[test]

@@ -187,6 +187,16 @@ fn one_thing_has_one_number_wherever_it_stands() {
 }
 
 #[test]
+fn what_the_times_leave_out_of_some_is_the_first_limit() {
+    let mut story = recommended();
+    let spared = story.run().candidates[1].name.clone();
+    story.caution(&id(1, &spared), "", "CPU is taken as free: what the cipher costs is not in these times");
+    let run = story.run();
+    let words = Report::new(&story.plan, &run, None).paragraph.unwrap();
+    assert!(words.contains("Limits: what the cipher costs is not in these times; "), "{words}");
+}
+
+#[test]
 fn a_tie_is_not_to_be_settled_by_hundreds_of_blocks() {
     // The same to a thousandth, in trials that stray by 1.5 %, with a tie far below that.
     let mut story = Story::new(&["ext4", "xfs"], &["write"]);

@@ -48,22 +48,26 @@ pub(super) fn paragraph(
     {
         sentences.push(format!("The run ended early: {reason}."));
     }
-    let limits: Vec<String> = verdict.limits.iter().map(Limit::to_string).take(MOST_LIMITS).collect();
+    let tilted = judged.run.held_cautions();
+    let compared = compared(judged);
+    let tilted = tilted.iter().filter_map(|caution| Some(caution.tilts(&compared)?.to_owned()));
+    let limits: Vec<String> =
+        tilted.chain(verdict.limits.iter().map(Limit::to_string).take(MOST_LIMITS)).collect();
     if !limits.is_empty() {
         sentences.push(format!("Limits: {}.", limits.join("; ")));
     }
     Some(sentences.join(" "))
 }
 
+/// Of whom there are numbers.
+fn compared<'run>(judged: &Judgement<'run>) -> Vec<&'run str> {
+    let names = judged.run.candidates.iter().map(|state| state.name.as_str());
+    names.filter(|name| judged.estimates.iter().any(|found| found.candidate == *name)).collect()
+}
+
 /// What was compared, by what, in how much.
 fn asked(judged: &Judgement<'_>) -> String {
-    let compared: Vec<&str> = judged
-        .run
-        .candidates
-        .iter()
-        .map(|state| state.name.as_str())
-        .filter(|name| judged.estimates.iter().any(|found| found.candidate == *name))
-        .collect();
+    let compared = compared(judged);
     let goal = &judged.plan.goal.metric;
     let measure = match goal.as_str() {
         "durable" => "the time until the data were durable".to_owned(),

@@ -2,8 +2,8 @@
 
 use super::made::{self, ToldEvent};
 use super::{
-    CandidateStatus, Caution, Event, JournalError, Observation, Run, Spent, Status, Surroundings, TrialId,
-    TrialStanding, Unit,
+    CandidateStatus, Caution, Event, HeldCaution, JournalError, Observation, Run, Spent, Status,
+    Surroundings, TrialId, TrialStanding, Unit,
 };
 use crate::plan::Plan;
 
@@ -249,6 +249,28 @@ fn cautions_are_held_once_with_their_trials() {
     assert_eq!(shown, [("image on tmpfs", 0, 0), ("hot", 2, 2), ("late", 2, 2)]);
     assert_eq!(held[1].candidates, ["a", "b"], "in the plan's order");
     assert_eq!(held[1].phases, ["write", "read"]);
+}
+
+#[test]
+fn computing_that_some_are_spared_tilts_a_comparison_with_others() {
+    let known = |text: &str, candidates: &[&str]| HeldCaution {
+        text: text.to_owned(),
+        candidates: candidates.iter().map(|name| (*name).to_owned()).collect(),
+        ..HeldCaution::default()
+    };
+    let cipher = "CPU is taken as free: what the cipher costs is not in these times";
+    let left_out = Some("what the cipher costs is not in these times");
+    let cases = [
+        (known(cipher, &["b"]), &["a", "b"][..], left_out),
+        (known(cipher, &["a", "b"]), &["a", "b", "c"], left_out),
+        (known(cipher, &["a", "b"]), &["a", "b"], None),
+        (known(cipher, &["c"]), &["a", "b"], None),
+        (known("CPU is taken as free, and beside a device as fast", &["b"]), &["a", "b"], None),
+        (known("the data fit in memory", &["b"]), &["a", "b"], None),
+    ];
+    for (caution, compared, wanted) in cases {
+        assert_eq!(caution.tilts(compared), wanted, "{caution:?} among {compared:?}");
+    }
 }
 
 #[test]

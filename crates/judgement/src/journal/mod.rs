@@ -43,7 +43,7 @@ pub use loss_age::{AgeBin, LossAges};
 pub use metric::{Better, Group, METRICS, MetricInfo, Unit, adapter_metric, is_of_cpu, metric};
 pub use open::OpenJournal;
 pub use power_cut::{
-    CutOutcome, PowerCuts, ProgramPromise, Save, SequenceBatch, SequenceCalls, StateFinding,
+    ACKNOWLEDGED, CutOutcome, PowerCuts, ProgramPromise, Save, SequenceBatch, SequenceCalls, StateFinding,
 };
 pub use price::{CpuPrice, CpuPrices, Unpriced};
 pub use reader::{Journal, first, read, read_open};

@@ -168,22 +168,34 @@ const fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
+/// Of the promises those of what a program was told to be durable, by their names.
+pub const ACKNOWLEDGED: [&str; 7] =
+    ["fsync", "name", "directory", "entry", "attribute", "allocation", "recheck"];
+
 impl PowerCuts {
     /// How many states came to this.
     pub fn count(&self, outcome: CutOutcome) -> u32 {
         self.outcomes.get(&outcome).copied().unwrap_or(0)
     }
 
-    /// Why nobody is to take the candidate, if so: it lost what it had promised, and said nothing, or does not come back.
+    /// Why nobody is to take the candidate, if so: it lost what had been acknowledged, or lost anything and said nothing, or does not
+    /// come back. That a checker tells of what an fsync had made durable does not bring it back; what was still under way may go.
     pub fn why_out(&self) -> Option<String> {
-        let grave = |outcome: &&CutOutcome| outcome.is_loss() && **outcome != CutOutcome::LossReported;
+        let lost =
+            |promise: &String| ACKNOWLEDGED.contains(&promise.as_str()) && !self.unpromised.contains(promise);
+        let acknowledged = self.broken.keys().any(lost);
+        let is_grave =
+            |outcome: CutOutcome| outcome.is_loss() && (acknowledged || outcome != CutOutcome::LossReported);
         let each: Vec<String> = CutOutcome::ALL
-            .iter()
-            .filter(grave)
-            .filter(|outcome| self.count(**outcome) > 0)
-            .map(|outcome| format!("{} in {}", outcome.words(), self.count(*outcome)))
+            .into_iter()
+            .filter(|outcome| is_grave(*outcome) && self.count(*outcome) > 0)
+            .map(|outcome| format!("{} in {}", outcome.words(), self.count(outcome)))
             .collect();
-        let first = self.first.iter().find(|finding| finding.outcome != CutOutcome::LossReported);
+        // What was lost without a word before what somebody told.
+        let told = |finding: &&StateFinding| finding.outcome == CutOutcome::LossReported;
+        let untold = self.first.iter().find(|finding| !told(finding));
+        let first =
+            untold.or_else(|| self.first.iter().filter(told).find(|finding| finding.broken.iter().any(lost)));
         let first = first.map_or(String::new(), |finding| {
             format!(
                 " (first in {}{})",
@@ -202,5 +214,64 @@ impl PowerCuts {
             .filter(|outcome| outcome.is_loss())
             .map(|outcome| self.count(outcome))
             .sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CutOutcome, PowerCuts, StateFinding};
+
+    /// What states came to, and the promises that were broken in them.
+    fn cuts(came: &[(CutOutcome, u32)], broken: &[&str], unpromised: &[&str]) -> PowerCuts {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let first = came.iter().filter(|(outcome, _)| outcome.is_loss()).map(|(outcome, _)| StateFinding {
+            state: format!("17-{}", outcome.words().replace(' ', "-")),
+            outcome: *outcome,
+            broken: names(broken),
+            seen: "tone holds neither content".to_owned(),
+            back_s: 0.1,
+            ages: super::LossAges::default(),
+        });
+        PowerCuts {
+            candidate: "jfs".to_owned(),
+            states: 50,
+            outcomes: came.iter().copied().collect(),
+            broken: names(broken).into_iter().map(|name| (name, 1)).collect(),
+            first: first.collect(),
+            priced: Vec::new(),
+            unpromised: names(unpromised),
+            back_s: [0.1, 0.2],
+            trials: 0,
+            trials_lost: 0,
+            ages: super::LossAges::default(),
+            accepted: false,
+            trace: String::new(),
+        }
+    }
+
+    #[test]
+    fn who_loses_what_was_acknowledged_is_out_whoever_tells_of_it() {
+        use CutOutcome::{LossReported, Repaired, SilentLoss, Unmountable};
+        let told = "of 50 states after a cut of power: loss reported in 50 (first in 17-loss-reported: tone holds neither content)";
+        let both = "of 50 states after a cut of power: loss reported in 2, silent loss in 1 (first in 17-silent-loss: tone holds neither content)";
+        let cases = [
+            (cuts(&[(Repaired, 50)], &[], &[]), None),
+            (cuts(&[(LossReported, 50)], &["foreign", "fsync"], &[]), Some(told)),
+            // Of a file that was being written, nobody had been told anything.
+            (cuts(&[(Repaired, 49), (LossReported, 1)], &["foreign"], &[]), None),
+            (cuts(&[(LossReported, 1)], &["entry"], &["entry"]), None),
+            (cuts(&[(LossReported, 2), (SilentLoss, 1)], &["name"], &[]), Some(both)),
+            (
+                cuts(&[(LossReported, 2), (Unmountable, 1)], &["links"], &[]),
+                Some(
+                    "of 50 states after a cut of power: unmountable in 1 (first in 17-unmountable: tone holds neither content)",
+                ),
+            ),
+        ];
+        for (found, wanted) in cases {
+            assert_eq!(found.why_out().as_deref(), wanted, "{:?} {:?}", found.outcomes, found.broken);
+        }
+        let accepted = PowerCuts { accepted: true, ..cuts(&[(LossReported, 50)], &["fsync"], &[]) };
+        assert_eq!(accepted.why_out(), None);
     }
 }

@@ -211,6 +211,9 @@ impl Trial {
     }
 }
 
+/// How a caution begins that says what is not in times in which computing takes none.
+const FREE_CPU: &str = "CPU is taken as free: ";
+
 /// A caution with the number of trials that raised it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HeldCaution {
@@ -221,6 +224,17 @@ pub struct HeldCaution {
     pub trials: usize,
     /// Candidates it concerns, in the plan's order; empty when it is about the run.
     pub candidates: Vec<String>,
+}
+
+impl HeldCaution {
+    /// What the times leave out of some of these candidates and not of others: it tilts a comparison, in which more is to be known
+    /// of it than of any other limit.
+    pub fn tilts(&self, candidates: &[&str]) -> Option<&str> {
+        let concerned =
+            candidates.iter().filter(|name| self.candidates.iter().any(|one| one == *name)).count();
+        let left_out = self.text.strip_prefix(FREE_CPU)?;
+        (0 < concerned && concerned < candidates.len()).then_some(left_out)
+    }
 }
 
 impl Run {
