@@ -184,9 +184,9 @@ fn uml_a_guest_runs_the_programs_that_its_conductor_found() {
     let programs = place.path().join("programs");
     fs::create_dir(&programs).unwrap();
     let own = programs.join("mkfs.ext4");
-    fs::write(&own, "#!/bin/sh\nexec /usr/sbin/mkfs.ext4 -L of-my-own \"$@\"\n").unwrap();
+    fs::write(&own, "#!/bin/sh\nexec /usr/sbin/mkfs.ext4 -N 512 \"$@\"\n").unwrap();
     fs::set_permissions(&own, fs::Permissions::from_mode(0o755)).unwrap();
-    let plan = place.plan("plan", &one_command("uml", "blkid | grep -q of-my-own"));
+    let plan = place.plan("plan", &one_command("uml", "df --output=itotal $MOUNT | grep -qw 512"));
     let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
     let output = place.command(&["run", &plan, "--out", "run"]).env("PATH", path).output().unwrap();
     Seen::of(&output).exits(0);
