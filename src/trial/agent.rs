@@ -21,7 +21,7 @@ use super::calibration::calibrate;
 use super::company::Companions;
 use super::error::TrialError;
 use super::sink::Sink;
-use super::spec::{Assignment, TrialDevice, TrialSpec};
+use super::spec::{Assignment, TrialSpec};
 use super::stack::{MOUNT, Stack};
 use super::staging::{Materials, ROOM};
 use super::steps::{Step, TrialCourse};
@@ -31,7 +31,7 @@ pub const EVENTS_VARIABLE: &str = "FSVERDICT_EVENTS";
 
 /// What a trial needs at hand from its first step to its last.
 pub(super) struct Agent<'a> {
-    assignment: &'a Assignment,
+    pub(super) assignment: &'a Assignment,
     pub(super) spec: &'a TrialSpec,
     pub(super) materials: Materials,
     pub(super) variables: Vec<(String, OsString)>,
@@ -72,8 +72,7 @@ pub fn agent() -> u8 {
     let mut of_machine = false;
     let result = run(&assignment, &mut sink, &mut of_machine);
     // A guest's memory is what the plan gave it.
-    let in_guest = assignment.bench.devices.iter().any(|device| matches!(device, TrialDevice::Guest { .. }));
-    if let (Err(complaint), true, false) = (&result, of_machine, in_guest) {
+    if let (Err(complaint), true, false) = (&result, of_machine, assignment.bench.is_in_guest()) {
         say(&format!("fsverdict agent: {}", complaint.what));
         return OF_MACHINE;
     }

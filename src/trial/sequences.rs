@@ -26,7 +26,8 @@ impl Agent<'_> {
         let bounds = sequence_bounds(phase, self.spec.seed);
         let chosen = SequenceWork { bounds, part: self.spec.part, only: self.spec.only.clone() };
         let durable = make_durable(Timed::Phase(phase).durable());
-        let work = |_: &mut Stack<'_>| Ok::<_, TrialError>(carry_out(Path::new(MOUNT), &chosen)?);
+        let may_rest = self.assignment.bench.is_in_guest();
+        let work = |_: &mut Stack<'_>| Ok::<_, TrialError>(carry_out(Path::new(MOUNT), &chosen, may_rest)?);
         let (sequences, clocked) =
             clocks(self.meter.as_ref())?.clock(&phase.name, cache.name(), stack, work, durable)?;
         self.quiet = may_be_quiet(stack);

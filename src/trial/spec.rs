@@ -149,6 +149,13 @@ pub struct TestBench {
     pub selected: BTreeMap<String, Selection>,
 }
 
+impl TestBench {
+    /// Whether the kernel is there for this trial alone.
+    pub fn is_in_guest(&self) -> bool {
+        self.devices.iter().any(|device| matches!(device, TrialDevice::Guest { .. }))
+    }
+}
+
 /// Where datasets lie that commands, or copies of a user's folder, need as files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

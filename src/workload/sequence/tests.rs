@@ -46,7 +46,7 @@ fn the_bounds_hold_what_they_should_each_once() {
 fn the_model_agrees_with_a_real_filesystem() {
     let folder = tempfile::tempdir().unwrap();
     let bounds = SequenceBounds { steps: 2, count: Some(600), seed: 5 };
-    let done = carry_out(folder.path(), &SequenceWork { bounds, part: 0, only: None }).unwrap();
+    let done = carry_out(folder.path(), &SequenceWork { bounds, part: 0, only: None }, false).unwrap();
     assert_eq!(done.done.files, 600);
     assert_eq!(done.batches.len(), 600_usize.div_ceil(super::BATCH));
     // Nothing of them is left.

@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::{IoFailure, Listing, mix, open_below, open_directory, open_path};
+use crate::host::syscall::bring_to_rest;
 use fsverdict_judgement::journal::{SequenceBatch, SequenceCalls};
 use fsverdict_judgement::plan::Operation;
 
@@ -81,8 +82,9 @@ pub(super) fn identity(bounds: SequenceBounds, number: u32) -> u64 {
     mix(bounds.seed ^ mix(u64::from(number))) << 8
 }
 
-/// Does the sequences of a part below this mount point. Where the filesystem refuses a call, its sequence ends there.
-pub fn carry_out(mount: &Path, work: &SequenceWork) -> Result<SequencesDone, WorkError> {
+/// Does the sequences of a part below this mount point. Where the filesystem refuses a call, its sequence ends there. Each batch may begin
+/// with a filesystem at rest only where nobody else has a file on it: in a guest.
+pub fn carry_out(mount: &Path, work: &SequenceWork, may_rest: bool) -> Result<SequencesDone, WorkError> {
     let failed = |call: &'static str, errno| at(call, FOLDER.to_owned(), errno);
     let mount = open_path(mount).map_err(|errno| failed("open the mount point", errno))?;
     let folder = open_below(mount.as_fd(), Path::new(FOLDER), true)
@@ -92,7 +94,7 @@ pub fn carry_out(mount: &Path, work: &SequenceWork) -> Result<SequencesDone, Wor
     let (mut batches, mut files) = (Vec::new(), 0);
     for (batch, sequences) in sequences.chunks(BATCH).enumerate() {
         let first = first + (batch * BATCH) as u32;
-        let batch = SequencesOfBatch { folder: &folder, bounds: work.bounds, first, sequences };
+        let batch = SequencesOfBatch { folder: &folder, bounds: work.bounds, first, sequences, may_rest };
         let done = batch.carry_out(&mut latency)?;
         files += done.calls.len() as u64;
         batches.push(done);
@@ -111,6 +113,7 @@ struct SequencesOfBatch<'a> {
     bounds: SequenceBounds,
     first: u32,
     sequences: &'a [CallSequence],
+    may_rest: bool,
 }
 
 impl SequencesOfBatch<'_> {
@@ -120,6 +123,13 @@ impl SequencesOfBatch<'_> {
             roots.push(self.prepare(number).map_err(|errno| at("prepare", folder_of(number), errno))?);
         }
         rustix::fs::syncfs(self.folder).map_err(|errno| at("sync", FOLDER.to_owned(), errno))?;
+        // What those before left in a journal would be replayed in each of the states of these, hundreds of requests for nothing.
+        if self.may_rest
+            && let Err(errno) = bring_to_rest(self.folder)
+            && !is_refusal(errno)
+        {
+            return Err(at("bring to rest", FOLDER.to_owned(), errno));
+        }
         let mut batch =
             SequenceBatch { first: self.first, ready_ns: now_ns(), until_ns: 0, calls: Vec::new() };
         for ((number, sequence), root) in self.numbers().zip(self.sequences).zip(&roots) {
