@@ -51,6 +51,7 @@ mod tests;
 mod text;
 mod text_table;
 mod to_use;
+mod unflushed;
 #[cfg(test)]
 mod verdict_tests;
 mod words;

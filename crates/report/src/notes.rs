@@ -1,7 +1,7 @@
 //! What a reader of the numbers must know: cautions from the trials, each once, and those that follow from the run.
 
 use super::text::{count, listing};
-use super::{background, computing, power_cuts, required, rot};
+use super::{background, computing, power_cuts, required, rot, unflushed};
 use fsverdict_judgement::journal::TrialStanding;
 use fsverdict_judgement::plan::grouped;
 use fsverdict_judgement::statistics::FEWEST;
@@ -54,6 +54,7 @@ pub(super) fn gather(judged: &Judgement<'_>) -> Vec<PageNote> {
         judged.verdict.limits.iter().map(|limit| about_the_run(limit.to_string())).collect();
     notes.extend(required::open(judged).into_iter().map(about_the_run));
     notes.extend(background::sentences(judged).map(about_the_run));
+    notes.extend(unflushed::sentences(judged).into_iter().map(about_the_run));
     notes.extend(power_cuts::sentences(judged).into_iter().map(about_the_run));
     notes.extend(rot::sentences(judged).into_iter().map(about_the_run));
     notes.extend(computing::sentences(judged).into_iter().map(about_the_run));

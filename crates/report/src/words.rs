@@ -4,7 +4,7 @@ use super::across::headline;
 use super::number::{alike_within, percent, plain_number, times_within};
 use super::sentence::{is_of_time, settling};
 use super::text::{count, listing};
-use super::{background, computing, depends, required};
+use super::{background, computing, depends, required, unflushed};
 use fsverdict_judgement::journal::{Ending, metric};
 use fsverdict_judgement::plan::DeviceSource;
 use fsverdict_judgement::verdict::{
@@ -51,8 +51,11 @@ pub(super) fn paragraph(
     let tilted = judged.run.held_cautions();
     let compared = compared(judged);
     let tilted = tilted.iter().filter_map(|caution| Some(caution.tilts(&compared)?.to_owned()));
-    let limits: Vec<String> =
-        tilted.chain(verdict.limits.iter().map(Limit::to_string).take(MOST_LIMITS)).collect();
+    let fast_by_that = unflushed::sentences(judged).into_iter().take(MOST_BESIDE);
+    let limits: Vec<String> = fast_by_that
+        .chain(tilted)
+        .chain(verdict.limits.iter().map(Limit::to_string).take(MOST_LIMITS))
+        .collect();
     if !limits.is_empty() {
         sentences.push(format!("Limits: {}.", limits.join("; ")));
     }

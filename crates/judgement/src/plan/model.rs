@@ -327,6 +327,17 @@ pub struct Service {
 }
 
 impl Phase {
+    /// Whether its own work asks for fsyncs before it ends, again and again; what commands and other programs ask for is not known.
+    pub fn syncs(&self) -> bool {
+        match self.work {
+            PhaseWork::Operation(Operation::DirectorySave) => true,
+            PhaseWork::Operation(operation) => {
+                operation.takes_sync() && self.sync_every.unwrap_or_else(|| operation.usual_sync()) > 0
+            }
+            PhaseWork::Command(_) | PhaseWork::Adapter { .. } => false,
+        }
+    }
+
     /// The lines for the shell that it has besides its work.
     pub fn lines_around(&self) -> impl Iterator<Item = &String> {
         self.before.iter().chain(&self.beside).chain(&self.after).chain(&self.recheck)
