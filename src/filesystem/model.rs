@@ -100,11 +100,20 @@ pub struct Recovery {
     /// Options of the checker that make it repair a filesystem that says of itself that it is clean, one way after the other until it
     /// is content; the device follows. None where its manual advises against repairing.
     pub repairs: &'static [&'static [&'static str]],
+    /// With which exit status a repair says that it corrected what it found, where that means something else of a check that corrects
+    /// nothing.
+    pub corrected: Option<i32>,
 }
 
 impl Recovery {
-    pub(super) const PLAIN: Recovery =
-        Recovery { repair: None, repair_first: false, replayed: &[], gave_up: &[], repairs: &[] };
+    pub(super) const PLAIN: Recovery = Recovery {
+        repair: None,
+        repair_first: false,
+        replayed: &[],
+        gave_up: &[],
+        repairs: &[],
+        corrected: None,
+    };
 }
 
 /// A log, journal or the like on a device of its own.

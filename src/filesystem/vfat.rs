@@ -3,7 +3,7 @@
 use super::exit::{ExitCodes, Meaning};
 use super::facts::FilesystemFacts;
 use super::mkfs::MkfsDefault;
-use super::model::{Driver, Filesystem, Fsck};
+use super::model::{Driver, Filesystem, Fsck, Recovery};
 use super::tool::{Packages, Tool};
 
 const DOSFSTOOLS: Packages = Packages::everywhere("dosfstools");
@@ -30,6 +30,8 @@ pub(super) static VFAT: Filesystem = Filesystem {
             codes: &[(0, Meaning::Clean), (1, Meaning::ErrorsLeft), (2, Meaning::UsageError)],
         },
     }),
+    // fsck.fat(8): -a repairs by itself; 1 says then that errors were found, and with -a they are corrected.
+    recovery: Recovery { repair: Some(&["-a"]), repairs: &[&["-a"]], corrected: Some(1), ..Recovery::PLAIN },
     minimum_size: 34 << 20,
     facts: FilesystemFacts {
         syncfs_flushes: Some(false),

@@ -48,6 +48,7 @@ pub(super) static XFS: Filesystem = Filesystem {
         replayed: &["Starting recovery", "Ending recovery"],
         gave_up: &[],
         repairs: &[&[], &["-L"]],
+        ..Recovery::PLAIN
     },
     minimum_size: 300 << 20,
     facts: FilesystemFacts {

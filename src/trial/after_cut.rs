@@ -105,14 +105,35 @@ impl Agent<'_> {
             if !found.repaired && repair(stack, &mut found.told)? {
                 found.repaired = true;
                 if stack.mount_state().is_ok() {
-                    self.read_all(look, moment_ns, &mut found.reading);
-                    self.look_besides(stack, look.look, moment_ns, &mut found.reading)?;
+                    self.read_again(stack, look, moment_ns, &mut found)?;
                     stack.unmount_state()?;
                 }
             }
         }
         let outcome = found.outcome();
         Ok(found.finding(outcome, back_s))
+    }
+
+    /// What the checker left is what counts; what could not be read before it said something by that. Of sequences the first reading stays:
+    /// they have been removed.
+    fn read_again(
+        &self,
+        stack: &Stack<'_>,
+        look: &mut CutLooking<'_>,
+        moment_ns: u64,
+        found: &mut StateLook,
+    ) -> Result<(), TrialError> {
+        if look.sequences.is_some() {
+            return Ok(());
+        }
+        let before = std::mem::take(&mut found.reading);
+        found.told.extend(before.errors);
+        self.read_all(look, moment_ns, &mut found.reading);
+        self.look_besides(stack, look.look, moment_ns, &mut found.reading)?;
+        // Before the repair it may have been made, and not been let go.
+        let _ = std::fs::remove_file(Path::new(MOUNT).join(TAKEN));
+        found.write();
+        Ok(())
     }
 
     fn read_all(&self, look: &mut CutLooking<'_>, moment_ns: u64, reading: &mut SavedReading) {
@@ -130,10 +151,7 @@ impl Agent<'_> {
             }
             reading.errors.extend(read.errors);
         }
-        // Read again after a repair, they are the same files.
-        if reading.ages.is_empty() {
-            reading.ages = ages;
-        }
+        reading.ages = ages;
     }
 }
 
@@ -166,7 +184,8 @@ impl StateLook {
         let recovery = stack.filesystem.recovery;
         for line in stack.said_at_all() {
             self.replayed |= recovery.replayed.iter().any(|word| line.text.contains(word));
-            if line.is_error() {
+            // An error for each block of a file that is gone is one.
+            if line.is_error() && !self.told.contains(&line.text) {
                 self.told.push(line.text);
             }
         }
@@ -220,6 +239,10 @@ impl StateLook {
 /// Has the checker repair what it can; whether it had anything to do. What it says it could not is told.
 fn repair(stack: &mut Stack<'_>, told: &mut Vec<String>) -> Result<bool, TrialError> {
     let Some(record) = stack.repair()? else { return Ok(false) };
+    let recovery = stack.filesystem.recovery;
+    if record.exit.is_some() && record.exit == recovery.corrected {
+        return Ok(true);
+    }
     let meaning = record.exit.and_then(|status| stack.filesystem.fsck_meaning(status));
     let gave_up = |line: &&str| stack.filesystem.recovery.gave_up.iter().any(|words| line.contains(words));
     told.extend(record.stdout.lines().find(gave_up).map(|line| line.trim().to_owned()));

@@ -197,11 +197,10 @@ impl PowerCuts {
         let first =
             untold.or_else(|| self.first.iter().filter(told).find(|finding| finding.broken.iter().any(lost)));
         let first = first.map_or(String::new(), |finding| {
-            format!(
-                " (first in {}{})",
-                finding.state,
-                if finding.seen.is_empty() { String::new() } else { format!(": {}", finding.seen) }
-            )
+            // What was seen first; the rest stands in the table.
+            let seen = finding.seen.split("; ").next().unwrap_or_default();
+            let seen = if seen.is_empty() { String::new() } else { format!(": {seen}") };
+            format!(" (first in {}{seen})", finding.state)
         });
         (!each.is_empty() && !self.accepted)
             .then(|| format!("of {} states after a cut of power: {}{first}", self.states, each.join(", ")))
