@@ -105,6 +105,11 @@ mod tests {
         ] {
             assert_eq!(find(name).unwrap().fsck_meaning(status), Some(wanted), "{name} {status}");
         }
+        let vfat = find("vfat").unwrap();
+        assert_eq!(
+            [vfat.fsck_meaning(1), vfat.repair_meaning(1)],
+            [Meaning::ErrorsLeft, Meaning::Corrected].map(Some)
+        );
         assert_eq!(find("nilfs2").unwrap().fsck_meaning(0), None);
         assert_eq!(find("nilfs2").unwrap().fsck_argv("/dev/x"), None);
     }

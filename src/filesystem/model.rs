@@ -225,6 +225,14 @@ impl Filesystem {
         self.fsck.map(|fsck| fsck.exit_codes.meaning(status))
     }
 
+    /// The same of a checker that repairs.
+    pub fn repair_meaning(&self, status: i32) -> Option<Meaning> {
+        if self.recovery.corrected == Some(status) {
+            return Some(Meaning::Corrected);
+        }
+        self.fsck_meaning(status)
+    }
+
     /// Whether it can do what not all can, as mkfs makes it unless told otherwise.
     pub fn can(&self, ability: FilesystemAbility) -> bool {
         match ability {

@@ -9,7 +9,7 @@ use std::time::Instant;
 use crate::filesystem::Meaning;
 use crate::host::syscall::files_reader::FilesReader;
 use crate::workload::{SavedReading, SequencesLooking, SequencesRecord};
-use fsverdict_judgement::journal::{CutOutcome, Event, LossAges, StateFinding};
+use fsverdict_judgement::journal::{CutOutcome, Event, StateFinding};
 
 use super::agent::Agent;
 use super::error::TrialError;
@@ -140,18 +140,16 @@ impl Agent<'_> {
         if let (Some(record), Some(looking)) = (&look.look.sequences, &look.sequences) {
             record.look(looking, Path::new(MOUNT), moment_ns, reading);
         }
-        let mut ages = LossAges::default();
         for folder in &look.look.folders {
             let Ok(material) = self.materials.get(&folder.dataset) else { continue };
             let reader = Some(&mut look.reader);
             let read = folder.read(Path::new(MOUNT), &material.prepared, moment_ns, reader);
-            ages.merge(&read.ages);
+            reading.ages.merge(&read.ages);
             for (promise, seen) in read.broken {
                 reading.broken.entry(promise).or_insert(seen);
             }
             reading.errors.extend(read.errors);
         }
-        reading.ages = ages;
     }
 }
 
@@ -239,11 +237,7 @@ impl StateLook {
 /// Has the checker repair what it can; whether it had anything to do. What it says it could not is told.
 fn repair(stack: &mut Stack<'_>, told: &mut Vec<String>) -> Result<bool, TrialError> {
     let Some(record) = stack.repair()? else { return Ok(false) };
-    let recovery = stack.filesystem.recovery;
-    if record.exit.is_some() && record.exit == recovery.corrected {
-        return Ok(true);
-    }
-    let meaning = record.exit.and_then(|status| stack.filesystem.fsck_meaning(status));
+    let meaning = record.exit.and_then(|status| stack.filesystem.repair_meaning(status));
     let gave_up = |line: &&str| stack.filesystem.recovery.gave_up.iter().any(|words| line.contains(words));
     told.extend(record.stdout.lines().find(gave_up).map(|line| line.trim().to_owned()));
     match meaning {

@@ -230,7 +230,7 @@ fn take_away(was_refused: bool) -> std::io::Result<()> {
 fn mend(stack: &mut Stack<'_>, seen: &mut RotSeen) -> Result<(), TrialError> {
     for options in stack.filesystem.recovery.repairs {
         let record = stack.repair_with(options)?;
-        let meaning = record.exit.and_then(|status| stack.filesystem.fsck_meaning(status));
+        let meaning = record.exit.and_then(|status| stack.filesystem.repair_meaning(status));
         seen.repaired = true;
         match stack.complaint()? {
             None => {

@@ -401,7 +401,7 @@ fn site<'a>(
         changed: phase.changed.unwrap_or(0.0),
         to: phase.to.unwrap_or(0.0),
         piece: phase.piece.map_or_else(|| operation.usual_piece(), |piece| piece.0),
-        sync_every: phase.sync_every.unwrap_or_else(|| operation.usual_sync()),
+        sync_every: phase.syncs_every(operation),
         pause: phase.pause.unwrap_or_default(),
         threads: phase.threads.unwrap_or(1),
         depth: phase.depth.unwrap_or(0),

@@ -24,18 +24,13 @@ fn of_one(judged: &Judgement<'_>, candidate: &Candidate) -> Option<String> {
         let other = judged.plan.candidates.iter().find(|other| other.name == name);
         name != candidate.name && other.is_some_and(|other| other.under == candidate.under)
     };
-    let flushes = |phase: &str, is_meant: &dyn Fn(&str) -> bool| {
-        let meant = |one: &&PhaseEstimate| {
-            one.metric == "device_flushes" && one.phase == phase && is_meant(&one.candidate)
-        };
-        let mut found: Vec<f64> =
-            judged.estimates.iter().filter(meant).map(|one| one.estimate.point).collect();
-        found.sort_by(f64::total_cmp);
-        found
-    };
     let phases = judged.plan.phases.iter().filter(|phase| phase.syncs()).filter_map(|phase| {
-        let own = flushes(&phase.name, &|name| name == candidate.name).first().copied()?;
-        let others = flushes(&phase.name, &beside);
+        let is_meant = |one: &&PhaseEstimate| one.metric == "device_flushes" && one.phase == phase.name;
+        let flushes = judged.estimates.iter().filter(is_meant);
+        let own = flushes.clone().find(|one| one.candidate == candidate.name)?.estimate.point;
+        let others = flushes.filter(|one| beside(&one.candidate));
+        let mut others: Vec<f64> = others.map(|one| one.estimate.point).collect();
+        others.sort_by(f64::total_cmp);
         let median = others.get(others.len() / 2).copied()?;
         (own <= OF_A_SYNC && median >= MANY).then(|| format!("{} ({own:.0} against {median:.0})", phase.name))
     });

@@ -192,10 +192,8 @@ impl PowerCuts {
             .map(|outcome| format!("{} in {}", outcome.words(), self.count(outcome)))
             .collect();
         // What was lost without a word before what somebody told.
-        let told = |finding: &&StateFinding| finding.outcome == CutOutcome::LossReported;
-        let untold = self.first.iter().find(|finding| !told(finding));
-        let first =
-            untold.or_else(|| self.first.iter().filter(told).find(|finding| finding.broken.iter().any(lost)));
+        let untold = self.first.iter().find(|finding| finding.outcome != CutOutcome::LossReported);
+        let first = untold.or_else(|| self.first.iter().find(|finding| finding.broken.iter().any(lost)));
         let first = first.map_or(String::new(), |finding| {
             // What was seen first; the rest stands in the table.
             let seen = finding.seen.split("; ").next().unwrap_or_default();

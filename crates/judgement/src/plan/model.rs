@@ -331,11 +331,14 @@ impl Phase {
     pub fn syncs(&self) -> bool {
         match self.work {
             PhaseWork::Operation(Operation::DirectorySave) => true,
-            PhaseWork::Operation(operation) => {
-                operation.takes_sync() && self.sync_every.unwrap_or_else(|| operation.usual_sync()) > 0
-            }
+            PhaseWork::Operation(operation) => operation.takes_sync() && self.syncs_every(operation) > 0,
             PhaseWork::Command(_) | PhaseWork::Adapter { .. } => false,
         }
+    }
+
+    /// After how many calls of a thread it syncs, doing this; 0: not before it ends.
+    pub fn syncs_every(&self, operation: Operation) -> u32 {
+        self.sync_every.unwrap_or_else(|| operation.usual_sync())
     }
 
     /// The lines for the shell that it has besides its work.
