@@ -1,9 +1,10 @@
 //! Each call of a sequence as a system call.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{AtFlags, FallocateFlags, FileType, Mode, OFlags, RenameFlags, XattrFlags};
 use rustix::io::Errno;
+use vm_memory::{FileOffset, MmapRegion, VolatileMemory};
 
 use super::contents::fill;
 use super::model::SequenceModel;
@@ -31,7 +32,7 @@ pub(super) fn call(root: BorrowedFd<'_>, call: SequenceCall, model: &SequenceMod
 
 /// Whether this says that the filesystem, or its kernel, does not have the call.
 pub(super) fn is_refusal(errno: Errno) -> bool {
-    matches!(errno, Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL | Errno::NOTTY)
+    matches!(errno, Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL | Errno::NOTTY | Errno::NODEV)
 }
 
 /// Opens what is there.
@@ -50,6 +51,7 @@ fn step(root: BorrowedFd<'_>, step: SequenceStep, model: &SequenceModel) -> Resu
         S::MakeDirectory(at) => rustix::fs::mkdirat(root, at.path(), Mode::from_raw_mode(0o755)),
         S::Symlink(at) => rustix::fs::symlinkat("foo", root, at.path()),
         S::MakeFifo(at) => rustix::fs::mknodat(root, at.path(), FileType::Fifo, mode, 0),
+        S::LinkUnnamed(at) => link_unnamed(root, at),
         S::Link(from, to) => rustix::fs::linkat(root, from.path(), root, to.path(), AtFlags::empty()),
         S::Unlink(at) => rustix::fs::unlinkat(root, at.path(), AtFlags::empty()),
         S::RemoveDirectory(at) => rustix::fs::unlinkat(root, at.path(), AtFlags::REMOVEDIR),
@@ -59,6 +61,10 @@ fn step(root: BorrowedFd<'_>, step: SequenceStep, model: &SequenceModel) -> Resu
         }
         S::Write(at, offset, length) => write(root, at, OFlags::empty(), model, offset, length),
         S::WriteDirect(at, offset, length) => write(root, at, OFlags::DIRECT, model, offset, length),
+        S::WriteMapped(at, offset, length) => write_mapped(root, at, model, offset, length),
+        S::Clone(from, to) => {
+            rustix::fs::ioctl_ficlone(open(root, to, OFlags::WRONLY)?, open(root, from, OFlags::RDONLY)?)
+        }
         S::Append(at, length) => {
             let end = model.resolve(at).and_then(|node| model.node(node)).map_or(0, |node| node.bytes.len());
             write(root, at, OFlags::empty(), model, end as u32, length)
@@ -123,4 +129,31 @@ fn write(
         }
     }
     Ok(())
+}
+
+fn write_mapped(
+    root: BorrowedFd<'_>,
+    at: SequencePlace,
+    model: &SequenceModel,
+    offset: u32,
+    length: u32,
+) -> Result<(), Errno> {
+    let file = std::fs::File::from(open(root, at, OFlags::RDWR)?);
+    let mut bytes = vec![0; length as usize];
+    fill(&mut bytes, model.next_fill(), u64::from(offset));
+    let mapping: MmapRegion = MmapRegion::from_file(FileOffset::new(file, u64::from(offset)), bytes.len())
+        .map_err(|error| match error {
+            vm_memory::mmap::MmapRegionError::Mmap(error) => Errno::from_io_error(&error).unwrap_or(Errno::IO),
+            _ => Errno::IO,
+        })?;
+    mapping.as_volatile_slice().copy_from(&bytes);
+    Ok(())
+}
+
+/// linkat(2) wants a privilege for the descriptor by itself, and none for what /proc says of it.
+fn link_unnamed(root: BorrowedFd<'_>, at: SequencePlace) -> Result<(), Errno> {
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(root, at.parent().path(), flags, Mode::from_raw_mode(0o644))?;
+    let name = format!("/proc/self/fd/{}", file.as_raw_fd());
+    rustix::fs::linkat(rustix::fs::CWD, name, root, at.path(), AtFlags::SYMLINK_FOLLOW)
 }

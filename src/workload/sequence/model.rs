@@ -87,7 +87,7 @@ impl SequenceModel {
     pub(super) fn apply(&mut self, step: SequenceStep) -> Option<()> {
         use SequenceStep as S;
         match step {
-            S::Create(at) => self.make(at, NodeKind::File),
+            S::Create(at) | S::LinkUnnamed(at) => self.make(at, NodeKind::File),
             S::MakeDirectory(at) => self.make(at, NodeKind::Directory),
             S::Symlink(at) => self.make(at, NodeKind::Symlink),
             S::MakeFifo(at) => self.make(at, NodeKind::Fifo),
@@ -120,6 +120,18 @@ impl SequenceModel {
             S::Write(at, offset, length) | S::WriteDirect(at, offset, length) => {
                 self.file(at)?;
                 self.write(at, offset, length)
+            }
+            S::WriteMapped(at, offset, length) => {
+                // Behind the end there is nothing to be written through (SIGBUS).
+                let size = self.node(self.file(at)?)?.bytes.len();
+                (size >= (offset + length) as usize).then_some(())?;
+                self.write(at, offset, length)
+            }
+            S::Clone(from, to) => {
+                let (from, onto) = (self.file(from)?, self.file(to)?);
+                (from != onto).then_some(())?;
+                let content = self.node(from)?.bytes.clone();
+                self.change(to, |node| node.take_over(&content))
             }
             S::Append(at, length) => {
                 let end = self.node(self.file(at)?)?.bytes.len() as u32;
@@ -232,6 +244,17 @@ impl SequenceNode {
         if !keep_size && self.bytes.len() < end {
             Arc::make_mut(&mut self.bytes).resize(end, 0);
         }
+    }
+
+    /// How many blocks these take is the filesystem's to say: what was set aside and not written may count as a hole.
+    fn take_over(&mut self, content: &[u8]) {
+        let bytes = Arc::make_mut(&mut self.bytes);
+        bytes.resize(bytes.len().max(content.len()), 0);
+        if let Some(beginning) = bytes.get_mut(..content.len()) {
+            beginning.copy_from_slice(content);
+        }
+        let behind = (content.len() as u32).div_ceil(BLOCK);
+        self.blocks.retain(|block| *block >= behind);
     }
 
     fn zero(&mut self, offset: u32, length: u32) {

@@ -12,6 +12,8 @@ pub(super) enum SequenceStep {
     /// A symbolic link, which leads to `foo`.
     Symlink(SequencePlace),
     MakeFifo(SequencePlace),
+    /// A file that had no name (open(2), O_TMPFILE) is given one.
+    LinkUnnamed(SequencePlace),
     Link(SequencePlace, SequencePlace),
     Unlink(SequencePlace),
     RemoveDirectory(SequencePlace),
@@ -22,6 +24,10 @@ pub(super) enum SequenceStep {
     Write(SequencePlace, u32, u32),
     /// The same past the cache of pages.
     WriteDirect(SequencePlace, u32, u32),
+    /// The same through a shared mapping (mmap(2)), within the file.
+    WriteMapped(SequencePlace, u32, u32),
+    /// All of the first in place of the beginning of the second, by sharing its blocks (ioctl_ficlone(2)).
+    Clone(SequencePlace, SequencePlace),
     /// Behind the end: length in bytes.
     Append(SequencePlace, u32),
     /// To this size in bytes.
@@ -67,6 +73,7 @@ pub(super) const STEPS: &[SequenceStep] = &[
     SequenceStep::Symlink(ABaz),
     SequenceStep::Symlink(BFoo),
     SequenceStep::MakeFifo(ABaz),
+    SequenceStep::LinkUnnamed(ABaz),
     SequenceStep::Link(AFoo, ABaz),
     SequenceStep::Link(AFoo, BFoo),
     SequenceStep::Link(ABar, ABaz),
@@ -102,6 +109,10 @@ pub(super) const STEPS: &[SequenceStep] = &[
     SequenceStep::Append(CFoo, BLOCK),
     SequenceStep::WriteDirect(AFoo, BLOCK, BLOCK),
     SequenceStep::WriteDirect(AFoo, 3 * BLOCK, BLOCK),
+    SequenceStep::WriteMapped(AFoo, BLOCK, BLOCK),
+    SequenceStep::WriteMapped(AFoo, 4 * BLOCK, BLOCK),
+    SequenceStep::Clone(AFoo, ABar),
+    SequenceStep::Clone(ABar, AFoo),
     SequenceStep::Truncate(AFoo, 0),
     SequenceStep::Truncate(AFoo, 5000),
     SequenceStep::Truncate(AFoo, 5 * BLOCK + 100),
@@ -125,15 +136,19 @@ impl SequenceStep {
     pub(super) fn places(self) -> Vec<SequencePlace> {
         use SequenceStep as S;
         match self {
-            S::Link(from, to) | S::Rename(from, to) | S::Exchange(from, to) => vec![from, to],
+            S::Link(from, to) | S::Rename(from, to) | S::Exchange(from, to) | S::Clone(from, to) => {
+                vec![from, to]
+            }
             S::Create(at)
             | S::MakeDirectory(at)
             | S::Symlink(at)
             | S::MakeFifo(at)
+            | S::LinkUnnamed(at)
             | S::Unlink(at)
             | S::RemoveDirectory(at)
             | S::Write(at, ..)
             | S::WriteDirect(at, ..)
+            | S::WriteMapped(at, ..)
             | S::Append(at, _)
             | S::Truncate(at, _)
             | S::Allocate(at, ..)
@@ -153,6 +168,7 @@ impl SequenceStep {
                 | S::MakeDirectory(_)
                 | S::Symlink(_)
                 | S::MakeFifo(_)
+                | S::LinkUnnamed(_)
                 | S::Link(..)
                 | S::Unlink(_)
                 | S::RemoveDirectory(_)

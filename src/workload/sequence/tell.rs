@@ -12,6 +12,7 @@ impl fmt::Display for SequenceStep {
             S::MakeDirectory(at) => write!(formatter, "mkdir {}", at.path()),
             S::Symlink(at) => write!(formatter, "symlink foo {}", at.path()),
             S::MakeFifo(at) => write!(formatter, "mkfifo {}", at.path()),
+            S::LinkUnnamed(at) => write!(formatter, "link O_TMPFILE {}", at.path()),
             S::Link(from, to) => write!(formatter, "link {} {}", from.path(), to.path()),
             S::Unlink(at) => write!(formatter, "unlink {}", at.path()),
             S::RemoveDirectory(at) => write!(formatter, "rmdir {}", at.path()),
@@ -21,6 +22,10 @@ impl fmt::Display for SequenceStep {
             S::WriteDirect(at, offset, length) => {
                 write!(formatter, "write O_DIRECT {} {offset}+{length}", at.path())
             }
+            S::WriteMapped(at, offset, length) => {
+                write!(formatter, "write through a mapping {} {offset}+{length}", at.path())
+            }
+            S::Clone(from, to) => write!(formatter, "clone {} {}", from.path(), to.path()),
             S::Append(at, length) => write!(formatter, "append {} {length}", at.path()),
             S::Truncate(at, size) => write!(formatter, "truncate {} {size}", at.path()),
             S::Allocate(at, offset, length, keep) => {
