@@ -102,7 +102,7 @@ impl PowerCutting<'_> {
             let bounds = sequence_bounds(phase, self.plan.protocol.seed);
             let work =
                 SequenceWork { bounds, part: self.part_of_trial(part), only: self.narrowed.only.clone() };
-            SequencesRecord { work, batches }
+            SequencesRecord::new(work, batches)
         });
         let folders = self.folders(&saves, &synced);
         let rechecks = self.rechecks(promised);
@@ -226,7 +226,12 @@ impl PowerCutting<'_> {
     ) -> Result<CutRecord, SessionError> {
         let file = open_regular(CWD, &self.record_path(candidate, part), OFlags::RDONLY, Links::Refuse);
         let input = std::io::Read::take(file.map_err(LabError::from)?, LONGEST);
-        serde_json::from_reader(std::io::BufReader::new(input)).map_err(plain)
+        let record: CutRecord = serde_json::from_reader(std::io::BufReader::new(input)).map_err(plain)?;
+        if record.sequences.as_ref().is_some_and(|sequences| !sequences.is_understood()) {
+            let what = "its sequences were recorded by another version of fsverdict, by which their numbers stand for others";
+            return Err(SessionError::Disk(Reason::new(what, "run its plan again, into another folder: --out")));
+        }
+        Ok(record)
     }
 }
 

@@ -14,7 +14,7 @@ use super::floor::{SequenceFloor, SequenceProgress};
 use super::found::read;
 use super::judge::judge;
 use super::model::{NodeKind, SequenceModel};
-use super::step::{SequenceCall, SequencePersist};
+use super::step::{STEPS, SequenceCall, SequencePersist};
 use super::work::{SequenceWork, identity, progress, remove, told};
 use super::{FOLDER, folder_of};
 use crate::workload::cksum::cksum;
@@ -25,6 +25,9 @@ use crate::workload::saved::SavedReading;
 pub struct SequencesRecord {
     pub work: SequenceWork,
     pub batches: Vec<SequenceBatch>,
+    /// Of how many calls its sequences were made: with others the same number stands for another sequence.
+    #[serde(default)]
+    of: usize,
 }
 
 /// From when to when a batch of sequences was there, in nanoseconds of the device's clock.
@@ -35,6 +38,15 @@ pub struct SequenceWindow {
 }
 
 impl SequencesRecord {
+    pub fn new(work: SequenceWork, batches: Vec<SequenceBatch>) -> SequencesRecord {
+        SequencesRecord { work, batches, of: STEPS.len() }
+    }
+
+    /// Whether its numbers stand for the sequences that they stand for here.
+    pub fn is_understood(&self) -> bool {
+        self.of == STEPS.len()
+    }
+
     pub fn windows(&self) -> impl Iterator<Item = SequenceWindow> {
         self.batches.iter().map(|batch| SequenceWindow { ready_ns: batch.ready_ns, until_ns: batch.until_ns })
     }
@@ -66,6 +78,7 @@ impl SequencesRecord {
             moments_ns.iter().any(|now| (batch.ready_ns..batch.until_ns).contains(now))
         };
         SequencesRecord {
+            of: self.of,
             work: self.work.clone(),
             batches: self.batches.iter().filter(is_there).cloned().collect(),
         }
