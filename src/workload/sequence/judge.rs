@@ -80,16 +80,20 @@ impl<'a> Judging<'a> {
     fn present(&mut self, key: NameKey, found: &'a FoundNode, shown: &str) {
         let by = |from| self.allowed(key, from).into_iter().flatten().collect::<BTreeSet<usize>>();
         let (entry, name, ever) = (by(self.floor.entry(key)), by(self.floor.name(key)), by(0));
-        let is_it = |node: &usize| self.fault(*node, found).is_none();
+        // Two may have the same content, since one was cloned: the attribute tells them apart.
+        let which = |nodes: &BTreeSet<usize>| {
+            let alike = nodes.iter().copied().filter(|node| self.fault(*node, found).is_none());
+            alike.min_by_key(|node| !self.has_attribute(*node, found))
+        };
         let of_kind = |node: &usize| self.is_of_kind(*node, found);
-        if let Some(node) = entry.iter().find(|node| is_it(node)).copied() {
+        if let Some(node) = which(&entry) {
             return self.take(key, node, found, shown);
         }
         let likely = entry.iter().find(|node| of_kind(node)).copied();
         // Of another time: what was promised to be gone, or replaced.
-        let (of_before, promise) = if let Some(node) = name.iter().find(|node| is_it(node)).copied() {
+        let (of_before, promise) = if let Some(node) = which(&name) {
             (Some(node), "entry")
-        } else if let Some(node) = ever.iter().find(|node| is_it(node)).copied() {
+        } else if let Some(node) = which(&ever) {
             (Some(node), "directory")
         } else {
             (None, "")
@@ -175,12 +179,20 @@ impl<'a> Judging<'a> {
         }
     }
 
-    fn attribute(&mut self, number: usize, found: &FoundNode, shown: &str) {
-        let from = self.floor.metadata(number);
+    fn attributes(&self, number: usize) -> Vec<Option<u8>> {
+        let nodes = self.versions_of(self.floor.metadata(number)).filter_map(|one| one.node(number));
+        nodes.map(|node| node.attribute).collect()
+    }
+
+    /// Whether it has one that this node may have.
+    fn has_attribute(&self, number: usize, found: &FoundNode) -> bool {
         let is = |value: Option<u8>| value.map(|value| attribute_bytes(value).to_vec()) == found.attribute;
-        let allowed: Vec<Option<u8>> =
-            self.versions_of(from).filter_map(|one| one.node(number)).map(|node| node.attribute).collect();
-        if !allowed.is_empty() && !allowed.iter().any(|value| is(*value)) {
+        self.attributes(number).into_iter().any(is)
+    }
+
+    fn attribute(&mut self, number: usize, found: &FoundNode, shown: &str) {
+        let allowed = self.attributes(number);
+        if !allowed.is_empty() && !self.has_attribute(number, found) {
             let has = match &found.attribute {
                 None => "no attribute".to_owned(),
                 Some(value) => format!("the attribute {:?} ({} bytes)", value.first(), value.len()),

@@ -166,6 +166,21 @@ fn who_took_over_a_name_is_not_synced_with_who_gave_it_up() {
 }
 
 #[test]
+fn a_clone_is_not_taken_for_what_it_was_cloned_from() {
+    let here = Recovered::new();
+    let exchanged = "exchange A/foo A/bar; clone A/bar A/foo; fsync A/foo";
+    here.rename("A/foo", "A/baz");
+    here.rename("A/bar", "A/foo");
+    here.rename("A/baz", "A/bar");
+    here.write("A/foo", 0, 3 * 4096, 1);
+    assert_eq!(here.broken(exchanged, 0), [""; 0]);
+    // Without the clone it has bar's content, of which the fsync says that it was replaced.
+    let here = Recovered::new();
+    assert_eq!(here.broken("clone A/foo A/bar; fsync A/bar", 0), ["fsync"]);
+    assert_eq!(here.broken("clone A/foo A/bar; fsync A/bar", 1), [""; 0]);
+}
+
+#[test]
 fn content_attributes_links_and_names_are_looked_at() {
     let here = Recovered::new();
     let write = "write A/foo 0+4096; fsync A/foo";
