@@ -102,7 +102,7 @@ impl<'a> PowerCutting<'a> {
         tell(&format!("{name}: {}: {}", wanted.outcome.words(), wanted.seen));
         let at_ns = record.moment_ns(&log, name.state);
         let mut smallest: Option<Smaller<'a>> = None;
-        for narrowed in self.narrower(&record, at_ns) {
+        for narrowed in self.narrower(&record, &wanted, at_ns) {
             // What has more calls, or files, than what loses already need not be tried.
             if smallest.as_ref().is_some_and(|found| found.cutting.narrowed.size() <= narrowed.size()) {
                 continue;
@@ -131,13 +131,17 @@ impl<'a> PowerCutting<'a> {
         found.told(candidate, &wanted)
     }
 
-    /// Less and less work that may show the same: of sequences the last that had begun, alone, and then with fewer calls; of files to be
-    /// saved 1, 2, 4 and so on.
-    fn narrower(&self, record: &CutRecord, at_ns: u64) -> Vec<Narrowed> {
+    /// Less and less work that may show the same: of sequences the one of which it was seen, or the last that had begun, alone, and then
+    /// with fewer calls; of files to be saved 1, 2, 4 and so on.
+    fn narrower(&self, record: &CutRecord, wanted: &StateFinding, at_ns: u64) -> Vec<Narrowed> {
         if let (Some(sequences), Some(phase)) = (&record.sequences, self.sequences()) {
             let bounds = sequence_bounds(phase, self.plan.protocol.seed);
             let mut all = Vec::new();
-            for (number, calls) in sequences.begun_by(at_ns).into_iter().take(4) {
+            let mut begun = sequences.begun_by(at_ns);
+            if let Some(seen) = SequencesRecord::number_in(&wanted.seen) {
+                begun.retain(|(number, _)| *number == seen);
+            }
+            for (number, calls) in begun.into_iter().take(4) {
                 let some = |mask: u32| (0..calls).filter(|call| mask & (1 << call) > 0).collect::<Vec<u32>>();
                 let mut masks: Vec<u32> = (1..1 << calls.min(8)).collect();
                 masks.sort_by_key(|mask| (mask.count_ones(), *mask));

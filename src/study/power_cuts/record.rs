@@ -229,7 +229,10 @@ impl PowerCutting<'_> {
         let record: CutRecord = serde_json::from_reader(std::io::BufReader::new(input)).map_err(plain)?;
         if record.sequences.as_ref().is_some_and(|sequences| !sequences.is_understood()) {
             let what = "its sequences were recorded by another version of fsverdict, by which their numbers stand for others";
-            return Err(SessionError::Disk(Reason::new(what, "run its plan again, into another folder: --out")));
+            return Err(SessionError::Disk(Reason::new(
+                what,
+                "run its plan again, into another folder: --out",
+            )));
         }
         Ok(record)
     }

@@ -13,6 +13,7 @@ use flate2::read::GzEncoder;
 use crate::filesystem::find;
 use crate::lab::LabError;
 use crate::study::error::SessionError;
+use crate::workload::SequencesRecord;
 use fsverdict_disk::crash::StateImage;
 use fsverdict_disk::device::Store;
 use fsverdict_judgement::plan::Candidate;
@@ -44,6 +45,10 @@ list() {
         fi
     done
 }
+least | while read -r bytes path; do
+    held=$(($(stat -c '%b*%B' "$folder/$path" || echo 0)))
+    test "$held" -ge "$bytes" || echo "$path: its blocks take $held bytes, and $bytes were written or set aside"
+done >"$image.held"
 (cd "$folder" && list) | grep -v ' lost+found$' | LC_ALL=C sort >"$image.is"
 umount "$folder" && rmdir "$folder"
 "#;
@@ -51,7 +56,8 @@ umount "$folder" && rmdir "$folder"
 /// All of what is there must be as it is listed, and nothing else may be.
 const EXACTLY: &str = r#"must | LC_ALL=C sort >"$image.must"
 echo "kind, links, size, cksum, path: < must be there, > is there"
-if diff "$image.must" "$image.is"; then echo "names, links, sizes and contents are as they must be"; else exit 1; fi
+cat "$image.held"
+if diff "$image.must" "$image.is" && test ! -s "$image.held"; then echo "names, links, sizes and contents are as they must be"; else exit 1; fi
 "#;
 
 /// Each path that is listed must be there, as one of its lines says.
@@ -118,7 +124,13 @@ impl PowerCutting<'_> {
             .map_or(candidate.filesystem.clone(), |one| one.mount(&[]).kind.to_owned());
         let _ = write!(text, "set -eu\nsize={size}\ntype={kind}\noptions='{options}'\n");
         let (must, comparing) = self.listing(record, state.name.part, at_ns)?;
-        let _ = write!(text, "must() {{ cat <<'END'\n{}\nEND\n}}\n", must.join("\n"));
+        let is_of_blocks = state.finding.broken.iter().any(|promise| promise == "allocation");
+        let sequences = record.sequences.as_ref().filter(|_| is_of_blocks);
+        let least = sequences.map(SequencesRecord::least_held).unwrap_or_default();
+        for (name, lines) in [("must", must), ("least", least)] {
+            let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+            let _ = write!(text, "{name}() {{ cat <<'END'\n{lines}END\n}}\n");
+        }
         text.push_str("unpack() {\n    packed | base64 -d | gzip -d | {\n");
         for (at, count) in pieces {
             let _ = writeln!(

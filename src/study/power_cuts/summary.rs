@@ -51,15 +51,7 @@ pub(super) fn summary(candidate: &Candidate, mut findings: Vec<StateFinding>, tr
     // In the order of the cuts, however many looked at them.
     findings.retain(|finding| finding.outcome.is_loss());
     findings.sort_by_key(|finding| finding.state.parse::<CutName>().ok());
-    // What is rare is not to be hidden by what is frequent.
-    let mut of_kind: BTreeMap<Vec<String>, usize> = BTreeMap::new();
-    findings.retain(|finding| {
-        let seen = of_kind.entry(finding.broken.clone()).or_default();
-        *seen += 1;
-        *seen <= FIRST_OF_KIND
-    });
-    findings.truncate(FIRST);
-    findings.iter_mut().for_each(|finding| finding.ages = LossAges::default());
+    let findings = some_of_each_kind(findings);
     PowerCuts {
         candidate: candidate.name.clone(),
         states,
@@ -74,5 +66,46 @@ pub(super) fn summary(candidate: &Candidate, mut findings: Vec<StateFinding>, tr
         ages,
         accepted: false,
         trace,
+    }
+}
+
+/// What is rare is not to be hidden by what is frequent: the first of each kind, the second of each and so on, in the order of the cuts.
+fn some_of_each_kind(findings: Vec<StateFinding>) -> Vec<StateFinding> {
+    let mut of_kind: BTreeMap<Vec<String>, usize> = BTreeMap::new();
+    let ranked = findings.into_iter().enumerate().map(|(place, finding)| {
+        let rank = of_kind.entry(finding.broken.clone()).or_default();
+        *rank += 1;
+        (*rank, place, finding)
+    });
+    let mut some: Vec<_> = ranked.filter(|(rank, ..)| *rank <= FIRST_OF_KIND).collect();
+    some.sort_by_key(|(rank, place, _)| (*rank, *place));
+    some.truncate(FIRST);
+    some.sort_by_key(|(_, place, _)| *place);
+    some.into_iter().map(|(_, _, finding)| StateFinding { ages: LossAges::default(), ..finding }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FIRST, some_of_each_kind};
+    use fsverdict_judgement::journal::{CutOutcome, LossAges, StateFinding};
+
+    #[test]
+    fn the_rarest_kind_is_among_those_that_are_kept() {
+        let finding = |number: u32, broken: &str| StateFinding {
+            state: format!("{number}-none"),
+            outcome: CutOutcome::SilentLoss,
+            broken: vec![broken.to_owned()],
+            seen: String::new(),
+            back_s: 0.0,
+            ages: LossAges::default(),
+        };
+        let mut all: Vec<StateFinding> = (0..60)
+            .map(|number| finding(number, ["a", "b", "c", "d", "e", "f"][number as usize % 6]))
+            .collect();
+        all.push(finding(60, "rare"));
+        let kept = some_of_each_kind(all);
+        assert_eq!(kept.len(), FIRST);
+        assert_eq!(kept.last().map(|finding| finding.broken[0].as_str()), Some("rare"));
+        assert!(kept.windows(2).all(|pair| pair[0].state != pair[1].state));
     }
 }

@@ -143,7 +143,9 @@ fn write_mapped(
     fill(&mut bytes, model.next_fill(), u64::from(offset));
     let mapping: MmapRegion = MmapRegion::from_file(FileOffset::new(file, u64::from(offset)), bytes.len())
         .map_err(|error| match error {
-            vm_memory::mmap::MmapRegionError::Mmap(error) => Errno::from_io_error(&error).unwrap_or(Errno::IO),
+            vm_memory::mmap::MmapRegionError::Mmap(error) => {
+                Errno::from_io_error(&error).unwrap_or(Errno::IO)
+            }
             _ => Errno::IO,
         })?;
     mapping.as_volatile_slice().copy_from(&bytes);

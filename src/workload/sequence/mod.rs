@@ -10,6 +10,7 @@ mod enumerate;
 mod floor;
 mod found;
 mod judge;
+mod listing;
 mod model;
 mod place;
 mod recovered;

@@ -17,6 +17,15 @@ pub(super) enum SequencePlace {
 }
 
 impl SequencePlace {
+    /// Where files may be.
+    pub(super) const FILES: [SequencePlace; 5] = [
+        SequencePlace::AFoo,
+        SequencePlace::ABar,
+        SequencePlace::ABaz,
+        SequencePlace::BFoo,
+        SequencePlace::CFoo,
+    ];
+
     /// Its names from the sequence's folder on.
     pub(super) fn components(self) -> &'static [&'static str] {
         match self {

@@ -17,7 +17,6 @@ use super::model::{NodeKind, SequenceModel};
 use super::step::{STEPS, SequenceCall, SequencePersist};
 use super::work::{SequenceWork, identity, progress, remove, told};
 use super::{FOLDER, folder_of};
-use crate::workload::cksum::cksum;
 use crate::workload::saved::SavedReading;
 
 /// The sequences of a part, and when which of their calls returned.
@@ -200,7 +199,8 @@ impl SequencesRecord {
             }
             SequenceCall::Persist(SequencePersist::Fsync(at) | SequencePersist::Fdatasync(at)) => {
                 persists = true;
-                model.resolve(*at).is_some()
+                // As a program that opens it, which follows no link and waits for no writer of a FIFO.
+                matches!(model.kind(*at), Some(NodeKind::File | NodeKind::Directory))
             }
             SequenceCall::Persist(SequencePersist::Sync) => {
                 persists = true;
@@ -210,23 +210,9 @@ impl SequencesRecord {
         possible && persists
     }
 
-    /// What must be there once all calls have returned, a line each: kind, links, size, checksum of cksum(1), path.
-    pub fn listing(&self) -> Vec<String> {
-        let looking = self.looking();
-        let mut lines = Vec::new();
-        for (number, sequence) in (looking.first..).zip(&looking.sequences) {
-            let mut model = SequenceModel::prepared(identity(self.work.bounds, number));
-            for call in &sequence.calls {
-                if let SequenceCall::Step(step) = call {
-                    model.apply(*step);
-                }
-            }
-            lines.push(format!("d {FOLDER}/{}", folder_of(number)));
-            list(&model, 0, &format!("{FOLDER}/{}", folder_of(number)), &mut lines);
-        }
-        lines.push(format!("d {FOLDER}"));
-        lines.sort_unstable();
-        lines
+    /// The number of the sequence that this was seen of.
+    pub fn number_in(seen: &str) -> Option<u32> {
+        seen.split_once(':')?.0.parse().ok()
     }
 
     /// What must be there, in words.
@@ -256,24 +242,4 @@ impl SequencesRecord {
 pub struct SequencesLooking {
     first: u32,
     sequences: Vec<CallSequence>,
-}
-
-/// The lines of what is in a directory.
-fn list(model: &SequenceModel, directory: usize, path: &str, lines: &mut Vec<String>) {
-    for ((_, name), number) in model.names.iter().filter(|((of, _), _)| *of == directory) {
-        let path = format!("{path}/{name}");
-        let Some(node) = model.node(*number) else { continue };
-        match node.kind {
-            NodeKind::Directory => {
-                lines.push(format!("d {path}"));
-                list(model, *number, &path, lines);
-            }
-            NodeKind::File => {
-                let (links, size, sum) = (model.links(*number), node.bytes.len(), cksum(&node.bytes));
-                lines.push(format!("f {links} {size} {sum} {path}"));
-            }
-            NodeKind::Symlink => lines.push(format!("l foo {path}")),
-            NodeKind::Fifo => lines.push(format!("p {path}")),
-        }
-    }
 }
