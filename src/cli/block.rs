@@ -14,10 +14,11 @@ use fsverdict_judgement::verdict::DeviceRun;
 use fsverdict_report::{DeviceReport, write_devices};
 use fsverdict_text::{Reason, quoted};
 
-use super::consent::{PlanOrigin, agree};
+use super::consent::agree;
 use super::device::{ask, erases_a_device};
 use super::fleet::{complaint, settled};
 use super::opened::open_run;
+use super::recorded::open_to_carry_out;
 use super::report::{ReportFormat, gathered, show_gathered, write_to, written};
 use super::run::Conduct;
 use super::vocabulary::{Among, plan_and_origin, preset_names};
@@ -81,9 +82,7 @@ pub(super) fn block(arguments: &BlockArguments) -> Result<Exit, CliError> {
                     "--out DIR names it; it is made where there is none",
                 )));
             }
-            let (folder, plan) = RunFolder::open(path).map_err(CliError::usage)?;
-            agree(&plan, &PlanOrigin::of_run(folder.path()), arguments.conduct.said())?;
-            (folder, plan)
+            open_to_carry_out(path, arguments.conduct.said())?
         }
     };
     let source = arguments.device.as_ref().unwrap_or(&plan.device.source);

@@ -14,8 +14,9 @@ use fsverdict_judgement::plan::{Candidate, Plan};
 use fsverdict_report::count;
 use fsverdict_text::suggest;
 
-use super::consent::{Consent, PlanOrigin, agree};
+use super::consent::Consent;
 use super::opened::read_run;
+use super::recorded::open_to_carry_out;
 use super::report::show_result;
 use super::rot::{FaultState, rot_all, tried, write_rot};
 use super::{CliError, Exit};
@@ -62,8 +63,7 @@ pub(super) struct CrashArguments {
 
 pub(super) fn run(arguments: &CrashArguments) -> Result<Exit, CliError> {
     let CrashArguments { yes, allow_network: network, quiet, .. } = *arguments;
-    let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
-    agree(&plan, &PlanOrigin::of_run(folder.path()), Consent { yes, network, quiet })?;
+    let (folder, plan) = open_to_carry_out(&arguments.run, Consent { yes, network, quiet })?;
     let candidate = arguments.candidate.as_deref().map(|name| find(&plan, name)).transpose()?;
     match (candidate, arguments.state) {
         (Some(candidate), Some(FaultState::Cut(state))) => {

@@ -26,6 +26,7 @@ mod opened;
 mod price;
 mod progress;
 mod reckoned;
+mod recorded;
 mod report;
 mod requests;
 mod resume;

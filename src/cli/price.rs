@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::host::talk::say;
-use crate::study::{RunFolder, price};
+use crate::study::price;
 use fsverdict_judgement::journal::{Event, OpenJournal};
 
-use super::consent::{Consent, PlanOrigin, agree};
+use super::consent::Consent;
 use super::opened::read_run;
+use super::recorded::open_to_carry_out;
 use super::report::show_result;
 use super::{CliError, Exit};
 
@@ -33,8 +34,7 @@ pub(super) struct PriceArguments {
 
 pub(super) fn run(arguments: &PriceArguments) -> Result<Exit, CliError> {
     let PriceArguments { yes, allow_network: network, quiet, .. } = *arguments;
-    let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
-    agree(&plan, &PlanOrigin::of_run(folder.path()), Consent { yes, network, quiet })?;
+    let (folder, plan) = open_to_carry_out(&arguments.run, Consent { yes, network, quiet })?;
     let run = read_run(&folder, &plan)?;
     let mut tell = |filesystem: &str| {
         if !quiet {

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::host::talk::say;
-use crate::study::{Permission, Resumed, RunFolder, Session, SessionError};
+use crate::study::{Permission, Resumed, Session, SessionError};
 use fsverdict_judgement::plan::{DeviceSource, Plan};
 use fsverdict_text::Hinted;
 
-use super::consent::{PlanOrigin, agree};
 use super::device::{ask, erases_a_device};
 use super::fleet::{SiteArguments, begin_at_sites, conduct_at_sites, kept_fleet};
+use super::recorded::open_to_carry_out;
 use super::report::show_result;
 use super::run::{Conduct, conduct};
 use super::{CliError, Exit};
@@ -33,8 +33,7 @@ pub(super) struct ResumeArguments {
 }
 
 pub(super) fn run(arguments: &ResumeArguments) -> Result<Exit, CliError> {
-    let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
-    agree(&plan, &PlanOrigin::of_run(folder.path()), arguments.conduct.said())?;
+    let (folder, plan) = open_to_carry_out(&arguments.run, arguments.conduct.said())?;
     erases_a_device(&arguments.erase, &plan.device.source)?;
     if let Some(fleet) = arguments.sites.fleet()? {
         return begin_at_sites(&folder, &plan, &fleet, arguments.conduct.all);

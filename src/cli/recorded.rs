@@ -1,0 +1,75 @@
+//! The plan of a run's folder, about to be carried out: further, once more, or by what comes after its trials.
+
+use std::path::Path;
+
+use fsverdict_judgement::plan::{Overrides, Plan, read_with, write};
+use fsverdict_text::Reason;
+
+use crate::study::RunFolder;
+
+use super::consent::{Consent, PlanOrigin, agree};
+use super::error::CliError;
+use super::vocabulary::with_vocabulary;
+
+/// Opens the folder, and asks whoever started us where the plan is a stranger's.
+///
+/// # Errors
+/// When there is no run, its plan is none that could be written, or nobody agreed to it. Nothing has been done by then.
+pub(super) fn open_to_carry_out(folder: &Path, said: Consent) -> Result<(RunFolder, Plan), CliError> {
+    let (folder, plan) = RunFolder::open(folder).map_err(CliError::usage)?;
+    check(&plan)?;
+    agree(&plan, &PlanOrigin::of_run(folder.path()), said)?;
+    Ok((folder, plan))
+}
+
+/// What was written down is what was read once, with all its bounds, unless somebody changed it since: names that lead out of a folder
+/// or out of a line, a million devices. Written as its author would have, it must be read as the same again.
+fn check(plan: &Plan) -> Result<(), CliError> {
+    let refused = |why: String| {
+        let what = format!("the plan of this run (plan.json) was changed into what no plan can be: {why}");
+        CliError::usage(Reason::new(what, "a copy made of it earlier puts it right; or run its plan again"))
+    };
+    // How far its data were scaled is told of them, and no part of what is written.
+    let plan = Plan { scale: None, ..plan.clone() };
+    let again = with_vocabulary(|known| read_with(&write(&plan), "plan.json", &Overrides::default(), known))
+        .map_err(|error| refused(error.to_string()))?;
+    if again != plan {
+        return Err(refused("read again, it says something else".to_owned()));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+    use fsverdict_judgement::plan::{Faults, Plan};
+
+    fn changed(change: impl FnOnce(&mut Plan)) -> String {
+        let mut plan: Plan = serde_json::from_str(include_str!("../../tests/runs/demo/plan.json")).unwrap();
+        change(&mut plan);
+        check(&plan).map_or_else(|error| error.to_string(), |()| String::new())
+    }
+
+    #[test]
+    fn a_plan_that_was_changed_into_none_is_refused() {
+        assert_eq!(changed(|_| ()), "");
+        assert_eq!(changed(|plan| plan.scale = Some(0.5)), "");
+        for name in ["../../victim", "x\nid", "x\u{1b}[2J", ""] {
+            let said = changed(|plan| plan.candidates[0].name = name.to_owned());
+            assert!(said.contains("what no plan can be"), "{name:?}: {said}");
+        }
+        let faults = Faults {
+            power_cuts: 10,
+            trials: 4_000_000_000,
+            rot: 0,
+            refuses_writes: false,
+            keeps_all: false,
+            ignores_flushes: false,
+            accept_loss: false,
+        };
+        for trials in [0, faults.trials] {
+            let said = changed(|plan| plan.faults = Some(Faults { trials, ..faults }));
+            assert!(said.contains("what no plan can be"), "{trials}: {said}");
+        }
+    }
+}
