@@ -49,6 +49,8 @@ pub struct MinimisedState {
 /// A smaller trial that was recorded, and the states of it that lose the same.
 struct Smaller<'a> {
     cutting: PowerCutting<'a>,
+    /// Of which recording: the first, unless nothing smaller was found.
+    part: u32,
     record: CutRecord,
     log: WriteLog,
     finding: StateFinding,
@@ -120,6 +122,7 @@ impl<'a> PowerCutting<'a> {
             Some(smaller) => smaller,
             None => Smaller {
                 cutting: self.narrowed_to(self.narrowed.clone())?,
+                part: name.part,
                 record,
                 log,
                 finding: wanted.clone(),
@@ -212,7 +215,7 @@ impl<'a> PowerCutting<'a> {
         let same = findings.into_iter().filter(|finding| is_same(finding, wanted));
         let named = same.filter_map(|finding| Some((finding.state.parse::<CutName>().ok()?.state, finding)));
         let first = named.min_by_key(|(state, _)| *state);
-        Ok(first.map(|(state, finding)| Smaller { cutting, record, log, finding, state }))
+        Ok(first.map(|(state, finding)| Smaller { cutting, part: 0, record, log, finding, state }))
     }
 }
 
@@ -252,9 +255,10 @@ impl Smaller<'_> {
             .chain(without)
             .map(|survivors| CrashState { cut, survivors })
             .collect();
-        let findings = self.cutting.findings_of(candidate, 0, &states, &self.record, &self.log)?;
+        let part = self.part;
+        let findings = self.cutting.findings_of(candidate, part, &states, &self.record, &self.log)?;
         for state in states {
-            let name = CutName { part: 0, state }.to_string();
+            let name = CutName { part, state }.to_string();
             let same = |finding: &&StateFinding| finding.state == name && is_same(finding, wanted);
             if let Some(finding) = findings.iter().find(same) {
                 self.finding = finding.clone();
@@ -267,8 +271,8 @@ impl Smaller<'_> {
 
     /// Does all of it once more, and tells.
     fn told(self, candidate: &Candidate, wanted: &StateFinding) -> Result<MinimisedState, SessionError> {
-        let Smaller { cutting, record, log, finding, state } = self;
-        let name = CutName { part: 0, state };
+        let Smaller { cutting, part, record, log, finding, state } = self;
+        let name = CutName { part, state };
         let rule = cutting.rule(candidate)?;
         let lost: Vec<String> = log
             .lost(state, rule)
@@ -278,7 +282,7 @@ impl Smaller<'_> {
             })
             .collect();
         let did = match &record.sequences {
-            Some(sequences) => sequences.told(),
+            Some(sequences) => sequences.told(SequencesRecord::number_in(&finding.seen)),
             None => {
                 let folders = record.folders.iter().map(|folder| format!("files saved in {}", folder.into));
                 let programs = record.rechecks.iter().map(|recheck| format!("the phase {}", recheck.phase));
@@ -287,9 +291,9 @@ impl Smaller<'_> {
         };
         let at_ns = record.moment_ns(&log, state);
         drop(log);
-        let again = cutting.record(candidate, 0)?;
-        let log = cutting.log(candidate, 0)?;
-        let twice = cutting.findings_of(candidate, 0, &[state], &again, &log)?;
+        let again = cutting.record(candidate, part)?;
+        let log = cutting.log(candidate, part)?;
+        let twice = cutting.findings_of(candidate, part, &[state], &again, &log)?;
         let came_twice = again.trace == record.trace
             && twice.first().is_some_and(|once_more| {
                 is_same(once_more, wanted)

@@ -1,7 +1,7 @@
 //! A candidate's trial done once more with a log of its writes, and what is known of that log.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, OFlags};
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use fsverdict_judgement::journal::{Event, Observation, ProgramPromise, Save, Seq
 use fsverdict_judgement::plan::{Candidate, Dataset, Operation, Phase, PhaseWork, Plan};
 use fsverdict_text::{Links, Reason, open_regular};
 
-use super::{PowerCutting, plain};
+use super::PowerCutting;
 use crate::study::error::SessionError;
 
 /// Bytes of a candidate's log at most.
@@ -214,9 +214,10 @@ impl PowerCutting<'_> {
         part: u32,
         device: usize,
     ) -> Result<WriteLog, SessionError> {
-        let file = open_regular(CWD, &self.log_path(candidate, part, device), OFlags::RDONLY, Links::Refuse);
-        let log = file.map_err(LabError::from).map(WriteLog::read)?;
-        log.map_err(|error| SessionError::Disk(Reason::plain(error)))
+        let path = self.log_path(candidate, part, device);
+        let file = open_regular(CWD, &path, OFlags::RDONLY, Links::Refuse);
+        let log = file.map_err(|error| unreadable(&path, error))?;
+        WriteLog::read(log).map_err(|error| unreadable(&path, error))
     }
 
     pub(in crate::study) fn read_record(
@@ -224,9 +225,11 @@ impl PowerCutting<'_> {
         candidate: &Candidate,
         part: u32,
     ) -> Result<CutRecord, SessionError> {
-        let file = open_regular(CWD, &self.record_path(candidate, part), OFlags::RDONLY, Links::Refuse);
-        let input = std::io::Read::take(file.map_err(LabError::from)?, LONGEST);
-        let record: CutRecord = serde_json::from_reader(std::io::BufReader::new(input)).map_err(plain)?;
+        let path = self.record_path(candidate, part);
+        let file = open_regular(CWD, &path, OFlags::RDONLY, Links::Refuse);
+        let input = std::io::Read::take(file.map_err(|error| unreadable(&path, error))?, LONGEST);
+        let record: CutRecord = serde_json::from_reader(std::io::BufReader::new(input))
+            .map_err(|error| unreadable(&path, error))?;
         if record.sequences.as_ref().is_some_and(|sequences| !sequences.is_understood()) {
             let what = "its sequences were recorded by another version of fsverdict, by which their numbers stand for others";
             return Err(SessionError::Disk(Reason::new(
@@ -236,6 +239,12 @@ impl PowerCutting<'_> {
         }
         Ok(record)
     }
+}
+
+/// A file about what was recorded, which may be a stranger's, or be gone.
+fn unreadable(path: &Path, error: impl std::fmt::Display) -> SessionError {
+    let what = format!("{}: {error}", path.display());
+    SessionError::Disk(Reason::new(what, "`fsverdict crash RUN --again` records it anew"))
 }
 
 /// The folders that phases filled, from when they were synced until something else may have changed them.

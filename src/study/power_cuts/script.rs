@@ -17,6 +17,7 @@ use crate::workload::SequencesRecord;
 use fsverdict_disk::crash::StateImage;
 use fsverdict_disk::device::Store;
 use fsverdict_judgement::plan::Candidate;
+use fsverdict_text::quoted;
 
 use super::minimise::MinimisedState;
 use super::record::CutRecord;
@@ -76,6 +77,11 @@ const NOTHING: &str = r#"cat "$image.is"
 echo "it mounts, and this is in it; what its programs were promised is asked by the recheck of the plan, not here"
 "#;
 
+/// It was not seen of one sequence alone.
+const AMONG_OTHERS: &str = r#"cat "$image.is"
+echo "it mounts, and this is in it, among others' what the calls above left"
+"#;
+
 impl PowerCutting<'_> {
     /// The program of a state that was recorded last.
     pub(super) fn script(
@@ -93,8 +99,9 @@ impl PowerCutting<'_> {
         drop(store);
         let (pieces, packed) = pack(&image).map_err(LabError::from)?;
         let mut text = String::from("#!/bin/sh\n");
-        let mut line = |what: &str| text.push_str(&format!("# {what}\n"));
-        line(&format!("{}: {}", candidate.name, state.finding.seen.replace('\n', " ")));
+        // What filesystems say, and what is named in a plan, must not end a comment, which somebody will run as root.
+        let mut line = |what: &str| text.push_str(&format!("# {}\n", what.replace(char::is_control, " ")));
+        line(&format!("{}: {}", candidate.name, state.finding.seen));
         line("");
         line(&format!(
             "Power was cut {:.6} s after the start of a modelled device ({}). What had been done on a fresh filesystem:",
@@ -120,15 +127,18 @@ impl PowerCutting<'_> {
             "Makes the image; as root mounts it, too, and compares. Needs dd, gzip, base64, and the kernel's driver. Made by fsverdict crash --script.",
         );
         let options: String = candidate.mount.iter().map(|option| format!(",{option}")).collect();
+        let options = quoted(&options);
         let kind = find(&candidate.filesystem)
             .map_or(candidate.filesystem.clone(), |one| one.mount(&[]).kind.to_owned());
-        let _ = write!(text, "set -eu\nsize={size}\ntype={kind}\noptions='{options}'\n");
+        let _ = write!(text, "set -eu\nsize={size}\ntype={}\noptions={options}\n", quoted(&kind));
         let (must, comparing) = self.listing(record, state.name.part, at_ns)?;
         let is_of_blocks = state.finding.broken.iter().any(|promise| promise == "allocation");
-        let sequences = record.sequences.as_ref().filter(|_| is_of_blocks);
+        let alone = record.sequences.as_ref().filter(|sequences| sequences.work.only.is_some());
+        let sequences = alone.filter(|_| is_of_blocks);
         let least = sequences.map(SequencesRecord::least_held).unwrap_or_default();
         for (name, lines) in [("must", must), ("least", least)] {
-            let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+            let lines: String =
+                lines.iter().map(|line| format!("{}\n", line.replace(char::is_control, " "))).collect();
             let _ = write!(text, "{name}() {{ cat <<'END'\n{lines}END\n}}\n");
         }
         text.push_str("unpack() {\n    packed | base64 -d | gzip -d | {\n");
@@ -150,7 +160,8 @@ impl PowerCutting<'_> {
         at_ns: u64,
     ) -> Result<(Vec<String>, &'static str), SessionError> {
         if let Some(sequences) = &record.sequences {
-            return Ok((sequences.listing(), EXACTLY));
+            let is_alone = sequences.work.only.is_some();
+            return Ok(if is_alone { (sequences.listing(), EXACTLY) } else { (Vec::new(), AMONG_OTHERS) });
         }
         let mut must = Vec::new();
         for folder in &record.folders {

@@ -179,10 +179,11 @@ impl SequencesRecord {
         begun.into_iter().map(|(number, sequence, _)| (number, sequence.calls.len() as u32)).collect()
     }
 
-    /// The calls of the first sequence in words.
-    pub fn told(&self) -> Vec<String> {
-        let (_, sequences) = self.work.sequences();
-        let calls = sequences.first().map(|sequence| sequence.calls.as_slice()).unwrap_or_default();
+    /// The calls of the sequence of this number in words, or of the first.
+    pub fn told(&self, number: Option<u32>) -> Vec<String> {
+        let (first, sequences) = self.work.sequences();
+        let place = number.map_or(0, |number| number.saturating_sub(first) as usize);
+        let calls = sequences.get(place).map(|sequence| sequence.calls.as_slice()).unwrap_or_default();
         calls.iter().map(ToString::to_string).collect()
     }
 
