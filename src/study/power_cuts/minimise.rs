@@ -120,14 +120,15 @@ impl<'a> PowerCutting<'a> {
         }
         let found = match smallest {
             Some(smaller) => smaller,
-            None => Smaller {
-                cutting: self.narrowed_to(self.narrowed.clone())?,
-                part: name.part,
-                record,
-                log,
-                finding: wanted.clone(),
-                state: name.state,
-            },
+            None => {
+                // Looking wants the log beside what it writes, and the run's own is not to be written over.
+                drop(log);
+                let cutting = self.narrowed_to(self.narrowed.clone())?;
+                let (part, finding, state) = (name.part, wanted.clone(), name.state);
+                let record = cutting.record(candidate, part)?;
+                let log = cutting.log(candidate, part)?;
+                Smaller { cutting, part, record, log, finding, state }
+            }
         };
         let found = found.fewest_writes(candidate, &wanted)?;
         tell(&format!("{}: {}", found.state, found.finding.seen));
