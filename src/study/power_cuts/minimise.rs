@@ -6,13 +6,14 @@ use crate::lab::LabError;
 use crate::study::error::SessionError;
 use crate::trial::sequence_bounds;
 use crate::workload::{OneSequence, SequenceWork, SequencesRecord};
-use fsverdict_disk::crash::{CrashState, Survivors, WriteLog};
+use fsverdict_disk::crash::{CrashState, WriteLog};
 use fsverdict_judgement::journal::StateFinding;
 use fsverdict_judgement::plan::{Candidate, Dataset};
 
 use super::kept::KeptFindings;
 use super::look::CutStates;
 use super::record::CutRecord;
+use super::smaller::{Smaller, is_same};
 use super::{CutName, PowerCutting, plain};
 
 /// Less than the plan's work.
@@ -28,8 +29,6 @@ pub(super) struct Narrowed {
 const TRIED_IN: &str = "minimise";
 /// So many states of a smaller trial are looked at for one that loses the same.
 const TRIED: u32 = 60;
-/// Uncertain writes that are left out one by one, at most.
-const WRITES: usize = 200;
 
 /// A state that loses what another did, by less.
 #[derive(Debug)]
@@ -44,17 +43,6 @@ pub struct MinimisedState {
     pub came_twice: bool,
     /// A program for the shell that makes the state and shows what is wrong.
     pub script: String,
-}
-
-/// A smaller trial that was recorded, and the states of it that lose the same.
-struct Smaller<'a> {
-    cutting: PowerCutting<'a>,
-    /// Of which recording: the first, unless nothing smaller was found.
-    part: u32,
-    record: CutRecord,
-    log: WriteLog,
-    finding: StateFinding,
-    state: CrashState,
 }
 
 impl<'a> PowerCutting<'a> {
@@ -186,7 +174,7 @@ impl<'a> PowerCutting<'a> {
         })
     }
 
-    fn findings_of(
+    pub(super) fn findings_of(
         &self,
         candidate: &Candidate,
         part: u32,
@@ -233,76 +221,5 @@ impl Narrowed {
             (None, Some(files)) => format!("{files} files"),
             (None, None) => "all of it".to_owned(),
         }
-    }
-}
-
-/// Whether it comes to the same, by one of the promises that were broken where any were.
-fn is_same(finding: &StateFinding, wanted: &StateFinding) -> bool {
-    finding.outcome.is_loss()
-        && match wanted.broken.is_empty() {
-            true => finding.outcome == wanted.outcome,
-            false => finding.broken.iter().any(|promise| wanted.broken.contains(promise)),
-        }
-}
-
-impl Smaller<'_> {
-    /// Of the writes that may be lost at its moment as few as do it: none, or one; else those that were.
-    fn fewest_writes(mut self, candidate: &Candidate, wanted: &StateFinding) -> Result<Self, SessionError> {
-        let cut = self.state.cut;
-        let rule = self.cutting.rule(candidate)?;
-        let uncertain = self.log.uncertain_at(cut, rule).len().min(WRITES) as u32;
-        let without = (0..uncertain).map(Survivors::Without);
-        let states: Vec<CrashState> = std::iter::once(Survivors::All)
-            .chain(without)
-            .map(|survivors| CrashState { cut, survivors })
-            .collect();
-        let part = self.part;
-        let findings = self.cutting.findings_of(candidate, part, &states, &self.record, &self.log)?;
-        for state in states {
-            let name = CutName { part, state }.to_string();
-            let same = |finding: &&StateFinding| finding.state == name && is_same(finding, wanted);
-            if let Some(finding) = findings.iter().find(same) {
-                self.finding = finding.clone();
-                self.state = state;
-                break;
-            }
-        }
-        Ok(self)
-    }
-
-    /// Does all of it once more, and tells.
-    fn told(self, candidate: &Candidate, wanted: &StateFinding) -> Result<MinimisedState, SessionError> {
-        let Smaller { cutting, part, record, log, finding, state } = self;
-        let name = CutName { part, state };
-        let rule = cutting.rule(candidate)?;
-        let lost: Vec<String> = log
-            .lost(state, rule)
-            .iter()
-            .map(|one| {
-                format!("{} sectors of 512 bytes at sector {}", one.request.sectors, one.request.sector)
-            })
-            .collect();
-        let did = match &record.sequences {
-            Some(sequences) => sequences.told(SequencesRecord::number_in(&finding.seen)),
-            None => {
-                let folders = record.folders.iter().map(|folder| format!("files saved in {}", folder.into));
-                let programs = record.rechecks.iter().map(|recheck| format!("the phase {}", recheck.phase));
-                folders.chain(programs).collect()
-            }
-        };
-        let at_ns = record.moment_ns(&log, state);
-        drop(log);
-        let again = cutting.record(candidate, part)?;
-        let log = cutting.log(candidate, part)?;
-        let twice = cutting.findings_of(candidate, part, &[state], &again, &log)?;
-        let came_twice = again.trace == record.trace
-            && twice.first().is_some_and(|once_more| {
-                is_same(once_more, wanted)
-                    && once_more.seen == finding.seen
-                    && once_more.outcome == finding.outcome
-            });
-        let mut minimised = MinimisedState { name, finding, did, lost, came_twice, script: String::new() };
-        minimised.script = cutting.script(candidate, &minimised, &again, at_ns)?;
-        Ok(minimised)
     }
 }

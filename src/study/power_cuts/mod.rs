@@ -9,6 +9,7 @@ mod name;
 mod record;
 mod script;
 mod several;
+mod smaller;
 mod states;
 mod summary;
 

@@ -1,0 +1,104 @@
+//! A state that loses what another did, by less: the fewest writes that were lost, and whether it comes twice.
+
+use crate::study::error::SessionError;
+use crate::workload::SequencesRecord;
+use fsverdict_disk::crash::{CrashState, Survivors, WriteLog};
+use fsverdict_judgement::journal::StateFinding;
+use fsverdict_judgement::plan::Candidate;
+
+use super::minimise::MinimisedState;
+use super::record::CutRecord;
+use super::{CutName, PowerCutting};
+
+/// Uncertain writes that are left out one by one, at most.
+const WRITES: usize = 200;
+
+/// A smaller trial that was recorded, and the states of it that lose the same.
+pub(super) struct Smaller<'a> {
+    pub(super) cutting: PowerCutting<'a>,
+    /// Of which recording: the first, unless nothing smaller was found.
+    pub(super) part: u32,
+    pub(super) record: CutRecord,
+    pub(super) log: WriteLog,
+    pub(super) finding: StateFinding,
+    pub(super) state: CrashState,
+}
+
+/// Whether it comes to the same, by one of the promises that were broken where any were.
+pub(super) fn is_same(finding: &StateFinding, wanted: &StateFinding) -> bool {
+    finding.outcome.is_loss()
+        && match wanted.broken.is_empty() {
+            true => finding.outcome == wanted.outcome,
+            false => finding.broken.iter().any(|promise| wanted.broken.contains(promise)),
+        }
+}
+
+impl Smaller<'_> {
+    /// Of the writes that may be lost at its moment as few as do it: none, or one; else those that were.
+    pub(super) fn fewest_writes(
+        mut self,
+        candidate: &Candidate,
+        wanted: &StateFinding,
+    ) -> Result<Self, SessionError> {
+        let cut = self.state.cut;
+        let rule = self.cutting.rule(candidate)?;
+        let uncertain = self.log.uncertain_at(cut, rule).len().min(WRITES) as u32;
+        let without = (0..uncertain).map(Survivors::Without);
+        let states: Vec<CrashState> = std::iter::once(Survivors::All)
+            .chain(without)
+            .map(|survivors| CrashState { cut, survivors })
+            .collect();
+        let part = self.part;
+        let findings = self.cutting.findings_of(candidate, part, &states, &self.record, &self.log)?;
+        for state in states {
+            let name = CutName { part, state }.to_string();
+            let same = |finding: &&StateFinding| finding.state == name && is_same(finding, wanted);
+            if let Some(finding) = findings.iter().find(same) {
+                self.finding = finding.clone();
+                self.state = state;
+                break;
+            }
+        }
+        Ok(self)
+    }
+
+    /// Does all of it once more, and tells.
+    pub(super) fn told(
+        self,
+        candidate: &Candidate,
+        wanted: &StateFinding,
+    ) -> Result<MinimisedState, SessionError> {
+        let Smaller { cutting, part, record, log, finding, state } = self;
+        let name = CutName { part, state };
+        let rule = cutting.rule(candidate)?;
+        let lost: Vec<String> = log
+            .lost(state, rule)
+            .iter()
+            .map(|one| {
+                format!("{} sectors of 512 bytes at sector {}", one.request.sectors, one.request.sector)
+            })
+            .collect();
+        let did = match &record.sequences {
+            Some(sequences) => sequences.told(SequencesRecord::number_in(&finding.seen)),
+            None => {
+                let folders = record.folders.iter().map(|folder| format!("files saved in {}", folder.into));
+                let programs = record.rechecks.iter().map(|recheck| format!("the phase {}", recheck.phase));
+                folders.chain(programs).collect()
+            }
+        };
+        let at_ns = record.moment_ns(&log, state);
+        drop(log);
+        let again = cutting.record(candidate, part)?;
+        let log = cutting.log(candidate, part)?;
+        let twice = cutting.findings_of(candidate, part, &[state], &again, &log)?;
+        let came_twice = again.trace == record.trace
+            && twice.first().is_some_and(|once_more| {
+                is_same(once_more, wanted)
+                    && once_more.seen == finding.seen
+                    && once_more.outcome == finding.outcome
+            });
+        let mut minimised = MinimisedState { name, finding, did, lost, came_twice, script: String::new() };
+        minimised.script = cutting.script(candidate, &minimised, &again, at_ns)?;
+        Ok(minimised)
+    }
+}
