@@ -15,7 +15,7 @@ use fsverdict::workload::{Ledger, Workplace, run};
 use fsverdict_judgement::plan::{Dataset, Operation, Pace};
 use fsverdict_text::Bytes;
 
-const FILES: u64 = 16_384;
+const FILES: u64 = 65_536;
 const SIZE: u64 = 1000;
 const PIECES: u64 = 65_536;
 const ROUNDS: usize = 5;
@@ -79,16 +79,21 @@ fn bare(program: &Path, what: &str, at: &Path, count: u64, threads: u32) -> f64 
     called(&mut command).trim().parse().unwrap()
 }
 
-/// fs_mark's rate in files per second, as seconds for as many.
+/// Seconds between the first and the last file that fs_mark makes, by their times of birth, which are those of the kernel's tick (4 ms).
+///
+/// The rate that it prints is no help with several processes: it adds up what each of them reached in a time of its own
+/// (`aggregate_thread_stats` in fs_mark.c), and those who begin late or end late have the processors for themselves.
 fn fs_mark(at: &Path, threads: u32) -> f64 {
     std::fs::create_dir(at).unwrap();
     let each = (FILES / u64::from(threads)).to_string();
     let mut command = Command::new("fs_mark");
     command.arg("-d").arg(at).args(["-n", &each, "-s", &SIZE.to_string(), "-t", &threads.to_string()]);
-    let said = called(command.args(["-S", "0", "-L", "1", "-l"]).arg(at.with_extension("log")));
-    let row = said.lines().rev().find(|line| line.trim().starts_with(|first: char| first.is_ascii_digit()));
-    let rate: f64 = row.unwrap().split_whitespace().nth(3).unwrap().parse().unwrap();
-    FILES as f64 / rate
+    called(command.args(["-k", "-S", "0", "-L", "1", "-l"]).arg(at.with_extension("log")));
+    let born =
+        |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().metadata().unwrap().created().unwrap();
+    let births: Vec<_> = std::fs::read_dir(at).unwrap().map(born).collect();
+    assert_eq!(births.len() as u64, FILES, "{at:?}");
+    births.iter().max().unwrap().duration_since(*births.iter().min().unwrap()).unwrap().as_secs_f64()
 }
 
 /// Seconds that fio takes for as many reads of the same file.

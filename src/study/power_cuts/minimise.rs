@@ -13,7 +13,7 @@ use fsverdict_judgement::plan::{Candidate, Dataset};
 use super::kept::KeptFindings;
 use super::look::CutStates;
 use super::record::CutRecord;
-use super::smaller::{Smaller, is_same};
+use super::smaller::{MinimisedState, Smaller, is_same};
 use super::{CutName, PowerCutting, plain};
 
 /// Less than the plan's work.
@@ -29,21 +29,6 @@ pub(super) struct Narrowed {
 const TRIED_IN: &str = "minimise";
 /// So many states of a smaller trial are looked at for one that loses the same.
 const TRIED: u32 = 60;
-
-/// A state that loses what another did, by less.
-#[derive(Debug)]
-pub struct MinimisedState {
-    pub name: CutName,
-    pub finding: StateFinding,
-    /// What was done, in words, in its order.
-    pub did: Vec<String>,
-    /// The writes that were completed or underway and are not in it, in words.
-    pub lost: Vec<String>,
-    /// Whether the same came of it when all was done once more.
-    pub came_twice: bool,
-    /// A program for the shell that makes the state and shows what is wrong.
-    pub script: String,
-}
 
 impl<'a> PowerCutting<'a> {
     /// Finds the smallest state that loses what this one does. `tell` hears what is tried. Nothing is left of what was tried, now or

@@ -37,8 +37,8 @@ use minimise::Narrowed;
 pub(super) use record::CutRecord;
 use summary::summary;
 
-pub use minimise::MinimisedState;
 pub use name::CutName;
+pub use smaller::MinimisedState;
 
 /// The folder of the logs within a run's.
 const FOLDER: &str = "cuts";

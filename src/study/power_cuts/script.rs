@@ -19,8 +19,8 @@ use fsverdict_disk::device::Store;
 use fsverdict_judgement::plan::Candidate;
 use fsverdict_text::quoted;
 
-use super::minimise::MinimisedState;
 use super::record::CutRecord;
+use super::smaller::MinimisedState;
 use super::{PowerCutting, plain};
 
 /// Bytes of a piece of the image.

@@ -6,12 +6,26 @@ use fsverdict_disk::crash::{CrashState, Survivors, WriteLog};
 use fsverdict_judgement::journal::StateFinding;
 use fsverdict_judgement::plan::Candidate;
 
-use super::minimise::MinimisedState;
 use super::record::CutRecord;
 use super::{CutName, PowerCutting};
 
 /// Uncertain writes that are left out one by one, at most.
 const WRITES: usize = 200;
+
+/// A state that loses what another did, by less.
+#[derive(Debug)]
+pub struct MinimisedState {
+    pub name: CutName,
+    pub finding: StateFinding,
+    /// What was done, in words, in its order.
+    pub did: Vec<String>,
+    /// The writes that were completed or underway and are not in it, in words.
+    pub lost: Vec<String>,
+    /// Whether the same came of it when all was done once more.
+    pub came_twice: bool,
+    /// A program for the shell that makes the state and shows what is wrong.
+    pub script: String,
+}
 
 /// A smaller trial that was recorded, and the states of it that lose the same.
 pub(super) struct Smaller<'a> {
