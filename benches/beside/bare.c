@@ -1,5 +1,5 @@
-/* What a program in C makes of the same calls: so many new files of so many bytes in one directory, or reads of 4 KiB at random
-   places of a file, shared by threads. Prints the seconds. */
+/* What a program in C makes of the same calls: so many new files of so many bytes in one directory, with the names that a file has
+   line by line, or reads of 4 KiB at random places of a file, shared by threads. Prints the seconds. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -12,11 +12,12 @@
 
 static int dir, file, threads, size, reads;
 static long count;
+static char (*names)[64];
 
 static void *work(void *arg)
 {
 	long me = (long)arg, at;
-	char *bytes = malloc(size > 4096 ? size : 4096), name[32];
+	char *bytes = malloc(size > 4096 ? size : 4096);
 	memset(bytes, 7, size > 4096 ? size : 4096);
 	for (at = me; at < count; at += threads) {
 		if (reads) {
@@ -26,8 +27,7 @@ static void *work(void *arg)
 				exit(3);
 			continue;
 		}
-		snprintf(name, sizeof name, "f%08ld", at);
-		int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL, 0644);
+		int fd = openat(dir, names[at], O_WRONLY | O_CREAT | O_EXCL, 0644);
 		if (fd < 0 || write(fd, bytes, size) != size || close(fd))
 			exit(4);
 	}
@@ -38,10 +38,17 @@ int main(int argc, char **argv)
 {
 	struct timespec a, b;
 	pthread_t ids[64];
-	if (argc != 6)
+	if (argc < 6)
 		return 2;
 	reads = !strcmp(argv[1], "read");
 	count = atol(argv[3]), size = atoi(argv[4]), threads = atoi(argv[5]);
+	if (!reads) {
+		FILE *list = argc == 7 ? fopen(argv[6], "r") : 0;
+		names = calloc(count, sizeof *names);
+		for (long at = 0; at < count; at++)
+			if (!list || fscanf(list, "%63s", names[at]) != 1)
+				return 6;
+	}
 	clock_gettime(CLOCK_MONOTONIC, &a);
 	if (reads)
 		file = open(argv[2], O_RDONLY);
