@@ -64,7 +64,7 @@ fn moment(word: &str) -> Option<u64> {
     for part in word.split(':') {
         whole = whole * 60.0 + part.parse::<f64>().ok().filter(|number| (0.0..1e11).contains(number))?;
     }
-    (whole < 1e10).then_some((whole * 1e6).round() as u64 * 1000)
+    (whole < 1e10).then(|| (whole * 1e6).round() as u64 * 1000)
 }
 
 pub(super) fn kind(rest: &str) -> StraceLine<'_> {
@@ -202,6 +202,7 @@ mod tests {
         assert!(matches!(kind("<... fsync resumed>) = 0"), StraceLine::Resumed(") = 0")));
         assert!(matches!(kind("--- SIGCHLD {si_signo=SIGCHLD} ---"), StraceLine::Nothing));
         assert_eq!(who_and_when("12:00:01.5 close(3) = 0").1, Some(43_201_500_000_000));
+        assert_eq!(who_and_when("99999999999:59:59 close(3) = 0").1, None);
         assert!(looks_like(b"execve(\"/bin/true\", [\"true\"], 0x7ffd /* 20 vars */) = 0\n"));
         for other in ["R 1 2 3 4", "8,0 1 1 0.5 1 D R 1 + 2 [x]", "1, 2, 0, 4096, 0", "", "x(", "(", "a()b"] {
             assert!(!looks_like(other.as_bytes()), "{other}");

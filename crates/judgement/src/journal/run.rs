@@ -274,7 +274,7 @@ impl Run {
         (1..)
             .find_map(|number| match last_of(number) {
                 None => Some((number, 1)),
-                Some(block) => block.invalid.is_some().then_some((number, block.attempt + 1)),
+                Some(block) => block.invalid.is_some().then(|| (number, block.attempt.saturating_add(1))),
             })
             .unwrap_or((u32::MAX, 1))
     }
