@@ -17,6 +17,7 @@ use super::read_candidate::{self, read_candidates};
 use super::read_dataset::{self, read_datasets};
 use super::read_device::{self, read_device};
 use super::read_phase::{self, Phases, read_phases};
+use super::read_phase_data;
 use super::read_protocol::{self, read_protocol};
 use super::read_service::{self, read_services};
 use super::require::{RequireContext, read_requirements, short_name};
@@ -62,7 +63,7 @@ pub fn keys() -> Vec<(&'static str, Vec<&'static str>)> {
         ("[[candidate]]", read_candidate::candidate_keys()),
         ("[matrix]", read_candidate::matrix_keys()),
         ("[[phase]]", read_phase::PHASE.to_vec()),
-        ("verify", read_phase::VERIFY.to_vec()),
+        ("verify", read_phase_data::VERIFY.to_vec()),
         ("[phase.metric.NAME]", own_metric::OWN_METRIC.to_vec()),
         ("[[service]]", read_service::SERVICE.to_vec()),
         ("[[published]]", published::PUBLISHED.to_vec()),

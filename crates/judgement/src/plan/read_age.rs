@@ -1,5 +1,6 @@
 //! What a phase says of age: how long a history it goes through, and whether it begins on a fresh filesystem.
 
+use super::read_work::operation_of;
 use super::value::pulls;
 use super::{Operation, Phase, PhaseWork, Remake};
 use fsverdict_text::value::{boolean, filled_text};
@@ -79,11 +80,4 @@ fn read_value(node: &Node, names: &[&str]) -> Result<Option<Remake>, Reason> {
         names => suggest(&name, names),
     };
     Err(Reason::new(format!("no phase `{name}` before this one works in its folder"), hint))
-}
-
-fn operation_of(work: Option<&Placed<PhaseWork>>) -> Option<Operation> {
-    match work?.value {
-        PhaseWork::Operation(operation) => Some(operation),
-        _ => None,
-    }
 }

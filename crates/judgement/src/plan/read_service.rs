@@ -7,7 +7,8 @@ use fsverdict_text::{Node, Section, suggest};
 
 use super::limits::{SERVICES, check_length};
 use super::read_dataset::Datasets;
-use super::read_phase::{Phases, check_line};
+use super::read_phase::Phases;
+use super::read_work::check_line;
 use super::value::name;
 use super::{Needs, Phase, PhaseWork, Service};
 

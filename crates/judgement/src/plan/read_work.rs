@@ -1,0 +1,138 @@
+//! What a phase does: an operation, a command line, or a benchmark program; and the keys that only some operations take.
+
+use super::command_variables::{offered, unknown};
+use super::read_dataset::{Datasets, may_be_called, variables};
+use super::{Needs, Operation, PhaseWork, Vocabulary};
+use fsverdict_text::value::{filled_text, text};
+use fsverdict_text::{Placed, Problems, Section, TextSpan, TomlEntry, suggest};
+
+pub(super) fn read_work(section: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Option<Placed<PhaseWork>> {
+    let problems = section.problems;
+    let kinds = ["operation", "command", "adapter"];
+    let mut present = kinds.iter().filter_map(|kind| section.entry(kind)).collect::<Vec<_>>();
+    present.sort_by_key(|entry| entry.key_at);
+    let hint =
+        "a phase is one of operation (built in), command (a shell line) and adapter (a benchmark program)";
+    if present.is_empty() {
+        section.lacks(section.at, "this phase does not say what is done", hint);
+    }
+    if let [first, second, ..] = present.as_slice() {
+        let message = format!("this phase has both `{}` and `{}`", first.key, second.key);
+        problems.add(second.key_at, message, hint);
+    }
+    if section.entry("adapter").is_none() {
+        let hint = "options are for adapters; put them into the command line";
+        section.forbid(&["options"], "a phase without `adapter`", hint);
+    }
+    let operation = section.placed("operation", filled_text);
+    let command = section.placed("command", filled_text);
+    let adapter = section.placed("adapter", filled_text);
+    let options = section.get("options", text).unwrap_or_default();
+    if let Some(Placed { at, value }) = operation {
+        let known: Vec<&str> = Operation::all().map(Operation::name).collect();
+        problems.must_be_known(at, "operation", &value, &known);
+        return Some(Placed { at, value: PhaseWork::Operation(value.try_into().ok()?) });
+    }
+    if let Some(Placed { at, value }) = command {
+        return Some(Placed { at, value: PhaseWork::Command(value) });
+    }
+    let Placed { at, value } = adapter?;
+    problems.must_be_known(at, "adapter", &value, vocabulary.adapters);
+    Some(Placed { at, value: PhaseWork::Adapter { name: value, options } })
+}
+
+/// What a command line, or the options of a program, read must be set by somebody: nothing in its place would copy nothing.
+pub(super) fn check_variables(
+    work: Option<&Placed<PhaseWork>>,
+    options: Option<&TomlEntry>,
+    datasets: &Datasets,
+    problems: &Problems,
+) {
+    let (line, at) = match work {
+        Some(Placed { at, value: PhaseWork::Command(line) }) => (line, *at),
+        Some(Placed { at, value: PhaseWork::Adapter { options: line, .. } }) => {
+            (line, options.map_or(*at, |entry| entry.node.at))
+        }
+        _ => return,
+    };
+    check_line(line, at, datasets, problems);
+}
+
+/// The same of one line for the shell.
+pub(super) fn check_line(line: &str, at: TextSpan, datasets: &Datasets, problems: &Problems) {
+    let known: Vec<String> = datasets.keys().flat_map(|name| variables(name)).collect();
+    if let Some(name) = unknown(line, &known) {
+        // What no dataset may be called is told, and offered to nobody.
+        let known: Vec<String> =
+            datasets.keys().filter(|name| may_be_called(name)).flat_map(|name| variables(name)).collect();
+        let hint = format!(
+            "{}; a dataset is found in the variable of its name in capitals, and `${{{name}:-}}` is empty where nothing is set",
+            suggest(&name, &offered(&known))
+        );
+        problems.add(at, format!("nothing sets the variable ${name}"), hint);
+    }
+}
+
+/// The operation, where the work is one.
+pub(super) fn operation_of(work: Option<&Placed<PhaseWork>>) -> Option<Operation> {
+    match work?.value {
+        PhaseWork::Operation(operation) => Some(operation),
+        _ => None,
+    }
+}
+
+/// Refuses what this kind of work has nothing to do with.
+pub(super) fn check_work(section: &Section<'_>, work: Option<&Placed<PhaseWork>>) {
+    let Some(Placed { value: work, .. }) = work else { return };
+    match work {
+        PhaseWork::Operation(operation) => {
+            section.forbid(&["verify"], "an operation", "built-in operations verify their own data");
+            section.forbid(&["network"], "an operation", "built-in operations need none");
+            section.forbid(&["metric"], "an operation", "built-in operations print nothing");
+            if operation.needs() != Needs::Mounted {
+                let keys = ["before", "beside", "after"];
+                let hint = "there is nothing that they could work on";
+                section.forbid(&keys, "a phase without the mounted filesystem", hint);
+            }
+        }
+        PhaseWork::Command(_) => {
+            let hint = "write the folder into the command line, below \"$MOUNT\"";
+            section.forbid(&["into"], "`command`", hint);
+        }
+        PhaseWork::Adapter { .. } => {}
+    }
+    if !matches!(work, PhaseWork::Command(_)) {
+        let hint = "what a `command` prints as `promised 1`, `promised 2` and so on is looked for by it";
+        section.forbid(&["recheck"], "anything but a command", hint);
+    }
+}
+
+/// Refuses the keys of other operations than this one.
+pub(super) fn forbid_what_is_not_taken(section: &Section<'_>, work: Option<&Placed<PhaseWork>>) {
+    for (key, takes) in [
+        ("piece", Operation::takes_piece as fn(_) -> _),
+        ("sync_every", Operation::takes_sync),
+        ("pause", Operation::takes_pause),
+        ("threads", Operation::takes_threads),
+        ("depth", Operation::takes_depth),
+        ("pace", Operation::takes_pace),
+        ("steps", Operation::takes_steps),
+        ("sequences", Operation::takes_steps),
+    ] {
+        forbid_unless(section, key, work, takes);
+    }
+}
+
+/// Refuses a key that only some operations take, and names those.
+fn forbid_unless(
+    section: &Section<'_>,
+    key: &'static str,
+    work: Option<&Placed<PhaseWork>>,
+    takes: fn(Operation) -> bool,
+) {
+    if work.is_some() && !operation_of(work).is_some_and(takes) {
+        let names: Vec<&str> = Operation::all().filter(|one| takes(*one)).map(Operation::name).collect();
+        let hint = "a command has its own options for that";
+        section.forbid(&[key], &format!("anything but {}", names.join(", ")), hint);
+    }
+}
