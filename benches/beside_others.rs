@@ -100,24 +100,27 @@ fn bare(program: &Path, what: &str, at: &Path, threads: u32, names: &Path) -> f6
 /// (`aggregate_thread_stats` in fs_mark.c), and those who begin late or end late have the processors for themselves. Its processes
 /// sometimes draw the same names and write each other's files once more: then it has made fewer, and is asked again.
 fn fs_mark(at: &Path, threads: u32, length: usize) -> f64 {
+    (0..20).find_map(|_| fs_mark_once(at, threads, length)).unwrap()
+}
+
+/// `None` where it has made fewer files than it was asked for, which are removed.
+fn fs_mark_once(at: &Path, threads: u32, length: usize) -> Option<f64> {
     let (each, length) = ((FILES / u64::from(threads)).to_string(), length.to_string());
-    for _ in 0..20 {
-        std::fs::create_dir(at).unwrap();
-        let mut command = Command::new("fs_mark");
-        command.arg("-d").arg(at).args(["-n", &each, "-s", &SIZE.to_string(), "-t", &threads.to_string()]);
-        command.args(["-p", &length, "-r", &length]);
-        called(command.args(["-k", "-S", "0", "-L", "1", "-l"]).arg(at.with_extension("log")));
-        let born =
-            |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().metadata().unwrap().created().unwrap();
-        let births: Vec<_> = std::fs::read_dir(at).unwrap().map(born).collect();
-        if births.len() as u64 == FILES {
-            let (first, last) = (births.iter().min().unwrap(), births.iter().max().unwrap());
-            return last.duration_since(*first).unwrap().as_secs_f64();
-        }
+    std::fs::create_dir(at).unwrap();
+    let mut command = Command::new("fs_mark");
+    command.arg("-d").arg(at).args(["-n", &each, "-s", &SIZE.to_string(), "-t", &threads.to_string()]);
+    command.args(["-p", &length, "-r", &length]);
+    called(command.args(["-k", "-S", "0", "-L", "1", "-l"]).arg(at.with_extension("log")));
+    let born =
+        |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().metadata().unwrap().created().unwrap();
+    let births: Vec<_> = std::fs::read_dir(at).unwrap().map(born).collect();
+    if births.len() as u64 != FILES {
         std::fs::remove_dir_all(at).unwrap();
         rustix::fs::sync();
+        return None;
     }
-    panic!("fs_mark made no {FILES} files of different names in {}", at.display());
+    let (first, last) = (births.iter().min()?, births.iter().max()?);
+    Some(last.duration_since(*first).unwrap().as_secs_f64())
 }
 
 /// Seconds that fio takes for as many reads of the same file.

@@ -3,8 +3,10 @@
 //!
 //! A program runs in a process group of its own, so that a time limit ends what it started, too.
 
+mod alarm;
 mod error;
 mod line_hearer;
+mod output;
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -13,14 +15,15 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::{Gate, Sandbox, Workshop};
-use crate::host::foreign::harmless;
 use fsverdict_judgement::journal::CommandRecord;
+
+use alarm::Alarm;
+use output::{OutputTail, collect, tail_of};
 
 pub use error::ProgramError;
 pub use line_hearer::LineHearer;
@@ -324,69 +327,6 @@ pub fn locate(name: &str) -> Option<PathBuf> {
 
 fn is_executable(path: &Path) -> bool {
     path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
-}
-
-/// Ends a process group when its time is up, unless cancelled before.
-struct Alarm {
-    cancel: mpsc::Sender<()>,
-    thread: std::thread::JoinHandle<bool>,
-}
-
-impl Alarm {
-    fn set(group: Pid, limit: Duration) -> Self {
-        let (cancel, cancelled) = mpsc::channel();
-        let thread = std::thread::spawn(move || {
-            let rang = cancelled.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout);
-            if rang {
-                let _ = kill_process_group(group, Signal::KILL);
-            }
-            rang
-        });
-        Alarm { cancel, thread }
-    }
-
-    fn cancel(self) -> bool {
-        let _ = self.cancel.send(());
-        self.thread.join().unwrap_or(false)
-    }
-}
-
-/// The end of a stream that is being read in the background.
-#[derive(Debug)]
-struct OutputTail {
-    bytes: Arc<Mutex<Vec<u8>>>,
-    finished: mpsc::Receiver<()>,
-    kept: usize,
-}
-
-fn tail_of(mut pipe: impl Read + Send + 'static, kept: usize, mut hearer: Option<LineHearer>) -> OutputTail {
-    let bytes = Arc::new(Mutex::new(Vec::new()));
-    let (done, finished) = mpsc::channel();
-    let shared = Arc::clone(&bytes);
-    std::thread::spawn(move || {
-        let mut buffer = vec![0; 64 * 1024];
-        while let Ok(count @ 1..) = pipe.read(&mut buffer) {
-            if let Some(hearer) = &mut hearer {
-                hearer.read(&buffer[..count]);
-            }
-            let Ok(mut tail) = shared.lock() else { break };
-            tail.extend_from_slice(&buffer[..count]);
-            if tail.len() > kept.saturating_mul(2) {
-                let surplus = tail.len() - kept;
-                tail.drain(..surplus);
-            }
-        }
-        let _ = done.send(());
-    });
-    OutputTail { bytes, finished, kept }
-}
-
-/// What was read. A process left in the background may hold the stream open for ever: it is not waited for long.
-fn collect(stream: Option<OutputTail>) -> String {
-    let Some(OutputTail { bytes, finished, kept }) = stream else { return String::new() };
-    let _ = finished.recv_timeout(Duration::from_millis(500));
-    let tail = bytes.lock().map(|tail| tail.clone()).unwrap_or_default();
-    harmless(&String::from_utf8_lossy(&tail[tail.len().saturating_sub(kept)..]))
 }
 
 #[cfg(test)]
