@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::dataset::{CapturedShape, capture};
-use fsverdict_text::{Bytes, Reason};
+use fsverdict_judgement::plan::check_dataset_name;
+use fsverdict_text::{Bytes, Reason, limits};
 
 use super::capture_trace::{self, TraceCapture};
 use super::{CliError, Exit};
@@ -20,13 +21,14 @@ Examples:
   fio … --write_lat_log=x --log_offset=1;  fsverdict capture --trace x_clat.1.log > mine.toml
   blkparse -i sdb > sdb.txt;               fsverdict capture --trace sdb.txt --at-most 4GiB > mine.toml
 
-What is printed has no name and no byte of content: look at it, and share it.";
+What is printed has no name and no byte of content: look at it, and share it. That of a trace is a plan, to be run. That of a folder is a
+dataset: put it into a plan in the place of another (`fsverdict show quick > mine.toml`), whose phases name it.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct CaptureArguments {
     /// The folder; nothing in it is written, and no link is followed
-    #[arg(value_name = "FOLDER", required_unless_present = "trace", conflicts_with = "trace")]
+    #[arg(value_name = "FOLDER", conflicts_with = "trace")]
     folder: Option<PathBuf>,
     #[command(flatten)]
     trace: TraceCapture,
@@ -36,8 +38,16 @@ pub(super) struct CaptureArguments {
 }
 
 pub(super) fn run(arguments: &CaptureArguments) -> Result<Exit, CliError> {
-    let Some(folder) = &arguments.folder else {
-        return capture_trace::run(&arguments.trace, &arguments.name);
+    check_dataset_name(&arguments.name).map_err(|reason| CliError::Usage(reason.after("--name: ")))?;
+    let folder = match (&arguments.folder, &arguments.trace.trace) {
+        (Some(folder), _) => folder,
+        (None, Some(path)) => return capture_trace::run(path, &arguments.trace, &arguments.name),
+        (None, None) => {
+            return Err(CliError::Usage(Reason::new(
+                "nothing to capture was named",
+                "name a folder, or with --trace FILE what a program did; `fsverdict capture --help` has examples",
+            )));
+        }
     };
     let shown = folder.display();
     let shape = capture(folder).map_err(|errno| {
@@ -51,6 +61,15 @@ pub(super) fn run(arguments: &CaptureArguments) -> Result<Exit, CliError> {
         return Err(CliError::usage(Reason::new(
             format!("there is no file in {shown}"),
             "there is nothing to be captured",
+        )));
+    }
+    if shape.bytes > limits::SIZE {
+        return Err(CliError::usage(Reason::new(
+            format!(
+                "the files in {shown} are larger together than {}, and no dataset is",
+                Bytes(limits::SIZE)
+            ),
+            "files with holes count whole; name a folder without them",
         )));
     }
     anstream::stdout().lock().write_all(as_dataset(&shape, &arguments.name).as_bytes())?;

@@ -20,7 +20,7 @@ const MARGIN: u64 = 768 << 20;
 pub(super) struct TraceCapture {
     /// What a workload did: fio's latency log or iolog, blkparse's text, what strace prints, or a trace of fsverdict's
     #[arg(long, value_name = "FILE")]
-    trace: Option<PathBuf>,
+    pub(super) trace: Option<PathBuf>,
     /// Of a record of strace's, the folder whose files are meant, as the program knew it
     #[arg(long, value_name = "FOLDER", requires = "trace")]
     below: Option<PathBuf>,
@@ -29,8 +29,7 @@ pub(super) struct TraceCapture {
     at_most: Bytes,
 }
 
-pub(super) fn run(arguments: &TraceCapture, name: &str) -> Result<Exit, CliError> {
-    let path = arguments.trace.as_deref().unwrap_or(Path::new(""));
+pub(super) fn run(path: &Path, arguments: &TraceCapture, name: &str) -> Result<Exit, CliError> {
     let shown = path.display();
     if let Some(number) = path.to_str().filter(|text| text.parse::<u32>().is_ok() && !path.exists()) {
         return Err(CliError::usage(Reason::new(

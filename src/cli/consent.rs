@@ -3,11 +3,11 @@
 use std::fs::Metadata;
 use std::io::{BufRead, IsTerminal};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 
 use crate::host::talk;
 use crate::host::talk::say;
 use crate::lab::hidden_from;
+use crate::study::OpenedRun;
 use fsverdict_judgement::plan::{AXES, AxisLevel, AxisRole, Dataset, DeviceSource, PhaseWork, Plan};
 use fsverdict_report::{count, in_lines};
 use fsverdict_text::{Reason, quoted};
@@ -33,21 +33,21 @@ pub(super) enum PlanOrigin {
 impl PlanOrigin {
     /// Of what was read from this file.
     pub(super) fn of_file(name: &str, file: &Metadata) -> PlanOrigin {
-        // What is piped to us was put there by who typed the command.
-        if !(file.is_file() || file.is_dir()) || ours().contains(&file.uid()) {
+        // A pipe of a shell's belongs to who typed the command; one that has a name, to who made it.
+        if ours().contains(&file.uid()) {
             return PlanOrigin::Own;
         }
         PlanOrigin::Stranger(format!("{name} belongs to user {}", file.uid()))
     }
 
-    /// Of the run in a folder.
-    pub(super) fn of_run(folder: &Path) -> PlanOrigin {
-        let files = [folder.to_owned(), folder.join(crate::study::PLAN_FILE)];
-        let found = files.iter().filter_map(|path| {
-            let origin = PlanOrigin::of_file(&path.display().to_string(), &path.metadata().ok()?);
-            Some(origin).filter(|origin| *origin != PlanOrigin::Own)
-        });
-        found.into_iter().next().unwrap_or(PlanOrigin::Own)
+    /// Of a run whose folder and plan were opened so: what was read, wherever its name leads by now.
+    pub(super) fn of_run(opened: &OpenedRun) -> PlanOrigin {
+        let shown = opened.folder.path().display();
+        let folder = PlanOrigin::of_file(&shown.to_string(), &opened.folder_seen);
+        if folder != PlanOrigin::Own {
+            return folder;
+        }
+        PlanOrigin::of_file(&format!("{shown}/{}", crate::study::PLAN_FILE), &opened.plan_seen)
     }
 }
 
@@ -220,7 +220,6 @@ mod tests {
         let own = place.path().metadata().unwrap();
         assert_eq!(PlanOrigin::of_file("x", &own), PlanOrigin::Own);
         assert!(ours().contains(&0));
-        assert_eq!(PlanOrigin::of_run(place.path()), PlanOrigin::Own);
     }
 
     #[test]

@@ -16,10 +16,10 @@ use super::vocabulary::with_vocabulary;
 /// # Errors
 /// When there is no run, its plan is none that could be written, or nobody agreed to it. Nothing has been done by then.
 pub(super) fn open_to_carry_out(folder: &Path, said: Consent) -> Result<(RunFolder, Plan), CliError> {
-    let (folder, plan) = RunFolder::open(folder).map_err(CliError::usage)?;
-    check(&plan)?;
-    agree(&plan, &PlanOrigin::of_run(folder.path()), said)?;
-    Ok((folder, plan))
+    let opened = RunFolder::open_seen(folder).map_err(CliError::usage)?;
+    check(&opened.plan)?;
+    agree(&opened.plan, &PlanOrigin::of_run(&opened), said)?;
+    Ok((opened.folder, opened.plan))
 }
 
 /// What was written down is what was read once, with all its bounds, unless somebody changed it since: names that lead out of a folder

@@ -177,7 +177,7 @@ impl Census {
 
     /// Counts a file, and reads its beginning as far as that tells something.
     fn file(&mut self, directory: &OwnedFd, name: &CString, size: u64) {
-        self.shape.bytes += size;
+        self.shape.bytes = self.shape.bytes.saturating_add(size);
         self.sizes.push(size);
         if size == 0 {
             return;

@@ -1,9 +1,10 @@
 //! The folder of a run: the resolved plan, the journal, the reports.
 
-use std::io::Read;
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, OFlags};
+use rustix::fs::{Mode, OFlags, open};
 
 use crate::host::whole_file;
 use fsverdict_judgement::journal::{JournalError, Writer};
@@ -55,6 +56,16 @@ impl Hinted for RunFolderError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunFolder {
     path: PathBuf,
+}
+
+/// An existing run, as it was opened.
+#[derive(Debug)]
+pub struct OpenedRun {
+    pub folder: RunFolder,
+    pub plan: Plan,
+    /// Of the folder and the plan that were read, which may have other names since.
+    pub folder_seen: Metadata,
+    pub plan_seen: Metadata,
 }
 
 impl RunFolder {
@@ -132,13 +143,23 @@ impl RunFolder {
 
     /// An existing run and its plan.
     pub fn open(path: &Path) -> Result<(Self, Plan), RunFolderError> {
-        let not = |reason: String| RunFolderError::NotARun { path: path.to_owned(), reason };
-        let text = text(&path.join(PLAN_FILE)).map_err(|error| not(format!("{PLAN_FILE}: {error}")))?;
-        let plan = serde_json::from_str(&text).map_err(|error| RunFolderError::Damaged {
-            path: path.join(PLAN_FILE),
-            reason: error.to_string(),
+        Self::open_seen(path).map(|opened| (opened.folder, opened.plan))
+    }
+
+    /// The same, and whose the folder and the plan are that were read.
+    pub fn open_seen(path: &Path) -> Result<OpenedRun, RunFolderError> {
+        let not = |error: io::Error| RunFolderError::NotARun {
+            path: path.to_owned(),
+            reason: format!("{PLAN_FILE}: {error}"),
+        };
+        let way = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let inside = File::from(open(path, way, Mode::empty()).map_err(|errno| not(errno.into()))?);
+        let file = open_regular(&inside, Path::new(PLAN_FILE), OFlags::RDONLY, Links::Follow).map_err(not)?;
+        let (folder_seen, plan_seen) = (inside.metadata().map_err(not)?, file.metadata().map_err(not)?);
+        let plan = serde_json::from_str(&text(file).map_err(not)?).map_err(|error| {
+            RunFolderError::Damaged { path: path.join(PLAN_FILE), reason: error.to_string() }
         })?;
-        Ok((RunFolder { path: path.to_owned() }, plan))
+        Ok(OpenedRun { folder: RunFolder { path: path.to_owned() }, plan, folder_seen, plan_seen })
     }
 
     pub fn path(&self) -> &Path {
@@ -156,12 +177,11 @@ impl RunFolder {
     }
 }
 
-/// What a file of some kilobytes holds, which may be a stranger's: neither a pipe nor a device is waited for.
-fn text(path: &Path) -> std::io::Result<String> {
+/// What a file of some kilobytes holds.
+fn text(file: File) -> io::Result<String> {
     let mut text = String::new();
-    let file = open_regular(CWD, path, OFlags::RDONLY, Links::Follow)?;
     if file.take(LONGEST_PLAN).read_to_string(&mut text)? as u64 == LONGEST_PLAN {
-        return Err(std::io::ErrorKind::FileTooLarge.into());
+        return Err(io::ErrorKind::FileTooLarge.into());
     }
     Ok(text)
 }

@@ -53,7 +53,11 @@ pub fn read_own_metric(
         NumberSource::Match(pattern) => matched(pattern, printed),
         NumberSource::Json(pointer) => pointed_at(pointer, printed),
     };
-    let value = found.and_then(|text| number(&text)).map(|printed| metric.kept(printed));
+    let value = found.and_then(|text| number(&text)).and_then(|printed| {
+        let kept = metric.kept(printed);
+        let what = format!("{printed:e} {} are more than any number here", metric.unit);
+        kept.is_finite().then_some(kept).ok_or_else(|| Unread::new(what, "is the unit the right one?"))
+    });
     match value {
         Ok(value) => Ok(Measurement {
             better: Some(metric.better),
@@ -180,6 +184,13 @@ mod tests {
         let json = "a warning\n{\"jobs\": [{\"read\": {\"iops\": 12.5, \"text\": \"7\"}}]}\n";
         assert_eq!(read(pointer("/jobs/0/read/iops"), "1/s", json, ""), Ok(12.5));
         assert_eq!(read(pointer("/jobs/0/read/text"), "1/s", json, ""), Ok(7.0));
+    }
+
+    #[test]
+    fn a_number_that_its_unit_makes_too_large_fails() {
+        let error = read(pattern("x (.*)"), "TiB", "x 1e300", "").unwrap_err();
+        assert!(error.what.contains("1e300 TiB are more than any number"), "{}", error.what);
+        assert!(read(pattern("x (.*)"), "1/s", "x 1e300", "").is_ok());
     }
 
     #[test]

@@ -118,6 +118,12 @@ fn what_belongs_to_another_user_is_a_strangers() {
     let plan = place.plan("theirs", &one_command("uml", "true"));
     tool(&["chown", "12345", &plan]);
     place.fsverdict(&["run", &plan, "--out", "run"]).exits(2).says(&["belongs to user 12345", "--yes"]);
+    // A pipe with a name belongs to who made it, whoever opened it.
+    let pipe = place.path().join("pipe.toml").display().to_string();
+    let line = format!(
+        "mkfifo {pipe} && chown 12345 {pipe} && (cat {plan} > {pipe} &) && exec {PROGRAM} run {pipe} --out run"
+    );
+    place.any("sh", &["-c", &line]).exits(2).says(&["belongs to user 12345", "--yes"]);
     place.recorded();
     let run = place.path().join("run").display().to_string();
     tool(&["chown", "-R", "12345", &run]);

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use fsverdict_text::is_steering;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::UnicodeWidthChar;
 
@@ -25,14 +26,6 @@ pub fn in_lines(text: &str) -> String {
         if matches!(character, '\n' | '\t') || !is_steering(character) { character } else { '·' }
     };
     text.chars().map(shown).collect()
-}
-
-/// Control characters, and the invisible ones that change the direction or the joining of what follows.
-fn is_steering(character: char) -> bool {
-    character.is_control()
-        || matches!(character,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// Columns the text takes on a terminal.

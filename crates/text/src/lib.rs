@@ -29,4 +29,4 @@ pub use section::{Placed, Problems, Section, read_strictly, read_tree};
 pub use source::{Node, TextProblem, TextSpan, Texts, TomlEntry, TomlTable, TomlValue, parse};
 pub use suggest::{either, nearest, suggest};
 pub use units::{Bytes, duration_text, parse_duration, parse_time, rough_duration_text};
-pub use words::{choose, quoted, split_words};
+pub use words::{choose, is_steering, quoted, split_words};

@@ -4,6 +4,7 @@
 mod calls;
 mod folded;
 mod iolog;
+mod open_files;
 mod requests;
 mod strace;
 mod strace_line;

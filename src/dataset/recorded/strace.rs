@@ -11,14 +11,13 @@ use fsverdict_judgement::plan::{CallWork, OpenFlags};
 use fsverdict_text::Reason;
 
 use super::calls::CallRecorder;
+use super::open_files::{Followed, OpenFiles};
 use super::strace_line::{StraceCall, StraceLine, kind, parse, path_of, unquoted, who_and_when};
 use super::{CapturedCalls, relative};
 
 /// Bytes of a line that are looked at, and processes whose calls may be under way.
 const LONGEST_LINE: usize = 64 << 10;
 const MOST_UNDERWAY: usize = 10_000;
-/// Open files that are followed.
-const MOST_FOLLOWED: usize = 50_000;
 
 pub(super) fn read(bytes: &[u8], below: Option<&Path>) -> Result<CapturedCalls, Reason> {
     let below = below.filter(|below| below.is_absolute()).ok_or_else(|| {
@@ -30,7 +29,7 @@ pub(super) fn read(bytes: &[u8], below: Option<&Path>) -> Result<CapturedCalls, 
     let mut reading = StraceReading {
         calls: CallRecorder::default(),
         below: below.to_path_buf(),
-        open: HashMap::new(),
+        open: OpenFiles::default(),
         underway: HashMap::new(),
         now_ns: 0,
         timed: false,
@@ -58,21 +57,10 @@ pub(super) fn read(bytes: &[u8], below: Option<&Path>) -> Result<CapturedCalls, 
     reading.calls.finish("calls that strace saw")
 }
 
-/// An open file of a process.
-#[derive(Debug, Clone)]
-struct Followed {
-    /// The number that it is open under in the trace; none where it is a directory or lies elsewhere.
-    file: Option<u32>,
-    path: PathBuf,
-    /// Shared with copies of the number (dup(2)) only as far as one of them is used.
-    position: u64,
-    appends: bool,
-}
-
 struct StraceReading {
     calls: CallRecorder,
     below: PathBuf,
-    open: HashMap<(u32, i64), Followed>,
+    open: OpenFiles,
     /// Calls that were begun, by process.
     underway: HashMap<u32, (String, u64)>,
     now_ns: u64,
@@ -122,14 +110,12 @@ impl StraceReading {
                 self.opened(who, times, call, self.path(argument(0), argument(1)?)?, argument(2)?);
             }
             "close" if returned == 0 => {
-                let followed = self.open.remove(&(who, number(argument(0)?)?))?;
-                let shared = self.open.values().any(|other| other.file == followed.file);
-                let file = followed.file.filter(|_| !shared)?;
+                let file = self.open.close(who, number(argument(0)?)?)?;
                 self.calls.on_file(times, CallWork::Close { file });
             }
             "read" | "readv" | "write" | "writev" if returned > 0 => {
                 let key = self.followed(who, times, argument(0)?)?;
-                let followed = self.open.get_mut(&key)?;
+                let followed = self.open.get_mut(key)?;
                 let length = returned.unsigned_abs();
                 let file = followed.file?;
                 let end = self.calls.end_of(file);
@@ -140,17 +126,17 @@ impl StraceReading {
             }
             "pread64" | "pwrite64" | "preadv" | "preadv2" | "pwritev" | "pwritev2" if returned > 0 => {
                 let key = self.followed(who, times, argument(0)?)?;
-                let file = self.open.get(&key)?.file?;
+                let file = self.open.get(key)?.file?;
                 let offset = u64::try_from(number(argument(3)?)?).ok()?;
                 self.moved(times, call.name.starts_with("pr"), file, offset, returned.unsigned_abs());
             }
             "lseek" | "_llseek" if returned >= 0 => {
                 let key = self.followed(who, times, argument(0)?)?;
-                self.open.get_mut(&key)?.position = returned.unsigned_abs();
+                self.open.get_mut(key)?.position = returned.unsigned_abs();
             }
             "fsync" | "fdatasync" if returned == 0 => {
                 let key = self.followed(who, times, argument(0)?)?;
-                let file = self.open.get(&key)?.file?;
+                let file = self.open.get(key)?.file?;
                 let work = match call.name {
                     "fsync" => CallWork::Fsync { file },
                     _ => CallWork::Fdatasync { file },
@@ -159,13 +145,13 @@ impl StraceReading {
             }
             "ftruncate" if returned == 0 => {
                 let key = self.followed(who, times, argument(0)?)?;
-                let file = self.open.get(&key)?.file?;
+                let file = self.open.get(key)?.file?;
                 let size = u64::try_from(number(argument(1)?)?).ok()?;
                 self.calls.on_file(times, CallWork::Truncate { file, size });
             }
             "fallocate" if returned == 0 && argument(1) == Some("0") => {
                 let key = self.followed(who, times, argument(0)?)?;
-                let file = self.open.get(&key)?.file?;
+                let file = self.open.get(key)?.file?;
                 let offset = u64::try_from(number(argument(2)?)?).ok()?;
                 let length = u64::try_from(number(argument(3)?)?).ok()?;
                 self.calls.on_file(times, CallWork::Reserve { file, offset, length });
@@ -174,8 +160,8 @@ impl StraceReading {
                 if call.name == "fcntl" && !argument(1)?.starts_with("F_DUPFD") {
                     return None;
                 }
-                let copy = self.open.get(&(who, number(argument(0)?)?))?.clone();
-                self.follow(who, returned, copy);
+                let copy = self.open.get((who, number(argument(0)?)?))?.clone();
+                self.open.follow(who, returned, copy);
             }
             "unlink" if returned == 0 => self.named(times, &self.path(None, argument(0)?)?, false),
             "rmdir" if returned == 0 => self.named(times, &self.path(None, argument(0)?)?, true),
@@ -220,7 +206,7 @@ impl StraceReading {
             }
             "getdents64" | "getdents" if returned > 0 => {
                 let key = self.followed(who, times, argument(0)?)?;
-                let path = self.open.get(&key)?.path.clone();
+                let path = self.open.get(key)?.path.clone();
                 if let Some(name) = self.number(&path) {
                     self.calls.on_names(times, CallWork::List { name });
                 }
@@ -274,12 +260,6 @@ impl StraceReading {
         self.calls.number(relative(path, &below)?)
     }
 
-    fn follow(&mut self, who: u32, number: i64, followed: Followed) {
-        if self.open.len() < MOST_FOLLOWED {
-            self.open.insert((who, number), followed);
-        }
-    }
-
     fn opened(&mut self, who: u32, times: (u64, u64), call: &StraceCall<'_>, path: PathBuf, how: &str) {
         let (Some(returned), Some(name)) = (call.returned, self.number(&path)) else { return };
         let has = |flag: &str| how.split(['|', ',', '=', '{', ' ']).any(|word| word == flag);
@@ -292,7 +272,11 @@ impl StraceReading {
         }
         if has("O_DIRECTORY") {
             self.calls.is_directory(name);
-            return self.follow(who, returned, Followed { file: None, path, position: 0, appends: false });
+            return self.open.follow(
+                who,
+                returned,
+                Followed { file: None, path, position: 0, appends: false },
+            );
         }
         let flags = OpenFlags {
             create: has("O_CREAT"),
@@ -303,7 +287,7 @@ impl StraceReading {
         let file = self.calls.open(times, name, flags, has("O_EXCL"));
         let appends = has("O_APPEND");
         let position = if appends { self.calls.size_of(name) } else { 0 };
-        self.follow(who, returned, Followed { file, path, position, appends });
+        self.open.follow(who, returned, Followed { file, path, position, appends });
     }
 
     /// The open file of a process that a call is on: one that it opened, one that another of its threads did, or, where the record says
@@ -311,19 +295,14 @@ impl StraceReading {
     fn followed(&mut self, who: u32, times: (u64, u64), argument: &str) -> Option<(u32, i64)> {
         let key = (who, number(argument)?);
         let path = path_of(argument).map(|path| PathBuf::from(OsStr::from_bytes(&path)));
-        let same = |followed: &Followed| path.as_ref().is_none_or(|path| *path == followed.path);
-        if self.open.get(&key).is_some_and(same) {
+        if let Some(key) = self.open.of(key, path.as_deref()) {
             return Some(key);
-        }
-        let other = self.open.iter().filter(|(other, followed)| other.1 == key.1 && same(followed));
-        if let Some(other) = other.map(|(other, _)| *other).min() {
-            return Some(other);
         }
         let path = path?;
         let name = self.number(&path)?;
         let file = self.calls.open(times, name, OpenFlags::default(), false);
         self.calls.leave_out("files that were open before the record began, taken as at their beginning");
-        self.follow(who, key.1, Followed { file, path, position: 0, appends: false });
+        self.open.follow(who, key.1, Followed { file, path, position: 0, appends: false });
         Some(key)
     }
 

@@ -193,6 +193,20 @@ fn a_candidate_can_be_entered_twice() {
 }
 
 #[test]
+fn names_have_nothing_that_is_not_seen() {
+    for letter in ["\u{202e}", "\u{2066}", "\u{200b}", "\u{feff}"] {
+        let text = BASE.replacen(
+            "[[phase]]\n",
+            &format!("[[phase]]\nname = \"a{letter}\"\ncommand = 'true'\n[[phase]]\n"),
+            1,
+        );
+        assert_ne!(text, BASE);
+        let error = read(&text, "plan.toml").unwrap_err().to_string();
+        assert!(error.contains("may not contain"), "{letter:?}: {error}");
+    }
+}
+
+#[test]
 fn candidates_are_picked_by_name_or_filesystem() {
     let keep = |words: &[&str]| {
         let filesystems = words.iter().map(|word| (*word).to_owned()).collect();

@@ -75,7 +75,7 @@ pub use own_metric::{NumberSource, OwnMetric, number_pattern};
 pub use preset::{Preset, preset, presets};
 pub use published::{Assertion, GOAL, Of, Published};
 pub use read::{keys, read_with};
-pub use read_dataset::{measure_variable, variable};
+pub use read_dataset::{check_dataset_name, measure_variable, variable};
 pub use require::{Bound, RequiredProperty, Requirement, Requirements};
 pub use scale::scale;
 pub use space::{bytes_written, folder_room, image_room, least_space};

@@ -83,31 +83,35 @@ pub(super) fn may_be_called(name: &str) -> bool {
 }
 
 fn check_name(entry: &TomlEntry, problems: &Problems) {
-    let name = entry.key.as_str();
+    if let Err(Reason { what, hint, .. }) = check_dataset_name(&entry.key) {
+        problems.add(entry.key_at, what, hint);
+    }
+}
+
+/// Whether a dataset may have this name.
+///
+/// # Errors
+/// Where command lines could not find it.
+pub fn check_dataset_name(name: &str) -> Result<(), Reason> {
     let letters = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
     if !name.chars().all(letters) || !name.starts_with(|first: char| first.is_ascii_lowercase()) {
-        problems.add(
-            entry.key_at,
+        return Err(Reason::new(
             format!("\"{}\" cannot be the name of a dataset", name.escape_debug()),
             "command lines find a dataset in the variable of its name ($TREE for `tree`), \
              so use lower-case letters a-z, digits and _, a letter first",
-        );
-    } else if !may_be_called(name) {
-        problems.add(
-            entry.key_at,
-            format!("a dataset may not be called `{name}`"),
-            format!("command lines need ${} for something else; choose another name", variable(name)),
-        );
+        ));
+    }
+    let other = if !may_be_called(name) {
+        format!("command lines need ${} for something else; choose another name", variable(name))
     } else if MEASURES
         .iter()
         .any(|measure| name.strip_suffix(measure).is_some_and(|rest| rest.ends_with('_')))
     {
-        problems.add(
-            entry.key_at,
-            format!("a dataset may not be called `{name}`"),
-            format!("${} is how large another dataset is; choose another name", variable(name)),
-        );
-    }
+        format!("${} is how large another dataset is; choose another name", variable(name))
+    } else {
+        return Ok(());
+    };
+    Err(Reason::new(format!("a dataset may not be called `{name}`"), other))
 }
 
 fn read_dataset(entry: &TomlEntry, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Option<Dataset> {

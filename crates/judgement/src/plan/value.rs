@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 
 use fsverdict_text::value::{absolute_path, count, filled_text, size, whole};
-use fsverdict_text::{Bytes, Node, Reason};
+use fsverdict_text::{Bytes, Node, Reason, is_steering};
 
 use super::limits;
 
 /// A name: no white space, and nothing that gets in the way of lists and file names.
 pub(super) fn name(node: &Node) -> Result<String, Reason> {
     let name = filled_text(node)?;
-    match name.chars().find(|letter| letter.is_whitespace() || letter.is_control() || ",/".contains(*letter))
-    {
+    let refused = |letter: &char| letter.is_whitespace() || ",/".contains(*letter) || is_steering(*letter);
+    match name.chars().find(refused) {
         Some(letter) => Err(Reason::new(
             format!("the name \"{}\" may not contain {letter:?}", name.escape_debug()),
             "names have no white space, commas or slashes, so that they fit lists, files and options",
