@@ -6,6 +6,8 @@ mod asked;
 mod asked_plan;
 mod changes;
 mod folder;
+mod heard;
+mod kinds;
 mod prompt;
 mod question;
 mod understood;
@@ -18,14 +20,15 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::host::talk::say;
-use fsverdict_judgement::plan::{Plan, once_each, write};
+use fsverdict_judgement::plan::{DeviceSource, Plan, once_each, write};
 use fsverdict_report::wrap;
 use fsverdict_text::{Reason, parse_time, quoted};
 
 use self::asked_plan::AskedPlan;
+use self::heard::{Heard, hear};
 use self::prompt::{WIDTH, agreed, ask_device, ask_must, ask_work};
 use self::question::Question;
-use self::understood::{device_of, property_of, work_of};
+use self::understood::{device_of, heard_work, property_of, work_of};
 use super::consent::PlanOrigin;
 use super::run::{RunArguments, carry_out};
 use super::{CliError, Exit};
@@ -35,16 +38,18 @@ const EXAMPLES: &str = "\
 Examples:
   fsverdict ask                                   asks what it needs to know
   fsverdict ask mail on hdd
+  fsverdict ask 'ext4 or btrfs for my photos on a usb disk, encrypted?'
   fsverdict ask --work ~/Pictures --on usb-disk --encrypted
   fsverdict ask etcd --on nvme --for 10m
   fsverdict ask database --on sd-card --plan mine.toml --dry-run
 
-A device is a modelled one unless it is a path: nothing of yours is written. `fsverdict list presets` has all questions.";
+A device is a modelled one, or an image that is made and removed, unless it is a path. `fsverdict list presets` has all questions.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct AskArguments {
-    /// What the work is, in words: photos, mail, etcd, git, a preset's name
+    /// The question in words: the work (photos, mail, etcd, a preset's name, a folder), `on` which device, what must hold, which
+    /// filesystems it is between, `for` how long at most
     #[arg(value_name = "WORDS")]
     words: Vec<String>,
     /// The work: a folder of yours that is copied, read and removed, or one of the words
@@ -84,10 +89,10 @@ const USUAL_TIME: Duration = Duration::from_secs(600);
 
 pub(super) fn run(arguments: &AskArguments) -> Result<Exit, CliError> {
     let there = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    let question = understand(arguments, there)?;
+    let (question, said_time) = understand(arguments, there)?;
     let name = question.name();
     let mut run = RunArguments::of_question(name);
-    run.budget = arguments.budget.or(Some(USUAL_TIME));
+    run.budget = arguments.budget.or(said_time).or(Some(USUAL_TIME));
     run.out.clone_from(&arguments.out);
     run.erase.clone_from(&arguments.erase);
     run.dry_run = arguments.dry_run;
@@ -97,8 +102,17 @@ pub(super) fn run(arguments: &AskArguments) -> Result<Exit, CliError> {
         keep(path, name, &plan)?;
         say(&format!("the plan is in {}", quoted(&path.to_string_lossy())));
     }
-    if there && !arguments.yes && !arguments.dry_run && !agreed()? {
-        return Ok(Exit::Done);
+    let erases = matches!(plan.device.source, DeviceSource::Path(_));
+    if !arguments.yes && !arguments.dry_run {
+        if there && !agreed(erases)? {
+            return Ok(Exit::Done);
+        }
+        if !there && erases {
+            return Err(CliError::Usage(Reason::new(
+                "nothing was done: the device would be erased, and nobody is there to agree",
+                "--yes agrees beforehand",
+            )));
+        }
     }
     let exit = carry_out(&run, plan, &PlanOrigin::Preset)?;
     if arguments.plan.is_none() && !arguments.dry_run {
@@ -109,24 +123,24 @@ pub(super) fn run(arguments: &AskArguments) -> Result<Exit, CliError> {
     Ok(exit)
 }
 
-fn understand(arguments: &AskArguments, there: bool) -> Result<Question, CliError> {
-    let mut words: Vec<&str> = arguments.words.iter().map(String::as_str).collect();
-    // `mail on hdd` is said as it is thought.
-    let place = words.iter().position(|word| *word == "on");
-    let on = place.and_then(|at| words.get(at + 1).copied());
-    if let Some(at) = place {
-        let twice = words.iter().filter(|word| **word == "on").count() > 1 || arguments.device.is_some();
-        if on.is_none() || twice {
+fn understand(arguments: &AskArguments, there: bool) -> Result<(Question, Option<Duration>), CliError> {
+    let heard = hear(&arguments.words);
+    let aside = aside(&heard);
+    let asked_all = arguments.work.is_none() && arguments.words.is_empty() && there;
+    let work = match (&arguments.work, arguments.words.is_empty()) {
+        (Some(work), _)
+            if heard.work.is_none()
+                || heard.devices.iter().any(|said| *said == arguments.words.join(" ")) =>
+        {
+            work_of(work)?
+        }
+        (Some(work), _) => {
             return Err(CliError::Usage(Reason::new(
-                if twice { "more than one device is named" } else { "no device is named behind `on`" },
-                "one question is about one device: fsverdict ask mail on hdd; without `on` it is the question's own",
+                format!("more than one work is named: --work {}, and another in words", quoted(work)),
+                "one question is about one work; leave one of them out",
             )));
         }
-        words.drain(at..(at + 2).min(words.len()));
-    }
-    let work = match (&arguments.work, words.is_empty()) {
-        (Some(work), _) => work_of(work)?,
-        (None, false) => work_of(&words.join(" "))?,
+        (None, false) => heard_work(heard.work, &left_or_all(&heard.unknown, &arguments.words))?,
         (None, true) if there => ask_work()?,
         (None, true) => {
             return Err(CliError::Usage(Reason::new(
@@ -135,13 +149,20 @@ fn understand(arguments: &AskArguments, there: bool) -> Result<Question, CliErro
             )));
         }
     };
-    let asked_all = arguments.work.is_none() && arguments.words.is_empty() && there;
-    let device = match arguments.device.as_deref().or(on) {
-        Some(word) => Some(device_of(word)?),
-        None if asked_all => ask_device()?,
-        None => None,
+    let said: Vec<&str> = arguments.device.iter().chain(&heard.devices).map(String::as_str).collect();
+    let device = match said.as_slice() {
+        [] if asked_all => ask_device()?,
+        [] => None,
+        [one] if !one.is_empty() => Some(device_of(one)?),
+        several => {
+            let none = several.len() == 1;
+            return Err(CliError::Usage(Reason::new(
+                if none { "no device is named behind `on`" } else { "more than one device is named" },
+                "one question is about one device: fsverdict ask mail on hdd; without `on` it is the question's own",
+            )));
+        }
     };
-    let mut must = Vec::new();
+    let mut must = heard.must;
     for word in &arguments.must {
         must.push(property_of(word)?);
     }
@@ -151,7 +172,30 @@ fn understand(arguments: &AskArguments, there: bool) -> Result<Question, CliErro
     if arguments.encrypted {
         must.push(property_of("encryption")?);
     }
-    Ok(Question { work, device, must: once_each(must) })
+    let question = Question { work, device, must: once_each(must), between: heard.between, aside };
+    Ok((question, heard.budget))
+}
+
+/// The words that nothing is known of; all, where they are all filling.
+fn left_or_all(left: &[String], all: &[String]) -> String {
+    if left.is_empty() { all.join(" ") } else { left.join(" ") }
+}
+
+/// What was said and is no part of the question.
+fn aside(heard: &Heard) -> Vec<String> {
+    let mut aside = Vec::new();
+    if let [_, ..] = heard.other_works.as_slice() {
+        aside.push(format!("left aside, for a question is about one work: {}", heard.other_works.join(", ")));
+    }
+    if let [_, ..] = heard.not_tried.as_slice() {
+        let hint =
+            "this kernel has none to be made; a folder on one is compared by filesystem = \"directory\"";
+        aside.push(format!("not tried: {} ({hint})", heard.not_tried.join(", ")));
+    }
+    if let [_, ..] = heard.unknown.as_slice() {
+        aside.push(format!("not understood: {}", heard.unknown.join(", ")));
+    }
+    aside
 }
 
 /// Leaves the plan, with all that the question changed, where it was asked for.
@@ -172,9 +216,9 @@ fn keep(path: &Path, name: &str, plan: &Plan) -> Result<(), CliError> {
 
 #[cfg(test)]
 mod tests {
+    use super::kinds::{DEVICES, WORKS};
     use super::question::AskedWork;
     use super::understood::{device_of, property_of, work_of};
-    use super::words::{DEVICES, WORKS};
     use fsverdict_judgement::plan::{RequiredProperty, presets};
 
     #[test]

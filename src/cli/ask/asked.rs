@@ -5,9 +5,9 @@ use fsverdict_text::Hinted;
 
 use super::super::CliError;
 use super::asked_plan::AskedPlan;
+use super::kinds::DEVICES;
 use super::question::{AskedDevice, AskedWork, Question};
 use super::understood::{device_of, property_of, work_of};
-use super::words::DEVICES;
 
 fn asked(work: &str, device: Option<&str>, must: &[&str]) -> Result<AskedPlan, CliError> {
     let device = device.map(|word| match word.starts_with('/') {
@@ -21,7 +21,10 @@ fn asked(work: &str, device: Option<&str>, must: &[&str]) -> Result<AskedPlan, C
         false => device_of(word).unwrap(),
     });
     let must = must.iter().map(|word| property_of(word).unwrap()).collect();
-    AskedPlan::of(&Question { work: work_of(work).unwrap(), device, must }, Overrides::default())
+    AskedPlan::of(
+        &Question { work: work_of(work).unwrap(), device, must, between: Vec::new(), aside: Vec::new() },
+        Overrides::default(),
+    )
 }
 
 /// Names of the candidates that are tried.
@@ -163,7 +166,13 @@ fn what_cannot_be_asked_is_refused_in_the_question_s_own_words() {
 #[test]
 fn a_folder_of_the_user_s_is_asked_of_like_a_preset() {
     let folder = std::env::temp_dir();
-    let question = Question { work: AskedWork::Folder(folder), device: None, must: Vec::new() };
+    let question = Question {
+        work: AskedWork::Folder(folder),
+        device: None,
+        must: Vec::new(),
+        between: Vec::new(),
+        aside: Vec::new(),
+    };
     let asked = AskedPlan::of(&question, Overrides::default()).unwrap();
     assert!(asked.plan.candidates.len() == 4 && asked.left_out.is_empty());
 }

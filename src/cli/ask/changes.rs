@@ -46,6 +46,9 @@ impl QuestionChanges {
             candidates = candidates.iter().map(|one| one.changed(|one| one.under.model = None)).collect();
         }
         let must = question.must.as_slice();
+        if !question.between.is_empty() {
+            candidates = those_named(candidates, &question.between, question.name())?;
+        }
         if must.contains(&RequiredProperty::Encryption) {
             candidates = encrypted(&candidates, question.name())?;
         }
@@ -59,7 +62,7 @@ impl QuestionChanges {
             let words: Vec<&str> = must.iter().map(|property| property.word()).collect();
             return Err(Reason::new(
                 format!("no filesystem has all of this: {}", words.join(", ")),
-                "ask for less of it; `fsverdict list filesystems` says what each of them has",
+                format!("ask for less of it; {}", who_has_each(must)),
             ));
         }
         let settings = must.iter().map(|property| format!("goal.require.{}=true", property.word())).collect();
@@ -109,6 +112,24 @@ fn source(asked: &AskedDevice, plan: &Plan, name: &str) -> Result<DeviceSource, 
     }
 }
 
+/// The candidates on the filesystems that were named, and those that the plan has none of, as they are made by default. One alone is put
+/// beside the plan's: it has to be better than something.
+fn those_named(candidates: Vec<Candidate>, named: &[&str], name: &str) -> Result<Vec<Candidate>, Reason> {
+    let has = |filesystem: &str| candidates.iter().any(|one| one.filesystem == filesystem);
+    let layered = candidates.iter().any(|one| !one.layers.is_empty());
+    let new: Vec<Candidate> = named.iter().filter(|one| !has(one)).map(|one| Candidate::plain(one)).collect();
+    if let (Some(first), true) = (new.first(), layered) {
+        return Err(Reason::new(
+            format!("no candidate of `{name}` is on {}, and all have layers of their own", first.name),
+            format!(
+                "`fsverdict show {name} > mine.toml` begins a plan of your own, with candidates of yours"
+            ),
+        ));
+    }
+    let is_named = |one: &Candidate| named.len() < 2 || named.contains(&one.filesystem.as_str());
+    Ok(candidates.into_iter().filter(is_named).chain(new).collect())
+}
+
 /// Each on LUKS: those that say so themselves as they are, all that have nothing below them with it.
 fn encrypted(candidates: &[Candidate], name: &str) -> Result<Vec<Candidate>, Reason> {
     let is_encrypted = |one: &Candidate| has_property(one, RequiredProperty::Encryption);
@@ -148,6 +169,16 @@ fn once_each_but_for_names(candidates: Vec<Candidate>) -> Vec<Candidate> {
         }
     }
     kept
+}
+
+/// Which filesystems have each of these.
+fn who_has_each(must: &[RequiredProperty]) -> String {
+    let of = |property: &RequiredProperty| {
+        let able = others(std::slice::from_ref(property));
+        let names: Vec<&str> = able.iter().map(|one| one.name.as_str()).collect();
+        format!("{}: {}", property.word(), listing(&names, 20))
+    };
+    must.iter().map(of).collect::<Vec<_>>().join("; ")
 }
 
 /// All filesystems that have what must hold, for plans that name none of them.

@@ -8,9 +8,9 @@ use fsverdict_report::wrap;
 use fsverdict_text::Reason;
 
 use super::super::CliError;
+use super::kinds::{DEVICES, DeviceKind, MUSTS, WORKS, WorkKind};
 use super::question::{AskedDevice, AskedWork};
 use super::understood::{device_of, property_of, work_of};
-use super::words::{DEVICES, DeviceKind, MUSTS, WORKS, WorkKind};
 
 /// Columns of what is said.
 pub(super) const WIDTH: usize = 96;
@@ -97,15 +97,24 @@ pub(super) fn ask_must() -> Result<Vec<RequiredProperty>, CliError> {
     })
 }
 
-pub(super) fn agreed() -> Result<bool, CliError> {
-    talk::ask("Begin? [Y/n] ");
-    Ok(!["n", "no"].contains(&line()?.to_ascii_lowercase().as_str()))
+/// Whether to begin; where something of the user's is erased, only who says so begins.
+pub(super) fn agreed(erases: bool) -> Result<bool, CliError> {
+    let prompt = if erases { "Begin, and erase it? [y/N] " } else { "Begin? [Y/n] " };
+    until_understood(prompt, |said| match said.to_ascii_lowercase().as_str() {
+        "" => Ok(!erases),
+        "y" | "yes" => Ok(true),
+        "n" | "no" => Ok(false),
+        _ => Err(CliError::Usage(Reason::new(
+            format!("`{said}` is neither yes nor no"),
+            "y begins; n or Ctrl-C leaves, and nothing is done",
+        ))),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::{numbered, of_number};
-    use crate::cli::ask::words::WORKS;
+    use crate::cli::ask::kinds::WORKS;
 
     #[test]
     fn entries_are_numbered_from_one() {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use fsverdict_disk::device::Model;
 use fsverdict_judgement::plan::{DeviceSource, Plan, Preset, RequiredProperty, contestants};
 use fsverdict_report::listing;
 use fsverdict_text::{Bytes, Reason, duration_text, quoted};
@@ -14,6 +15,10 @@ pub(super) struct Question {
     pub(super) work: AskedWork,
     pub(super) device: Option<AskedDevice>,
     pub(super) must: Vec<RequiredProperty>,
+    /// Filesystems that it is between, where some were named.
+    pub(super) between: Vec<&'static str>,
+    /// What was said and is no part of it, as sentences for people.
+    pub(super) aside: Vec<String>,
 }
 
 pub(super) enum AskedWork {
@@ -70,7 +75,7 @@ impl Question {
                 quoted(&folder.to_string_lossy())
             ),
         };
-        let device = self.device.as_ref().map_or("the plan's own".to_owned(), |device| device.shown.clone());
+        let device = self.device.as_ref().map_or_else(|| own_device(plan), |device| device.shown.clone());
         let must = match self.must.as_slice() {
             [] => String::new(),
             all => {
@@ -79,13 +84,38 @@ impl Question {
         };
         let names: Vec<&str> = contestants(plan).map(|candidate| candidate.name.as_str()).collect();
         let time = plan.protocol.budget.map_or(String::new(), |time| {
-            format!("; time: up to {} (--for), and less where it is decided before", duration_text(time))
+            format!(
+                "; time: up to {} (--for), and less where it is decided before; the first block ends in any case",
+                duration_text(time)
+            )
         });
         let without: Vec<&str> = left_out.iter().map(String::as_str).collect();
         let without = match without.as_slice() {
             [] => String::new(),
             some => format!("; left out, for want of that: {}", listing(some, 8)),
         };
-        format!("work: {work}; device: {device}{must}; candidates: {}{without}{time}", listing(&names, 8))
+        let aside: String = self.aside.iter().map(|one| format!("; {one}")).collect();
+        format!(
+            "work: {work}; device: {device}{must}; candidates: {}{without}{time}{aside}",
+            listing(&names, 8)
+        )
+    }
+}
+
+/// The device of a plan whose question named none.
+fn own_device(plan: &Plan) -> String {
+    match (plan.models().as_slice(), &plan.device.source) {
+        ([], DeviceSource::Image(size)) => {
+            format!("a scratch image of {size} on this machine's disk, which is removed again")
+        }
+        ([], source) => source.to_string(),
+        ([one], _) => {
+            let summary = Model::named(one.split(':').next().unwrap_or(one));
+            format!(
+                "modelled, {one}{}",
+                summary.map_or(String::new(), |model| format!(": {}", model.summary))
+            )
+        }
+        (several, _) => format!("modelled, {}, one after the other", listing(several, 8)),
     }
 }

@@ -8,12 +8,15 @@ use fsverdict_judgement::plan::{DeviceSource, RequiredProperty};
 use fsverdict_text::{Reason, quoted, suggest};
 
 use super::super::CliError;
+use super::heard::{HeardWork, hear};
+use super::kinds::{DEVICES, DeviceKind, MUSTS, NO_MODEL, WORKS};
 use super::question::{AskedDevice, AskedWork};
-use super::words::{DEVICES, DeviceKind, MUSTS, WORKS, preset_for};
+use super::words::{device_called, must_called, plain};
 
 /// How large a modelled device is where the plan has none of its own.
 const SIZE: &str = "16GB";
 
+/// The work that one answer names, a word or a sentence.
 pub(super) fn work_of(said: &str) -> Result<AskedWork, CliError> {
     if said.is_empty() {
         return Err(CliError::Usage(Reason::new(
@@ -21,38 +24,55 @@ pub(super) fn work_of(said: &str) -> Result<AskedWork, CliError> {
             "a question needs one: photos, mail, etcd, or a folder of yours; Ctrl-C leaves",
         )));
     }
-    let expanded = match said.strip_prefix("~/") {
-        Some(rest) => PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(rest),
-        None => PathBuf::from(said),
-    };
-    if said.contains('/') || expanded.is_dir() {
-        let folder = std::fs::canonicalize(&expanded).map_err(|error| {
-            CliError::Usage(Reason::new(
-                format!("cannot work with the folder {}: {error}", quoted(said)),
-                "name a folder that is there, or the work in a word: photos, mail, etcd",
-            ))
-        })?;
-        return match folder.is_dir() {
-            true => Ok(AskedWork::Folder(folder)),
-            false => Err(CliError::Usage(Reason::new(
-                format!("{} is no folder", quoted(said)),
-                "--work takes a folder with the files that the work is with",
-            ))),
-        };
+    if said.contains('/') || Path::new(said).is_dir() {
+        return folder_of(said);
     }
-    match preset_for(said) {
-        Some(preset) => Ok(AskedWork::Preset(preset)),
+    heard_work(hear(&[said.to_owned()]).work, said)
+}
+
+/// What was heard, or that nothing was in what was said.
+pub(super) fn heard_work(heard: Option<HeardWork>, said: &str) -> Result<AskedWork, CliError> {
+    match heard {
+        Some(HeardWork::Preset(preset)) => Ok(AskedWork::Preset(preset)),
+        Some(HeardWork::Folder(folder)) => folder_of(&folder),
         None => {
             let known: Vec<&str> = WORKS.iter().flat_map(|work| work.words).copied().collect();
             Err(CliError::Usage(Reason::new(
                 format!("no question is known about `{said}`"),
                 format!(
-                    "words are {}; `fsverdict list presets` has all questions, and --work takes a folder of yours",
+                    "{}; `fsverdict list presets` has all questions, and --work takes a folder of yours",
                     near(said, &known, WORKS.iter().filter_map(|work| work.words.first().copied()))
                 ),
             )))
         }
     }
+}
+
+fn folder_of(said: &str) -> Result<AskedWork, CliError> {
+    let expanded = match said.strip_prefix("~/") {
+        Some(rest) => PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(rest),
+        None => PathBuf::from(said),
+    };
+    let folder = std::fs::canonicalize(&expanded).map_err(|error| {
+        CliError::Usage(Reason::new(
+            format!("cannot work with the folder {}: {error}", quoted(said)),
+            "name a folder that is there, or the work in a word: photos, mail, etcd",
+        ))
+    })?;
+    if !folder.is_dir() {
+        return Err(CliError::Usage(Reason::new(
+            format!("{} is no folder", quoted(said)),
+            "--work takes a folder with the files that the work is with; a plan is run by `fsverdict run`",
+        )));
+    }
+    // What lies there is the kernel's, and has no size.
+    if let Some(of_kernel) = ["/proc", "/sys", "/dev"].iter().find(|top| folder.starts_with(top)) {
+        return Err(CliError::Usage(Reason::new(
+            format!("{} is the kernel's {of_kernel}, and no work is done with its files", quoted(said)),
+            "--work takes a folder with files of yours",
+        )));
+    }
+    Ok(AskedWork::Folder(folder))
 }
 
 pub(super) fn device_of(word: &str) -> Result<AskedDevice, CliError> {
@@ -69,49 +89,50 @@ pub(super) fn device_of(word: &str) -> Result<AskedDevice, CliError> {
         };
         return Ok(AskedDevice { said: word.to_owned(), source, sized: true, shown });
     }
-    let kind = DEVICES.iter().find(|kind| kind.words.contains(&word));
-    let name = match kind {
-        Some(DeviceKind { model, .. }) => *model,
-        None => {
-            let named = built_in().iter().find(|known| known.name == word.split(':').next().unwrap_or(word));
-            match named {
-                Some(_) => word,
-                None => {
-                    let models = built_in().iter().map(|known| known.name);
-                    let known: Vec<&str> =
-                        DEVICES.iter().flat_map(|kind| kind.words).copied().chain(models).collect();
-                    return Err(CliError::Usage(Reason::new(
-                        format!("no device is known as `{word}`"),
-                        format!(
-                            "words are {}; a block device of yours is named by its path",
-                            near(word, &known, DEVICES.iter().filter_map(|kind| kind.words.first().copied()))
-                        ),
-                    )));
-                }
-            }
-        }
+    let said = plain(word.split(':').next().unwrap_or(word));
+    let model = built_in().iter().find(|known| plain(known.name) == said);
+    let name = match (device_called(word, true), model) {
+        (Some(DeviceKind { model, .. }), _) => (*model).to_owned(),
+        // With its state, as it is written.
+        (None, Some(_)) => word.to_lowercase(),
+        (None, None) => return Err(no_device(word)),
     };
     let source = format!("model:{name}@{SIZE}").parse().map_err(CliError::Usage)?;
     let summary =
-        Model::named(name.split(':').next().unwrap_or(name)).map_or(String::new(), |model| model.summary);
+        Model::named(name.split(':').next().unwrap_or(&name)).map_or(String::new(), |model| model.summary);
     let shown = format!("modelled, {name}: {summary}");
     Ok(AskedDevice { said: word.to_owned(), source, sized: false, shown })
+}
+
+fn no_device(word: &str) -> CliError {
+    let said = plain(word);
+    if let Some((_, hint)) = NO_MODEL.iter().find(|(name, _)| plain(name) == said) {
+        return CliError::Usage(Reason::new(format!("no device is known as `{word}`"), *hint));
+    }
+    let models = built_in().iter().map(|known| known.name);
+    let known: Vec<&str> = DEVICES.iter().flat_map(|kind| kind.words).copied().chain(models).collect();
+    let firsts = DEVICES.iter().filter_map(|kind| kind.words.first().copied());
+    CliError::Usage(Reason::new(
+        format!("no device is known as `{word}`"),
+        format!("{}; a block device of yours is named by its path", near(word, &known, firsts)),
+    ))
 }
 
 /// The word that was meant, where one is near; else the first word of each kind.
 fn near<'a>(said: &str, known: &[&str], firsts: impl Iterator<Item = &'a str>) -> String {
     let suggested = suggest(said, known);
-    let firsts = firsts.collect::<Vec<_>>().join(", ");
-    if suggested.starts_with("did you mean") { format!("{firsts}; {suggested}") } else { firsts }
+    match suggested.strip_suffix('?') {
+        Some(meant) if suggested.starts_with("did you mean") => format!("{meant}?"),
+        _ => format!("words are {}", firsts.collect::<Vec<_>>().join(", ")),
+    }
 }
 
 pub(super) fn property_of(said: &str) -> Result<RequiredProperty, CliError> {
-    let word = said.to_lowercase().replace('-', "_");
-    let must = MUSTS.iter().find(|must| must.words.contains(&word.as_str()));
-    must.map(|must| must.property).ok_or_else(|| {
+    must_called(said).ok_or_else(|| {
+        let known: Vec<&str> = MUSTS.iter().flat_map(|must| must.words).copied().collect();
         CliError::Usage(Reason::new(
             format!("`{said}` is nothing that can be required"),
-            suggest(&word, &RequiredProperty::words()),
+            near(&said.to_lowercase(), &known, MUSTS.iter().filter_map(|must| must.words.first().copied())),
         ))
     })
 }
