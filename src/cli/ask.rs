@@ -117,7 +117,7 @@ pub(super) fn run(arguments: &AskArguments) -> Result<Exit, CliError> {
     let exit = carry_out(&run, plan, &PlanOrigin::Preset)?;
     if arguments.plan.is_none() && !arguments.dry_run {
         say(
-            "the plan is in the folder of the run: `fsverdict show RUN > mine.toml` makes one of your own of it",
+            "the plan can be edited and run again: `fsverdict show FOLDER > mine.toml`, FOLDER being what stands behind `Run` above",
         );
     }
     Ok(exit)

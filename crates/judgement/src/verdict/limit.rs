@@ -46,6 +46,14 @@ pub enum Limit {
         of: usize,
         all: Estimate,
     },
+    /// What the goal says of a candidate is mostly what one phase says, which takes this share of the time; added up, all phases take it
+    /// so many times as long.
+    MostlyOnePhase {
+        candidate: String,
+        phase: String,
+        share: f64,
+        added_up: f64,
+    },
     /// So many blocks did not count.
     MostInvalid(usize),
     ScratchImage,
@@ -109,6 +117,12 @@ impl fmt::Display for Limit {
                     "{aside} of {of} blocks {lie} far from the others and {were} set aside: with all of them {candidate} takes {times} {against}"
                 )
             }
+            Self::MostlyOnePhase { candidate, phase, share, added_up } => write!(
+                formatter,
+                "the goal is the mean of the phases' ratios, and {candidate} is mostly behind in {phase}, {} of the time: \
+                 all phases together take it {added_up:.2} times as long",
+                if *share < 0.01 { "less than 1 %".to_owned() } else { format!("{:.0} %", share * 100.0) }
+            ),
             Self::MostInvalid(blocks) => write!(
                     formatter,
                     "{blocks} blocks did not count, more than did: this machine is too busy to trust"

@@ -1,6 +1,7 @@
 //! What may not be concluded: limits that are shown with every verdict (docs/methodology.md).
 
 use super::limit::Limit;
+use super::one_phase::mostly_one_phase;
 use super::order::peculiarities;
 use super::{ByBlock, Rank, VerdictEvidence, control_pairs};
 use crate::journal::{CandidateStatus, Run};
@@ -28,6 +29,7 @@ pub(super) fn limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Li
     } else if (1..FEWEST as usize).contains(&blocks) {
         limits.push(Limit::FewBlocks(blocks));
     }
+    limits.extend(mostly_one_phase(evidence, ranking));
     limits.extend(peculiarities(evidence, ranking));
     limits.extend(set_aside(evidence, ranking));
     let invalid = run.invalid_blocks().count();

@@ -25,6 +25,7 @@ mod legacy;
 mod limit;
 mod limits;
 mod noise;
+mod one_phase;
 mod open;
 mod order;
 mod paired;

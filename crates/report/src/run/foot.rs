@@ -4,7 +4,8 @@ use crate::page::{For, PageBlock, ReportPage, Text, remarks};
 use crate::text::count;
 use crate::{Report, factors, harness, sentence};
 use fsverdict_judgement::journal::{CandidateStatus, TrialStanding};
-use fsverdict_judgement::verdict::TrialBasis;
+use fsverdict_judgement::statistics::FEWEST;
+use fsverdict_judgement::verdict::{Judgement, Outcome, TrialBasis};
 use fsverdict_text::quoted;
 
 pub(super) fn foot(report: &Report<'_>, page: &mut ReportPage<'_>) {
@@ -61,6 +62,14 @@ fn join(one: &str, other: &str) -> String {
     if other.is_empty() { one.to_owned() } else { format!("{one}: {other}") }
 }
 
+/// How many blocks an ended run lacks for any conclusion.
+fn too_few(judged: &Judgement<'_>) -> Option<u32> {
+    let lacks = FEWEST.checked_sub(u32::try_from(judged.run.complete_blocks()).unwrap_or(FEWEST))?;
+    let open = judged.verdict.outcome == Outcome::Undecided && judged.verdict.refused.is_none();
+    let compared = judged.basis != TrialBasis::Nothing && judged.verdict.ranking.len() > 1;
+    (lacks > 0 && open && compared && judged.run.finished.is_some()).then_some(lacks)
+}
+
 /// What to type next, and what for.
 fn next(report: &Report<'_>, all: bool) -> Vec<(String, Option<&'static str>)> {
     let Some(folder) = &report.folder else { return Vec::new() };
@@ -79,6 +88,9 @@ fn next(report: &Report<'_>, all: bool) -> Vec<(String, Option<&'static str>)> {
         .filter(|_| !shared && judged.verdict.alike(judged.plan.protocol.tie).is_none())
     {
         add(format!("fsverdict resume {folder} --more {more}"), "may settle what is open");
+    }
+    if let Some(more) = too_few(judged).filter(|_| !shared) {
+        add(format!("fsverdict resume {folder} --more {more}"), "to as many blocks as a conclusion takes");
     }
     if judged.with_status(CandidateStatus::Skipped).next().is_some() {
         add("fsverdict doctor".to_owned(), "what the skipped candidates need");
