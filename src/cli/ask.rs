@@ -25,7 +25,7 @@ use fsverdict_report::wrap;
 use fsverdict_text::{Reason, parse_time, quoted};
 
 use self::asked_plan::AskedPlan;
-use self::heard::{Heard, hear};
+use self::heard::{HeardQuestion, hear};
 use self::prompt::{WIDTH, agreed, ask_device, ask_must, ask_work};
 use self::question::Question;
 use self::understood::{device_of, heard_work, property_of, work_of};
@@ -182,7 +182,7 @@ fn left_or_all(left: &[String], all: &[String]) -> String {
 }
 
 /// What was said and is no part of the question.
-fn aside(heard: &Heard) -> Vec<String> {
+fn aside(heard: &HeardQuestion) -> Vec<String> {
     let mut aside = Vec::new();
     if let [_, ..] = heard.other_works.as_slice() {
         aside.push(format!("left aside, for a question is about one work: {}", heard.other_works.join(", ")));

@@ -34,7 +34,7 @@ const NOT_TRIED: &str = "\
 
 /// What was said, as far as it was understood.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct HeardQuestion {
     pub(super) work: Option<HeardWork>,
     /// As it was said.
     pub(super) devices: Vec<String>,
@@ -65,13 +65,14 @@ struct Word {
 }
 
 /// Makes sense of the arguments, each of which may be a sentence.
-pub(super) fn hear(arguments: &[String]) -> Heard {
+pub(super) fn hear(arguments: &[String]) -> HeardQuestion {
     let words = match arguments {
         [one] if Path::new(one).is_dir() => vec![Word { text: one.clone(), used: false, folder: true }],
         several => several.iter().flat_map(|argument| words_of(argument)).collect(),
     };
     let mut hearing = Hearing { words };
-    let mut heard = Heard { devices: hearing.devices(), budget: hearing.time(), ..Heard::default() };
+    let mut heard =
+        HeardQuestion { devices: hearing.devices(), budget: hearing.time(), ..HeardQuestion::default() };
     hearing.filesystems(&mut heard);
     let must = hearing.requirements();
     hearing.works(&mut heard);
@@ -171,7 +172,7 @@ impl Hearing {
         parse_time(&self.take(at..at + 1).to_lowercase()).ok()
     }
 
-    fn filesystems(&mut self, heard: &mut Heard) {
+    fn filesystems(&mut self, heard: &mut HeardQuestion) {
         for at in 0..self.words.len() {
             let said = self.words[at].text.to_lowercase();
             let name =
@@ -207,7 +208,7 @@ impl Hearing {
     }
 
     /// The first work is asked about: a folder, or else a preset.
-    fn works(&mut self, heard: &mut Heard) {
+    fn works(&mut self, heard: &mut HeardQuestion) {
         let folder = (0..self.words.len()).find(|at| !self.words[*at].used && self.words[*at].folder);
         if let Some(at) = folder {
             heard.work = Some(HeardWork::Folder(self.take(at..at + 1)));
@@ -225,14 +226,14 @@ impl Hearing {
     }
 
     /// Makes a word that was taken for what must hold the work.
-    fn becomes_work(&self, at: Range<usize>, heard: &mut Heard) -> bool {
+    fn becomes_work(&self, at: Range<usize>, heard: &mut HeardQuestion) -> bool {
         let said: Vec<&str> = self.words[at].iter().map(|word| word.text.as_str()).collect();
         heard.work = work_within(&said);
         heard.work.is_some()
     }
 
     /// `stick` is a work and a device: where nothing else is said, it is what is asked about.
-    fn work_of_a_device(&self, heard: &mut Heard) {
+    fn work_of_a_device(&self, heard: &mut HeardQuestion) {
         heard.work = heard.devices.iter().find_map(|said| work_within(&said.split(' ').collect::<Vec<_>>()));
     }
 
@@ -260,9 +261,9 @@ fn is_model(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Heard, HeardWork, hear};
+    use super::{HeardQuestion, HeardWork, hear};
 
-    fn heard(said: &str) -> Heard {
+    fn heard(said: &str) -> HeardQuestion {
         // As one sentence and word by word: it makes no difference.
         let words: Vec<String> = said.split(' ').map(str::to_owned).collect();
         let by_word = hear(&words);

@@ -21,7 +21,11 @@ pub(super) struct Followed {
 }
 
 /// Which open file: of a process, by its number.
-pub(super) type OpenKey = (u32, i64);
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct OpenKey {
+    pub(super) who: u32,
+    pub(super) number: i64,
+}
 
 #[derive(Debug, Default)]
 pub(super) struct OpenFiles {
@@ -33,16 +37,16 @@ pub(super) struct OpenFiles {
 }
 
 impl OpenFiles {
-    pub(super) fn get(&self, (who, number): OpenKey) -> Option<&Followed> {
-        self.open.get(&number)?.get(&who)
+    pub(super) fn get(&self, key: OpenKey) -> Option<&Followed> {
+        self.open.get(&key.number)?.get(&key.who)
     }
 
-    pub(super) fn get_mut(&mut self, (who, number): OpenKey) -> Option<&mut Followed> {
-        self.open.get_mut(&number)?.get_mut(&who)
+    pub(super) fn get_mut(&mut self, key: OpenKey) -> Option<&mut Followed> {
+        self.open.get_mut(&key.number)?.get_mut(&key.who)
     }
 
     /// Follows one more, unless they are too many.
-    pub(super) fn follow(&mut self, who: u32, number: i64, followed: Followed) {
+    pub(super) fn follow(&mut self, key: OpenKey, followed: Followed) {
         if self.count >= MOST_FOLLOWED {
             return;
         }
@@ -50,14 +54,14 @@ impl OpenFiles {
             *self.users.entry(file).or_default() += 1;
         }
         self.count += 1;
-        if let Some(former) = self.open.entry(number).or_default().insert(who, followed) {
+        if let Some(former) = self.open.entry(key.number).or_default().insert(key.who, followed) {
             self.forget(&former);
         }
     }
 
     /// Ends what is open so; the file of the trace where nothing else leads to it.
-    pub(super) fn close(&mut self, who: u32, number: i64) -> Option<u32> {
-        let followed = self.open.get_mut(&number)?.remove(&who)?;
+    pub(super) fn close(&mut self, key: OpenKey) -> Option<u32> {
+        let followed = self.open.get_mut(&key.number)?.remove(&key.who)?;
         let last = self.forget(&followed);
         followed.file.filter(|_| last)
     }
@@ -72,14 +76,13 @@ impl OpenFiles {
 
     /// The one of this process, or of another, that is open under the number and has the path, where one is known.
     pub(super) fn of(&self, key: OpenKey, path: Option<&Path>) -> Option<OpenKey> {
-        let (who, number) = key;
-        let with_number = self.open.get(&number)?;
+        let with_number = self.open.get(&key.number)?;
         let same = |followed: &Followed| path.is_none_or(|path| *path == followed.path);
-        if with_number.get(&who).is_some_and(same) {
+        if with_number.get(&key.who).is_some_and(same) {
             return Some(key);
         }
         let mut others = with_number.iter().take(MOST_ASKED);
-        others.find(|(_, followed)| same(followed)).map(|(other, _)| (*other, number))
+        others.find(|(_, followed)| same(followed)).map(|(other, _)| OpenKey { who: *other, ..key })
     }
 }
 
@@ -87,24 +90,31 @@ impl OpenFiles {
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use super::{Followed, OpenFiles};
+    use super::{Followed, OpenFiles, OpenKey};
 
     fn file(file: u32, path: &str) -> Followed {
         Followed { file: Some(file), path: PathBuf::from(path), position: 0, appends: false }
     }
 
+    fn key(who: u32, number: i64) -> OpenKey {
+        OpenKey { who, number }
+    }
+
     #[test]
     fn a_file_is_closed_with_the_last_number_that_leads_to_it() {
         let mut open = OpenFiles::default();
-        open.follow(1, 3, file(7, "/a"));
-        open.follow(1, 4, file(7, "/a"));
-        open.follow(2, 3, file(8, "/b"));
-        assert_eq!(open.of((9, 3), None), Some((1, 3)));
-        assert_eq!(open.of((1, 3), Some(Path::new("/b"))), Some((2, 3)));
-        assert_eq!(open.of((1, 3), Some(Path::new("/c"))), None);
-        assert_eq!((open.close(1, 3), open.close(1, 3), open.close(1, 4)), (None, None, Some(7)));
+        open.follow(key(1, 3), file(7, "/a"));
+        open.follow(key(1, 4), file(7, "/a"));
+        open.follow(key(2, 3), file(8, "/b"));
+        assert_eq!(open.of(key(9, 3), None), Some(key(1, 3)));
+        assert_eq!(open.of(key(1, 3), Some(Path::new("/b"))), Some(key(2, 3)));
+        assert_eq!(open.of(key(1, 3), Some(Path::new("/c"))), None);
+        assert_eq!(
+            (open.close(key(1, 3)), open.close(key(1, 3)), open.close(key(1, 4))),
+            (None, None, Some(7))
+        );
         // The number leads to another file by then.
-        open.follow(2, 3, file(9, "/c"));
-        assert_eq!((open.close(2, 3), open.count), (Some(9), 0));
+        open.follow(key(2, 3), file(9, "/c"));
+        assert_eq!((open.close(key(2, 3)), open.count), (Some(9), 0));
     }
 }

@@ -11,7 +11,7 @@ use fsverdict_judgement::plan::{CallWork, OpenFlags};
 use fsverdict_text::Reason;
 
 use super::calls::CallRecorder;
-use super::open_files::{Followed, OpenFiles};
+use super::open_files::{Followed, OpenFiles, OpenKey};
 use super::strace_line::{StraceCall, StraceLine, kind, parse, path_of, unquoted, who_and_when};
 use super::{CapturedCalls, relative};
 
@@ -110,7 +110,7 @@ impl StraceReading {
                 self.opened(who, times, call, self.path(argument(0), argument(1)?)?, argument(2)?);
             }
             "close" if returned == 0 => {
-                let file = self.open.close(who, number(argument(0)?)?)?;
+                let file = self.open.close(OpenKey { who, number: number(argument(0)?)? })?;
                 self.calls.on_file(times, CallWork::Close { file });
             }
             "read" | "readv" | "write" | "writev" if returned > 0 => {
@@ -160,8 +160,8 @@ impl StraceReading {
                 if call.name == "fcntl" && !argument(1)?.starts_with("F_DUPFD") {
                     return None;
                 }
-                let copy = self.open.get((who, number(argument(0)?)?))?.clone();
-                self.open.follow(who, returned, copy);
+                let copy = self.open.get(OpenKey { who, number: number(argument(0)?)? })?.clone();
+                self.open.follow(OpenKey { who, number: returned }, copy);
             }
             "unlink" if returned == 0 => self.named(times, &self.path(None, argument(0)?)?, false),
             "rmdir" if returned == 0 => self.named(times, &self.path(None, argument(0)?)?, true),
@@ -273,8 +273,7 @@ impl StraceReading {
         if has("O_DIRECTORY") {
             self.calls.is_directory(name);
             return self.open.follow(
-                who,
-                returned,
+                OpenKey { who, number: returned },
                 Followed { file: None, path, position: 0, appends: false },
             );
         }
@@ -287,13 +286,13 @@ impl StraceReading {
         let file = self.calls.open(times, name, flags, has("O_EXCL"));
         let appends = has("O_APPEND");
         let position = if appends { self.calls.size_of(name) } else { 0 };
-        self.open.follow(who, returned, Followed { file, path, position, appends });
+        self.open.follow(OpenKey { who, number: returned }, Followed { file, path, position, appends });
     }
 
     /// The open file of a process that a call is on: one that it opened, one that another of its threads did, or, where the record says
     /// its path, one that was open before.
-    fn followed(&mut self, who: u32, times: (u64, u64), argument: &str) -> Option<(u32, i64)> {
-        let key = (who, number(argument)?);
+    fn followed(&mut self, who: u32, times: (u64, u64), argument: &str) -> Option<OpenKey> {
+        let key = OpenKey { who, number: number(argument)? };
         let path = path_of(argument).map(|path| PathBuf::from(OsStr::from_bytes(&path)));
         if let Some(key) = self.open.of(key, path.as_deref()) {
             return Some(key);
@@ -302,7 +301,7 @@ impl StraceReading {
         let name = self.number(&path)?;
         let file = self.calls.open(times, name, OpenFlags::default(), false);
         self.calls.leave_out("files that were open before the record began, taken as at their beginning");
-        self.open.follow(who, key.1, Followed { file, path, position: 0, appends: false });
+        self.open.follow(key, Followed { file, path, position: 0, appends: false });
         Some(key)
     }
 
