@@ -35,19 +35,45 @@ impl SideBySide {
     /// Where the order changes, and each verdict.
     pub(super) fn sentence(&self) -> String {
         let each = self.columns().map(|(column, sentence)| format!("{}: {sentence}", column.title));
-        format!("{} {}", change(&self.found), each.collect::<Vec<_>>().join(" "))
+        let (each, change) = (each.collect::<Vec<_>>().join(" "), change(&self.found));
+        // What cannot be told answers nobody, and comes behind what can.
+        match self.found.order() {
+            Order::Turns { .. } | Order::Same => format!("{change} {each}"),
+            Order::NotCompared | Order::Untold => format!("{each} {change}"),
+        }
     }
+}
+
+/// What comes of a column.
+#[derive(PartialEq)]
+enum ColumnChoice {
+    Taken(String),
+    /// Everybody misses what is required.
+    Nobody,
+    Undecided,
 }
 
 /// Which to take where, and where the order changes.
 pub(super) fn headline(across: &Across) -> String {
-    let taken = across.columns.iter().map(|column| (column.taken(), column.title.as_str()));
-    let mut choices = grouped(taken);
+    let choice = |column: &AcrossColumn| match column.taken() {
+        Some(taken) => ColumnChoice::Taken(taken),
+        None if column.verdict.nobody_is_left() => ColumnChoice::Nobody,
+        None => ColumnChoice::Undecided,
+    };
+    let mut choices = grouped(across.columns.iter().map(|column| (choice(column), column.title.as_str())));
     // What is not decided comes last.
-    choices.sort_by_key(|(taken, _)| taken.is_none());
-    let parts = choices.iter().map(|(taken, titles)| {
+    choices.sort_by_key(|(choice, _)| match choice {
+        ColumnChoice::Taken(_) => 0,
+        ColumnChoice::Nobody => 1,
+        ColumnChoice::Undecided => 2,
+    });
+    let parts = choices.iter().map(|(choice, titles)| {
         let on = listing(titles, titles.len());
-        taken.as_ref().map_or(format!("undecided: {on}"), |taken| format!("take {taken} ({on})"))
+        match choice {
+            ColumnChoice::Taken(taken) => format!("take {taken} ({on})"),
+            ColumnChoice::Nobody => format!("nobody keeps what is required ({on})"),
+            ColumnChoice::Undecided => format!("undecided: {on}"),
+        }
     });
     let parts = parts.collect::<Vec<_>>().join("; ");
     format!("By {}: {parts}. {}", across.what, change(across))
@@ -113,7 +139,7 @@ mod tests {
         story.finish();
         let run = story.run();
         let sentence = Report::new(&story.plan, &run, None).sentence;
-        assert!(sentence.starts_with("There is no order to compare by device: "), "{sentence}");
+        assert!(sentence.contains(" There is no order to compare by device: "), "{sentence}");
     }
 
     /// Two filesystems on two devices: who is ahead on one is behind on the other, by these seconds.
@@ -174,8 +200,8 @@ mod tests {
         for times in [[2.2, 1.9, 2.0, 2.1], [2.0, 2.0, 2.1, 2.1]] {
             let (sentence, _, headline) = strayed(times, by);
             let not_told =
-                "Whether the order changes with the device is not told: the intervals allow both. ";
-            assert!(sentence.starts_with(not_told), "{sentence}");
+                " Whether the order changes with the device is not told: the intervals allow both.";
+            assert!(sentence.ends_with(not_told), "{sentence}");
             assert!(!headline.contains("The order"), "{headline}");
         }
     }

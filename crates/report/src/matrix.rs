@@ -48,6 +48,8 @@ pub(super) struct MatrixCell {
 pub(super) enum Spread {
     /// Half the width of its interval.
     Interval,
+    /// The same, of those who were tried often enough for one.
+    SomeIntervals,
     /// Half the way from the smallest value to the largest.
     Range,
     /// There is one trial each.
@@ -71,6 +73,8 @@ impl Matrix {
         let shown = || fields.iter().flat_map(|(_, field)| &field.all);
         let spread = if shown().all(|(_, found)| found.estimate.low.is_some()) {
             Spread::Interval
+        } else if shown().any(|(_, found)| found.estimate.low.is_some()) {
+            Spread::SomeIntervals
         } else if shown().any(|(_, found)| found.estimate.n > 1) {
             Spread::Range
         } else {
@@ -134,7 +138,7 @@ fn typical_share<'a>(column: impl Iterator<Item = &'a PhaseEstimate>, spread: Sp
 /// Half the spread as a share of the point.
 fn spread_share(own: &PhaseEstimate, spread: Spread) -> Option<f64> {
     let half = match (spread, own.estimate.low, own.estimate.high) {
-        (Spread::Interval, Some(low), Some(high)) => (high - low) / 2.0,
+        (Spread::Interval | Spread::SomeIntervals, Some(low), Some(high)) => (high - low) / 2.0,
         (Spread::Range, ..) if own.estimate.n > 1 => (own.max - own.min) / 2.0,
         _ => return None,
     };

@@ -25,15 +25,8 @@ pub(super) fn ruled_out(judged: &Judgement<'_>) -> String {
     let told: Vec<String> = worst.iter().take(MOST_NAMES).map(|one| told(one)).collect();
     let more = worst.len().saturating_sub(MOST_NAMES);
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    let begin = if nobody_is_left(judged) { "Nobody keeps what is required" } else { "Ruled out" };
+    let begin = if judged.verdict.nobody_is_left() { "Nobody keeps what is required" } else { "Ruled out" };
     format!("{begin}: {}{more}. ", told.join("; "))
-}
-
-/// Whether everybody who was measured is ruled out.
-pub(super) fn nobody_is_left(judged: &Judgement<'_>) -> bool {
-    let verdict = &judged.verdict;
-    let out = |one: &RequirementStanding| verdict.ruled_out.contains(&one.candidate);
-    !verdict.ruled_out.is_empty() && verdict.required.iter().all(out)
 }
 
 /// `xfs misses commit.p99 <= 10ms: 18 ms, 1.8 (1.6 to 2.0) times that`.

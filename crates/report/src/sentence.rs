@@ -25,7 +25,7 @@ pub(super) fn outcome(judged: &Judgement<'_>) -> String {
         return sentence;
     }
     let ruled_out = required::ruled_out(judged);
-    if required::nobody_is_left(judged) {
+    if verdict.nobody_is_left() {
         return ruled_out.trim_end().to_owned();
     }
     let without = format!("{ruled_out}{}{}{}", lost(judged), depending(judged), without(judged));

@@ -195,14 +195,14 @@ fn costs(judged: &Judgement<'_>) -> Vec<String> {
     for (cost, lead) in verdict.cost_leads(leader, judged.plan.protocol.tie) {
         match lead {
             CostLead::Less(candidate, ratio) => {
-                less.push(format!("{candidate} in {}, {} times", name(cost), times_within(&ratio)));
+                less.push(format!("{candidate} {} times its {}", times_within(&ratio), name(cost)));
             }
             CostLead::Least => least.push(name(cost)),
         }
     }
     let mut sentences = Vec::new();
     if !less.is_empty() {
-        sentences.push(format!("Less than {leader} take: {}.", less.join("; ")));
+        sentences.push(format!("Others take less than {leader}: {}.", less.join("; ")));
     }
     if !least.is_empty() {
         sentences
@@ -218,7 +218,9 @@ fn costs(judged: &Judgement<'_>) -> Vec<String> {
         let known = COSTS.into_iter().filter(|cost| {
             verdict.tradeoffs.iter().any(|one| one.cost(*cost).is_some_and(|found| found.point > 0.0))
         });
-        let compared: Vec<&str> = std::iter::once("time").chain(known.map(name)).collect();
+        let compared: Vec<&str> = std::iter::once(if is_of_time(judged) { "time" } else { "the goal" })
+            .chain(known.map(name))
+            .collect();
         sentences.push(format!(
             "With these weights nothing speaks for {}: another is as good or better in {}.",
             listing(&beaten, MOST_NAMES),

@@ -145,9 +145,9 @@ impl Across {
         Some(across)
     }
 
-    /// Whether there is a choice in all environments.
+    /// Whether there is a choice in all environments, or nothing to choose from.
     pub fn is_decided(&self) -> bool {
-        self.columns.iter().all(|column| column.taken().is_some())
+        self.columns.iter().all(|column| column.taken().is_some() || column.verdict.nobody_is_left())
     }
 
     pub fn order(&self) -> Order<'_> {

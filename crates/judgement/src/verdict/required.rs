@@ -7,6 +7,8 @@ use crate::journal::{Run, Unit};
 use crate::plan::{Bound, Plan, Requirement, contestants};
 use crate::statistics::{Estimate, Evidence, FEWEST};
 
+use super::Verdict;
+
 /// The metric that holds of a trial only where it holds of each call: the worst of all trials is what counts.
 const WORST: &str = "latency_max";
 
@@ -41,6 +43,14 @@ pub enum RequirementRelation {
     Open,
     /// No trial gave a number.
     NotMeasured,
+}
+
+impl Verdict {
+    /// Whether everybody who was measured is ruled out.
+    pub fn nobody_is_left(&self) -> bool {
+        let out = |one: &RequirementStanding| self.ruled_out.contains(&one.candidate);
+        !self.ruled_out.is_empty() && self.required.iter().all(out)
+    }
 }
 
 /// Where everybody who was tried stands, in the order of the plan.

@@ -48,6 +48,7 @@ fn of_spread(matrix: &Matrix) -> &'static str {
     match matrix.spread {
         Spread::Interval if matrix.rows.len() == 1 => "its 95% interval",
         Spread::Interval => "95% of the distance from the leader",
+        Spread::SomeIntervals => "95% of the distance from the leader, after three trials or more",
         Spread::Range => "half the range from least to most",
         Spread::Unknown => "",
     }

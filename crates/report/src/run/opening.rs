@@ -2,7 +2,7 @@
 
 use crate::page::{Opening, PageBlock, Text, Top, gist, in_plain_words, in_use};
 use crate::text::one_line;
-use crate::{PageNote, Report, across, required, sentence};
+use crate::{PageNote, Report, across, sentence};
 use fsverdict_judgement::journal::{CandidateStatus, Facts, metric};
 use fsverdict_judgement::verdict::{Outcome, TrialBasis};
 
@@ -53,7 +53,7 @@ fn badge(report: &Report<'_>) -> (&'static str, &'static str) {
         (TrialBasis::Nothing, _) => ("no result", "nothing"),
         (TrialBasis::OpenBlock(_), _) => ("provisional", "undecided"),
         (TrialBasis::Disturbed(_), _) => ("no verdict", "nothing"),
-        _ if required::nobody_is_left(&report.judged) => ("nobody fits", "nothing"),
+        _ if report.judged.verdict.nobody_is_left() => ("nobody fits", "nothing"),
         (_, Outcome::Recommended) => ("recommended", "decided"),
         (_, Outcome::Ranked) => ("ranked", "decided"),
         _ if report.judged.with_status(CandidateStatus::Ok).count() == 1 => ("measured alone", "nothing"),
