@@ -5,11 +5,12 @@ use super::text_table::TextTable;
 use fsverdict_judgement::plan::axis;
 use fsverdict_judgement::verdict::{Estimate, FactorEffect, Interaction, Judgement};
 
-/// The effects that are certain, in a sentence without a full stop; that of filesystems is the ranking. Nothing where none is.
+/// The effects that are certain, in a sentence without a full stop; that of filesystems is the ranking, and what devices do is no option.
+/// Nothing where none is.
 pub(super) fn sentence(judged: &Judgement<'_>) -> Option<String> {
     let certain = judged.verdict.factors.iter().filter(|effect| effect.certain || apart(effect).is_some());
     let tie = judged.plan.protocol.tie;
-    let certain = certain.filter(|effect| effect.factor != "filesystem");
+    let certain = certain.filter(|effect| !["filesystem", "model"].contains(&effect.factor));
     let certain: Vec<String> = certain.map(|effect| words(effect, tie)).collect();
     (!certain.is_empty()).then(|| certain.join("; "))
 }
