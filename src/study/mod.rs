@@ -44,7 +44,7 @@ pub use observer::{Observer, Silent};
 pub use one_block::OneBlock;
 pub use power_cuts::{CutName, CutProgress, MinimisedState, PowerCutting, StateTold};
 pub use price::price;
-pub use prospect::{Prospect, has_property};
+pub use prospect::{Prospect, has_property, inability};
 pub use rot::RotTold;
 pub use schedule::order;
 pub use session::{Resumed, Session};

@@ -131,7 +131,7 @@ pub fn has_property(candidate: &Candidate, property: RequiredProperty) -> bool {
 }
 
 /// What a phase asks for that the candidate's filesystem cannot do. What clones in a folder come to depends on what it lies on.
-fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
+pub fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     let able = |ability: FilesystemAbility| match candidate.path {
         Some(_) => ability == FilesystemAbility::Clones,
         None => filesystem::find(&candidate.filesystem).is_none_or(|known| known.can(ability)),

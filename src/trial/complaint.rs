@@ -55,6 +55,7 @@ fn no_room(inodes: Inodes) -> String {
 
 fn of_shell(status: Option<i32>) -> Option<String> {
     (status == Some(127)).then(|| {
-        "commands run with the programs of this machine: install it, or look how it is spelled".to_owned()
+        "commands run with the programs of this machine: install it, or look how it is spelled; what lies in a home is hidden from trials of root's but for what `reads` in the plan names"
+            .to_owned()
     })
 }

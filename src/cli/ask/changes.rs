@@ -9,7 +9,7 @@ use fsverdict_report::listing;
 use fsverdict_text::{Bytes, Reason};
 
 use crate::filesystem;
-use crate::study::has_property;
+use crate::study::{has_property, inability};
 
 use super::question::{AskedDevice, Question};
 
@@ -57,6 +57,12 @@ impl QuestionChanges {
         let (mut able, unable): (Vec<Candidate>, Vec<Candidate>) = candidates.into_iter().partition(has_all);
         if able.is_empty() {
             able = others(must);
+            // Those that the plan did not think of may be unable to do what it does.
+            let unable = able.iter().find_map(|one| inability(plan, one));
+            able.retain(|one| inability(plan, one).is_none());
+            if let (true, Some(reason)) = (able.is_empty(), unable) {
+                return Err(reason.after(format!("`{}` cannot be asked so: ", question.name())));
+            }
         }
         if able.is_empty() {
             let words: Vec<&str> = must.iter().map(|property| property.word()).collect();
