@@ -140,7 +140,7 @@ fn understand(arguments: &AskArguments, there: bool) -> Result<(Question, Option
                 "one question is about one work; leave one of them out",
             )));
         }
-        (None, false) => heard_work(heard.work, &left_or_all(&heard.unknown, &arguments.words))?,
+        (None, false) => heard_work(heard.work, &heard.unknown.join(" "))?,
         (None, true) if there => ask_work()?,
         (None, true) => {
             return Err(CliError::Usage(Reason::new(
@@ -174,11 +174,6 @@ fn understand(arguments: &AskArguments, there: bool) -> Result<(Question, Option
     }
     let question = Question { work, device, must: once_each(must), between: heard.between, aside };
     Ok((question, heard.budget))
-}
-
-/// The words that nothing is known of; all, where they are all filling.
-fn left_or_all(left: &[String], all: &[String]) -> String {
-    if left.is_empty() { all.join(" ") } else { left.join(" ") }
 }
 
 /// What was said and is no part of the question.

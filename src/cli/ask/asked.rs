@@ -150,7 +150,12 @@ fn what_cannot_be_asked_is_refused_in_the_question_s_own_words() {
             &["encryption"],
             &["layers of their own (lvm), none of which encrypts", "layers = [\"luks2\", \"lvm:thin\"]"],
         ),
-        ("snapshots", None, &["windows"], &["asks for snapshots of the whole filesystem, which exfat does not have"]),
+        (
+            "snapshots",
+            None,
+            &["windows"],
+            &["asks for snapshots of the whole filesystem, which exfat does not have"],
+        ),
         ("stick", None, &["encryption", "windows"], &["no filesystem has all of this: encryption, windows"]),
         (
             "photos",

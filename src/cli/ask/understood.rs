@@ -18,29 +18,27 @@ const SIZE: &str = "16GB";
 
 /// The work that one answer names, a word or a sentence.
 pub(super) fn work_of(said: &str) -> Result<AskedWork, CliError> {
-    if said.is_empty() {
-        return Err(CliError::Usage(Reason::new(
-            "no work was named",
-            "a question needs one: photos, mail, etcd, or a folder of yours; Ctrl-C leaves",
-        )));
-    }
     if said.contains('/') || Path::new(said).is_dir() {
         return folder_of(said);
     }
     heard_work(hear(&[said.to_owned()]).work, said)
 }
 
-/// What was heard, or that nothing was in what was said.
+/// What was heard, or that nothing is known of these words.
 pub(super) fn heard_work(heard: Option<HeardWork>, said: &str) -> Result<AskedWork, CliError> {
     match heard {
         Some(HeardWork::Preset(preset)) => Ok(AskedWork::Preset(preset)),
         Some(HeardWork::Folder(folder)) => folder_of(&folder),
+        None if said.is_empty() => Err(CliError::Usage(Reason::new(
+            "no work was named",
+            "a question needs one: photos, mail, etcd, or a folder of yours; Ctrl-C leaves",
+        ))),
         None => {
             let known: Vec<&str> = WORKS.iter().flat_map(|work| work.words).copied().collect();
             Err(CliError::Usage(Reason::new(
                 format!("no question is known about `{said}`"),
                 format!(
-                    "{}; `fsverdict list presets` has all questions, and --work takes a folder of yours",
+                    "{} `fsverdict list presets` has all questions, and --work takes a folder of yours",
                     near(said, &known, WORKS.iter().filter_map(|work| work.words.first().copied()))
                 ),
             )))
@@ -114,16 +112,16 @@ fn no_device(word: &str) -> CliError {
     let firsts = DEVICES.iter().filter_map(|kind| kind.words.first().copied());
     CliError::Usage(Reason::new(
         format!("no device is known as `{word}`"),
-        format!("{}; a block device of yours is named by its path", near(word, &known, firsts)),
+        format!("{} a block device of yours is named by its path", near(word, &known, firsts)),
     ))
 }
 
-/// The word that was meant, where one is near; else the first word of each kind.
+/// The word that was meant, where one is near; else the first word of each kind. More may be said behind it.
 fn near<'a>(said: &str, known: &[&str], firsts: impl Iterator<Item = &'a str>) -> String {
     let suggested = suggest(said, known);
-    match suggested.strip_suffix('?') {
-        Some(meant) if suggested.starts_with("did you mean") => format!("{meant}?"),
-        _ => format!("words are {}", firsts.collect::<Vec<_>>().join(", ")),
+    match suggested.starts_with("did you mean") {
+        true => suggested,
+        false => format!("words are {};", firsts.collect::<Vec<_>>().join(", ")),
     }
 }
 
@@ -132,7 +130,8 @@ pub(super) fn property_of(said: &str) -> Result<RequiredProperty, CliError> {
         let known: Vec<&str> = MUSTS.iter().flat_map(|must| must.words).copied().collect();
         CliError::Usage(Reason::new(
             format!("`{said}` is nothing that can be required"),
-            near(&said.to_lowercase(), &known, MUSTS.iter().filter_map(|must| must.words.first().copied())),
+            near(&said.to_lowercase(), &known, MUSTS.iter().filter_map(|must| must.words.first().copied()))
+                .trim_end_matches(';'),
         ))
     })
 }
