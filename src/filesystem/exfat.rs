@@ -28,6 +28,7 @@ pub(super) static EXFAT: Filesystem = Filesystem {
     facts: FilesystemFacts {
         syncfs_flushes: Some(false),
         permissions: false,
+        hard_links: false,
         read_by: &["Windows", "macOS"],
         maximum_file: 128 << 50,
         maximum_volume: 128 << 50,

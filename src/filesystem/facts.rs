@@ -13,6 +13,8 @@ pub struct FilesystemFacts {
     pub data_checksums: bool,
     /// Files can share their blocks until one of them is written (FICLONE).
     pub clones: bool,
+    /// Files can have several names (link(2)).
+    pub hard_links: bool,
     /// Algorithms of transparent compression; empty when there is none.
     pub compression: &'static [&'static str],
     /// Whether files are compressed without being asked to (Reiser4).
@@ -48,6 +50,7 @@ impl FilesystemFacts {
         metadata_checksums: false,
         data_checksums: false,
         clones: false,
+        hard_links: true,
         compression: &[],
         compresses_by_default: false,
         syncfs_flushes: Some(true),

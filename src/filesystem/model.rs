@@ -237,6 +237,7 @@ impl Filesystem {
     pub fn can(&self, ability: FilesystemAbility) -> bool {
         match ability {
             FilesystemAbility::Clones => self.facts.clones,
+            FilesystemAbility::HardLinks => self.facts.hard_links,
             FilesystemAbility::Snapshots => self.snapshots.is_some(),
             FilesystemAbility::Rollback => self.snapshots.is_some_and(|programs| programs.rollback.is_some()),
         }

@@ -36,6 +36,7 @@ pub(super) static VFAT: Filesystem = Filesystem {
     facts: FilesystemFacts {
         syncfs_flushes: Some(false),
         permissions: false,
+        hard_links: false,
         read_by: &["Windows", "macOS"],
         maximum_file: (4 << 30) - 1,
         maximum_volume: 2 << 40,

@@ -6,7 +6,8 @@ use crate::layer::{self, Layer, LayerKind};
 use crate::trial::outlives_a_device;
 use crate::workload::{Adapter, adapter};
 use fsverdict_judgement::plan::{
-    ArrayState, Candidate, Dataset, FilesystemAbility, Phase, PhaseWork, Plan, RequiredProperty, split_layer,
+    ArrayState, Candidate, Dataset, FilesystemAbility, Operation, Phase, PhaseWork, Plan, RequiredProperty,
+    split_layer,
 };
 use fsverdict_text::Reason;
 
@@ -133,7 +134,7 @@ pub fn has_property(candidate: &Candidate, property: RequiredProperty) -> bool {
 /// What a phase asks for that the candidate's filesystem cannot do. What clones in a folder come to depends on what it lies on.
 pub fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     let able = |ability: FilesystemAbility| match candidate.path {
-        Some(_) => ability == FilesystemAbility::Clones,
+        Some(_) => matches!(ability, FilesystemAbility::Clones | FilesystemAbility::HardLinks),
         None => filesystem::find(&candidate.filesystem).is_none_or(|known| known.can(ability)),
     };
     // What would make clones is asked of the kernel's side of FUSE, which does not hand it on.
@@ -143,14 +144,17 @@ pub fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
         able(ability)
             || candidate.path.is_none()
                 && match ability {
-                    FilesystemAbility::Clones => false,
+                    FilesystemAbility::Clones | FilesystemAbility::HardLinks => false,
                     FilesystemAbility::Snapshots => on_layer(candidate),
                     // Its own snapshots are what is kept, and nothing may lie between.
                     FilesystemAbility::Rollback => keeps_none(candidate) && topmost_keeps(candidate),
                 }
     };
     let asked = |phase: &Phase| match phase.work {
-        PhaseWork::Operation(operation) => operation.asks_for().filter(|ability| !able(*ability)),
+        PhaseWork::Operation(operation) => {
+            let linked = || makes_links(plan, phase).then_some(FilesystemAbility::HardLinks);
+            operation.asks_for().or_else(linked).filter(|ability| !able(*ability))
+        }
         _ => None,
     };
     let (phase, ability) = plan.phases.iter().find_map(|phase| Some((phase, asked(phase)?)))?;
@@ -162,11 +166,13 @@ pub fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     };
     let what = match ability {
         FilesystemAbility::Clones => "clones of files",
+        FilesystemAbility::HardLinks => "hard links",
         FilesystemAbility::Snapshots => "snapshots of the whole filesystem",
         FilesystemAbility::Rollback => "going back to a snapshot",
     };
     let mut can: Vec<String> = can.map(str::to_owned).collect();
-    if ability != FilesystemAbility::Clones && candidate.path.is_none() {
+    let of_layers = [FilesystemAbility::Snapshots, FilesystemAbility::Rollback].contains(&ability);
+    if of_layers && candidate.path.is_none() {
         let layers = layer::registry().iter().filter_map(|layer| layer.snapshots);
         let any = if ability == FilesystemAbility::Snapshots {
             "any"
@@ -179,6 +185,15 @@ pub fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
         format!("phase `{}` asks for {what}, which {whose} does not have", phase.name),
         format!("{} can; or leave the phase out", can.join(", ")),
     ))
+}
+
+/// Whether the phase writes a generated tree with hard links.
+fn makes_links(plan: &Plan, phase: &Phase) -> bool {
+    // What a command has copied may have copies in their place, and is read all the same.
+    let writes = phase.work == PhaseWork::Operation(Operation::TreeWrite);
+    let dataset = phase.dataset.as_ref().filter(|_| writes).and_then(|name| plan.datasets.get(name));
+    matches!(dataset, Some(Dataset::Tree(shape))
+        if shape.form.hard_links().or(shape.hard_links).is_some_and(|share| share > 0.0))
 }
 
 /// Whether a layer below has snapshots, and room for one.

@@ -86,6 +86,8 @@ pub enum FilesystemAbility {
     Snapshots,
     /// Going back to such a state.
     Rollback,
+    /// Several names of one file.
+    HardLinks,
 }
 
 struct OperationRow {
@@ -329,6 +331,7 @@ impl Operation {
     /// What a filesystem must be able to do for it that not all can.
     pub fn asks_for(self) -> Option<FilesystemAbility> {
         match self {
+            Operation::RotationNext => Some(FilesystemAbility::HardLinks),
             Operation::RotationClone | Operation::CopyReflink => Some(FilesystemAbility::Clones),
             Operation::SnapshotCreate | Operation::SnapshotDelete => Some(FilesystemAbility::Snapshots),
             Operation::SnapshotRollback => Some(FilesystemAbility::Rollback),
