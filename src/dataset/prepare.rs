@@ -90,10 +90,7 @@ pub fn prepare_with_names(
                 directories: count("directories", asked.directories)?,
                 bytes: asked.size.0,
                 duplicates: share("duplicates", asked.duplicates.unwrap_or(known.duplicates))?,
-                hard_links: share(
-                    "hard_links",
-                    asked.form.hard_links().or(asked.hard_links).unwrap_or(known.hard_links),
-                )?,
+                hard_links: share("hard_links", asked.linked().unwrap_or(known.hard_links))?,
                 sizes: &asked.sizes,
                 form: &asked.form,
             };

@@ -193,7 +193,7 @@ fn makes_links(plan: &Plan, phase: &Phase) -> bool {
     let writes = phase.work == PhaseWork::Operation(Operation::TreeWrite);
     let dataset = phase.dataset.as_ref().filter(|_| writes).and_then(|name| plan.datasets.get(name));
     matches!(dataset, Some(Dataset::Tree(shape))
-        if shape.form.hard_links().or(shape.hard_links).is_some_and(|share| share > 0.0))
+        if shape.linked().is_some_and(|share| share > 0.0))
 }
 
 /// Whether a layer below has snapshots, and room for one.

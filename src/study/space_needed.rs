@@ -77,7 +77,7 @@ fn too_few_inodes(
 fn inodes_of(dataset: &Dataset) -> u64 {
     match dataset {
         Dataset::Tree(shape) => {
-            let linked = shape.form.hard_links().or(shape.hard_links).unwrap_or(0.0);
+            let linked = shape.linked().unwrap_or(0.0);
             let linked = (shape.files as f64 * linked).ceil() as u64;
             shape.files.saturating_sub(linked) + shape.directories + shape.form.symlinks_of(shape.files)
         }

@@ -222,6 +222,13 @@ pub struct TreeShape {
     pub form: TreeForm,
 }
 
+impl TreeShape {
+    /// The share of files that are further hard links, by how many names files have or as it stands; the profile's own when absent.
+    pub fn linked(&self) -> Option<f64> {
+        self.form.hard_links().or(self.hard_links)
+    }
+}
+
 /// One timed step of the workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Phase {

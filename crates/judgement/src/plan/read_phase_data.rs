@@ -53,7 +53,7 @@ fn check_kind(operation: Operation, chosen: &Placed<String>, datasets: &Datasets
         problems.add(chosen.at, message, needs(operation, datasets));
     }
     let linked = matches!(dataset, Dataset::Tree(shape)
-        if shape.form.hard_links().or(shape.hard_links).is_some_and(|share| share > 0.0) || shape.form.symlinks.is_some());
+        if shape.linked().is_some_and(|share| share > 0.0) || shape.form.symlinks.is_some());
     if operation.ages() && linked {
         let message =
             format!("`{operation}` cannot work on `{}`, some of whose files are links", chosen.value);
