@@ -124,16 +124,11 @@ pub(super) fn run(arguments: &AskArguments) -> Result<Exit, CliError> {
 }
 
 fn understand(arguments: &AskArguments, there: bool) -> Result<(Question, Option<Duration>), CliError> {
-    let heard = hear(&arguments.words);
+    let heard = hear(&arguments.words, arguments.work.is_some());
     let aside = aside(&heard);
     let asked_all = arguments.work.is_none() && arguments.words.is_empty() && there;
     let work = match (&arguments.work, arguments.words.is_empty()) {
-        (Some(work), _)
-            if heard.work.is_none()
-                || heard.devices.iter().any(|said| *said == arguments.words.join(" ")) =>
-        {
-            work_of(work)?
-        }
+        (Some(work), _) if heard.work.is_none() => work_of(work)?,
         (Some(work), _) => {
             return Err(CliError::Usage(Reason::new(
                 format!("more than one work is named: --work {}, and another in words", quoted(work)),

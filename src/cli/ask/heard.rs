@@ -65,7 +65,9 @@ struct Word {
 }
 
 /// Makes sense of the arguments, each of which may be a sentence.
-pub(super) fn hear(arguments: &[String]) -> HeardQuestion {
+///
+/// Where the work `is_named` elsewhere, no word is made one that has another meaning here.
+pub(super) fn hear(arguments: &[String], is_named: bool) -> HeardQuestion {
     let words = match arguments {
         [one] if Path::new(one).is_dir() => vec![Word { text: one.clone(), used: false, folder: true }],
         several => several.iter().flat_map(|argument| words_of(argument)).collect(),
@@ -78,12 +80,12 @@ pub(super) fn hear(arguments: &[String]) -> HeardQuestion {
     hearing.works(&mut heard);
     for (at, property) in must {
         // `encryption` and `snapshots` are works where no other is named.
-        let is_work = heard.work.is_none() && hearing.becomes_work(at.clone(), &mut heard);
+        let is_work = !is_named && heard.work.is_none() && hearing.becomes_work(at.clone(), &mut heard);
         if !is_work && !heard.must.contains(&property) {
             heard.must.push(property);
         }
     }
-    if heard.work.is_none() {
+    if !is_named && heard.work.is_none() {
         hearing.work_of_a_device(&mut heard);
     }
     heard.unknown = hearing.left();
@@ -266,8 +268,8 @@ mod tests {
     fn heard(said: &str) -> HeardQuestion {
         // As one sentence and word by word: it makes no difference.
         let words: Vec<String> = said.split(' ').map(str::to_owned).collect();
-        let by_word = hear(&words);
-        let whole = hear(&[said.to_owned()]);
+        let by_word = hear(&words, false);
+        let whole = hear(&[said.to_owned()], false);
         assert_eq!(format!("{by_word:?}"), format!("{whole:?}"));
         whole
     }
@@ -332,6 +334,9 @@ mod tests {
         }
         assert_eq!(heard("mail on ssd for 2m").budget.unwrap().as_secs(), 120);
         assert_eq!(heard("mail on").devices, [""]);
+        // With --work beside it, a device and what must hold are no second work.
+        let beside = hear(&["snapshots on usb stick".to_owned()], true);
+        assert!(beside.work.is_none() && beside.must.len() == 1 && beside.devices == ["usb stick"]);
         assert!(heard("mail for photos").budget.is_none());
     }
 }

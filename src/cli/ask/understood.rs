@@ -21,7 +21,7 @@ pub(super) fn work_of(said: &str) -> Result<AskedWork, CliError> {
     if said.contains('/') || Path::new(said).is_dir() {
         return folder_of(said);
     }
-    heard_work(hear(&[said.to_owned()]).work, said)
+    heard_work(hear(&[said.to_owned()], false).work, said)
 }
 
 /// What was heard, or that nothing is known of these words.
@@ -37,9 +37,9 @@ pub(super) fn heard_work(heard: Option<HeardWork>, said: &str) -> Result<AskedWo
             let known: Vec<&str> = WORKS.iter().flat_map(|work| work.words).copied().collect();
             Err(CliError::Usage(Reason::new(
                 format!("no question is known about `{said}`"),
-                format!(
-                    "{} `fsverdict list presets` has all questions, and --work takes a folder of yours",
-                    near(said, &known, WORKS.iter().filter_map(|work| work.words.first().copied()))
+                and_more(
+                    &near(said, &known, WORKS.iter().filter_map(|work| work.words.first().copied())),
+                    "`fsverdict list presets` has all questions, and --work takes a folder of yours",
                 ),
             )))
         }
@@ -112,16 +112,22 @@ fn no_device(word: &str) -> CliError {
     let firsts = DEVICES.iter().filter_map(|kind| kind.words.first().copied());
     CliError::Usage(Reason::new(
         format!("no device is known as `{word}`"),
-        format!("{} a block device of yours is named by its path", near(word, &known, firsts)),
+        and_more(&near(word, &known, firsts), "a block device of yours is named by its path"),
     ))
 }
 
-/// The word that was meant, where one is near; else the first word of each kind. More may be said behind it.
+/// A question ends with its mark, and needs no other before what else can be done.
+fn and_more(hint: &str, more: &str) -> String {
+    let mark = if hint.ends_with('?') { "" } else { ";" };
+    format!("{hint}{mark} {more}")
+}
+
+/// The word that was meant, where one is near; else the first word of each kind.
 fn near<'a>(said: &str, known: &[&str], firsts: impl Iterator<Item = &'a str>) -> String {
     let suggested = suggest(said, known);
     match suggested.starts_with("did you mean") {
         true => suggested,
-        false => format!("words are {};", firsts.collect::<Vec<_>>().join(", ")),
+        false => format!("words are {}", firsts.collect::<Vec<_>>().join(", ")),
     }
 }
 
@@ -130,8 +136,7 @@ pub(super) fn property_of(said: &str) -> Result<RequiredProperty, CliError> {
         let known: Vec<&str> = MUSTS.iter().flat_map(|must| must.words).copied().collect();
         CliError::Usage(Reason::new(
             format!("`{said}` is nothing that can be required"),
-            near(&said.to_lowercase(), &known, MUSTS.iter().filter_map(|must| must.words.first().copied()))
-                .trim_end_matches(';'),
+            near(&said.to_lowercase(), &known, MUSTS.iter().filter_map(|must| must.words.first().copied())),
         ))
     })
 }
