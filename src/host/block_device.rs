@@ -25,7 +25,8 @@ impl fmt::Display for DeviceNumber {
 }
 
 impl DeviceNumber {
-    pub(crate) fn from_raw(raw: u64) -> Self {
+    /// From the number as stat(2) gives it.
+    pub fn from_raw(raw: u64) -> Self {
         DeviceNumber { major: rustix::fs::major(raw), minor: rustix::fs::minor(raw) }
     }
 

@@ -141,19 +141,7 @@ mod tests {
     }
 
     fn plan(filesystems: &[&str]) -> Plan {
-        let text = "title = \"x\"\nlab = \"uml\"\ndevice = { image = \"1GB\" }\n\
-            dataset.tree = { profile = \"mixed\", files = 1, directories = 1, size = \"1KiB\" }\n\
-            phase = [{ name = \"w\", operation = \"tree.write\", dataset = \"tree\" }]\n\
-            [matrix]\nfilesystem = [\"ext4\"]\n";
-        let mut plan = crate::cli::with_vocabulary(|vocabulary| {
-            fsverdict_judgement::plan::read_with(
-                text,
-                "plan",
-                &fsverdict_judgement::plan::Overrides::default(),
-                vocabulary,
-            )
-        })
-        .unwrap();
+        let mut plan: Plan = serde_json::from_str(include_str!("../../tests/runs/demo/plan.json")).unwrap();
         plan.candidates = filesystems.iter().map(|name| Candidate::plain(name)).collect();
         plan
     }

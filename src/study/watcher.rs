@@ -181,7 +181,7 @@ fn beside_partition(root: &Root, path: &Path) -> Option<SharedDisk> {
 mod tests {
     use super::{Machine, SharedDisk, Watcher, all, foreign};
     use crate::host::procfs::CpuTimes;
-    use crate::host::root::fake_root;
+    use crate::host::root::Root;
     use crate::lab::Attachment;
 
     #[test]
@@ -197,10 +197,13 @@ mod tests {
     #[test]
     fn a_partition_is_counted_apart_from_its_disk() {
         let stat = |read: u64, written: u64| format!("1 0 {read} 0 1 0 {written} 0 0 0 0\n");
-        let (_folder, root) = fake_root(&[
-            ("sys/class/block/sda/stat", &stat(1000, 500)),
-            ("sys/class/block/sda1/stat", &stat(900, 100)),
-        ]);
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::new(folder.path());
+        for (device, counters) in [("sda", stat(1000, 500)), ("sda1", stat(900, 100))] {
+            let sysfs = folder.path().join("sys/class/block").join(device);
+            std::fs::create_dir_all(&sysfs).unwrap();
+            std::fs::write(sysfs.join("stat"), counters).unwrap();
+        }
         let shared =
             |own: Option<&str>| SharedDisk { disks: vec!["sda".to_owned()], own: own.map(str::to_owned) };
         assert_eq!(shared(None).bytes(&root), Some(1500 * 512));
