@@ -165,17 +165,24 @@ pub fn names_in(folder: &Path) -> Vec<String> {
     names
 }
 
-/// A folder with these files in it, to stand for `/` in a test.
-#[cfg(test)]
-pub(crate) fn fake_root(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
-    let folder = tempfile::tempdir().unwrap();
+/// Makes a temporary folder with these files in it, which stands for `/` in tests of this crate and of others.
+#[doc(hidden)]
+pub fn make_fake_root(files: &[(&str, &str)]) -> io::Result<(tempfile::TempDir, Root)> {
+    let folder = tempfile::tempdir()?;
     for (path, content) in files {
         let file = folder.path().join(path);
-        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-        std::fs::write(file, content).unwrap();
+        if let Some(parent) = file.parent() {
+            std::fs::create_dir_all(parent)?;
+        }
+        std::fs::write(file, content)?;
     }
     let root = Root::new(folder.path());
-    (folder, root)
+    Ok((folder, root))
+}
+
+#[cfg(test)]
+pub(crate) fn fake_root(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
+    make_fake_root(files).unwrap()
 }
 
 #[cfg(test)]

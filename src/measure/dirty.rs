@@ -167,7 +167,7 @@ impl DirtySample {
 #[cfg(test)]
 mod tests {
     use super::{DirtyCourse, DirtySample, DirtyWatch, KEPT};
-    use crate::host::root::fake_root;
+    use crate::measure::fake_root;
 
     fn meminfo(dirty: u64) -> String {
         format!("MemTotal: 100 kB\nMemAvailable: 50 kB\nDirty: {dirty} kB\nWriteback: 1 kB\n")

@@ -140,7 +140,8 @@ mod tests {
     use std::time::Duration;
 
     use super::{MeasureError, Meter, idle_load};
-    use crate::host::root::{Root, fake_root};
+    use crate::host::root::Root;
+    use crate::measure::fake_root;
     use crate::measure::{Fresh, WorkDone};
 
     const MEMINFO: &str = "MemTotal: 9 kB\nMemAvailable: 5 kB\nDirty: 2 kB\nWriteback: 1 kB\n";

@@ -37,3 +37,9 @@ pub use error::MeasureError;
 pub use meter::{Clocked, IDLE_WINDOW, Meter, idle_load};
 pub use settle::{Quiet, SettleLimits, Settled, settle};
 pub use space::Fresh;
+
+/// A temporary folder with these files in it, which stands for `/` in the tests of this room.
+#[cfg(test)]
+fn fake_root(files: &[(&str, &str)]) -> (tempfile::TempDir, crate::host::root::Root) {
+    crate::host::root::make_fake_root(files).unwrap()
+}

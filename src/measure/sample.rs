@@ -162,7 +162,7 @@ mod tests {
     use std::time::Duration;
 
     use super::{DeviceCounters, SampleProbe};
-    use crate::host::root::fake_root;
+    use crate::measure::fake_root;
 
     const CPU: &str = "cpu 1 2 3 4 5 6 7 8 0 0\n";
     const SELF: &str = "1 (agent) S 1 1 1 0 -1 0 1 2 3 4 0 0 30 40 20 0 1 0 500";

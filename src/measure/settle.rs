@@ -192,7 +192,7 @@ mod tests {
     use std::time::Duration;
 
     use super::{SettleLimits, SettleState, Settled, Time, settle, wait};
-    use crate::host::root::fake_root;
+    use crate::measure::fake_root;
 
     /// Time that passes only when somebody waits.
     struct Virtual<'a>(&'a Cell<Duration>);
