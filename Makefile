@@ -27,7 +27,7 @@ lint: ## format, lints and links of the documentation, as .ci/run enforces them
 	scripts/cargo clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" scripts/cargo doc --quiet --locked --workspace --no-deps --document-private-items
 	@if command -v shellcheck >/dev/null; then \
-		echo shellcheck && shellcheck -x .ci/run $$(grep -lE '^\#!.*sh$$' scripts/*); \
+		echo shellcheck && shellcheck -x .ci/run $$(grep -lE '^.!.*sh$$' scripts/*); \
 	else \
 		echo "shellcheck is not installed: the scripts were not checked" >&2; \
 	fi
