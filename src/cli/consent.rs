@@ -100,7 +100,7 @@ pub(super) fn agree(plan: &Plan, origin: &PlanOrigin, said: Consent) -> Result<(
         return Ok(());
     }
     Err(CliError::usage(Reason::new(
-        "nothing was done: nobody agreed to carry out a plan that is not yours",
+        "nothing was done: this plan is not yours, and you did not agree to carry it out",
         "look at it above; --yes carries it out without being asked",
     )))
 }

@@ -58,7 +58,7 @@ pub(super) fn run(arguments: &ResumeArguments) -> Result<Exit, CliError> {
 /// trial left.
 fn refused(plan: &Plan, error: &SessionError) -> CliError {
     let of_device = matches!((&plan.device.source, error), (DeviceSource::Path(_), SessionError::Disk(_)));
-    let hint = "the last trial of a run leaves its filesystem on the device, an interrupted one, too; whether this is it, nobody but you can tell: look at it first";
+    let hint = "the last trial of a run leaves its filesystem on the device, an interrupted one, too; only you can tell whether this is that filesystem: look at it first";
     let reason = error.reason();
     CliError::failed(if of_device { reason.and_hint(hint) } else { reason })
 }

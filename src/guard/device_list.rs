@@ -189,7 +189,7 @@ const IN_USE: &[ListCase] = &[
         "which shows bytes of it",
     ),
     (
-        "a second loop device that nobody uses yet",
+        "a second loop device that is not in use yet",
         |scene| {
             let file = scene.file("f");
             scene.attach(&file, &[]);

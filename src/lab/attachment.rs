@@ -242,7 +242,7 @@ impl Attachment {
     pub(super) fn facts(&self) -> Facts {
         match self {
             Attachment::Image { folder, size, .. } => [
-                ("device.kind".to_owned(), "scratch image, sparse, made anew for every trial".to_owned()),
+                ("device.kind".to_owned(), "scratch image, sparse, made for every trial".to_owned()),
                 ("device.folder".to_owned(), folder.display().to_string()),
                 ("device.size".to_owned(), size.to_string()),
             ]

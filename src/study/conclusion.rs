@@ -68,7 +68,7 @@ impl Conclusion {
         if let Some((reason, Ending::Nobody)) = &mut end
             && still_in(plan, run).any(stays)
         {
-            *reason = "nobody is left who keeps what is required".to_owned();
+            *reason = "no remaining candidate meets the requirements".to_owned();
         }
         Conclusion { drop, end }
     }

@@ -29,7 +29,7 @@ pub const PROMISES: &[Promise] = &[
     Promise {
         name: "whole",
         says: "a file renamed over another holds the whole old content or the whole new one",
-        source: "fsync(2) before rename(2); without fsync Documentation/admin-guide/ext4.rst, auto_da_alloc, and nobody else",
+        source: "fsync(2) before rename(2); without fsync Documentation/admin-guide/ext4.rst, auto_da_alloc, and no other filesystem",
         to_all: false,
     },
     Promise {
@@ -46,7 +46,7 @@ pub const PROMISES: &[Promise] = &[
     },
     Promise {
         name: "unheard-of",
-        says: "there is nothing that nobody made, and nothing from after the crash",
+        says: "there is nothing that no call made, and nothing from after the crash",
         source: "POSIX.1-2017, readdir",
         to_all: true,
     },

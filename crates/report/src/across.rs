@@ -71,7 +71,7 @@ pub(super) fn headline(across: &Across) -> String {
         let on = listing(titles, titles.len());
         match choice {
             ColumnChoice::Taken(taken) => format!("take {taken} ({on})"),
-            ColumnChoice::Nobody => format!("nobody keeps what is required ({on})"),
+            ColumnChoice::Nobody => format!("no candidate meets the requirements ({on})"),
             ColumnChoice::Undecided => format!("undecided: {on}"),
         }
     });

@@ -122,7 +122,7 @@ fn why(judged: &ThenAndNow) -> String {
         Because::CpuIsFree => {
             "simulated time takes CPU as free, and with it encryption and compression".to_owned()
         }
-        Because::NoDirection => "nobody says which way this metric is better".to_owned(),
+        Because::NoDirection => "the plan does not say which direction of this metric is better".to_owned(),
     };
     if !missing.is_empty() {
         text.push_str(&format!("; not measured: {}", listing(&missing, 4)));

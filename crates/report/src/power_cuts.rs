@@ -35,7 +35,7 @@ pub(super) fn tables(judged: &Judgement<'_>) -> Vec<TextTable> {
             let StateFinding { state, outcome, broken, seen, .. } = finding;
             let is_unpromised = |name: &String| cuts.unpromised.contains(name);
             let whose = if !broken.is_empty() && broken.iter().all(is_unpromised) {
-                format!("{} (which nobody promised)", broken.join(", "))
+                format!("{} (which no interface promises)", broken.join(", "))
             } else if cuts.priced.is_empty() {
                 broken.join(", ")
             } else {
@@ -99,7 +99,7 @@ pub(super) fn sentences(judged: &Judgement<'_>) -> Vec<String> {
     }
     if !cuts.is_empty() {
         said.push(
-            "power cuts are reckoned from a log of every write, by what a device of this class may lose of what no flush made durable; the intervals are for states, not for machines"
+            "states after a power cut are computed from a log of every write and from what a device of this class may lose before a flush; the intervals describe states, not machines"
                 .to_owned(),
         );
     }

@@ -25,7 +25,8 @@ pub(super) fn ruled_out(judged: &Judgement<'_>) -> String {
     let told: Vec<String> = worst.iter().take(MOST_NAMES).map(|one| told(one)).collect();
     let more = worst.len().saturating_sub(MOST_NAMES);
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    let begin = if judged.verdict.nobody_is_left() { "Nobody keeps what is required" } else { "Ruled out" };
+    let begin =
+        if judged.verdict.nobody_is_left() { "No candidate meets the requirements" } else { "Ruled out" };
     format!("{begin}: {}{more}. ", told.join("; "))
 }
 
@@ -167,7 +168,7 @@ mod tests {
         assert!(!kept.contains("Ruled out") && kept.contains("ext4 leads"), "{kept}");
         assert!(kept.contains("18 ms 0.1807 (0.1798 to 0.1817) kept"), "{kept}");
         let none = page(&story(0.018, 0.001), Format::Terminal(PLAIN));
-        assert!(none.contains("Nobody keeps what is required: xfs misses"), "{none}");
+        assert!(none.contains("No candidate meets the requirements: xfs misses"), "{none}");
         assert!(!none.contains("Take "), "{none}");
     }
 }

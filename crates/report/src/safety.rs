@@ -22,10 +22,10 @@ pub(super) fn table(points: &[SafetyPoint]) -> Option<TextTable> {
         row.extend(
             columns.iter().map(|column| (column.of)(point).map_or("–".to_owned(), |loss| share(&loss))),
         );
-        row.push(point.beaten_by.clone().unwrap_or_else(|| "nobody".to_owned()));
+        row.push(point.beaten_by.clone().unwrap_or_else(|| "none".to_owned()));
         row
     };
-    let title = "The price of safety: time for the goal, as multiples of the fastest, beside what was lost; beaten by whoever is no worse in any, by these numbers alone";
+    let title = "The price of safety: time for the goal, as multiples of the fastest, beside what was lost; \"beaten by\" names a candidate that is no worse in any of these numbers";
     Some(TextTable::new(title, &header, points.iter().map(row).collect()))
 }
 

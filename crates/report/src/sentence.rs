@@ -57,7 +57,7 @@ pub(super) fn outcome(judged: &Judgement<'_>) -> String {
             },
         }
     });
-    format!("{without}Take {leader}: nobody is better by more than {within}{tied}{next}.")
+    format!("{without}Take {leader}: no other candidate is better by more than {within}{tied}{next}.")
 }
 
 /// Whether the goal is a time; of a rate nobody takes long.

@@ -127,7 +127,7 @@ fn found(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
         };
         sentences.push(format!("Which to take is not decided: {}{alone}.", ratios(judged, &open, leader)));
     } else {
-        sentences.push(format!("Take {leader}: nobody is better by more than {within}."));
+        sentences.push(format!("Take {leader}: no other candidate is better by more than {within}."));
     }
     for (relation, words) in [
         (Relation::NotBetter, "Not better by more than that, but not placed for certain yet"),
@@ -205,8 +205,10 @@ fn costs(judged: &Judgement<'_>) -> Vec<String> {
         sentences.push(format!("Others take less than {leader}: {}.", less.join("; ")));
     }
     if !least.is_empty() {
-        sentences
-            .push(format!("Nobody takes noticeably less {} than {leader}.", listing(&least, least.len())));
+        sentences.push(format!(
+            "No candidate takes noticeably less {} than {leader}.",
+            listing(&least, least.len())
+        ));
     }
     let beaten: Vec<&str> = verdict
         .tradeoffs
@@ -255,7 +257,7 @@ fn weighing(judged: &Judgement<'_>) -> Option<String> {
             range.weight
         ),
         None => {
-            "However the phases are weighed, within reason, nobody else would lead, going by the estimates."
+            "However the phases are weighed, within reason, no other candidate would lead, going by the estimates."
                 .to_owned()
         }
     })

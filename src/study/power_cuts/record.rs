@@ -244,7 +244,7 @@ impl PowerCutting<'_> {
 /// A file about what was recorded, which may be a stranger's, or be gone.
 fn unreadable(path: &Path, error: impl std::fmt::Display) -> SessionError {
     let what = format!("{}: {error}", path.display());
-    SessionError::Disk(Reason::new(what, "`fsverdict crash RUN --again` records it anew"))
+    SessionError::Disk(Reason::new(what, "`fsverdict crash RUN --again` records it again"))
 }
 
 /// The folders that phases filled, from when they were synced until something else may have changed them.

@@ -17,7 +17,7 @@ impl Stack<'_> {
             return;
         }
         let text = if runs {
-            "was running though nobody asked for it"
+            "was running although the plan does not ask for it"
         } else {
             "was asked for and started, but had ended by itself"
         };

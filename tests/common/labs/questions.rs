@@ -52,7 +52,7 @@ pub fn a_constraint_is_missed_by_one_and_by_all(lab: &str) {
     for (bound, shown, left_out) in [
         (">= 5", "do.tps >= 5", 0),
         (">= 1000", "Ruled out: btrfs misses do.tps >= 1000: 10", 1),
-        (">= 5000", "Nobody keeps what is required: ext4 misses do.tps >= 5000: 2.0 1000/s", 2),
+        (">= 5000", "No candidate meets the requirements: ext4 misses do.tps >= 5000: 2.0 1000/s", 2),
     ] {
         let place = Place::new();
         let goal = format!("metric = 'tps', require = {{ 'do.tps' = '{bound}' }}");

@@ -54,16 +54,16 @@ impl Hinted for JournalError {
                 "carry it on with `fsverdict resume`, or choose another folder with --out".to_owned()
             }
             JournalError::Malformed { .. } => {
-                "journals are only ever appended to; restore the file from a copy, or run anew".to_owned()
+                "journals are only ever appended to; restore the file from a copy, or start a new run".to_owned()
             }
             JournalError::TooNew { .. } => {
                 "read it with the version that wrote it, or a later one".to_owned()
             }
             JournalError::NoRun { .. } => {
-                "begin it anew: `fsverdict run … --out` takes a folder without a record".to_owned()
+                "start a new run: `fsverdict run … --out` takes a folder without a record".to_owned()
             }
             JournalError::Gone { .. } => {
-                "what it held is lost unless there is a copy; run anew, and leave the folder alone meanwhile"
+                "its content is lost unless there is a copy; start a new run, and leave the folder alone meanwhile"
                     .to_owned()
             }
             JournalError::Closed { .. } => "free some space, then `fsverdict resume`".to_owned(),

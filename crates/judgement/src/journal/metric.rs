@@ -111,7 +111,7 @@ pub const METRICS: &[MetricInfo] = metrics! {
         "share of the blocks of files, but the first of each, that lie on the device right behind the block before them (FIEMAP), after a history of changes";
     Bytes Lower "medium_written", Cost "medium written",
         "bytes that a modelled device's medium wrote for the phase, its own tidying up included";
-    Count Lower "erases", "blocks or units that a modelled device erased for the phase, or bands it wrote anew";
+    Count Lower "erases", "blocks or units that a modelled device erased for the phase, or bands it rewrote";
     Seconds Lower "rebuild", Cost "until rebuilt",
         "time from when an empty device took the place of the missing one, as the phase began, until all was there again as often as it should be";
     Seconds Lower "scrub", Cost "until scrubbed",

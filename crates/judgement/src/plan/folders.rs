@@ -12,7 +12,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
     if let Some(other) = plan.candidates.iter().find(|candidate| !in_folder(candidate)) {
         return Err(Reason::new(
             format!("`{}` is a folder, and `{}` would be made on a device", folder.name, other.name),
-            "what is as it is cannot be held against what is made anew: compare folders with folders",
+            "an existing folder cannot be compared with a filesystem that is made for each trial: compare folders with folders",
         ));
     }
     if plan.device.source != DeviceSource::Folders {

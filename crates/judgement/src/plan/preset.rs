@@ -25,7 +25,7 @@ macro_rules! presets {
 }
 
 const PRESETS: &[Preset] = presets! {
-    "whoever looks for the first time": {
+    "first steps": {
         "quick" "the built-in operations on ext4, xfs and btrfs, in two minutes: does it work here?";
         "demo"
             "usb-backup with 40 MB, in 3 to 10 blocks: every filesystem once, plain and on LUKS, without root, in minutes";
@@ -62,13 +62,13 @@ const PRESETS: &[Preset] = presets! {
     }
     "who fears a loss": {
         "power-cut"
-            "200 small files saved with fsync and rename, and the power cut 500 times by reckoning: what is lost, and what safety costs";
+            "200 small files saved with fsync and rename, and 500 computed power cuts: what is lost, and what safety costs";
         "power-cut-database"
-            "SQLite's transactions, the power cut 300 times by reckoning: is every one there that was said to be committed?";
+            "SQLite's transactions and 300 computed power cuts: is every transaction there that was reported as committed?";
         "bit-rot"
             "the files of `power-cut`, and single blocks that rot: who notices, who mends, and who hands out wrong content for right";
         "failed-writes"
-            "a disk that refuses writes: what fsync says the first and the second time, and what is there when it is mounted anew";
+            "a disk that refuses writes: what fsync says the first and the second time, and what is there after the next mount";
         "usb-unplug"
             "a stick pulled out in the middle of a backup: can it be mounted and written again, and is there what was saved before?";
         "crash-sequences"

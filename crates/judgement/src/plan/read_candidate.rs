@@ -157,7 +157,7 @@ fn known_filesystem(at: TextSpan, name: &str, known: &[&str], problems: &Problem
         let hint = format!(
             "mount it, and compare it by a folder on it: [[candidate]] filesystem = \"{DIRECTORY}\" path = \"/where/it/is\""
         );
-        problems.add(at, format!("`{name}` is not made anew on one device"), hint);
+        problems.add(at, format!("`{name}` is not one of the filesystems that fsverdict makes"), hint);
     } else {
         problems.must_be_known(at, "filesystem", name, known);
     }

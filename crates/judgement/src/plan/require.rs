@@ -225,7 +225,7 @@ impl RequireContext<'_> {
         };
         if metric.starts_with("latency_") && !matches!(phase.work, PhaseWork::Operation(_)) {
             let message =
-                format!("nobody times the single calls of `{}`, which is not an operation", phase.name);
+                format!("single calls of `{}` are not timed, because it is not an operation", phase.name);
             let hint = format!(
                 "read it out of what the program prints: [phase.metric.NAME] match = '…', then \"{}.NAME\"",
                 phase.name

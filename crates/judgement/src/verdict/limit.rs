@@ -101,7 +101,7 @@ impl fmt::Display for Limit {
             }
             Self::Slope(times) => write!(
                     formatter,
-                    "the last trial of a block takes {} the first: the order is turned round in every second block, so that it favours nobody for long",
+                    "the last trial of a block takes {} the first: the order is turned round in every second block, so that it favours no candidate for long",
                     as_long(times)
                 ),
             Self::After { candidate, times } => write!(formatter, "who is tried right after {candidate} takes {} the others", as_long(times)),

@@ -87,7 +87,7 @@ impl DeviceReport {
                 format!("Of other devices nothing is concluded (n = {n}; {FEWEST} are needed).")
             }
             LikeThese::Take(leader) => format!(
-                "On devices like these (n = {n}) take {leader}: nobody is better by more than {}.",
+                "On devices like these (n = {n}) take {leader}: no other candidate is better by more than {}.",
                 percent(self.found.tie)
             ),
             LikeThese::Open(leader, open) => format!(

@@ -30,7 +30,7 @@ impl Hinted for NoPlan {
     fn hint(&self) -> Option<String> {
         Some(match self {
             NoPlan::Missing => {
-                "pages of fsverdict carry theirs; `fsverdict report RUN --format html` makes one anew"
+                "pages of fsverdict carry theirs; `fsverdict report RUN --format html` makes a new one"
                     .to_owned()
             }
             NoPlan::Several => "no page that fsverdict wrote has two: it was changed".to_owned(),

@@ -86,7 +86,7 @@ fn method(report: &Report<'_>) -> Markup {
         ul {
             li { b { "Two clocks." } " Each phase is timed until the work returned and until it was durable (the work and syncfs). The second is the headline: a filesystem that buffers more must not look faster." }
             li { b { "Fresh." } " Every trial begins with discard and mkfs; cold phases begin after unmounting, dropping caches and mounting again." }
-            li { b { "Randomised blocks." } " Every candidate is tried once per block, in random order, so that a machine that grows slower favours nobody. A block is thrown out only by a rule fixed in advance, never by its result." }
+            li { b { "Randomised blocks." } " Every candidate is tried once per block, in random order, so that a machine that grows slower favours no candidate. A block is thrown out only by a rule fixed in advance, never by its result." }
             li { b { "Verified." } " What was written is read back and compared, outside the clock: fast but wrong fails." }
             li { b { "Side by side." } " The leader's number is the geometric mean of its trials; everybody else's is a multiple of that, by the ratios within blocks, with the 95% interval of the multiple. Intervals exist from 3 blocks on." }
             li { b { "Ties." } " Differences below " (percent(report.judged.plan.protocol.tie)) " do not matter, by this plan's own word: such candidates are tied, and a tie is an answer." }

@@ -53,7 +53,7 @@ fn badge(report: &Report<'_>) -> (&'static str, &'static str) {
         (TrialBasis::Nothing, _) => ("no result", "nothing"),
         (TrialBasis::OpenBlock(_), _) => ("provisional", "undecided"),
         (TrialBasis::Disturbed(_), _) => ("no verdict", "nothing"),
-        _ if report.judged.verdict.nobody_is_left() => ("nobody fits", "nothing"),
+        _ if report.judged.verdict.nobody_is_left() => ("no candidate fits", "nothing"),
         (_, Outcome::Recommended) => ("recommended", "decided"),
         (_, Outcome::Ranked) => ("ranked", "decided"),
         _ if report.judged.with_status(CandidateStatus::Ok).count() == 1 => ("measured alone", "nothing"),
