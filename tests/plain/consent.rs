@@ -65,7 +65,7 @@ fn whoever_is_asked_may_say_no() {
         let seen = place.any("sh", &["-c", &typed]);
         let all = format!("{}{}", seen.stdout, seen.stderr);
         assert!(all.contains("Carry it out? [y/N]"), "{all}");
-        assert_eq!(all.contains("nobody agreed"), refused, "{answer:?}: {all}");
+        assert_eq!(all.contains("you did not agree to carry it out"), refused, "{answer:?}: {all}");
     }
 }
 
