@@ -40,7 +40,7 @@ const PRESETS: &[Preset] = presets! {
             "an upgrade and a small database on a modelled card of class A1, with what its flash writes for them: ext4, f2fs, btrfs, nilfs2";
     }
     "with a database": {
-        "fsync-tail" "is an fdatasync of 2300 bytes below 10 ms at the 99th percentile? Who misses is ruled out";
+        "fsync-tail" "is an fdatasync of 2300 bytes below 10 ms at the 99th percentile? A candidate that misses it is ruled out";
         "postgres" "pgbench's transactions, then look-ups and a scan from the disk: btrfs with and without copies on write, a modelled SSD";
         "sqlite-app" "transactions a second of SQLite, with a rollback journal and a log ahead: a modelled SSD";
         "kv-store" "RocksDB's db_bench: synced writes, a fill, overwriting, look-ups from the disk: a modelled SSD";
@@ -60,13 +60,13 @@ const PRESETS: &[Preset] = presets! {
         "backup-server"
             "500 000 files in one directory, hard-linked generations by rsync: nine candidates, with and without directory indexes";
     }
-    "who fears a loss": {
+    "data safety": {
         "power-cut"
             "200 small files saved with fsync and rename, and 500 computed power cuts: what is lost, and what safety costs";
         "power-cut-database"
             "SQLite's transactions and 300 computed power cuts: is every transaction there that was reported as committed?";
         "bit-rot"
-            "the files of `power-cut`, and single blocks that rot: who notices, who mends, and who hands out wrong content for right";
+            "the files of `power-cut`, and single rotten blocks: which filesystem detects them, repairs them, or returns wrong content";
         "failed-writes"
             "a disk that refuses writes: what fsync says the first and the second time, and what is there after the next mount";
         "usb-unplug"
@@ -74,7 +74,7 @@ const PRESETS: &[Preset] = presets! {
         "crash-sequences"
             "every sequence of two calls out of sixty (link, rename, fallocate, fsync …), the power cut behind each: bugs in what filesystems promise";
     }
-    "who builds software": {
+    "software builds": {
         "container-store" "image layers unpacked, updated, started and pruned: a modelled SSD";
         "ci-cache" "a cache of dependencies unpacked, read, packed and thrown away, also without a journal: a modelled SSD";
         "overlay"
@@ -84,7 +84,7 @@ const PRESETS: &[Preset] = presets! {
             "a year of pulls of a source tree on six filesystems, read from the disk against a fresh copy: a modelled disk";
         "build-farm" "350 000 files, 55 GB: written, checked, removed on seven candidates";
     }
-    "who repeats a study": {
+    "published studies": {
         "magazine"
             "bonnie++, a kernel tree and a 2 GB ISO copied to and fro, raw device rates: a magazine's test of 2009";
         "root-on-flash"
