@@ -103,6 +103,16 @@ impl LogLine {
     }
 }
 
+/// Whether a line says that the device of this name failed to read or write: as the block layer says it (`print_req_error` in
+/// block/blk-mq.c) and the cache of the device (`buffer_io_error` in fs/buffer.c). A discard that fails loses no data, and many
+/// disks fail it.
+pub fn is_device_error(line: &str, name: &str) -> bool {
+    let of_request = line.contains(&format!(" error, dev {name}, "));
+    let of_buffer = line.contains(&format!("I/O error on dev {name}, "));
+    let harmless = ["operation not supported error", "(DISCARD)", "(WRITE_ZEROES)", "(SECURE_ERASE)"];
+    (of_request || of_buffer) && !harmless.iter().any(|word| line.contains(word))
+}
+
 /// The message of a record: `PRIORITY,SEQUENCE,MICROSECONDS,FLAGS;MESSAGE`, and lines about the device after it. A notice or
 /// less (that it was mounted) is no reason for anything.
 fn message(record: &str) -> Option<String> {
