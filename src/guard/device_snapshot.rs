@@ -1,8 +1,8 @@
 //! How a device is while nobody should write to it: its write and discard counters, digests of both its ends, and when the file
 //! below a loop device was last modified. Two snapshots that differ show a foreign write.
 //!
-//! The counters are those of `/sys/class/block/NAME/stat` (kernel Documentation/block/stat.rst). Flushes are counted apart, so
-//! that a sync(2) of somebody else changes none of them.
+//! The counters are those of `/sys/class/block/NAME/stat` (kernel Documentation/block/stat.rst): sectors, not requests. A flush counts
+//! as a write of no sectors on some kernels, and a sync(2) of somebody else is no foreign write.
 
 use std::fs::File;
 use std::io;
@@ -28,14 +28,10 @@ const PIECE: u64 = 4 << 10;
 const ATTEMPTS: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Completed writes and discards.
+/// What was written and discarded, in sectors of 512 bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct WriteCount {
-    writes: u64,
-    /// Sectors of 512 bytes.
     written: u64,
-    discards: u64,
-    /// Sectors of 512 bytes.
     discarded: u64,
 }
 
@@ -104,11 +100,6 @@ impl DeviceSnapshot {
         }
     }
 
-    /// Whether counters are part of it.
-    pub(super) fn has_counters(&self) -> bool {
-        self.counters.is_some()
-    }
-
     /// What has happened to a device of `size` bytes between this snapshot and a later one, for people; none if nothing has.
     pub(super) fn describe_difference(&self, later: &DeviceSnapshot, size: u64) -> Option<String> {
         let mut found = Vec::new();
@@ -144,40 +135,33 @@ impl DeviceSnapshot {
 impl WriteCount {
     fn read(root: &Root, name: &str) -> io::Result<Self> {
         let stat = device_stat(root, name).map_err(io::Error::other)?;
-        let (discards, discarded) = stat.discards.unwrap_or_default();
-        Ok(WriteCount { writes: stat.writes, written: stat.write_sectors, discards, discarded })
+        let (_, discarded) = stat.discards.unwrap_or_default();
+        Ok(WriteCount { written: stat.write_sectors, discarded })
     }
 
     fn plus(self, other: Self) -> Self {
         WriteCount {
-            writes: self.writes.wrapping_add(other.writes),
             written: self.written.wrapping_add(other.written),
-            discards: self.discards.wrapping_add(other.discards),
             discarded: self.discarded.wrapping_add(other.discarded),
         }
     }
 
     fn minus(self, other: Self) -> Self {
         WriteCount {
-            writes: self.writes.wrapping_sub(other.writes),
             written: self.written.wrapping_sub(other.written),
-            discards: self.discards.wrapping_sub(other.discards),
             discarded: self.discarded.wrapping_sub(other.discarded),
         }
     }
 
     fn describe(self) -> String {
-        let plural = |number: u64| if number == 1 { "" } else { "s" };
         let bytes = |sectors: u64| Bytes(sectors.saturating_mul(SECTOR));
-        let mut parts = Vec::new();
-        if self.writes > 0 || self.written > 0 {
-            parts.push(format!("{} write{} of {}", self.writes, plural(self.writes), bytes(self.written)));
+        match self {
+            WriteCount { written, discarded: 0 } => format!("{} written", bytes(written)),
+            WriteCount { written: 0, discarded } => format!("{} discarded", bytes(discarded)),
+            WriteCount { written, discarded } => {
+                format!("{} written and {} discarded", bytes(written), bytes(discarded))
+            }
         }
-        if self.discards > 0 || self.discarded > 0 {
-            let discarded = bytes(self.discarded);
-            parts.push(format!("{} discard{} of {discarded}", self.discards, plural(self.discards)));
-        }
-        parts.join(" and ")
     }
 }
 
@@ -230,9 +214,9 @@ fn read_counters(root: &Root, device: &BlockDevice) -> io::Result<Option<WriteCo
 fn read_through_disk(root: &Root, device: &BlockDevice) -> Option<WriteCount> {
     let disk = BlockDevice::describe(root, &device.given, device.path.clone(), device.whole?).ok()?;
     let all_partitions = || -> io::Result<WriteCount> {
-        disk.partitions.iter().try_fold(WriteCount::default(), |sum, (name, _)| {
-            Ok(sum.plus(WriteCount::read(root, name)?))
-        })
+        disk.partitions
+            .iter()
+            .try_fold(WriteCount::default(), |sum, (name, _)| Ok(sum.plus(WriteCount::read(root, name)?)))
     };
     let mut last = None;
     for _ in 0..ATTEMPTS {
@@ -302,12 +286,12 @@ mod tests {
             (0, None),
             (2, None),
             (3, None),
-            (4, Some("10 writes")),
-            (6, Some("0 writes of 40 KiB")),
+            (4, None),
+            (6, Some("40 KiB written")),
             (7, None),
             (9, None),
-            (11, Some("10 discards")),
-            (13, Some("0 discards of")),
+            (11, None),
+            (13, Some("5 KiB discarded")),
             (15, None),
             (16, None),
         ] {
@@ -319,7 +303,9 @@ mod tests {
             machine.write("sys/devices/sda/stat", &text.join(" "));
             let found = before.describe_difference(&snapshot(&machine, "sda"), 1 << 30);
             match said {
-                Some(said) => assert!(found.as_ref().is_some_and(|found| found.contains(said)), "{field}: {found:?}"),
+                Some(said) => {
+                    assert!(found.as_ref().is_some_and(|found| found.contains(said)), "{field}: {found:?}")
+                }
                 None => assert_eq!(found, None, "{field}"),
             }
         }
@@ -330,10 +316,10 @@ mod tests {
         let more = "1 0 8 1 11 0 88 1 0 1 1 2 0 16 0 5 0\n";
         // What is leased, which stat files a write moves, and what is said.
         for (leased, moved, said) in [
-            ("sda", &["sda"][..], Some("1 write of 4 KiB")),
-            ("sda", &["sda", "sda/sda2"], Some("1 write of 4 KiB (sda2)")),
-            ("sda1", &["sda", "sda/sda1"], Some("1 write of 4 KiB")),
-            ("sda1", &["sda"], Some("1 write of 4 KiB by the name of its disk")),
+            ("sda", &["sda"][..], Some("4 KiB written")),
+            ("sda", &["sda", "sda/sda2"], Some("4 KiB written (sda2)")),
+            ("sda1", &["sda", "sda/sda1"], Some("4 KiB written")),
+            ("sda1", &["sda"], Some("4 KiB written by the name of its disk")),
             ("sda1", &["sda", "sda/sda2"], None),
         ] {
             let machine = machine();
@@ -351,11 +337,11 @@ mod tests {
         let machine = machine();
         machine.write("sys/devices/sda/stat", "1 0 8 1 10 0 80 1 0 1 1\n");
         let before = snapshot(&machine, "sda");
-        assert!(before.has_counters());
+        assert!(before.counters.is_some());
         assert_eq!(before.describe_difference(&snapshot(&machine, "sda"), 1 << 30), None);
         machine.write("sys/devices/sda/queue/iostats", "0\n");
         let uncounted = snapshot(&machine, "sda");
-        assert!(!uncounted.has_counters());
+        assert!(uncounted.counters.is_none());
         assert_eq!(uncounted.describe_difference(&snapshot(&machine, "sda"), 1 << 30), None);
         let found = before.describe_difference(&uncounted, 1 << 30).unwrap();
         assert!(found.contains("does not count"), "{found}");

@@ -142,8 +142,7 @@ impl HeldLease {
                 Err(error) => return Err(self.ticket.cannot_open(error)),
             }
         };
-        let left =
-            self.ticket.take_snapshot(root, &device, &claimed, SnapshotDepth::CountersAndContents)?;
+        let left = self.ticket.take_snapshot(root, &device, &claimed, SnapshotDepth::CountersAndContents)?;
         self.state().left = Some(left);
         Ok(())
     }

@@ -48,6 +48,11 @@ impl LeaseTicket {
         self.backing.is_some()
     }
 
+    /// Whether it was given because nothing is on the device, and not for a name.
+    pub(super) fn is_unnamed(&self) -> bool {
+        self.blank
+    }
+
     pub(super) fn new(
         device: &BlockDevice,
         held: &File,

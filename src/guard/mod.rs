@@ -35,6 +35,7 @@ pub use refusal::{ForeignWrite, Occupancy, Refusal, SignedDevice};
 use crate::host::blank;
 use crate::host::blank::Survey;
 use crate::host::block_device::{BlockDevice, DeviceNumber, number_of};
+use crate::host::identity::DeviceIdentity;
 use crate::host::root::Root;
 use crate::host::syscall;
 use crate::host::sysfs::is_counted;
@@ -48,6 +49,8 @@ pub struct GrantedLease {
     device: BlockDevice,
     ticket: LeaseTicket,
     cautions: Vec<String>,
+    /// By which names it may be given up.
+    identity: DeviceIdentity,
     held: File,
     lock: LeaseLock,
 }
@@ -60,6 +63,24 @@ impl GrantedLease {
     /// What a reader of the numbers must know of this device.
     pub fn cautions(&self) -> &[String] {
         &self.cautions
+    }
+
+    /// Refuses a device that nobody named, although nothing is on it, for what is `told` of it.
+    ///
+    /// # Errors
+    /// Always but where it was named.
+    pub fn require_name(self, told: &str) -> Result<Self, Refusal> {
+        if !self.ticket.is_unnamed() {
+            return Ok(self);
+        }
+        let device = self.device.describe_for_people();
+        Err(Refusal::Signed(Box::new(SignedDevice {
+            device,
+            given: None,
+            state: Occupancy::Doubtful,
+            marks: vec![told.to_owned()],
+            identity: self.identity,
+        })))
     }
 
     /// Lets the bearer of the ticket claim the device, and keeps it open for the run.
@@ -100,7 +121,8 @@ pub fn examine(root: &Root, path: &Path, needed: u64, erase: Option<&str>) -> Re
     let blank = check_consent(root, &device, &held, &contents, erase)?;
     let cautions = cautions(root, &device).into_iter().chain(caution).collect();
     let ticket = LeaseTicket::new(&device, &held, size, needed, &contents, blank);
-    Ok(GrantedLease { device, ticket, cautions, held, lock })
+    let identity = device.hardware.with(&contents.names());
+    Ok(GrantedLease { device, ticket, cautions, identity, held, lock })
 }
 
 /// Everything that can be known without opening the device, outside of sandboxes; what a reader must know of that.

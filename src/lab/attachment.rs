@@ -151,9 +151,7 @@ impl Attachment {
                 let device = TrialDevice::image(inherit(file.as_fd())?);
                 Ok(LentDevice { file: Some(file), ..alone(device) })
             }
-            (Attachment::Device { .. }, _) => {
-                Ok(alone(TrialDevice::Block { ticket: self.ticket()? }))
-            }
+            (Attachment::Device { .. }, _) => Ok(alone(TrialDevice::Block { ticket: self.ticket()? })),
             (Attachment::Folders { .. }, Some(path)) => {
                 let folder = OwnFolder::make(path)?;
                 let device = TrialDevice::Folder { path: folder.path().to_owned() };

@@ -75,7 +75,6 @@ impl Attachments {
         (1..).zip(self.each()).find_map(|(number, one)| Some((number, one.lease()?.revoked()?)))
     }
 
-
     /// Whether a candidate had what it was to be tried on.
     pub fn is_there(&self) -> Result<(), AttachmentError> {
         self.each().try_for_each(Attachment::is_there)

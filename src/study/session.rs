@@ -95,7 +95,8 @@ impl Session {
         let choice = choose(&plan, lab)?.with_jobs(jobs)?;
         check_datasets(&plan)?;
         check_limits(&plan)?;
-        let attachments = permission.claim(&plan)?.with_traces_in(folder.path());
+        let attachments = permission.claim_again(&plan, run.foreign_write.as_ref())?;
+        let attachments = attachments.with_traces_in(folder.path());
         let Changes { forbidden, cautions } =
             Changes::since(&run.header, &plan, &facts(&plan, &choice, &attachments));
         if !forbidden.is_empty() {

@@ -188,8 +188,7 @@ impl<'a> Stack<'a> {
         let errors = (1..).zip(self.device_names()).filter_map(|(device, name)| {
             let disk = partition_parent(&Root::default(), &name);
             let names = [Some(name), disk];
-            let is_error =
-                |line: &str| names.iter().flatten().any(|name| is_device_error(line, name));
+            let is_error = |line: &str| names.iter().flatten().any(|name| is_device_error(line, name));
             let line = said.iter().find(|line| is_error(&line.text))?;
             Some(DeviceEvent::Failed { device, found: format!("{THE_KERNEL}{}", line.text) })
         });

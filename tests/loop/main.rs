@@ -12,6 +12,7 @@ mod crash;
 mod fleet_engines;
 mod fleet_refusals;
 mod folders;
+mod foreign_writes;
 mod kernel_strangers;
 mod measure;
 mod native;

@@ -11,6 +11,7 @@ mod confinement;
 mod crash;
 mod devices;
 mod fleet;
+mod foreign_writes;
 mod fullness;
 mod guests;
 mod kernel_trials;

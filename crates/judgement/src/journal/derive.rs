@@ -12,7 +12,8 @@ use super::run::{
     BlockState, CandidateState, CandidateStatus, Header, Latencies, Run, Trial, TrialCommands, TrialStanding,
 };
 use super::{
-    Beginning, CommandRecord, DeviceEvent, Event, Journal, JournalError, PowerCuts, Record, RottenBlocks, Status, TrialId,
+    Beginning, CommandRecord, DeviceEvent, Event, Journal, JournalError, PowerCuts, Record, RottenBlocks,
+    Status, TrialId,
 };
 use crate::plan::Plan;
 
@@ -152,7 +153,9 @@ impl Run {
                 self.rotten.retain(|known| known.candidate != rotten.candidate);
                 self.rotten.push(rotten);
             }
-            Event::Device(DeviceEvent::ForeignWrite { found, .. }) => self.foreign_write = Some(found),
+            Event::Device(DeviceEvent::ForeignWrite { device, found }) => {
+                self.foreign_write = Some((device, found));
+            }
             Event::RunStarted { .. }
             | Event::Device(_)
             | Event::Saved { .. }
