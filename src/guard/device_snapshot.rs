@@ -92,6 +92,11 @@ impl DeviceSnapshot {
         Ok(DeviceSnapshot { counters, file, pieces })
     }
 
+    /// The same without what begins again when a device is attached anew.
+    pub(super) fn contents_alone(&self) -> Self {
+        DeviceSnapshot { counters: None, file: None, pieces: self.pieces.clone() }
+    }
+
     /// Which of its parts a later snapshot needs to be compared with it.
     pub(super) fn depth(&self) -> SnapshotDepth {
         match self.pieces.is_empty() {

@@ -10,6 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Advice, Mode, OFlags, fadvise};
+use serde::{Deserialize, Serialize};
 
 use super::device_snapshot::{DeviceSnapshot, SnapshotDepth};
 use super::lease_lock::LeaseLock;
@@ -31,6 +32,18 @@ pub struct HeldLease {
     file: File,
     state: Mutex<LeaseState>,
     _lock: Option<LeaseLock>,
+}
+
+/// How a run, or a part of one, has left a device, for the next that has the same permission to erase it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftDevice {
+    ticket: LeaseTicket,
+    /// Which start of this machine that was: with another the counters begin again.
+    boot: String,
+    left: Option<DeviceSnapshot>,
+    after: Option<String>,
+    /// What shows that another program has written to it.
+    foreign: Option<String>,
 }
 
 /// What is known of the writes to a device.
@@ -147,6 +160,35 @@ impl HeldLease {
         Ok(())
     }
 
+    /// How the device is left, as far as that is known.
+    pub fn describe_left(&self, root: &Root) -> LeftDevice {
+        let state = self.state();
+        LeftDevice {
+            ticket: self.ticket.clone(),
+            boot: boot_id(root),
+            left: state.left.clone(),
+            after: state.after.clone(),
+            foreign: state.revoked.as_ref().map(|foreign| foreign.found.clone()),
+        }
+    }
+
+    /// Whether nobody else has written to it since an earlier part of the run left it so. Of another device nothing is said.
+    pub fn check_left(&self, root: &Root, known: &LeftDevice) -> Result<(), Refusal> {
+        if !self.ticket.is_same_device(&known.ticket) {
+            return Ok(());
+        }
+        self.state().after.clone_from(&known.after);
+        if let Some(found) = &known.foreign {
+            return Err(Refusal::ForeignWrite(Box::new(self.revoke(found))));
+        }
+        let Some(left) = &known.left else { return Ok(()) };
+        let counts_on = known.boot == boot_id(root) && self.ticket.is_same_attachment(&known.ticket);
+        let left = if counts_on { left.clone() } else { left.contents_alone() };
+        let device = self.check(root)?;
+        let checked = self.ticket.check_unwritten(root, &device, &self.file, &left);
+        checked.map_err(|refusal| self.note_refusal(refusal))
+    }
+
     /// Ends the lease: somebody else has written to the device, as `found` says. Returns what is told of it, from the first time on.
     pub fn revoke(&self, found: &str) -> ForeignWrite {
         let mut state = self.state();
@@ -192,6 +234,10 @@ impl HeldLease {
     fn state(&self) -> MutexGuard<'_, LeaseState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn boot_id(root: &Root) -> String {
+    root.optional("proc/sys/kernel/random/boot_id").ok().flatten().unwrap_or_default().trim().to_owned()
 }
 
 /// Opens the very device of a descriptor once more, whatever its path leads to by now.

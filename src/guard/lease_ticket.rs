@@ -48,6 +48,18 @@ impl LeaseTicket {
         self.backing.is_some()
     }
 
+    /// Whether both are for one device, by the names of its hardware where it has some.
+    pub(super) fn is_same_device(&self, other: &LeaseTicket) -> bool {
+        self.size == other.size
+            && self.hardware.still_holds(&other.hardware)
+            && self.file_below() == other.file_below()
+    }
+
+    /// Whether that device was not detached in between.
+    pub(super) fn is_same_attachment(&self, other: &LeaseTicket) -> bool {
+        self.number == other.number && self.sequence == other.sequence && self.backing == other.backing
+    }
+
     /// Whether it was given because nothing is on the device, and not for a name.
     pub(super) fn is_unnamed(&self) -> bool {
         self.blank

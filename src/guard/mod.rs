@@ -28,7 +28,7 @@ mod loop_tests;
 use std::fs::File;
 use std::path::Path;
 
-pub use held_lease::HeldLease;
+pub use held_lease::{HeldLease, LeftDevice};
 pub use lease_ticket::{ClaimedLease, LeaseTicket};
 pub use refusal::{ForeignWrite, Occupancy, Refusal, SignedDevice};
 

@@ -7,7 +7,7 @@ use super::Attachment;
 use super::LabError;
 use super::attachment::{AttachmentError, ClaimedDisk, LentDevice};
 use super::write_log::{OpenLog, WriteLogFile};
-use crate::guard::{ForeignWrite, HeldLease};
+use crate::guard::{ForeignWrite, HeldLease, LeftDevice};
 use crate::host::root::Root;
 use fsverdict_judgement::journal::{Caution, DeviceEvent, Facts, TrialId};
 use fsverdict_judgement::plan::once_each;
@@ -68,6 +68,22 @@ impl Attachments {
             }
             DeviceEvent::Failed { .. } => {}
         }
+    }
+
+    /// How each block device is left, for [`check_left`](Self::check_left).
+    pub fn describe_left(&self) -> Vec<LeftDevice> {
+        let leases = self.each().filter_map(Attachment::lease);
+        leases.map(|lease| lease.describe_left(&Root::default())).collect()
+    }
+
+    /// Whether each block device is as an earlier part of the run left it.
+    ///
+    /// # Errors
+    /// When another program has written to one since. This run does not write to it any more.
+    pub fn check_left(&self, left: &[LeftDevice]) -> Result<(), AttachmentError> {
+        let leases = self.each().filter_map(Attachment::lease);
+        let checked = leases.zip(left).map(|(lease, known)| lease.check_left(&Root::default(), known));
+        Ok(checked.fold(Ok(()), Result::and)?)
     }
 
     /// The first foreign write that was found on any of them, with the number of the device: nothing may be written to it any more.

@@ -49,8 +49,9 @@ pub struct TrialEnd {
     pub unheard: bool,
     /// It was stopped for a while and went on: what it timed holds the pause.
     pub stopped: bool,
-    /// What the kernel reported of a device of this machine that failed under it: that says nothing about the candidate.
-    pub device_error: Option<String>,
+    /// A device of this machine that failed under it (its number, from 1), and what was reported of it: that says nothing about the
+    /// candidate.
+    pub device_error: Option<(usize, String)>,
 }
 
 /// Where a sandbox says that its program was stopped.
@@ -140,7 +141,7 @@ pub(super) fn drive(
                         deadline = Instant::now() + FAREWELL;
                     }
                     Ok(Event::Device(DeviceEvent::Failed { device, found })) => {
-                        device_error.get_or_insert(format!("device {device}: {found}"));
+                        device_error.get_or_insert((device, found));
                     }
                     Ok(event) => {
                         match &event {

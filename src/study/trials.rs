@@ -162,10 +162,12 @@ impl Study<'_> {
         if let (Err(error), true) = (&left, self.attachments.foreign_write().is_some()) {
             return Err(LabError::Given(error.reason()).into());
         }
-        if let Some(found) = end.device_error.as_ref().filter(|_| end.status == Status::Failed) {
+        if let Some((number, found)) = end.device_error.as_ref().filter(|_| end.status == Status::Failed) {
+            let source = number.checked_sub(1).and_then(|at| self.plan.device.all().nth(at));
+            let device = source.map_or(format!("device {number}"), ToString::to_string);
             let text = format!(
-                "a device failed in the trial of {} in block {}, which says nothing about the candidate: {found}",
-                id.candidate, id.block
+                "{device} failed in {}, which says nothing about the candidate: {found}",
+                describe_trial(id)
             );
             return Err(LabError::Given(Reason::new(text, DEVICE_FAILED)).into());
         }

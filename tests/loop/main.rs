@@ -9,6 +9,7 @@ mod calibration;
 mod compare;
 mod confinement;
 mod crash;
+mod device_faults;
 mod fleet_engines;
 mod fleet_refusals;
 mod folders;

@@ -9,6 +9,7 @@ mod ages;
 mod calibration;
 mod confinement;
 mod crash;
+mod device_faults;
 mod devices;
 mod fleet;
 mod foreign_writes;

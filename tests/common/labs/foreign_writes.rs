@@ -42,24 +42,19 @@ pub struct Strike {
 
 fn plan(lab: &str, devices: usize) -> String {
     // Mirrors need both; options are tried before the first trial.
-    let (candidates, more) = match devices {
-        1 => (["filesystem = \"ext4\"\nmkfs = \"-m 1\"", "filesystem = \"ext2\"\nmkfs = \"-m 1\""], ""),
-        _ => (
-            [
-                "filesystem = \"btrfs\"\nmkfs = \"-d raid1 -m raid1\"\nname = \"mirror\"",
-                "filesystem = \"xfs\"\nmkfs = \"-l logdev={device.2}\"\nname = \"log\"",
-            ],
-            "",
-        ),
+    let [one, other] = match devices {
+        1 => ["filesystem = \"ext4\"\nmkfs = \"-m 1\"", "filesystem = \"ext2\"\nmkfs = \"-m 1\""],
+        _ => [
+            "filesystem = \"btrfs\"\nmkfs = \"-d raid1 -m raid1\"\nname = \"mirror\"",
+            "filesystem = \"xfs\"\nmkfs = \"-l logdev={device.2}\"\nname = \"log\"",
+        ],
     };
-    let [one, other] = candidates;
     format!(
         r#"
 title        = "A stranger writes"
 lab          = "{lab}"
 protocol     = {{ blocks = 3, timeout = "120s" }}
 dataset.tree = {{ profile = "mixed", files = 20, directories = 3, size = "256KiB" }}
-{more}
 [[phase]]
 name    = "copy"
 command = 'cp -a "$TREE" "$MOUNT/copy"; sleep 0.2'
