@@ -79,12 +79,12 @@ impl DeviceSnapshot {
         device: &BlockDevice,
         open: &File,
         size: u64,
-        file_below: Option<&std::fs::Metadata>,
+        file_below: impl FnOnce() -> Option<std::fs::Metadata>,
         depth: SnapshotDepth,
     ) -> io::Result<Self> {
         open.sync_all()?;
         let counters = read_counters(root, device)?;
-        let file = file_below.map(|file| FileTime(file.mtime(), file.mtime_nsec()));
+        let file = file_below().map(|file| FileTime(file.mtime(), file.mtime_nsec()));
         let pieces = match depth {
             SnapshotDepth::Counters => Vec::new(),
             SnapshotDepth::CountersAndContents => digest_pieces(open, size)?,

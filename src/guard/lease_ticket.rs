@@ -105,8 +105,8 @@ impl LeaseTicket {
         file: &File,
         depth: SnapshotDepth,
     ) -> Result<DeviceSnapshot, Refusal> {
-        let below = self.metadata_below(root, device);
-        DeviceSnapshot::take(root, device, file, self.size, below.as_ref(), depth)
+        let below = || self.metadata_below(root, device);
+        DeviceSnapshot::take(root, device, file, self.size, below, depth)
             .map_err(|source| Refusal::NoAnswer { device: device.describe_for_people(), source })
     }
 

@@ -389,7 +389,10 @@ fn loop_what_somebody_writes_between_two_trials_is_not_written_over() {
     let root = Root::default();
     for (known, prepare) in KNOWLEDGE {
         for (when, check) in CHECKS {
-            for place in [64 << 10, 1 << 20, SIZE / 2, SIZE - 4096] {
+            // Each place with the first check, the one that only counters show with the others.
+            let places =
+                if *when == CHECKS[0].0 { &[64 << 10, SIZE / 2, SIZE - 4096][..] } else { &[SIZE / 2] };
+            for place in places.iter().copied() {
                 let disk = LoopDisk::new();
                 let hold = prepare(&disk);
                 let refusal = check(&disk, &hold, &|| write_as_a_stranger(&disk, place));
