@@ -45,6 +45,9 @@ pub(super) struct BlockArguments {
     /// Allow the device's present content to be destroyed, by the identity that the refusal names
     #[arg(long, value_name = "IDENTITY")]
     erase: Vec<String>,
+    /// What may be erased was named once for all blocks
+    #[arg(long, hide = true)]
+    standing: bool,
     /// End when standard input does: who asked for the block is then gone
     #[arg(long, hide = true)]
     attended: bool,
@@ -93,6 +96,7 @@ pub(super) fn block(arguments: &BlockArguments) -> Result<Exit, CliError> {
         block: number,
         device: arguments.device.clone(),
         jobs: arguments.conduct.jobs(),
+        is_standing: arguments.standing,
     };
     let permission = Permission { erase: &arguments.erase, ask: &ask };
     let mut observer = arguments.conduct.observer();

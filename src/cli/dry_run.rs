@@ -5,7 +5,7 @@ use std::io::Write;
 
 use crate::dataset::readable;
 use crate::lab::{ChosenLab, Lab, LabError};
-use crate::study::{Permission, Prospect, order};
+use crate::study::{DeviceProspect, Permission, Prospect, SessionError, order};
 use fsverdict_judgement::plan::{Dataset, DeviceSource, Plan};
 use fsverdict_report::in_lines;
 use fsverdict_text::{Hinted, Reason, duration_text};
@@ -30,12 +30,8 @@ pub(super) fn show(
     let mut out = anstream::stdout().lock();
     writeln!(out, "{}", in_lines(&plan.title))?;
     writeln!(out, "lab: {} ({})", choice.lab.name(), choice.reason)?;
-    for source in plan.device.all() {
-        let device = match source {
-            DeviceSource::Path(path) => format!("{}: everything on it would be destroyed", path.display()),
-            other => other.to_string(),
-        };
-        writeln!(out, "device: {device}")?;
+    for (at, source) in plan.device.all().enumerate() {
+        writeln!(out, "{}", in_lines(&describe_device(source, prospect.devices.get(at))))?;
     }
     if let Some(fails) = plan.device.fails {
         let after = duration_text(fails.after);
@@ -84,6 +80,26 @@ pub(super) fn show(
         all if all == plan.candidates.len() => Exit::NoVerdict,
         _ => Exit::Incomplete,
     })
+}
+
+/// What would become of a device: not the same where it would be refused.
+fn describe_device(source: &DeviceSource, prospect: Option<&DeviceProspect>) -> String {
+    let refused = prospect.and_then(|prospect| prospect.refused.as_ref());
+    let fate = match source {
+        DeviceSource::Path(_) if refused.is_none() => ": everything on it would be destroyed",
+        DeviceSource::Path(_) if prospect.is_some_and(|prospect| prospect.consent_is_missing) => {
+            ": everything on it would be destroyed, and it has to be named for that"
+        }
+        DeviceSource::Path(_) => ": not written to",
+        _ => "",
+    };
+    let line = format!("device: {source}{fate}");
+    match refused.map(Hinted::reason) {
+        Some(Reason { what, hint, .. }) => {
+            format!("{line}\n  the run would be refused: {what}\n  hint: {hint}")
+        }
+        None => line,
+    }
 }
 
 /// What this user cannot read of the folders that the plan copies.
@@ -137,9 +153,10 @@ pub(super) fn look_ahead(
 
 /// Whether the run would begin: an error in the words with which it would not.
 pub(super) fn may_begin(prospect: &Prospect) -> Result<(), CliError> {
-    if prospect.refused.is_empty() {
+    let refusals: Vec<&SessionError> = prospect.refusals().collect();
+    if refusals.is_empty() {
         return Ok(());
     }
-    let reasons = Reason::all(prospect.refused.iter().map(Hinted::reason));
+    let reasons = Reason::all(refusals.into_iter().map(Hinted::reason));
     Err(CliError::failed(reasons.after("the run would not begin: ")))
 }

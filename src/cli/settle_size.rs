@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use crate::guard::LeftDevice;
 use crate::host::talk::say;
 use crate::lab::choose;
 use crate::study::{FolderRequest, Permission, Session};
@@ -43,7 +44,7 @@ pub(super) fn run(arguments: &RunArguments, most: u32) -> Result<Exit, CliError>
         })?;
     let began = Instant::now();
     let budget = first.protocol.budget;
-    let (mut runs, mut ended, mut times) = (Vec::new(), None, 1.0);
+    let (mut runs, mut ended, mut times, mut left) = (Vec::new(), None, 1.0, Vec::new());
     for number in 0..most {
         let mut plan = match read(times) {
             Ok((plan, _)) => plan,
@@ -75,7 +76,7 @@ pub(super) fn run(arguments: &RunArguments, most: u32) -> Result<Exit, CliError>
             number + 1,
             place.display()
         ));
-        carry_out(arguments, plan, &place)?;
+        carry_out(arguments, plan, &place, &mut left)?;
         let (_, plan, run) = open_run(&place)?;
         runs.push(SizeRun { times, plan, run });
         let settled = SizeReport::of(&runs, None).is_some_and(|report| report.is_settled());
@@ -140,11 +141,21 @@ fn too_large(plan: &Plan) -> Option<String> {
     })
 }
 
-fn carry_out(arguments: &RunArguments, plan: Plan, place: &Path) -> Result<(), CliError> {
+/// Carries out one size. The devices must be as the size before `left` them: what was said of erasing them was said once for all.
+fn carry_out(
+    arguments: &RunArguments,
+    plan: Plan,
+    place: &Path,
+    left: &mut Vec<LeftDevice>,
+) -> Result<(), CliError> {
     let permission = Permission { erase: &arguments.erase, ask: &ask };
     let choice = choose(&plan, plan.lab).map_err(CliError::failed)?;
     let choice = choice.with_jobs(arguments.conduct.jobs()).map_err(CliError::usage)?;
     let session =
         Session::begin(plan, choice, FolderRequest::Named(place), &permission).map_err(CliError::failed)?;
-    rest_of(session, &arguments.conduct)
+    session.check_left(left).map_err(CliError::failed)?;
+    let devices = session.attachments();
+    rest_of(session, &arguments.conduct)?;
+    *left = devices.describe_left();
+    Ok(())
 }

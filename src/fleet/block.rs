@@ -11,6 +11,7 @@ use fsverdict_judgement::journal::Facts;
 use fsverdict_judgement::plan::{DeviceSource, Plan, digest};
 
 use super::FleetError;
+use super::left_file::LeftFile;
 use super::merge::merge;
 use super::shard::Shards;
 use super::site::{BINARY, SITE, Site};
@@ -23,6 +24,8 @@ pub struct BlockOrder {
     pub device: Option<DeviceSource>,
     /// How many trials at once, in simulated time.
     pub jobs: Option<usize>,
+    /// Whether what may be erased was named once for all blocks, in an inventory: that covers the device as the last block left it.
+    pub is_standing: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +46,7 @@ pub fn conduct_block(
     permission: &Permission<'_>,
     observer: &mut dyn Observer,
 ) -> Result<BlockEnd, FleetError> {
-    let BlockOrder { site, block, device, jobs } = asked;
+    let BlockOrder { site, block, device, jobs, is_standing } = asked;
     let shards = Shards::of(folder.path());
     if shards.has(&site, block) {
         return Ok(BlockEnd::Already);
@@ -61,7 +64,13 @@ pub fn conduct_block(
     // A modelled device answers the same seed alike: each site has to look at other ones, or it would add nothing.
     let modelled = device.as_ref().unwrap_or(&plan.device.source).is_modelled();
     let protocol = &plan.protocol;
+    let memory = LeftFile::of_site(folder.path(), &site);
+    let mut left = match (&memory, is_standing) {
+        (Some(memory), true) => memory.take()?,
+        _ => Vec::new(),
+    };
     let one = OneBlock {
+        left: &mut left,
         plan,
         run: folder.id(),
         number: block,
@@ -75,7 +84,11 @@ pub fn conduct_block(
     };
     let lab =
         |plan: &Plan| -> Result<ChosenLab, SessionError> { Ok(choose(plan, plan.lab)?.with_jobs(jobs)?) };
-    let counts = one.conduct(lab, permission, observer).map_err(|source| match source {
+    let counts = one.conduct(lab, permission, observer);
+    if let Some(memory) = memory.filter(|_| !left.is_empty()) {
+        memory.keep(&left)?;
+    }
+    let counts = counts.map_err(|source| match source {
         SessionError::Changed(misfits) => FleetError::Misfit(misfits),
         source if journal.exists() => {
             FleetError::Interrupted { site: site.to_string(), block, source: Box::new(source) }

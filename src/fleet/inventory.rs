@@ -191,6 +191,7 @@ impl SiteEntry {
         for (option, value) in [("--device", &self.device), ("--erase", &self.erase)] {
             words.extend(value.iter().map(|value| quoted(&format!("{option}={value}"))));
         }
+        words.extend(self.erase.iter().map(|_| "--standing".to_owned()));
         words.extend(more.iter().map(|word| (*word).to_owned()));
         words.extend(["--".to_owned(), quoted(&folder.to_string_lossy())]);
         words.join(" ")

@@ -11,6 +11,7 @@ mod error;
 mod inventory;
 mod kept;
 mod left;
+mod left_file;
 mod merge;
 mod roster;
 mod run_key;

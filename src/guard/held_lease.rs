@@ -1,57 +1,93 @@
 //! A device kept open: it stays attached under its number, and is compared before everything that writes to it.
 //!
 //! An open loop device cannot be detached, and the number of a disk that was unplugged is not given to another while
-//! it is open. What can still change (its node, its size, the part of the file a loop device shows) is looked at.
+//! it is open. What can still change (its node, its size, the part of the file a loop device shows) is looked at. So is
+//! whether anybody else wrote to it: the first foreign write that is found revokes the lease, and nothing gives it back.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use rustix::fs::{Advice, Mode, OFlags, fadvise};
-use xxhash_rust::xxh3::Xxh3Default;
+use serde::{Deserialize, Serialize};
 
+use super::device_snapshot::{DeviceSnapshot, SnapshotDepth};
 use super::lease_lock::LeaseLock;
 use super::lease_ticket::{ClaimedLease, LeaseTicket};
-use super::refusal::Refusal;
+use super::refusal::{ForeignWrite, Refusal};
 use super::{check_tables, writers};
 use crate::host::block_device::BlockDevice;
 use crate::host::root::Root;
 
-/// Where whoever takes a device for his own writes first and last, in bytes: superblocks (that of btrfs lies at 64 KiB), headers,
-/// and both tables of partitions.
-const HEAD: usize = 128 << 10;
-const END: usize = 64 << 10;
+/// How long the mount of a trial that was killed may take to go away.
+const UNMOUNT_PATIENCE: Duration = Duration::from_secs(30);
 
 /// A device kept open, but claimed by nobody: mkfs and mount can have it.
 #[derive(Debug)]
 pub struct HeldLease {
     ticket: LeaseTicket,
+    /// The device in one line for people.
+    description: String,
     file: File,
-    /// Digest of what the last trial left at both ends, where that is known.
-    left: Mutex<Option<u64>>,
+    state: Mutex<LeaseState>,
     _lock: Option<LeaseLock>,
 }
 
+/// How a run, or a part of one, has left a device, for the next that has the same permission to erase it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftDevice {
+    ticket: LeaseTicket,
+    /// Which start of this machine that was: with another the counters begin again.
+    boot: String,
+    left: Option<DeviceSnapshot>,
+    after: Option<String>,
+    /// What shows that another program has written to it.
+    foreign: Option<String>,
+}
+
+/// What is known of the writes to a device.
+#[derive(Debug)]
+struct LeaseState {
+    /// How it was when everything that had been written to it was ours; none while we write to it.
+    left: Option<DeviceSnapshot>,
+    /// Whether a trial has written to it: what had been on it before is gone.
+    written: bool,
+    /// The last trial that has ended, for people.
+    after: Option<String>,
+    /// Once this is set nothing clears it.
+    revoked: Option<ForeignWrite>,
+}
+
 impl HeldLease {
-    /// Gives up the claim, so that mkfs and mount can have the device, and keeps it open.
-    pub fn of(claim: ClaimedLease) -> Result<Self, Refusal> {
+    /// Gives up the claim of a trial, so that its mkfs and mount can have the device, and keeps it open. Nothing but the discard
+    /// was written so far.
+    pub fn of(root: &Root, claim: ClaimedLease) -> Result<Self, Refusal> {
         let (claimed, ticket) = claim.into_parts();
-        Self::instead_of(claimed, &ticket, None)
+        let device = ticket.check_identity(root, &claimed)?;
+        // Contents are not compared: what is read of the device stays in memory, which the trial would find there.
+        let left = ticket.take_snapshot(root, &device, &claimed, SnapshotDepth::Counters)?;
+        Self::new(claimed, &ticket, &device, left, None)
     }
 
-    /// Keeps the device open that is claimed by `claimed`, and gives up the claim.
-    pub(super) fn instead_of(
+    /// Keeps the device open that is claimed by `claimed`, and gives up the claim; `left` is how it is.
+    pub(super) fn new(
         claimed: File,
         ticket: &LeaseTicket,
+        device: &BlockDevice,
+        left: DeviceSnapshot,
         lock: Option<LeaseLock>,
     ) -> Result<Self, Refusal> {
         let file = reopen(&claimed, OFlags::empty()).map_err(|error| ticket.cannot_open(error))?;
         drop(claimed);
-        Ok(HeldLease { ticket: ticket.clone(), file, left: Mutex::new(None), _lock: lock })
+        let state = LeaseState { left: Some(left), written: false, after: None, revoked: None };
+        let (ticket, description) = (ticket.clone(), device.describe_for_people());
+        Ok(HeldLease { ticket, description, file, state: Mutex::new(state), _lock: lock })
     }
 
+    /// Whether it is still that device, and the lease was not revoked.
     pub fn check(&self, root: &Root) -> Result<BlockDevice, Refusal> {
+        self.check_revoked()?;
         self.ticket.check_identity(root, &self.file)
     }
 
@@ -70,39 +106,138 @@ impl HeldLease {
         Ok(device)
     }
 
-    /// The same, and that nobody writes to it, has put something else on its bytes, or wrote to it since a trial
-    /// [left it](Self::remember): to be asked outside of sandboxes, where everybody can be seen.
-    pub fn check_unused(&self, root: &Root) -> Result<(), Refusal> {
+    /// The same, and that nobody writes to it, has put something else on its bytes, or wrote to it since it was
+    /// [left](Self::note_end): to be asked outside of sandboxes, where everybody can be seen. Returns the permission for the
+    /// next trial, which looks for foreign writes once more right before its first own one.
+    pub fn check_unused(&self, root: &Root) -> Result<LeaseTicket, Refusal> {
         let device = self.check_free(root)?;
         check_tables(root, &device, 0)?;
-        let left = self.left.lock().ok().and_then(|left| *left);
-        if left.is_some() && self.ends().ok() != left {
-            return Err(Refusal::changed(&device, "somebody has written to it since the last trial ended"));
+        let ticket = self.ticket.with_snapshot(self.check_unwritten(root, &device)?);
+        Ok(if self.state().written { ticket.after_first_write() } else { ticket })
+    }
+
+    /// Before the first write after a discard, once: that nobody else was faster.
+    pub fn check_before_first_write(&self, root: &Root, device: &BlockDevice) -> Result<(), Refusal> {
+        if self.state().left.is_some() {
+            self.check_unwritten(root, device)?;
+            self.note_writing();
         }
         Ok(())
     }
 
-    /// Notes how a trial has left the device: before the next one it must still be so. After a trial that was ended from
-    /// outside its mount may go on writing for a moment, and nothing is known.
-    pub fn remember(&self, ended_well: bool) {
-        let found = if ended_well { self.ends().ok() } else { None };
-        if let Ok(mut left) = self.left.lock() {
-            *left = found;
+    /// Notes that a trial is about to write to it.
+    pub fn note_writing(&self) {
+        let mut state = self.state();
+        (state.left, state.written) = (None, true);
+    }
+
+    /// Notes how `trial` has left the device, if it has written to it: before the next one it must still be so. After a trial that was
+    /// killed this waits until its mount is gone, which writes until then.
+    ///
+    /// # Errors
+    /// When that cannot be known, or the lease is revoked. What cannot be known is not written over.
+    pub fn note_end(&self, root: &Root, trial: &str) -> Result<(), Refusal> {
+        self.check_revoked()?;
+        let unknown = self.state().left.is_none();
+        self.state().after = Some(trial.to_owned());
+        if !unknown {
+            return Ok(());
+        }
+        let device = self.ticket.check_identity(root, &self.file)?;
+        let deadline = Instant::now() + UNMOUNT_PATIENCE;
+        let claimed = loop {
+            match writers::patiently(|| reopen(&self.file, OFlags::EXCL)) {
+                Ok(claimed) => break claimed,
+                Err(rustix::io::Errno::BUSY) if Instant::now() < deadline => {}
+                Err(rustix::io::Errno::BUSY) => {
+                    return Err(Refusal::Busy { device: device.describe_for_people() });
+                }
+                Err(error) => return Err(self.ticket.cannot_open(error)),
+            }
+        };
+        let left = self.ticket.take_snapshot(root, &device, &claimed, SnapshotDepth::CountersAndContents)?;
+        self.state().left = Some(left);
+        Ok(())
+    }
+
+    /// How the device is left, as far as that is known.
+    pub fn describe_left(&self, root: &Root) -> LeftDevice {
+        let state = self.state();
+        LeftDevice {
+            ticket: self.ticket.clone(),
+            boot: boot_id(root),
+            left: state.left.clone(),
+            after: state.after.clone(),
+            foreign: state.revoked.as_ref().map(|foreign| foreign.found.clone()),
         }
     }
 
-    fn ends(&self) -> std::io::Result<u64> {
-        let _ = fadvise(&self.file, 0, None, Advice::DontNeed);
-        let size = usize::try_from(self.ticket.size).unwrap_or(usize::MAX);
-        let (mut head, mut end) = (vec![0; HEAD.min(size)], vec![0; END.min(size)]);
-        self.file.read_exact_at(&mut head, 0)?;
-        let begins = size - end.len();
-        self.file.read_exact_at(&mut end, begins as u64)?;
-        let mut digest = Xxh3Default::new();
-        digest.update(&head);
-        digest.update(&end);
-        Ok(digest.digest())
+    /// Whether nobody else has written to it since an earlier part of the run left it so. Of another device nothing is said.
+    pub fn check_left(&self, root: &Root, known: &LeftDevice) -> Result<(), Refusal> {
+        if !self.ticket.is_same_device(&known.ticket) {
+            return Ok(());
+        }
+        self.state().after.clone_from(&known.after);
+        if let Some(found) = &known.foreign {
+            return Err(Refusal::ForeignWrite(Box::new(self.revoke(found))));
+        }
+        let Some(left) = &known.left else { return Ok(()) };
+        let counts_on = known.boot == boot_id(root) && self.ticket.is_same_attachment(&known.ticket);
+        let left = if counts_on { left.clone() } else { left.contents_alone() };
+        let device = self.check(root)?;
+        let checked = self.ticket.check_unwritten(root, &device, &self.file, &left);
+        checked.map_err(|refusal| self.note_refusal(refusal))
     }
+
+    /// Ends the lease: somebody else has written to the device, as `found` says. Returns what is told of it, from the first time on.
+    pub fn revoke(&self, found: &str) -> ForeignWrite {
+        let mut state = self.state();
+        let after = state.after.clone();
+        let device = self.description.clone();
+        state.revoked.get_or_insert_with(|| ForeignWrite { device, after, found: found.to_owned() }).clone()
+    }
+
+    /// Claims the device with a permission that [`check_unused`](Self::check_unused) gave, in this process.
+    pub fn redeem(&self, root: &Root, ticket: &LeaseTicket) -> Result<ClaimedLease, Refusal> {
+        ticket.redeem(root).map_err(|refusal| self.note_refusal(refusal))
+    }
+
+    /// Why the device is not written to any more, if so.
+    pub fn revoked(&self) -> Option<ForeignWrite> {
+        self.state().revoked.clone()
+    }
+
+    fn check_revoked(&self) -> Result<(), Refusal> {
+        match self.revoked() {
+            Some(foreign) => Err(Refusal::ForeignWrite(Box::new(foreign))),
+            None => Ok(()),
+        }
+    }
+
+    fn check_unwritten(&self, root: &Root, device: &BlockDevice) -> Result<DeviceSnapshot, Refusal> {
+        let Some(left) = self.state().left.clone() else {
+            return Err(Refusal::changed(device, "how the last trial left it is not known"));
+        };
+        let checked = self.ticket.check_unwritten(root, device, &self.file, &left);
+        checked.map(|()| left).map_err(|refusal| self.note_refusal(refusal))
+    }
+
+    /// Revokes the lease where a refusal is for a foreign write, and completes what that says.
+    fn note_refusal(&self, refusal: Refusal) -> Refusal {
+        match refusal {
+            Refusal::ForeignWrite(foreign) => Refusal::ForeignWrite(Box::new(self.revoke(&foreign.found))),
+            other => other,
+        }
+    }
+
+    /// A thread that panicked changed one field at most, and each is right by itself.
+    fn state(&self) -> MutexGuard<'_, LeaseState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn boot_id(root: &Root) -> String {
+    root.optional("proc/sys/kernel/random/boot_id").ok().flatten().unwrap_or_default().trim().to_owned()
 }
 
 /// Opens the very device of a descriptor once more, whatever its path leads to by now.

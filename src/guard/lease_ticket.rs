@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::refusal::Refusal;
+use super::device_snapshot::{DeviceSnapshot, SnapshotDepth};
+use super::refusal::{ForeignWrite, Refusal};
 use super::{check_attributes, check_open, open_exclusively, survey, usage};
 use crate::guard::signature;
 use crate::guard::signature::DeviceContents;
@@ -36,12 +37,32 @@ pub struct LeaseTicket {
     contents: Option<String>,
     #[serde(default)]
     blank: bool,
+    /// How the device was when nobody but fsverdict had written to it: it must still be so right before the first write.
+    #[serde(default)]
+    left: Option<DeviceSnapshot>,
 }
 
 impl LeaseTicket {
     /// Whether there is a file below the device, not a disk.
     pub fn is_loop(&self) -> bool {
         self.backing.is_some()
+    }
+
+    /// Whether both are for one device, by the names of its hardware where it has some.
+    pub(super) fn is_same_device(&self, other: &LeaseTicket) -> bool {
+        self.size == other.size
+            && self.hardware.still_holds(&other.hardware)
+            && self.file_below() == other.file_below()
+    }
+
+    /// Whether that device was not detached in between.
+    pub(super) fn is_same_attachment(&self, other: &LeaseTicket) -> bool {
+        self.number == other.number && self.sequence == other.sequence && self.backing == other.backing
+    }
+
+    /// Whether it was given because nothing is on the device, and not for a name.
+    pub(super) fn is_unnamed(&self) -> bool {
+        self.blank
     }
 
     pub(super) fn new(
@@ -62,12 +83,50 @@ impl LeaseTicket {
             backing: backing(held),
             contents: Some(contents.digest.clone()),
             blank,
+            left: None,
         }
     }
 
     /// The same permission after the first write: what is on the device is ours now and need not stay as it was.
     pub fn after_first_write(&self) -> Self {
         LeaseTicket { contents: None, ..self.clone() }
+    }
+
+    /// The same permission for a device that was left as this snapshot says.
+    pub(super) fn with_snapshot(&self, left: DeviceSnapshot) -> Self {
+        LeaseTicket { left: Some(left), ..self.clone() }
+    }
+
+    /// Takes a snapshot of the device, open as `file`.
+    pub(super) fn take_snapshot(
+        &self,
+        root: &Root,
+        device: &BlockDevice,
+        file: &File,
+        depth: SnapshotDepth,
+    ) -> Result<DeviceSnapshot, Refusal> {
+        let below = || self.metadata_below(root, device);
+        DeviceSnapshot::take(root, device, file, self.size, below, depth)
+            .map_err(|source| Refusal::NoAnswer { device: device.describe_for_people(), source })
+    }
+
+    /// Refuses a device that has been written to since `left` was taken of it.
+    pub(super) fn check_unwritten(
+        &self,
+        root: &Root,
+        device: &BlockDevice,
+        file: &File,
+        left: &DeviceSnapshot,
+    ) -> Result<(), Refusal> {
+        let now = self.take_snapshot(root, device, file, left.depth())?;
+        match left.describe_difference(&now, self.size) {
+            Some(found) => Err(Refusal::ForeignWrite(Box::new(ForeignWrite {
+                device: device.describe_for_people(),
+                after: None,
+                found,
+            }))),
+            None => Ok(()),
+        }
     }
 
     /// Claims the device for writing. Everything is checked again on the descriptor that is returned, and the kernel
@@ -79,6 +138,9 @@ impl LeaseTicket {
         let file = open_exclusively(&device, true)?;
         let device = self.check_identity(root, &file)?;
         self.check_contents(&device, &file)?;
+        if let Some(left) = &self.left {
+            self.check_unwritten(root, &device, &file, left)?;
+        }
         Ok(ClaimedLease { device, file, ticket: self.clone() })
     }
 
@@ -100,11 +162,16 @@ impl LeaseTicket {
 
     /// Whether the file of a loop device lacks bytes that the device has; where no name leads to that file nobody can tell.
     fn is_cut_short(&self, root: &Root, device: &BlockDevice) -> bool {
-        let Some((filesystem, inode, _, offset)) = self.backing else { return false };
-        let Some(path) = super::loops::file_of(root, device) else { return false };
-        let found = std::fs::symlink_metadata(path).ok();
-        let file = found.filter(|found| found.is_file() && (found.dev(), found.ino()) == (filesystem, inode));
+        let Some((.., offset)) = self.backing else { return false };
+        let file = self.metadata_below(root, device);
         file.is_some_and(|file| file.len() < offset.saturating_add(self.size))
+    }
+
+    /// The file of a loop device, where its name still leads to it.
+    fn metadata_below(&self, root: &Root, device: &BlockDevice) -> Option<std::fs::Metadata> {
+        let (filesystem, inode, ..) = self.backing?;
+        let found = std::fs::symlink_metadata(super::loops::file_of(root, device)?).ok()?;
+        (found.is_file() && (found.dev(), found.ino()) == (filesystem, inode)).then_some(found)
     }
 
     /// The inode of a loop device's file: another one is another device, which bears no other name.
@@ -120,7 +187,9 @@ impl LeaseTicket {
         let value = contents.uniform.unwrap_or(0);
         let filled = self.blank && matches!(survey(device, held, value)?, Survey::Data(_));
         if contents.digest != *expected || filled {
-            return Err(Refusal::changed(device, "what is on it is not what was on it"));
+            let found = "what is on it is not what was on it when it was examined".to_owned();
+            let device = device.describe_for_people();
+            return Err(Refusal::ForeignWrite(Box::new(ForeignWrite { device, after: None, found })));
         }
         Ok(())
     }
@@ -174,6 +243,11 @@ impl ClaimedLease {
             Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOTTY) => Ok(false),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// The device in one line for people: path, model, size.
+    pub fn describe_device(&self) -> String {
+        self.device.describe_for_people()
     }
 
     /// The device as it is open here, and the ticket it was claimed with.

@@ -49,6 +49,26 @@ impl LoopDisk {
         assert!(status.success(), "{argv:?}");
     }
 
+    /// The same over a file that has a name.
+    fn named() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let file = File::options()
+            .create_new(true)
+            .read(true)
+            .write(true)
+            .open(folder.path().join("image"))
+            .unwrap();
+        file.set_len(SIZE).unwrap();
+        let device = LoopDevice::attach(file.as_fd(), &LoopOptions::default()).unwrap();
+        LoopDisk { _folder: folder, image: file, device }
+    }
+
+    /// Runs a tool on the device, whatever it says.
+    fn run(&self, argv: &[&str]) {
+        let ended = Command::new(argv[0]).args(&argv[1..]).arg(self.path()).stdout(Stdio::null()).status();
+        ended.unwrap();
+    }
+
     fn examine(&self, erase: Option<&str>) -> Result<GrantedLease, Refusal> {
         examine(&Root::default(), self.path(), 1 << 20, erase)
     }
@@ -249,28 +269,203 @@ fn loop_contents_that_change_after_clearance_are_not_written_over() {
     // By another path than the device, as a second cable to it would.
     disk.image.write_all_at(b"precious", 40 << 10).unwrap();
     let (ticket, _hold) = cleared.into_ticket().unwrap();
-    assert!(matches!(ticket.redeem(&Root::default()), Err(Refusal::Changed { .. })));
+    assert!(matches!(ticket.redeem(&Root::default()), Err(Refusal::ForeignWrite(_))));
     ticket.after_first_write().redeem(&Root::default()).unwrap();
 }
 
+/// A stranger's write: 4 KiB past the cache of the device, at this place.
+fn write_as_a_stranger(disk: &LoopDisk, place: u64) {
+    use std::os::unix::fs::OpenOptionsExt;
+    let direct = i32::try_from(rustix::fs::OFlags::DIRECT.bits()).unwrap();
+    let open = File::options().write(true).custom_flags(direct).open(disk.path()).unwrap();
+    // Direct I/O wants memory that is aligned as the device's blocks are.
+    let memory = vec![b'x'; 8192];
+    let start = memory.as_ptr().align_offset(4096);
+    open.write_all_at(&memory[start..start + 4096], place).unwrap();
+}
+
+/// What a trial does to a device: it is claimed, discarded, written to, and given free.
+fn try_once(disk: &LoopDisk, hold: &HeldLease, trial: &str) {
+    let root = Root::default();
+    let ticket = hold.check_unused(&root).unwrap();
+    let claim = hold.redeem(&root, &ticket).unwrap();
+    hold.note_writing();
+    claim.discard().unwrap();
+    // Not synced: what is in memory for the device is ours all the same.
+    claim.file().write_all_at(b"left by a trial", SIZE / 4).unwrap();
+    drop(claim);
+    hold.note_end(&root, trial).unwrap();
+    assert!(hold.check_unused(&root).is_ok(), "{:?}", disk.path());
+}
+
+/// Where the guard's knowledge of a device is created or refreshed. Each gives the lease with that knowledge.
+const KNOWLEDGE: &[(&str, fn(&LoopDisk) -> HeldLease)] = &[
+    ("the claim, before any trial", |disk| disk.examine(None).unwrap().into_ticket().unwrap().1),
+    ("the claim of a device that was named", |disk| {
+        disk.format(&["mkfs.ext4", "-q", "-U", UUID]);
+        disk.examine(Some(UUID)).unwrap().into_ticket().unwrap().1
+    }),
+    ("the end of a trial", |disk| {
+        let (_, hold) = disk.examine(None).unwrap().into_ticket().unwrap();
+        try_once(disk, &hold, "the first trial");
+        hold
+    }),
+    ("the end of a trial that was killed before it wrote", |disk| {
+        let (_, hold) = disk.examine(None).unwrap().into_ticket().unwrap();
+        hold.check_unused(&Root::default()).unwrap();
+        hold.note_end(&Root::default(), "the first trial").unwrap();
+        hold
+    }),
+    ("the end of a trial that was killed and whose mount went later", |disk| {
+        let (_, hold) = disk.examine(None).unwrap().into_ticket().unwrap();
+        let ticket = hold.check_unused(&Root::default()).unwrap();
+        hold.note_writing();
+        drop(hold.redeem(&Root::default(), &ticket).unwrap());
+        disk.format(&["mkfs.ext4", "-q"]);
+        let script = "mount \"$1\" /mnt && echo x >/mnt/x && { sleep 1; umount /mnt; }";
+        let mut mount = Command::new("unshare")
+            .args(["--mount", "--propagation", "private", "sh", "-c", script, "sh"])
+            .arg(disk.path())
+            .spawn()
+            .unwrap();
+        while hold.check_free(&Root::default()).is_ok() {}
+        hold.note_end(&Root::default(), "the first trial").unwrap();
+        mount.wait().unwrap();
+        hold
+    }),
+    ("the end of a second trial", |disk| {
+        let (_, hold) = disk.examine(None).unwrap().into_ticket().unwrap();
+        try_once(disk, &hold, "the first trial");
+        try_once(disk, &hold, "the second trial");
+        hold
+    }),
+    ("the claim of a run that is carried on", |disk| {
+        let (_, hold) = disk.examine(None).unwrap().into_ticket().unwrap();
+        try_once(disk, &hold, "the first trial");
+        drop(hold);
+        let identity = disk.examine(None).unwrap_err().erase_identity().unwrap().to_owned();
+        disk.examine(Some(&identity)).unwrap().into_ticket().unwrap().1
+    }),
+];
+
+/// Where that knowledge is used, before the first write of a trial. Each says why the device is refused, if it is.
+const CHECKS: &[(&str, fn(&LoopDisk, &HeldLease, &dyn Fn()) -> Option<Refusal>)] = &[
+    ("between two trials", |_, hold, strike| {
+        strike();
+        hold.check_unused(&Root::default()).err()
+    }),
+    ("right before the first write, in this process", |_, hold, strike| {
+        let ticket = hold.check_unused(&Root::default()).unwrap();
+        strike();
+        hold.redeem(&Root::default(), &ticket).err()
+    }),
+    ("right before the first write, in an agent", |_, hold, strike| {
+        let ticket = hold.check_unused(&Root::default()).unwrap();
+        let ticket: LeaseTicket = serde_json::from_str(&serde_json::to_string(&ticket).unwrap()).unwrap();
+        strike();
+        let refusal = ticket.redeem(&Root::default()).err()?;
+        // What the agent says of it.
+        let Refusal::ForeignWrite(foreign) = refusal else { return Some(refusal) };
+        hold.revoke(&foreign.found);
+        hold.check(&Root::default()).err()
+    }),
+    ("between an agent's discard and its mkfs", |_, hold, strike| {
+        let root = Root::default();
+        let ticket = hold.check_unused(&root).unwrap();
+        let claim = ticket.redeem(&root).unwrap();
+        claim.discard().unwrap();
+        let held = HeldLease::of(&root, claim).unwrap();
+        strike();
+        let refusal = held.check_before_first_write(&root, &held.check_free(&root).unwrap()).err()?;
+        assert!(held.check_free(&root).is_err(), "the agent's own lease is revoked");
+        let Refusal::ForeignWrite(foreign) = refusal else { return Some(refusal) };
+        hold.revoke(&foreign.found);
+        hold.check(&root).err()
+    }),
+];
+
 #[test]
 fn loop_what_somebody_writes_between_two_trials_is_not_written_over() {
-    let (root, disk) = (Root::default(), LoopDisk::new());
-    let (_ticket, hold) = disk.examine(None).unwrap().into_ticket().unwrap();
-    // What a trial left; then what others write, to the device while nobody has it, at either end.
-    for place in [64 << 10, SIZE - 512] {
-        disk.image.write_all_at(b"left by a trial", 1 << 10).unwrap();
-        hold.remember(true);
-        hold.check_unused(&root).unwrap();
-        let other = File::options().write(true).open(disk.path()).unwrap();
-        other.write_all_at(b"precious", place).unwrap();
-        other.sync_all().unwrap();
-        drop(other);
-        let refusal = hold.check_unused(&root).unwrap_err();
-        assert!(refusal.to_string().contains("somebody has written to it"), "{refusal}");
-        // After a trial that was killed nothing is known.
-        hold.remember(false);
-        hold.check_unused(&root).unwrap();
+    let root = Root::default();
+    for (known, prepare) in KNOWLEDGE {
+        for (when, check) in CHECKS {
+            // Each place with the first check, the one that only counters show with the others.
+            let places =
+                if *when == CHECKS[0].0 { &[64 << 10, SIZE / 2, SIZE - 4096][..] } else { &[SIZE / 2] };
+            for place in places.iter().copied() {
+                let disk = LoopDisk::new();
+                let hold = prepare(&disk);
+                let refusal = check(&disk, &hold, &|| write_as_a_stranger(&disk, place));
+                let shown = refusal.map(|refusal| refusal.to_string()).unwrap_or_default();
+                let member = format!("{known}; {when}; at {place}: {shown}");
+                assert!(shown.contains("was written to by another program"), "{member}");
+                // For good: neither the end of a trial nor a further look gives the device back.
+                for _ in 0..2 {
+                    assert!(
+                        matches!(hold.note_end(&root, "a trial"), Err(Refusal::ForeignWrite(_))),
+                        "{member}"
+                    );
+                    assert!(matches!(hold.check_unused(&root), Err(Refusal::ForeignWrite(_))), "{member}");
+                    assert!(matches!(hold.check_free(&root), Err(Refusal::ForeignWrite(_))), "{member}");
+                }
+                let mut page = [0; 4096];
+                disk.image.read_exact_at(&mut page, place).unwrap();
+                assert_eq!(page, [b'x'; 4096], "{member}");
+            }
+        }
+    }
+}
+
+/// Every way to write to the bytes of a device; what must be said of it. A partition stands for the part of a disk.
+const WAYS: &[(&str, fn(&LoopDisk), &str)] = &[
+    ("a write past the cache", |disk| write_as_a_stranger(disk, SIZE / 2), "4 KiB written"),
+    (
+        "a write that is still in memory",
+        |disk| {
+            let open = File::options().write(true).open(disk.path()).unwrap();
+            open.write_all_at(b"precious", SIZE / 2).unwrap();
+        },
+        "4 KiB written",
+    ),
+    (
+        "a write at the start, which is placed",
+        |disk| write_as_a_stranger(disk, 64 << 10),
+        "differ from byte 65536 on",
+    ),
+    (
+        "a discard",
+        |disk| disk.run(&["blkdiscard", "--force", "--offset", "1MiB", "--length", "1MiB"]),
+        "1 MiB discarded",
+    ),
+    (
+        "zeros",
+        |disk| disk.run(&["blkdiscard", "--force", "--zeroout", "--offset", "1MiB", "--length", "1MiB"]),
+        "write",
+    ),
+    (
+        "a write to the file below, which the device does not count",
+        |disk| disk.image.write_all_at(b"precious", SIZE / 2).unwrap(),
+        "the file it shows was modified",
+    ),
+];
+
+#[test]
+fn loop_every_way_to_write_between_two_trials_is_seen_and_reading_is_not() {
+    for (way, strike, said) in WAYS {
+        let disk = LoopDisk::named();
+        let (_, hold) = disk.examine(None).unwrap().into_ticket().unwrap();
+        try_once(&disk, &hold, "the trial of ext4 in block 7");
+        // What others may do.
+        std::fs::read(disk.path()).unwrap();
+        disk.run(&["blkid", "--probe"]);
+        disk.run(&["blockdev", "--flushbufs"]);
+        disk.image.sync_all().unwrap();
+        File::options().write(true).open(disk.path()).unwrap().sync_all().unwrap();
+        hold.check_unused(&Root::default()).unwrap();
+        strike(&disk);
+        let refusal = hold.check_unused(&Root::default()).unwrap_err().to_string();
+        let after = "by another program after the trial of ext4 in block 7: ";
+        assert!(refusal.contains(after) && refusal.contains(said), "{way}: {refusal}");
     }
 }
 
@@ -328,7 +523,7 @@ fn loop_held_device_cannot_become_another_and_what_can_change_is_seen() {
     let root = Root::default();
     let disk = LoopDisk::new();
     let (ticket, hold) = disk.examine(None).unwrap().into_ticket().unwrap();
-    let held = HeldLease::of(ticket.redeem(&root).unwrap()).unwrap();
+    let held = HeldLease::of(&root, ticket.redeem(&root).unwrap()).unwrap();
     let run = |argv: &[&str]| Command::new(argv[0]).args(&argv[1..]).status().unwrap().success();
     let path = disk.path().to_str().unwrap().to_owned();
     // Whoever detaches it is told "done", and it stays.

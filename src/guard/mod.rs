@@ -4,9 +4,11 @@
 //! an exclusive open for reading, then what is written on it. [`GrantedLease`] keeps that open, so that nobody else can
 //! mount or claim the device meanwhile. Its [`LeaseTicket`] goes to whoever will write; [`LeaseTicket::redeem`] checks again,
 //! on the very descriptor the writing begins with, that device, identity and contents are still those examined.
-//! From then on a [`HeldLease`] keeps the device open and compares it before each mkfs, mount and fsck. For the length of a
-//! run nobody else's run gets it (`lease_lock`).
+//! From then on a [`HeldLease`] keeps the device open and compares it before each mkfs, mount and fsck. A write of somebody else's
+//! that is found on the way ([`ForeignWrite`]) revokes it for good. For the length of a run nobody else's run gets the device
+//! (`lease_lock`).
 
+mod device_snapshot;
 mod held_lease;
 mod lease_lock;
 mod lease_ticket;
@@ -26,15 +28,18 @@ mod loop_tests;
 use std::fs::File;
 use std::path::Path;
 
-pub use held_lease::HeldLease;
+pub use held_lease::{HeldLease, LeftDevice};
 pub use lease_ticket::{ClaimedLease, LeaseTicket};
-pub use refusal::{Occupancy, Refusal, SignedDevice};
+pub use refusal::{ForeignWrite, Occupancy, Refusal, SignedDevice};
 
 use crate::host::blank;
 use crate::host::blank::Survey;
 use crate::host::block_device::{BlockDevice, DeviceNumber, number_of};
+use crate::host::identity::DeviceIdentity;
 use crate::host::root::Root;
 use crate::host::syscall;
+use crate::host::sysfs::is_counted;
+use device_snapshot::SnapshotDepth;
 use lease_lock::LeaseLock;
 use signature::DeviceContents;
 
@@ -44,6 +49,8 @@ pub struct GrantedLease {
     device: BlockDevice,
     ticket: LeaseTicket,
     cautions: Vec<String>,
+    /// By which names it may be given up.
+    identity: DeviceIdentity,
     held: File,
     lock: LeaseLock,
 }
@@ -58,9 +65,33 @@ impl GrantedLease {
         &self.cautions
     }
 
+    /// Refuses a device that nobody named, although nothing is on it, for what is `told` of it.
+    ///
+    /// # Errors
+    /// Always but where it was named.
+    pub fn require_name(self, told: &str) -> Result<Self, Refusal> {
+        if !self.ticket.is_unnamed() {
+            return Ok(self);
+        }
+        let device = self.device.describe_for_people();
+        Err(Refusal::Signed(Box::new(SignedDevice {
+            device,
+            given: None,
+            state: Occupancy::Doubtful,
+            marks: vec![told.to_owned()],
+            identity: self.identity,
+        })))
+    }
+
     /// Lets the bearer of the ticket claim the device, and keeps it open for the run.
     pub fn into_ticket(self) -> Result<(LeaseTicket, HeldLease), Refusal> {
-        let hold = HeldLease::instead_of(self.held, &self.ticket, Some(self.lock))?;
+        let left = self.ticket.take_snapshot(
+            &Root::default(),
+            &self.device,
+            &self.held,
+            SnapshotDepth::CountersAndContents,
+        )?;
+        let hold = HeldLease::new(self.held, &self.ticket, &self.device, left, Some(self.lock))?;
         Ok((self.ticket, hold))
     }
 }
@@ -90,7 +121,8 @@ pub fn examine(root: &Root, path: &Path, needed: u64, erase: Option<&str>) -> Re
     let blank = check_consent(root, &device, &held, &contents, erase)?;
     let cautions = cautions(root, &device).into_iter().chain(caution).collect();
     let ticket = LeaseTicket::new(&device, &held, size, needed, &contents, blank);
-    Ok(GrantedLease { device, ticket, cautions, held, lock })
+    let identity = device.hardware.with(&contents.names());
+    Ok(GrantedLease { device, ticket, cautions, identity, held, lock })
 }
 
 /// Everything that can be known without opening the device, outside of sandboxes; what a reader must know of that.
@@ -224,6 +256,12 @@ fn cautions(root: &Root, device: &BlockDevice) -> Vec<String> {
             "{} is a partition of the disk that also holds {}: other work on that disk disturbs the times",
             device.path.display(),
             mount.display()
+        ));
+    }
+    if is_counted(root, &device.name).is_ok_and(|counted| !counted) {
+        cautions.push(format!(
+            "the kernel does not count the writes to {} (queue/iostats is 0): a write of another program between two trials is seen at both its ends only",
+            device.path.display()
         ));
     }
     if let Some(file) = &device.backing_file {

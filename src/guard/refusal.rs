@@ -12,6 +12,9 @@ use fsverdict_text::{Bytes, Hinted, Reason, quoted};
 /// What only root may do in whatever lab, because only root can see who uses a device.
 const NEEDS_ROOT: &str = "testing a real device needs root, in every lab: sudo fsverdict …; or use a scratch image: --device image:4GiB";
 
+/// What to do once somebody else has written to a device of a run.
+const FOREIGN_WRITE: &str = "look at what is on it now; if all of it may be erased for good, name its identity again: --erase IDENTITY (a run without it prints the identity)";
+
 /// Why a device was refused. `device` is always one line for people: path, model, size.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
@@ -78,6 +81,39 @@ pub enum Refusal {
     Signed(Box<SignedDevice>),
     #[error("{device} changed since it was examined: {change}; it was not written to")]
     Changed { device: String, change: String },
+    #[error("{device} cannot be discarded: {source}")]
+    NotDiscarded { device: String, source: io::Error },
+    /// It does not answer, or not without errors.
+    #[error("{device} cannot be read: {source}")]
+    NoAnswer { device: String, source: io::Error },
+    /// Somebody else has written to it since the run has it. The run must not write to it again.
+    #[error("{0}")]
+    ForeignWrite(Box<ForeignWrite>),
+}
+
+/// A write of somebody else's to a device of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForeignWrite {
+    /// One line for people.
+    pub device: String,
+    /// The trial that had ended when it happened; none where none had begun yet.
+    pub after: Option<String>,
+    /// What shows it: counters, and where bytes differ.
+    pub found: String,
+}
+
+impl fmt::Display for ForeignWrite {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ForeignWrite { device, after, found } = self;
+        let when = match after {
+            Some(trial) => format!("after {trial}"),
+            None => "before the first trial".to_owned(),
+        };
+        write!(
+            formatter,
+            "{device} was written to by another program {when}: {found}; this run does not write to it any more"
+        )
+    }
 }
 
 /// How sure it is that something is on a device.
@@ -180,6 +216,8 @@ impl Hinted for Refusal {
             Refusal::Signed(signed) if signed.state == Occupancy::Blank => "nothing is on it: leave --erase away".to_owned(),
             Refusal::Signed(signed) => return signed.hint(),
             Refusal::Changed { .. } => "look at the device again, then start again".to_owned(),
+            Refusal::ForeignWrite(_) => FOREIGN_WRITE.to_owned(),
+            Refusal::NoAnswer { .. } | Refusal::NotDiscarded { .. } => "`dmesg` shows what the kernel says of it; check its cable, its power and what lies below it".to_owned(),
             Refusal::ReadOnly { .. } => {
                 "a write-protect switch, or `blockdev --setro`? `lsblk -o PATH,RO` shows it".to_owned()
             }

@@ -103,6 +103,16 @@ impl LogLine {
     }
 }
 
+/// Whether a line says that the device of this name failed to read or write: as the block layer says it (`print_req_error` in
+/// block/blk-mq.c) and the cache of the device (`buffer_io_error` in fs/buffer.c). A discard that fails loses no data, and many
+/// disks fail it.
+pub fn is_device_error(line: &str, name: &str) -> bool {
+    let of_request = line.contains(&format!(" error, dev {name}, "));
+    let of_buffer = line.contains(&format!("I/O error on dev {name}, "));
+    let harmless = ["operation not supported error", "(DISCARD)", "(WRITE_ZEROES)", "(SECURE_ERASE)"];
+    (of_request || of_buffer) && !harmless.iter().any(|word| line.contains(word))
+}
+
 /// The message of a record: `PRIORITY,SEQUENCE,MICROSECONDS,FLAGS;MESSAGE`, and lines about the device after it. A notice or
 /// less (that it was mounted) is no reason for anything.
 fn message(record: &str) -> Option<String> {
@@ -111,7 +121,26 @@ fn message(record: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{KernelLog, message};
+    use super::{KernelLog, is_device_error, message};
+
+    #[test]
+    fn an_error_of_the_device_is_told_from_what_loses_nothing() {
+        let of_request = "I/O error, dev sda, sector 8 op 0x1:(WRITE) flags 0x800 phys_seg 1 prio class 2";
+        for (line, name, is) in [
+            (of_request, "sda", true),
+            (of_request, "sda1", false),
+            (of_request, "sd", false),
+            ("blk_update_request: I/O error, dev sda, sector 8", "sda", true),
+            ("critical medium error, dev sda, sector 8 op 0x0:(READ) flags 0x0", "sda", true),
+            ("critical space allocation error, dev loop0, sector 8 op 0x1:(WRITE)", "loop0", true),
+            ("Buffer I/O error on dev sda1, logical block 0, lost async page write", "sda1", true),
+            ("critical target error, dev sda, sector 8 op 0x3:(DISCARD) flags 0x800", "sda", false),
+            ("operation not supported error, dev sda, sector 8 op 0x9:(WRITE_ZEROES)", "sda", false),
+            ("EXT4-fs error (device sda): ext4_lookup:1: inode #2", "sda", false),
+        ] {
+            assert_eq!(is_device_error(line, name), is, "{line}");
+        }
+    }
 
     #[test]
     fn a_record_holds_a_message_and_more() {

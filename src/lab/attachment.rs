@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::guard::{HeldLease, LeaseTicket, Refusal};
+use crate::guard::{ClaimedLease, HeldLease, LeaseTicket, Refusal};
 use crate::host::image;
 use crate::host::image::ImageError;
 use crate::host::own_folder::OwnFolder;
@@ -104,6 +104,28 @@ pub enum AttachmentError {
     Io(#[from] std::io::Error),
 }
 
+/// A device that is this trial's, and was not written to yet.
+#[derive(Debug)]
+pub(super) enum ClaimedDisk<'a> {
+    Image(OwnedFd),
+    Block(ClaimedLease, &'a HeldLease),
+}
+
+impl ClaimedDisk<'_> {
+    /// An open file, for a kernel that is given one as its disk: a block device is discarded first.
+    pub(super) fn make_bare(self) -> Result<OwnedFd, AttachmentError> {
+        match self {
+            ClaimedDisk::Image(file) => Ok(file),
+            ClaimedDisk::Block(claim, hold) => {
+                hold.note_writing();
+                let device = claim.describe_device();
+                claim.discard().map_err(|source| Refusal::NotDiscarded { device, source })?;
+                Ok(claim.file().try_clone()?.into())
+            }
+        }
+    }
+}
+
 /// A lab asked for what it does not take.
 fn unsupported() -> AttachmentError {
     std::io::Error::from(std::io::ErrorKind::Unsupported).into()
@@ -124,14 +146,12 @@ impl Attachment {
     pub(super) fn lend(&self, path: Option<&Path>) -> Result<LentDevice, LabError> {
         let alone = |device| LentDevice { device, file: None, folder: None };
         match (self, path) {
-            (Attachment::Image { .. }, _) => {
-                let file = self.open()?;
+            (Attachment::Image { folder, size, room }, _) => {
+                let file = image::create(folder, *size, *room).map_err(AttachmentError::from)?;
                 let device = TrialDevice::image(inherit(file.as_fd())?);
                 Ok(LentDevice { file: Some(file), ..alone(device) })
             }
-            (Attachment::Device { .. }, _) => {
-                Ok(alone(TrialDevice::Block { ticket: self.ticket()?.clone() }))
-            }
+            (Attachment::Device { .. }, _) => Ok(alone(TrialDevice::Block { ticket: self.ticket()? })),
             (Attachment::Folders { .. }, Some(path)) => {
                 let folder = OwnFolder::make(path)?;
                 let device = TrialDevice::Folder { path: folder.path().to_owned() };
@@ -141,14 +161,15 @@ impl Attachment {
         }
     }
 
-    /// An open file, for a kernel that is given one as its disk: a block device is checked and discarded first.
-    pub(super) fn open(&self) -> Result<OwnedFd, AttachmentError> {
+    /// The device, claimed for a kernel that is given an open file as its disk.
+    pub(super) fn claim(&self) -> Result<ClaimedDisk<'_>, AttachmentError> {
         match self {
-            Attachment::Image { folder, size, room } => Ok(image::create(folder, *size, *room)?),
-            Attachment::Device { .. } => {
-                let claim = self.ticket()?.redeem(&Root::default())?;
-                claim.discard()?;
-                Ok(claim.file().try_clone()?.into())
+            Attachment::Image { folder, size, room } => {
+                Ok(ClaimedDisk::Image(image::create(folder, *size, *room)?))
+            }
+            Attachment::Device { hold, .. } => {
+                let ticket = self.ticket()?;
+                Ok(ClaimedDisk::Block(hold.redeem(&Root::default(), &ticket)?, hold))
             }
             Attachment::Folders { .. } | Attachment::Modelled { .. } => Err(unsupported()),
         }
@@ -156,10 +177,15 @@ impl Attachment {
 
     /// The permission to write a block device, which is checked again right before the first write. That nobody uses it is
     /// asked here, before each trial: an agent in its sandbox cannot see everybody.
-    fn ticket(&self) -> Result<&LeaseTicket, AttachmentError> {
-        let Attachment::Device { ticket, hold, .. } = self else { return Err(unsupported()) };
-        hold.check_unused(&Root::default())?;
-        Ok(ticket)
+    fn ticket(&self) -> Result<LeaseTicket, AttachmentError> {
+        let Attachment::Device { hold, .. } = self else { return Err(unsupported()) };
+        Ok(hold.check_unused(&Root::default())?)
+    }
+
+    /// The lease of a block device.
+    pub(super) fn lease(&self) -> Option<&HeldLease> {
+        let Attachment::Device { hold, .. } = self else { return None };
+        Some(hold)
     }
 
     /// Whether a candidate had what it was to be tried on: others may have filled the disk that a scratch image lies on
@@ -215,17 +241,6 @@ impl Attachment {
         match self {
             Attachment::Image { folder, .. } | Attachment::Modelled { folder, .. } => Ok(folder.clone()),
             Attachment::Device { .. } | Attachment::Folders { .. } => Ok(image::scratch_folder(None)?),
-        }
-    }
-
-    /// The same once a trial has written to it: what is on it now is ours, and stays as it is until the next trial.
-    pub(super) fn after_trial(self, ended_well: bool) -> Self {
-        match self {
-            Attachment::Device { ticket, hold, cautions, facts } => {
-                hold.remember(ended_well);
-                Attachment::Device { ticket: ticket.after_first_write(), hold, cautions, facts }
-            }
-            other => other,
         }
     }
 

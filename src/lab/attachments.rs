@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 
 use super::Attachment;
 use super::LabError;
-use super::attachment::{AttachmentError, LentDevice};
+use super::attachment::{AttachmentError, ClaimedDisk, LentDevice};
 use super::write_log::{OpenLog, WriteLogFile};
-use fsverdict_judgement::journal::{Caution, Facts, TrialId};
+use crate::guard::{ForeignWrite, HeldLease, LeftDevice};
+use crate::host::root::Root;
+use fsverdict_judgement::journal::{Caution, DeviceEvent, Facts, TrialId};
 use fsverdict_judgement::plan::once_each;
 
 /// In the order in which the plan has them; the first is there always.
@@ -48,9 +50,45 @@ impl Attachments {
         self.each().map(|one| one.lend(path)).collect()
     }
 
-    /// Open files, for a kernel that is given them as its disks.
+    /// Open files, for a kernel that is given them as its disks. None is written to before each was found to be as it was left.
     pub(super) fn open(&self) -> Result<Vec<OwnedFd>, AttachmentError> {
-        self.each().map(Attachment::open).collect()
+        let claimed = self.each().map(Attachment::claim).collect::<Result<Vec<_>, _>>()?;
+        claimed.into_iter().map(ClaimedDisk::make_bare).collect()
+    }
+
+    /// Takes in what an agent of this machine's own kernel says of the devices that it was lent.
+    pub(super) fn hear(&self, event: &DeviceEvent) {
+        match event {
+            DeviceEvent::FirstWrite => {
+                self.each().filter_map(Attachment::lease).for_each(HeldLease::note_writing);
+            }
+            DeviceEvent::ForeignWrite { device, found } => {
+                let lease = device.checked_sub(1).and_then(|at| self.each().nth(at)?.lease());
+                lease.map(|lease| lease.revoke(found));
+            }
+            DeviceEvent::Failed { .. } => {}
+        }
+    }
+
+    /// How each block device is left, for [`check_left`](Self::check_left).
+    pub fn describe_left(&self) -> Vec<LeftDevice> {
+        let leases = self.each().filter_map(Attachment::lease);
+        leases.map(|lease| lease.describe_left(&Root::default())).collect()
+    }
+
+    /// Whether each block device is as an earlier part of the run left it.
+    ///
+    /// # Errors
+    /// When another program has written to one since. This run does not write to it any more.
+    pub fn check_left(&self, left: &[LeftDevice]) -> Result<(), AttachmentError> {
+        let leases = self.each().filter_map(Attachment::lease);
+        let checked = leases.zip(left).map(|(lease, known)| lease.check_left(&Root::default(), known));
+        Ok(checked.fold(Ok(()), Result::and)?)
+    }
+
+    /// The first foreign write that was found on any of them, with the number of the device: nothing may be written to it any more.
+    pub fn foreign_write(&self) -> Option<(usize, ForeignWrite)> {
+        (1..).zip(self.each()).find_map(|(number, one)| Some((number, one.lease()?.revoked()?)))
     }
 
     /// Whether a candidate had what it was to be tried on.
@@ -105,10 +143,14 @@ impl Attachments {
         self.first.scratch_folder()
     }
 
-    /// The same once a trial has written to them: what is on them now is ours, and stays as it is until the next trial.
-    #[must_use]
-    pub fn after_trial(self, ended_well: bool) -> Self {
-        self.map(|one| one.after_trial(ended_well))
+    /// Notes how `trial` has left each of them: what is on them now is ours, and stays as it is until the next trial.
+    ///
+    /// # Errors
+    /// When that cannot be known of one, or somebody else has written to one. Each is looked at all the same.
+    pub fn note_end(&self, trial: &str) -> Result<(), AttachmentError> {
+        let leases = self.each().filter_map(Attachment::lease);
+        let ends = leases.map(|lease| lease.note_end(&Root::default(), trial));
+        Ok(ends.fold(Ok(()), Result::and)?)
     }
 
     /// Bytes of the smallest.

@@ -16,7 +16,7 @@ use crate::host::procfs::activity;
 use crate::host::root::Root;
 use crate::sandbox::{Capabilities, FROM_OUTSIDE, OF_MACHINE, Sandbox, SandboxError, inherit};
 use crate::trial::TrialSpec;
-use fsverdict_judgement::journal::{CommandRecord, Event, Status};
+use fsverdict_judgement::journal::{CommandRecord, DeviceEvent, Event, Status};
 use fsverdict_judgement::plan::PhaseWork;
 use fsverdict_text::{Reason, duration_text};
 
@@ -49,6 +49,9 @@ pub struct TrialEnd {
     pub unheard: bool,
     /// It was stopped for a while and went on: what it timed holds the pause.
     pub stopped: bool,
+    /// A device of this machine that failed under it (its number, from 1), and what was reported of it: that says nothing about the
+    /// candidate.
+    pub device_error: Option<(usize, String)>,
 }
 
 /// Where a sandbox says that its program was stopped.
@@ -126,6 +129,7 @@ pub(super) fn drive(
     let mut step = String::new();
     let mut alone = false;
     let mut felled = None;
+    let mut device_error = None;
     let mut watch_first = SupervisorWatch::of(supervisor.0.id());
     loop {
         let patience = deadline.saturating_duration_since(Instant::now());
@@ -135,6 +139,9 @@ pub(super) fn drive(
                     Ok(Event::TrialFinished { status, reason, hint, .. }) => {
                         reported = Some((status, reason, hint));
                         deadline = Instant::now() + FAREWELL;
+                    }
+                    Ok(Event::Device(DeviceEvent::Failed { device, found })) => {
+                        device_error.get_or_insert((device, found));
                     }
                     Ok(event) => {
                         match &event {
@@ -221,7 +228,8 @@ pub(super) fn drive(
         };
         (Status::Failed, reason, hint)
     });
-    Ok(TrialEnd { status, reason, hint, wall, killed, unheard, stopped: stops.any() || watch_first.was_held })
+    let stopped = stops.any() || watch_first.was_held;
+    Ok(TrialEnd { status, reason, hint, wall, killed, unheard, stopped, device_error })
 }
 
 /// What a trial was at in its last step, for people: the phase, and the program it runs where the plan names one.

@@ -422,12 +422,17 @@ impl Guests {
                 step.clone_from(begun);
             }
             spans.note(&event);
-            watch(event);
+            // What a guest says of leases is nothing: it has none.
+            if !matches!(event, Event::Device(_)) {
+                watch(event);
+            }
         };
         let mut there = || endpoint.as_mut().is_none_or(Backend::is_there);
         let company = Company { placement, there: &mut there };
         let end = drive(command, events, &stops, spec, &mut watch_steps, inherited, Some(company))?;
         let Some(endpoint) = endpoint else { return Ok(end) };
+        // A modelled device fails where the plan says so, and how a candidate takes that is what is asked.
+        let end = TrialEnd { device_error: None, ..end };
         let traced = |modelled: &Modelled<'_>| -> Result<Option<TracedDevice>, LabError> {
             let trace = attachments.trace_path(&spec.trial, modelled.number).filter(|_| habits.same_clock);
             let of = |trace| Ok(TracedDevice { trace, device: modelled.device(&spec.trial)? });

@@ -216,8 +216,8 @@ impl Hinted for LabError {
             LabError::Staging(reason) | LabError::Machine(reason) | LabError::NotStarted(reason) | LabError::Given(reason) => {
                 return reason.hint();
             }
+            LabError::Disk(error) => return error.hint(),
             LabError::Folder(_)
-            | LabError::Disk(_)
             | LabError::Sandbox(_)
             | LabError::Io(_)
             | LabError::Host(_) => return None,

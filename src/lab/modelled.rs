@@ -326,6 +326,7 @@ fn failed(end: &TrialEnd, why: Reason) -> TrialEnd {
         stopped: false,
         wall: end.wall,
         unheard: end.unheard,
+        device_error: None,
     }
 }
 

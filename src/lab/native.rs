@@ -245,7 +245,11 @@ impl Lab for Native {
         // Small enough for a pipe's buffer or not: a thread feeds it.
         let description = serde_json::to_vec(&assignment).map_err(std::io::Error::from)?;
         std::thread::spawn(move || std::io::Write::write_all(&mut { writer }, &description));
-        let end = drive(command, events, &stops, spec, watch, inherited, None)?;
+        let mut watch_devices = |event| match event {
+            Event::Device(event) => attachments.hear(&event),
+            other => watch(other),
+        };
+        let end = drive(command, events, &stops, spec, &mut watch_devices, inherited, None)?;
         if let Some(own) = folders.pop() {
             let path = own.path().to_owned();
             if let Err(error) = own.remove() {

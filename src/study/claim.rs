@@ -25,53 +25,63 @@ pub struct Permission<'a> {
 }
 
 impl Permission<'_> {
-    /// What [`claim`](Self::claim) would find: the bytes of the smallest device, and why it would refuse. Nothing is made or held.
-    pub(super) fn look(&self, plan: &Plan) -> (Option<u64>, Option<SessionError>) {
-        let (mut sizes, mut refused) = (Vec::new(), None);
-        for at in 0..plan.device.count() {
-            let found = self.look_at(plan, at);
-            sizes.extend(found.size);
-            refused = refused.or(found.refused);
-        }
-        (sizes.into_iter().min(), refused)
+    /// What [`claim`](Self::claim) would find of each device, in the order of the plan. Nothing is made or held.
+    pub(super) fn look(&self, plan: &Plan) -> Vec<DeviceProspect> {
+        (0..plan.device.count()).map(|at| self.look_at(plan, at)).collect()
     }
 
-    fn look_at(&self, plan: &Plan, at: usize) -> LookedAt {
+    fn look_at(&self, plan: &Plan, at: usize) -> DeviceProspect {
         match plan.device.all().nth(at) {
             Some(DeviceSource::Image(size)) => {
                 let room = image_room(plan, size.0);
                 let found = look(plan.device.folder.as_deref(), size.0, room);
-                LookedAt { size: Some(size.0), refused: found.err().map(refused) }
+                let refused = found.err().map(refused);
+                DeviceProspect { size: Some(size.0), refused, ..DeviceProspect::default() }
             }
             Some(DeviceSource::Path(path)) => {
                 match self.first_allowed(|identity| examine(&Root::default(), path, smallest(plan), identity))
                 {
-                    Ok(cleared) => LookedAt { size: Some(cleared.device().size), refused: None },
+                    Ok(cleared) => {
+                        DeviceProspect { size: Some(cleared.device().size), ..DeviceProspect::default() }
+                    }
                     Err(refusal) => {
                         let device = BlockDevice::inspect(&Root::default(), path);
-                        LookedAt {
+                        DeviceProspect {
                             size: device.ok().map(|device| device.size),
+                            consent_is_missing: refusal.erase_identity().is_some(),
                             refused: Some(refused(refusal)),
                         }
                     }
                 }
             }
             Some(DeviceSource::Model { size, .. }) => {
-                LookedAt { size: Some(size.0), refused: self.claim_one(plan, at).err() }
+                let refused = self.claim_one(plan, at, None).err();
+                DeviceProspect { size: Some(size.0), refused, ..DeviceProspect::default() }
             }
-            Some(DeviceSource::Folders) | None => LookedAt { size: None, refused: None },
+            Some(DeviceSource::Folders) | None => DeviceProspect::default(),
         }
     }
 
     /// What the plan names, attached.
     pub(super) fn claim(&self, plan: &Plan) -> Result<Attachments, SessionError> {
-        let further = (1..plan.device.count()).map(|at| self.claim_one(plan, at));
+        self.claim_again(plan, None)
+    }
+
+    /// The same for a run that is carried on. The device that another program has written to (`foreign`: its number, and what is told
+    /// of it) must be named whatever is on it now.
+    pub(super) fn claim_again(
+        &self,
+        plan: &Plan,
+        foreign: Option<&(usize, String)>,
+    ) -> Result<Attachments, SessionError> {
+        let told = |at: usize| foreign.filter(|(number, _)| *number == at + 1).map(|(_, told)| told.as_str());
+        let further = (1..plan.device.count()).map(|at| self.claim_one(plan, at, told(at)));
         // In this order: the first that is refused is the one that is told.
-        let first = self.claim_one(plan, 0)?;
+        let first = self.claim_one(plan, 0, told(0))?;
         Ok(Attachments::new(first, further.collect::<Result<_, _>>()?))
     }
 
-    fn claim_one(&self, plan: &Plan, at: usize) -> Result<Attachment, SessionError> {
+    fn claim_one(&self, plan: &Plan, at: usize, foreign: Option<&str>) -> Result<Attachment, SessionError> {
         match plan.device.all().nth(at).unwrap_or(&plan.device.source) {
             DeviceSource::Image(size) => {
                 let folder = scratch_folder(plan.device.folder.as_deref()).map_err(refused)?;
@@ -96,11 +106,9 @@ impl Permission<'_> {
             DeviceSource::Folders => Ok(Attachment::Folders { facts: folders(plan) }),
             DeviceSource::Path(path) => {
                 let needed = smallest(plan);
-                self.first_allowed(|identity| cleared(path, needed, identity)).or_else(|refusal| match (self
-                    .ask)(
-                    &refusal,
-                ) {
-                    Some(identity) => cleared(path, needed, Some(&identity)).map_err(refused),
+                let clear = |identity: Option<&str>| cleared(path, needed, identity, foreign);
+                self.first_allowed(clear).or_else(|refusal| match (self.ask)(&refusal) {
+                    Some(identity) => clear(Some(&identity)).map_err(refused),
                     None => Err(refused(refusal)),
                 })
             }
@@ -114,11 +122,15 @@ impl Permission<'_> {
     }
 }
 
-/// What a look at one of the devices found.
-struct LookedAt {
-    /// Bytes.
-    size: Option<u64>,
-    refused: Option<SessionError>,
+/// What a run would meet of one of its devices.
+#[derive(Debug, Default)]
+pub struct DeviceProspect {
+    /// Bytes; none where it has none, or that cannot be told.
+    pub size: Option<u64>,
+    /// Why it would be refused.
+    pub refused: Option<SessionError>,
+    /// Whether only its identity is missing, without which what is on it is not erased.
+    pub consent_is_missing: bool,
 }
 
 /// Where the folders are, and on what.
@@ -132,8 +144,16 @@ fn folders(plan: &Plan) -> Facts {
     facts
 }
 
-fn cleared(path: &Path, needed: u64, erase: Option<&str>) -> Result<Attachment, Refusal> {
-    let cleared = examine(&Root::default(), path, needed, erase)?;
+fn cleared(
+    path: &Path,
+    needed: u64,
+    erase: Option<&str>,
+    foreign: Option<&str>,
+) -> Result<Attachment, Refusal> {
+    let mut cleared = examine(&Root::default(), path, needed, erase)?;
+    if let (None, Some(told)) = (erase, foreign) {
+        cleared = cleared.require_name(told)?;
+    }
     let device = cleared.device();
     let mut facts = Facts::new();
     facts.insert("device.description".to_owned(), device.describe_for_people());

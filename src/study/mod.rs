@@ -35,7 +35,7 @@ mod unchanged;
 mod watcher;
 
 pub use calibration::measure_device;
-pub use claim::Permission;
+pub use claim::{DeviceProspect, Permission};
 pub use conclusion::{Conclusion, Conclusions, next_to_try};
 pub use conduct::Study;
 pub use error::SessionError;

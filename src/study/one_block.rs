@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use crate::lab::ChosenLab;
+use crate::guard::LeftDevice;
+use crate::lab::{ChosenLab, LabError};
 use fsverdict_judgement::journal::{Event, Facts};
 use fsverdict_judgement::plan::{DeviceSource, Plan};
 
@@ -31,6 +32,8 @@ pub struct OneBlock<'a> {
     pub journal: &'a Path,
     /// What is recorded besides the facts about machine, lab and device.
     pub facts: Facts,
+    /// How the block before it left the devices, where this one goes by the same permission; then how this one has.
+    pub left: &'a mut Vec<LeftDevice>,
     /// What of the first record does not fit those of other blocks, each in a sentence.
     pub misfits: &'a dyn Fn(&Event) -> Vec<String>,
 }
@@ -57,6 +60,11 @@ impl OneBlock<'_> {
         let choice = choose(&plan)?;
         check_limits(&plan)?;
         let attachments = permission.claim(&plan)?;
+        let before = std::mem::take(self.left);
+        if let Err(error) = attachments.check_left(&before) {
+            *self.left = attachments.describe_left();
+            return Err(LabError::from(error).into());
+        }
         let folder = self.journal.parent().unwrap_or(Path::new("."));
         let attachments = attachments.with_traces_in(folder);
         let mut environment = facts(&plan, &choice, &attachments);
@@ -81,6 +89,8 @@ impl OneBlock<'_> {
             jobs,
             refused,
         };
-        study.conduct_one(self.number, self.order_seed, &self.out)
+        let counts = study.conduct_one(self.number, self.order_seed, &self.out);
+        *self.left = study.attachments.describe_left();
+        counts
     }
 }

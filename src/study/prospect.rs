@@ -11,7 +11,7 @@ use fsverdict_judgement::plan::{
 };
 use fsverdict_text::Reason;
 
-use super::claim::Permission;
+use super::claim::{DeviceProspect, Permission};
 use super::error::SessionError;
 use super::nuisances::smallest;
 use super::rehearsal::{has_options, refusals};
@@ -22,18 +22,26 @@ use super::space_needed::shortage;
 pub struct Prospect {
     /// Candidates that could not be tried, by name.
     pub skipped: Vec<(String, Reason)>,
-    /// Why it would not begin at all.
-    pub refused: Vec<SessionError>,
-    /// Bytes of the device; `None` where it has none, or nobody can tell.
+    /// Why it would not begin at all, whatever its devices are.
+    refused: Option<SessionError>,
+    /// What it would meet of each device, in the order of the plan.
+    pub devices: Vec<DeviceProspect>,
+    /// Bytes of the smallest device; `None` where it has none, or nobody can tell.
     pub size: Option<u64>,
 }
 
 impl Prospect {
     /// That of this plan in this lab, with this permission.
     pub fn of(plan: &Plan, lab: &dyn Lab, permission: &Permission<'_>) -> Self {
-        let (size, refused) = permission.look(plan);
-        let refused = check_datasets(plan).err().into_iter().chain(refused).collect();
-        Prospect { refused, ..Self::on(plan, lab, size) }
+        let devices = permission.look(plan);
+        let size = devices.iter().filter_map(|device| device.size).min();
+        let refused = check_datasets(plan).err();
+        Prospect { refused, devices, ..Self::on(plan, lab, size) }
+    }
+
+    /// Everything for which it would not begin.
+    pub fn refusals(&self) -> impl Iterator<Item = &SessionError> {
+        self.refused.iter().chain(self.devices.iter().filter_map(|device| device.refused.as_ref()))
     }
 
     /// Those whose mkfs and mount options nobody has tried yet.
@@ -52,7 +60,7 @@ impl Prospect {
         // A device of unknown size is too small for nobody.
         let of = |candidate: &Candidate| obstacle(plan, lab, candidate, size.unwrap_or(u64::MAX));
         let skipped = plan.candidates.iter().filter_map(|one| Some((one.name.clone(), of(one)?))).collect();
-        Prospect { skipped, refused: Vec::new(), size }
+        Prospect { skipped, refused: None, devices: Vec::new(), size }
     }
 
     pub fn skips(&self, candidate: &str) -> Option<&Reason> {

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use crate::guard::LeftDevice;
 use crate::host::limits::{LimitError, check};
 use crate::host::procfs::memory;
 use crate::host::root::Root;
-use crate::lab::{Attachment, Attachments, ChosenLab, Lab, choose, lacking};
+use crate::lab::{Attachment, Attachments, ChosenLab, Lab, LabError, choose, lacking};
 use fsverdict_judgement::journal::{
     Beginning, Caution, Event, Facts, JournalError, OpenJournal, Run, SCHEMA,
 };
@@ -95,7 +96,8 @@ impl Session {
         let choice = choose(&plan, lab)?.with_jobs(jobs)?;
         check_datasets(&plan)?;
         check_limits(&plan)?;
-        let attachments = permission.claim(&plan)?.with_traces_in(folder.path());
+        let attachments = permission.claim_again(&plan, run.foreign_write.as_ref())?;
+        let attachments = attachments.with_traces_in(folder.path());
         let Changes { forbidden, cautions } =
             Changes::since(&run.header, &plan, &facts(&plan, &choice, &attachments));
         if !forbidden.is_empty() {
@@ -106,6 +108,19 @@ impl Session {
         }
         let resumed = Some(Event::RunResumed { more });
         Ok(Resumed::Session(Box::new(Session { plan, choice, attachments, folder, journal, resumed })))
+    }
+
+    /// Whether its devices are as an earlier session of this process left them, which had the same permission.
+    ///
+    /// # Errors
+    /// When another program has written to one since.
+    pub fn check_left(&self, left: &[LeftDevice]) -> Result<(), SessionError> {
+        Ok(self.attachments.check_left(left).map_err(LabError::from)?)
+    }
+
+    /// Its devices, to be asked how they were left once it was conducted.
+    pub fn attachments(&self) -> Attachments {
+        self.attachments.clone()
     }
 
     /// What it will meet, by the checks it is conducted with.

@@ -7,7 +7,7 @@ use std::thread::scope;
 
 use crate::lab::{LabError, TrialEnd};
 use crate::trial::{Drawn, Repeats, TrialSpec};
-use fsverdict_judgement::journal::{Caution, Event, Observation, Status, Surroundings, TrialId};
+use fsverdict_judgement::journal::{Caution, DeviceEvent, Event, Observation, Status, Surroundings, TrialId};
 use fsverdict_judgement::plan::Candidate;
 use fsverdict_text::{Hinted, Reason};
 
@@ -18,6 +18,9 @@ use super::repeats::repeats;
 
 /// What to do about a trial that was killed twice.
 const KILLED: &str = "see who ended it (`dmesg` names what ran out of memory); `fsverdict resume` tries it again, unless a later block has begun";
+
+/// What to do about a device that failed.
+const DEVICE_FAILED: &str = "`dmesg` shows all that the kernel says of it; check its cable, its power and what lies below it; `fsverdict resume` tries the trial again";
 
 /// What a lab says of the trial it is at.
 enum LabMessage {
@@ -40,6 +43,11 @@ impl Study<'_> {
     /// accident says nothing about the candidate. After an error none is begun any more, and those under way are
     /// recorded to their ends.
     pub(super) fn trials(&mut self, block: u32, attempt: u32, names: &[String]) -> Result<(), SessionError> {
+        let outcome = self.conduct_trials(block, attempt, names);
+        outcome.or_else(|error| self.record_foreign_write().and(Err(error)))
+    }
+
+    fn conduct_trials(&mut self, block: u32, attempt: u32, names: &[String]) -> Result<(), SessionError> {
         let plan = self.plan;
         let run = self.journal.run()?;
         let repeats = repeats(plan, run, self.lab.side_by_side().is_some());
@@ -149,7 +157,20 @@ impl Study<'_> {
     /// Records the end of a trial, or gives it back to be done again.
     fn end<'a>(&mut self, task: TrialTask<'a>, end: TrialEnd) -> Result<Option<TrialTask<'a>>, SessionError> {
         let id = &task.id;
-        self.attachments = self.attachments.clone().after_trial(end.status == Status::Ok && !end.killed);
+        let left = self.attachments.note_end(&describe_trial(id));
+        // What it measured on a device that somebody else writes to counts for nothing, and so does its failure.
+        if let (Err(error), true) = (&left, self.attachments.foreign_write().is_some()) {
+            return Err(LabError::Given(error.reason()).into());
+        }
+        if let Some((number, found)) = end.device_error.as_ref().filter(|_| end.status == Status::Failed) {
+            let source = number.checked_sub(1).and_then(|at| self.plan.device.all().nth(at));
+            let device = source.map_or(format!("device {number}"), ToString::to_string);
+            let text = format!(
+                "{device} failed in {}, which says nothing about the candidate: {found}",
+                describe_trial(id)
+            );
+            return Err(LabError::Given(Reason::new(text, DEVICE_FAILED)).into());
+        }
         let killed = end.killed && task.killed.is_some();
         let killed = killed && !end.unheard;
         let seen = Surroundings { stopped: end.stopped, killed, ..self.watcher.end(task.own_bytes) };
@@ -158,6 +179,9 @@ impl Study<'_> {
         }
         if seen != Surroundings::default() {
             self.report(Some(id), Event::Surroundings(seen))?;
+        }
+        if end.status == Status::Failed {
+            left.as_ref().map_err(|error| given_up(id, error))?;
         }
         if end.killed && task.killed.is_none() {
             return Ok(Some(TrialTask { killed: Some(end.reason), own_bytes: 0, ..task }));
@@ -175,19 +199,37 @@ impl Study<'_> {
         if status == Status::Failed
             && let Err(error) = self.attachments.is_there()
         {
-            let what = format!("a trial of {} failed, and what it needs is not there: ", id.candidate);
-            return Err(LabError::Given(error.reason().after(what)).into());
+            return Err(given_up(id, &error).into());
         }
         if killed && hint.is_empty() {
             KILLED.clone_into(&mut hint);
         }
         self.report(Some(id), Event::TrialFinished { status, reason, hint, wall })?;
+        left.map_err(LabError::from)?;
         Ok(None)
+    }
+
+    /// Writes into the journal that another program has written to a device, if so: whoever resumes the run is asked again.
+    fn record_foreign_write(&mut self) -> Result<(), SessionError> {
+        let Some((device, foreign)) = self.attachments.foreign_write() else { return Ok(()) };
+        self.report(None, Event::Device(DeviceEvent::ForeignWrite { device, found: foreign.to_string() }))
     }
 
     fn caution(&mut self, id: &TrialId, text: String) -> Result<(), SessionError> {
         self.report(Some(id), Event::Caution(Caution { phase: String::new(), text }))
     }
+}
+
+/// Which trial it is, for people.
+fn describe_trial(id: &TrialId) -> String {
+    let attempt = if id.attempt > 1 { format!(", attempt {}", id.attempt) } else { String::new() };
+    format!("the trial of {} in block {}{attempt}", id.candidate, id.block)
+}
+
+/// Why a trial that failed is not counted: what it was tried on is not as it was.
+fn given_up(id: &TrialId, error: &impl Hinted) -> LabError {
+    let what = format!("a trial of {} failed, and what it needs is not there: ", id.candidate);
+    LabError::Given(error.reason().after(what))
 }
 
 /// Who conducts hears until every lab has come to its end.

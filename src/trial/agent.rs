@@ -94,11 +94,18 @@ fn run(assignment: &Assignment, sink: &mut Sink, of_machine: &mut bool) -> Resul
     let mut agent = Agent::new(assignment);
     let result = course.steps.iter().try_for_each(|step| agent.walk(&mut stack, step)).map_err(|error| {
         *of_machine = error.is_of_machine();
+        if let Some(event) = error.device_event() {
+            stack.sink.send(&Event::Device(event));
+        }
         let mut complaint = error.reason();
         complaint.what += &stack.said_by_kernel();
         complaint
     });
     let complaints = agent.take_down(&mut stack, &course.last).join("; ");
+    if result.is_err() || !complaints.is_empty() {
+        let errors = stack.device_errors();
+        errors.into_iter().for_each(|error| stack.sink.send(&Event::Device(error)));
+    }
     match (result, complaints.is_empty()) {
         (Ok(()), true) => Ok(()),
         (Ok(()), false) => Err(Reason::plain(format!(

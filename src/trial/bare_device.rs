@@ -5,7 +5,7 @@ use std::io::{Seek, SeekFrom};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 
-use crate::guard::{ClaimedLease, HeldLease};
+use crate::guard::{ClaimedLease, HeldLease, Refusal};
 use crate::host::borrowed_scheduler::BorrowedScheduler;
 use crate::host::environment::device_facts;
 use crate::host::loop_device::{LoopDevice, LoopOptions};
@@ -20,6 +20,8 @@ use super::sink::Sink;
 use super::spec::TrialDevice;
 
 pub(super) struct BareDevice {
+    /// From 1.
+    number: usize,
     pub(super) path: PathBuf,
     name: String,
     /// The kernel detaches a loop device when it is closed here and nothing uses it. With it, its image.
@@ -35,7 +37,7 @@ pub(super) struct BareDevice {
 
 impl BareDevice {
     /// Makes sure that the device is ours.
-    pub(super) fn take(device: &TrialDevice, sink: &mut Sink) -> Result<Self, TrialError> {
+    pub(super) fn take(number: usize, device: &TrialDevice, sink: &mut Sink) -> Result<Self, TrialError> {
         let mut facts = Facts::new();
         let (path, attached, claimed) = match device {
             TrialDevice::Guest { path, .. } => (path.clone(), None, None),
@@ -54,22 +56,25 @@ impl BareDevice {
             }
             TrialDevice::Block { ticket } => {
                 // Everything the guard saw is looked at again here, right before the first write.
-                let claim = ticket.redeem(&Root::default()).map_err(TrialError::host)?;
+                let claim = ticket.redeem(&Root::default());
+                let claim = claim.map_err(|error| TrialError::Device { device: number, error })?;
                 (ticket.path.clone(), None, Some(claim))
             }
         };
         let real = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
         let name = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(BareDevice { path, name, attached, claimed, hold: None, scheduler: None, facts })
+        Ok(BareDevice { number, path, name, attached, claimed, hold: None, scheduler: None, facts })
     }
 
     /// Makes a real device bare; an image, and what a guest has, is new with each trial.
     pub(super) fn discard(&mut self) -> Result<(), TrialError> {
         let Some(claim) = self.claimed.take() else { return Ok(()) };
-        let discarded = claim.discard().map_err(TrialError::io("discard the device"))?;
+        let device = claim.describe_device();
+        let discarded =
+            claim.discard().map_err(|source| self.refuse(Refusal::NotDiscarded { device, source }))?;
         self.facts.insert("device.discarded".to_owned(), discarded.to_string());
         // mkfs and mount claim it themselves from here on.
-        self.hold = Some(HeldLease::of(claim).map_err(TrialError::host)?);
+        self.hold = Some(HeldLease::of(&Root::default(), claim).map_err(|error| self.refuse(error))?);
         Ok(())
     }
 
@@ -86,7 +91,13 @@ impl BareDevice {
         let Some(hold) = &self.hold else { return Ok(()) };
         let root = Root::default();
         let checked = if claimed { hold.check(&root) } else { hold.check_free(&root) };
-        checked.map(drop).map_err(TrialError::host)
+        let checked = checked.and_then(|device| hold.check_before_first_write(&root, &device));
+        checked.map_err(|error| self.refuse(error))
+    }
+
+    /// That this device cannot be used any more.
+    fn refuse(&self, error: Refusal) -> TrialError {
+        TrialError::Device { device: self.number, error }
     }
 
     /// Its bytes, whatever lies on it.

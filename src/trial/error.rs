@@ -1,11 +1,13 @@
 //! What ends a trial early.
 
 use crate::dataset::DatasetError;
+use crate::guard::Refusal;
 use crate::host::limits::cannot_start;
 use crate::measure::MeasureError;
 use crate::sandbox::SandboxError;
 use crate::sandbox::program::ProgramError;
 use crate::workload::{AdapterError, OwnMetricError, WorkError};
+use fsverdict_judgement::journal::DeviceEvent;
 use fsverdict_text::{Hinted, Reason};
 
 /// A trial could not go on. The text becomes the reason in the journal.
@@ -35,6 +37,13 @@ pub enum TrialError {
     Host(String),
     #[error("{}", .0.what)]
     Refused(Reason),
+    /// A device cannot be used any more, whatever the candidate.
+    #[error("{error}")]
+    Device {
+        /// Its number, from 1.
+        device: usize,
+        error: Refusal,
+    },
     #[error("{0}")]
     Damaged(String),
     /// What a command left behind is not what the plan says must be there.
@@ -50,6 +59,19 @@ impl TrialError {
             TrialError::Phase { error: ProgramError::Start { source, .. }, .. } => cannot_start(source),
             TrialError::Sandbox(error) => error.is_of_machine(),
             _ => false,
+        }
+    }
+
+    /// What has to be told of a device, if that is what ends the trial.
+    pub(super) fn device_event(&self) -> Option<DeviceEvent> {
+        match self {
+            TrialError::Device { device, error: Refusal::ForeignWrite(foreign) } => {
+                Some(DeviceEvent::ForeignWrite { device: *device, found: foreign.found.clone() })
+            }
+            TrialError::Device { device, error } => {
+                Some(DeviceEvent::Failed { device: *device, found: error.to_string() })
+            }
+            _ => None,
         }
     }
 
@@ -72,6 +94,7 @@ impl Hinted for TrialError {
             TrialError::Adapter { error, .. } => Some(error.hint.to_owned()),
             TrialError::OwnMetric { error, .. } => Some(error.hint.clone()).filter(|hint| !hint.is_empty()),
             TrialError::Refused(reason) => reason.hint(),
+            TrialError::Device { error, .. } => error.hint(),
             _ => None,
         }
     }

@@ -18,13 +18,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::filesystem::{DIRECTORY, Filesystem};
-use crate::host::kernel_log::KernelLog;
+use crate::host::kernel_log::{KernelLog, is_device_error};
 use crate::host::root::Root;
+use crate::host::sysfs::partition_parent;
 use crate::host::{caches, mounts, syscall};
 use crate::measure::Fresh;
 use crate::sandbox::private_devices;
 use crate::sandbox::program::RunningProgram;
-use fsverdict_judgement::journal::{CommandRecord, Facts};
+use fsverdict_judgement::journal::{CommandRecord, DeviceEvent, Event, Facts};
 use fsverdict_judgement::plan::Candidate;
 
 use super::above::{AboveLayer, BELOW};
@@ -80,6 +81,8 @@ pub(super) struct Stack<'a> {
     cleaner_told: bool,
     fresh: Option<Fresh>,
     log: KernelLog,
+    /// The same from the beginning of the trial to its end.
+    whole_log: KernelLog,
 }
 
 impl<'a> Stack<'a> {
@@ -121,16 +124,19 @@ impl<'a> Stack<'a> {
             fresh: None,
             // Before there is a /dev without it.
             log: KernelLog::open(),
+            whole_log: KernelLog::open(),
         })
     }
 
     /// Makes sure that the devices are ours.
     pub(super) fn claim(&mut self, devices: &[TrialDevice]) -> Result<(), TrialError> {
-        for device in devices {
-            let claim = BareDevice::take(device, self.sink)?;
+        for (number, device) in (1..).zip(devices) {
+            let claim = BareDevice::take(number, device, self.sink)?;
             self.devices.push(claim.path.clone());
             self.claims.push(claim);
         }
+        // Whoever lent them must know that what happens to them from here on may be ours.
+        self.sink.send(&Event::Device(DeviceEvent::FirstWrite));
         let used = (1..=devices.len()).filter(|device| self.arrangement.uses(*device)).count();
         if used < devices.len() {
             let text = format!("{} uses {used} of {} devices", self.candidate.name, devices.len());
@@ -174,6 +180,19 @@ impl<'a> Stack<'a> {
         let devices = self.device_names().into_iter().chain(self.layers.nodes().map(name));
         let words: Vec<String> = devices.chain([self.filesystem.name.to_owned()]).collect();
         self.log.lines(&words).iter().map(|line| format!("\n{THE_KERNEL}{line}")).collect()
+    }
+
+    /// The errors that the kernel reported of the devices themselves in all of the trial, with the number of the device.
+    pub(super) fn device_errors(&mut self) -> Vec<DeviceEvent> {
+        let said = self.whole_log.all();
+        let errors = (1..).zip(self.device_names()).filter_map(|(device, name)| {
+            let disk = partition_parent(&Root::default(), &name);
+            let names = [Some(name), disk];
+            let is_error = |line: &str| names.iter().flatten().any(|name| is_device_error(line, name));
+            let line = said.iter().find(|line| is_error(&line.text))?;
+            Some(DeviceEvent::Failed { device, found: format!("{THE_KERNEL}{}", line.text) })
+        });
+        errors.collect()
     }
 
     /// Whether a folder of the user's is worked in: there is no device, and nothing is made, mounted or checked.

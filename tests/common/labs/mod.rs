@@ -3,6 +3,8 @@
 pub mod arrays;
 pub mod confinement;
 pub mod crash;
+pub mod device_faults;
+pub mod foreign_writes;
 pub mod questions;
 pub mod refusals;
 pub mod secrets;

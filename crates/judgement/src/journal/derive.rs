@@ -12,7 +12,8 @@ use super::run::{
     BlockState, CandidateState, CandidateStatus, Header, Latencies, Run, Trial, TrialCommands, TrialStanding,
 };
 use super::{
-    Beginning, CommandRecord, Event, Journal, JournalError, PowerCuts, Record, RottenBlocks, Status, TrialId,
+    Beginning, CommandRecord, DeviceEvent, Event, Journal, JournalError, PowerCuts, Record, RottenBlocks,
+    Status, TrialId,
 };
 use crate::plan::Plan;
 
@@ -127,6 +128,7 @@ impl Run {
                     self.extended_to = Some(self.complete_blocks() as u32 + more);
                 }
                 self.resumed += 1;
+                self.foreign_write = None;
                 // Whatever was under way ended with the conductor, and begins again.
                 open.clear();
                 self.reopen();
@@ -151,7 +153,11 @@ impl Run {
                 self.rotten.retain(|known| known.candidate != rotten.candidate);
                 self.rotten.push(rotten);
             }
+            Event::Device(DeviceEvent::ForeignWrite { device, found }) => {
+                self.foreign_write = Some((device, found));
+            }
             Event::RunStarted { .. }
+            | Event::Device(_)
             | Event::Saved { .. }
             | Event::Promised { .. }
             | Event::Sequences { .. }

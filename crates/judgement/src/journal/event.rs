@@ -150,6 +150,8 @@ pub enum Event {
     },
     /// What was found in a state that a cut of power left. It is no part of a journal.
     AfterCut(StateFinding),
+    /// Something happened to a device of a trial that says nothing about the candidate.
+    Device(DeviceEvent),
     /// What cuts of power came to, looked at after the trials; of several of a candidate, the last counts.
     PowerCut(PowerCuts),
     /// What came of a rotten block. It is no part of a journal.
@@ -165,6 +167,28 @@ pub enum Event {
         /// The kind of that reason.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ending: Option<Ending>,
+    },
+}
+
+/// What happened to a device of a trial.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "device_event", rename_all = "snake_case")]
+pub enum DeviceEvent {
+    /// All devices were found as they were left, and are about to be written to. It is no part of a journal.
+    FirstWrite,
+    /// Another program has written to a device: the run ends, and goes on only where the device is named again.
+    ForeignWrite {
+        /// Its number, from 1.
+        device: usize,
+        /// What shows it; in a journal, all that is told of it.
+        found: String,
+    },
+    /// The kernel reported errors of a device, or it is gone. It is no part of a journal.
+    Failed {
+        /// Its number, from 1.
+        device: usize,
+        /// What was reported.
+        found: String,
     },
 }
 

@@ -35,6 +35,9 @@ pub struct Run {
     pub interrupted: Vec<TrialId>,
     /// How often the run was carried on after an interruption.
     pub resumed: u32,
+    /// The device (its number, from 1) that another program wrote to, and what is told of it, while nobody has named that device
+    /// again.
+    pub foreign_write: Option<(usize, String)>,
     /// Up to how many blocks it goes after it had ended and more were asked for.
     pub extended_to: Option<u32>,
     /// Why it ended; `None` while it goes on, or when it was interrupted.

@@ -1,0 +1,58 @@
+//! How a block of a site has left its devices, kept for the next one: an inventory names once for all blocks what may be erased,
+//! and that covers what fsverdict left there, not what another program has written since.
+//!
+//! It lies beside the inventories, in a folder that is the user's alone. A block that is killed leaves none.
+
+use std::fs::{DirBuilder, File};
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, OFlags};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::guard::LeftDevice;
+use crate::host::whole_file;
+use fsverdict_text::{Links, open_regular};
+
+use super::FleetError;
+use super::kept::state_folder;
+use super::site::Site;
+
+/// No such file is longer, in bytes.
+const LONGEST: u64 = 1 << 20;
+
+#[derive(Debug)]
+pub(super) struct LeftFile(PathBuf);
+
+impl LeftFile {
+    /// That of a site of the run in the folder `run`; none where the user has no home.
+    pub(super) fn of_site(run: &Path, site: &Site) -> Option<Self> {
+        let run = std::fs::canonicalize(run).ok()?;
+        let key = xxh3_64(format!("{}\n{site}", run.display()).as_bytes());
+        Some(LeftFile(state_folder()?.join(format!("left-{key:016x}.json"))))
+    }
+
+    /// Reads and removes it: what is written to the devices from now on, it does not know.
+    pub(super) fn take(&self) -> Result<Vec<LeftDevice>, FleetError> {
+        let failed = |error| FleetError::io(&self.0)(error);
+        let file: File = match open_regular(CWD, &self.0, OFlags::RDONLY, Links::Refuse) {
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                return Ok(Vec::new());
+            }
+            opened => opened.map_err(failed)?,
+        };
+        let left: Vec<LeftDevice> = serde_json::from_reader(file.take(LONGEST))
+            .map_err(|error| failed(std::io::Error::new(ErrorKind::InvalidData, error)))?;
+        std::fs::remove_file(&self.0).map_err(failed)?;
+        Ok(left)
+    }
+
+    pub(super) fn keep(&self, left: &[LeftDevice]) -> Result<(), FleetError> {
+        let failed = |error| FleetError::io(&self.0)(error);
+        let folder = self.0.parent().unwrap_or(Path::new("/"));
+        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
+        let text = serde_json::to_vec(left).unwrap_or_default();
+        whole_file::replace_private(&self.0, &text).map_err(failed)
+    }
+}
