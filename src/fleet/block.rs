@@ -44,7 +44,7 @@ pub fn conduct_block(
     observer: &mut dyn Observer,
 ) -> Result<BlockEnd, FleetError> {
     let BlockOrder { site, block, device, jobs } = asked;
-    let shards = Shards::of(folder.path());
+    let shards = Shards::of(folder.handle());
     if shards.has(&site, block) {
         return Ok(BlockEnd::Already);
     }
@@ -77,7 +77,7 @@ pub fn conduct_block(
         |plan: &Plan| -> Result<ChosenLab, SessionError> { Ok(choose(plan, plan.lab)?.with_jobs(jobs)?) };
     let counts = one.conduct(lab, permission, observer).map_err(|source| match source {
         SessionError::Changed(misfits) => FleetError::Misfit(misfits),
-        source if journal.exists() => {
+        source if journal.is_there() => {
             FleetError::Interrupted { site: site.to_string(), block, source: Box::new(source) }
         }
         source => source.into(),
@@ -85,13 +85,13 @@ pub fn conduct_block(
     if !counts {
         return Ok(BlockEnd::Disturbed);
     }
-    shards.end(&site, block)?;
+    shards.end(&journal, block)?;
     Ok(BlockEnd::Done)
 }
 
 /// The run in the folder at `path`, which is made for this plan where there is none.
 pub fn shared_run(path: &Path, plan: &Plan) -> Result<RunFolder, FleetError> {
-    let there = || path.join(crate::study::PLAN_FILE).exists();
+    let there = || RunFolder::has_plan(path);
     if !there() {
         match RunFolder::create_new(path, plan) {
             // Another site may have made it in the same moment.

@@ -429,7 +429,7 @@ impl Guests {
         let end = drive(command, events, &stops, spec, &mut watch_steps, inherited, Some(company))?;
         let Some(endpoint) = endpoint else { return Ok(end) };
         let traced = |modelled: &Modelled<'_>| -> Result<Option<TracedDevice>, LabError> {
-            let trace = attachments.trace_path(&spec.trial, modelled.number).filter(|_| habits.same_clock);
+            let trace = attachments.trace_file(&spec.trial, modelled.number).filter(|_| habits.same_clock);
             let of = |trace| Ok(TracedDevice { trace, device: modelled.device(&spec.trial)? });
             trace.map(of).transpose()
         };

@@ -1,10 +1,9 @@
 //! One block by itself, in a journal of its own: for machines that do a run's blocks between them.
 
-use std::path::Path;
-
 use crate::lab::ChosenLab;
 use fsverdict_judgement::journal::{Event, Facts};
 use fsverdict_judgement::plan::{DeviceSource, Plan};
+use fsverdict_text::FolderFile;
 
 use super::claim::Permission;
 use super::conduct::Study;
@@ -28,7 +27,7 @@ pub struct OneBlock<'a> {
     /// The device, where it is another than the plan's.
     pub device: Option<DeviceSource>,
     /// The journal that is to be begun; traces of modelled devices lie beside it.
-    pub journal: &'a Path,
+    pub journal: &'a FolderFile,
     /// What is recorded besides the facts about machine, lab and device.
     pub facts: Facts,
     /// What of the first record does not fit those of other blocks, each in a sentence.
@@ -57,8 +56,7 @@ impl OneBlock<'_> {
         let choice = choose(&plan)?;
         check_limits(&plan)?;
         let attachments = permission.claim(&plan)?;
-        let folder = self.journal.parent().unwrap_or(Path::new("."));
-        let attachments = attachments.with_traces_in(folder);
+        let attachments = attachments.with_traces_in(self.journal.folder());
         let mut environment = facts(&plan, &choice, &attachments);
         environment.extend(self.facts);
         let start = start(self.plan, self.run, &choice, &attachments, environment, None);

@@ -17,6 +17,7 @@ mod measure;
 mod native;
 mod open;
 mod operations;
+mod output_limits;
 mod questions;
 mod refusals;
 mod robustness;
