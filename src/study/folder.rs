@@ -196,7 +196,7 @@ impl RunFolder {
 
     /// Its name, which is the run's identity.
     pub fn id(&self) -> String {
-        let path = std::fs::canonicalize(self.path()).unwrap_or_else(|_| self.path().to_owned());
+        let path = self.handle.real_path().unwrap_or_else(|_| self.path().to_owned());
         path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 }

@@ -21,6 +21,7 @@ mod output_limits;
 mod questions;
 mod refusals;
 mod robustness;
+mod run_folder_attacks;
 mod secrets;
 mod served;
 mod snapshots;

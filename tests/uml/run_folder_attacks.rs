@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use crate::common::attacks::{ATTACKS, Attack, Victim, content, copy_of_run, files, to_its_end};
-use crate::common::{Place, not_run};
+use crate::common::{PROGRAM, Place, is_root, not_run, tool};
 
 const PLAN: &str = r#"
 title         = "Saved files"
@@ -138,4 +138,37 @@ fn uml_cuts_that_are_swapped_for_a_link_meanwhile_lead_nowhere() {
         victim.is_unharmed(name);
     }
     place.is_left_clean();
+}
+
+/// What writes an image or a log of a state outside of the run.
+const OUTPUTS: [&[&str]; 3] = [
+    &["crash", "run", "ext4", "1-all", "--image", "small/out", "--yes"],
+    &["crash", "run", "ext4", "rot-77-zero", "--image", "small/out", "--yes"],
+    &["crash", "run", "ext4", "--export", "small/out", "--part", "0", "--yes"],
+];
+
+#[test]
+fn uml_images_and_logs_of_cuts_are_whole_or_not_there() {
+    let place = Place::new();
+    whole_run(&place);
+    fs::rename(place.path().join("whole"), place.path().join("run")).unwrap();
+    let small = place.path().join("small");
+    fs::create_dir(&small).unwrap();
+    let is_empty = || fs::read_dir(&small).unwrap().next().is_none();
+    for arguments in OUTPUTS {
+        let words = [&["-c", "ulimit -f 1; exec \"$0\" \"$@\"", PROGRAM], arguments].concat();
+        place.any("sh", &words).exits(1).says(&["error: ", "hint: ", "ulimit -f"]);
+        assert!(is_empty(), "{arguments:?}");
+        if is_root() {
+            tool(&["mount", "-t", "tmpfs", "-o", "size=16k", "fsverdict-test", small.to_str().unwrap()]);
+            let seen = place.fsverdict(arguments);
+            let left = is_empty();
+            tool(&["umount", "--lazy", small.to_str().unwrap()]);
+            assert!(left, "{arguments:?}: {seen:#?}");
+            seen.exits(1).says(&["cannot make small/out", "hint: "]);
+        }
+        place.fsverdict(arguments).exits(0);
+        assert!(fs::metadata(small.join("out")).unwrap().len() > 0, "{arguments:?}");
+        fs::remove_file(small.join("out")).unwrap();
+    }
 }

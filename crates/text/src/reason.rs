@@ -132,7 +132,6 @@ plain!(str, String, serde_json::Error);
 /// Of what this machine lacks, and of what is refused in a folder that others can write to, it is known what to do.
 impl Hinted for std::io::Error {
     fn hint(&self) -> Option<String> {
-        use std::error::Error;
         use std::io::ErrorKind;
         if let Some(refusal) =
             self.get_ref().and_then(|inner| inner.downcast_ref::<crate::folder::FolderRefusal>())
@@ -147,11 +146,7 @@ impl Hinted for std::io::Error {
             ErrorKind::FileTooLarge if self.raw_os_error().is_some() => {
                 "the shell limits the size of files (`ulimit -f` shows it), or the filesystem does: raise the limit, or name another place"
             }
-            // What writes CSV wraps what the machine said.
-            _ => {
-                let inner = self.get_ref().and_then(Error::source);
-                return inner.and_then(|inner| inner.downcast_ref::<std::io::Error>()).and_then(Hinted::hint);
-            }
+            _ => return None,
         };
         Some(hint.to_owned())
     }

@@ -46,9 +46,11 @@ impl PowerCutting<'_> {
             };
             let path = of_device(image, device);
             let output = new_output(&path)?;
-            let mut store = Store::new(open_file(&output, &path)?, model.size.0).map_err(plain)?;
+            let failed = |error: &dyn std::fmt::Display| unwritten_image(&path, error);
+            let file = open_file(&output, &path)?;
+            let mut store = Store::new(file, model.size.0).map_err(|error| failed(&error))?;
             let rule = self.rule_of(candidate, device)?;
-            StateImage::new(own, rule).write(&mut store, there).map_err(plain)?;
+            StateImage::new(own, rule).write(&mut store, there).map_err(|error| failed(&error))?;
             drop(store);
             outputs.push((path, output));
         }
@@ -128,6 +130,12 @@ pub(in crate::study) fn finish_all(
         Ok(path)
     };
     outputs.into_iter().map(finish).collect()
+}
+
+/// An image could not be written to its end.
+pub(in crate::study) fn unwritten_image(path: &Path, error: &dyn std::fmt::Display) -> SessionError {
+    let hint = "it takes as much room as its candidate wrote: make room there, or name another place";
+    SessionError::Disk(Reason::new(format!("cannot make {}: {error}", path.display()), hint))
 }
 
 fn unwritten(path: &Path, error: &std::io::Error) -> SessionError {

@@ -31,7 +31,7 @@ use super::claim::Permission;
 use super::error::SessionError;
 use super::nuisances::{are_drawn, of_block};
 use super::session::check_limits;
-pub(super) use image::{finish_all, new_output, open_file};
+pub(super) use image::{finish_all, new_output, open_file, unwritten_image};
 use kept::KeptFindings;
 use look::CutStates;
 use minimise::Narrowed;

@@ -17,7 +17,9 @@ use fsverdict_judgement::plan::Candidate;
 use fsverdict_text::Reason;
 
 use super::error::SessionError;
-use super::power_cuts::{CutRecord, PowerCutting, finish_all, new_output, open_file, plain, unusable};
+use super::power_cuts::{
+    CutRecord, PowerCutting, finish_all, new_output, open_file, plain, unusable, unwritten_image,
+};
 use draw::draw;
 use left::LeftDevice;
 use tally::tally;
@@ -125,9 +127,12 @@ impl PowerCutting<'_> {
         }
         let left = self.left_device(candidate, &record)?;
         let output = new_output(image)?;
-        let mut store = Store::new(open_file(&output, image)?, size).map_err(plain)?;
+        let failed = |error: &dyn std::fmt::Display| unwritten_image(image, error);
+        let file = open_file(&output, image)?;
+        let mut store = Store::new(file, size).map_err(|error| failed(&error))?;
         // One of its own: what was brought to a store is not brought to another.
-        RottenImage::new(self.log(candidate, 0)?).write(&mut store, rotten).map_err(plain)?;
+        let rotting = RottenImage::new(self.log(candidate, 0)?);
+        rotting.write(&mut store, rotten).map_err(|error| failed(&error))?;
         drop(store);
         finish_all(vec![(image.to_owned(), output)])?;
         let mut must = Vec::new();

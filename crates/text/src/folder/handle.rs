@@ -7,7 +7,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -70,6 +70,14 @@ impl FolderHandle {
     /// What the folder was called when it was opened. For messages, and for programs that take nothing but a path.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Where the folder is now, as the kernel knows it.
+    ///
+    /// # Errors
+    /// When `/proc` is not mounted.
+    pub fn real_path(&self) -> io::Result<PathBuf> {
+        std::fs::read_link(format!("/proc/self/fd/{}", self.folder.as_raw_fd()))
     }
 
     /// What the file or folder of this name in it is called, for messages alone.

@@ -55,7 +55,13 @@ fn open_by_components(
         at = Some(check(openat(from, *component, way, Mode::empty())?)?);
     }
     let from = at.as_ref().map_or(folder, AsFd::as_fd);
-    check(openat(from, *last, flags | OFlags::NOFOLLOW, mode)?)
+    let opened = openat(from, *last, flags | OFlags::NOFOLLOW, mode)?;
+    // A file of an overlay may have another device than its folder, and be no mount.
+    if FileType::from_raw_mode(fstat(&opened)?.st_mode) == FileType::Directory {
+        check(opened)
+    } else {
+        Ok(opened)
+    }
 }
 
 /// Lists what a folder that is open for reading holds, by name and kind. It is read to its end before anything can be changed.
