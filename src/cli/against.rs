@@ -1,12 +1,11 @@
 //! `fsverdict calibrate --against`: a model held against a trace that was measured elsewhere.
 
-use std::fs::File;
-use std::io::Write as _;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use crate::host::output_file::{Existing, write_output};
 use fsverdict_disk::calibrate::{Demerit, Measured, TraceScore, first_fifth, fit_to_trace, read, replay};
 use fsverdict_disk::device::Model;
 use fsverdict_report::{AgainstReport, Shares, TracePart, write_against};
@@ -73,9 +72,10 @@ pub(super) fn run(arguments: &Against, trace: &Path, output: Option<&Path>) -> R
 
 /// Writes a model into a file of its own.
 fn save(file: &Path, toml: &str) -> Result<(), CliError> {
-    let written = File::create_new(file).and_then(|mut opened| opened.write_all(toml.as_bytes()));
+    let written = write_output(file, Existing::Keep, |out| out.write_all(toml.as_bytes()));
     written.map_err(|error| {
-        let hint = "it must not be there yet: name another, or remove it";
+        let hint = error.hint();
+        let hint = hint.unwrap_or_else(|| "it must not be there yet: name another, or remove it".to_owned());
         CliError::Failed(Reason::new(format!("cannot write the model {}: {error}", file.display()), hint))
     })
 }

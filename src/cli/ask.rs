@@ -19,10 +19,11 @@ use std::time::Duration;
 
 use clap::Args;
 
+use crate::host::output_file::{Existing, write_output};
 use crate::host::talk::say;
 use fsverdict_judgement::plan::{DeviceSource, Plan, once_each, write};
 use fsverdict_report::wrap;
-use fsverdict_text::{Reason, parse_time, quoted};
+use fsverdict_text::{Hinted, Reason, parse_time, quoted};
 
 use self::asked_plan::AskedPlan;
 use self::heard::{HeardQuestion, hear};
@@ -190,18 +191,19 @@ fn aside(heard: &HeardQuestion) -> Vec<String> {
 
 /// Leaves the plan, with all that the question changed, where it was asked for.
 fn keep(path: &Path, name: &str, plan: &Plan) -> Result<(), CliError> {
-    use std::io::Write;
     let text = format!(
         "# Made by fsverdict ask of the question {name}; fsverdict show {name} says more about it, and where it is from.\n{}",
         write(plan)
     );
-    let made = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
-    made.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| {
-        CliError::Usage(Reason::new(
-            format!("cannot write the plan to {}: {error}", path.display()),
-            "name a file that is not there yet",
-        ))
-    })
+    write_output(path, Existing::Keep, |out| out.write_all(text.as_bytes())).map_err(
+        |error: std::io::Error| {
+            let what = format!("cannot write the plan to {}: {error}", path.display());
+            match error.hint() {
+                Some(hint) => CliError::Failed(Reason::new(what, hint)),
+                None => CliError::Usage(Reason::new(what, "name a file that is not there yet")),
+            }
+        },
+    )
 }
 
 #[cfg(test)]

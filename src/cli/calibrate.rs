@@ -7,13 +7,14 @@ use clap::Args;
 
 use crate::host::block_device::BlockDevice;
 use crate::host::limits::check;
+use crate::host::output_file::{Existing, write_output};
 use crate::host::root::Root;
 use crate::host::talk::say;
 use crate::study::{Permission, measure_device};
 use fsverdict_disk::calibrate::{Raw, TimedDisk, Titled, calibrate, measure};
 use fsverdict_disk::device::{Model, built_in};
 use fsverdict_judgement::plan::{ClockChoice, DeviceSource, LabChoice, Overrides, Plan};
-use fsverdict_text::{Grid, GridFindings, Reason, suggest};
+use fsverdict_text::{Grid, GridFindings, Hinted, Reason, suggest};
 
 use super::against;
 use super::device::ask;
@@ -94,11 +95,10 @@ fn free(file: &Path, force: bool) -> Result<(), CliError> {
 }
 
 fn write(file: &Path, text: &str, force: bool) -> Result<(), CliError> {
-    let opened = if force { std::fs::File::create(file) } else { std::fs::File::create_new(file) };
-    let written = opened.and_then(|mut opened| opened.write_all(text.as_bytes()));
-    written.map_err(|error| match error.kind() {
+    let existing = if force { Existing::Replace } else { Existing::Keep };
+    write_output(file, existing, |out| out.write_all(text.as_bytes())).map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => taken(file),
-        _ => CliError::failed(format!("cannot write {}: {error}", file.display())),
+        _ => CliError::Failed(error.reason().after(format!("cannot write {}: ", file.display()))),
     })
 }
 

@@ -1,18 +1,17 @@
 //! `fsverdict crash`: cuts of power and rotten blocks, as a plan asks for them, and the image of one state that they left.
 
-use std::fs::File;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use crate::host::output_file::{Existing, OutputFile};
 use crate::host::talk::say;
 use crate::study::{CutName, CutProgress, MinimisedState, PowerCutting, RunFolder, StateTold};
 use fsverdict_judgement::journal::{Event, OpenJournal, PowerCuts};
 use fsverdict_judgement::plan::{Candidate, Plan};
 use fsverdict_report::count;
-use fsverdict_text::suggest;
+use fsverdict_text::{Hinted, suggest};
 
 use super::consent::Consent;
 use super::opened::read_run;
@@ -84,11 +83,12 @@ pub(super) fn run(arguments: &CrashArguments) -> Result<Exit, CliError> {
         _ => {}
     }
     if let (Some(candidate), Some(path)) = (candidate, &arguments.export) {
-        let cutting = PowerCutting::of(&plan, folder.path()).map_err(CliError::failed)?;
+        let cutting = PowerCutting::of(&plan, folder.handle()).map_err(CliError::failed)?;
         return export(&cutting, candidate, path, arguments.part);
     }
-    do_faults(&folder, &plan, candidate, arguments.again, quiet)?;
-    show_result(&folder, &plan, arguments.all)
+    let done = do_faults(&folder, &plan, candidate, arguments.again, quiet);
+    let shown = show_result(&folder, &plan, arguments.all)?;
+    done.map(|()| shown)
 }
 
 /// Writes the recordings that there are, or this one, and says into which files.
@@ -164,7 +164,7 @@ fn cut_all(
 ) -> Result<(), CliError> {
     let run = read_run(folder, plan)?;
     let known = |name: &str| run.power_cuts.iter().any(|cuts| cuts.candidate == name);
-    let cutting = PowerCutting::of(plan, folder.path()).map_err(CliError::failed)?;
+    let cutting = PowerCutting::of(plan, folder.handle()).map_err(CliError::failed)?;
     let wanted = tried(&run, plan, only);
     for candidate in wanted.into_iter().filter(|candidate| again || !known(&candidate.name)) {
         let tell = |CutProgress { part, parts, done, all }: CutProgress| {
@@ -182,6 +182,8 @@ fn cut_all(
                 journal.append(None, Event::PowerCut(cuts)).map_err(CliError::failed)?;
                 cutting.settle(candidate).map_err(CliError::failed)?;
             }
+            // The next candidate would fare no better.
+            Err(error) if error.is_of_this_machine() => return Err(CliError::failed(error)),
             Err(error) => say(&format!("power cuts: {}: not done: {error}", candidate.name)),
         }
     }
@@ -203,7 +205,7 @@ fn write_state(
 ) -> Result<Exit, CliError> {
     let image = arguments.image.clone();
     let image = image.unwrap_or_else(|| PathBuf::from(format!("{}-{state}.img", candidate.name)));
-    let cutting = PowerCutting::of(plan, folder.path()).map_err(CliError::failed)?;
+    let cutting = PowerCutting::of(plan, folder.handle()).map_err(CliError::failed)?;
     let StateTold { at_s, images, must } =
         cutting.write_state(candidate, state, &image).map_err(CliError::failed)?;
     let images: Vec<String> = images.iter().map(|image| image.display().to_string()).collect();
@@ -235,23 +237,20 @@ fn write_script(
             "leave --script out: the image of each device is written",
         )));
     }
-    let cutting = PowerCutting::of(plan, folder.path()).map_err(CliError::failed)?;
-    let mut file = File::options().write(true).create_new(true).mode(0o755).open(path).map_err(|error| {
+    let cutting = PowerCutting::of(plan, folder.handle()).map_err(CliError::failed)?;
+    let failed = |error: std::io::Error| {
+        let hint = error.hint().unwrap_or_else(|| "remove it, or name another file".to_owned());
         let what = format!("cannot make {}: {error}", path.display());
-        CliError::failed(fsverdict_text::Reason::new(what, "remove it, or name another file"))
-    })?;
+        CliError::failed(fsverdict_text::Reason::new(what, hint))
+    };
+    let output = OutputFile::create_executable(path, Existing::Keep).map_err(failed)?;
     let tell = |what: &str| {
         if !quiet {
             say(&format!("minimising: {what}"));
         }
     };
-    let made = cutting.minimise(candidate, state, &tell);
-    let minimised = made.map_err(|error| {
-        // Nothing half done is left.
-        let _ = std::fs::remove_file(path);
-        CliError::failed(error)
-    })?;
-    file.write_all(minimised.script.as_bytes())?;
+    let minimised = cutting.minimise(candidate, state, &tell).map_err(CliError::failed)?;
+    output.file().write_all(minimised.script.as_bytes()).and_then(|()| output.finish()).map_err(failed)?;
     let MinimisedState { name, finding, did, lost, came_twice, .. } = &minimised;
     let twice = match came_twice {
         true => "it came to the same when all was done once more",

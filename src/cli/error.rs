@@ -103,7 +103,7 @@ impl Hinted for CliError {
             CliError::Usage(reason) | CliError::Failed(reason) | CliError::CannotTell(reason) => {
                 reason.clone()
             }
-            CliError::Output(_) => Reason::plain(self),
+            CliError::Output(error) => Reason::new(self, error.hint().unwrap_or_default()),
         }
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn begin_at_sites(
     fleet: &Fleet,
     all: bool,
 ) -> Result<Exit, CliError> {
-    if let Some(caution) = keep(folder.path(), plan, fleet).map_err(complaint)? {
+    if let Some(caution) = keep(folder.handle(), plan, fleet).map_err(complaint)? {
         say(&format!("warning: {caution}"));
     }
     conduct_at_sites(folder, plan, fleet, all)
@@ -51,10 +51,10 @@ pub(super) fn begin_at_sites(
 
 /// The inventory with which this user began the run; `None` where it has none, being no run of several sites.
 pub(super) fn kept_fleet(folder: &RunFolder, plan: &Plan) -> Result<Option<Fleet>, CliError> {
-    let path = folder.path();
-    match kept(path, plan).map_err(complaint)? {
-        None if sites_of_run(path).map_err(complaint)?.is_some() => {
-            Err(complaint(FleetError::NoInventory { run: path.to_owned(), state: state_folder() }))
+    let run = folder.handle();
+    match kept(run, plan).map_err(complaint)? {
+        None if sites_of_run(run).map_err(complaint)?.is_some() => {
+            Err(complaint(FleetError::NoInventory { run: run.path().to_owned(), state: state_folder() }))
         }
         fleet => Ok(fleet),
     }

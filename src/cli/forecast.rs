@@ -98,7 +98,7 @@ fn earlier(plan: &Plan, choice: &ChosenLab) -> Option<(PathBuf, f64)> {
     folders.into_iter().rev().take(LATEST).find_map(|(_, path)| {
         let (folder, old) = RunFolder::open(&path).ok()?;
         let alike = (&old.phases, &old.datasets, &old.device) == (&plan.phases, &plan.datasets, &plan.device);
-        let run = Run::read(&old, &folder.journal())
+        let run = Run::read_in_folder(&old, &folder.journal())
             .ok()
             .filter(|run| alike && run.header.lab == choice.lab.name())?;
         (!run.trials.is_empty()).then(|| (path, run.worked / run.trials.len() as f64))

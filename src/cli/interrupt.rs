@@ -27,7 +27,7 @@ pub(super) fn explain(folder: &RunFolder, plan: &Plan) {
 
 fn parting(folder: &RunFolder, plan: &Plan) -> String {
     let run = quoted(&folder.path().to_string_lossy());
-    let so_far = Run::read(plan, &folder.journal()).ok();
+    let so_far = Run::read_in_folder(plan, &folder.journal()).ok();
     let kept = so_far.as_ref().map_or(0, |run| {
         run.trials.iter().filter(|trial| trial.standing != TrialStanding::Discarded).count()
     });

@@ -35,7 +35,7 @@ impl Observer for Live<'_> {
 pub(super) fn write_page(folder: &RunFolder, plan: &Plan, run: &Run) -> Result<(), CliError> {
     let mut report = gathered(Some(folder), plan, run, true);
     report.live = true;
-    replace(&report, Format::Html, &folder.path().join(PAGE))
+    replace(&report, Format::Html, &folder.file(PAGE))
 }
 
 #[cfg(test)]
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn of_a_page_that_cannot_be_written_nothing_stays() {
         let (place, plan, folder) = place();
-        std::fs::write(folder.journal(), include_str!("../../tests/runs/demo/journal.jsonl")).unwrap();
+        std::fs::write(folder.journal().path(), include_str!("../../tests/runs/demo/journal.jsonl")).unwrap();
         // What is in its place cannot be replaced by a file.
         std::fs::create_dir_all(place.path().join("report.html/in-the-way")).unwrap();
         let error = write_page(&folder, &plan, &read_run(&folder, &plan).unwrap()).unwrap_err();
@@ -68,11 +68,11 @@ mod tests {
     fn the_page_is_replaced_and_nothing_else_stays() {
         let (place, plan, folder) = place();
         let recorded = include_str!("../../tests/runs/demo/journal.jsonl");
-        std::fs::write(folder.journal(), recorded.lines().next().unwrap().to_owned() + "\n").unwrap();
+        std::fs::write(folder.journal().path(), recorded.lines().next().unwrap().to_owned() + "\n").unwrap();
         write_page(&folder, &plan, &read_run(&folder, &plan).unwrap()).unwrap();
         let page = || std::fs::read_to_string(place.path().join("report.html")).unwrap();
         assert!(page().contains("No result yet") && page().contains("http-equiv=\"refresh\""));
-        std::fs::write(folder.journal(), recorded).unwrap();
+        std::fs::write(folder.journal().path(), recorded).unwrap();
         write_page(&folder, &plan, &read_run(&folder, &plan).unwrap()).unwrap();
         assert!(!page().contains("No result yet") && page().contains("reiserfs"));
         let mut names: Vec<String> = std::fs::read_dir(place.path())

@@ -32,6 +32,7 @@ mod requests;
 mod resume;
 mod rot;
 mod run;
+mod run_files;
 mod settle_size;
 mod show;
 mod to_use;
@@ -48,6 +49,7 @@ use crate::host::talk::{say, say_styled};
 use crate::sandbox::OF_MACHINE;
 
 pub use error::{CliError, Exit};
+pub use run_files::{RunFile, run_files};
 pub use vocabulary::with_vocabulary;
 
 /// Which filesystem, with which options, on this device, for this work? A verdict with evidence.
@@ -139,6 +141,7 @@ enum Command {
 /// Runs the program.
 pub fn main() -> ExitCode {
     crate::host::syscall::keep_ended_children();
+    errors_instead_of_death_by_size();
     if let Some(code) = inner_step() {
         return ExitCode::from(code);
     }
@@ -152,8 +155,12 @@ pub fn main() -> ExitCode {
                 return ExitCode::from(2);
             }
             // Help and version are results.
-            let _ = error.print();
-            return if help { ExitCode::from(2) } else { ExitCode::SUCCESS };
+            let printed = error.print().and_then(|()| flush_result());
+            return match printed {
+                Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => ended(Err(error.into())),
+                _ if help => ExitCode::from(2),
+                _ => ExitCode::SUCCESS,
+            };
         }
     };
     let outcome = match cli.command {
@@ -181,6 +188,23 @@ pub fn main() -> ExitCode {
         Command::Man(arguments) => manual::man(&arguments),
         Command::Completions(arguments) => manual::completions(&arguments),
     };
+    // The end of a result may still be in a buffer, of which nobody hears when the program ends.
+    ended(outcome.and_then(|outcome| flush_result().map(|()| outcome).map_err(CliError::from)))
+}
+
+fn flush_result() -> std::io::Result<()> {
+    std::io::Write::flush(&mut std::io::stdout())
+}
+
+/// The shell's limit on the size of files (`ulimit -f`) ends a program by a signal; with a handler, the write fails with an error, as
+/// on a full disk. Programs that are started have no handler.
+fn errors_instead_of_death_by_size() {
+    // Where signals cannot be had, the signal ends the program, which is no reason not to run.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
+}
+
+/// Tells how a command ended.
+fn ended(outcome: Result<Exit, CliError>) -> ExitCode {
     match outcome {
         Ok(outcome) => ExitCode::from(outcome.code()),
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,

@@ -21,5 +21,5 @@ pub(super) fn open_run(path: &Path) -> Result<(Option<RunFolder>, Plan, Run), Cl
 }
 
 pub(super) fn read_run(folder: &RunFolder, plan: &Plan) -> Result<Run, CliError> {
-    Run::read(plan, &folder.journal()).map_err(CliError::failed)
+    Run::read_in_folder(plan, &folder.journal()).map_err(CliError::failed)
 }

@@ -7,13 +7,13 @@ use std::thread::scope;
 
 use clap::Args;
 
+use crate::host::output_file::{Existing, write_output};
 use crate::host::talk::say;
-use crate::host::whole_file;
 use crate::study::RunFolder;
 use fsverdict_judgement::journal::{CandidateStatus, Run};
 use fsverdict_judgement::plan::Plan;
 use fsverdict_report::{Format, Report, ReportError, TerminalLook, packed_rows};
-use fsverdict_text::{Hinted, Reason, each_of, quoted};
+use fsverdict_text::{FolderFile, Hinted, Reason, each_of, quoted};
 
 use super::opened::{open_run, read_run};
 use super::requests::requests;
@@ -80,10 +80,19 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<Exit, CliError> {
         (format, false) => format.unwrap_or(ReportFormat::Terminal),
     };
     let mut report = gathered(folder.as_ref(), &plan, &run, format == ReportFormat::Html);
-    let page = folder.map_or_else(|| arguments.run.with_extension("html"), |folder| folder.path().join(PAGE));
-    let file = arguments.output.clone().or_else(|| arguments.open.then(|| page.clone()));
+    let page = folder.as_ref().map(|folder| folder.file(PAGE));
+    if let (None, true, Some(page)) = (&arguments.output, arguments.open, &page) {
+        replace(&report, Format::Html, page)?;
+        open_page(&page.path());
+        return Ok(Exit::Done);
+    }
+    let beside = || arguments.run.with_extension("html");
+    let file = arguments.output.clone().or_else(|| arguments.open.then(beside));
     if file.is_none() {
-        report.page = Some(page).filter(|page| page.exists());
+        report.page = match page {
+            Some(page) => Some(page).filter(FolderFile::is_there).map(|page| page.path()),
+            None => Some(beside()).filter(|page| page.exists()),
+        };
     }
     let format = format.format(file.is_some(), arguments.all);
     write_to(file.as_deref(), &mut |out| written(fsverdict_report::write(&report, format, out)))?;
@@ -96,6 +105,21 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<Exit, CliError> {
 
 /// The name of the page in the run's folder.
 pub(super) const PAGE: &str = "report.html";
+
+/// The forms in which the result is kept in the run's folder.
+pub(super) const REPORTS: [ReportFormat; 3] =
+    [ReportFormat::Html, ReportFormat::Markdown, ReportFormat::Json];
+
+/// What a form is called there.
+pub(super) fn name_of_report(form: ReportFormat) -> &'static str {
+    match form {
+        ReportFormat::Html => PAGE,
+        ReportFormat::Markdown => "report.md",
+        ReportFormat::Json => "report.json",
+        ReportFormat::Terminal => "report.txt",
+        ReportFormat::Csv => "report.csv",
+    }
+}
 
 /// Opens a page in the browser; where that cannot be, the page is there all the same.
 pub(super) fn open_page(page: &Path) {
@@ -127,7 +151,7 @@ pub(super) fn gathered<'a>(
         report
     });
     if let Some(folder) = folder.filter(|_| page) {
-        report.requests = requests(folder.path(), plan, run);
+        report.requests = requests(folder.handle(), plan, run);
     }
     report.to_use = report.taken().and_then(|candidate| to_use(candidate, plan.device.count()));
     report
@@ -140,10 +164,11 @@ pub(super) fn show_run(folder: &RunFolder, plan: &Plan, run: &Run, all: bool) ->
 
 /// The same of a report that is gathered.
 pub(super) fn show_gathered(folder: &RunFolder, mut report: Report<'_>, all: bool) -> Result<Exit, CliError> {
-    let forms = [(PAGE, Format::Html), ("report.md", Format::Markdown), ("report.json", Format::Json)];
-    let kept = each_of(&forms, |(name, format)| replace(&report, *format, &folder.path().join(name)));
+    let kept = each_of(&REPORTS, |form| {
+        replace(&report, form.format(true, all), &folder.file(name_of_report(*form)))
+    });
     let kept: Result<(), CliError> = kept.into_iter().collect();
-    report.page = Some(folder.path().join(PAGE)).filter(|page| page.exists());
+    report.page = Some(folder.file(PAGE)).filter(FolderFile::is_there).map(|page| page.path());
     let format = Format::Terminal(TerminalLook::of_stdout(all));
     written(fsverdict_report::write(&report, format, &mut std::io::stdout().lock()))?;
     kept.map_err(|error| {
@@ -158,15 +183,16 @@ pub(super) fn show_gathered(folder: &RunFolder, mut report: Report<'_>, all: boo
 
 /// Writes a report in the place of an earlier one, in one step: somebody may be looking at that. It is on disk when this
 /// returns, lest its writing be measured; where it cannot be, nothing of it stays to take the journal's room.
-pub(super) fn replace(report: &Report<'_>, format: Format, path: &Path) -> Result<(), CliError> {
+pub(super) fn replace(report: &Report<'_>, format: Format, file: &FolderFile) -> Result<(), CliError> {
     let write = |file: &mut dyn Write| {
         fsverdict_report::write(report, format, file).map_err(|error| match error {
             ReportError::Io(error) => error,
             ReportError::Json(error) => error.into(),
         })
     };
-    whole_file::replace(path, write).map_err(|error| {
-        CliError::failed(format!("cannot write {}: {error}", quoted(&path.to_string_lossy())))
+    file.replace(write).map_err(|error| {
+        let what = format!("cannot write {}: ", quoted(&file.path().to_string_lossy()));
+        CliError::Failed(error.reason().after(what))
     })
 }
 
@@ -176,15 +202,18 @@ pub(super) fn write_to(
     write: &mut dyn FnMut(&mut dyn Write) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
     let Some(path) = file else { return write(&mut std::io::stdout().lock()) };
-    let failed = |error: std::io::Error| {
-        CliError::Failed(Reason::new(
-            format!("cannot write {}: {error}", path.display()),
-            "name a file in a folder that is there and that you may write to, or leave --output out to see it here",
-        ))
-    };
-    let mut file = std::io::BufWriter::new(std::fs::File::create(path).map_err(failed)?);
-    write(&mut file)?;
-    file.flush().map_err(failed)
+    write_output(path, Existing::Replace, |out| write(out)).map_err(|error| match error {
+        CliError::Output(error) => unwritten(path, &error),
+        other => other,
+    })
+}
+
+/// A file that a user named could not be written.
+pub(super) fn unwritten(path: &Path, error: &std::io::Error) -> CliError {
+    let hint = error.hint().unwrap_or_else(|| {
+        "name a file in a folder that is there and that you may write to, or leave --output out to see it here".to_owned()
+    });
+    CliError::Failed(Reason::new(format!("cannot write {}: {error}", path.display()), hint))
 }
 
 /// A closed pipe is no failure of the report.

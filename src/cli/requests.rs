@@ -1,13 +1,13 @@
 //! For the page: what a modelled device was asked for, by the traces in a run's folder.
 
 use std::io::BufReader;
-use std::path::Path;
 
 use crate::lab::TraceFile;
 use fsverdict_disk::device::trace::{TraceReader, Traced};
 use fsverdict_judgement::journal::{Run, Trial};
 use fsverdict_judgement::plan::Plan;
 use fsverdict_report::Requests;
+use fsverdict_text::FolderHandle;
 
 use super::reckoned::reckon;
 
@@ -15,7 +15,7 @@ use super::reckoned::reckon;
 const MOST_RECORDS: usize = 1 << 22;
 
 /// A trial of each candidate that went well: the first whose trace is there and can be read.
-pub(super) fn requests(folder: &Path, plan: &Plan, run: &Run) -> Vec<Requests> {
+pub(super) fn requests(folder: &FolderHandle, plan: &Plan, run: &Run) -> Vec<Requests> {
     let pictured = |name: &str| {
         let mut trials = run.trials.iter().filter(|trial| trial.counts() && trial.id.candidate == name);
         trials.find_map(|trial| of_trial(folder, plan, trial))
@@ -23,7 +23,7 @@ pub(super) fn requests(folder: &Path, plan: &Plan, run: &Run) -> Vec<Requests> {
     run.candidates.iter().filter_map(|state| pictured(&state.name)).collect()
 }
 
-fn of_trial(folder: &Path, plan: &Plan, trial: &Trial) -> Option<Requests> {
+fn of_trial(folder: &FolderHandle, plan: &Plan, trial: &Trial) -> Option<Requests> {
     let spans = plan.phases.iter().filter_map(|phase| {
         let began = trial.value(&phase.name, "began")?;
         Some((began, began + trial.value(&phase.name, "durable")?))

@@ -46,7 +46,7 @@ pub(super) fn rot_all(
 ) -> Result<(), CliError> {
     let run = read_run(folder, plan)?;
     let known = |name: &str| run.rotten.iter().any(|rotten| rotten.candidate == name);
-    let cutting = PowerCutting::of(plan, folder.path()).map_err(CliError::failed)?;
+    let cutting = PowerCutting::of(plan, folder.handle()).map_err(CliError::failed)?;
     let wanted = tried(&run, plan, only);
     for candidate in wanted.into_iter().filter(|candidate| again || !known(&candidate.name)) {
         let tell = |done: usize, all: usize| {
@@ -62,6 +62,8 @@ pub(super) fn rot_all(
                 let mut journal = OpenJournal::resume(plan, &folder.journal()).map_err(CliError::failed)?;
                 journal.append(None, Event::Rotten(rotten)).map_err(CliError::failed)?;
             }
+            // The next candidate would fare no better.
+            Err(error) if error.is_of_this_machine() => return Err(CliError::failed(error)),
             Err(error) => say(&format!("rot: {}: not done: {error}", candidate.name)),
         }
     }
@@ -97,7 +99,7 @@ pub(super) fn write_rot(
 ) -> Result<Exit, CliError> {
     let image =
         image.map_or_else(|| PathBuf::from(format!("{}-{rotten}.img", candidate.name)), Path::to_owned);
-    let cutting = PowerCutting::of(plan, folder.path()).map_err(CliError::failed)?;
+    let cutting = PowerCutting::of(plan, folder.handle()).map_err(CliError::failed)?;
     let RotTold { held, must } = cutting.write_rot(candidate, rotten, &image).map_err(CliError::failed)?;
     let held = held.map_or("nothing that is known to be in use", |held| held.words());
     let what = match rotten.decay.changes_content() {

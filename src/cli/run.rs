@@ -212,7 +212,7 @@ pub(super) fn carry_out(arguments: &RunArguments, plan: Plan, origin: &PlanOrigi
     if arguments.open {
         let (folder, plan) = (session.folder.clone(), session.plan.clone());
         write_page(&folder, &plan, session.run().map_err(CliError::failed)?)?;
-        open_page(&folder.path().join(PAGE));
+        open_page(&folder.file(PAGE).path());
     }
     conduct(session, &arguments.conduct)
 }
@@ -232,7 +232,7 @@ pub(super) fn rest_of(session: Session, how: &Conduct) -> Result<(), CliError> {
     let mut live = Live { inner: observer.as_mut(), folder: &folder, plan: &plan };
     session.conduct(&mut live).map_err(|error| {
         let run = quoted(&folder.path().to_string_lossy());
-        if !folder.journal().exists() {
+        if !folder.journal().is_there() {
             return CliError::failed(error);
         }
         let hint = format!("what was measured so far is in {run}; `fsverdict resume {run}` carries on");
@@ -240,7 +240,13 @@ pub(super) fn rest_of(session: Session, how: &Conduct) -> Result<(), CliError> {
     })?;
     drop(observer);
     if plan.faults.is_some() {
-        super::crash::do_faults(&folder, &plan, None, false, how.quiet)?;
+        super::crash::do_faults(&folder, &plan, None, false, how.quiet).map_err(|error| {
+            let run = quoted(&folder.path().to_string_lossy());
+            let hint = format!(
+                "`fsverdict report {run}` shows what was measured; `fsverdict crash {run}` does the rest"
+            );
+            CliError::Failed(error.reason().and_hint(hint))
+        })?;
     }
     Ok(())
 }

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::lab::TraceFile;
+use crate::lab::{TRACES, TraceFile};
 use crate::study::RunFolder;
 use fsverdict_disk::device::Action;
 use fsverdict_disk::device::trace::{Flags, Metrics, TraceFormat, TraceReader, Traced, export};
-use fsverdict_text::{Bytes, Reason, suggest};
+use fsverdict_text::{Bytes, Hinted, Reason, suggest};
 
 use super::report::write_to;
 use super::{CliError, Exit};
@@ -60,7 +60,9 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, CliError> {
             hint,
         )));
     }
-    let mut files = TraceFile::all(folder.path());
+    let mut files = TraceFile::all(folder.handle()).map_err(|error| {
+        CliError::Failed(error.reason().after(format!("{}: ", folder.handle().path_of(TRACES).display())))
+    })?;
     files.retain(|file| file.candidate == arguments.candidate && file.device == arguments.device);
     files.sort_by_key(|file| (file.block, file.attempt));
     let file = files.iter().rfind(|file| arguments.block.is_none_or(|block| block == file.block));
@@ -72,13 +74,17 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, CliError> {
             )));
         }
         return Err(CliError::failed(Reason::new(
-            format!("there is no such trace in {}", TraceFile::folder(folder.path()).display()),
+            format!("there is no such trace in {}", folder.handle().path_of(TRACES).display()),
             "traces are kept of trials on a modelled device; name one in the plan: \
              [device] model = \"usb-disk-5400\"",
         )));
     };
-    let told = |error: &dyn std::fmt::Display| CliError::failed(format!("{}: {error}", file.path.display()));
-    let source = BufReader::new(file.open().map_err(|error| told(&error))?);
+    let told =
+        |error: &dyn std::fmt::Display| CliError::failed(format!("{}: {error}", file.path().display()));
+    let unopened = |error: std::io::Error| {
+        CliError::Failed(error.reason().after(format!("{}: ", file.path().display())))
+    };
+    let source = BufReader::new(file.open().map_err(unopened)?);
     let records = TraceReader::new(source).and_then(Iterator::collect::<Result<Vec<Traced>, _>>);
     let records = records.map_err(|error| told(&error))?;
     let format = match arguments.format.unwrap_or(TraceFormArgument::Figures) {

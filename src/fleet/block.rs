@@ -47,7 +47,7 @@ pub fn conduct_block(
     observer: &mut dyn Observer,
 ) -> Result<BlockEnd, FleetError> {
     let BlockOrder { site, block, device, jobs, is_standing } = asked;
-    let shards = Shards::of(folder.path());
+    let shards = Shards::of(folder.handle());
     if shards.has(&site, block) {
         return Ok(BlockEnd::Already);
     }
@@ -90,7 +90,7 @@ pub fn conduct_block(
     }
     let counts = counts.map_err(|source| match source {
         SessionError::Changed(misfits) => FleetError::Misfit(misfits),
-        source if journal.exists() => {
+        source if journal.is_there() => {
             FleetError::Interrupted { site: site.to_string(), block, source: Box::new(source) }
         }
         source => source.into(),
@@ -98,13 +98,13 @@ pub fn conduct_block(
     if !counts {
         return Ok(BlockEnd::Disturbed);
     }
-    shards.end(&site, block)?;
+    shards.end(&journal, block)?;
     Ok(BlockEnd::Done)
 }
 
 /// The run in the folder at `path`, which is made for this plan where there is none.
 pub fn shared_run(path: &Path, plan: &Plan) -> Result<RunFolder, FleetError> {
-    let there = || path.join(crate::study::PLAN_FILE).exists();
+    let there = || RunFolder::has_plan(path);
     if !there() {
         match RunFolder::create_new(path, plan) {
             // Another site may have made it in the same moment.

@@ -26,10 +26,10 @@ pub fn conduct_fleet(
 ) -> Result<(), FleetError> {
     let path = std::path::absolute(folder.path()).map_err(FleetError::io(folder.path()))?;
     let mut engine: Box<dyn FleetEngine> = match fleet.on {
-        On::Slurm => Box::new(Slurm::new(&path)?),
-        On::Ssh => Box::new(Ssh::new(&path)),
+        On::Slurm => Box::new(Slurm::new(folder.handle(), &path)?),
+        On::Ssh => Box::new(Ssh::new(folder.handle(), &path)),
     };
-    let shards = Shards::of(folder.path());
+    let shards = Shards::of(folder.handle());
     let mut known = None;
     loop {
         let wanted: Vec<BlockRequest<'_>> = fleet

@@ -73,7 +73,8 @@ impl Hinted for FleetError {
             FleetError::Journal(error) => return error.hint(),
             FleetError::Session(error) => return error.hint(),
             FleetError::Engine(reason) => return reason.hint(),
-            FleetError::Io { .. } | FleetError::Sites(_) => return None,
+            FleetError::Io { source, .. } => return source.hint(),
+            FleetError::Sites(_) => return None,
         })
     }
 

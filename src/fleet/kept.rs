@@ -2,16 +2,14 @@
 //! run, which others may have made or written to.
 
 use std::fs::{DirBuilder, Permissions};
-use std::io::{ErrorKind, Read};
+use std::io::{Error, ErrorKind, Read};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, OFlags};
 use serde::{Deserialize, Serialize};
 
-use crate::host::whole_file;
 use fsverdict_judgement::plan::{Plan, digest};
-use fsverdict_text::{Links, open_regular};
+use fsverdict_text::FolderHandle;
 
 use super::FleetError;
 use super::inventory::Fleet;
@@ -32,7 +30,8 @@ struct KeptFleet {
 
 impl KeptFleet {
     fn is_of(&self, run: &Path, plan: &Plan, key: &RunKey) -> bool {
-        let moved = || !matches!(RunKey::of(&self.run), Ok(Some(there)) if there == *key);
+        let key_there = || RunKey::of(&FolderHandle::open(&self.run).ok()?).ok()?;
+        let moved = || key_there().is_none_or(|there| there != *key);
         self.plan == digest(plan) && (self.run == run || moved())
     }
 }
@@ -45,44 +44,48 @@ pub fn state_folder() -> Option<PathBuf> {
 }
 
 /// Keeps the inventory of the run in this folder, and its sites' names in the folder. Returns what must be known of that.
-pub fn keep(run: &Path, plan: &Plan, fleet: &Fleet) -> Result<Option<String>, FleetError> {
-    let run = std::fs::canonicalize(run).map_err(FleetError::io(run))?;
-    roster::write(&run, fleet)?;
-    let mut key = RunKey::given_to(&run)?;
-    let Some(folder) = state_folder() else {
+pub fn keep(run: &FolderHandle, plan: &Plan, fleet: &Fleet) -> Result<Option<String>, FleetError> {
+    let place = std::fs::canonicalize(run.path()).map_err(FleetError::io(run.path()))?;
+    roster::write(run, fleet)?;
+    let mut key = RunKey::given_to(run)?;
+    let Some(state) = state_folder() else {
         return Ok(Some("there is no home to keep the inventory in: `resume` wants it again".to_owned()));
     };
     // A key that is another run's: the folder was copied, or made by somebody who knew it.
-    if read(&folder, &key)?.is_some_and(|kept| !kept.is_of(&run, plan, &key)) {
-        key = RunKey::renew(&run)?;
+    if read(&state, &key)?.is_some_and(|kept| !kept.is_of(&place, plan, &key)) {
+        key = RunKey::renew(run)?;
     }
-    DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(FleetError::io(&folder))?;
+    DirBuilder::new().recursive(true).mode(0o700).create(&state).map_err(FleetError::io(&state))?;
     // It may have been there.
-    std::fs::set_permissions(&folder, Permissions::from_mode(0o700)).map_err(FleetError::io(&folder))?;
-    let kept = KeptFleet { plan: digest(plan), run, fleet: fleet.clone() };
-    let (path, text) = (path(&folder, &key), serde_json::to_string_pretty(&kept).unwrap_or_default());
-    whole_file::replace_private(&path, text.as_bytes()).map_err(FleetError::io(&path))?;
+    std::fs::set_permissions(&state, Permissions::from_mode(0o700)).map_err(FleetError::io(&state))?;
+    let kept = KeptFleet { plan: digest(plan), run: place, fleet: fleet.clone() };
+    let text = serde_json::to_string_pretty(&kept).unwrap_or_default();
+    let file = FolderHandle::open(&state).map_err(FleetError::io(&state))?.file(name(&key));
+    file.replace_private(text.as_bytes()).map_err(FleetError::io(&file.path()))?;
     Ok(None)
 }
 
 /// The inventory that was kept of the run in this folder; `None` where this user has none of it.
-pub fn kept(run: &Path, plan: &Plan) -> Result<Option<Fleet>, FleetError> {
-    let run = std::fs::canonicalize(run).map_err(FleetError::io(run))?;
-    let (Some(folder), Some(key)) = (state_folder(), RunKey::of(&run)?) else { return Ok(None) };
-    let kept = read(&folder, &key)?.filter(|kept| kept.is_of(&run, plan, &key));
+pub fn kept(run: &FolderHandle, plan: &Plan) -> Result<Option<Fleet>, FleetError> {
+    let place = std::fs::canonicalize(run.path()).map_err(FleetError::io(run.path()))?;
+    let (Some(state), Some(key)) = (state_folder(), RunKey::of(run)?) else { return Ok(None) };
+    let kept = read(&state, &key)?.filter(|kept| kept.is_of(&place, plan, &key));
     Ok(kept.map(|kept| kept.fleet))
 }
 
-fn path(folder: &Path, key: &RunKey) -> PathBuf {
-    folder.join(format!("fleet-{key}.json"))
+fn name(key: &RunKey) -> String {
+    format!("fleet-{key}.json")
 }
 
-fn read(folder: &Path, key: &RunKey) -> Result<Option<KeptFleet>, FleetError> {
-    let path = path(folder, key);
-    let file = match open_regular(CWD, &path, OFlags::RDONLY, Links::Refuse) {
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            return Ok(None);
-        }
+fn read(state: &Path, key: &RunKey) -> Result<Option<KeptFleet>, FleetError> {
+    let is_missing = |error: &Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
+    let file = match FolderHandle::open(state) {
+        Err(error) if is_missing(&error) => return Ok(None),
+        opened => opened.map_err(FleetError::io(state))?.file(name(key)),
+    };
+    let path = file.path();
+    let file = match file.open() {
+        Err(error) if is_missing(&error) => return Ok(None),
         opened => opened.map_err(FleetError::io(&path))?,
     };
     let found = file.metadata().map_err(FleetError::io(&path))?;

@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-use crate::host::whole_file;
 use crate::study::{Changes, Conclusions, RunFolder, next_to_try};
 use fsverdict_judgement::journal::{
     Beginning, BlockSite, Caution, Event, Facts, Fold, MERGED_FACT, Record, Run, first,
@@ -69,7 +68,7 @@ impl Merged {
 
     /// Puts the journal into the run's folder, in one step.
     pub fn write(&self, folder: &RunFolder) -> Result<(), FleetError> {
-        let path = folder.journal();
+        let journal = folder.journal();
         let write = |file: &mut dyn Write| {
             for piece in self.records.chunks(PIECE) {
                 for lines in each_of(&piece.chunks(PIECE / 16).collect::<Vec<_>>(), |records| lines(records))
@@ -79,7 +78,7 @@ impl Merged {
             }
             Ok(())
         };
-        whole_file::replace(&path, write).map_err(FleetError::io(&path))
+        journal.replace(write).map_err(FleetError::io(&journal.path()))
     }
 }
 
@@ -99,10 +98,10 @@ fn lines(records: &[Record]) -> serde_json::Result<Vec<u8>> {
 /// Merges what lies in the run's folder, but for these sites.
 pub fn merge(folder: &RunFolder, plan: &Plan, without: &[Site]) -> Result<Merged, FleetError> {
     refuse_other_journal(folder)?;
-    let (mut shards, left) = Shards::of(folder.path()).read(plan)?;
+    let (mut shards, left) = Shards::of(folder.handle()).read(plan)?;
     shards.retain(|shard| !without.contains(&shard.site));
     let mut sites: BTreeSet<Site> = shards.iter().map(|shard| shard.site.clone()).collect();
-    let fleet = sites_of_run(folder.path())?.unwrap_or_default();
+    let fleet = sites_of_run(folder.handle())?.unwrap_or_default();
     sites.extend(fleet.into_iter().filter(|site| !without.contains(site)));
     let nothing = |left: Vec<Left>| FleetError::Nothing { run: folder.path().to_owned(), left };
     if shards.is_empty() {

@@ -3,19 +3,16 @@
 //! not among it: the user's own inventory has that.
 
 use std::io::Read;
-use std::path::Path;
 
-use rustix::fs::{CWD, OFlags};
 use serde::{Deserialize, Serialize};
 
-use crate::host::whole_file;
-use fsverdict_text::{Links, open_regular};
+use fsverdict_text::FolderHandle;
 
 use super::FleetError;
 use super::inventory::Fleet;
 use super::site::Site;
 
-const FILE: &str = "fleet.json";
+pub const FILE: &str = "fleet.json";
 
 /// No roster is longer, in bytes.
 const LONGEST: u64 = 1 << 20;
@@ -32,9 +29,10 @@ struct RosterEntry {
 }
 
 /// The sites of the run in this folder; `None` where blocks are done without an inventory.
-pub fn sites_of_run(run: &Path) -> Result<Option<Vec<Site>>, FleetError> {
-    let path = run.join(FILE);
-    let file = match open_regular(CWD, &path, OFlags::RDONLY, Links::Refuse) {
+pub fn sites_of_run(run: &FolderHandle) -> Result<Option<Vec<Site>>, FleetError> {
+    let place = run.file(FILE);
+    let path = place.path();
+    let file = match place.open() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         opened => opened.map_err(FleetError::io(&path))?,
     };
@@ -45,9 +43,9 @@ pub fn sites_of_run(run: &Path) -> Result<Option<Vec<Site>>, FleetError> {
     }
 }
 
-pub(super) fn write(run: &Path, fleet: &Fleet) -> Result<(), FleetError> {
-    let path = run.join(FILE);
+pub(super) fn write(run: &FolderHandle, fleet: &Fleet) -> Result<(), FleetError> {
+    let place = run.file(FILE);
     let sites = fleet.sites.iter().map(|site| RosterEntry { name: site.name.clone() }).collect();
     let text = serde_json::to_string_pretty(&Roster { sites }).unwrap_or_default();
-    whole_file::replace(&path, |file| file.write_all(text.as_bytes())).map_err(FleetError::io(&path))
+    place.replace(|file| file.write_all(text.as_bytes())).map_err(FleetError::io(&place.path()))
 }

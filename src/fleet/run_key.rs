@@ -3,16 +3,12 @@
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::io::Read;
-use std::path::Path;
 
-use rustix::fs::{CWD, OFlags};
-
-use crate::host::whole_file;
-use fsverdict_text::{Links, open_regular};
+use fsverdict_text::FolderHandle;
 
 use super::FleetError;
 
-const FILE: &str = "run-id";
+pub const FILE: &str = "run-id";
 
 /// Sixteen hexadecimal digits: what it is put into, a job's or a file's name, has no other letters of it to fear.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,9 +16,10 @@ pub(super) struct RunKey(String);
 
 impl RunKey {
     /// That of the run in this folder; `None` where it has none.
-    pub(super) fn of(run: &Path) -> Result<Option<Self>, FleetError> {
-        let path = run.join(FILE);
-        let file = match open_regular(CWD, &path, OFlags::RDONLY, Links::Refuse) {
+    pub(super) fn of(run: &FolderHandle) -> Result<Option<Self>, FleetError> {
+        let place = run.file(FILE);
+        let path = place.path();
+        let file = match place.open() {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             opened => opened.map_err(FleetError::io(&path))?,
         };
@@ -39,21 +36,21 @@ impl RunKey {
     }
 
     /// That of the run in this folder, which gets one if it has none: of those who give it one at once, one does.
-    pub(super) fn given_to(run: &Path) -> Result<Self, FleetError> {
-        let path = run.join(FILE);
+    pub(super) fn given_to(run: &FolderHandle) -> Result<Self, FleetError> {
+        let place = run.file(FILE);
         loop {
             if let Some(key) = Self::of(run)? {
                 return Ok(key);
             }
-            whole_file::put_new(&path, Self::drawn().line().as_bytes()).map_err(FleetError::io(&path))?;
+            place.put_new(Self::drawn().line().as_bytes()).map_err(FleetError::io(&place.path()))?;
         }
     }
 
     /// Gives the run in this folder another.
-    pub(super) fn renew(run: &Path) -> Result<Self, FleetError> {
-        let (path, key) = (run.join(FILE), Self::drawn());
-        whole_file::replace(&path, |file| file.write_all(key.line().as_bytes()))
-            .map_err(FleetError::io(&path))?;
+    pub(super) fn renew(run: &FolderHandle) -> Result<Self, FleetError> {
+        let (place, key) = (run.file(FILE), Self::drawn());
+        let replaced = place.replace(|file| file.write_all(key.line().as_bytes()));
+        replaced.map_err(FleetError::io(&place.path()))?;
         Ok(key)
     }
 
@@ -77,19 +74,19 @@ mod tests {
     use std::fs;
 
     use super::{FILE, RunKey};
-    use fsverdict_text::Hinted;
+    use fsverdict_text::{FolderHandle, Hinted};
 
     #[test]
     fn a_run_has_one_key_that_is_kept_and_plain() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(RunKey::of(folder.path()).unwrap(), None);
+        let run = &FolderHandle::open(folder.path()).unwrap();
+        assert_eq!(RunKey::of(run).unwrap(), None);
         let keys = std::thread::scope(|scope| {
-            let threads: Vec<_> =
-                (0..6).map(|_| scope.spawn(|| RunKey::given_to(folder.path()).unwrap())).collect();
+            let threads: Vec<_> = (0..6).map(|_| scope.spawn(|| RunKey::given_to(run).unwrap())).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<RunKey>>()
         });
         assert!(keys.iter().all(|key| *key == keys[0]), "{keys:?}");
-        assert_ne!(RunKey::renew(folder.path()).unwrap(), keys[0]);
+        assert_ne!(RunKey::renew(run).unwrap(), keys[0]);
         for strange in [
             "",
             "0123456789abcde",
@@ -99,7 +96,7 @@ mod tests {
             "a,b; c d e f g h",
         ] {
             fs::write(folder.path().join(FILE), strange).unwrap();
-            let error = RunKey::given_to(folder.path()).unwrap_err().reason().to_string();
+            let error = RunKey::given_to(run).unwrap_err().reason().to_string();
             assert!(error.contains("run-id is in the way") && error.contains("hint: "), "{error}");
         }
     }

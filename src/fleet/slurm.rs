@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::sandbox::program::{Program, succeeded};
-use fsverdict_text::Hinted;
+use fsverdict_text::{FolderHandle, Hinted};
 
 use super::FleetError;
 use super::engine::{BlockRequest, FleetEngine};
 use super::inventory::SiteEntry;
 use super::run_key::RunKey;
+use super::site::Site;
 
 /// Slurm's own commands answer within this, or its head is down.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -20,15 +21,17 @@ const ATTEMPTS: u32 = 2;
 
 #[derive(Debug)]
 pub(super) struct Slurm {
-    folder: PathBuf,
+    run: FolderHandle,
+    /// The folder's path, by which all nodes know it.
+    path: PathBuf,
     key: RunKey,
     /// How often this process has submitted what was missing.
     submitted: u32,
 }
 
 impl Slurm {
-    pub(super) fn new(folder: &Path) -> Result<Self, FleetError> {
-        Ok(Slurm { folder: folder.to_owned(), key: RunKey::given_to(folder)?, submitted: 0 })
+    pub(super) fn new(run: &FolderHandle, path: &Path) -> Result<Self, FleetError> {
+        Ok(Slurm { run: run.clone(), path: path.to_owned(), key: RunKey::given_to(run)?, submitted: 0 })
     }
 
     /// No two runs have a name in common, whatever their folders are called; and it has no comma, which makes a list.
@@ -44,12 +47,14 @@ impl Slurm {
     fn submit(&self, wanted: &BlockRequest<'_>) -> Result<(), FleetError> {
         let numbers: Vec<String> = wanted.blocks.iter().map(u32::to_string).collect();
         let node = wanted.site.node();
-        let line = wanted.site.block(&self.folder, "$SLURM_ARRAY_TASK_ID", &[]);
-        let log = self.folder.join(format!("slurm-{}.log", wanted.site.name));
-        // It is appended to: not to what a link leads to.
-        if log.symlink_metadata().is_ok_and(|found| !found.is_file()) {
-            return Err(FleetError::InTheWay(log));
+        let line = wanted.site.block(&self.path, "$SLURM_ARRAY_TASK_ID", &[]);
+        let name = log_name(&wanted.site.name);
+        // Slurm appends to it, on another machine: not to what a link leads to, nor to a file that has another name, too.
+        let log = self.run.file(name.as_str());
+        if log.is_taken() && log.open().is_err() {
+            return Err(FleetError::InTheWay(log.path()));
         }
+        let log = self.path.join(name);
         // What follows a % is Slurm's to replace.
         let log = log.to_string_lossy().replace('%', "%%");
         slurm(&[
@@ -68,6 +73,11 @@ impl Slurm {
         ])
         .map(drop)
     }
+}
+
+/// What the output of a site's jobs is called in the folder of the run.
+pub fn log_name(site: &Site) -> String {
+    format!("slurm-{site}.log")
 }
 
 impl FleetEngine for Slurm {

@@ -1,6 +1,7 @@
 //! Sites without a scheduler: each in a thread of its own, over ssh, with its blocks copied by rsync. What is under way ends with
 //! the head: its ssh and rsync by a parent-death signal, and a site's block because its standard input then does.
 
+use std::os::fd::{AsFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,8 +9,8 @@ use std::thread::JoinHandle;
 
 use crate::host::talk::say;
 use crate::sandbox::program::{Program, succeeded};
-use crate::sandbox::{Isolation, Sandbox};
-use fsverdict_text::{Hinted, Reason, quoted};
+use crate::sandbox::{Isolation, Sandbox, inherit};
+use fsverdict_text::{FolderHandle, Hinted, Reason, quoted};
 
 use super::FleetError;
 use super::engine::{BlockRequest, FleetEngine};
@@ -22,14 +23,16 @@ const SSH: [&str; 7] =
 
 #[derive(Debug)]
 pub(super) struct Ssh {
-    folder: PathBuf,
+    run: FolderHandle,
+    /// What the folder of the run is called at a site that names no other.
+    path: PathBuf,
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Ssh {
-    pub(super) fn new(folder: &Path) -> Self {
-        Ssh { folder: folder.to_owned(), stop: Arc::default(), threads: Vec::new() }
+    pub(super) fn new(run: &FolderHandle, path: &Path) -> Self {
+        Ssh { run: run.clone(), path: path.to_owned(), stop: Arc::default(), threads: Vec::new() }
     }
 }
 
@@ -38,14 +41,15 @@ impl FleetEngine for Ssh {
         if self.threads.is_empty() {
             for one in wanted {
                 let (site, blocks) = (one.site.clone(), one.blocks.clone());
-                let (folder, stop) = (self.folder.clone(), Arc::clone(&self.stop));
+                let (run, path, stop) = (self.run.clone(), self.path.clone(), Arc::clone(&self.stop));
                 self.threads.push(std::thread::spawn(move || {
                     for block in blocks {
                         if stop.load(Ordering::Relaxed) {
                             return;
                         }
                         // Once more: a line may break.
-                        if let Err(error) = at(&site, &folder, block).or_else(|_| at(&site, &folder, block)) {
+                        let done = at(&site, &run, &path, block).or_else(|_| at(&site, &run, &path, block));
+                        if let Err(error) = done {
                             say(&error.reason().after(format!("site {}: ", site.name)).to_string());
                             return;
                         }
@@ -65,11 +69,12 @@ impl FleetEngine for Ssh {
 }
 
 /// Brings the site what all others have found, has it do a block, and fetches that, and nothing else.
-fn at(site: &SiteEntry, folder: &Path, block: u32) -> Result<(), FleetError> {
+fn at(site: &SiteEntry, folder: &FolderHandle, path: &Path, block: u32) -> Result<(), FleetError> {
     let host = site.host();
-    let there = site.folder.clone().unwrap_or_else(|| folder.to_owned());
-    let on_host =
-        |line: &str| run(Program::new(SSH.into_iter().chain(["--", host.as_str(), line])).listening());
+    let there = site.folder.clone().unwrap_or_else(|| path.to_owned());
+    let on_host = |line: &str| {
+        run(Program::new(SSH.into_iter().chain(["--", host.as_str(), line])).listening(), Vec::new())
+    };
     on_host(&format!("mkdir -p -- {}", quoted(&there.to_string_lossy())))?;
     let remote = |below: &str| format!("{host}:{}/{below}", there.display());
     let blocks = [
@@ -81,14 +86,13 @@ fn at(site: &SiteEntry, folder: &Path, block: u32) -> Result<(), FleetError> {
         "--include=/sites/*/block-*.jsonl",
         "--exclude=*",
     ];
-    copy(&blocks, &format!("{}/", folder.display()), &remote(""))?;
+    let lent = LentFolder::new(folder)?;
+    copy(&blocks, &lent.path(), &remote(""), &lent)?;
     on_host(&site.block(&there, &block.to_string(), &["--attended"]))?;
     let shards = Shards::of(folder);
-    let own = shards.make_folder(&site.name)?;
-    let whole = shards.whole(&site.name, block);
-    let name = whole.file_name().unwrap_or_default().to_string_lossy();
-    let from = remote(&format!("sites/{}/{name}", site.name));
-    copy(&[], &from, &format!("{}/", own.display()))?;
+    let own = LentFolder::new(&shards.make_folder(&site.name)?)?;
+    let from = remote(&format!("sites/{}/{}", site.name, Shards::whole_name(block)));
+    copy(&[], &from, &own.path(), &own)?;
     if shards.has(&site.name, block) {
         return Ok(());
     }
@@ -100,18 +104,38 @@ fn at(site: &SiteEntry, folder: &Path, block: u32) -> Result<(), FleetError> {
     Err(FleetError::Engine(Reason::new(text, "look at it there")))
 }
 
+/// A folder that rsync is given by its descriptor: whatever its name leads to by then, it is the folder that was opened.
+struct LentFolder {
+    _descriptor: OwnedFd,
+    number: RawFd,
+}
+
+impl LentFolder {
+    fn new(folder: &FolderHandle) -> Result<Self, FleetError> {
+        let descriptor = folder.as_fd().try_clone_to_owned().map_err(FleetError::io(folder.path()))?;
+        let number = inherit(descriptor.as_fd()).map_err(|error| FleetError::Engine(Reason::plain(error)))?;
+        Ok(LentFolder { _descriptor: descriptor, number })
+    }
+
+    /// What rsync calls it.
+    fn path(&self) -> String {
+        format!("/proc/self/fd/{}/", self.number)
+    }
+}
+
 /// Copies regular files of bounded size, and nothing of them but content and time: neither links nor devices, nor whose they
 /// are, nor what they may do.
-fn copy(which: &[&str], from: &str, to: &str) -> Result<(), FleetError> {
+fn copy(which: &[&str], from: &str, to: &str, lent: &LentFolder) -> Result<(), FleetError> {
     let (rsh, size) = (format!("--rsh={}", SSH.join(" ")), format!("--max-size={LONGEST_SHARD}"));
     let plain = ["rsync", "-t", "-s", "--no-links", "--no-devices", "--no-specials", "--chmod=F644,D755"];
     let own = ["--timeout=600", &rsh, &size];
-    run(Program::new([&plain, own.as_slice(), which, &["--", from, to]].concat()))
+    run(Program::new([&plain, own.as_slice(), which, &["--", from, to]].concat()), vec![lent.number])
 }
 
-/// Runs it, and takes it with us: whatever ends this process ends that, too.
-fn run(program: Program) -> Result<(), FleetError> {
+/// Runs it with these descriptors, and takes it with us: whatever ends this process ends that, too.
+fn run(program: Program, keeps: Vec<RawFd>) -> Result<(), FleetError> {
     let failed = |error: crate::sandbox::program::ProgramError| FleetError::Engine(error.reason());
-    let leash = Sandbox::new(Isolation::None, [""; 0]);
+    let mut leash = Sandbox::new(Isolation::None, [""; 0]);
+    leash.keeps = keeps;
     succeeded(program.inside(leash).run("ssh").map_err(failed)?).map(drop).map_err(failed)
 }

@@ -1,9 +1,7 @@
-//! What lies in a folder that somebody else filled: a package that was unpacked, a tree that a stranger's makefile worked in.
+//! What lies in a folder that a program in a sandbox filled: a package that was unpacked, a tree that a stranger's makefile worked in.
 //!
-//! Names are looked up below the folder's descriptor and through no link (openat2(2)); what is read is a regular file of a
-//! bounded size, and opening it waits for nobody, as that of a FIFO would.
-
-mod remove;
+//! Names are looked up as in the folder of a run ([`open_below`]), of several components at once; what is read is a regular file
+//! of a bounded size, whoever owns it, and opening it waits for nobody, as that of a FIFO would.
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -15,8 +13,8 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, chmodat, chownat, statat};
 use rustix::io::Errno;
 use rustix::process::{getegid, geteuid};
 
-pub use remove::remove_tree;
-use remove::{FOLDER, entries, look_up, remove_folder};
+pub use fsverdict_text::remove_tree;
+use fsverdict_text::{LISTED_FOLDER, list_folder, open_below, remove_folder};
 
 /// Files and folders that a kernel's package or sources may have, all told.
 const MOST_ENTRIES: usize = 300_000;
@@ -32,12 +30,12 @@ pub struct Beneath(OwnedFd);
 impl Beneath {
     /// The folder itself must be none of the stranger's links.
     pub fn open(folder: &Path) -> io::Result<Self> {
-        Ok(Beneath(rustix::fs::open(folder, FOLDER, Mode::empty())?))
+        Ok(Beneath(rustix::fs::open(folder, LISTED_FOLDER, Mode::empty())?))
     }
 
     /// A regular file of at most so many bytes.
     pub fn file(&self, name: impl AsRef<Path>, most: u64) -> io::Result<File> {
-        checked(look_up(self.0.as_fd(), name.as_ref(), READ)?.into(), most)
+        checked(open_below(&self.0, name.as_ref(), READ, Mode::empty())?.into(), most)
     }
 
     /// All of such a file.
@@ -46,13 +44,13 @@ impl Beneath {
     }
 
     pub fn is_folder(&self, name: impl AsRef<Path>) -> bool {
-        look_up(self.0.as_fd(), name.as_ref(), FOLDER).is_ok()
+        open_below(&self.0, name.as_ref(), LISTED_FOLDER, Mode::empty()).is_ok()
     }
 
     /// The names in a folder, sorted; none where there is no such folder.
     pub fn names(&self, folder: impl AsRef<Path>) -> Vec<String> {
-        let listed =
-            look_up(self.0.as_fd(), folder.as_ref(), FOLDER).and_then(|folder| entries(folder.as_fd()));
+        let opened = open_below(&self.0, folder.as_ref(), LISTED_FOLDER, Mode::empty());
+        let listed = opened.and_then(list_folder);
         let text = |(name, _): (CString, FileType)| name.into_string().ok();
         let mut names: Vec<String> = listed.unwrap_or_default().into_iter().filter_map(text).collect();
         names.sort();
@@ -68,8 +66,8 @@ impl Beneath {
         let mut folders = vec![PathBuf::from(".")];
         let mut count = 0;
         while let Some(folder) = folders.pop() {
-            let opened = look_up(self.0.as_fd(), folder.as_path(), FOLDER)?;
-            for (name, kind) in entries(opened.as_fd())? {
+            let opened = open_below(&self.0, &folder, LISTED_FOLDER, Mode::empty())?;
+            for (name, kind) in list_folder(&opened)? {
                 count += 1;
                 if count > MOST_ENTRIES {
                     return Err(io::Error::other(format!("it has more than {MOST_ENTRIES} files")));

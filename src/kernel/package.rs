@@ -4,7 +4,6 @@
 //! What is read may be a stranger's: three regular files of bounded sizes under the names that are expected, and nothing else;
 //! no path in it is followed. The digests show damage, not who made it.
 
-use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Component, Path};
 
@@ -25,6 +24,7 @@ use super::outcome::Subject;
 use super::source::is_release;
 use super::staged::StagedSources;
 use crate::host::foreign::harmless;
+use crate::host::output_file::{Existing, OutputFile};
 use fsverdict_text::{Links, open_regular};
 
 /// What comes first in a package.
@@ -71,10 +71,10 @@ pub fn export(cache: &KernelCache, name: &str, path: &Path) -> Result<KernelEntr
         linux,
         facts,
     };
-    let written = File::create_new(path).map_err(file("write", path))?;
     let write = || -> std::io::Result<()> {
+        let output = OutputFile::create(path, Existing::Keep)?;
         let label_text = serde_json::to_vec_pretty(&label)?;
-        let mut archive = Builder::new(GzEncoder::new(BufWriter::new(&written), Compression::default()));
+        let mut archive = Builder::new(GzEncoder::new(BufWriter::new(output.file()), Compression::default()));
         let mut append = |name: &str, bytes: u64, mode: u32, content: &mut dyn Read| {
             let mut header = Header::new_ustar();
             header.set_size(bytes);
@@ -85,13 +85,9 @@ pub fn export(cache: &KernelCache, name: &str, path: &Path) -> Result<KernelEntr
         append(CONFIG, label.config.bytes, 0o644, &mut config.as_slice())?;
         append(KERNEL, label.linux.bytes, 0o755, &mut kernel()?)?;
         archive.into_inner()?.finish()?.flush()?;
-        written.sync_all()
+        output.finish()
     };
-    write().map_err(|error| {
-        // Half a kernel is of no use to anybody.
-        let _ = std::fs::remove_file(path);
-        file("write", path)(error)
-    })?;
+    write().map_err(file("write", path))?;
     Ok(entry)
 }
 

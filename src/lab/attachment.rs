@@ -16,7 +16,7 @@ use crate::sandbox::inherit;
 use crate::trial::TrialDevice;
 use fsverdict_judgement::journal::{Caution, Facts, TrialId};
 use fsverdict_judgement::plan::DeviceSource;
-use fsverdict_text::Hinted;
+use fsverdict_text::{FolderHandle, Hinted};
 
 use super::LabError;
 
@@ -54,7 +54,7 @@ pub enum Attachment {
         /// The folder the file lies in, if it had a name.
         folder: PathBuf,
         /// The folder of the run that keeps the traces of its trials, if they are kept.
-        traces: Option<PathBuf>,
+        traces: Option<FolderHandle>,
     },
     /// None of its own: a folder of each candidate, in which a trial has one of its own.
     Folders {
@@ -102,6 +102,9 @@ pub enum AttachmentError {
     Refused(#[from] Refusal),
     #[error("cannot open the disk for the trial: {0}")]
     Io(#[from] std::io::Error),
+    /// A trace or a log in the folder of the run.
+    #[error("cannot use {}: {source}", path.display())]
+    RunFile { path: PathBuf, source: std::io::Error },
 }
 
 /// A device that is this trial's, and was not written to yet.
@@ -136,7 +139,7 @@ impl Hinted for AttachmentError {
         match self {
             AttachmentError::Image(error) => error.hint(),
             AttachmentError::Refused(refusal) => refusal.hint(),
-            AttachmentError::Io(_) => None,
+            AttachmentError::Io(source) | AttachmentError::RunFile { source, .. } => source.hint(),
         }
     }
 }
@@ -218,9 +221,9 @@ impl Attachment {
     }
 
     /// The same, with the traces of a modelled device in the folder of this run.
-    pub(super) fn with_traces_in(mut self, run: &Path) -> Self {
+    pub(super) fn with_traces_in(mut self, run: &FolderHandle) -> Self {
         if let Attachment::Modelled { traces, .. } = &mut self {
-            *traces = Some(run.to_owned());
+            *traces = Some(run.clone());
         }
         self
     }

@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use super::Attachment;
 use super::LabError;
 use super::attachment::{AttachmentError, ClaimedDisk, LentDevice};
+use super::trace_file::TraceFile;
 use super::write_log::{OpenLog, WriteLogFile};
 use crate::guard::{ForeignWrite, HeldLease, LeftDevice};
 use crate::host::root::Root;
 use fsverdict_judgement::journal::{Caution, DeviceEvent, Facts, TrialId};
 use fsverdict_judgement::plan::once_each;
+use fsverdict_text::FolderHandle;
 
 /// In the order in which the plan has them; the first is there always.
 #[derive(Debug, Clone)]
@@ -107,7 +109,7 @@ impl Attachments {
 
     /// The same, with the traces of modelled devices in the folder of this run.
     #[must_use]
-    pub fn with_traces_in(self, run: &Path) -> Self {
+    pub fn with_traces_in(self, run: &FolderHandle) -> Self {
         self.map(|one| one.with_traces_in(run))
     }
 
@@ -118,8 +120,9 @@ impl Attachments {
 
     /// The file for a trial's trace of the device of this number, made anew; none where it is not kept.
     pub(super) fn trace(&self, trial: &TrialId, number: usize) -> Result<Option<OwnedFd>, AttachmentError> {
-        let file = self.first.trace_file(trial, number);
-        Ok(file.map(|file| file.create()).transpose()?.map(OwnedFd::from))
+        let Some(file) = self.first.trace_file(trial, number) else { return Ok(None) };
+        let created = file.create();
+        Ok(Some(created.map_err(|source| AttachmentError::RunFile { path: file.path(), source })?.into()))
     }
 
     /// The same, with these logs of the writes to them.
@@ -130,12 +133,17 @@ impl Attachments {
 
     /// Those logs, opened.
     pub(super) fn logs(&self) -> Result<Vec<OpenLog<'_>>, AttachmentError> {
-        Ok(self.logs.iter().map(WriteLogFile::open).collect::<std::io::Result<_>>()?)
+        self.logs
+            .iter()
+            .map(|log| {
+                log.open().map_err(|source| AttachmentError::RunFile { path: log.file.path(), source })
+            })
+            .collect()
     }
 
-    /// Where a trial's trace of the device of this number lies, if it is kept.
-    pub(super) fn trace_path(&self, trial: &TrialId, number: usize) -> Option<PathBuf> {
-        Some(self.first.trace_file(trial, number)?.path)
+    /// A trial's trace of the device of this number, if it is kept.
+    pub(super) fn trace_file(&self, trial: &TrialId, number: usize) -> Option<TraceFile> {
+        self.first.trace_file(trial, number)
     }
 
     /// Where further scratch images may lie.

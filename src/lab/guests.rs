@@ -434,7 +434,7 @@ impl Guests {
         // A modelled device fails where the plan says so, and how a candidate takes that is what is asked.
         let end = TrialEnd { device_error: None, ..end };
         let traced = |modelled: &Modelled<'_>| -> Result<Option<TracedDevice>, LabError> {
-            let trace = attachments.trace_path(&spec.trial, modelled.number).filter(|_| habits.same_clock);
+            let trace = attachments.trace_file(&spec.trial, modelled.number).filter(|_| habits.same_clock);
             let of = |trace| Ok(TracedDevice { trace, device: modelled.device(&spec.trial)? });
             trace.map(of).transpose()
         };

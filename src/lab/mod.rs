@@ -48,7 +48,7 @@ pub use entry::LabEntry;
 pub use guest::main as guest;
 pub use hidden::{hidden_from, lacking};
 pub use launch::main as launch;
-pub use trace_file::TraceFile;
+pub use trace_file::{FOLDER as TRACES, TraceFile};
 pub use try_kernel::try_kernel;
 pub use vm::is_kernel_package;
 pub use write_log::WriteLogFile;

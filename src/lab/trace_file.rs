@@ -2,20 +2,18 @@
 
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags};
-use rustix::io::Errno;
-
-use fsverdict_text::{Links, open_regular};
+use fsverdict_text::{FolderFile, FolderHandle};
 
 /// The folder of the traces within a run's.
-const FOLDER: &str = "traces";
+pub const FOLDER: &str = "traces";
 const SUFFIX: &str = ".trace";
 
+/// The trace of one device of a trial, whether there is one or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceFile {
-    pub path: PathBuf,
+    run: FolderHandle,
+    name: String,
     pub candidate: String,
     pub block: u32,
     pub attempt: u32,
@@ -25,52 +23,67 @@ pub struct TraceFile {
 
 impl TraceFile {
     /// The trace of this trial, within the folder of its run, of its first device. Candidates' names are fit for file names.
-    pub fn of(run: &Path, candidate: &str, block: u32, attempt: u32) -> TraceFile {
+    pub fn of(run: &FolderHandle, candidate: &str, block: u32, attempt: u32) -> TraceFile {
         TraceFile::of_device(run, candidate, block, attempt, 1)
     }
 
     /// The same of the device of this number.
-    pub fn of_device(run: &Path, candidate: &str, block: u32, attempt: u32, device: usize) -> TraceFile {
+    pub fn of_device(
+        run: &FolderHandle,
+        candidate: &str,
+        block: u32,
+        attempt: u32,
+        device: usize,
+    ) -> TraceFile {
         let which = if device > 1 { format!(".{device}") } else { String::new() };
-        let path = run.join(FOLDER).join(format!("{block}-{candidate}-{attempt}{which}{SUFFIX}"));
-        TraceFile { path, candidate: candidate.to_owned(), block, attempt, device }
+        let name = format!("{block}-{candidate}-{attempt}{which}{SUFFIX}");
+        TraceFile { run: run.clone(), name, candidate: candidate.to_owned(), block, attempt, device }
     }
 
-    /// Where the traces of a run lie.
-    pub fn folder(run: &Path) -> PathBuf {
-        run.join(FOLDER)
+    /// The traces a run has, in no order; none where it has no folder of traces.
+    ///
+    /// # Errors
+    /// When that folder is a link, say, or cannot be listed.
+    pub fn all(run: &FolderHandle) -> io::Result<Vec<TraceFile>> {
+        let names = match run.subfolder(FOLDER) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            folder => folder?.names()?,
+        };
+        Ok(names.iter().filter_map(|name| named(run, name.to_str()?)).collect())
     }
 
-    /// The traces a run has, in no order; none where they cannot be listed.
-    pub fn all(run: &Path) -> Vec<TraceFile> {
-        let entries = std::fs::read_dir(TraceFile::folder(run)).into_iter().flatten().flatten();
-        entries.filter_map(|entry| named(run, entry.file_name().to_str()?)).collect()
+    /// Its name in the folder of the traces.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
-    /// Opens it to be read: a regular file, and no link to one.
+    /// The path for messages.
+    pub fn path(&self) -> std::path::PathBuf {
+        self.run.path_of(FOLDER).join(&self.name)
+    }
+
+    /// Opens it to be read.
+    ///
+    /// # Errors
+    /// When it is not there, or is anything but a regular file that this user or the owner of the run made.
     pub fn open(&self) -> io::Result<File> {
-        open_regular(CWD, &self.path, OFlags::RDONLY, Links::Refuse)
+        self.file(self.run.subfolder(FOLDER)?).open()
     }
 
-    /// The same, empty, to be written; its folder is made where it is missing. Nothing is written through what else lies in its
-    /// place.
+    /// Creates it empty, to be written, in the place of an earlier one; its folder is made where it is missing. Nothing is written
+    /// through what else lies in its place.
     pub(super) fn create(&self) -> io::Result<File> {
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder)?;
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let folder = rustix::fs::open(folder, flags, Mode::empty())?;
-        let name = self.path.file_name().unwrap_or_default();
-        match rustix::fs::unlinkat(&folder, name, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => {}
-            Err(errno) => return Err(errno.into()),
-        }
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::WGRP | Mode::ROTH | Mode::WOTH;
-        Ok(rustix::fs::openat(&folder, name, flags, mode)?.into())
+        let file = self.file(self.run.make_subfolder(FOLDER)?);
+        file.remove()?;
+        file.create_new()
+    }
+
+    fn file(&self, folder: FolderHandle) -> FolderFile {
+        folder.file(self.name.as_str())
     }
 }
 
-fn named(run: &Path, name: &str) -> Option<TraceFile> {
+fn named(run: &FolderHandle, name: &str) -> Option<TraceFile> {
     let (block, rest) = name.strip_suffix(SUFFIX)?.split_once('-')?;
     // Names of candidates have hyphens, too.
     let (candidate, attempt) = rest.rsplit_once('-')?;
@@ -87,21 +100,25 @@ mod tests {
     use std::path::Path;
 
     use super::{FOLDER, TraceFile, named};
+    use fsverdict_text::FolderHandle;
 
     #[test]
     fn a_trace_is_written_and_read_through_no_link() {
         let place = tempfile::tempdir().unwrap();
         let (run, mine) = (place.path().join("run"), place.path().join("mine"));
         fs::write(&mine, "mine").unwrap();
-        let file = TraceFile::of(&run, "ext4", 1, 1);
         fs::create_dir_all(run.join(FOLDER)).unwrap();
-        symlink(&mine, &file.path).unwrap();
-        assert!(file.open().unwrap_err().to_string().contains("a link"));
-        file.create().unwrap().write_all(b"trace").unwrap();
-        assert_eq!(
-            (fs::read(&mine).unwrap(), fs::read(&file.path).unwrap()),
-            (b"mine".to_vec(), b"trace".to_vec())
-        );
+        let file = TraceFile::of(&FolderHandle::open(&run).unwrap(), "ext4", 1, 1);
+        symlink(&mine, file.path()).unwrap();
+        for refused in [file.open(), file.create()] {
+            assert!(refused.unwrap_err().to_string().contains("a link"));
+        }
+        assert_eq!(fs::read(&mine).unwrap(), b"mine");
+        fs::remove_file(file.path()).unwrap();
+        for text in ["first", "second"] {
+            file.create().unwrap().write_all(text.as_bytes()).unwrap();
+            assert_eq!(fs::read_to_string(file.path()).unwrap(), text);
+        }
         fs::remove_dir_all(run.join(FOLDER)).unwrap();
         fs::create_dir(place.path().join("elsewhere")).unwrap();
         symlink(place.path().join("elsewhere"), run.join(FOLDER)).unwrap();
@@ -111,12 +128,12 @@ mod tests {
 
     #[test]
     fn each_device_has_a_trace_of_its_own() {
-        let run = Path::new("/run");
+        let run = &FolderHandle::open(Path::new("/")).unwrap();
         for (device, name) in
             [(1, "3-xfs-on-a-2.trace"), (2, "3-xfs-on-a-2.2.trace"), (8, "3-xfs-on-a-2.8.trace")]
         {
             let file = TraceFile::of_device(run, "xfs-on-a", 3, 2, device);
-            assert_eq!(file.path, run.join(FOLDER).join(name));
+            assert_eq!(file.path(), Path::new("/").join(FOLDER).join(name));
             assert_eq!(named(run, name), Some(file));
         }
         assert_eq!(named(run, "3-xfs-on-a-2.x.trace"), None);

@@ -2,18 +2,15 @@
 //! queue, what its medium wrote for them.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
-
-use rustix::fs::{CWD, OFlags};
 
 use fsverdict_disk::device::trace::{Metrics, TraceError, TraceReader, Traced};
 use fsverdict_disk::device::{Device, Request, Wear};
 use fsverdict_judgement::journal::{
     BackgroundWork, Caution, Event, Facts, Learnt, Measurement, Observation, Unit,
 };
-use fsverdict_text::{Links, open_regular};
 
 use super::background::BackgroundFigures;
+use super::trace_file::TraceFile;
 use crate::filesystem::BackgroundJob;
 
 /// Of a filesystem that does something by itself, under a kernel that does not tell.
@@ -58,8 +55,7 @@ impl Spans {
     pub(super) fn observations(&self, devices: Vec<TracedDevice>) -> Result<Vec<Event>, TraceError> {
         let mut figures: Vec<PhaseFigures> = self.phases.iter().map(|_| PhaseFigures::default()).collect();
         for TracedDevice { trace, mut device } in devices {
-            let file = open_regular(CWD, &trace, OFlags::RDONLY, Links::Refuse)?;
-            let reader = TraceReader::new(std::io::BufReader::new(file))?;
+            let reader = TraceReader::new(std::io::BufReader::new(trace.open()?))?;
             let mut records = reader.collect::<Result<Vec<_>, _>>()?;
             records.sort_by_key(|record| record.submitted_ns);
             let mut left = records.as_slice();
@@ -105,7 +101,7 @@ impl Spans {
 
 /// A device's trace, and the device as it was before the first request.
 pub(super) struct TracedDevice {
-    pub(super) trace: PathBuf,
+    pub(super) trace: TraceFile,
     pub(super) device: Device,
 }
 
@@ -199,10 +195,11 @@ impl PhaseSpan {
 
 #[cfg(test)]
 mod tests {
-    use super::{Spans, TracedDevice};
+    use super::{Spans, TraceFile, TracedDevice};
     use fsverdict_disk::device::trace::{Flags, TraceWriter, Traced};
     use fsverdict_disk::device::{Action, Completion, Device, Model, Request};
     use fsverdict_judgement::journal::{Event, Measurement, Observation, Unit};
+    use fsverdict_text::FolderHandle;
 
     fn phase(name: &str, began: f64, durable: f64) -> Event {
         let seconds = |metric: &'static str, value| Measurement::new(metric, Unit::Seconds, value);
@@ -220,8 +217,8 @@ mod tests {
     #[test]
     fn each_phase_has_its_own_requests() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("1-ext4-1.trace");
-        let mut writer = TraceWriter::new(std::fs::File::create(&path).unwrap(), 1 << 20).unwrap();
+        let trace = TraceFile::of(&FolderHandle::open(folder.path()).unwrap(), "ext4", 1, 1);
+        let mut writer = TraceWriter::new(trace.create().unwrap(), 1 << 20).unwrap();
         // In the first second one request after the other, in the second all over the place.
         for number in 0..20_u64 {
             let sector = if number < 10 { number * 8 } else { 100_000 - number * 1000 };
@@ -234,7 +231,7 @@ mod tests {
         let mut spans = Spans::default();
         [phase("write", 0.0, 1.0), phase("overwrite", 1.0, 1.0)].iter().for_each(|event| spans.note(event));
         let stick = || Device::new(&Model::find("usb-stick").unwrap(), 1 << 30, 1).unwrap();
-        let traced = || TracedDevice { trace: path.clone(), device: stick() };
+        let traced = || TracedDevice { trace: trace.clone(), device: stick() };
         let events = spans.observations(vec![traced()]).unwrap();
         // Pages of 16 KiB while writing goes on; what does not go on closes the unit and copies what it holds.
         let expected =

@@ -2,11 +2,8 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
 
-use rustix::fs::{CWD, OFlags};
-
-use fsverdict_text::{Links, open_regular};
+use fsverdict_text::FolderFile;
 
 use super::backend::{DeviceLog, LogPurpose};
 
@@ -15,7 +12,7 @@ pub struct WriteLogFile {
     /// Of which of the candidate's devices, from 1.
     pub device: usize,
     /// Nothing lies there where it is to be written.
-    pub path: PathBuf,
+    pub file: FolderFile,
     pub purpose: LogPurpose,
 }
 
@@ -28,13 +25,11 @@ pub(super) struct OpenLog<'a> {
 }
 
 impl WriteLogFile {
-    /// A regular file, and no link to one.
+    /// Creates it where it is to be written, and opens what is there otherwise.
     pub(super) fn open(&self) -> io::Result<OpenLog<'_>> {
         let file = match self.purpose {
-            LogPurpose::Record { .. } => std::fs::File::create_new(&self.path)?,
-            LogPurpose::Enter { .. } | LogPurpose::Rot { .. } => {
-                open_regular(CWD, &self.path, OFlags::RDONLY, Links::Refuse)?
-            }
+            LogPurpose::Record { .. } => self.file.create_new()?,
+            LogPurpose::Enter { .. } | LogPurpose::Rot { .. } => self.file.open()?,
         };
         Ok(OpenLog { device: self.device, file: file.into(), purpose: &self.purpose })
     }

@@ -19,6 +19,9 @@ pub enum SessionError {
     /// The device may not be erased, or the image not be made.
     #[error("{}", .0.what)]
     Disk(Reason),
+    /// Something in the folder of the run cannot be read or written, or is refused.
+    #[error("cannot use {}: {source}", path.display())]
+    RunFile { path: PathBuf, source: std::io::Error },
     #[error(transparent)]
     Folder(#[from] RunFolderError),
     #[error(transparent)]
@@ -37,6 +40,26 @@ pub enum SessionError {
     Changed(Vec<String>),
 }
 
+impl SessionError {
+    /// Whether this machine or the folder of the run is the reason, and no candidate.
+    pub fn is_of_this_machine(&self) -> bool {
+        match self {
+            SessionError::Lab(_)
+            | SessionError::RunFile { .. }
+            | SessionError::Folder(_)
+            | SessionError::Limits(_)
+            | SessionError::Journal(_) => true,
+            SessionError::Dataset { .. }
+            | SessionError::Disk(_)
+            | SessionError::NotEnded
+            | SessionError::NobodyLeft
+            | SessionError::Merged
+            | SessionError::UnknownLab(_)
+            | SessionError::Changed(_) => false,
+        }
+    }
+}
+
 impl Hinted for SessionError {
     fn hint(&self) -> Option<String> {
         Some(match self {
@@ -47,6 +70,7 @@ impl Hinted for SessionError {
             SessionError::Changed(_) => "put that back as it was, or begin a new run (`fsverdict run`); `fsverdict report` shows what was measured".to_owned(),
             SessionError::Lab(error) => return error.hint(),
             SessionError::Disk(reason) => return reason.hint(),
+            SessionError::RunFile { source, .. } => return source.hint(),
             SessionError::Folder(error) => return error.hint(),
             SessionError::Limits(error) => return error.hint(),
             SessionError::Journal(error) => return error.hint(),

@@ -1,15 +1,13 @@
-//! The folder of a run: the resolved plan, the journal, the reports.
+//! The folder of a run: the resolved plan, the journal, the reports. It may belong to somebody else, so that all of it is reached
+//! through its descriptor.
 
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, open};
-
-use crate::host::whole_file;
 use fsverdict_judgement::journal::{JournalError, Writer};
 use fsverdict_judgement::plan::Plan;
-use fsverdict_text::{Hinted, Links, open_regular};
+use fsverdict_text::{FolderFile, FolderHandle, Hinted};
 
 /// The resolved plan's file name within the folder of a run.
 pub const PLAN_FILE: &str = "plan.json";
@@ -27,8 +25,8 @@ pub enum RunFolderError {
     Make { path: PathBuf, source: std::io::Error },
     #[error("{} already holds a run", .0.display())]
     Taken(PathBuf),
-    #[error("{} is not the folder of a run: {reason}", path.display())]
-    NotARun { path: PathBuf, reason: String },
+    #[error("{} is not the folder of a run: {PLAN_FILE}: {source}", path.display())]
+    NotARun { path: PathBuf, source: std::io::Error },
     #[error("{} is damaged: {reason}", path.display())]
     Damaged { path: PathBuf, reason: String },
 }
@@ -45,6 +43,9 @@ pub enum FolderRequest<'a> {
 impl Hinted for RunFolderError {
     fn hint(&self) -> Option<String> {
         Some(match self {
+            RunFolderError::Make { source, .. } | RunFolderError::NotARun { source, .. } if source.hint().is_some() => {
+                return source.hint();
+            }
             RunFolderError::Make { .. } => "name one you may write to with --out DIR".to_owned(),
             RunFolderError::Taken(it) => format!("`fsverdict resume {}` carries it on; --out DIR names another folder", it.display()),
             RunFolderError::NotARun { .. } => "`fsverdict run` says where it puts its runs (runs/… by default)".to_owned(),
@@ -53,9 +54,10 @@ impl Hinted for RunFolderError {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The open folder of a run.
+#[derive(Debug, Clone)]
 pub struct RunFolder {
-    path: PathBuf,
+    handle: FolderHandle,
 }
 
 /// An existing run, as it was opened.
@@ -73,7 +75,7 @@ impl RunFolder {
     ///
     /// A folder whose run was ended before its first record is taken over: there is nothing in it to carry on.
     pub fn create(path: &Path, plan: &Plan) -> Result<Self, RunFolderError> {
-        let taken_over = path.join(PLAN_FILE).exists();
+        let taken_over = Self::has_plan(path);
         Self::make(path, plan, taken_over)
     }
 
@@ -109,36 +111,40 @@ impl RunFolder {
 
     fn make(path: &Path, plan: &Plan, taken_over: bool) -> Result<Self, RunFolderError> {
         let make = |source| RunFolderError::Make { path: path.to_owned(), source };
-        let folder = RunFolder { path: path.to_owned() };
-        std::fs::create_dir_all(path).map_err(make)?;
+        let folder = RunFolder { handle: FolderHandle::make(path).map_err(make)? };
         if !folder.is_free().map_err(make)? {
             return Err(RunFolderError::Taken(path.to_owned()));
         }
         let text = serde_json::to_string_pretty(plan).map_err(|error| make(error.into()))?;
-        let file = path.join(PLAN_FILE);
+        let file = folder.handle.file(PLAN_FILE);
         let made = if taken_over {
-            whole_file::replace(&file, |file| file.write_all(text.as_bytes())).map(|()| true)
+            file.replace(|file| file.write_all(text.as_bytes())).map(|()| true)
         } else {
-            whole_file::put_new(&file, text.as_bytes())
+            file.put_new(text.as_bytes())
         };
         if made.map_err(make)? { Ok(folder) } else { Err(RunFolderError::Taken(path.to_owned())) }
     }
 
     /// Whether no run has begun here, and no file of anybody's is in the way. A journal without a record is removed.
     fn is_free(&self) -> std::io::Result<bool> {
-        if self.path.join(PLAN_FILE).exists() && Self::open(&self.path).is_err() {
+        if self.handle.file(PLAN_FILE).is_taken() && self.read_plan().is_err() {
             return Ok(false);
         }
         let mut records = 0;
         match Writer::append_to(&self.journal(), |_| records += 1) {
             // Who holds the lock may be about to write the first one.
             Ok(_lock) if records == 0 => {
-                std::fs::remove_file(self.journal())?;
+                self.journal().remove()?;
                 Ok(true)
             }
             Err(JournalError::NoRun { .. }) => Ok(true),
             Ok(_) | Err(_) => Ok(false),
         }
+    }
+
+    /// Whether the folder at this path has a plan.
+    pub fn has_plan(path: &Path) -> bool {
+        FolderHandle::open(path).is_ok_and(|handle| handle.file(PLAN_FILE).is_taken())
     }
 
     /// An existing run and its plan.
@@ -148,37 +154,55 @@ impl RunFolder {
 
     /// The same, and whose the folder and the plan are that were read.
     pub fn open_seen(path: &Path) -> Result<OpenedRun, RunFolderError> {
-        let not = |error: io::Error| RunFolderError::NotARun {
-            path: path.to_owned(),
-            reason: format!("{PLAN_FILE}: {error}"),
-        };
-        let way = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let inside = File::from(open(path, way, Mode::empty()).map_err(|errno| not(errno.into()))?);
-        let file = open_regular(&inside, Path::new(PLAN_FILE), OFlags::RDONLY, Links::Follow).map_err(not)?;
-        let (folder_seen, plan_seen) = (inside.metadata().map_err(not)?, file.metadata().map_err(not)?);
-        let plan = serde_json::from_str(&text(file).map_err(not)?).map_err(|error| {
-            RunFolderError::Damaged { path: path.join(PLAN_FILE), reason: error.to_string() }
-        })?;
-        Ok(OpenedRun { folder: RunFolder { path: path.to_owned() }, plan, folder_seen, plan_seen })
+        let handle = FolderHandle::open(path)
+            .map_err(|source| RunFolderError::NotARun { path: path.to_owned(), source })?;
+        let folder = RunFolder { handle };
+        let (plan, plan_seen) = folder.read_plan()?;
+        let folder_seen = folder.handle.metadata();
+        let folder_seen =
+            folder_seen.map_err(|source| RunFolderError::NotARun { path: path.to_owned(), source })?;
+        Ok(OpenedRun { folder, plan, folder_seen, plan_seen })
     }
 
+    /// The plan, and whose file it was read from.
+    fn read_plan(&self) -> Result<(Plan, Metadata), RunFolderError> {
+        let place = self.handle.file(PLAN_FILE);
+        let not = |source: io::Error| RunFolderError::NotARun { path: self.path().to_owned(), source };
+        let file = place.open().map_err(not)?;
+        let seen = file.metadata().map_err(not)?;
+        let plan = serde_json::from_str(&text(file).map_err(not)?)
+            .map_err(|error| RunFolderError::Damaged { path: place.path(), reason: error.to_string() })?;
+        Ok((plan, seen))
+    }
+
+    /// The descriptor of the folder, through which everything in it is reached.
+    pub fn handle(&self) -> &FolderHandle {
+        &self.handle
+    }
+
+    /// What the folder was called when it was opened: for messages, and for programs that take nothing but a path.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.handle.path()
     }
 
-    pub fn journal(&self) -> PathBuf {
-        self.path.join(fsverdict_judgement::journal::FILE_NAME)
+    /// A file of this name in it.
+    pub fn file(&self, name: &str) -> FolderFile {
+        self.handle.file(name)
+    }
+
+    pub fn journal(&self) -> FolderFile {
+        self.handle.file(fsverdict_judgement::journal::FILE_NAME)
     }
 
     /// Its name, which is the run's identity.
     pub fn id(&self) -> String {
-        let path = std::fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
+        let path = self.handle.real_path().unwrap_or_else(|_| self.path().to_owned());
         path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 }
 
 /// What a file of some kilobytes holds.
-fn text(file: File) -> io::Result<String> {
+fn text(file: impl Read) -> io::Result<String> {
     let mut text = String::new();
     if file.take(LONGEST_PLAN).read_to_string(&mut text)? as u64 == LONGEST_PLAN {
         return Err(io::ErrorKind::FileTooLarge.into());
@@ -201,16 +225,16 @@ mod tests {
         let folder = create().unwrap();
         let first = include_str!("../../tests/runs/demo/journal.jsonl").lines().next().unwrap();
         for left in ["", "{\"at\":\"2026-", first] {
-            fs::write(folder.journal(), left).unwrap();
+            fs::write(folder.journal().path(), left).unwrap();
             create().unwrap();
-            assert!(!folder.journal().exists(), "{left}");
+            assert!(!folder.journal().path().exists(), "{left}");
             assert_eq!(RunFolder::open(place.path()).unwrap().1, plan);
         }
-        fs::write(folder.journal(), format!("{first}\n")).unwrap();
+        fs::write(folder.journal().path(), format!("{first}\n")).unwrap();
         assert!(matches!(create(), Err(RunFolderError::Taken(_))));
-        fs::write(folder.journal(), "not ours\n{}\n").unwrap();
+        fs::write(folder.journal().path(), "not ours\n{}\n").unwrap();
         assert!(matches!(create(), Err(RunFolderError::Taken(_))));
-        fs::remove_file(folder.journal()).unwrap();
+        fs::remove_file(folder.journal().path()).unwrap();
         fs::write(place.path().join("plan.json"), "{\"somebody\": \"else\"}").unwrap();
         assert!(matches!(create(), Err(RunFolderError::Taken(_))));
     }

@@ -43,6 +43,7 @@ pub use folder::{FolderRequest, OpenedRun, PLAN_FILE, RunFolder, RunFolderError}
 pub use observer::{Observer, Silent};
 pub use one_block::OneBlock;
 pub use power_cuts::{CutName, CutProgress, MinimisedState, PowerCutting, StateTold};
+pub use power_cuts::{FOLDER as CUTS, TRIED_IN as MINIMISE};
 pub use price::price;
 pub use prospect::{Prospect, has_property, inability};
 pub use rot::RotTold;

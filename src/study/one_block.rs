@@ -1,11 +1,10 @@
 //! One block by itself, in a journal of its own: for machines that do a run's blocks between them.
 
-use std::path::Path;
-
 use crate::guard::LeftDevice;
 use crate::lab::{ChosenLab, LabError};
 use fsverdict_judgement::journal::{Event, Facts};
 use fsverdict_judgement::plan::{DeviceSource, Plan};
+use fsverdict_text::FolderFile;
 
 use super::claim::Permission;
 use super::conduct::Study;
@@ -29,7 +28,7 @@ pub struct OneBlock<'a> {
     /// The device, where it is another than the plan's.
     pub device: Option<DeviceSource>,
     /// The journal that is to be begun; traces of modelled devices lie beside it.
-    pub journal: &'a Path,
+    pub journal: &'a FolderFile,
     /// What is recorded besides the facts about machine, lab and device.
     pub facts: Facts,
     /// How the block before it left the devices, where this one goes by the same permission; then how this one has.
@@ -65,8 +64,7 @@ impl OneBlock<'_> {
             *self.left = attachments.describe_left();
             return Err(LabError::from(error).into());
         }
-        let folder = self.journal.parent().unwrap_or(Path::new("."));
-        let attachments = attachments.with_traces_in(folder);
+        let attachments = attachments.with_traces_in(self.journal.folder());
         let mut environment = facts(&plan, &choice, &attachments);
         environment.extend(self.facts);
         let start = start(self.plan, self.run, &choice, &attachments, environment, None);

@@ -1,7 +1,5 @@
 //! A run from its first event to its last: begun or carried on, with its folder, lab, device and journal.
 
-use std::path::Path;
-
 use crate::guard::LeftDevice;
 use crate::host::limits::{LimitError, check};
 use crate::host::procfs::memory;
@@ -11,7 +9,7 @@ use fsverdict_judgement::journal::{
     Beginning, Caution, Event, Facts, JournalError, OpenJournal, Run, SCHEMA,
 };
 use fsverdict_judgement::plan::{DeviceSource, Plan};
-use fsverdict_text::Reason;
+use fsverdict_text::{FolderFile, Reason};
 
 use super::claim::Permission;
 use super::conclusion::still_in;
@@ -59,7 +57,7 @@ impl Session {
         check_limits(&plan)?;
         let attachments = permission.claim(&plan)?;
         let folder = RunFolder::wanted(wanted, &plan)?;
-        let attachments = attachments.with_traces_in(folder.path());
+        let attachments = attachments.with_traces_in(folder.handle());
         let environment = facts(&plan, &choice, &attachments);
         let seed = Some(draw_order_seed(&plan));
         let start = start(&plan, folder.id(), &choice, &attachments, environment, seed);
@@ -97,7 +95,7 @@ impl Session {
         check_datasets(&plan)?;
         check_limits(&plan)?;
         let attachments = permission.claim_again(&plan, run.foreign_write.as_ref())?;
-        let attachments = attachments.with_traces_in(folder.path());
+        let attachments = attachments.with_traces_in(folder.handle());
         let Changes { forbidden, cautions } =
             Changes::since(&run.header, &plan, &facts(&plan, &choice, &attachments));
         if !forbidden.is_empty() {
@@ -178,11 +176,11 @@ pub(super) fn watcher(lab: &dyn Lab, attachments: &Attachments) -> Box<dyn Watch
 /// A journal with its first record, and what must be known of its device.
 pub(super) fn begin_journal(
     plan: &Plan,
-    path: &Path,
+    place: &FolderFile,
     start: Event,
     attachments: &Attachments,
 ) -> Result<OpenJournal, JournalError> {
-    let mut journal = OpenJournal::begin(plan, path, start)?;
+    let mut journal = OpenJournal::begin(plan, place, start)?;
     let lacking = lacking(plan).into_iter().map(|text| Caution { phase: String::new(), text });
     for caution in attachments.cautions().into_iter().chain(lacking) {
         journal.append(None, Event::Caution(caution))?;

@@ -12,12 +12,14 @@
     reason = "a test may panic in its helpers too"
 )]
 
+pub mod attacks;
 pub mod carried;
 mod disk;
 mod journal;
 pub mod labs;
 mod left;
 pub mod opening;
+pub mod outputs;
 mod plans;
 mod seen;
 pub mod shards;

@@ -26,6 +26,7 @@ mod kernel_strangers;
 mod open;
 mod operations;
 mod oracle;
+mod output_limits;
 
 mod parsers;
 mod plan;
@@ -33,6 +34,8 @@ mod promises;
 mod resume;
 mod robustness;
 mod rooms;
+mod run_folder_access;
+mod run_folder_attacks;
 mod setup;
 mod snapshots;
 mod steps;

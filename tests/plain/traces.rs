@@ -3,6 +3,7 @@
 use fsverdict::lab::TraceFile;
 use fsverdict_disk::device::trace::{Flags, TraceWriter, Traced};
 use fsverdict_disk::device::{Action, Completion, Request};
+use fsverdict_text::FolderHandle;
 
 use crate::common::Place;
 
@@ -12,14 +13,15 @@ fn a_trace_is_shown_in_figures_and_given_to_others() {
     let run = place.path().join("run");
     place.recorded();
     std::fs::create_dir(run.join("traces")).unwrap();
+    let handle = FolderHandle::open(&run).unwrap();
     let run_name = run.to_str().unwrap();
     place
         .fsverdict(&["trace", run_name, "ext3"])
         .exits(1)
         .says(&["there is no such trace in", "hint: traces are kept of trials on a modelled device"]);
     for (block, sectors) in [(1, 8), (2, 16)] {
-        let file = TraceFile::of(&run, "ext3", block, 1);
-        let mut writer = TraceWriter::new(std::fs::File::create(&file.path).unwrap(), u64::MAX).unwrap();
+        let file = TraceFile::of(&handle, "ext3", block, 1);
+        let mut writer = TraceWriter::new(std::fs::File::create(file.path()).unwrap(), u64::MAX).unwrap();
         for index in 0..100 {
             let (submitted_ns, sector) = (index * 1_000_000, index * u64::from(sectors) * (1 + index % 2));
             let request = Request { id: index, operation: Action::Write, sector, sectors };
@@ -54,7 +56,7 @@ fn a_trace_is_shown_in_figures_and_given_to_others() {
         .fsverdict(&["trace", run_name, "ext7"])
         .exits(2)
         .says(&["no candidate `ext7`", "hint: did you mean `ext2`"]);
-    std::fs::write(TraceFile::of(&run, "xfs", 1, 1).path, "rubbish").unwrap();
+    std::fs::write(TraceFile::of(&handle, "xfs", 1, 1).path(), "rubbish").unwrap();
     place.fsverdict(&["trace", run_name, "xfs"]).exits(1).says(&["1-xfs-1.trace: this is no trace"]);
 }
 

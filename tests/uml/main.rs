@@ -21,6 +21,7 @@ mod power_cuts;
 mod questions;
 mod refusals;
 mod rot;
+mod run_folder_attacks;
 mod secrets;
 mod simulated;
 mod snapshots;

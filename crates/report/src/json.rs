@@ -124,10 +124,10 @@ struct EnvironmentJson<'a> {
 
 pub(super) fn render(report: &Report<'_>, out: &mut dyn io::Write) -> Result<(), ReportError> {
     serde_json::to_writer_pretty(&mut *out, &document(report)).map_err(|error| {
-        match error.io_error_kind() {
-            // A closed pipe must stay recognisable as one.
-            Some(kind) => ReportError::Io(io::Error::new(kind, error)),
-            None => ReportError::Json(error),
+        match error.is_io() {
+            // A closed pipe, or a full disk, must stay recognisable as one.
+            true => ReportError::Io(error.into()),
+            false => ReportError::Json(error),
         }
     })?;
     Ok(out.write_all(b"\n")?)

@@ -5,6 +5,7 @@
 //! line, the line itself underlined, and what to do about it.
 
 mod error;
+mod folder;
 mod grid;
 pub mod limits;
 mod member;
@@ -19,6 +20,10 @@ pub mod value;
 mod words;
 
 pub use error::{Fault, TextError};
+pub use folder::{
+    FolderFile, FolderHandle, LISTED_FOLDER, NewFile, PRIVATE, SHARED, list_folder, open_below,
+    remove_folder, remove_tree,
+};
 pub use grid::{Grid, GridCell, GridFindings, GridKind};
 pub use limits::LONGEST;
 pub use member::{DrawnNumber, DrawnNumbers, Member, read_member};

@@ -127,7 +127,30 @@ macro_rules! plain {
     )*};
 }
 
-plain!(str, String, std::io::Error, serde_json::Error);
+plain!(str, String, serde_json::Error);
+
+/// Of what this machine lacks, and of what is refused in a folder that others can write to, it is known what to do.
+impl Hinted for std::io::Error {
+    fn hint(&self) -> Option<String> {
+        use std::io::ErrorKind;
+        if let Some(refusal) =
+            self.get_ref().and_then(|inner| inner.downcast_ref::<crate::folder::FolderRefusal>())
+        {
+            return Some(refusal.hint.clone()).filter(|hint| !hint.is_empty());
+        }
+        let hint = match self.kind() {
+            ErrorKind::StorageFull => "make room there, or name a place that has some",
+            ErrorKind::QuotaExceeded => {
+                "your quota there is used up: `quota` shows it; make room, or name another place"
+            }
+            ErrorKind::FileTooLarge if self.raw_os_error().is_some() => {
+                "the shell limits the size of files (`ulimit -f` shows it), or the filesystem does: raise the limit, or name another place"
+            }
+            _ => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
 
 #[cfg(test)]
 mod tests {

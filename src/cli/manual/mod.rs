@@ -9,7 +9,8 @@ use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 use roff::{Roff, bold, roman};
 
-use fsverdict_text::{Reason, suggest};
+use crate::host::output_file::{Existing, write_output};
+use fsverdict_text::{Hinted, Reason, suggest};
 
 use super::{Cli, CliError, EXIT_STATUS, Exit, STARTS, viewer};
 
@@ -35,7 +36,13 @@ pub(super) fn man(arguments: &ManArguments) -> Result<Exit, CliError> {
         Some(name) if name == Path::new("plan") => plan_page(),
         Some(name) => match Cli::command().find_subcommand(name) {
             Some(command) => command_page(command)?,
-            None => return write_pages(name).map(|()| Exit::Done).map_err(|error| no_page(name, &error)),
+            None if name.is_dir() => {
+                return write_pages(name).map(|()| Exit::Done).map_err(|error| {
+                    let what = format!("cannot write the man pages into {}: ", name.display());
+                    CliError::Failed(error.reason().after(what))
+                });
+            }
+            None => return Err(no_page(name)),
         },
     };
     // The pages' language is for a program to read; where there is a person, man(1) shows what it says.
@@ -45,13 +52,13 @@ pub(super) fn man(arguments: &ManArguments) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-fn no_page(name: &Path, error: &std::io::Error) -> CliError {
+fn no_page(name: &Path) -> CliError {
     let cli = Cli::command();
     let names: Vec<&str> = cli.get_subcommands().map(clap::Command::get_name).chain(["plan"]).collect();
     let hint = suggest(&name.to_string_lossy(), &names);
     CliError::usage(Reason::new(
         format!(
-            "there is no command `{0}`, nor can man pages be written into a folder {0}: {error}",
+            "there is no command `{0}`, nor a folder {0} into which man pages could be written",
             name.display()
         ),
         hint,
@@ -60,12 +67,21 @@ fn no_page(name: &Path, error: &std::io::Error) -> CliError {
 
 fn write_pages(folder: &Path) -> std::io::Result<()> {
     // What follows the options in --help are lines, which troff would run together: the main page has sections for them.
-    clap_mangen::generate_to(Cli::command(), folder)?;
-    for command in Cli::command().get_subcommands() {
-        std::fs::write(folder.join(format!("fsverdict-{}.1", command.get_name())), command_page(command)?)?;
+    let made = tempfile::tempdir()?;
+    clap_mangen::generate_to(Cli::command(), made.path())?;
+    for page in std::fs::read_dir(made.path())? {
+        let page = page?;
+        write_page(folder, &page.file_name().to_string_lossy(), &std::fs::read(page.path())?)?;
     }
-    std::fs::write(folder.join("fsverdict.1"), main_page()?)?;
-    std::fs::write(folder.join("fsverdict-plan.5"), plan_page())
+    for command in Cli::command().get_subcommands() {
+        write_page(folder, &format!("fsverdict-{}.1", command.get_name()), &command_page(command)?)?;
+    }
+    write_page(folder, "fsverdict.1", &main_page()?)?;
+    write_page(folder, "fsverdict-plan.5", &plan_page())
+}
+
+fn write_page(folder: &Path, name: &str, page: &[u8]) -> std::io::Result<()> {
+    write_output(&folder.join(name), Existing::Replace, |out| out.write_all(page))
 }
 
 fn main_page() -> std::io::Result<Vec<u8>> {

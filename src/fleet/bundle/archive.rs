@@ -1,7 +1,6 @@
 //! The file: a compressed tar archive with a plan and a journal in one folder, which tar(1) unpacks into the folder of a run. It is
 //! read as it comes, and nothing of it is ever written anywhere: no path in it, whatever it says, is followed.
 
-use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Component, Path};
 
@@ -11,6 +10,7 @@ use flate2::write::GzEncoder;
 use rustix::fs::{CWD, OFlags};
 use tar::{Archive, Builder, Entry, EntryType, Header};
 
+use crate::host::output_file::{Existing, OutputFile};
 use crate::study::PLAN_FILE;
 use fsverdict_judgement::journal::{FILE_NAME, JournalError, Record, Run};
 use fsverdict_judgement::plan::Plan;
@@ -37,9 +37,9 @@ pub(super) fn write(path: &Path, name: &str, plan: &Plan, records: &[Record]) ->
             std::io::Error::new(std::io::ErrorKind::FileTooLarge, "no bundle of this size would be read");
         return Err(failed(source));
     }
-    let file = File::create_new(path).map_err(failed)?;
     let write = || -> std::io::Result<u64> {
-        let mut archive = Builder::new(GzEncoder::new(BufWriter::new(&file), Compression::best()));
+        let output = OutputFile::create(path, Existing::Keep)?;
+        let mut archive = Builder::new(GzEncoder::new(BufWriter::new(output.file()), Compression::best()));
         for (file, content) in [(PLAN_FILE, &plan), (FILE_NAME, &journal)] {
             let mut header = Header::new_ustar();
             header.set_size(content.len() as u64);
@@ -47,14 +47,11 @@ pub(super) fn write(path: &Path, name: &str, plan: &Plan, records: &[Record]) ->
             archive.append_data(&mut header, Path::new(name).join(file), content.as_slice())?;
         }
         archive.into_inner()?.finish()?.flush()?;
-        file.sync_all()?;
-        Ok(file.metadata()?.len())
+        let size = output.file().metadata()?.len();
+        output.finish()?;
+        Ok(size)
     };
-    write().map_err(|error| {
-        // Half a bundle is of no use to anybody.
-        let _ = std::fs::remove_file(path);
-        failed(error)
-    })
+    write().map_err(failed)
 }
 
 pub fn open(path: &Path) -> Result<(Plan, Run), BundleError> {

@@ -23,6 +23,7 @@ pub enum BundleError {
 impl Hinted for BundleError {
     fn hint(&self) -> Option<String> {
         Some(match self {
+            BundleError::Write { source, .. } if source.hint().is_some() => return source.hint(),
             BundleError::Write { .. } => {
                 "--output FILE names another, which must not be there yet".to_owned()
             }

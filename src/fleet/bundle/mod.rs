@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::host::root::Root;
 use crate::study::RunFolder;
-use fsverdict_judgement::journal::{Record, Run, read};
+use fsverdict_judgement::journal::{Record, Run, read_in_folder};
 use fsverdict_judgement::plan::{Dataset, Plan, digest, grouped};
 
 use hide::{hide, learn, leave_out};
@@ -57,7 +57,7 @@ pub fn bundle(
     path: &Path,
     hiding: Option<Hiding<'_>>,
 ) -> Result<Bundled, BundleError> {
-    let journal = read(&folder.journal())?;
+    let journal = read_in_folder(&folder.journal())?;
     // A journal that begins no run is nobody's evidence.
     Run::derive(plan, &journal)?;
     let Some(hiding) = hiding else {

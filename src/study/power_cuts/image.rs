@@ -1,14 +1,15 @@
 //! A state of a recorded candidate as an image, and its log in a form that others read.
 
 use std::fs::File;
-use std::io::ErrorKind;
+use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use crate::dataset::{Prepared, prepare_with_names};
-use fsverdict_disk::crash::{StateImage, export};
+use crate::host::output_file::{Existing, OutputFile};
+use fsverdict_disk::crash::{LogError, StateImage, export};
 use fsverdict_disk::device::Store;
 use fsverdict_judgement::plan::Candidate;
-use fsverdict_text::Reason;
+use fsverdict_text::{Hinted, Reason};
 
 use super::several::on_another;
 use super::{CutName, PowerCutting, StateTold, plain};
@@ -33,7 +34,7 @@ impl PowerCutting<'_> {
             )));
         }
         let at_ns = record.moment_ns(&log, state);
-        let mut images = Vec::new();
+        let mut outputs = Vec::new();
         for (device, model) in (1..).zip(self.plan.models_of(candidate)) {
             let (own, there) = match device {
                 1 => (self.log(candidate, part)?, state),
@@ -44,11 +45,16 @@ impl PowerCutting<'_> {
                 }
             };
             let path = of_device(image, device);
-            let mut store = Store::new(new_file(&path)?, model.size.0).map_err(plain)?;
+            let output = new_output(&path)?;
+            let failed = |error: &dyn std::fmt::Display| unwritten_image(&path, error);
+            let file = open_file(&output, &path)?;
+            let mut store = Store::new(file, model.size.0).map_err(|error| failed(&error))?;
             let rule = self.rule_of(candidate, device)?;
-            StateImage::new(own, rule).write(&mut store, there).map_err(plain)?;
-            images.push(path);
+            StateImage::new(own, rule).write(&mut store, there).map_err(|error| failed(&error))?;
+            drop(store);
+            outputs.push((path, output));
         }
+        let images = finish_all(outputs)?;
         let mut must = Vec::new();
         for folder in &record.folders {
             if let Some(dataset) = self.prepared(&folder.dataset, part)? {
@@ -81,15 +87,22 @@ impl PowerCutting<'_> {
         let of_device = |device: usize| {
             let log = self.log_of(candidate, part, device)?;
             let file = of_device(path, device);
-            export(&log, &mut std::io::BufWriter::new(new_file(&file)?)).map_err(plain)?;
-            Ok(file)
+            let output = new_output(&file)?;
+            let mut out = BufWriter::new(output.file());
+            export(&log, &mut out).map_err(|error| match error {
+                LogError::Io(error) => unwritten(&file, &error),
+                damaged => plain(damaged),
+            })?;
+            out.flush().map_err(|error| unwritten(&file, &error))?;
+            drop(out);
+            Ok((file, output))
         };
-        (1..=self.devices()).map(of_device).collect()
+        finish_all((1..=self.devices()).map(of_device).collect::<Result<_, SessionError>>()?)
     }
 
     /// The parts of a candidate of which there is a log, in order.
     pub fn recorded_parts(&self, candidate: &Candidate) -> Vec<u32> {
-        (0..self.parts()).filter(|part| self.log_path(candidate, *part, 1).exists()).collect()
+        (0..self.parts()).filter(|part| self.log_file(candidate, *part, 1).is_there()).collect()
     }
 }
 
@@ -98,13 +111,37 @@ fn of_device(first: &Path, device: usize) -> PathBuf {
     if device == 1 { first.to_owned() } else { PathBuf::from(format!("{}.device-{device}", first.display())) }
 }
 
-/// What lies there already may be wanted still.
-pub(in crate::study) fn new_file(path: &Path) -> Result<File, SessionError> {
-    File::options().read(true).write(true).create_new(true).open(path).map_err(|error| {
-        let hint = match error.kind() {
-            ErrorKind::AlreadyExists => "remove it, or name another file",
-            _ => "name a file in a folder that can be written to",
-        };
-        SessionError::Disk(Reason::new(format!("cannot make {}: {error}", path.display()), hint))
-    })
+/// An image or a log that is to be written; what lies there already may be wanted still.
+pub(in crate::study) fn new_output(path: &Path) -> Result<OutputFile, SessionError> {
+    OutputFile::create(path, Existing::Keep).map_err(|error| unwritten(path, &error))
+}
+
+/// The file of an image, for a store that owns one.
+pub(in crate::study) fn open_file(output: &OutputFile, path: &Path) -> Result<File, SessionError> {
+    output.file().try_clone().map_err(|error| unwritten(path, &error))
+}
+
+/// Gives the files their names, all of them being whole; the paths.
+pub(in crate::study) fn finish_all(
+    outputs: Vec<(PathBuf, OutputFile)>,
+) -> Result<Vec<PathBuf>, SessionError> {
+    let finish = |(path, output): (PathBuf, OutputFile)| {
+        output.finish().map_err(|error| unwritten(&path, &error))?;
+        Ok(path)
+    };
+    outputs.into_iter().map(finish).collect()
+}
+
+/// An image could not be written to its end.
+pub(in crate::study) fn unwritten_image(path: &Path, error: &dyn std::fmt::Display) -> SessionError {
+    let hint = "it takes as much room as its candidate wrote: make room there, or name another place";
+    SessionError::Disk(Reason::new(format!("cannot make {}: {error}", path.display()), hint))
+}
+
+fn unwritten(path: &Path, error: &std::io::Error) -> SessionError {
+    let hint = error.hint().unwrap_or_else(|| match error.kind() {
+        ErrorKind::AlreadyExists => "remove it, or name another file".to_owned(),
+        _ => "name a file in a folder that can be written to".to_owned(),
+    });
+    SessionError::Disk(Reason::new(format!("cannot make {}: {error}", path.display()), hint))
 }

@@ -2,18 +2,16 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use rustix::fs::{CWD, OFlags};
 use serde::{Deserialize, Serialize};
 
-use crate::lab::LabError;
 use crate::study::error::SessionError;
 use fsverdict_judgement::journal::StateFinding;
-use fsverdict_text::{Links, open_regular};
+use fsverdict_text::FolderFile;
 
-use super::{CutName, plain};
+use super::{CutName, plain, remove, unusable};
 
 /// No file of findings is longer, in bytes.
 const LONGEST: u64 = 1 << 30;
@@ -35,41 +33,36 @@ pub(super) struct KeptFindings {
 }
 
 struct FindingsFile {
+    path: PathBuf,
     file: File,
     lines: Vec<KeptLine>,
 }
 
 impl KeptFindings {
-    /// Opens the file, or makes it; `anew` forgets what is in it.
-    pub(super) fn open(path: &Path, anew: bool) -> Result<KeptFindings, SessionError> {
-        if anew {
-            match std::fs::remove_file(path) {
-                Err(error) if error.kind() != ErrorKind::NotFound => return Err(LabError::from(error).into()),
-                _ => {}
-            }
+    /// Opens the file, or makes it; `again` forgets what is in it.
+    pub(super) fn open(place: &FolderFile, again: bool) -> Result<KeptFindings, SessionError> {
+        if again {
+            remove(place)?;
         }
-        let flags = OFlags::RDWR | OFlags::APPEND;
-        let (file, lines) = match open_regular(CWD, path, flags, Links::Refuse) {
+        let (file, lines) = match place.open_to_append() {
             Ok(file) => {
-                let mut file = file;
-                let (lines, whole) = read(&file)?;
+                let (lines, whole) = read(&place.path(), &file)?;
                 // A line that was cut short.
-                file.set_len(whole).map_err(LabError::from)?;
-                file.flush().map_err(LabError::from)?;
+                file.set_len(whole).map_err(|error| unusable(&place.path(), error))?;
                 (file, lines)
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                let new = File::options().read(true).append(true).create_new(true).open(path);
-                (new.map_err(LabError::from)?, Vec::new())
+                let new = place.create_new_to_append();
+                (new.map_err(|error| unusable(&place.path(), error))?, Vec::new())
             }
-            Err(error) => return Err(LabError::from(error).into()),
+            Err(error) => return Err(unusable(&place.path(), error)),
         };
-        Ok(KeptFindings { kept: Mutex::new(FindingsFile { file, lines }) })
+        Ok(KeptFindings { kept: Mutex::new(FindingsFile { path: place.path(), file, lines }) })
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut FindingsFile) -> std::io::Result<T>) -> Result<T, SessionError> {
         let mut kept = self.kept.lock().map_err(|_| plain("a thread was lost"))?;
-        Ok(work(&mut kept).map_err(LabError::from)?)
+        work(&mut kept).map_err(|error| unusable(&kept.path, error))
     }
 
     /// The digest of a part that was looked at to its end.
@@ -125,12 +118,12 @@ impl FindingsFile {
 }
 
 /// The whole lines, and how many bytes they are.
-fn read(file: &File) -> Result<(Vec<KeptLine>, u64), SessionError> {
+fn read(path: &Path, file: &File) -> Result<(Vec<KeptLine>, u64), SessionError> {
     let mut input = BufReader::new(file.take(LONGEST));
     let (mut lines, mut whole, mut text) = (Vec::new(), 0, Vec::new());
     loop {
         text.clear();
-        let length = input.read_until(b'\n', &mut text).map_err(LabError::from)?;
+        let length = input.read_until(b'\n', &mut text).map_err(|error| unusable(path, error))?;
         match serde_json::from_slice(&text) {
             Ok(line) if text.ends_with(b"\n") => lines.push(line),
             _ => return Ok((lines, whole)),
@@ -143,11 +136,13 @@ fn read(file: &File) -> Result<(Vec<KeptLine>, u64), SessionError> {
 mod tests {
     use super::KeptFindings;
     use fsverdict_judgement::journal::{CutOutcome, LossAges, StateFinding};
+    use fsverdict_text::FolderHandle;
 
     #[test]
     fn what_was_found_is_there_after_the_end_of_its_finder() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("ext4.found");
+        let file = FolderHandle::open(folder.path()).unwrap().file("ext4.found");
+        let path = file.path();
         let found = |state: &str, outcome| StateFinding {
             state: state.to_owned(),
             outcome,
@@ -156,7 +151,7 @@ mod tests {
             back_s: 0.5,
             ages: LossAges::default(),
         };
-        let kept = KeptFindings::open(&path, false).unwrap();
+        let kept = KeptFindings::open(&file, false).unwrap();
         kept.begin(0).unwrap();
         kept.add(vec![found("1-all", CutOutcome::Replayed)]).unwrap();
         assert!(!kept.end(0, "digest").unwrap());
@@ -166,13 +161,13 @@ mod tests {
         // It was ended while it wrote.
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, format!("{text}{{\"found\":{{\"sta")).unwrap();
-        let kept = KeptFindings::open(&path, false).unwrap();
+        let kept = KeptFindings::open(&file, false).unwrap();
         assert_eq!((kept.trace(0).as_deref(), kept.trace(1)), (Some("digest"), None));
         assert!(kept.has_begun(1) && !kept.has_begun(2));
         assert_eq!(kept.findings().len(), 2);
         kept.add(vec![found("1:3-all", CutOutcome::Replayed)]).unwrap();
         assert!(kept.end(1, "other").unwrap());
-        assert_eq!(KeptFindings::open(&path, false).unwrap().findings().len(), 3);
-        assert!(KeptFindings::open(&path, true).unwrap().findings().is_empty());
+        assert_eq!(KeptFindings::open(&file, false).unwrap().findings().len(), 3);
+        assert!(KeptFindings::open(&file, true).unwrap().findings().is_empty());
     }
 }

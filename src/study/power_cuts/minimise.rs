@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::lab::LabError;
 use crate::study::error::SessionError;
 use crate::trial::sequence_bounds;
 use crate::workload::{OneSequence, SequenceWork, SequencesRecord};
@@ -14,7 +13,7 @@ use super::kept::KeptFindings;
 use super::look::CutStates;
 use super::record::CutRecord;
 use super::smaller::{MinimisedState, Smaller, is_same};
-use super::{CutName, PowerCutting, plain};
+use super::{CutName, PowerCutting, plain, remove, unusable};
 
 /// Less than the plan's work.
 #[derive(Debug, Clone, Default)]
@@ -26,7 +25,7 @@ pub(super) struct Narrowed {
 }
 
 /// The folder of what is tried, within that of the logs.
-const TRIED_IN: &str = "minimise";
+pub const TRIED_IN: &str = "minimise";
 /// So many states of a smaller trial are looked at for one that loses the same.
 const TRIED: u32 = 60;
 
@@ -52,10 +51,8 @@ impl<'a> PowerCutting<'a> {
 
     /// Removes what was tried before.
     fn forget_tried(&self) -> Result<(), SessionError> {
-        match std::fs::remove_dir_all(self.folder.join(TRIED_IN)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(LabError::from(error).into()),
-            _ => Ok(()),
-        }
+        let removed = self.folder.remove_subfolder(TRIED_IN);
+        removed.map(drop).map_err(|error| unusable(&self.folder.path_of(TRIED_IN), error))
     }
 
     fn smallest(
@@ -146,8 +143,8 @@ impl<'a> PowerCutting<'a> {
 
     /// The same run with less to do, in a folder of its own.
     fn narrowed_to(&self, narrowed: Narrowed) -> Result<PowerCutting<'a>, SessionError> {
-        let folder = self.folder.join(TRIED_IN);
-        std::fs::create_dir_all(&folder).map_err(LabError::from)?;
+        let folder = self.folder.make_subfolder(TRIED_IN);
+        let folder = folder.map_err(|error| unusable(&self.folder.path_of(TRIED_IN), error))?;
         Ok(PowerCutting {
             plan: self.plan,
             faults: self.faults,
@@ -167,10 +164,10 @@ impl<'a> PowerCutting<'a> {
         record: &CutRecord,
         log: &WriteLog,
     ) -> Result<Vec<StateFinding>, SessionError> {
-        let path = self.found_path(candidate).with_extension("looked");
-        let kept = KeptFindings::open(&path, true)?;
+        let file = self.passing_findings_file(candidate);
+        let kept = KeptFindings::open(&file, true)?;
         self.look_at(&CutStates { candidate, part, states, record, log }, &kept, &|_, _| {})?;
-        std::fs::remove_file(&path).map_err(LabError::from)?;
+        remove(&file)?;
         Ok(kept.findings())
     }
 

@@ -8,40 +8,42 @@ mod minimise;
 mod name;
 mod record;
 mod script;
+mod script_text;
 mod several;
 mod smaller;
 mod states;
 mod summary;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::lab::{Attachments, ChosenLab, LabError, choose};
+use crate::lab::{Attachments, ChosenLab, choose};
 use crate::trial::{Drawn, sequence_bounds};
 use crate::workload::SequenceWork;
 use fsverdict_disk::crash::LossRule;
 use fsverdict_disk::device::Model;
 use fsverdict_judgement::journal::PowerCuts;
 use fsverdict_judgement::plan::{Candidate, Faults, Operation, Phase, PhaseWork, Plan};
-use fsverdict_text::{Hinted, Reason};
+use fsverdict_text::{FolderFile, FolderHandle, Hinted, Reason};
 
 use super::claim::Permission;
 use super::error::SessionError;
 use super::nuisances::{are_drawn, of_block};
 use super::session::check_limits;
-pub(super) use image::new_file;
+pub(super) use image::{finish_all, new_output, open_file, unwritten_image};
 use kept::KeptFindings;
 use look::CutStates;
 use minimise::Narrowed;
 pub(super) use record::CutRecord;
 use summary::summary;
 
+pub use minimise::TRIED_IN;
 pub use name::CutName;
 pub use smaller::MinimisedState;
 
 /// The folder of the logs within a run's.
-const FOLDER: &str = "cuts";
+pub const FOLDER: &str = "cuts";
 
 /// A plan whose faults are to be tried, in its lab.
 pub struct PowerCutting<'a> {
@@ -49,7 +51,8 @@ pub struct PowerCutting<'a> {
     pub(super) faults: Faults,
     pub(super) choice: Arc<ChosenLab>,
     pub(super) attachments: Attachments,
-    pub(super) folder: PathBuf,
+    /// The folder of the logs.
+    pub(super) folder: FolderHandle,
     /// Where less than the plan's work is done.
     narrowed: Narrowed,
     /// Where all is done in the circumstances of one trial, from 0.
@@ -80,7 +83,7 @@ pub struct StateTold {
 
 impl<'a> PowerCutting<'a> {
     /// Of the run in this folder.
-    pub fn of(plan: &'a Plan, run: &Path) -> Result<Self, SessionError> {
+    pub fn of(plan: &'a Plan, run: &FolderHandle) -> Result<Self, SessionError> {
         let faults = plan.faults.ok_or_else(|| {
             SessionError::Disk(Reason::new(
                 "the plan of this run has no [faults]",
@@ -91,9 +94,7 @@ impl<'a> PowerCutting<'a> {
         let permission = Permission { erase: &[], ask: &|_| None };
         let attachments = permission.claim(plan)?;
         let choice = choose(plan, plan.lab)?;
-        let folder = run.join(FOLDER);
-        std::fs::create_dir_all(&folder).map_err(LabError::from)?;
-        check_folder(&folder, plan)?;
+        let folder = run.make_subfolder(FOLDER).map_err(|error| unusable(&run.path_of(FOLDER), error))?;
         let choice = Arc::new(choice);
         Ok(PowerCutting {
             plan,
@@ -117,7 +118,7 @@ impl<'a> PowerCutting<'a> {
         if let Some(reason) = self.choice.lab.obstacle(candidate) {
             return Err(SessionError::Disk(reason));
         }
-        let kept = KeptFindings::open(&self.found_path(candidate), again)?;
+        let kept = KeptFindings::open(&self.findings_file(candidate), again)?;
         let (parts, mut traces) = (self.parts(), Vec::new());
         for part in 0..parts {
             if let Some(trace) = kept.trace(part) {
@@ -153,7 +154,7 @@ impl<'a> PowerCutting<'a> {
 
     /// What was found is in the journal: it is kept there.
     pub fn settle(&self, candidate: &Candidate) -> Result<(), SessionError> {
-        Ok(std::fs::remove_file(self.found_path(candidate)).map_err(LabError::from)?)
+        remove(&self.findings_file(candidate))
     }
 
     /// How many recordings there are of a candidate, of all its trials.
@@ -214,38 +215,16 @@ impl<'a> PowerCutting<'a> {
     }
 }
 
-/// A run's folder may be a stranger's: nothing is read or written elsewhere.
-fn check_folder(folder: &Path, plan: &Plan) -> Result<(), SessionError> {
-    if !folder.symlink_metadata().map_err(LabError::from)?.is_dir() {
-        return Err(plain(format!("{} is a link", folder.display())));
-    }
-    let leads_away = |candidate: &&Candidate| candidate.name.contains('/');
-    plan.candidates.iter().find(leads_away).map_or(Ok(()), |candidate| {
-        Err(plain(format!("`{}` is no name of a candidate", candidate.name.escape_debug())))
-    })
+/// What is wrong with something in the folder of a run, after its path.
+pub(super) fn unusable(path: &std::path::Path, error: std::io::Error) -> SessionError {
+    SessionError::RunFile { path: path.to_owned(), source: error }
+}
+
+/// Removes a file if it is there.
+pub(super) fn remove(file: &FolderFile) -> Result<(), SessionError> {
+    file.remove().map(drop).map_err(|error| unusable(&file.path(), error))
 }
 
 pub(super) fn plain(error: impl std::fmt::Display) -> SessionError {
     SessionError::Disk(Reason::plain(error.to_string()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::check_folder;
-    use fsverdict_judgement::plan::Plan;
-
-    #[test]
-    fn a_strangers_folder_leads_nowhere_else() {
-        let mut plan: Plan =
-            serde_json::from_str(include_str!("../../../tests/runs/demo/plan.json")).unwrap();
-        let (run, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let cuts = run.path().join("cuts");
-        std::os::unix::fs::symlink(elsewhere.path(), &cuts).unwrap();
-        assert!(check_folder(&cuts, &plan).unwrap_err().to_string().ends_with("is a link"));
-        std::fs::remove_file(&cuts).unwrap();
-        std::fs::create_dir(&cuts).unwrap();
-        check_folder(&cuts, &plan).unwrap();
-        plan.candidates[0].name = "../../victim".to_owned();
-        assert!(check_folder(&cuts, &plan).is_err());
-    }
 }

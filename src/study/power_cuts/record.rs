@@ -1,21 +1,18 @@
 //! A candidate's trial done once more with a log of its writes, and what is known of that log.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, OFlags};
 use serde::{Deserialize, Serialize};
 
-use crate::host::whole_file;
 use crate::lab::{LabError, LogPurpose, WriteLogFile};
 use crate::trial::{TrialSpec, sequence_bounds};
 use crate::workload::{Recheck, SavedFolder, SavedPhase, SequenceWork, SequencesRecord, WrittenFolder};
 use fsverdict_disk::crash::WriteLog;
 use fsverdict_judgement::journal::{Event, Observation, ProgramPromise, Save, SequenceBatch, Status};
 use fsverdict_judgement::plan::{Candidate, Dataset, Operation, Phase, PhaseWork, Plan};
-use fsverdict_text::{Links, Reason, open_regular};
+use fsverdict_text::{FolderFile, Hinted, Reason};
 
-use super::PowerCutting;
+use super::{PowerCutting, remove, unusable};
 use crate::study::error::SessionError;
 
 /// Bytes of a candidate's log at most.
@@ -52,13 +49,9 @@ impl PowerCutting<'_> {
     ) -> Result<CutRecord, SessionError> {
         let mut logs = Vec::new();
         for device in 1..=self.attachments.each().count() {
-            let path = self.log_path(candidate, part, device);
-            match std::fs::remove_file(&path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(LabError::from(error).into());
-                }
-                _ => logs.push(WriteLogFile { device, path, purpose: LogPurpose::Record { bound: LOG } }),
-            }
+            let file = self.log_file(candidate, part, device);
+            remove(&file)?;
+            logs.push(WriteLogFile { device, file, purpose: LogPurpose::Record { bound: LOG } });
         }
         let attachments = self.attachments.clone().with_logs(logs);
         let spec = self.spec(candidate, part);
@@ -109,10 +102,8 @@ impl PowerCutting<'_> {
         let written = written(self.plan, &synced);
         let record = CutRecord { folders, sequences, rechecks, written, mkfs_ns, trace };
         let text = serde_json::to_vec(&record).map_err(std::io::Error::from).map_err(LabError::from)?;
-        whole_file::replace(&self.record_path(candidate, part), |file| {
-            std::io::Write::write_all(file, &text)
-        })
-        .map_err(LabError::from)?;
+        let file = self.record_file(candidate, part);
+        file.replace(|out| out.write_all(&text)).map_err(|error| unusable(&file.path(), error))?;
         Ok(record)
     }
 
@@ -174,32 +165,37 @@ impl PowerCutting<'_> {
         self.plan.phases.iter().filter_map(of).collect()
     }
 
-    /// Where the log of a part lies, of the device of this number.
-    pub(in crate::study) fn log_path(&self, candidate: &Candidate, part: u32, device: usize) -> PathBuf {
+    /// The log of a part, of the device of this number.
+    pub(in crate::study) fn log_file(&self, candidate: &Candidate, part: u32, device: usize) -> FolderFile {
         let number = if device > 1 { format!("device-{device}.") } else { String::new() };
-        self.path(candidate, part, &format!("{number}writes"))
+        self.file(candidate, part, &format!("{number}writes"))
     }
 
-    fn record_path(&self, candidate: &Candidate, part: u32) -> PathBuf {
-        self.path(candidate, part, "json")
+    fn record_file(&self, candidate: &Candidate, part: u32) -> FolderFile {
+        self.file(candidate, part, "json")
     }
 
     /// Where it is kept what was found so far.
-    pub(super) fn found_path(&self, candidate: &Candidate) -> PathBuf {
-        self.path(candidate, 0, "found")
+    pub(super) fn findings_file(&self, candidate: &Candidate) -> FolderFile {
+        self.file(candidate, 0, "found")
     }
 
-    fn path(&self, candidate: &Candidate, part: u32, kind: &str) -> PathBuf {
+    /// What is found in single states, which nobody needs afterwards.
+    pub(super) fn passing_findings_file(&self, candidate: &Candidate) -> FolderFile {
+        self.file(candidate, 0, "looked")
+    }
+
+    fn file(&self, candidate: &Candidate, part: u32, kind: &str) -> FolderFile {
         let part = if part == 0 { String::new() } else { format!(".{part}") };
-        self.folder.join(format!("{}{part}.{kind}", candidate.name))
+        self.folder.file(format!("{}{part}.{kind}", candidate.name))
     }
 
     /// Removes the log of a part, and what is known of it.
     pub(super) fn forget(&self, candidate: &Candidate, part: u32) -> Result<(), SessionError> {
         for device in 1..=self.attachments.each().count() {
-            std::fs::remove_file(self.log_path(candidate, part, device)).map_err(LabError::from)?;
+            remove(&self.log_file(candidate, part, device))?;
         }
-        Ok(std::fs::remove_file(self.record_path(candidate, part)).map_err(LabError::from)?)
+        remove(&self.record_file(candidate, part))
     }
 
     /// What a part wrote to the first of its devices.
@@ -214,10 +210,9 @@ impl PowerCutting<'_> {
         part: u32,
         device: usize,
     ) -> Result<WriteLog, SessionError> {
-        let path = self.log_path(candidate, part, device);
-        let file = open_regular(CWD, &path, OFlags::RDONLY, Links::Refuse);
-        let log = file.map_err(|error| unreadable(&path, error))?;
-        WriteLog::read(log).map_err(|error| unreadable(&path, error))
+        let file = self.log_file(candidate, part, device);
+        let log = file.open().map_err(|error| unopened(&file, error))?;
+        WriteLog::read(log).map_err(|error| unreadable(&file, error))
     }
 
     pub(in crate::study) fn read_record(
@@ -225,11 +220,10 @@ impl PowerCutting<'_> {
         candidate: &Candidate,
         part: u32,
     ) -> Result<CutRecord, SessionError> {
-        let path = self.record_path(candidate, part);
-        let file = open_regular(CWD, &path, OFlags::RDONLY, Links::Refuse);
-        let input = std::io::Read::take(file.map_err(|error| unreadable(&path, error))?, LONGEST);
+        let file = self.record_file(candidate, part);
+        let input = std::io::Read::take(file.open().map_err(|error| unopened(&file, error))?, LONGEST);
         let record: CutRecord = serde_json::from_reader(std::io::BufReader::new(input))
-            .map_err(|error| unreadable(&path, error))?;
+            .map_err(|error| unreadable(&file, error))?;
         if record.sequences.as_ref().is_some_and(|sequences| !sequences.is_understood()) {
             let what = "its sequences were recorded by another version of fsverdict, by which their numbers stand for others";
             return Err(SessionError::Disk(Reason::new(
@@ -242,9 +236,17 @@ impl PowerCutting<'_> {
 }
 
 /// A file about what was recorded, which may be a stranger's, or be gone.
-fn unreadable(path: &Path, error: impl std::fmt::Display) -> SessionError {
-    let what = format!("{}: {error}", path.display());
+fn unreadable(file: &FolderFile, error: impl std::fmt::Display) -> SessionError {
+    let what = format!("{}: {error}", file.path().display());
     SessionError::Disk(Reason::new(what, "`fsverdict crash RUN --again` records it again"))
+}
+
+/// The same, of one that may be refused: then the refusal says what to do.
+fn unopened(file: &FolderFile, error: std::io::Error) -> SessionError {
+    match error.hint() {
+        Some(_) => unusable(&file.path(), error),
+        None => unreadable(file, error),
+    }
 }
 
 /// The folders that phases filled, from when they were synced until something else may have changed them.

@@ -30,7 +30,7 @@ impl PowerCutting<'_> {
                 }
             };
             let purpose = LogPurpose::Enter { states, rule: self.rule_of(candidate, device)? };
-            Ok(WriteLogFile { device, path: self.log_path(candidate, part, device), purpose })
+            Ok(WriteLogFile { device, file: self.log_file(candidate, part, device), purpose })
         };
         (1..=self.devices()).map(of_device).collect()
     }

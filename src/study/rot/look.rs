@@ -71,7 +71,7 @@ impl PowerCutting<'_> {
             let whole = vec![None; first.len()];
             let logs = (1..=self.attachments.each().count()).map(|device| WriteLogFile {
                 device,
-                path: self.log_path(candidate, 0, device),
+                file: self.log_file(candidate, 0, device),
                 purpose: LogPurpose::Rot { blocks: if device == 1 { first.clone() } else { whole.clone() } },
             });
             let attachments = self.attachments.clone().with_logs(logs.collect());

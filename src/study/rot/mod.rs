@@ -10,7 +10,6 @@ use std::path::Path;
 
 use crate::anatomy::{BLOCK, ImageReader, KnownContent, held_blocks};
 use crate::dataset::prepare;
-use crate::host::whole_file;
 use fsverdict_disk::crash::{Decay, ROT_BLOCK, RottenBlock, RottenImage};
 use fsverdict_disk::device::Store;
 use fsverdict_judgement::journal::{BlockUse, PlacedRot, RottenBlocks};
@@ -18,7 +17,9 @@ use fsverdict_judgement::plan::Candidate;
 use fsverdict_text::Reason;
 
 use super::error::SessionError;
-use super::power_cuts::{CutRecord, PowerCutting, new_file, plain};
+use super::power_cuts::{
+    CutRecord, PowerCutting, finish_all, new_output, open_file, plain, unusable, unwritten_image,
+};
 use draw::draw;
 use left::LeftDevice;
 use tally::tally;
@@ -69,13 +70,13 @@ impl PowerCutting<'_> {
     /// Each block with what came of it, beside the log.
     fn keep_findings(&self, candidate: &Candidate, findings: &[PlacedRot]) -> Result<(), SessionError> {
         let text = serde_json::to_vec(findings).map_err(plain)?;
-        let path = self.folder.join(format!("{}.rot.json", candidate.name));
-        whole_file::replace(&path, |file| std::io::Write::write_all(file, &text)).map_err(plain)
+        let file = self.folder.file(format!("{}.rot.json", candidate.name));
+        file.replace(|out| out.write_all(&text)).map_err(|error| unusable(&file.path(), error))
     }
 
     fn left_device(&self, candidate: &Candidate, record: &CutRecord) -> Result<LeftDevice, SessionError> {
         let size = self.plan.models_of(candidate).first().map_or(0, |model| model.size.0);
-        let file = tempfile::tempfile_in(&self.folder).map_err(crate::lab::LabError::from)?;
+        let file = self.folder.nameless_file().map_err(|error| unusable(self.folder.path(), error))?;
         let mut store = Store::new(file, size).map_err(plain)?;
         let mut image = RottenImage::new(self.log(candidate, 0)?);
         image.enter(&mut store, None).map_err(plain)?;
@@ -125,9 +126,15 @@ impl PowerCutting<'_> {
             ))));
         }
         let left = self.left_device(candidate, &record)?;
-        let mut store = Store::new(new_file(image)?, size).map_err(plain)?;
+        let output = new_output(image)?;
+        let failed = |error: &dyn std::fmt::Display| unwritten_image(image, error);
+        let file = open_file(&output, image)?;
+        let mut store = Store::new(file, size).map_err(|error| failed(&error))?;
         // One of its own: what was brought to a store is not brought to another.
-        RottenImage::new(self.log(candidate, 0)?).write(&mut store, rotten).map_err(plain)?;
+        let rotting = RottenImage::new(self.log(candidate, 0)?);
+        rotting.write(&mut store, rotten).map_err(|error| failed(&error))?;
+        drop(store);
+        finish_all(vec![(image.to_owned(), output)])?;
         let mut must = Vec::new();
         for folder in &record.folders {
             if let Some(spec) = self.plan.datasets.get(&folder.dataset) {

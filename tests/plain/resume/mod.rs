@@ -16,7 +16,7 @@ use fsverdict_judgement::journal::{
 };
 use fsverdict_judgement::plan::{Blocks, Candidate, Disturbance, Plan, digest};
 use fsverdict_report::{Format, Report, write};
-use fsverdict_text::Bytes;
+use fsverdict_text::{Bytes, FolderHandle};
 use player::{Machine, Player, RECORDED, Tale, lock};
 
 fn plan(candidates: &[&str]) -> Plan {
@@ -45,8 +45,10 @@ fn folder() -> tempfile::TempDir {
 /// Begins the run, or resumes what is there.
 fn conduct(plan: &Plan, player: &Player, journal: &Path) {
     let resumed = journal.exists();
+    let folder = FolderHandle::open(journal.parent().unwrap()).unwrap();
+    let place = folder.file(journal.file_name().unwrap());
     let mut journal = if resumed {
-        OpenJournal::resume(plan, journal).unwrap()
+        OpenJournal::resume(plan, &place).unwrap()
     } else {
         let start = Event::RunStarted {
             schema: SCHEMA,
@@ -59,7 +61,7 @@ fn conduct(plan: &Plan, player: &Player, journal: &Path) {
             environment: Facts::new(),
             beginning: Beginning::default(),
         };
-        OpenJournal::begin(plan, journal, start).unwrap()
+        OpenJournal::begin(plan, &place, start).unwrap()
     };
     if journal.run().unwrap().finished.is_some() {
         return;

@@ -3,11 +3,11 @@
 //! A block may be repeated, a trial interrupted and begun again; this is where it is decided which of them count.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::io::BufRead;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use super::open_trial::{OpenTrial, OpenTrials, of};
-use super::reader::{read_each, scan};
+use super::reader::{opened_in_folder, read_each, scan};
 use super::run::{
     BlockState, CandidateState, CandidateStatus, Header, Latencies, Run, Trial, TrialCommands, TrialStanding,
 };
@@ -16,6 +16,7 @@ use super::{
     Status, TrialId,
 };
 use crate::plan::Plan;
+use fsverdict_text::FolderFile;
 
 impl Run {
     /// Derives the run from its journal.
@@ -27,7 +28,13 @@ impl Run {
         fold.end(&journal.path, journal.torn)
     }
 
-    /// Derives the run from the journal at `path`, record by record: a long journal need not fit into memory.
+    /// Derives the run from the journal in its folder, record by record: a long journal need not fit into memory.
+    pub fn read_in_folder(plan: &Plan, place: &FolderFile) -> Result<Self, JournalError> {
+        let journal = BufReader::with_capacity(1 << 17, opened_in_folder(place)?);
+        Self::read_from(plan, &place.path(), journal)
+    }
+
+    /// The same of the journal at `path`, which the caller named.
     pub fn read(plan: &Plan, path: &Path) -> Result<Self, JournalError> {
         let mut fold = Fold::new(plan);
         let torn = read_each(path, |record| fold.take(record))?;

@@ -103,7 +103,7 @@ fn unwritable(path: &Path, error: &io::Error) -> Option<String> {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             format!("make room in {}", path.parent().unwrap_or(path).display())
         }
-        _ => return None,
+        _ => return error.hint(),
     })
 }
 

@@ -47,7 +47,7 @@ pub use power_cut::{
     ACKNOWLEDGED, CutOutcome, PowerCuts, ProgramPromise, Save, SequenceBatch, SequenceCalls, StateFinding,
 };
 pub use price::{CpuPrice, CpuPrices, Unpriced};
-pub use reader::{Journal, first, read, read_open};
+pub use reader::{Journal, first, read, read_in_folder, read_open};
 pub use rot::{BlockUse, PlacedRot, RotFinding, RotOutcome, RotTally, RotWitness, RottenBlocks, SyncAnswer};
 pub use run::{
     BlockState, CandidateState, CandidateStatus, Header, HeldCaution, Latencies, Run, Spent, Trial,

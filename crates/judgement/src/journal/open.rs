@@ -1,9 +1,8 @@
 //! A journal being written, with the run as far as it goes: each event is on the disk and in the run when it is appended.
 
-use std::path::Path;
-
 use super::{Event, Fold, JournalError, Record, Run, TrialId, Writer};
 use crate::plan::Plan;
+use fsverdict_text::FolderFile;
 
 #[derive(Debug)]
 pub struct OpenJournal {
@@ -13,16 +12,16 @@ pub struct OpenJournal {
 
 impl OpenJournal {
     /// Begins a journal with its first event.
-    pub fn begin(plan: &Plan, path: &Path, start: Event) -> Result<Self, JournalError> {
-        let mut journal = OpenJournal { writer: Writer::create(path)?, fold: Fold::new(plan) };
+    pub fn begin(plan: &Plan, place: &FolderFile, start: Event) -> Result<Self, JournalError> {
+        let mut journal = OpenJournal { writer: Writer::create(place)?, fold: Fold::new(plan) };
         journal.append(None, start)?;
         Ok(journal)
     }
 
     /// Goes on with a journal; a torn last line is cut off.
-    pub fn resume(plan: &Plan, path: &Path) -> Result<Self, JournalError> {
+    pub fn resume(plan: &Plan, place: &FolderFile) -> Result<Self, JournalError> {
         let mut fold = Fold::new(plan);
-        let writer = Writer::append_to(path, |record| fold.take(record))?;
+        let writer = Writer::append_to(place, |record| fold.take(record))?;
         let mut journal = OpenJournal { writer, fold };
         journal.run()?;
         Ok(journal)

@@ -10,7 +10,7 @@ use rustix::fs::{CWD, OFlags};
 use serde::Deserialize;
 
 use super::{Event, JournalError, Record, SCHEMA, TrialId};
-use fsverdict_text::{Links, each_of, open_regular};
+use fsverdict_text::{FolderFile, Links, each_of, open_regular};
 
 /// No line is longer: the longest is the output of a benchmark program, of which half a mebibyte is kept.
 const LONGEST_LINE: u64 = 8 << 20;
@@ -27,9 +27,15 @@ pub struct Journal {
     pub torn: bool,
 }
 
-/// Reads the journal at `path`. A torn last line is left out and reported in [`Journal::torn`].
+/// Reads the journal at `path`, which the caller named. A torn last line is left out and reported in [`Journal::torn`]. The journal
+/// of a run's folder is read with [`read_in_folder`].
 pub fn read(path: &Path) -> Result<Journal, JournalError> {
     read_open(path, opened(path)?)
+}
+
+/// The same of the journal in the folder of a run.
+pub fn read_in_folder(place: &FolderFile) -> Result<Journal, JournalError> {
+    read_open(&place.path(), opened_in_folder(place)?)
 }
 
 /// The same of a file that is open; `path` is only named in errors.
@@ -44,17 +50,21 @@ fn opened(path: &Path) -> Result<fs::File, JournalError> {
         .map_err(|error| JournalError::opening("read", path, error))
 }
 
+pub(super) fn opened_in_folder(place: &FolderFile) -> Result<fs::File, JournalError> {
+    place.open().map_err(|error| JournalError::opening("read", &place.path(), error))
+}
+
 /// Gives each record of the journal at `path` to `take`, without ever holding all of them. Returns whether the last
 /// line was torn.
 pub(super) fn read_each(path: &Path, take: impl FnMut(Record)) -> Result<bool, JournalError> {
     Ok(scan(path, BufReader::with_capacity(1 << 17, opened(path)?), take)?.torn)
 }
 
-/// The first record of the journal at `path`, if it is one.
-pub fn first(path: &Path) -> Result<Option<Record>, JournalError> {
+/// The first record of the journal in the folder of a run, if it is one.
+pub fn first(place: &FolderFile) -> Result<Option<Record>, JournalError> {
     let mut line = Vec::new();
-    let read = BufReader::new(opened(path)?).take(LONGEST_LINE).read_until(b'\n', &mut line);
-    read.map_err(|error| JournalError::io("read", path, error))?;
+    let read = BufReader::new(opened_in_folder(place)?).take(LONGEST_LINE).read_until(b'\n', &mut line);
+    read.map_err(|error| JournalError::io("read", &place.path(), error))?;
     Ok(record(&line).ok())
 }
 

@@ -1,18 +1,20 @@
 //! Appends to a journal. One writer at a time; when `append` returns, the event is on the disk.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, FlockOperation, OFlags, flock};
+use rustix::fs::{FlockOperation, flock};
 
 use super::{Event, JournalError, Record, TrialId, reader};
-use fsverdict_text::{Links, open_regular};
+use fsverdict_text::FolderFile;
 
 /// The one writer of a journal. It holds an exclusive lock on the file until dropped.
 #[derive(Debug)]
 pub struct Writer {
+    /// The journal's name in the folder of its run, by which it is checked that the name still leads to the open file.
+    place: FolderFile,
+    /// For messages.
     path: PathBuf,
     file: File,
     /// Length of the file up to the last acknowledged record.
@@ -22,35 +24,35 @@ pub struct Writer {
 
 impl Writer {
     /// Begins a new journal. The folder must exist, the file must not.
-    pub fn create(path: &Path) -> Result<Self, JournalError> {
-        let file =
-            OpenOptions::new().read(true).append(true).create_new(true).open(path).map_err(|error| {
-                match error.kind() {
-                    io::ErrorKind::AlreadyExists => JournalError::Exists { path: path.to_path_buf() },
-                    _ => JournalError::io("create", path, error),
-                }
-            })?;
-        lock(&file, path)?;
-        let writer = Self { path: path.to_path_buf(), file, acknowledged: 0, closed: false };
+    pub fn create(place: &FolderFile) -> Result<Self, JournalError> {
+        let path = place.path();
+        let file = place.create_new_to_append().map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => JournalError::Exists { path: path.clone() },
+            _ => JournalError::io("create", &path, error),
+        })?;
+        let writer = Self::locked(place, file)?;
         // The name must survive a crash too, or the records in it are of no use.
-        sync_folder(path).map_err(|error| JournalError::io("sync the folder of", path, error))?;
+        place.folder().sync().map_err(|error| JournalError::io("sync the folder of", &path, error))?;
         Ok(writer)
     }
 
     /// Goes on with an existing journal, and gives what it holds so far to `take`. A torn last line is cut off first.
-    pub fn append_to(path: &Path, take: impl FnMut(Record)) -> Result<Self, JournalError> {
-        // As an append-only file (chattr(1)) must be opened.
-        let access = OFlags::RDWR | OFlags::APPEND;
-        let file = open_regular(CWD, path, access, Links::Refuse)
-            .map_err(|error| JournalError::opening("open", path, error))?;
-        lock(&file, path)?;
-        let mut writer = Self { path: path.to_path_buf(), file, acknowledged: 0, closed: false };
-        let (intact_bytes, torn) = reader::intact_bytes(path, &writer.file, take)?;
+    pub fn append_to(place: &FolderFile, take: impl FnMut(Record)) -> Result<Self, JournalError> {
+        let path = place.path();
+        let file = place.open_to_append().map_err(|error| JournalError::opening("open", &path, error))?;
+        let mut writer = Self::locked(place, file)?;
+        let (intact_bytes, torn) = reader::intact_bytes(&path, &writer.file, take)?;
         writer.acknowledged = intact_bytes;
         if torn {
-            writer.cut().map_err(|error| JournalError::io("cut the torn end of", path, error))?;
+            writer.cut().map_err(|error| JournalError::io("cut the torn end of", &path, error))?;
         }
         Ok(writer)
+    }
+
+    fn locked(place: &FolderFile, file: File) -> Result<Self, JournalError> {
+        let path = place.path();
+        lock(&file, &path)?;
+        Ok(Self { place: place.clone(), path, file, acknowledged: 0, closed: false })
     }
 
     /// Stamps and appends one event; when this returns, it is on the disk. Returns the record as written.
@@ -92,9 +94,7 @@ impl Writer {
 
     /// Whether the file still has its name. One that was removed takes every record and keeps none.
     fn is_in_place(&self) -> bool {
-        let key = |found: io::Result<Metadata>| found.map(|found| (found.dev(), found.ino())).ok();
-        let own = key(self.file.metadata());
-        own.is_some() && own == key(std::fs::metadata(&self.path))
+        self.place.is_name_of(&self.file)
     }
 }
 
@@ -113,14 +113,6 @@ fn lock(file: &File, path: &Path) -> Result<(), JournalError> {
         Err(rustix::io::Errno::WOULDBLOCK) => Err(JournalError::Locked { path: path.to_path_buf() }),
         Err(error) => Err(JournalError::io("lock", path, error.into())),
     }
-}
-
-fn sync_folder(path: &Path) -> io::Result<()> {
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    File::open(folder)?.sync_all()
 }
 
 /// The first number of an event that JSON has no way to write (it would become `null` and never be read again).
@@ -151,11 +143,16 @@ mod tests {
     use super::Writer;
     use crate::journal::made::{ended, measured};
     use crate::journal::{Event, Histogram, JournalError, Observation, Record, TrialId, Unit, read};
+    use fsverdict_text::{FolderFile, FolderHandle};
 
     fn place() -> (TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal.jsonl");
         (folder, path)
+    }
+
+    fn file(path: &std::path::Path) -> FolderFile {
+        FolderHandle::open(path.parent().unwrap()).unwrap().file(path.file_name().unwrap())
     }
 
     fn trial() -> TrialId {
@@ -171,7 +168,7 @@ mod tests {
     }
 
     fn written(path: &std::path::Path) -> Vec<Record> {
-        let mut writer = Writer::create(path).unwrap();
+        let mut writer = Writer::create(&file(path)).unwrap();
         let trial = trial();
         vec![
             writer.append(None, Event::RunResumed { more: None }).unwrap(),
@@ -199,7 +196,7 @@ mod tests {
             let lines = whole[..length].iter().filter(|&&byte| byte == b'\n').count();
             assert_eq!(read(&path).unwrap().torn, length > 0 && whole[length - 1] != b'\n', "{length} bytes");
             let mut held = Vec::new();
-            let mut writer = Writer::append_to(&path, |record| held.push(record)).unwrap();
+            let mut writer = Writer::append_to(&file(&path), |record| held.push(record)).unwrap();
             assert_eq!(held, records[..lines], "cut after {length} bytes");
             let added = writer.append(None, Event::RunResumed { more: None }).unwrap();
             drop(writer);
@@ -213,18 +210,18 @@ mod tests {
     #[test]
     fn only_one_may_write() {
         let (_folder, path) = place();
-        let first = Writer::create(&path).unwrap();
-        assert!(matches!(Writer::append_to(&path, drop), Err(JournalError::Locked { .. })));
-        assert!(matches!(Writer::create(&path), Err(JournalError::Exists { .. })));
+        let first = Writer::create(&file(&path)).unwrap();
+        assert!(matches!(Writer::append_to(&file(&path), drop), Err(JournalError::Locked { .. })));
+        assert!(matches!(Writer::create(&file(&path)), Err(JournalError::Exists { .. })));
         assert!(read(&path).is_ok(), "a reader may look on");
         drop(first);
-        assert!(Writer::append_to(&path, drop).is_ok());
+        assert!(Writer::append_to(&file(&path), drop).is_ok());
     }
 
     #[test]
     fn a_journal_that_was_removed_or_replaced_takes_no_more() {
         let (_folder, path) = place();
-        let mut writer = Writer::create(&path).unwrap();
+        let mut writer = Writer::create(&file(&path)).unwrap();
         writer.append(None, Event::RunResumed { more: None }).unwrap();
         let away = path.with_extension("away");
         fs::rename(&path, &away).unwrap();
@@ -237,13 +234,13 @@ mod tests {
         drop(writer);
         fs::remove_file(&path).unwrap();
         assert!(matches!(read(&path), Err(JournalError::NoRun { .. })));
-        assert!(matches!(Writer::append_to(&path, drop), Err(JournalError::NoRun { .. })));
+        assert!(matches!(Writer::append_to(&file(&path), drop), Err(JournalError::NoRun { .. })));
     }
 
     #[test]
     fn a_number_that_could_not_be_read_back_is_refused() {
         let (_folder, path) = place();
-        let mut writer = Writer::create(&path).unwrap();
+        let mut writer = Writer::create(&file(&path)).unwrap();
         let error = writer.append(Some(&trial()), observation(f64::NAN)).unwrap_err();
         assert!(
             matches!(&error, JournalError::NotFinite { what, .. } if what == "durable of write"),

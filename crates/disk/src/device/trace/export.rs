@@ -49,28 +49,40 @@ fn iolog(records: &[Traced], device: &str, out: &mut impl Write) -> io::Result<(
 
 fn csv(records: &[Traced], out: &mut impl Write) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
-    writer.write_record([
-        "submitted_ns",
-        "completed_ns",
-        "operation",
-        "sector",
-        "sectors",
-        "failed",
-        "submitter",
-    ])?;
+    writer
+        .write_record([
+            "submitted_ns",
+            "completed_ns",
+            "operation",
+            "sector",
+            "sectors",
+            "failed",
+            "submitter",
+        ])
+        .map_err(written)?;
     for record in records {
-        writer.write_record([
-            record.submitted_ns.to_string(),
-            record.completed_ns.map(|done_ns| done_ns.to_string()).unwrap_or_default(),
-            record.operation.name().to_owned(),
-            record.sector.to_string(),
-            record.sectors.to_string(),
-            record.flags.has(Flags::FAILED).to_string(),
-            record.by.map_or(String::new(), |by| {
-                let kind = if by.is_kernel_thread() { "kernel" } else { "process" };
-                format!("{kind}:{:08x}", by.number())
-            }),
-        ])?;
+        writer
+            .write_record([
+                record.submitted_ns.to_string(),
+                record.completed_ns.map(|done_ns| done_ns.to_string()).unwrap_or_default(),
+                record.operation.name().to_owned(),
+                record.sector.to_string(),
+                record.sectors.to_string(),
+                record.flags.has(Flags::FAILED).to_string(),
+                record.by.map_or(String::new(), |by| {
+                    let kind = if by.is_kernel_thread() { "kernel" } else { "process" };
+                    format!("{kind}:{:08x}", by.number())
+                }),
+            ])
+            .map_err(written)?;
     }
     writer.flush()
+}
+
+/// What the machine said, which stays recognisable: a closed pipe, a full disk.
+fn written(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    }
 }

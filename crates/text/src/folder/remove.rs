@@ -1,63 +1,32 @@
-//! Lists and removes what others made, through descriptors.
+//! Removes folders with all that is in them, through descriptors.
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsStr};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, ResolveFlags, chmodat, openat2, renameat_with, statat,
-    unlinkat,
-};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, chmod, renameat_with, unlinkat};
 use rustix::io::Errno;
-use rustix::path::Arg;
 
-pub(super) const FOLDER: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-
-/// Opens what is below a folder, across no link and no mount.
-pub(super) fn look_up(above: BorrowedFd<'_>, name: impl Arg, flags: OFlags) -> Result<OwnedFd, Errno> {
-    let own = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
-    openat2(above, name, flags, Mode::empty(), own)
-}
-
-/// What a folder holds, by name and kind, read to its end before anything is changed.
-pub(super) fn entries(folder: BorrowedFd<'_>) -> Result<Vec<(CString, FileType)>, Errno> {
-    let mut found = Vec::new();
-    for entry in Dir::read_from(folder)? {
-        let entry = entry?;
-        if [c".", c".."].contains(&entry.file_name()) {
-            continue;
-        }
-        let kind = match entry.file_type() {
-            // Some filesystems do not say.
-            FileType::Unknown => {
-                let facts = statat(folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)?;
-                FileType::from_raw_mode(facts.st_mode)
-            }
-            kind => kind,
-        };
-        found.push((entry.file_name().to_owned(), kind));
-    }
-    Ok(found)
-}
+use super::lookup::{LISTED_FOLDER, list_folder, open_below};
 
 /// Removes a folder with all that is in it, across no link and no mount.
 pub fn remove_tree(folder: &Path) -> io::Result<()> {
     let name = folder.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     let above = folder.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let above = rustix::fs::open(above, FOLDER.difference(OFlags::NOFOLLOW), Mode::empty())?;
+    let above = rustix::fs::open(above, LISTED_FOLDER.difference(OFlags::NOFOLLOW), Mode::empty())?;
     let name = CString::new(name.as_encoded_bytes())?;
     Ok(remove_folder(above.as_fd(), &name)?)
 }
 
 /// However deep a stranger nests folders, two are open at once: each folder's folders are moved up to the first, and go from
 /// there.
-pub(super) fn remove_folder(above: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
+pub fn remove_folder(above: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
     let first = enter(above, name)?;
     let mut moved = 0_u64;
     loop {
-        let listed = entries(first.as_fd())?;
+        let listed = list_folder(first.as_fd())?;
         if listed.is_empty() {
             return unlinkat(above, name, AtFlags::REMOVEDIR);
         }
@@ -67,7 +36,7 @@ pub(super) fn remove_folder(above: BorrowedFd<'_>, name: &CStr) -> Result<(), Er
                 continue;
             }
             let folder = enter(first.as_fd(), &name)?;
-            for (inner, kind) in entries(folder.as_fd())? {
+            for (inner, kind) in list_folder(folder.as_fd())? {
                 if kind != FileType::Directory {
                     unlinkat(&folder, &inner, AtFlags::empty())?;
                     continue;
@@ -93,13 +62,16 @@ fn move_up(from: BorrowedFd<'_>, name: &CStr, to: BorrowedFd<'_>, mut number: u6
     }
 }
 
-/// Opens a folder to empty it, after whoever made it took away the right to.
+/// Opens a folder to empty it, also where its maker took away the right to.
 fn enter(above: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
-    let open = || look_up(above, name, FOLDER);
-    let opened = open().or_else(|errno| match errno {
+    let name = Path::new(OsStr::from_bytes(name.to_bytes()));
+    let open = |flags| open_below(above, name, flags, Mode::empty());
+    let opened = open(LISTED_FOLDER).or_else(|errno| match errno {
         Errno::ACCESS => {
-            chmodat(above, name, Mode::RWXU, AtFlags::empty())?;
-            open()
+            // By its descriptor: by its name, a link that was put there meanwhile would be followed.
+            let folder = open(OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW)?;
+            chmod(format!("/proc/self/fd/{}", folder.as_raw_fd()), Mode::RWXU)?;
+            open(LISTED_FOLDER)
         }
         other => Err(other),
     })?;

@@ -1,0 +1,17 @@
+//! Folders and files that others may own, write to or swap for something else, reached through descriptors alone.
+
+mod file;
+mod handle;
+mod lookup;
+mod new_file;
+mod refusal;
+mod remove;
+#[cfg(test)]
+mod tests;
+
+pub use file::FolderFile;
+pub use handle::FolderHandle;
+pub use lookup::{LISTED_FOLDER, list_folder, open_below};
+pub use new_file::{NewFile, PRIVATE, SHARED};
+pub(crate) use refusal::FolderRefusal;
+pub use remove::{remove_folder, remove_tree};
