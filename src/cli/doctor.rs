@@ -4,6 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 
+use crate::host::results::result_writer;
 use crate::kernel::{KernelCache, KernelEntry, in_the_way};
 use crate::lab::{by_default, every};
 use crate::layer::usual_layers;
@@ -31,7 +32,7 @@ pub(super) fn run(arguments: &DoctorArguments) -> Result<Exit, CliError> {
         None => (everything()?, PlanOrigin::Preset),
     };
     let labs = every(&plan);
-    let mut out = anstream::stdout().lock();
+    let mut out = result_writer();
     writeln!(out, "Labs on this machine:")?;
     for (name, lab) in &labs {
         match lab {

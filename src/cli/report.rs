@@ -7,6 +7,7 @@ use std::thread::scope;
 
 use clap::Args;
 
+use crate::host::results::result_writer;
 use crate::host::talk::say;
 use crate::host::whole_file;
 use crate::study::RunFolder;
@@ -145,7 +146,7 @@ pub(super) fn show_gathered(folder: &RunFolder, mut report: Report<'_>, all: boo
     let kept: Result<(), CliError> = kept.into_iter().collect();
     report.page = Some(folder.path().join(PAGE)).filter(|page| page.exists());
     let format = Format::Terminal(TerminalLook::of_stdout(all));
-    written(fsverdict_report::write(&report, format, &mut std::io::stdout().lock()))?;
+    written(fsverdict_report::write(&report, format, &mut result_writer()))?;
     kept.map_err(|error| {
         let run = quoted(&folder.path().to_string_lossy());
         let hint = format!(
@@ -175,7 +176,7 @@ pub(super) fn write_to(
     file: Option<&Path>,
     write: &mut dyn FnMut(&mut dyn Write) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
-    let Some(path) = file else { return write(&mut std::io::stdout().lock()) };
+    let Some(path) = file else { return write(&mut result_writer()) };
     let failed = |error: std::io::Error| {
         CliError::Failed(Reason::new(
             format!("cannot write {}: {error}", path.display()),

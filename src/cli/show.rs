@@ -5,6 +5,7 @@ use std::path::Path;
 
 use clap::Args;
 
+use crate::host::results::result_writer;
 use crate::study::RunFolder;
 use fsverdict_disk::device;
 use fsverdict_judgement::plan::{Overrides, preset, write};
@@ -39,6 +40,6 @@ pub(super) fn run(arguments: &ShowArguments) -> Result<Exit, CliError> {
         // Read and written anew, nothing but a plan gets through.
         None => write(&read_plan(what, &Overrides::default())?),
     };
-    std::io::stdout().lock().write_all(toml.as_bytes())?;
+    result_writer().write_all(toml.as_bytes())?;
     Ok(Exit::Done)
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::host::results::binary_result_writer;
 use crate::lab::TraceFile;
 use crate::study::RunFolder;
 use fsverdict_disk::device::Action;
@@ -93,6 +94,12 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, CliError> {
             "a blktrace is nothing to read",
             "--output vda.blktrace.0, then: blkparse -i vda",
         )));
+    }
+    if format == Some(TraceFormat::Blktrace) && arguments.output.is_none() {
+        let mut out = BufWriter::new(binary_result_writer());
+        export(&records, TraceFormat::Blktrace, &arguments.on, &mut out)?;
+        out.flush()?;
+        return Ok(Exit::Done);
     }
     write_to(arguments.output.as_deref(), &mut |out| {
         let mut out = BufWriter::new(out);

@@ -40,6 +40,7 @@ mod read_phase_data;
 mod read_protocol;
 mod read_service;
 mod read_work;
+mod recorded;
 mod require;
 mod scale;
 mod space;
