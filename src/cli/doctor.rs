@@ -1,5 +1,6 @@
 //! `fsverdict doctor`: which candidates can run in which lab here, and what to install.
 
+use std::ffi::OsString;
 use std::io::Write;
 
 use clap::Args;
@@ -16,14 +17,14 @@ use fsverdict_text::{Hinted, Reason};
 use super::consent::PlanOrigin;
 use super::dry_run::{look_ahead, may_begin};
 use super::kernel::in_short;
-use super::vocabulary::{Among, plan_and_origin, preset_names, read_plan};
+use super::vocabulary::{PathOrAmong, plan_and_origin, preset_names, read_plan};
 use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct DoctorArguments {
     /// A preset or the path of a plan; every filesystem, plain and encrypted, when absent
-    #[arg(value_name = "PRESET|PLAN.toml", value_parser = Among(preset_names), hide_possible_values = true)]
-    plan: Option<String>,
+    #[arg(value_name = "PRESET|PLAN.toml", value_parser = PathOrAmong(preset_names), hide_possible_values = true)]
+    plan: Option<OsString>,
 }
 
 pub(super) fn run(arguments: &DoctorArguments) -> Result<Exit, CliError> {

@@ -1,7 +1,7 @@
 //! `fsverdict trace`: what a modelled device was asked for in one trial, as figures or for other programs.
 
 use std::fmt::Write as _;
-use std::io::{BufReader, BufWriter, IsTerminal, Write};
+use std::io::{BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -10,7 +10,7 @@ use crate::host::results::binary_result_writer;
 use crate::lab::TraceFile;
 use crate::study::RunFolder;
 use fsverdict_disk::device::Action;
-use fsverdict_disk::device::trace::{Flags, Metrics, TraceFormat, TraceReader, Traced, export};
+use fsverdict_disk::device::trace::{Flags, Metrics, TraceFormat, Traced, export};
 use fsverdict_text::{Bytes, Reason, suggest};
 
 use super::report::write_to;
@@ -78,10 +78,9 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, CliError> {
              [device] model = \"usb-disk-5400\"",
         )));
     };
-    let told = |error: &dyn std::fmt::Display| CliError::failed(format!("{}: {error}", file.path.display()));
-    let source = BufReader::new(file.open().map_err(|error| told(&error))?);
-    let records = TraceReader::new(source).and_then(Iterator::collect::<Result<Vec<Traced>, _>>);
-    let records = records.map_err(|error| told(&error))?;
+    let records = file
+        .read_requests()
+        .map_err(|reason| CliError::Failed(reason.after(format!("{}: ", file.path.display()))))?;
     let format = match arguments.format.unwrap_or(TraceFormArgument::Figures) {
         TraceFormArgument::Figures => None,
         TraceFormArgument::Blktrace => Some(TraceFormat::Blktrace),

@@ -1,17 +1,21 @@
 //! Where a run keeps its traces, and what they are called.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 
-use fsverdict_text::{Links, open_regular};
+use fsverdict_disk::device::trace::{TraceReader, Traced};
+use fsverdict_text::{Links, Reason, open_regular};
 
 /// The folder of the traces within a run's.
 const FOLDER: &str = "traces";
 const SUFFIX: &str = ".trace";
+/// Requests that any trace may have, and bytes for each further one. A request takes about nine.
+const ANY_TRACE: u64 = 1_000_000;
+const BYTES_PER_REQUEST: u64 = 4;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceFile {
@@ -50,6 +54,24 @@ impl TraceFile {
     /// Opens it to be read: a regular file, and no link to one.
     pub fn open(&self) -> io::Result<File> {
         open_regular(CWD, &self.path, OFlags::RDONLY, Links::Refuse)
+    }
+
+    /// Reads its requests.
+    ///
+    /// # Errors
+    /// When it cannot be read, or has more requests than a trace of its size: a few kilobytes can unpack to any number.
+    pub fn read_requests(&self) -> Result<Vec<Traced>, Reason> {
+        let file = self.open().map_err(Reason::plain)?;
+        let bytes = file.metadata().map_err(Reason::plain)?.len();
+        let most = usize::try_from(ANY_TRACE + bytes / BYTES_PER_REQUEST).unwrap_or(usize::MAX);
+        let reader = TraceReader::new(BufReader::new(file)).map_err(Reason::plain)?;
+        let requests =
+            reader.take(most.saturating_add(1)).collect::<Result<Vec<_>, _>>().map_err(Reason::plain)?;
+        if requests.len() > most {
+            let what = format!("it unpacks to more than {most} requests, which no trace of its size has");
+            return Err(Reason::new(what, "`fsverdict run` makes traces anew"));
+        }
+        Ok(requests)
     }
 
     /// The same, empty, to be written; its folder is made where it is missing. Nothing is written through what else lies in its

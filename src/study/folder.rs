@@ -15,7 +15,7 @@ use fsverdict_text::{Hinted, Links, open_regular};
 pub const PLAN_FILE: &str = "plan.json";
 
 /// No plan is longer, and what is longer is none.
-const LONGEST_PLAN: u64 = 16 << 20;
+pub const LONGEST_PLAN: u64 = 4 << 20;
 
 /// Runs that begin in one second, before it is asked what is going on.
 const MOST_OF_A_NAME: u32 = 1000;

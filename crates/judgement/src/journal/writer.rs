@@ -1,13 +1,13 @@
 //! Appends to a journal. One writer at a time; when `append` returns, the event is on the disk.
 
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, BufReader, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FlockOperation, OFlags, flock};
 
-use super::{Event, JournalError, Record, TrialId, reader};
+use super::{Event, JournalBounds, JournalError, Record, TrialId, reader};
 use fsverdict_text::{Links, open_regular};
 
 /// The one writer of a journal. It holds an exclusive lock on the file until dropped.
@@ -17,6 +17,7 @@ pub struct Writer {
     file: File,
     /// Length of the file up to the last acknowledged record.
     acknowledged: u64,
+    bounds: JournalBounds,
     closed: bool,
 }
 
@@ -31,7 +32,13 @@ impl Writer {
                 }
             })?;
         lock(&file, path)?;
-        let writer = Self { path: path.to_path_buf(), file, acknowledged: 0, closed: false };
+        let writer = Self {
+            path: path.to_path_buf(),
+            file,
+            acknowledged: 0,
+            bounds: JournalBounds::default(),
+            closed: false,
+        };
         // The name must survive a crash too, or the records in it are of no use.
         sync_folder(path).map_err(|error| JournalError::io("sync the folder of", path, error))?;
         Ok(writer)
@@ -44,9 +51,11 @@ impl Writer {
         let file = open_regular(CWD, path, access, Links::Refuse)
             .map_err(|error| JournalError::opening("open", path, error))?;
         lock(&file, path)?;
-        let mut writer = Self { path: path.to_path_buf(), file, acknowledged: 0, closed: false };
-        let (intact_bytes, torn) = reader::intact_bytes(path, &writer.file, take)?;
-        writer.acknowledged = intact_bytes;
+        let bounds = JournalBounds::default();
+        let mut writer = Self { path: path.to_path_buf(), file, acknowledged: 0, bounds, closed: false };
+        let reader::Scanned { torn, intact_bytes, bounds } =
+            reader::scan(path, BufReader::new(&writer.file), take)?;
+        (writer.acknowledged, writer.bounds) = (intact_bytes, bounds);
         if torn {
             writer.cut().map_err(|error| JournalError::io("cut the torn end of", path, error))?;
         }
@@ -68,6 +77,9 @@ impl Writer {
             return Err(JournalError::NotFinite { path: self.path.clone(), what, value });
         }
         let record = Record { at: jiff::Timestamp::now(), trial: trial.cloned(), event };
+        self.bounds
+            .check(&record)
+            .map_err(|reason| JournalError::Unbounded { path: self.path.clone(), reason })?;
         let mut line = serde_json::to_vec(&record)
             .map_err(|source| JournalError::Json { path: self.path.clone(), source })?;
         line.push(b'\n');

@@ -6,13 +6,13 @@ use fsverdict_text::Reason;
 /// Candidates of a plan, those of its matrix included.
 pub(super) const CANDIDATES: usize = 1000;
 /// Entries of the list of candidates in a resolved plan: one may be entered twice.
-pub(super) const ENTERED: usize = CANDIDATES + 1;
+pub(crate) const ENTERED: usize = CANDIDATES + 1;
 pub(super) const PHASES: usize = 1000;
 /// Candidates times phases. Each pair has numbers in every table of a report.
 pub(super) const PAIRS: usize = 100_000;
 pub(super) const DATASETS: usize = 1000;
 /// Bytes of a name: of a candidate, phase, dataset, metric or service.
-pub(super) const NAME: usize = 1024;
+pub(crate) const NAME: usize = 1024;
 /// Paths that trials read although they are hidden.
 pub(super) const READS: usize = 1000;
 /// Options of mkfs, and of a mount.
