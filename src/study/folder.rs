@@ -115,6 +115,10 @@ impl RunFolder {
             return Err(RunFolderError::Taken(path.to_owned()));
         }
         let text = serde_json::to_string_pretty(plan).map_err(|error| make(error.into()))?;
+        if text.len() as u64 >= LONGEST_PLAN {
+            let what = format!("spelled out, the plan has {} bytes, and may have {LONGEST_PLAN}", text.len());
+            return Err(make(io::Error::new(io::ErrorKind::FileTooLarge, what)));
+        }
         let file = path.join(PLAN_FILE);
         let made = if taken_over {
             whole_file::replace(&file, |file| file.write_all(text.as_bytes())).map(|()| true)

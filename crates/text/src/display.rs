@@ -83,8 +83,10 @@ impl<W: Write> DisplayWriter<W> {
 
     /// Writes what is complete of these bytes, and returns the rest.
     fn write_complete(&mut self, bytes: &[u8]) -> io::Result<Vec<u8>> {
+        let mut seen = 0;
         for chunk in bytes.utf8_chunks() {
-            let at_end = chunk.invalid().as_ptr_range().end == bytes.as_ptr_range().end;
+            seen += chunk.valid().len() + chunk.invalid().len();
+            let at_end = seen == bytes.len();
             if let Some(begun) = self.write_text(chunk.valid(), at_end && chunk.invalid().is_empty())? {
                 return Ok(begun);
             }

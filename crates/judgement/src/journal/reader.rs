@@ -13,7 +13,7 @@ use super::{Event, JournalBounds, JournalError, Record, SCHEMA, TrialId};
 use fsverdict_text::{Links, each_of, open_regular};
 
 /// No line is longer: the longest is the output of a benchmark program, of which half a mebibyte is kept.
-const LONGEST_LINE: u64 = 8 << 20;
+pub(super) const LONGEST_LINE: u64 = 8 << 20;
 
 /// About so many bytes of a journal are read at a time, on all processors from the second number on.
 const PIECE: usize = 1 << 20;

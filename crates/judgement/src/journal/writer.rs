@@ -83,6 +83,10 @@ impl Writer {
         let mut line = serde_json::to_vec(&record)
             .map_err(|source| JournalError::Json { path: self.path.clone(), source })?;
         line.push(b'\n');
+        if line.len() as u64 >= reader::LONGEST_LINE {
+            let reason = format!("one of {} bytes", line.len());
+            return Err(JournalError::Unbounded { path: self.path.clone(), reason });
+        }
         if let Err(error) = self.file.write_all(&line).and_then(|()| self.file.sync_data()) {
             // Half a line must not be followed by a whole one.
             self.closed = self.cut().is_err();
