@@ -13,6 +13,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use fsverdict_disk::device::Action;
 use fsverdict_disk::device::trace::{Flags, TraceWriter, Traced};
+use fsverdict_judgement::journal::{JournalBounds, Record};
 use serde_json::{Value, json};
 
 use crate::common::PROGRAM;
@@ -74,19 +75,14 @@ const ENTRY_POINTS: &[EntryPoint] = &[
     },
     EntryPoint { name: "bundle", reads: &[Kind::Plan, Kind::Journal], words: &["report", "BUNDLE"] },
     EntryPoint {
-        name: "bundle, as a page",
-        reads: &[Kind::Plan, Kind::Journal],
-        words: &["report", "BUNDLE", "--format", "html"],
+        name: "folder, as CSV",
+        reads: &[Kind::Journal],
+        words: &["report", "RUN", "--format", "csv"],
     },
     EntryPoint {
-        name: "bundle, as CSV",
+        name: "folder, as Markdown",
         reads: &[Kind::Journal],
-        words: &["report", "BUNDLE", "--format", "csv"],
-    },
-    EntryPoint {
-        name: "bundle, as Markdown",
-        reads: &[Kind::Journal],
-        words: &["report", "BUNDLE", "--format", "markdown"],
+        words: &["report", "RUN", "--format", "markdown"],
     },
     EntryPoint {
         name: "comparison",
@@ -264,14 +260,14 @@ const AMPLIFICATIONS: &[(&str, Hostile)] = &[
     (
         "many blocks",
         Hostile::Journal(|| {
-            journal((1..=8000).flat_map(|number| block(number, "ext4", &["write"], &["durable"])))
+            journal((1..=2000).flat_map(|number| block(number, "ext4", &["write"], &["durable"])))
         }),
     ),
     (
         "blocks that never end",
         Hostile::Journal(|| {
             journal(
-                (1..=200_000).map(
+                (1..=60_000).map(
                     |block| json!({ "event": "block_started", "block": block, "attempt": 1, "order": [] }),
                 ),
             )
@@ -280,7 +276,7 @@ const AMPLIFICATIONS: &[(&str, Hostile)] = &[
     (
         "cautions that differ",
         Hostile::Journal(|| {
-            journal((0..50_000).map(|at| json!({ "event": "caution", "text": format!("t{at}") })))
+            journal((0..20_000).map(|at| json!({ "event": "caution", "text": format!("t{at}") })))
         }),
     ),
     (
@@ -299,6 +295,12 @@ const AMPLIFICATIONS: &[(&str, Hostile)] = &[
     ].into_iter())
         }),
     ),
+    ("whole numbers at their ends", Hostile::Journal(|| with_numbers(&json!(u64::MAX)))),
+    ("smaller numbers at their ends", Hostile::Journal(|| with_numbers(&json!(u32::MAX)))),
+    ("numbers that are too large to multiply", Hostile::Journal(|| with_numbers(&json!(1e308)))),
+    ("numbers that are too small to divide by", Hostile::Journal(|| with_numbers(&json!(5e-324)))),
+    ("numbers below zero", Hostile::Journal(|| with_numbers(&json!(-1e300)))),
+    ("nothing but zeros", Hostile::Journal(|| with_numbers(&json!(0)))),
     (
         "a long reason",
         Hostile::Journal(|| {
@@ -323,12 +325,12 @@ const AMPLIFICATIONS: &[(&str, Hostile)] = &[
         "a journal of one record again and again",
         Hostile::Journal(|| {
             let record = "{\"at\":\"2026-11-21T07:00:00Z\",\"event\":\"caution\",\"text\":\"\"}\n";
-            [first_line().as_bytes(), &record.as_bytes().repeat(1_000_000)].concat()
+            [first_line().as_bytes(), &record.as_bytes().repeat(100_000)].concat()
         }),
     ),
     (
         "noise behind its end",
-        Hostile::Journal(|| [JOURNAL.as_bytes(), &b"\x00\xff\n".repeat(2_000_000)].concat()),
+        Hostile::Journal(|| [JOURNAL.as_bytes(), &b"\x00\xff\n".repeat(500_000)].concat()),
     ),
     (
         "a long matrix",
@@ -350,7 +352,7 @@ const AMPLIFICATIONS: &[(&str, Hostile)] = &[
         "requests without end",
         Hostile::Trace(|| {
             let mut writer = TraceWriter::new(Vec::new(), 1 << 30).unwrap();
-            for at in 0..3_000_000_u64 {
+            for at in 0..1_500_000_u64 {
                 let (submitted_ns, completed_ns) = (at * 1000, Some(at * 1000 + 700));
                 writer
                     .record(&Traced {
@@ -417,6 +419,57 @@ fn journal(events: impl Iterator<Item = Value>) -> Vec<u8> {
     text
 }
 
+/// The demonstration's journal with this number in the place of every other that may be so, one after another; and with what it does
+/// not have: cuts of power, rotten blocks and prices.
+fn with_numbers(number: &Value) -> Vec<u8> {
+    fn numbers(value: &Value, at: &str, found: &mut Vec<String>) {
+        match value {
+            Value::Number(_) => found.push(at.to_owned()),
+            Value::Array(values) => {
+                values
+                    .iter()
+                    .enumerate()
+                    .for_each(|(place, value)| numbers(value, &format!("{at}/{place}"), found));
+            }
+            Value::Object(members) => {
+                members.iter().for_each(|(name, value)| numbers(value, &format!("{at}/{name}"), found));
+            }
+            _ => {}
+        }
+    }
+    let more = [
+        json!({ "event": "power_cut", "candidate": "ext4", "states": 1, "outcomes": { "replayed": 1, "silent_loss": 1 },
+            "broken": { "fsync": 1, "name": 1 }, "back_s": [1.0, 1.0], "trials": 1, "trials_lost": 1, "trace": "" }),
+        json!({ "event": "rotten", "candidate": "xfs", "looked": 1, "trace": "",
+            "held": { "content": { "blocks": 1, "looked": 1, "outcomes": {} }, "journal": { "blocks": 1, "looked": 1, "outcomes": {} } },
+            "decays": { "zeros": { "blocks": 1, "looked": 1, "outcomes": {} } } }),
+        json!({ "event": "priced", "basis": [], "unpriced": [],
+            "prices": [{ "candidate": "ext4", "phase": "write", "work": 1.0, "layers": 1.0 }] }),
+    ];
+    let mut text = String::new();
+    let recorded = JOURNAL.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    for mut value in recorded.chain(more) {
+        if value.get("at").is_none() {
+            value["at"] = "2026-11-21T07:00:00Z".into();
+        }
+        let mut places = Vec::new();
+        numbers(&value, "", &mut places);
+        // Of a histogram the first buckets stand for all.
+        for place in
+            places.iter().filter(|place| !place.starts_with("/trial/") && !place.ends_with("schema")).take(60)
+        {
+            let before = std::mem::replace(value.pointer_mut(place).unwrap(), number.clone());
+            let is_record = serde_json::from_value::<Record>(value.clone())
+                .is_ok_and(|record| JournalBounds::default().check(&record).is_ok());
+            if !is_record {
+                *value.pointer_mut(place).unwrap() = before;
+            }
+        }
+        text += &format!("{value}\n");
+    }
+    text.into_bytes()
+}
+
 fn trial(block: u32, candidate: &str, phases: &[impl AsRef<str>], metrics: &[impl AsRef<str>]) -> Vec<Value> {
     let id = json!({ "block": block, "candidate": candidate, "attempt": 1 });
     let measurements: Vec<Value> = metrics
@@ -450,7 +503,7 @@ fn with_observation(mut observation: Value) -> impl Iterator<Item = Value> {
 }
 
 fn bundle(plan: &[u8], journal: &[u8]) -> Vec<u8> {
-    let mut archive = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::best()));
+    let mut archive = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
     for (name, content) in [("plan.json", plan), ("journal.jsonl", journal)] {
         let mut header = tar::Header::new_ustar();
         header.set_size(content.len() as u64);
@@ -543,7 +596,7 @@ fn exceeded(place: &Path, entry: &EntryPoint, unpacked: usize) -> Option<String>
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
-    let fine = output.status.code().is_some_and(|code| code <= 3) && !said.contains("memory allocation");
+    let fine = output.status.code().is_some_and(|code| code <= 4) && !said.contains("memory allocation");
     (!fine).then(|| {
         format!(
             "{memory} KiB, {seconds} s: {}: {}",

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use super::{Event, Observation, Record};
+use super::{Event, Observation, Record, RotTally};
 use crate::plan::{LONGEST_NAME, MOST_ENTERED};
 
 /// Candidates that the records of a journal name: those of the plan, and as many that are no longer in it.
@@ -22,6 +22,12 @@ const BLOCKS: u32 = 50_000;
 const RESUMES: u32 = 10_000;
 /// Entries of a list in a record that is no list of names.
 const ENTRIES: usize = 100_000;
+
+/// Kinds of loss and of decay.
+const KINDS: usize = 1000;
+/// States and blocks that were looked at, and calls of one latency. However many of them a journal has, they can be added up.
+const LOOKED_AT: u32 = 1_000_000;
+const MOST_CALLS: u64 = 10_000_000_000;
 
 /// What the records of a journal have named so far.
 #[derive(Debug, Default)]
@@ -68,13 +74,19 @@ impl JournalBounds {
             }
             Event::Caution(caution) => self.phases.add("phases", &caution.phase),
             Event::PowerCut(cuts) => {
-                check_length("kinds of loss", cuts.broken.len(), ENTRIES)?;
+                check_length("kinds of loss", cuts.broken.len(), KINDS)?;
+                check_counts(cuts.outcomes.values().chain(cuts.broken.values()))?;
                 self.candidates.add("candidates", &cuts.candidate)
             }
             Event::Rotten(rotten) => {
-                check_length("kinds of decay", rotten.decays.len(), ENTRIES)?;
+                check_length("kinds of decay", rotten.decays.len(), KINDS)?;
+                rotten.held.values().chain(rotten.decays.values()).try_for_each(check_tally)?;
                 self.candidates.add("candidates", &rotten.candidate)
             }
+            Event::Priced(prices) => prices.prices.iter().try_for_each(|price| {
+                self.phases.add("phases", &price.phase)?;
+                self.candidates.add("candidates", &price.candidate)
+            }),
             Event::RunStarted { beginning, .. } => {
                 check_length("sites", beginning.sites.as_ref().map_or(0, Vec::len), CANDIDATES)
             }
@@ -90,7 +102,6 @@ impl JournalBounds {
             | Event::Promised { .. }
             | Event::AfterCut(_)
             | Event::AfterRot(_)
-            | Event::Priced(_)
             | Event::RunFinished { .. } => Ok(()),
         }
     }
@@ -105,6 +116,9 @@ impl JournalBounds {
         for histogram in &observation.histograms {
             self.calls.add("kinds of call", &histogram.call)?;
             check_length("buckets of a histogram", histogram.buckets.len(), ENTRIES)?;
+            if histogram.buckets.iter().any(|(_, calls)| *calls > MOST_CALLS) {
+                return Err(format!("a histogram has more than {MOST_CALLS} calls of one latency"));
+            }
         }
         check_length("moments of one phase", observation.unwritten.len(), ENTRIES)
     }
@@ -129,6 +143,18 @@ impl<const MOST: usize> NameSet<MOST> {
         self.0.insert(name.into());
         Ok(())
     }
+}
+
+fn check_counts<'a>(mut counts: impl Iterator<Item = &'a u32>) -> Result<(), String> {
+    match counts.find(|count| **count > LOOKED_AT) {
+        None => Ok(()),
+        Some(count) => Err(format!("{count} states or blocks were looked at, and {LOOKED_AT} may be")),
+    }
+}
+
+fn check_tally(tally: &RotTally) -> Result<(), String> {
+    let each = tally.outcomes.values().chain(tally.noticed.values()).chain(tally.syncs.values());
+    check_counts(each.chain([&tally.looked]))
 }
 
 fn check_length(what: &str, length: usize, most: usize) -> Result<(), String> {

@@ -15,6 +15,10 @@ use fsverdict_text::{Links, each_of, open_regular};
 /// No line is longer: the longest is the output of a benchmark program, of which half a mebibyte is kept.
 pub(super) const LONGEST_LINE: u64 = 8 << 20;
 
+/// Of an event that is neither an observation nor of a command: it is taken apart into pieces first, each of which takes several
+/// times as much memory as its text.
+pub(super) const LONGEST_OTHER_LINE: u64 = 4 << 20;
+
 /// About so many bytes of a journal are read at a time, on all processors from the second number on.
 const PIECE: usize = 1 << 20;
 const LEAST_TO_SHARE: usize = 1 << 19;
@@ -169,6 +173,10 @@ fn record(line: &[u8]) -> serde_json::Result<Record> {
     let event = match event.as_ref() {
         "observation" => Event::Observation(serde_json::from_slice(line)?),
         "command" => Event::Command(serde_json::from_slice(line)?),
+        _ if line.len() as u64 > LONGEST_OTHER_LINE => {
+            let what = format!("it is longer than {} MiB", LONGEST_OTHER_LINE >> 20);
+            return Err(serde::de::Error::custom(what));
+        }
         _ => return serde_json::from_slice(line),
     };
     Ok(Record { at, trial, event })

@@ -83,7 +83,11 @@ impl Writer {
         let mut line = serde_json::to_vec(&record)
             .map_err(|source| JournalError::Json { path: self.path.clone(), source })?;
         line.push(b'\n');
-        if line.len() as u64 >= reader::LONGEST_LINE {
+        let longest = match record.event {
+            Event::Observation(_) | Event::Command(_) => reader::LONGEST_LINE,
+            _ => reader::LONGEST_OTHER_LINE,
+        };
+        if line.len() as u64 >= longest {
             let reason = format!("one of {} bytes", line.len());
             return Err(JournalError::Unbounded { path: self.path.clone(), reason });
         }
