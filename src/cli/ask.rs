@@ -13,11 +13,13 @@ mod question;
 mod understood;
 mod words;
 
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 
 use crate::host::output_file::{Existing, write_output};
 use crate::host::talk::say;
@@ -51,10 +53,10 @@ A device is a modelled one, or an image that is made and removed, unless it is a
 pub(super) struct AskArguments {
     /// The question in words: the work (photos, mail, etcd, a preset's name, a folder), `on` which device, what must hold, which
     /// filesystems it is between, `for` how long at most
-    #[arg(value_name = "WORDS")]
+    #[arg(value_name = "WORDS", value_parser = text())]
     words: Vec<String>,
     /// The work: a folder of yours that is copied, read and removed, or one of the words
-    #[arg(long, value_name = "FOLDER|WORD")]
+    #[arg(long, value_name = "FOLDER|WORD", value_parser = text())]
     work: Option<String>,
     /// The device: hdd, ssd, nvme, usb-disk, usb-stick, sd-card, a modelled one of the list, or the path of a block device
     #[arg(long = "on", visible_alias = "device", value_name = "DEVICE")]
@@ -80,9 +82,21 @@ pub(super) struct AskArguments {
     /// Print what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
-    /// Begin without asking whether to
+    /// Begin without asking whether to; without a terminal nothing is begun otherwise
     #[arg(long)]
     yes: bool,
+}
+
+/// Takes a word that is text; of another it says why it cannot be used.
+fn text() -> impl TypedValueParser<Value = String> {
+    OsStringValueParser::new().try_map(|word: OsString| {
+        word.into_string().map_err(|word| {
+            format!(
+                "{} is not UTF-8, as the text of a plan has to be: rename the folder, or name one above it",
+                word.to_string_lossy()
+            )
+        })
+    })
 }
 
 /// How long an answer may take where nobody says.
@@ -105,14 +119,15 @@ pub(super) fn run(arguments: &AskArguments) -> Result<Exit, CliError> {
     }
     let erases = matches!(plan.device.source, DeviceSource::Path(_));
     if !arguments.yes && !arguments.dry_run {
-        if there && !agreed(erases)? {
-            return Ok(Exit::Done);
-        }
-        if !there && erases {
+        if !there {
+            let what = if erases { "the device would be erased" } else { "it would run for some time" };
             return Err(CliError::Usage(Reason::new(
-                "nothing was done: the device would be erased, and nobody is there to agree",
-                "--yes agrees beforehand",
+                format!("nothing was done: {what}, and there is no terminal on which to agree"),
+                "look at what is said above; --yes begins without asking, and --dry-run lists every step",
             )));
+        }
+        if !agreed(erases)? {
+            return Ok(Exit::Done);
         }
     }
     let exit = carry_out(&run, plan, &PlanOrigin::Preset)?;

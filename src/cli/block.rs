@@ -1,5 +1,6 @@
 //! `fsverdict block` and `merge`: a run that several machines share.
 
+use std::ffi::OsString;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread::scope;
@@ -21,15 +22,15 @@ use super::opened::open_run;
 use super::recorded::open_to_carry_out;
 use super::report::{ReportFormat, gathered, show_gathered, write_to, written};
 use super::run::Conduct;
-use super::vocabulary::{Among, plan_and_origin, preset_names};
+use super::vocabulary::{PathOrAmong, plan_and_origin, preset_names};
 use super::{CliError, Exit};
 
 /// A block of a run that several machines share.
 #[derive(Debug, Args)]
 pub(super) struct BlockArguments {
     /// The folder of the run; or, with --out, a preset or a plan to begin one
-    #[arg(value_name = "RUN|PRESET|PLAN.toml", value_parser = Among(preset_names), hide_possible_values = true)]
-    run: String,
+    #[arg(value_name = "RUN|PRESET|PLAN.toml", value_parser = PathOrAmong(preset_names), hide_possible_values = true)]
+    run: OsString,
     /// This machine with this device, by a name that no other has
     #[arg(long, value_name = "NAME", value_parser = |name: &str| name.parse::<Site>())]
     site: Site,
@@ -76,11 +77,11 @@ pub(super) fn block(arguments: &BlockArguments) -> Result<Exit, CliError> {
         }
         None => {
             let path: &Path = arguments.run.as_ref();
-            if path.is_file() || preset_names().contains(&arguments.run.as_str()) && !path.exists() {
+            if path.is_file() || preset_names().iter().any(|name| arguments.run == *name) && !path.exists() {
                 return Err(CliError::Usage(Reason::new(
                     format!(
                         "{} is a plan, and the run that this block belongs to needs a folder",
-                        arguments.run
+                        path.display()
                     ),
                     "--out DIR names it; it is made where there is none",
                 )));

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::fleet::{Hiding, bundle, bundle_name};
+use crate::host::results::result_writer;
 use crate::study::RunFolder;
 use fsverdict_report::count;
 use fsverdict_text::{Bytes, quoted};
@@ -61,6 +62,6 @@ pub(super) fn run(arguments: &BundleArguments) -> Result<Exit, CliError> {
     if bundled.unstable {
         said += "warning: there is no /etc/machine-id: another bundle will call the same device otherwise\n";
     }
-    std::io::stdout().lock().write_all(said.as_bytes())?;
+    result_writer().write_all(said.as_bytes())?;
     Ok(Exit::Done)
 }

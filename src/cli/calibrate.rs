@@ -8,6 +8,7 @@ use clap::Args;
 use crate::host::block_device::BlockDevice;
 use crate::host::limits::check;
 use crate::host::output_file::{Existing, write_output};
+use crate::host::results::result_writer;
 use crate::host::root::Root;
 use crate::host::talk::say;
 use crate::study::{Permission, measure_device};
@@ -84,7 +85,7 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Exit, CliError> {
     }
     match &arguments.output {
         Some(file) => write(file, &found.toml, arguments.force)?,
-        None => anstream::stdout().lock().write_all(found.toml.as_bytes())?,
+        None => result_writer().write_all(found.toml.as_bytes())?,
     }
     Ok(Exit::Done)
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::dataset::{CapturedShape, capture};
+use crate::host::results::result_writer;
 use fsverdict_judgement::plan::check_dataset_name;
 use fsverdict_text::{Bytes, Reason, limits};
 
@@ -72,7 +73,7 @@ pub(super) fn run(arguments: &CaptureArguments) -> Result<Exit, CliError> {
             "files with holes count whole; name a folder without them",
         )));
     }
-    anstream::stdout().lock().write_all(as_dataset(&shape, &arguments.name).as_bytes())?;
+    result_writer().write_all(as_dataset(&shape, &arguments.name).as_bytes())?;
     Ok(Exit::Done)
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::dataset::{CapturedCalls, RecordRequest, recorded};
+use crate::host::results::result_writer;
 use fsverdict_text::{Bytes, Reason, read_regular};
 
 use super::{CliError, Exit};
@@ -48,7 +49,7 @@ pub(super) fn run(path: &Path, arguments: &TraceCapture, name: &str) -> Result<E
     let wanted = RecordRequest { below: arguments.below.clone(), at_most: arguments.at_most.0 };
     let found = recorded(&bytes, &wanted)
         .map_err(|reason| CliError::usage(reason.after(format!("cannot use {shown}: "))))?;
-    anstream::stdout().lock().write_all(as_plan(&found, name).as_bytes())?;
+    result_writer().write_all(as_plan(&found, name).as_bytes())?;
     Ok(Exit::Done)
 }
 

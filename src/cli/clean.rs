@@ -4,6 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 
+use crate::host::results::result_writer;
 use crate::host::root::Root;
 use crate::sandbox::leftovers;
 use fsverdict_text::{Hinted, Reason};
@@ -19,7 +20,7 @@ pub(super) struct CleanArguments {
 
 pub(super) fn run(arguments: &CleanArguments) -> Result<Exit, CliError> {
     let found = leftovers::find(&Root::default());
-    let mut out = anstream::stdout().lock();
+    let mut out = result_writer();
     if found.is_empty() {
         writeln!(out, "nothing was left behind")?;
         return Ok(Exit::Done);

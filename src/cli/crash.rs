@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::host::output_file::{Existing, OutputFile};
+use crate::host::results::result_writer;
 use crate::host::talk::say;
 use crate::study::{CutName, CutProgress, MinimisedState, PowerCutting, RunFolder, StateTold};
 use fsverdict_judgement::journal::{Event, OpenJournal, PowerCuts};
@@ -120,7 +121,7 @@ fn export(
         for (device, file) in (1..).zip(&files) {
             let to = if files.len() > 1 { format!(" to its device {device}") } else { String::new() };
             let line = format!("{}: what {} wrote{to}, part {one}\n", file.display(), candidate.name);
-            std::io::stdout().lock().write_all(line.as_bytes())?;
+            result_writer().write_all(line.as_bytes())?;
         }
     }
     Ok(Exit::Done)
@@ -216,7 +217,7 @@ fn write_state(
         candidate.name
     );
     must.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
-    std::io::stdout().lock().write_all(text.as_bytes())?;
+    result_writer().write_all(text.as_bytes())?;
     Ok(Exit::Done)
 }
 
@@ -259,6 +260,6 @@ fn write_script(
     let mut text = format!("{}: {name}: {}: {}\n", path.display(), finding.outcome.words(), finding.seen);
     did.iter().for_each(|call| text.push_str(&format!("  {call}\n")));
     text.push_str(&format!("{} lost; {twice}\n", count(lost.len(), "write")));
-    std::io::stdout().lock().write_all(text.as_bytes())?;
+    result_writer().write_all(text.as_bytes())?;
     Ok(Exit::Done)
 }

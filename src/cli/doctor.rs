@@ -1,9 +1,11 @@
 //! `fsverdict doctor`: which candidates can run in which lab here, and what to install.
 
+use std::ffi::OsString;
 use std::io::Write;
 
 use clap::Args;
 
+use crate::host::results::result_writer;
 use crate::kernel::{KernelCache, KernelEntry, in_the_way};
 use crate::lab::{by_default, every};
 use crate::layer::usual_layers;
@@ -15,14 +17,14 @@ use fsverdict_text::{Hinted, Reason};
 use super::consent::PlanOrigin;
 use super::dry_run::{look_ahead, may_begin};
 use super::kernel::in_short;
-use super::vocabulary::{Among, plan_and_origin, preset_names, read_plan};
+use super::vocabulary::{PathOrAmong, plan_and_origin, preset_names, read_plan};
 use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct DoctorArguments {
     /// A preset or the path of a plan; every filesystem, plain and encrypted, when absent
-    #[arg(value_name = "PRESET|PLAN.toml", value_parser = Among(preset_names), hide_possible_values = true)]
-    plan: Option<String>,
+    #[arg(value_name = "PRESET|PLAN.toml", value_parser = PathOrAmong(preset_names), hide_possible_values = true)]
+    plan: Option<OsString>,
 }
 
 pub(super) fn run(arguments: &DoctorArguments) -> Result<Exit, CliError> {
@@ -31,7 +33,7 @@ pub(super) fn run(arguments: &DoctorArguments) -> Result<Exit, CliError> {
         None => (everything()?, PlanOrigin::Preset),
     };
     let labs = every(&plan);
-    let mut out = anstream::stdout().lock();
+    let mut out = result_writer();
     writeln!(out, "Labs on this machine:")?;
     for (name, lab) in &labs {
         match lab {

@@ -4,6 +4,7 @@
 use std::io::Write;
 
 use crate::dataset::readable;
+use crate::host::results::result_writer;
 use crate::lab::{ChosenLab, Lab, LabError};
 use crate::study::{DeviceProspect, Permission, Prospect, SessionError, order};
 use fsverdict_judgement::plan::{Dataset, DeviceSource, Plan};
@@ -27,7 +28,7 @@ pub(super) fn show(
     origin: &PlanOrigin,
 ) -> Result<Exit, CliError> {
     let (prospect, untried) = look_ahead(plan, choice.lab.as_ref(), permission, origin);
-    let mut out = anstream::stdout().lock();
+    let mut out = result_writer();
     writeln!(out, "{}", in_lines(&plan.title))?;
     writeln!(out, "lab: {} ({})", choice.lab.name(), choice.reason)?;
     for (at, source) in plan.device.all().enumerate() {

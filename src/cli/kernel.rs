@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::host::results::result_writer;
 use crate::host::root::names_in;
 use crate::host::talk::say;
 use crate::kernel::{
@@ -78,7 +79,7 @@ enum KernelAction {
 
 pub(super) fn run(arguments: &KernelArguments) -> Result<Exit, CliError> {
     let cache = KernelCache::of_user();
-    let mut out = anstream::stdout().lock();
+    let mut out = result_writer();
     match &arguments.action {
         KernelAction::Build { source, patch, jobs, untried } => {
             let processors = std::thread::available_parallelism().map_or(1, usize::from);

@@ -5,6 +5,7 @@ use std::io::Write;
 use clap::Args;
 
 use super::{CliError, Exit};
+use crate::host::results::result_writer;
 
 #[derive(Debug, Args)]
 pub(super) struct ListArguments {
@@ -28,7 +29,7 @@ enum What {
 
 pub(super) fn run(arguments: &ListArguments) -> Result<Exit, CliError> {
     use What::{Adapters, Filesystems, Labs, Layers, Metrics, Models, Operations, Presets, Profiles};
-    let mut out = anstream::stdout().lock();
+    let mut out = result_writer();
     let all = [Presets, Models, Filesystems, Layers, Operations, Adapters, Profiles, Labs, Metrics];
     let wanted: Vec<What> = arguments.what.map_or(all.into(), |one| vec![one]);
     for (index, what) in wanted.iter().enumerate() {

@@ -218,7 +218,7 @@ fn ended(outcome: Result<Exit, CliError>) -> ExitCode {
 /// The steps this program runs of itself. They are no commands for people and appear in no help; a guest's kernel
 /// adds words of its own to their arguments.
 fn inner_step() -> Option<u8> {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     match arguments.next()?.as_str() {
         "sandbox" => {
             let inmate = arguments.next().is_some_and(|second| second == "--inmate");
@@ -230,7 +230,7 @@ fn inner_step() -> Option<u8> {
         "agent" => Some(crate::trial::agent()),
         "stage" => Some(crate::trial::stage()),
         "guest" => Some(crate::lab::guest(arguments)),
-        own_folder::STAND_BY => Some(own_folder::stand_by(arguments)),
+        own_folder::STAND_BY => Some(own_folder::stand_by(std::env::args_os().nth(2))),
         crate::passthrough::COMMAND => Some(crate::passthrough::main(arguments)),
         "launch" => Some(crate::lab::launch(arguments)),
         crate::lab::backend::COMMAND => Some(crate::lab::backend::main()),

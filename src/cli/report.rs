@@ -8,6 +8,7 @@ use std::thread::scope;
 use clap::Args;
 
 use crate::host::output_file::{Existing, write_output};
+use crate::host::results::result_writer;
 use crate::host::talk::say;
 use crate::study::RunFolder;
 use fsverdict_judgement::journal::{CandidateStatus, Run};
@@ -170,7 +171,7 @@ pub(super) fn show_gathered(folder: &RunFolder, mut report: Report<'_>, all: boo
     let kept: Result<(), CliError> = kept.into_iter().collect();
     report.page = Some(folder.file(PAGE)).filter(FolderFile::is_there).map(|page| page.path());
     let format = Format::Terminal(TerminalLook::of_stdout(all));
-    written(fsverdict_report::write(&report, format, &mut std::io::stdout().lock()))?;
+    written(fsverdict_report::write(&report, format, &mut result_writer()))?;
     kept.map_err(|error| {
         let run = quoted(&folder.path().to_string_lossy());
         let hint = format!(
@@ -201,7 +202,7 @@ pub(super) fn write_to(
     file: Option<&Path>,
     write: &mut dyn FnMut(&mut dyn Write) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
-    let Some(path) = file else { return write(&mut std::io::stdout().lock()) };
+    let Some(path) = file else { return write(&mut result_writer()) };
     write_output(path, Existing::Replace, |out| write(out)).map_err(|error| match error {
         CliError::Output(error) => unwritten(path, &error),
         other => other,

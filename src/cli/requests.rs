@@ -1,9 +1,6 @@
 //! For the page: what a modelled device was asked for, by the traces in a run's folder.
 
-use std::io::BufReader;
-
 use crate::lab::TraceFile;
-use fsverdict_disk::device::trace::{TraceReader, Traced};
 use fsverdict_judgement::journal::{Run, Trial};
 use fsverdict_judgement::plan::Plan;
 use fsverdict_report::Requests;
@@ -31,8 +28,7 @@ fn of_trial(folder: &FolderHandle, plan: &Plan, trial: &Trial) -> Option<Request
     let (from, to) = spans.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))?;
     let id = &trial.id;
     let file = TraceFile::of(folder, &id.candidate, id.block, id.attempt);
-    let reader = TraceReader::new(BufReader::new(file.open().ok()?)).ok()?;
-    let records: Vec<Traced> = reader.take(MOST_RECORDS + 1).collect::<Result<_, _>>().ok()?;
+    let records = file.read_requests().ok()?;
     if records.len() > MOST_RECORDS {
         return None;
     }

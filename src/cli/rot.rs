@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::host::results::result_writer;
 use crate::host::talk::say;
 use crate::study::{CutName, PowerCutting, RotTold, RunFolder};
 use fsverdict_disk::crash::RottenBlock;
@@ -118,6 +119,6 @@ pub(super) fn write_rot(
         candidate.name
     );
     must.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
-    std::io::stdout().lock().write_all(text.as_bytes())?;
+    result_writer().write_all(text.as_bytes())?;
     Ok(Exit::Done)
 }

@@ -1,6 +1,7 @@
 //! `fsverdict run`: carry out a preset or a plan.
 
 use std::convert::Infallible;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use crate::lab::{ChosenLab, choose, choose_to_look};
 use crate::study::{FolderRequest, Observer, Permission, RunFolder, Session, SessionError, Silent};
 use fsverdict_judgement::plan::{Blocks, DeviceSource, LabChoice, Overrides, Plan, Twice};
 use fsverdict_report::{TerminalLook, wrap};
-use fsverdict_text::{Hinted, parse_time, quoted};
+use fsverdict_text::{Hinted, is_steering, parse_time, quoted};
 
 use super::consent::{Consent, PlanOrigin, agree};
 use super::device::{ask, erases_a_device};
@@ -22,7 +23,7 @@ use super::forecast::forecast;
 use super::live::{Live, write_page};
 use super::progress::Bar;
 use super::report::{PAGE, open_page, show_result};
-use super::vocabulary::{Among, plan_and_origin, preset_names};
+use super::vocabulary::{Among, PathOrAmong, plan_and_origin, preset_names};
 use super::{CliError, Exit, dry_run, interrupt};
 
 /// What stands below the options in `--help`.
@@ -40,8 +41,8 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct RunArguments {
     /// A preset (`fsverdict list presets`), the path of a plan (`-`: standard input), or of a report.html that carries one
-    #[arg(value_name = "PRESET|PLAN.toml|PAGE.html", value_parser = Among(preset_names), hide_possible_values = true)]
-    plan: String,
+    #[arg(value_name = "PRESET|PLAN.toml|PAGE.html", value_parser = PathOrAmong(preset_names), hide_possible_values = true)]
+    plan: OsString,
     /// Where trials happen (`fsverdict list labs`)
     #[arg(long, value_parser = PossibleValuesParser::new(LabChoice::all().map(LabChoice::word)).try_map(|name| name.parse::<LabChoice>()))]
     lab: Option<LabChoice>,
@@ -126,7 +127,7 @@ impl RunArguments {
     /// Nothing but a plan's name.
     pub(super) fn of_question(name: &str) -> Self {
         RunArguments {
-            plan: name.to_owned(),
+            plan: name.into(),
             lab: None,
             device: Vec::new(),
             fs: Vec::new(),
@@ -145,7 +146,7 @@ impl RunArguments {
         }
     }
 
-    pub(super) fn plan(&self) -> &str {
+    pub(super) fn plan(&self) -> &OsStr {
         &self.plan
     }
 
@@ -251,8 +252,29 @@ pub(super) fn rest_of(session: Session, how: &Conduct) -> Result<(), CliError> {
     Ok(())
 }
 
-pub(super) fn default_folder(plan: &str) -> PathBuf {
+pub(super) fn default_folder(plan: &OsStr) -> PathBuf {
     let name = std::path::Path::new(plan).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    // Whoever lists the folder sees what it is called.
+    let name = name.replace(is_steering, "_");
     let time = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S");
     PathBuf::from("runs").join(format!("{name}-{time}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::default_folder;
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    #[test]
+    fn the_folder_of_a_run_has_a_name_that_can_be_listed() {
+        for (plan, name) in [
+            (b"plans/mine.toml".as_slice(), "runs/mine-"),
+            ("a\u{1b}[2J\n\u{9b}\u{202e}b.toml".as_bytes(), "runs/a_[2J___b-"),
+            (b"a\xffb.toml", "runs/a\u{fffd}b-"),
+        ] {
+            let folder = default_folder(OsStr::from_bytes(plan));
+            assert!(folder.to_str().unwrap().starts_with(name), "{folder:?}");
+        }
+    }
 }

@@ -1,15 +1,16 @@
 //! `fsverdict trace`: what a modelled device was asked for in one trial, as figures or for other programs.
 
 use std::fmt::Write as _;
-use std::io::{BufReader, BufWriter, IsTerminal, Write};
+use std::io::{BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::host::results::binary_result_writer;
 use crate::lab::{TRACES, TraceFile};
 use crate::study::RunFolder;
 use fsverdict_disk::device::Action;
-use fsverdict_disk::device::trace::{Flags, Metrics, TraceFormat, TraceReader, Traced, export};
+use fsverdict_disk::device::trace::{Flags, Metrics, TraceFormat, Traced, export};
 use fsverdict_text::{Bytes, Hinted, Reason, suggest};
 
 use super::report::write_to;
@@ -79,14 +80,9 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, CliError> {
              [device] model = \"usb-disk-5400\"",
         )));
     };
-    let told =
-        |error: &dyn std::fmt::Display| CliError::failed(format!("{}: {error}", file.path().display()));
-    let unopened = |error: std::io::Error| {
-        CliError::Failed(error.reason().after(format!("{}: ", file.path().display())))
-    };
-    let source = BufReader::new(file.open().map_err(unopened)?);
-    let records = TraceReader::new(source).and_then(Iterator::collect::<Result<Vec<Traced>, _>>);
-    let records = records.map_err(|error| told(&error))?;
+    let records = file
+        .read_requests()
+        .map_err(|reason| CliError::Failed(reason.after(format!("{}: ", file.path().display()))))?;
     let format = match arguments.format.unwrap_or(TraceFormArgument::Figures) {
         TraceFormArgument::Figures => None,
         TraceFormArgument::Blktrace => Some(TraceFormat::Blktrace),
@@ -99,6 +95,12 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, CliError> {
             "a blktrace is nothing to read",
             "--output vda.blktrace.0, then: blkparse -i vda",
         )));
+    }
+    if format == Some(TraceFormat::Blktrace) && arguments.output.is_none() {
+        let mut out = BufWriter::new(binary_result_writer());
+        export(&records, TraceFormat::Blktrace, &arguments.on, &mut out)?;
+        out.flush()?;
+        return Ok(Exit::Done);
     }
     write_to(arguments.output.as_deref(), &mut |out| {
         let mut out = BufWriter::new(out);

@@ -1,10 +1,10 @@
 //! Plans from the command line: where their text comes from, and the words they may use.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::path::Path;
 
-use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, PossibleValue, StringValueParser, TypedValueParser};
 
 use fsverdict_judgement::journal::{Group, adapter_metric, metric};
 use fsverdict_judgement::plan::{Overrides, Plan, Preset, Vocabulary, preset, presets, read_with};
@@ -61,6 +61,27 @@ impl TypedValueParser for Among {
     }
 }
 
+/// A path, which need not be UTF-8, or one of these words, which a shell completes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PathOrAmong(pub(super) fn() -> Vec<&'static str>);
+
+impl TypedValueParser for PathOrAmong {
+    type Value = OsString;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<OsString, clap::Error> {
+        OsStringValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new((self.0)().into_iter().map(PossibleValue::new)))
+    }
+}
+
 /// The presets.
 pub(super) fn preset_names() -> Vec<&'static str> {
     presets().iter().map(|preset| preset.name).collect()
@@ -73,13 +94,17 @@ pub(super) fn shown_names() -> Vec<&'static str> {
 }
 
 /// The plan a user names, to look at: a preset, or else a file.
-pub(super) fn read_plan(name: &str, overrides: &Overrides) -> Result<Plan, CliError> {
+pub(super) fn read_plan(name: impl AsRef<OsStr>, overrides: &Overrides) -> Result<Plan, CliError> {
     Ok(plan_and_origin(name, overrides)?.0)
 }
 
 /// The same, and whose it is, for who would carry it out.
-pub(super) fn plan_and_origin(name: &str, overrides: &Overrides) -> Result<(Plan, PlanOrigin), CliError> {
-    let (text, file_name, origin) = match preset(name) {
+pub(super) fn plan_and_origin(
+    name: impl AsRef<OsStr>,
+    overrides: &Overrides,
+) -> Result<(Plan, PlanOrigin), CliError> {
+    let name = name.as_ref();
+    let (text, file_name, origin) = match name.to_str().and_then(preset) {
         Some(Preset { toml, name, .. }) => ((*toml).to_owned(), format!("preset {name}"), PlanOrigin::Preset),
         None => read_file(name)?,
     };
@@ -89,13 +114,15 @@ pub(super) fn plan_and_origin(name: &str, overrides: &Overrides) -> Result<(Plan
 
 /// A plan's text with what to call it, the file's own or that of the plan in a page; and where it is from. A page is always
 /// taken for a stranger's: who made it cannot be seen.
-fn read_file(name: &str) -> Result<(String, String, PlanOrigin), CliError> {
+fn read_file(path: &OsStr) -> Result<(String, String, PlanOrigin), CliError> {
+    let name = &*path.to_string_lossy();
     let mut text = String::new();
     let mut origin = PlanOrigin::Own;
-    let read = std::fs::File::open(if name == "-" { "/dev/stdin" } else { name }).and_then(|file| {
-        origin = PlanOrigin::of_file(name, &file.metadata()?);
-        file.take(LONGEST_PAGE + 1).read_to_string(&mut text)
-    });
+    let read =
+        std::fs::File::open(if path == "-" { OsStr::new("/dev/stdin") } else { path }).and_then(|file| {
+            origin = PlanOrigin::of_file(name, &file.metadata()?);
+            file.take(LONGEST_PAGE + 1).read_to_string(&mut text)
+        });
     let mut called = name.to_owned();
     if read.is_ok() && text.starts_with("<!DOCTYPE html>") {
         called = format!("the plan in {name}");
@@ -117,7 +144,7 @@ fn read_file(name: &str) -> Result<(String, String, PlanOrigin), CliError> {
     }
     read.map(|_| (text, called, origin)).map_err(|error| {
         let names = preset_names();
-        if RunFolder::open(Path::new(name)).is_ok() {
+        if RunFolder::open(Path::new(path)).is_ok() {
             CliError::usage(Reason::new(format!("{name} is the folder of a run, and no plan"), format!("`fsverdict show {0}` prints its plan, `fsverdict resume {0}` carries it on", quoted(name))))
         } else if error.kind() == std::io::ErrorKind::NotFound && Path::new(name).extension().is_none() {
             CliError::usage(Reason::new(format!("there is no preset and no file `{name}`"), suggest(name, &names)))

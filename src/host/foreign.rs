@@ -1,6 +1,7 @@
 //! Text that others wrote (what programs print, names of files, a guest's console and events), made harmless where it
 //! becomes ours: a terminal obeys what is printed on it, wherever it came from (console_codes(4)).
 
+use fsverdict_text::is_steering;
 use serde_json::Value;
 
 /// The text with every character that steers a terminal shown instead of obeyed. Lines and tabs stay; a carriage return
@@ -12,8 +13,8 @@ pub fn harmless(text: &str) -> String {
         // Pictures of control characters, in the same order.
         '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(character)).unwrap_or('\u{fffd}'),
         '\u{7f}' => '\u{2421}',
-        // The second set of control characters, and what reverses the direction of writing.
-        '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+        // The second set of control characters, and the invisible ones, such as those that reverse the direction of writing.
+        other if is_steering(other) => '\u{fffd}',
         other => other,
     };
     text.replace("\r\n", "\n").chars().map(shown).collect()
@@ -45,6 +46,7 @@ mod tests {
             ("\u{9b}31m\u{7f}\u{202e}x", "\u{fffd}31m␡\u{fffd}x"),
             ("10 %\r20 %\r\n", "10 %\n20 %\n"),
             ("\0", "␀"),
+            ("a\u{200e}\u{61c}\u{2028}b", "a\u{fffd}\u{fffd}\u{fffd}b"),
         ] {
             assert_eq!(harmless(text), shown);
         }

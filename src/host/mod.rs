@@ -19,6 +19,7 @@ pub mod own_folder;
 pub mod placement;
 pub mod process_key;
 pub mod procfs;
+pub mod results;
 pub mod root;
 pub mod secrets;
 pub mod syscall;

@@ -4,6 +4,7 @@
 //! Before it is made, a note of it lies in the scratch folder, and a process of ours stands by that removes both when the
 //! conductor has ended, however that was. Where that process was ended, too, `fsverdict clean` does it by the note.
 
+use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -168,8 +169,8 @@ impl Drop for OwnFolder {
 }
 
 /// `fsverdict stand-by NOTE`: waits until the conductor has ended, and removes what it could not. Returns the exit status.
-pub fn stand_by(mut arguments: impl Iterator<Item = String>) -> u8 {
-    let Some(note) = arguments.next().map(PathBuf::from) else { return 2 };
+pub fn stand_by(note: Option<OsString>) -> u8 {
+    let Some(note) = note.map(PathBuf::from) else { return 2 };
     // Whatever ends this end of the pipe: the conductor is gone, or done.
     let _ = io::stdin().lock().read_to_end(&mut Vec::new());
     for _ in 0..TRIES {

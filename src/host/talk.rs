@@ -6,6 +6,7 @@
 use std::io::Write;
 
 use fsverdict_report::in_lines;
+use fsverdict_text::{DisplayForm, DisplayWriter};
 
 /// Lines of a screen, and columns of a line that is folded a few times.
 const LINES: usize = 40;
@@ -23,7 +24,7 @@ pub fn say_styled(text: &str) {
 
 /// Says this, without an end of line: the answer follows on the same one.
 pub fn ask(text: &str) {
-    let mut stderr = anstream::stderr().lock();
+    let mut stderr = DisplayWriter::new(anstream::stderr().lock(), DisplayForm::Styled);
     let _ = stderr.write_all(screenful(text).as_bytes()).and_then(|()| stderr.flush());
 }
 

@@ -16,7 +16,7 @@ use crate::host::procfs::activity;
 use crate::host::root::Root;
 use crate::sandbox::{Capabilities, FROM_OUTSIDE, OF_MACHINE, Sandbox, SandboxError, inherit};
 use crate::trial::TrialSpec;
-use fsverdict_judgement::journal::{CommandRecord, DeviceEvent, Event, Status};
+use fsverdict_judgement::journal::{Caution, CommandRecord, DeviceEvent, Event, JournalBounds, Status};
 use fsverdict_judgement::plan::PhaseWork;
 use fsverdict_text::{Reason, duration_text};
 
@@ -82,6 +82,10 @@ impl Stops {
 /// How often it is looked whether what serves a guest is still there.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// Bytes of the longest event of a trial, and how many lines are read before they are taken.
+const LONGEST_EVENT: u64 = 16 << 20;
+const LINES_AHEAD: usize = 8;
+
 /// What a guest has beside it.
 pub(super) struct Company<'a> {
     /// Where both run.
@@ -130,6 +134,7 @@ pub(super) fn drive(
     let mut alone = false;
     let mut felled = None;
     let mut device_error = None;
+    let (mut bounds, mut has_left_out) = (JournalBounds::default(), false);
     let mut watch_first = SupervisorWatch::of(supervisor.0.id());
     loop {
         let patience = deadline.saturating_duration_since(Instant::now());
@@ -144,6 +149,13 @@ pub(super) fn drive(
                         device_error.get_or_insert((device, found));
                     }
                     Ok(event) => {
+                        if let Err(reason) = bounds.check_event(&event) {
+                            if !std::mem::replace(&mut has_left_out, true) {
+                                let text = format!("left out of what the trial reported: {reason}");
+                                watch(Event::Caution(Caution { phase: String::new(), text }));
+                            }
+                            continue;
+                        }
                         match &event {
                             Event::StepStarted { step: begun } => {
                                 step.clone_from(begun);
@@ -271,12 +283,17 @@ fn signal(status: Option<ExitStatus>) -> Option<i32> {
 }
 
 fn lines_of(events: impl Read + Send + 'static) -> mpsc::Receiver<String> {
-    let (send, receive) = mpsc::channel();
+    let (send, receive) = mpsc::sync_channel(LINES_AHEAD);
     std::thread::spawn(move || {
-        for line in BufReader::new(events).split(b'\n').map_while(Result::ok) {
-            if send.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
+        let mut events = BufReader::new(events);
+        let mut line = Vec::new();
+        // A guest may say anything: what is longer than an event comes in pieces, none of which is one.
+        while events.by_ref().take(LONGEST_EVENT).read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
+            let text = String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(&line)).into_owned();
+            if send.send(text).is_err() {
                 break;
             }
+            line.clear();
         }
     });
     receive

@@ -1,13 +1,17 @@
 //! Where a run keeps its traces, and what they are called.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, BufReader};
 
-use fsverdict_text::{FolderFile, FolderHandle};
+use fsverdict_disk::device::trace::{TraceReader, Traced};
+use fsverdict_text::{FolderFile, FolderHandle, Hinted, Reason};
 
 /// The folder of the traces within a run's.
 pub const FOLDER: &str = "traces";
 const SUFFIX: &str = ".trace";
+/// Requests that any trace may have, and bytes for each further one. A request takes about nine.
+const ANY_TRACE: u64 = 1_000_000;
+const BYTES_PER_REQUEST: u64 = 4;
 
 /// The trace of one device of a trial, whether there is one or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +72,24 @@ impl TraceFile {
     /// When it is not there, or is anything but a regular file that this user or the owner of the run made.
     pub fn open(&self) -> io::Result<File> {
         self.file(self.run.subfolder(FOLDER)?).open()
+    }
+
+    /// Reads its requests.
+    ///
+    /// # Errors
+    /// When it cannot be read, or has more requests than a trace of its size: a few kilobytes can unpack to any number.
+    pub fn read_requests(&self) -> Result<Vec<Traced>, Reason> {
+        let file = self.open().map_err(|error| error.reason())?;
+        let bytes = file.metadata().map_err(Reason::plain)?.len();
+        let most = usize::try_from(ANY_TRACE + bytes / BYTES_PER_REQUEST).unwrap_or(usize::MAX);
+        let reader = TraceReader::new(BufReader::new(file)).map_err(Reason::plain)?;
+        let requests =
+            reader.take(most.saturating_add(1)).collect::<Result<Vec<_>, _>>().map_err(Reason::plain)?;
+        if requests.len() > most {
+            let what = format!("it unpacks to more than {most} requests, which no trace of its size has");
+            return Err(Reason::new(what, "`fsverdict run` makes new traces"));
+        }
+        Ok(requests)
     }
 
     /// Creates it empty, to be written, in the place of an earlier one; its folder is made where it is missing. Nothing is written

@@ -13,7 +13,7 @@ use fsverdict_text::{FolderFile, FolderHandle, Hinted};
 pub const PLAN_FILE: &str = "plan.json";
 
 /// No plan is longer, and what is longer is none.
-const LONGEST_PLAN: u64 = 16 << 20;
+pub const LONGEST_PLAN: u64 = 4 << 20;
 
 /// Runs that begin in one second, before it is asked what is going on.
 const MOST_OF_A_NAME: u32 = 1000;
@@ -116,6 +116,10 @@ impl RunFolder {
             return Err(RunFolderError::Taken(path.to_owned()));
         }
         let text = serde_json::to_string_pretty(plan).map_err(|error| make(error.into()))?;
+        if text.len() as u64 >= LONGEST_PLAN {
+            let what = format!("spelled out, the plan has {} bytes, and may have {LONGEST_PLAN}", text.len());
+            return Err(make(io::Error::new(io::ErrorKind::FileTooLarge, what)));
+        }
         let file = folder.handle.file(PLAN_FILE);
         let made = if taken_over {
             file.replace(|file| file.write_all(text.as_bytes())).map(|()| true)

@@ -39,7 +39,7 @@ pub use claim::{DeviceProspect, Permission};
 pub use conclusion::{Conclusion, Conclusions, next_to_try};
 pub use conduct::Study;
 pub use error::SessionError;
-pub use folder::{FolderRequest, OpenedRun, PLAN_FILE, RunFolder, RunFolderError};
+pub use folder::{FolderRequest, LONGEST_PLAN, OpenedRun, PLAN_FILE, RunFolder, RunFolderError};
 pub use observer::{Observer, Silent};
 pub use one_block::OneBlock;
 pub use power_cuts::{CutName, CutProgress, MinimisedState, PowerCutting, StateTold};

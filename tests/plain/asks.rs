@@ -66,3 +66,14 @@ fn the_plan_that_is_kept_has_the_candidates_that_were_told() {
         }
     }
 }
+
+/// Nobody is there who could agree: it says what it would do, and does nothing.
+#[test]
+fn without_a_terminal_nothing_is_begun_unless_it_was_agreed_to_beforehand() {
+    let place = Place::new();
+    for work in [&["stick"][..], &["mail", "on", "hdd"], &["--work", "/usr/include"]] {
+        let seen = place.fsverdict(&[&["ask"], work].concat()).exits(2);
+        seen.says(&["work: ", "candidates: ", "error: nothing was done", "--yes begins without asking"]);
+        assert!(!place.path().join("runs").exists());
+    }
+}

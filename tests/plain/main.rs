@@ -6,6 +6,7 @@
 mod common;
 
 mod ages;
+mod amplification;
 mod asks;
 mod browser;
 mod bundles;
@@ -15,6 +16,7 @@ mod compare;
 mod consent;
 mod curves;
 mod datasets;
+mod display;
 mod drives;
 mod filesystem_tools;
 mod fleet;

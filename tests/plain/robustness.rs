@@ -78,3 +78,70 @@ fn limits_under_which_nothing_can_be_measured_are_told_first() {
         assert!(!place.path().join("model.toml").exists(), "{limit}");
     }
 }
+
+/// Names of files are bytes (path_resolution(7)), and need not be text.
+#[test]
+fn folders_and_files_whose_names_are_not_utf_8_are_used_like_others() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    let place = Place::new();
+    place.recorded();
+    let [run, plan, new, out] =
+        [b"run-\xff\xfe".as_slice(), b"plan-\xff.toml", b"new-\xff.tar.gz", b"out-\xff"]
+            .map(OsStr::from_bytes);
+    fs::rename(place.path().join("run"), place.path().join(run)).unwrap();
+    let shown = place.fsverdict(&["show", "quick"]).exits(0).stdout;
+    fs::write(place.path().join(plan), shown).unwrap();
+    let [report, show, resume, bundle, compare, merge] =
+        ["report", "show", "resume", "bundle", "compare", "merge"].map(OsStr::new);
+    let [output, dry_run, to, begin, doctor, capture] =
+        ["--output", "--dry-run", "--out", "run", "doctor", "capture"].map(OsStr::new);
+    let uses: [(&[&OsStr], i32, &str); 11] = [
+        (&[report, run], 0, "Undecided"),
+        (&[show, run], 0, "[[candidate]]"),
+        (&[show, plan], 0, "[[candidate]]"),
+        (&[resume, run], 0, "Undecided"),
+        (&[bundle, run, output, new], 0, "replaced"),
+        (&[report, new], 0, "Undecided"),
+        (&[compare, run, new], 1, "the same"),
+        (&[merge, run], 1, "did by itself"),
+        (&[doctor, plan], 0, "Labs on this machine"),
+        (&[begin, plan, dry_run, to, out], 0, "each trial:"),
+        (&[capture, run], 0, "captured"),
+    ];
+    for (words, code, shown) in uses {
+        let mut command = place.command(&[]);
+        let seen = Seen::of(&command.args(words).output().unwrap());
+        let said = format!("{}{}", seen.stdout, seen.stderr);
+        // Which labs there are is another question, and not asked here.
+        let is_fine = seen.code == Some(code) || matches!(seen.code, Some(0..=3));
+        assert!(is_fine && !said.contains("UTF-8"), "{words:?}: {seen:#?}");
+        assert!(said.contains(shown) || seen.code != Some(code), "{words:?}: {seen:#?}");
+    }
+}
+
+/// A crash, or a disk, may leave anything behind the end of a journal.
+#[test]
+fn random_bytes_behind_the_end_of_a_journal_are_left_out() {
+    let place = Place::new();
+    place.recorded();
+    let journal = place.path().join("run/journal.jsonl");
+    let whole = fs::read(&journal).unwrap();
+    let said = place.fsverdict(&["report", "run"]).exits(0).stdout;
+    let mut state = 1_u64;
+    let mut random = || {
+        // Knuth's MMIX generator: the same bytes in every run of the test.
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56) as u8
+    };
+    for length in [1, 10, 100, 1000, 10_000, 100_000] {
+        let noise: Vec<u8> = (0..length).map(|_| random()).collect();
+        fs::write(&journal, [whole.as_slice(), &noise].concat()).unwrap();
+        let seen = place.fsverdict(&["report", "run"]).exits(0);
+        assert_eq!(seen.stdout.lines().nth(1), said.lines().nth(1), "{length} bytes");
+        // What is torn is cut off before anything is appended.
+        place.fsverdict(&["resume", "run"]).exits(0);
+        assert!(fs::read(&journal).unwrap().starts_with(&whole), "{length} bytes");
+    }
+}

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use fsverdict_text::{DisplayForm, DisplayWriter, displayable};
+
 use super::page::ReportPage;
 use super::{Format, ReportError, html, markdown, terminal};
 
@@ -19,13 +21,18 @@ pub(super) trait Forms {
     fn csv(&self, out: &mut dyn io::Write) -> Result<(), ReportError>;
 }
 
+/// Writes the report. This is the border where its text leaves for a terminal, a page or a file: whatever a run has brought along,
+/// nothing that steers a terminal or hides something passes here, in any form.
 pub(super) fn write(report: &impl Forms, format: Format, out: &mut dyn io::Write) -> Result<(), ReportError> {
     let text = match format {
-        Format::Terminal(look) => terminal::written(&report.page(), look),
+        // Its styles are set last, when all else has been made safe.
+        Format::Terminal(look) => {
+            return Ok(out.write_all(terminal::written(&report.page(), look).as_bytes())?);
+        }
         Format::Markdown => markdown::written(&report.page()),
         Format::Html => report.html()?,
-        Format::Json => return report.json(out),
-        Format::Csv => return report.csv(out),
+        Format::Json => return report.json(&mut DisplayWriter::new(out, DisplayForm::Json)),
+        Format::Csv => return report.csv(&mut DisplayWriter::new(out, DisplayForm::Plain)),
     };
-    Ok(out.write_all(text.as_bytes())?)
+    Ok(out.write_all(displayable(&text).as_bytes())?)
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use fsverdict_text::is_steering;
+use fsverdict_text::{displayable, is_steering};
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::UnicodeWidthChar;
 
@@ -22,10 +22,7 @@ pub(super) fn one_line(text: &str) -> String {
 
 /// Text of several lines, as it is but for what steers a terminal or hides something: that becomes a visible `·`.
 pub fn in_lines(text: &str) -> String {
-    let shown = |character: char| {
-        if matches!(character, '\n' | '\t') || !is_steering(character) { character } else { '·' }
-    };
-    text.chars().map(shown).collect()
+    displayable(text).into_owned()
 }
 
 /// Columns the text takes on a terminal.

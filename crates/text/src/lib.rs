@@ -4,6 +4,8 @@
 //! Whatever is read here is bounded ([`limits`]), and whatever is wrong with it is told all at once, each fault with file,
 //! line, the line itself underlined, and what to do about it.
 
+mod bounded;
+mod display;
 mod error;
 mod folder;
 mod grid;
@@ -19,6 +21,8 @@ mod units;
 pub mod value;
 mod words;
 
+pub use bounded::{bounded_list, bounded_map};
+pub use display::{DisplayForm, DisplayWriter, displayable, displayable_json, is_hidden, is_steering};
 pub use error::{Fault, TextError};
 pub use folder::{
     FolderFile, FolderHandle, LISTED_FOLDER, NewFile, PRIVATE, SHARED, list_folder, open_below,
@@ -34,4 +38,4 @@ pub use section::{Placed, Problems, Section, read_strictly, read_tree};
 pub use source::{Node, TextProblem, TextSpan, Texts, TomlEntry, TomlTable, TomlValue, parse};
 pub use suggest::{either, nearest, suggest};
 pub use units::{Bytes, duration_text, parse_duration, parse_time, rough_duration_text};
-pub use words::{choose, is_steering, quoted, split_words};
+pub use words::{choose, quoted, split_words};

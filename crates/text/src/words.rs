@@ -31,15 +31,6 @@ pub fn choose<T: Copy>(word: &str, known: &[(&str, T)], wrong: &str) -> Result<T
     })
 }
 
-/// Control characters, and the invisible ones that change the direction or the joining of what follows: a terminal obeys them, and two
-/// names that differ in nothing else look the same.
-pub fn is_steering(character: char) -> bool {
-    character.is_control()
-        || matches!(character,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-}
-
 #[cfg(test)]
 mod tests {
     use super::{quoted, split_words};

@@ -10,6 +10,7 @@ use clap_complete::Shell;
 use roff::{Roff, bold, roman};
 
 use crate::host::output_file::{Existing, write_output};
+use crate::host::results::result_writer;
 use fsverdict_text::{Hinted, Reason, suggest};
 
 use super::{Cli, CliError, EXIT_STATUS, Exit, STARTS, viewer};
@@ -47,7 +48,7 @@ pub(super) fn man(arguments: &ManArguments) -> Result<Exit, CliError> {
     };
     // The pages' language is for a program to read; where there is a person, man(1) shows what it says.
     if !(std::io::stdout().is_terminal() && viewer::show_manual(&page)) {
-        std::io::stdout().lock().write_all(&page).map_err(CliError::Output)?;
+        result_writer().write_all(&page).map_err(CliError::Output)?;
     }
     Ok(Exit::Done)
 }
@@ -131,7 +132,7 @@ fn plan_page() -> Vec<u8> {
 pub(super) fn completions(arguments: &CompletionsArguments) -> Result<Exit, CliError> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut Cli::command(), "fsverdict", &mut script);
-    std::io::stdout().lock().write_all(&script).map_err(CliError::Output)?;
+    result_writer().write_all(&script).map_err(CliError::Output)?;
     Ok(Exit::Done)
 }
 

@@ -11,7 +11,7 @@ use rustix::fs::{CWD, OFlags};
 use tar::{Archive, Builder, Entry, EntryType, Header};
 
 use crate::host::output_file::{Existing, OutputFile};
-use crate::study::PLAN_FILE;
+use crate::study::{LONGEST_PLAN, PLAN_FILE};
 use fsverdict_judgement::journal::{FILE_NAME, JournalError, Record, Run};
 use fsverdict_judgement::plan::Plan;
 use fsverdict_text::{Hinted, Links, Reason, open_regular};
@@ -20,8 +20,15 @@ use super::BundleError;
 
 /// A plan, and a journal, is no longer than this, in bytes: a bundle may come from anybody, and a few kilobytes can unpack to
 /// terabytes.
-const LONGEST_PLAN: u64 = 16 << 20;
 const LONGEST_JOURNAL: u64 = 1 << 30;
+/// Bytes that any bundle may unpack to, and how many more for each of its own. Journals are compressed to about a tenth.
+const UNPACKED: u64 = 16 << 20;
+const UNPACKED_PER_BYTE: u64 = 64;
+
+/// How many bytes the journal in a bundle of this many bytes may have.
+fn longest_journal(size: u64) -> u64 {
+    LONGEST_JOURNAL.min(UNPACKED.saturating_add(UNPACKED_PER_BYTE.saturating_mul(size)))
+}
 
 /// Writes a new archive; its bytes.
 pub(super) fn write(path: &Path, name: &str, plan: &Plan, records: &[Record]) -> Result<u64, BundleError> {
@@ -48,6 +55,10 @@ pub(super) fn write(path: &Path, name: &str, plan: &Plan, records: &[Record]) ->
         }
         archive.into_inner()?.finish()?.flush()?;
         let size = output.file().metadata()?.len();
+        if journal.len() as u64 > longest_journal(size) {
+            let what = "a journal that is compressed so far would not be read again";
+            return Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, what));
+        }
         output.finish()?;
         Ok(size)
     };
@@ -59,7 +70,8 @@ pub fn open(path: &Path) -> Result<(Plan, Run), BundleError> {
     let wrong = |reason: String| not(Reason::plain(reason));
     let io = |error: std::io::Error| wrong(error.to_string());
     let file = open_regular(CWD, path, OFlags::RDONLY, Links::Follow).map_err(io)?;
-    let longest = LONGEST_PLAN + LONGEST_JOURNAL + (1 << 20);
+    let longest_journal = longest_journal(file.metadata().map_err(io)?.len());
+    let longest = LONGEST_PLAN + longest_journal + (1 << 20);
     let mut archive = Archive::new(GzDecoder::new(BufReader::new(file)).take(longest));
     // As they are: else names longer than a header would be read into memory, however long.
     let mut entries = archive.entries().map_err(io)?.raw(true);
@@ -72,7 +84,7 @@ pub fn open(path: &Path) -> Result<(Plan, Run), BundleError> {
     next(PLAN_FILE, LONGEST_PLAN)?.read_to_end(&mut text).map_err(io)?;
     let plan: Plan =
         serde_json::from_slice(&text).map_err(|error| wrong(format!("its {PLAN_FILE}: {error}")))?;
-    let journal = BufReader::with_capacity(1 << 17, next(FILE_NAME, LONGEST_JOURNAL)?);
+    let journal = BufReader::with_capacity(1 << 17, next(FILE_NAME, longest_journal)?);
     let run = Run::read_from(&plan, &path.join(FILE_NAME), journal).map_err(|error| match error {
         later @ JournalError::TooNew { .. } => later.into(),
         other => not(other.reason()),
@@ -99,7 +111,10 @@ fn fitting(entry: &Entry<'_, impl Read>, name: &str, longest: u64) -> Result<(),
         return Err(format!("`{shown}` in it is not a file"));
     }
     if entry.size() > longest {
-        return Err(format!("`{shown}` in it is larger than {} MiB", longest >> 20));
+        return Err(format!(
+            "`{shown}` in it is larger than the {} MiB that a bundle of this size may hold",
+            longest >> 20
+        ));
     }
     Ok(())
 }

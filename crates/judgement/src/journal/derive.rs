@@ -18,6 +18,12 @@ use super::{
 use crate::plan::Plan;
 use fsverdict_text::FolderFile;
 
+/// Where the latencies of a candidate, phase and call stand among those of the run.
+type LatencyPlaces = HashMap<[String; 3], usize>;
+
+/// So many of the trials that ended last are looked at for the one that a caution belongs to.
+const RECENT_TRIALS: usize = 5000;
+
 impl Run {
     /// Derives the run from its journal.
     pub fn derive(plan: &Plan, journal: &Journal) -> Result<Self, JournalError> {
@@ -48,7 +54,7 @@ impl Run {
         fold.end(path, torn)
     }
 
-    fn take(&mut self, record: Record, open: &mut OpenTrials) {
+    fn take(&mut self, record: Record, open: &mut OpenTrials, places: &mut LatencyPlaces) {
         let Record { at, trial: id, event } = record;
         match event {
             Event::TrialStarted {} => {
@@ -93,7 +99,10 @@ impl Run {
                 // What the conductor notices after a trial's end still belongs to that trial.
                 let owner = match of(open, id.as_ref()) {
                     Some(open) => Some(&mut open.trial),
-                    None => self.trials.iter_mut().rfind(|trial| id.as_ref() == Some(&trial.id)),
+                    None => {
+                        let mut latest = self.trials.iter_mut().rev().take(RECENT_TRIALS);
+                        latest.find(|trial| id.as_ref() == Some(&trial.id))
+                    }
                 };
                 match owner {
                     Some(trial) => trial.cautions.push(caution),
@@ -124,7 +133,7 @@ impl Run {
                 }
             }
             Event::BlockFinished { block, attempt, invalid } => {
-                self.add_latencies(block, attempt, invalid.is_none());
+                self.add_latencies(block, attempt, invalid.is_none(), places);
                 if let Some(found) = self.blocks.iter_mut().rfind(|state| state.is(block, attempt)) {
                     found.finished = true;
                     found.invalid = invalid;
@@ -132,7 +141,8 @@ impl Run {
             }
             Event::RunResumed { more } => {
                 if let Some(more) = more {
-                    self.extended_to = Some(self.complete_blocks() as u32 + more);
+                    let complete = u32::try_from(self.complete_blocks()).unwrap_or(u32::MAX);
+                    self.extended_to = Some(complete.saturating_add(more));
                 }
                 self.resumed += 1;
                 self.foreign_write = None;
@@ -187,7 +197,7 @@ impl Run {
 
     /// Adds up the latencies of a block that has ended, of each candidate from the last trial begun, and lets go of
     /// histograms and courses: they are the greater part of a journal.
-    fn add_latencies(&mut self, block: u32, attempt: u32, valid: bool) {
+    fn add_latencies(&mut self, block: u32, attempt: u32, valid: bool, places: &mut LatencyPlaces) {
         let mut seen: Vec<&str> = Vec::new();
         let trials = self
             .trials
@@ -204,22 +214,19 @@ impl Run {
                     observation.course = None;
                 }
                 for histogram in std::mem::take(&mut observation.histograms).into_iter().filter(|_| counts) {
-                    let own = |known: &Latencies| {
-                        known.call == histogram.call
-                            && known.phase == observation.phase
-                            && known.candidate == id.candidate
-                    };
-                    let at = self.latencies.iter().position(own).unwrap_or_else(|| {
+                    let key = [id.candidate.clone(), observation.phase.clone(), histogram.call.clone()];
+                    let at = *places.entry(key).or_insert_with_key(|[candidate, phase, call]| {
                         self.latencies.push(Latencies {
-                            candidate: id.candidate.clone(),
-                            phase: observation.phase.clone(),
-                            call: histogram.call.clone(),
+                            candidate: candidate.clone(),
+                            phase: phase.clone(),
+                            call: call.clone(),
                             counts: BTreeMap::new(),
                         });
                         self.latencies.len() - 1
                     });
                     for (nanoseconds, calls) in histogram.buckets {
-                        *self.latencies[at].counts.entry(nanoseconds).or_default() += calls;
+                        let count = self.latencies[at].counts.entry(nanoseconds).or_default();
+                        *count = count.saturating_add(calls);
                     }
                 }
             }
@@ -336,13 +343,20 @@ pub struct Fold {
     /// `None` before the first record, and when that did not begin a run.
     run: Option<Run>,
     open: OpenTrials,
+    latency_places: LatencyPlaces,
 }
 
 impl Fold {
     /// Of a journal that has no record yet.
     pub fn new(plan: &Plan) -> Self {
         let candidates = plan.candidates.iter().map(|candidate| untried(&candidate.name)).collect();
-        Self { candidates, begun: false, run: None, open: OpenTrials::new() }
+        Self {
+            candidates,
+            begun: false,
+            run: None,
+            open: OpenTrials::new(),
+            latency_places: LatencyPlaces::new(),
+        }
     }
 
     pub fn take(&mut self, record: Record) {
@@ -360,7 +374,7 @@ impl Fold {
                 run.worked += record.at.duration_since(run.last).as_secs_f64().max(0.0);
             }
             run.last = record.at;
-            run.take(record, &mut self.open);
+            run.take(record, &mut self.open, &mut self.latency_places);
         }
     }
 

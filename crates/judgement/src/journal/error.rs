@@ -37,6 +37,9 @@ pub enum JournalError {
     /// A number that JSON cannot hold: it would make the line unreadable.
     #[error("{what} is {value}, which cannot be recorded in {}", path.display())]
     NotFinite { path: PathBuf, what: String, value: f64 },
+    /// What no reader of a journal would take, lest it be held up.
+    #[error("{} takes no further record: {reason}", path.display())]
+    Unbounded { path: PathBuf, reason: String },
     #[error("cannot write an event as JSON for {}: {source}", path.display())]
     Json { path: PathBuf, source: serde_json::Error },
     /// An earlier write failed and its remains could not be removed; nothing may follow them.
@@ -68,6 +71,9 @@ impl Hinted for JournalError {
             }
             JournalError::Closed { .. } => "free some space, then `fsverdict resume`".to_owned(),
             JournalError::Io { path, source, .. } => return unwritable(path, source),
+            JournalError::Unbounded { .. } => {
+                "this is far more than any plan has: begin a run of its own for what is to come".to_owned()
+            }
             JournalError::NotFinite { .. } | JournalError::Json { .. } => return None,
         })
     }

@@ -4,6 +4,7 @@
 
 mod beginning;
 pub mod bonnie;
+mod bounds;
 mod course;
 pub mod db_bench;
 pub mod dbench;
@@ -31,6 +32,7 @@ pub mod sqlite;
 mod writer;
 
 pub use beginning::{BackgroundWork, Beginning, Learnt};
+pub use bounds::JournalBounds;
 pub use course::WorkCourse;
 pub use derive::Fold;
 pub use error::JournalError;

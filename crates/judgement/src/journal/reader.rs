@@ -1,4 +1,4 @@
-//! Reads a journal back. A crash may tear its last line; anything else that is wrong is an error.
+//! Reads a journal back. A crash may tear its last line, or leave anything behind its end; anything else that is wrong is an error.
 
 use std::borrow::Cow;
 use std::fs;
@@ -9,11 +9,15 @@ use jiff::Timestamp;
 use rustix::fs::{CWD, OFlags};
 use serde::Deserialize;
 
-use super::{Event, JournalError, Record, SCHEMA, TrialId};
+use super::{Event, JournalBounds, JournalError, Record, SCHEMA, TrialId};
 use fsverdict_text::{FolderFile, Links, each_of, open_regular};
 
 /// No line is longer: the longest is the output of a benchmark program, of which half a mebibyte is kept.
-const LONGEST_LINE: u64 = 8 << 20;
+pub(super) const LONGEST_LINE: u64 = 8 << 20;
+
+/// Of an event that is neither an observation nor of a command: it is taken apart into pieces first, each of which takes several
+/// times as much memory as its text.
+pub(super) const LONGEST_OTHER_LINE: u64 = 4 << 20;
 
 /// About so many bytes of a journal are read at a time, on all processors from the second number on.
 const PIECE: usize = 1 << 20;
@@ -68,21 +72,14 @@ pub fn first(place: &FolderFile) -> Result<Option<Record>, JournalError> {
     Ok(record(&line).ok())
 }
 
-/// Gives each record of an open journal to `take`; how many of its bytes are intact, for a writer that is to go on after
-/// them, and whether something torn follows. The path is only named in errors.
-pub(super) fn intact_bytes(
-    path: &Path,
-    file: &fs::File,
-    take: impl FnMut(Record),
-) -> Result<(u64, bool), JournalError> {
-    let Scanned { torn, intact_bytes } = scan(path, BufReader::new(file), take)?;
-    Ok((intact_bytes, torn))
-}
-
 /// How far a journal could be read.
 pub(super) struct Scanned {
+    /// Whether something that is no record follows the last one.
     pub(super) torn: bool,
-    intact_bytes: u64,
+    /// Bytes up to the end of the last record.
+    pub(super) intact_bytes: u64,
+    /// What the records have named.
+    pub(super) bounds: JournalBounds,
 }
 
 pub(super) fn scan(
@@ -91,11 +88,15 @@ pub(super) fn scan(
     mut take: impl FnMut(Record),
 ) -> Result<Scanned, JournalError> {
     let failed = |error: io::Error| JournalError::io("read", path, error);
+    let malformed = |line, reason| JournalError::Malformed { path: path.to_path_buf(), line, reason };
     let (mut intact_bytes, mut number) = (0, 0);
+    let mut bounds = JournalBounds::default();
+    // The first line of those at the end that are no records.
+    let mut damage: Option<JournalError> = None;
     loop {
         let piece = piece(&mut lines).map_err(failed)?;
         if piece.is_empty() {
-            return Ok(Scanned { torn: false, intact_bytes });
+            return Ok(Scanned { torn: damage.is_some(), intact_bytes, bounds });
         }
         // What is short is read sooner than a thread begins.
         let together: usize = piece.iter().map(Vec::len).sum();
@@ -107,30 +108,32 @@ pub(super) fn scan(
         for (at, (line, record)) in piece.iter().zip(records).enumerate() {
             number += 1;
             if line.len() as u64 == LONGEST_LINE {
-                let reason = format!("it is longer than {} MiB", LONGEST_LINE >> 20);
-                return Err(JournalError::Malformed { path: path.to_path_buf(), line: number, reason });
+                return Err(malformed(number, format!("it is longer than {} MiB", LONGEST_LINE >> 20)));
             }
             // Without its line feed the line was never acknowledged, even if what is there happens to parse.
             if !line.ends_with(b"\n") {
-                return Ok(Scanned { torn: true, intact_bytes });
+                return Ok(Scanned { torn: true, intact_bytes, bounds });
             }
-            let record = match record {
-                Ok(record) => record,
-                // Pages of the last write may reach the disk out of order: a hole with its line feed in place. But JSON
-                // that is complete and still no record is somebody's doing, not a crash's.
-                Err(_)
-                    if at == last
-                        && lines.fill_buf().map_err(failed)?.is_empty()
-                        && serde_json::from_slice::<serde_json::Value>(line).is_err() =>
-                {
-                    return Ok(Scanned { torn: true, intact_bytes });
+            let record = match (record, damage.take()) {
+                (Ok(record), None) => record,
+                // Something intact follows: the damage is within the journal, and not behind its end.
+                (Ok(_), Some(damage)) => return Err(damage),
+                (Err(_), Some(first)) => {
+                    damage = Some(first);
+                    continue;
                 }
-                Err(error) => {
-                    return Err(later_schema(path, line).unwrap_or_else(|| JournalError::Malformed {
-                        path: path.to_path_buf(),
-                        line: number,
-                        reason: reason(&error),
-                    }));
+                (Err(error), None) => {
+                    // Pages of the last writes may reach the disk out of order, and a disk may leave anything behind the end of a
+                    // file. But an object of JSON that is complete and no record is somebody's doing, not a crash's. And what is
+                    // not ours from its first line on is no journal, unless that line is its last.
+                    let is_last = at == last && lines.fill_buf().map_err(failed)?.is_empty();
+                    let may_be_torn = (intact_bytes > 0 || is_last) && !is_object(line);
+                    let wrong = later_schema(path, line).unwrap_or_else(|| malformed(number, reason(&error)));
+                    if !may_be_torn {
+                        return Err(wrong);
+                    }
+                    damage = Some(wrong);
+                    continue;
                 }
             };
             if let Event::RunStarted { schema, .. } = &record.event
@@ -138,6 +141,7 @@ pub(super) fn scan(
             {
                 return Err(JournalError::TooNew { path: path.to_path_buf(), found: *schema, known: SCHEMA });
             }
+            bounds.check(&record).map_err(|reason| malformed(number, reason))?;
             take(record);
             intact_bytes += line.len() as u64;
         }
@@ -179,9 +183,18 @@ fn record(line: &[u8]) -> serde_json::Result<Record> {
     let event = match event.as_ref() {
         "observation" => Event::Observation(serde_json::from_slice(line)?),
         "command" => Event::Command(serde_json::from_slice(line)?),
+        _ if line.len() as u64 > LONGEST_OTHER_LINE => {
+            let what = format!("it is longer than {} MiB", LONGEST_OTHER_LINE >> 20);
+            return Err(serde::de::Error::custom(what));
+        }
         _ => return serde_json::from_slice(line),
     };
     Ok(Record { at, trial, event })
+}
+
+/// Whether a line is a whole object of JSON.
+fn is_object(line: &[u8]) -> bool {
+    serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(line).is_ok()
 }
 
 /// A first line of a later schema may not even parse; its number is then looked up by hand.
@@ -256,6 +269,38 @@ mod tests {
         let strange = format!("{RESUMED}\n{{\"at\":\"2026-11-21T07:00:00Z\",\"event\":\"coffee_break\"}}\n");
         let error = parsed(&strange).unwrap_err().to_string();
         assert!(error.contains(":2: ") && error.contains("coffee_break"), "{error}");
+    }
+
+    #[test]
+    fn bytes_behind_the_end_are_a_tear_and_damage_within_is_not() {
+        let noise: &[&[u8]] = &[
+            b"\x00\xff\n7\n\n\x00",
+            b"\n\n\n",
+            b"\xff\xfe",
+            b"nonsense\nmore\n{\n",
+            b"7\nnull\n",
+            &[0; 5000],
+        ];
+        for noise in noise {
+            let scan = |bytes: &[u8]| {
+                let mut records = 0;
+                let scanned = scan(Path::new("j"), bytes, |_| records += 1)?;
+                Ok::<_, JournalError>((records, scanned.torn, scanned.intact_bytes))
+            };
+            let whole = format!("{RESUMED}\n{RESUMED}\n");
+            let with_noise = [whole.as_bytes(), noise].concat();
+            assert_eq!(scan(&with_noise).unwrap(), (2, true, whole.len() as u64), "{noise:?}");
+            let within = [&with_noise, b"\n".as_slice(), whole.as_bytes()].concat();
+            let error = scan(&within).unwrap_err().to_string();
+            assert!(error.starts_with("j:3: "), "{noise:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_no_journal_is_not_a_torn_one() {
+        for strange in ["not ours\n{}\n", "\n\n", "x\ny"] {
+            assert!(parsed(strange).is_err(), "{strange:?}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a journal says: the run as a whole, and the questions that are asked of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
 
@@ -262,20 +262,21 @@ impl Run {
     /// tries them again.
     pub fn killed_in_last_block(&self) -> impl Iterator<Item = &str> {
         let last = self.blocks.last().filter(|block| block.invalid.is_none());
-        let names = last.into_iter().flat_map(|block| block.order.iter().map(move |name| (block, name)));
-        names.filter_map(|(block, name)| {
-            let own =
-                |trial: &&Trial| trial.id.candidate == *name && block.is(trial.id.block, trial.id.attempt);
-            let trial = self.trials.iter().rfind(own)?;
-            trial.surroundings.is_some_and(|seen| seen.killed).then_some(name.as_str())
+        let own = |trial: &&Trial| last.is_some_and(|block| block.is(trial.id.block, trial.id.attempt));
+        // Of several trials of a candidate the last one stays.
+        let latest: HashMap<&str, &Trial> =
+            self.trials.iter().filter(own).map(|trial| (trial.id.candidate.as_str(), trial)).collect();
+        let names = last.into_iter().flat_map(|block| block.order.iter().map(String::as_str));
+        names.filter(move |name| {
+            latest.get(name).is_some_and(|trial| trial.surroundings.is_some_and(|seen| seen.killed))
         })
     }
 
     /// Number and attempt of the first block that is neither complete and valid nor under way.
     pub fn next_block(&self) -> (u32, u32) {
-        let last_of = |number: u32| self.blocks.iter().rfind(|block| block.block == number);
+        let last: HashMap<u32, &BlockState> = self.blocks.iter().map(|block| (block.block, block)).collect();
         (1..)
-            .find_map(|number| match last_of(number) {
+            .find_map(|number| match last.get(&number) {
                 None => Some((number, 1)),
                 Some(block) => block.invalid.is_some().then(|| (number, block.attempt.saturating_add(1))),
             })
@@ -322,13 +323,13 @@ impl Run {
 
     /// Cautions of the run and of every trial not discarded, each once, with the phases in which it was raised.
     pub fn held_cautions(&self) -> Vec<HeldCaution> {
-        let mut held: Vec<HeldCaution> = Vec::new();
+        let (mut held, mut places) = (Vec::new(), HashMap::new());
         for caution in &self.cautions {
-            held_as(&mut held, caution);
+            hold_caution(&mut held, &mut places, caution);
         }
         for trial in self.trials.iter().filter(|trial| trial.standing != TrialStanding::Discarded) {
             let mut own: Vec<usize> =
-                trial.cautions.iter().map(|caution| held_as(&mut held, caution)).collect();
+                trial.cautions.iter().map(|caution| hold_caution(&mut held, &mut places, caution)).collect();
             own.sort_unstable();
             own.dedup();
             for at in own {
@@ -346,8 +347,13 @@ impl Run {
     }
 }
 
-fn held_as(held: &mut Vec<HeldCaution>, caution: &Caution) -> usize {
-    let at = held.iter().position(|known| known.text == caution.text).unwrap_or_else(|| {
+/// Adds a caution to those that are held, each of which has a place by its text; returns that place.
+fn hold_caution<'a>(
+    held: &mut Vec<HeldCaution>,
+    places: &mut HashMap<&'a str, usize>,
+    caution: &'a Caution,
+) -> usize {
+    let at = *places.entry(caution.text.as_str()).or_insert_with(|| {
         held.push(HeldCaution { text: caution.text.clone(), ..HeldCaution::default() });
         held.len() - 1
     });

@@ -1,12 +1,13 @@
 //! Appends to a journal. One writer at a time; when `append` returns, the event is on the disk.
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::fs::{File, Metadata};
+use std::io::{self, BufReader, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::{Event, JournalError, Record, TrialId, reader};
+use super::{Event, JournalBounds, JournalError, Record, TrialId, reader};
 use fsverdict_text::FolderFile;
 
 /// The one writer of a journal. It holds an exclusive lock on the file until dropped.
@@ -19,6 +20,7 @@ pub struct Writer {
     file: File,
     /// Length of the file up to the last acknowledged record.
     acknowledged: u64,
+    bounds: JournalBounds,
     closed: bool,
 }
 
@@ -41,8 +43,9 @@ impl Writer {
         let path = place.path();
         let file = place.open_to_append().map_err(|error| JournalError::opening("open", &path, error))?;
         let mut writer = Self::locked(place, file)?;
-        let (intact_bytes, torn) = reader::intact_bytes(&path, &writer.file, take)?;
-        writer.acknowledged = intact_bytes;
+        let reader::Scanned { torn, intact_bytes, bounds } =
+            reader::scan(&path, BufReader::new(&writer.file), take)?;
+        (writer.acknowledged, writer.bounds) = (intact_bytes, bounds);
         if torn {
             writer.cut().map_err(|error| JournalError::io("cut the torn end of", &path, error))?;
         }
@@ -52,7 +55,8 @@ impl Writer {
     fn locked(place: &FolderFile, file: File) -> Result<Self, JournalError> {
         let path = place.path();
         lock(&file, &path)?;
-        Ok(Self { place: place.clone(), path, file, acknowledged: 0, closed: false })
+        let bounds = JournalBounds::default();
+        Ok(Self { place: place.clone(), path, file, acknowledged: 0, bounds, closed: false })
     }
 
     /// Stamps and appends one event; when this returns, it is on the disk. Returns the record as written.
@@ -70,9 +74,20 @@ impl Writer {
             return Err(JournalError::NotFinite { path: self.path.clone(), what, value });
         }
         let record = Record { at: jiff::Timestamp::now(), trial: trial.cloned(), event };
+        self.bounds
+            .check(&record)
+            .map_err(|reason| JournalError::Unbounded { path: self.path.clone(), reason })?;
         let mut line = serde_json::to_vec(&record)
             .map_err(|source| JournalError::Json { path: self.path.clone(), source })?;
         line.push(b'\n');
+        let longest = match record.event {
+            Event::Observation(_) | Event::Command(_) => reader::LONGEST_LINE,
+            _ => reader::LONGEST_OTHER_LINE,
+        };
+        if line.len() as u64 >= longest {
+            let reason = format!("one of {} bytes", line.len());
+            return Err(JournalError::Unbounded { path: self.path.clone(), reason });
+        }
         if let Err(error) = self.file.write_all(&line).and_then(|()| self.file.sync_data()) {
             // Half a line must not be followed by a whole one.
             self.closed = self.cut().is_err();

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::Layers;
-use fsverdict_text::Bytes;
+use super::{Layers, limits};
+use fsverdict_text::{Bytes, bounded_list};
 
 /// What stands in the place of a filesystem where a folder of the user's is worked in, whatever it lies on.
 pub const DIRECTORY: &str = "directory";
@@ -22,10 +22,18 @@ pub struct Candidate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
     /// Words added to the filesystem's fair default mkfs options.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "bounded_list::<_, _, { limits::OPTIONS }>"
+    )]
     pub mkfs: Vec<String>,
     /// Mount options (comma-separated in TOML) added to the filesystem's fair defaults.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "bounded_list::<_, _, { limits::OPTIONS }>"
+    )]
     pub mount: Vec<String>,
     /// What lies between its device and its filesystem.
     #[serde(flatten)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::model::is_default;
-use fsverdict_text::Bytes;
+use fsverdict_text::{Bytes, bounded_list};
 
 /// More devices than this a candidate cannot have: the drivers of guests have few more, and nobody's question needs them.
 pub(super) const MOST_DEVICES: usize = 8;
@@ -16,7 +16,11 @@ pub struct PlannedDevice {
     /// A scratch image or a real block device; of several the first.
     pub source: DeviceSource,
     /// The second of several, and all after it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "bounded_list::<_, _, { MOST_DEVICES - 1 }>"
+    )]
     pub further: Vec<DeviceSource>,
     /// One of the modelled devices that stops to work while a trial goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -9,9 +9,9 @@ use fsverdict_text::{Node, Reason, Section};
 pub(super) const FAULTS: &[&str] =
     &["power_cuts", "trials", "rot", "refuses_writes", "keeps_all", "ignores_flushes", "accept_loss"];
 /// A hundred thousand states take hours.
-const MOST: u64 = 1_000_000;
+pub(super) const MOST: u64 = 1_000_000;
 /// Each trial is recorded, with all that it writes.
-const MOST_TRIALS: u64 = 1000;
+pub(super) const MOST_TRIALS: u64 = 1000;
 
 /// What is done to a device, and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,7 +5,23 @@ use fsverdict_text::Reason;
 
 /// Candidates of a plan, those of its matrix included.
 pub(super) const CANDIDATES: usize = 1000;
+/// Entries of the list of candidates in a resolved plan: one may be entered twice.
+pub(crate) const ENTERED: usize = CANDIDATES + 1;
 pub(super) const PHASES: usize = 1000;
+/// Candidates times phases. Each pair has numbers in every table of a report.
+pub(super) const PAIRS: usize = 100_000;
+pub(super) const DATASETS: usize = 1000;
+/// Bytes of a name: of a candidate, phase, dataset, metric or service.
+pub(crate) const NAME: usize = 1024;
+/// Paths that trials read although they are hidden.
+pub(super) const READS: usize = 1000;
+/// Options of mkfs, and of a mount.
+pub(super) const OPTIONS: usize = 1000;
+/// Findings of studies, and requirements.
+pub(super) const PUBLISHED: usize = 10_000;
+pub(super) const REQUIREMENTS: usize = 1000;
+/// Numbers in a list that describes the shape of a tree.
+pub(super) const SHAPE: usize = 100_000;
 pub(super) const SERVICES: usize = 20;
 pub(super) const BLOCKS: u64 = 10_000;
 /// Metrics of its own that a phase reads out of what its program prints.

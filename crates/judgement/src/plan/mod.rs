@@ -40,6 +40,7 @@ mod read_phase_data;
 mod read_protocol;
 mod read_service;
 mod read_work;
+mod recorded;
 mod require;
 mod scale;
 mod space;
@@ -65,6 +66,7 @@ pub use environment::PlannedModel;
 pub use faults::{Faults, tells_of_saves};
 pub use lab::LabChoice;
 pub use layers::{Layers, split_layer};
+pub(crate) use limits::{ENTERED as MOST_ENTERED, NAME as LONGEST_NAME};
 pub use lists::{grouped, once_each};
 pub use model::{
     ArrayState, Blocks, ClockChoice, Dataset, DevicesChoice, Goal, Legacy, NuisancesChoice, Pace, Phase,

@@ -9,15 +9,19 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::limits;
 use super::tree_form::TreeForm;
 use super::{
     CallTrace, Candidate, Disturbance, Faults, LabChoice, Operation, OwnMetric, PlannedDevice, Published,
     Requirements, Unit,
 };
-use fsverdict_text::{Bytes, Reason};
+use fsverdict_text::{Bytes, Reason, bounded_list, bounded_map};
 
 /// A resolved plan: everything a run needs to know, and nothing about how it will be carried out.
+///
+/// Whatever it is read from, it is checked: see [`recorded`](super::recorded).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Plan {
     /// One line that says what is being found out.
     pub title: String,
@@ -32,7 +36,11 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "is_default")]
     pub clock: ClockChoice,
     /// What trials see although it is hidden from them where they are root's.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "bounded_list::<_, _, { limits::READS }>"
+    )]
     pub reads: Vec<PathBuf>,
     pub device: PlannedDevice,
     /// How often, in which order, and when to stop.
@@ -41,17 +49,27 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults: Option<Faults>,
     pub goal: Goal,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "bounded_map::<_, _, { limits::DATASETS }>")]
     pub datasets: BTreeMap<String, Dataset>,
     /// The configurations under test, with unique names.
+    #[serde(deserialize_with = "bounded_list::<_, _, { limits::ENTERED }>")]
     pub candidates: Vec<Candidate>,
     /// The workload: timed steps in order.
+    #[serde(deserialize_with = "bounded_list::<_, _, { limits::PHASES }>")]
     pub phases: Vec<Phase>,
     /// What goes on while phases do.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "bounded_list::<_, _, { limits::SERVICES }>"
+    )]
     pub services: Vec<Service>,
     /// What a study found that the plan repeats.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "bounded_list::<_, _, { limits::PUBLISHED }>"
+    )]
     pub published: Vec<Published>,
     /// The share of its data that is used, where they were scaled from the command line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -163,6 +181,7 @@ pub struct Goal {
     /// Name of the metric, e.g. `durable`.
     pub metric: String,
     /// Weight per phase; phases that are not named do not count. Empty in a plan means: each work phase 1.
+    #[serde(deserialize_with = "bounded_map::<_, _, { limits::PHASES }>")]
     pub weights: BTreeMap<String, f64>,
     /// What must hold of whoever is taken.
     #[serde(default, skip_serializing_if = "Requirements::is_empty")]
@@ -216,7 +235,11 @@ pub struct TreeShape {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hard_links: Option<f64>,
     /// Bytes of files at equally spaced places of their distribution, the smallest first; the profile's own when empty.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "bounded_list::<_, _, { limits::SHAPE }>"
+    )]
     pub sizes: Vec<u64>,
     #[serde(default, skip_serializing_if = "TreeForm::is_empty")]
     pub form: TreeForm,
@@ -308,7 +331,12 @@ pub struct Phase {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<Verify>,
     /// Numbers that its program prints, by the names of their metrics.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", rename = "metric")]
+    #[serde(
+        default,
+        skip_serializing_if = "BTreeMap::is_empty",
+        rename = "metric",
+        deserialize_with = "bounded_map::<_, _, { limits::OWN_METRICS }>"
+    )]
     pub metrics: BTreeMap<String, OwnMetric>,
 }
 

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use fsverdict_text::Reason;
+use fsverdict_text::{Reason, bounded_map};
 
 use super::Vocabulary;
+use super::limits;
 use super::read_phase::Phases;
 use fsverdict_text::value::{filled_text, number, share, text};
 use fsverdict_text::{Node, Problems, Section, TomlEntry, TomlValue};
@@ -42,7 +43,11 @@ pub struct Published {
     pub phase: String,
     pub metric: String,
     /// The published figures by candidate; empty where only a sentence was published.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "bounded_map::<_, _, { limits::ENTERED }>"
+    )]
     pub figures: BTreeMap<String, f64>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unit: String,

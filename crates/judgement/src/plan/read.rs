@@ -22,7 +22,9 @@ use super::read_protocol::{self, read_protocol};
 use super::read_service::{self, read_services};
 use super::require::{RequireContext, read_requirements, short_name};
 use super::value::kernel;
-use super::{Goal, LabChoice, Operation, OwnMetric, Phase, PhaseWork, Plan, Requirements, Vocabulary, space};
+use super::{
+    Goal, LabChoice, Operation, OwnMetric, Phase, PhaseWork, Plan, Requirements, Vocabulary, recorded, space,
+};
 use fsverdict_text::value::{filled_text, number, paths, text};
 use fsverdict_text::{
     Node, Placed, Problems, Section, TextError, TextSpan, Texts, TomlValue, read_tree, suggest,
@@ -121,6 +123,7 @@ fn finish(
         problems.note(device_at.unwrap_or_default(), read_device::check(&plan, vocabulary));
         problems.note(device_at.unwrap_or_default(), faults::check(&plan));
         problems.note(device_at.unwrap_or_default(), space::check(&plan));
+        problems.note(device_at.unwrap_or_default(), recorded::check_bounds(&plan));
     }
     plan
 }

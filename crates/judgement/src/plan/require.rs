@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use fsverdict_text::value::{any_number, boolean, filled_text};
-use fsverdict_text::{Node, Problems, Reason, TextSpan, TomlTable, TomlValue, suggest};
+use fsverdict_text::{Node, Problems, Reason, TextSpan, TomlTable, TomlValue, bounded_list, suggest};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::limits;
 use super::unit::{Unit, unit_written, units_of};
 use super::{Phase, PhaseWork, Vocabulary};
 
@@ -29,10 +30,18 @@ pub(super) fn short_name(name: &str) -> Option<&'static str> {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Requirements {
     /// Of what is measured.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "bounded_list::<_, _, { limits::REQUIREMENTS }>"
+    )]
     pub numbers: Vec<Requirement>,
     /// Of what a candidate is: known before anything is tried.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "bounded_list::<_, _, { limits::REQUIREMENTS }>"
+    )]
     pub properties: Vec<RequiredProperty>,
 }
 

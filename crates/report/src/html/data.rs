@@ -5,6 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use fsverdict_text::displayable_json;
 use serde::Serialize;
 
 use super::thinning;
@@ -139,18 +140,9 @@ fn json_of(report: &Report<'_>, trials: &[&Trial]) -> Result<String, ReportError
     Ok(harmless(&serde_json::to_string(&data)?))
 }
 
-/// JSON that can neither end its script element nor hide anything: `<` and the control characters JSON leaves as they
-/// are become escapes.
+/// JSON that can neither end its script element nor hide anything.
 fn harmless(json: &str) -> String {
-    let mut safe = String::with_capacity(json.len() + 1024);
-    for character in json.chars() {
-        if character == '<' || character.is_control() {
-            safe.push_str(&format!("\\u{:04x}", u32::from(character)));
-        } else {
-            safe.push(character);
-        }
-    }
-    safe
+    displayable_json(json).replace('<', "\\u003c")
 }
 
 /// Every metric the trials have, in the order they are first met.

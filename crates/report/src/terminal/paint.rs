@@ -4,6 +4,8 @@
 
 use anstyle::{AnsiColor, Style};
 
+use fsverdict_text::is_hidden;
+
 use super::TerminalLook;
 use crate::page::Tone;
 
@@ -33,6 +35,9 @@ pub(super) fn toned(tone: Tone, text: &str) -> String {
 pub(super) fn finished(page: &str, look: TerminalLook) -> String {
     let mut out = String::with_capacity(page.len());
     for character in page.chars() {
+        // A mark is hidden, too.
+        let is_mark = character == END || TONES.iter().any(|(_, mark)| *mark == character);
+        let character = if is_hidden(character) && !is_mark { '·' } else { character };
         if character == END {
             if look.colour {
                 out.push_str("\x1b[0m");
@@ -91,6 +96,14 @@ mod tests {
     #[test]
     fn foreign_text_cannot_bring_marks() {
         assert_eq!(one_line(&toned(Tone::Bad, "x")), "·x·");
+    }
+
+    #[test]
+    fn nothing_but_marks_becomes_an_escape_sequence() {
+        let hostile = "a\u{1b}[2Jb\u{9b}c\u{202e}d\u{2028}\r\n\te";
+        for colour in [false, true] {
+            assert_eq!(finished(hostile, TerminalLook { colour, ..PLAIN }), "a·[2Jb·c·d··\n\te");
+        }
     }
 
     #[test]

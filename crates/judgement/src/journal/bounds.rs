@@ -1,0 +1,221 @@
+//! The bounds of a journal, whoever wrote it: how many names its records may use, how long these are, and how long their lists.
+//!
+//! A journal may be a stranger's, or hold what a guest said. Reports have a row or a cell for each candidate, phase and metric, so
+//! their number bounds what a report takes. Every reader of a journal checks each record with [`JournalBounds`], and so does the
+//! writer, lest it write what no reader takes.
+
+use std::collections::HashSet;
+
+use super::{Event, Observation, Record, RotTally};
+use crate::plan::{LONGEST_NAME, MOST_ENTERED};
+
+/// Candidates that the records of a journal name: those of the plan, and as many that are no longer in it.
+const CANDIDATES: usize = 2 * MOST_ENTERED;
+/// Phases and the steps around them.
+const PHASES: usize = 2500;
+const METRICS: usize = 2500;
+/// Kinds of call that have latencies.
+const CALLS: usize = 500;
+/// Attempts at a block. A plan has 10,000 blocks at most; those of several sites are numbered through.
+const BLOCKS: u32 = 50_000;
+/// How often a run is resumed.
+const RESUMES: u32 = 10_000;
+/// Entries of a list in a record that is no list of names.
+const ENTRIES: usize = 100_000;
+
+/// Kinds of loss and of decay.
+const KINDS: usize = 1000;
+/// States and blocks that were looked at, and calls of one latency. However many of them a journal has, they can be added up.
+const LOOKED_AT: u32 = 1_000_000;
+const MOST_CALLS: u64 = 10_000_000_000;
+
+/// What the records of a journal have named so far.
+#[derive(Debug, Default)]
+pub struct JournalBounds {
+    candidates: NameSet<CANDIDATES>,
+    phases: NameSet<PHASES>,
+    metrics: NameSet<METRICS>,
+    calls: NameSet<CALLS>,
+    blocks: u32,
+    resumes: u32,
+}
+
+impl JournalBounds {
+    /// Checks a record that follows those before it.
+    ///
+    /// # Errors
+    /// Which bound it exceeds, in words.
+    pub fn check(&mut self, record: &Record) -> Result<(), String> {
+        if let Some(trial) = &record.trial {
+            self.candidates.add("candidates", &trial.candidate)?;
+        }
+        self.check_event(&record.event)
+    }
+
+    /// Checks an event of a trial that is named elsewhere.
+    ///
+    /// # Errors
+    /// Which bound it exceeds, in words.
+    pub fn check_event(&mut self, event: &Event) -> Result<(), String> {
+        match event {
+            Event::Observation(observation) => self.check_observation(observation),
+            Event::CandidateSkipped { candidate, .. } | Event::CandidateDropped { candidate, .. } => {
+                self.candidates.add("candidates", candidate)
+            }
+            Event::BlockStarted { order, .. } => {
+                self.blocks += 1;
+                check_length("attempts at a block", self.blocks as usize, BLOCKS as usize)?;
+                check_length("candidates in one block", order.len(), CANDIDATES)?;
+                order.iter().try_for_each(|name| self.candidates.add("candidates", name))
+            }
+            Event::RunResumed { .. } => {
+                self.resumes += 1;
+                check_length("resumptions", self.resumes as usize, RESUMES as usize)
+            }
+            Event::Caution(caution) => self.phases.add("phases", &caution.phase),
+            Event::PowerCut(cuts) => {
+                check_length("kinds of loss", cuts.broken.len(), KINDS)?;
+                check_counts(cuts.outcomes.values().chain(cuts.broken.values()))?;
+                self.candidates.add("candidates", &cuts.candidate)
+            }
+            Event::Rotten(rotten) => {
+                check_length("kinds of decay", rotten.decays.len(), KINDS)?;
+                rotten.held.values().chain(rotten.decays.values()).try_for_each(check_tally)?;
+                self.candidates.add("candidates", &rotten.candidate)
+            }
+            Event::Priced(prices) => prices.prices.iter().try_for_each(|price| {
+                self.phases.add("phases", &price.phase)?;
+                self.candidates.add("candidates", &price.candidate)
+            }),
+            Event::RunStarted { beginning, .. } => {
+                check_length("sites", beginning.sites.as_ref().map_or(0, Vec::len), CANDIDATES)
+            }
+            Event::StepStarted { .. }
+            | Event::BlockFinished { .. }
+            | Event::TrialStarted {}
+            | Event::Command(_)
+            | Event::Facts { .. }
+            | Event::Surroundings(_)
+            | Event::TrialFinished { .. }
+            | Event::Saved { .. }
+            | Event::Sequences { .. }
+            | Event::Promised { .. }
+            | Event::AfterCut(_)
+            | Event::AfterRot(_)
+            | Event::RunFinished { .. } => Ok(()),
+        }
+    }
+
+    fn check_observation(&mut self, observation: &Observation) -> Result<(), String> {
+        self.phases.add("phases", &observation.phase)?;
+        check_length("measurements of one phase", observation.measurements.len(), METRICS)?;
+        for measurement in &observation.measurements {
+            self.metrics.add("metrics", &measurement.metric)?;
+        }
+        check_length("histograms of one phase", observation.histograms.len(), CALLS)?;
+        for histogram in &observation.histograms {
+            self.calls.add("kinds of call", &histogram.call)?;
+            check_length("buckets of a histogram", histogram.buckets.len(), ENTRIES)?;
+            if histogram.buckets.iter().any(|(_, calls)| *calls > MOST_CALLS) {
+                return Err(format!("a histogram has more than {MOST_CALLS} calls of one latency"));
+            }
+        }
+        check_length("moments of one phase", observation.unwritten.len(), ENTRIES)
+    }
+}
+
+/// Names that are counted, `MOST` of them.
+#[derive(Debug, Default)]
+struct NameSet<const MOST: usize>(HashSet<Box<str>>);
+
+impl<const MOST: usize> NameSet<MOST> {
+    fn add(&mut self, what: &str, name: &str) -> Result<(), String> {
+        if self.0.contains(name) {
+            return Ok(());
+        }
+        if name.len() > LONGEST_NAME {
+            return Err(format!(
+                "a name among its {what} has {} bytes, and may have {LONGEST_NAME}",
+                name.len()
+            ));
+        }
+        check_length(what, self.0.len() + 1, MOST)?;
+        self.0.insert(name.into());
+        Ok(())
+    }
+}
+
+fn check_counts<'a>(mut counts: impl Iterator<Item = &'a u32>) -> Result<(), String> {
+    match counts.find(|count| **count > LOOKED_AT) {
+        None => Ok(()),
+        Some(count) => Err(format!("{count} states or blocks were looked at, and {LOOKED_AT} may be")),
+    }
+}
+
+fn check_tally(tally: &RotTally) -> Result<(), String> {
+    let each = tally.outcomes.values().chain(tally.noticed.values()).chain(tally.syncs.values());
+    check_counts(each.chain([&tally.looked]))
+}
+
+fn check_length(what: &str, length: usize, most: usize) -> Result<(), String> {
+    if length <= most { Ok(()) } else { Err(format!("there are more than {most} {what}")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{JournalBounds, METRICS};
+    use crate::journal::made::measured;
+    use crate::journal::{Caution, Event, Histogram, Observation, Record, TrialId, Unit};
+
+    /// Checks so many events that a number makes; what is wrong with the first that is refused.
+    fn check(count: usize, make: impl Fn(usize) -> Event) -> String {
+        let mut bounds = JournalBounds::default();
+        let mut events = (0..count).map(make);
+        events.find_map(|event| bounds.check_event(&event).err()).unwrap_or_default()
+    }
+
+    #[test]
+    fn every_kind_of_name_is_counted_and_bounded() {
+        type Make = fn(usize) -> Event;
+        let observed =
+            |phase: String| Event::Observation(measured(&phase, &[("durable", Unit::Seconds, 1.0)]));
+        let cases: [(&str, usize, Make); 7] = [
+            ("phases", 2500, |number| {
+                Event::Observation(measured(&format!("p{number}"), &[("durable", Unit::Seconds, 1.0)]))
+            }),
+            ("phases", 2500, |number| {
+                Event::Caution(Caution { phase: format!("p{number}"), text: String::new() })
+            }),
+            ("metrics", METRICS, |number| {
+                let mut observation = measured("p", &[("durable", Unit::Seconds, 1.0)]);
+                observation.measurements[0].metric = format!("m{number}").into();
+                Event::Observation(observation)
+            }),
+            ("kinds of call", 500, |number| {
+                let histograms = vec![Histogram { call: format!("c{number}"), buckets: Vec::new() }];
+                Event::Observation(Observation { histograms, ..measured("p", &[]) })
+            }),
+            ("candidates", 2002, |number| Event::CandidateDropped {
+                candidate: format!("c{number}"),
+                reason: String::new(),
+            }),
+            ("attempts at a block", 50_000, |number| Event::BlockStarted {
+                block: number as u32,
+                attempt: 1,
+                order: Vec::new(),
+                place: None,
+            }),
+            ("resumptions", 10_000, |_| Event::RunResumed { more: None }),
+        ];
+        for (what, most, make) in cases {
+            assert_eq!(check(most, make), "", "{what}");
+            assert_eq!(check(most + 1, make), format!("there are more than {most} {what}"));
+        }
+        // The same names again and again are no more of them.
+        assert_eq!(check(10_000, |number| observed(format!("p{}", number % 7))), "");
+        assert!(check(1, |_| observed("x".repeat(1025))).contains("has 1025 bytes"));
+        let trial = Some(TrialId { block: 1, candidate: "x".repeat(2000), attempt: 1 });
+        let record = Record { at: jiff::Timestamp::UNIX_EPOCH, trial, event: Event::TrialStarted {} };
+        assert!(JournalBounds::default().check(&record).is_err());
+    }
+}
