@@ -209,6 +209,7 @@ fn inner_step() -> Option<u8> {
         own_folder::STAND_BY => Some(own_folder::stand_by(arguments)),
         crate::passthrough::COMMAND => Some(crate::passthrough::main(arguments)),
         "launch" => Some(crate::lab::launch(arguments)),
+        crate::anatomy::COMMAND => Some(crate::anatomy::main(arguments)),
         crate::lab::backend::COMMAND => Some(crate::lab::backend::main()),
         _ => None,
     }

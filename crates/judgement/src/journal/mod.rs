@@ -25,6 +25,7 @@ pub mod pgbench;
 mod power_cut;
 mod price;
 mod reader;
+mod reading;
 mod rot;
 mod run;
 pub mod sqlite;
@@ -47,6 +48,7 @@ pub use power_cut::{
 };
 pub use price::{CpuPrice, CpuPrices, Unpriced};
 pub use reader::{Journal, first, read, read_open};
+pub use reading::{ReadingStopped, StopReason};
 pub use rot::{BlockUse, PlacedRot, RotFinding, RotOutcome, RotTally, RotWitness, RottenBlocks, SyncAnswer};
 pub use run::{
     BlockState, CandidateState, CandidateStatus, Header, HeldCaution, Latencies, Run, Spent, Trial,
