@@ -124,11 +124,8 @@ impl Btrfs<'_> {
         if !is_leaf {
             for number in 0..items.min(node.len() / POINTER) {
                 let at = HEADER + POINTER * number + 17;
-                let child = ChildNode {
-                    logical: le64(&node, at),
-                    level: level - 1,
-                    generation: le64(&node, at + 8),
-                };
+                let child =
+                    ChildNode { logical: le64(&node, at), level: level - 1, generation: le64(&node, at + 8) };
                 self.walk(child.logical, Some(child))?;
             }
             return Ok(());

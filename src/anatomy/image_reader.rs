@@ -131,9 +131,8 @@ impl<'a> ImageReader<'a> {
     /// The blocks that were written within these bytes and hold something, in the order of the last write to each.
     pub(super) fn filled(&self, offset: u64, bytes: u64) -> Result<Vec<u64>, ReadingStopped> {
         let mut filled = self.written_within(offset, bytes)?;
-        filled.retain(|block| {
-            self.block_once(*block).is_some_and(|bytes| bytes.iter().any(|byte| *byte != 0))
-        });
+        filled
+            .retain(|block| self.block_once(*block).is_some_and(|bytes| bytes.iter().any(|byte| *byte != 0)));
         Ok(filled)
     }
 }

@@ -101,7 +101,8 @@ pub(super) fn write_rot(
     let image =
         image.map_or_else(|| PathBuf::from(format!("{}-{rotten}.img", candidate.name)), Path::to_owned);
     let cutting = PowerCutting::of(plan, folder.path()).map_err(CliError::failed)?;
-    let RotTold { held, stopped, must } = cutting.write_rot(candidate, rotten, &image).map_err(CliError::failed)?;
+    let RotTold { held, stopped, must } =
+        cutting.write_rot(candidate, rotten, &image).map_err(CliError::failed)?;
     if let Some(stopped) = stopped {
         say(&format!("caution: the layout of this device was not read to its end ({stopped})"));
     }

@@ -15,8 +15,9 @@ use fsverdict_text::{Links, open_regular};
 
 use super::{CutName, plain};
 
-/// No file of findings is longer, in bytes.
+/// No file of findings is longer, in bytes; beyond the second findings are kept without their texts.
 const LONGEST: u64 = 1 << 30;
+const WITH_TEXTS: u64 = 256 << 20;
 
 /// A line of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,6 +38,9 @@ pub(super) struct KeptFindings {
 struct FindingsFile {
     file: File,
     lines: Vec<KeptLine>,
+    /// Bytes that it has, and that it may have with texts.
+    length: u64,
+    most: u64,
 }
 
 impl KeptFindings {
@@ -64,7 +68,8 @@ impl KeptFindings {
             }
             Err(error) => return Err(LabError::from(error).into()),
         };
-        Ok(KeptFindings { kept: Mutex::new(FindingsFile { file, lines }) })
+        let length = file.metadata().map_err(LabError::from)?.len();
+        Ok(KeptFindings { kept: Mutex::new(FindingsFile { file, lines, length, most: WITH_TEXTS }) })
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut FindingsFile) -> std::io::Result<T>) -> Result<T, SessionError> {
@@ -115,10 +120,22 @@ impl KeptFindings {
 }
 
 impl FindingsFile {
+    /// Writes a line. A file that has become long gets outcomes alone, so that all of it can be read again.
     fn add(&mut self, line: KeptLine) -> std::io::Result<()> {
-        let mut text = serde_json::to_vec(&line)?;
-        text.push(b'\n');
+        let as_text = |line: &KeptLine| -> std::io::Result<Vec<u8>> {
+            let mut text = serde_json::to_vec(line)?;
+            text.push(b'\n');
+            Ok(text)
+        };
+        let (mut line, mut text) = (line.clone(), as_text(&line)?);
+        if self.length + text.len() as u64 > self.most
+            && let KeptLine::Found(finding) = line
+        {
+            line = KeptLine::Found(finding.without_texts("the file of findings is full"));
+            text = as_text(&line)?;
+        }
         self.file.write_all(&text)?;
+        self.length += text.len() as u64;
         self.lines.push(line);
         Ok(())
     }
@@ -143,6 +160,31 @@ fn read(file: &File) -> Result<(Vec<KeptLine>, u64), SessionError> {
 mod tests {
     use super::KeptFindings;
     use fsverdict_judgement::journal::{CutOutcome, LossAges, StateFinding};
+
+    /// A guest that reports megabytes of each state.
+    #[test]
+    fn a_file_of_findings_stays_small_whatever_a_guest_reports() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ext4.found");
+        let kept = KeptFindings::open(&path, false).unwrap();
+        kept.kept.lock().unwrap().most = 1 << 20;
+        let hostile = |number: u32| StateFinding {
+            state: format!("{number}-all"),
+            outcome: CutOutcome::SilentLoss,
+            broken: vec!["name".repeat(1000); 10_000],
+            seen: "\u{1b}".repeat(1 << 20),
+            back_s: 0.0,
+            ages: LossAges::default(),
+        };
+        kept.add((0..60).map(|number| hostile(number).bounded()).collect()).unwrap();
+        let length = std::fs::metadata(&path).unwrap().len();
+        assert!(length <= (1 << 20) + 60 * 200, "{length} bytes");
+        let findings = KeptFindings::open(&path, false).unwrap().findings();
+        assert_eq!(findings.len(), 60);
+        assert!(findings.iter().all(|finding| finding.outcome == CutOutcome::SilentLoss));
+        let said = |words: &str| findings.iter().filter(|finding| finding.seen.contains(words)).count();
+        assert!(said("more bytes]") >= 1 && said("not kept: the file of findings is full") >= 1);
+    }
 
     #[test]
     fn what_was_found_is_there_after_the_end_of_its_finder() {

@@ -31,7 +31,12 @@ const STEPS: &str = "steps, more than an image of this size needs";
 pub(super) const CASES: &[Case] = &[
     stops("ext2", "no superblock", |image| image.put16(1080, 0), NO_SUPERBLOCK),
     stops("ext2", "a block of pointers that points at itself, two levels", |image| indirect(image, 13), LOOP),
-    stops("ext2", "a block of pointers that points at itself, three levels", |image| indirect(image, 14), LOOP),
+    stops(
+        "ext2",
+        "a block of pointers that points at itself, three levels",
+        |image| indirect(image, 14),
+        LOOP,
+    ),
     stops("ext2", "two blocks of pointers that point at each other", indirect_pair, LOOP),
     stops("ext2", "one block of pointers below two", indirect_twice, "is referred to twice"),
     stops("ext2", "a pointer beyond the device", |image| journal_pointer(image, 0, u32::MAX), BEYOND),
@@ -51,8 +56,18 @@ pub(super) const CASES: &[Case] = &[
     stops("ext3", "a table of inodes beyond the device", |image| image.put32(2056, u32::MAX), BEYOND),
     ends("ext3", "one block a group", |image| image.put32(1056, 1)),
     stops("ext4", "a node of extents that refers to itself", |image| extent_loop(image, 1), LOOP),
-    stops("ext4", "a node of extents that refers to itself, five levels", |image| extent_loop(image, 4), LOOP),
-    stops("ext4", "a node of extents on a wrong level", extent_level, "level 3, and its parent implies level 0"),
+    stops(
+        "ext4",
+        "a node of extents that refers to itself, five levels",
+        |image| extent_loop(image, 4),
+        LOOP,
+    ),
+    stops(
+        "ext4",
+        "a node of extents on a wrong level",
+        extent_level,
+        "level 3, and its parent implies level 0",
+    ),
     stops("ext4", "extents 65535 levels deep", |image| extent_depth(image, 65535), "eh_depth is 65535"),
     stops("ext4", "an extent beyond the device", extent_beyond, BEYOND),
     stops("ext4", "a bitmap at 2^63", |image| image.put32(4096 + 32, 1 << 31), BEYOND),
@@ -74,16 +89,31 @@ pub(super) const CASES: &[Case] = &[
     stops("btrfs", "two nodes that point at each other", btrfs_pair, LOOP),
     stops("btrfs", "a node on a wrong level", btrfs_level, "level 0, and its parent implies level 1"),
     stops("btrfs", "level 255", btrfs_high, "level is 255"),
-    stops("btrfs", "a chunk that lies where another does", btrfs_overlap, "chunk onto blocks that another chunk has"),
+    stops(
+        "btrfs",
+        "a chunk that lies where another does",
+        btrfs_overlap,
+        "chunk onto blocks that another chunk has",
+    ),
     stops("btrfs", "a chunk beyond the device", |image| image.put64(BTRFS + 828 + 56, 1 << 62), BEYOND),
     stops("btrfs", "a chunk of no length", |image| image.put64(BTRFS + 828, 0), "length is 0"),
     stops("btrfs", "a chunk of 2^64 - 1 bytes", |image| image.put64(BTRFS + 828, u64::MAX), "length is 184"),
     stops("btrfs", "a chunk without stripes", |image| image.put16(BTRFS + 828 + 44, 0), "num_stripes is 0"),
-    stops("btrfs", "a chunk of 65535 stripes", |image| image.put16(BTRFS + 872, 65535), "num_stripes is 65535"),
+    stops(
+        "btrfs",
+        "a chunk of 65535 stripes",
+        |image| image.put16(BTRFS + 872, 65535),
+        "num_stripes is 65535",
+    ),
     stops("btrfs", "a leaf of chunks of 65535 stripes", btrfs_chunks, "num_stripes is 65535"),
     stops("btrfs", "nodesize 0", |image| image.put32(BTRFS + 148, 0), "nodesize is 0"),
     stops("btrfs", "nodesize 2^32 - 1", |image| image.put32(BTRFS + 148, u32::MAX), "nodesize is 4294967295"),
-    stops("btrfs", "sys_chunk_array_size 2^32 - 1", |image| image.put32(BTRFS + 160, u32::MAX), "num_stripes"),
+    stops(
+        "btrfs",
+        "sys_chunk_array_size 2^32 - 1",
+        |image| image.put32(BTRFS + 160, u32::MAX),
+        "num_stripes",
+    ),
     ends("btrfs", "a leaf of items of no length", btrfs_without_length),
     stops("f2fs", "no superblock", |image| image.put32(1024, 0), NO_SUPERBLOCK),
     stops("f2fs", "main_blkaddr 2^32 - 1", |image| image.put32(1116, u32::MAX), "main_blkaddr is 4294967295"),
@@ -268,15 +298,15 @@ fn btrfs_loop(image: &mut Image, field: u64) {
     btrfs_point(image, root, 1, &[root]);
 }
 
-/// The root of roots, and another node.
+/// The root of roots, and the root of a tree that it names.
 fn btrfs_two(image: &Image) -> (u64, u64) {
-    let (root, chunks) = (btrfs_root(image, 80), btrfs_root(image, 88));
-    let id = image.get(BTRFS + 32, 16);
-    let is_node = |place: &u64| image.get(place + 32, 16) == id && *place != BTRFS;
-    let places = image.written.iter().map(|block| block * BLOCK).filter(is_node);
-    let is_leaf = |place: &u64| image.get(place + 100, 1) == [0];
-    let mut others = places.filter(is_leaf).map(|place| image.le64(place + 48));
-    (root, others.find(|logical| ![root, chunks].contains(logical) && *logical >= 1 << 20).unwrap())
+    let root = btrfs_root(image, 80);
+    let place = btrfs_places(image, root)[0];
+    let items = (0..image.le32(place + 96)).map(|number| place + 101 + 25 * number);
+    let roots = items.filter(|item| image.get(item + 8, 1) == [132]);
+    let mut named = roots.map(|item| image.le64(place + 101 + image.le32(item + 17) + 176));
+    let is_leaf = |logical: &u64| image.get(btrfs_places(image, *logical)[0] + 100, 1) == [0];
+    (root, named.find(is_leaf).unwrap())
 }
 
 fn btrfs_pair(image: &mut Image) {
@@ -309,8 +339,8 @@ fn btrfs_overlap(image: &mut Image) {
 /// A leaf each of whose items is a chunk with as many stripes as can be said, all of them on this device.
 fn btrfs_chunks(image: &mut Image) {
     image.put64(BTRFS + 201, 0);
-    image.put64(BTRFS + 828 + 48, 7);
-    for place in btrfs_places(image, btrfs_root(image, 80)) {
+    image.put64(BTRFS + 828 + 48, 0);
+    for place in btrfs_places(image, btrfs_root(image, 88)) {
         image.put32(place + 96, 600);
         for number in 0..600 {
             let item = place + 101 + 25 * number;
@@ -374,7 +404,8 @@ fn jfs_trees(image: &mut Image) {
 fn nilfs2_summaries(image: &mut Image) {
     for number in 0..3000 {
         let mut bytes: Vec<u8> = (0..512_u64).flat_map(|at| (number * 512 + at).to_le_bytes()).collect();
-        let mut put = |at: usize, value: u64| bytes[at..at + 4].copy_from_slice(&(value as u32).to_le_bytes());
+        let mut put =
+            |at: usize, value: u64| bytes[at..at + 4].copy_from_slice(&(value as u32).to_le_bytes());
         put(8, 0x1eaf_fa11);
         put(40, 65536);
         put(44, 1);

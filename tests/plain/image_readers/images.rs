@@ -26,7 +26,12 @@ pub(super) const RECIPES: &[Recipe] = &[
     Recipe { filesystem: "ext4", size: 64 * MIB, mkfs: "mkfs.ext4 -q -F -b 4096 -d TREE IMAGE", fill: "" },
     Recipe { filesystem: "xfs", size: 320 * MIB, mkfs: "mkfs.xfs -q IMAGE", fill: "" },
     Recipe { filesystem: "btrfs", size: 256 * MIB, mkfs: "mkfs.btrfs -q --rootdir TREE IMAGE", fill: "" },
-    Recipe { filesystem: "f2fs", size: 64 * MIB, mkfs: "mkfs.f2fs -q IMAGE", fill: "sload.f2fs -f TREE IMAGE" },
+    Recipe {
+        filesystem: "f2fs",
+        size: 64 * MIB,
+        mkfs: "mkfs.f2fs -q IMAGE",
+        fill: "sload.f2fs -f TREE IMAGE",
+    },
     Recipe { filesystem: "jfs", size: 32 * MIB, mkfs: "mkfs.jfs -q IMAGE", fill: "" },
     Recipe { filesystem: "nilfs2", size: 160 * MIB, mkfs: "mkfs.nilfs2 -q IMAGE", fill: "" },
     Recipe { filesystem: "reiserfs", size: 64 * MIB, mkfs: "mkfs.reiserfs -q -f -f IMAGE", fill: "" },

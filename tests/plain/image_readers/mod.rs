@@ -7,9 +7,7 @@ mod images;
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 
-use fsverdict::anatomy::{
-    ImageLayout, ImageReader, KnownContent, LayoutLimits, LayoutProcess, block_uses,
-};
+use fsverdict::anatomy::{ImageLayout, ImageReader, KnownContent, LayoutLimits, LayoutProcess, block_uses};
 use fsverdict_judgement::journal::{BlockUse, StopReason};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -57,8 +55,6 @@ fn uses(layout: ImageLayout, image: &Image) -> BTreeSet<BlockUse> {
 fn sound_images_are_read_to_their_end() {
     for recipe in RECIPES {
         let image = recipe.make();
-        if let Ok(folder) = std::env::var("DUMP") { let p=format!("{folder}/SOUND.{}", recipe.filesystem); assert!(std::process::Command::new("cp").args(["--sparse=always", &format!("/proc/{}/fd/{}", std::process::id(), std::os::fd::AsRawFd::as_raw_fd(&image.file)), &p]).status().unwrap().success()); }
-        { let l = read(recipe.filesystem, &image); let w: Vec<u64> = image.written.iter().copied().collect(); let r = ImageReader::new(&image.file, image.size, &w); let u = block_uses(l, &r, &KnownContent::default()); let mut h = 0u64; for (k,v) in &u.held { h = h.wrapping_mul(1099511628211) ^ k ^ ((*v as u64)<<40); } println!("SOUND {} {} blocks digest {h:x}", recipe.filesystem, u.held.len()); }
         let layout = read(recipe.filesystem, &image);
         assert_eq!(layout.stopped, None, "{}", recipe.filesystem);
         let uses = uses(layout, &image);
@@ -79,7 +75,6 @@ fn hostile_layouts_are_read_within_limits_and_where_reading_stopped_is_told() {
         for case in CASES.iter().filter(|case| case.filesystem == recipe.filesystem) {
             let name = format!("{}: {}", case.filesystem, case.name);
             (case.damage)(&mut image);
-            if let Ok(folder) = std::env::var("DUMP") { let p=format!("{folder}/{}.{}", name.replace([' ',':','/'],"_"), case.filesystem); assert!(std::process::Command::new("cp").args(["--sparse=always", &format!("/proc/{}/fd/{}", std::process::id(), std::os::fd::AsRawFd::as_raw_fd(&image.file)), &p]).status().unwrap().success()); }
             let layout = read(case.filesystem, &image);
             let told = stopped_within_limits(&layout, &name);
             match (case.stops, &told) {
@@ -96,7 +91,8 @@ fn hostile_layouts_are_read_within_limits_and_where_reading_stopped_is_told() {
 
 /// Numbers that layouts break on.
 fn hostile_number(random: &mut Xoshiro256PlusPlus, block: u64) -> u64 {
-    let choices = [0, 1, 2, 63, 64, 65, 255, 0x7fff, 0xffff, 0x7fff_ffff, 0xffff_ffff, 1 << 40, u64::MAX, block];
+    let choices =
+        [0, 1, 2, 63, 64, 65, 255, 0x7fff, 0xffff, 0x7fff_ffff, 0xffff_ffff, 1 << 40, u64::MAX, block];
     match random.next_u64() % 4 {
         0 => random.next_u64(),
         1 => block * BLOCK,
@@ -142,7 +138,10 @@ const ENDINGS: &[(&str, &str)] = &[
     ("kill -9 $$", "stopped: the reader was killed by signal 9"),
     ("kill -11 $$", "stopped: the reader was killed by signal 11"),
     ("exit 137", "stopped: the reader was killed by signal 9"),
-    ("echo memory allocation of 9 bytes failed >&2; kill -6 $$", "stopped: the reader used more than 256 MiB"),
+    (
+        "echo memory allocation of 9 bytes failed >&2; kill -6 $$",
+        "stopped: the reader used more than 256 MiB",
+    ),
     ("kill -24 $$", "stopped: the reader used more than 20 s of processor time"),
     ("sleep 60", "stopped: the reader did not end within 3 s"),
     ("yes", "stopped: the reader did not end within 3 s"),

@@ -4,6 +4,7 @@
 
 mod beginning;
 pub mod bonnie;
+mod bounded;
 mod course;
 pub mod db_bench;
 pub mod dbench;

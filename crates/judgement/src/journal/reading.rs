@@ -123,7 +123,10 @@ impl fmt::Display for StopReason {
                 write!(formatter, "the reader has taken {steps} steps, more than an image of this size needs")
             }
             StopReason::TooManyBlocks { blocks } => {
-                write!(formatter, "is one more than the {blocks} blocks that an image of this size can describe")
+                write!(
+                    formatter,
+                    "is one more than the {blocks} blocks that an image of this size can describe"
+                )
             }
             StopReason::KilledBySignal { signal } => {
                 write!(formatter, "the reader was killed by signal {signal}")
@@ -147,10 +150,7 @@ mod tests {
     #[test]
     fn a_stop_is_told_with_its_block_and_its_reason() {
         let told = |block: Option<u64>, reason: StopReason| ReadingStopped { block, reason }.to_string();
-        assert_eq!(
-            told(Some(4711), StopReason::RefersToItself),
-            "stopped: block 4711 refers to itself"
-        );
+        assert_eq!(told(Some(4711), StopReason::RefersToItself), "stopped: block 4711 refers to itself");
         assert_eq!(
             told(None, StopReason::KilledBySignal { signal: 9 }),
             "stopped: the reader was killed by signal 9"
