@@ -184,7 +184,9 @@ mod tests {
         for (lines, wrong) in HOSTILE {
             let mut received = ReceivedLayout::new(10, 6);
             let (last, first) = lines.split_last().unwrap();
-            first.iter().for_each(|line| drop(received.add_line(line.as_bytes()).unwrap()));
+            for line in *first {
+                received.add_line(line.as_bytes()).unwrap();
+            }
             assert_eq!(received.add_line(last.as_bytes()).as_ref(), Err(wrong), "{lines:?}");
         }
         let long = format!("{{\"held\":[\"map\",0,1]}}{}", " ".repeat(600));

@@ -351,7 +351,7 @@ mod tests {
             std::fs::remove_file(&path).unwrap();
             symlink(target, &path).unwrap();
             assert_eq!(served.open(number, OFlags::RDONLY).unwrap_err(), Errno::LOOP);
-            assert_eq!(served.directory(number).unwrap_err(), Errno::LOOP);
+            assert_eq!(served.directory(number).unwrap_err(), Errno::NOTDIR);
         }
     }
 }
