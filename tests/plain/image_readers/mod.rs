@@ -2,6 +2,7 @@
 //! reading stopped.
 
 mod cases;
+mod damage;
 mod images;
 
 use std::collections::BTreeSet;
