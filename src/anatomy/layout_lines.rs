@@ -184,7 +184,7 @@ mod tests {
         for (lines, wrong) in HOSTILE {
             let mut received = ReceivedLayout::new(10, 6);
             let (last, first) = lines.split_last().unwrap();
-            for line in *first {
+            for line in first {
                 received.add_line(line.as_bytes()).unwrap();
             }
             assert_eq!(received.add_line(last.as_bytes()).as_ref(), Err(wrong), "{lines:?}");

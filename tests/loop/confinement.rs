@@ -26,10 +26,10 @@ const WORK_BELOW: [&str; 8] = [
     "adapter = \"git\", options = \"init\", into = \"INTO\"",
     "operation = \"tree.write\", dataset = \"tree\", into = \"INTO\"",
     "operation = \"stream.write\", dataset = \"big\", into = \"INTO\"",
-    "operation = \"directory.fill\", dataset = \"tree\", into = \"INTO\"",
+    "operation = \"directory.fill\", dataset = \"flat\", into = \"INTO\"",
     "operation = \"rotation.create\", dataset = \"tree\", into = \"INTO\"",
-    "operation = \"append.fsync\", dataset = \"tree\", into = \"INTO\"",
-    "operation = \"age.pull\", dataset = \"tree\", into = \"INTO\"",
+    "operation = \"append.fsync\", dataset = \"big\", into = \"INTO\"",
+    "operation = \"age.pull\", dataset = \"tree\", pulls = 2, changed = 0.5, into = \"INTO\"",
 ];
 
 #[test]
@@ -41,7 +41,7 @@ fn loop_a_link_that_a_phase_left_leads_the_agent_nowhere() {
             let link = one_command("native", &format!("ln -s {folder} \"$MOUNT/link\""));
             let next = format!(", {{ name = \"next\", {} }}]", work.replace("INTO", &format!("link/{name}")));
             let datasets = "dataset.tree = { profile = \"mixed\", files = 20, directories = 3, size = \"100KiB\" }\n\
-                            dataset.big = { file = \"64KiB\" }\n";
+                            dataset.big = { file = \"64KiB\" }\ndataset.flat = { flat = 20, file_size = \"1KiB\" }\n";
             let plan = link.replace(" }]\n", &format!(" }}{next}\n")) + datasets;
             let seen = place.run(&plan, &[]);
             let outside = std::path::Path::new(folder).join(&name);
@@ -51,6 +51,7 @@ fn loop_a_link_that_a_phase_left_leads_the_agent_nowhere() {
             }
             assert!(!is_there, "{work}: {} was made", outside.display());
             // It got as far as that: the link was there, and the work was refused.
+            assert!(!seen.stderr.contains("plan.toml"), "{work}: {seen:?}");
             let journal = place.journal();
             assert_eq!(journal.program("do")["exit"], 0, "{work}: {seen:?}");
             assert!(journal.all("trial_finished").all(|end| end["status"] == "failed"), "{work}: {seen:?}");

@@ -76,7 +76,7 @@ const HOSTILE_CALLS: &[(&str, &str)] = &[
     ("write through a link", "ln -s /etc etc; touch etc/fsverdict-was-here"),
     ("write through a link with dots", "ln -s ../../../../../../../etc dots; touch dots/fsverdict-was-here"),
     ("change a file through a link", "ln -s /etc/passwd own; chmod 644 own || chown 0:0 own || touch -c own"),
-    ("link a file of this machine's", "ln /etc/passwd hard"),
+    ("link a file of this machine", "ln /etc/passwd hard"),
     ("rename out of it", r#"touch in; perl -e 'exit !rename("in", "/etc/fsverdict-was-here")'"#),
     ("make a device", "mknod node b 7 0 || mknod node c 1 1"),
     ("make a name with a slash", r#"perl -e '$n = "a/b\0"; exit(syscall(83, $n, 0755) < 0)'"#),
@@ -87,7 +87,7 @@ const HOSTILE_CALLS: &[(&str, &str)] = &[
         r#"perl -e '$v = "x" x 65537; $n = "user.a"; $f = "."; exit(syscall(188, $f, $n, $v, 65537, 0) < 0)'"#,
     ),
     ("read beyond the end", r#"echo 1 >short; [ -n "$(dd if=short bs=1 skip=1000000 count=10)" ]"#),
-    ("give a file another's set-user-ID bit", RACE),
+    ("give a file of another a set-user-ID bit", RACE),
     ("wait for ever at a FIFO", "mkfifo fifo; timeout 1 cat fifo"),
     (
         "open a handle of a file",
