@@ -1,12 +1,12 @@
 //! Btrfs: trees of nodes in an address space of chunks, each of which may lie in several places (`include/uapi/linux/btrfs_tree.h`,
 //! `fs/btrfs/ctree.h`).
 
-use std::collections::BTreeSet;
+use fsverdict_judgement::journal::{BlockUse, ReadingStopped, StopReason};
 
-use fsverdict_judgement::journal::BlockUse;
-
+use super::btrfs_chunks::{Chunks, ITEM_HEAD};
 use super::held::HeldBlocks;
-use super::image_reader::{ImageReader, le16, le32, le64};
+use super::image_reader::{BLOCK, ImageReader, le32, le64};
+use super::visited::VisitedNodes;
 
 /// Where copies of the superblock lie, bytes.
 const SUPERBLOCKS: [u64; 3] = [64 << 10, 64 << 20, 256 << 30];
@@ -21,125 +21,131 @@ const ROOT_ITEM: u8 = 132;
 const CHUNK_ITEM: u8 = 228;
 /// Trees of files have this number, or one from the second on.
 const FILES: (u64, u64) = (5, 256);
-/// More nodes than images of ours have.
-const MOST: usize = 1 << 20;
-
-/// A piece of the address space on this device.
-struct Chunk {
-    logical: u64,
-    length: u64,
-    /// Where on this device; twice where it is kept twice.
-    places: Vec<u64>,
-}
+/// No tree has more levels (`BTRFS_MAX_LEVEL`).
+const LEVELS: u64 = 8;
 
 struct Btrfs<'a> {
     image: &'a ImageReader<'a>,
     node_bytes: u64,
-    device: u64,
-    chunks: Vec<Chunk>,
-    seen: BTreeSet<u64>,
-    held: HeldBlocks,
+    chunks: Chunks,
+    visited: VisitedNodes,
+    held: &'a mut HeldBlocks,
     roots: Vec<u64>,
 }
 
-pub(super) fn read(image: &ImageReader<'_>) -> Option<HeldBlocks> {
+/// What a node says of a node below it.
+#[derive(Clone, Copy)]
+struct ChildNode {
+    logical: u64,
+    level: u64,
+    generation: u64,
+}
+
+pub(super) fn read(image: &ImageReader<'_>, held: &mut HeldBlocks) -> Result<(), ReadingStopped> {
     let [first, ..] = SUPERBLOCKS;
     let top = image.bytes(first, SUPERBLOCK_BYTES)?;
-    if top.get(64..72)? != MAGIC {
-        return None;
+    if top.get(64..72) != Some(MAGIC) {
+        return Err(ReadingStopped::at_block(first / BLOCK, StopReason::NoSuperblock));
     }
     let node_bytes = le32(&top, 148);
     if !(4096..=65536).contains(&node_bytes) {
-        return None;
+        return Err(ReadingStopped::implausible(first / BLOCK, "nodesize", node_bytes));
     }
-    let mut btrfs = Btrfs {
-        image,
-        node_bytes,
-        device: le64(&top, 201),
-        chunks: Vec::new(),
-        seen: BTreeSet::new(),
-        held: HeldBlocks::default(),
-        roots: Vec::new(),
-    };
+    for place in SUPERBLOCKS.into_iter().filter(|place| image.has_range(*place, SUPERBLOCK_BYTES)) {
+        if image.bytes(place, SUPERBLOCK_BYTES)?.get(64..72) == Some(MAGIC) {
+            held.add(image, place, SUPERBLOCK_BYTES, BlockUse::Superblock)?;
+        }
+    }
+    let chunks = Chunks::new(le64(&top, 201));
+    let visited = VisitedNodes::default();
+    let mut btrfs = Btrfs { image, node_bytes, chunks, visited, held, roots: Vec::new() };
     // What it takes to find the tree of chunks stands in the superblock.
-    let mut system = top.get(811..811 + usize::try_from(le32(&top, 160)).ok()?.min(2048))?;
-    while let Some((key, rest)) = system.split_at_checked(17) {
-        let taken = btrfs.chunk(le64(key, 9), rest);
+    let system_bytes = usize::try_from(le32(&top, 160)).unwrap_or(usize::MAX).min(2048);
+    let mut system = top.get(811..811 + system_bytes).unwrap_or_default();
+    while let Some((key, rest)) = system.split_at_checked(17).filter(|(_, rest)| rest.len() >= ITEM_HEAD) {
+        let taken = btrfs.chunks.add(image, first / BLOCK, le64(key, 9), rest)?;
         system = rest.get(taken..).unwrap_or_default();
-        if taken == 0 {
-            break;
-        }
     }
-    btrfs.tree(le64(&top, 88));
-    btrfs.tree(le64(&top, 80));
+    btrfs.walk(le64(&top, 88), None)?;
+    btrfs.walk(le64(&top, 80), None)?;
     while let Some(root) = btrfs.roots.pop() {
-        btrfs.tree(root);
+        btrfs.walk(root, None)?;
     }
-    for place in SUPERBLOCKS {
-        if image.bytes(place, SUPERBLOCK_BYTES).is_some_and(|copy| copy.get(64..72) == Some(MAGIC)) {
-            btrfs.held.add(place, SUPERBLOCK_BYTES, BlockUse::Superblock);
-        }
-    }
-    Some(btrfs.held)
+    Ok(())
 }
 
 impl Btrfs<'_> {
-    /// Notes a chunk; how many bytes tell of it.
-    fn chunk(&mut self, logical: u64, item: &[u8]) -> usize {
-        let stripes = usize::try_from(le16(item, 44)).unwrap_or(0);
-        let stripe = |number: usize| (le64(item, 48 + 32 * number), le64(item, 56 + 32 * number));
-        let here = (0..stripes).map(stripe).filter(|(device, _)| *device == self.device);
-        let places = here.map(|(_, place)| place).collect();
-        self.chunks.push(Chunk { logical, length: le64(item, 0), places });
-        48 + 32 * stripes
-    }
-
-    fn places(&self, logical: u64) -> Vec<u64> {
-        let chunk = self
-            .chunks
-            .iter()
-            .find(|one| logical.checked_sub(one.logical).is_some_and(|within| within < one.length));
-        chunk.map_or(Vec::new(), |chunk| {
-            chunk.places.iter().map(|place| place + (logical - chunk.logical)).collect()
-        })
-    }
-
     /// Walks a tree from this node down.
-    fn tree(&mut self, root: u64) {
-        let mut waiting = vec![root];
-        while let Some(logical) = waiting.pop() {
-            if self.seen.len() > MOST || !self.seen.insert(logical) {
-                continue;
-            }
-            let places = self.places(logical);
-            let node = places.iter().find_map(|place| {
-                let node = self.image.bytes(*place, self.node_bytes)?;
-                (le64(&node, 48) == logical).then_some(node)
-            });
-            let Some(node) = node else { continue };
-            let (owner, items) = (le64(&node, 88), usize::try_from(le32(&node, 96)).unwrap_or(0));
-            let is_leaf = node.get(100) == Some(&0);
-            let is_of_files = owner == FILES.0 || owner >= FILES.1 && owner < u64::MAX - 256;
-            let held = if is_of_files && is_leaf { BlockUse::Inode } else { BlockUse::Map };
-            places.iter().for_each(|place| self.held.add(*place, self.node_bytes, held));
-            if !is_leaf {
-                waiting.extend(
-                    (0..items.min(node.len() / POINTER))
-                        .map(|number| le64(&node, HEADER + POINTER * number + 17)),
-                );
-                continue;
-            }
-            for number in 0..items.min(node.len() / ITEM) {
-                let at = HEADER + ITEM * number;
-                let kind = node.get(at + 8).copied().unwrap_or(0);
-                let offset = usize::try_from(le32(&node, at + 17)).unwrap_or(usize::MAX);
-                let body = node.get(HEADER.saturating_add(offset)..).unwrap_or_default();
-                match kind {
-                    CHUNK_ITEM => drop(self.chunk(le64(&node, at + 9), body)),
-                    ROOT_ITEM => self.roots.push(le64(body, 176)),
-                    _ => {}
-                }
+    fn walk(&mut self, logical: u64, expected: Option<ChildNode>) -> Result<(), ReadingStopped> {
+        let places = self.chunks.places(logical);
+        let at = places.first().map_or(0, |place| place / BLOCK);
+        self.image.count_steps(at, 1)?;
+        if self.visited.enter(logical, at)? {
+            self.visit(logical, &places, expected)?;
+        }
+        self.visited.leave();
+        Ok(())
+    }
+
+    fn visit(
+        &mut self,
+        logical: u64,
+        places: &[u64],
+        expected: Option<ChildNode>,
+    ) -> Result<(), ReadingStopped> {
+        let mut found = None;
+        for place in places {
+            let node = self.image.bytes(*place, self.node_bytes)?;
+            if le64(&node, 48) == logical {
+                found = Some((place / BLOCK, node));
+                break;
             }
         }
+        let Some((at, node)) = found else { return Ok(()) };
+        let level = node.get(100).map_or(0, |level| u64::from(*level));
+        if level >= LEVELS {
+            return Err(ReadingStopped::implausible(at, "level", level));
+        }
+        if let Some(expected) = expected.filter(|expected| expected.level != level) {
+            // A tree that is being deleted points at nodes that were written over since, by a later generation.
+            if expected.generation != le64(&node, 80) {
+                return Ok(());
+            }
+            let reason = StopReason::WrongLevel { level, expected: expected.level };
+            return Err(ReadingStopped::at_block(at, reason));
+        }
+        let (owner, items) = (le64(&node, 88), usize::try_from(le32(&node, 96)).unwrap_or(0));
+        let is_leaf = level == 0;
+        let is_of_files = owner == FILES.0 || owner >= FILES.1 && owner < u64::MAX - 256;
+        let held = if is_of_files && is_leaf { BlockUse::Inode } else { BlockUse::Map };
+        for place in places {
+            self.held.add(self.image, *place, self.node_bytes, held)?;
+        }
+        if !is_leaf {
+            for number in 0..items.min(node.len() / POINTER) {
+                let at = HEADER + POINTER * number + 17;
+                let child =
+                    ChildNode { logical: le64(&node, at), level: level - 1, generation: le64(&node, at + 8) };
+                self.walk(child.logical, Some(child))?;
+            }
+            return Ok(());
+        }
+        for number in 0..items.min(node.len() / ITEM) {
+            let item = HEADER + ITEM * number;
+            let kind = node.get(item + 8).copied().unwrap_or(0);
+            let offset = usize::try_from(le32(&node, item + 17)).unwrap_or(usize::MAX);
+            let body = node.get(HEADER.saturating_add(offset)..).unwrap_or_default();
+            match kind {
+                CHUNK_ITEM => {
+                    self.chunks.add(self.image, at, le64(&node, item + 9), body)?;
+                }
+                ROOT_ITEM => {
+                    self.image.count_steps(at, 1)?;
+                    self.roots.push(le64(body, 176));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 }

@@ -3,10 +3,11 @@
 
 use std::collections::HashSet;
 
-use fsverdict_judgement::journal::BlockUse;
+use fsverdict_judgement::journal::{BlockUse, ReadingStopped, StopReason};
 
 use super::held::HeldBlocks;
 use super::image_reader::{BLOCK, ImageReader, le16, le32};
+use super::visited::VisitedNodes;
 
 const MAGIC: u64 = 0xef53;
 const INCOMPAT_64BIT: u64 = 0x80;
@@ -17,32 +18,51 @@ const SUPERBLOCK: u64 = 1024;
 const EXTENTS: u64 = 0x8_0000;
 /// Groups at most: of a device of 128 GiB with blocks of 4 KiB.
 const MOST_GROUPS: u64 = 1024;
+/// A tree of extents is no deeper (`EXT4_MAX_EXTENT_DEPTH`).
+const DEEPEST: u64 = 5;
 
 struct Ext<'a> {
     image: &'a ImageReader<'a>,
     block: u64,
-    held: HeldBlocks,
+    held: &'a mut HeldBlocks,
+    visited: VisitedNodes,
 }
 
-pub(super) fn read(image: &ImageReader<'_>) -> Option<HeldBlocks> {
+pub(super) fn read(image: &ImageReader<'_>, held: &mut HeldBlocks) -> Result<(), ReadingStopped> {
+    let implausible = |field: &str, value: u64| ReadingStopped::implausible(0, field, value);
     let top = image.bytes(SUPERBLOCK, 1024)?;
     if le16(&top, 56) != MAGIC {
-        return None;
+        return Err(ReadingStopped::at_block(0, StopReason::NoSuperblock));
     }
-    let block = 1024_u64.checked_shl(u32::try_from(le32(&top, 24)).ok()?).filter(|block| *block <= 65536)?;
+    let block_shift = le32(&top, 24);
+    let block = u32::try_from(block_shift).ok().and_then(|shift| 1024_u64.checked_shl(shift));
+    let block = block.filter(|block| (1024..=65536).contains(block));
+    let block = block.ok_or_else(|| implausible("s_log_block_size", block_shift))?;
     let (blocks, first, per_group) = (le32(&top, 4), le32(&top, 20), le32(&top, 32));
     let (inodes_per_group, inode_size) = (le32(&top, 40), le16(&top, 88).max(128));
     let is_wide = le32(&top, 96) & INCOMPAT_64BIT != 0;
     let descriptor = if is_wide { le16(&top, 254).max(32) } else { 32 };
-    let groups = blocks.checked_sub(first)?.div_ceil(per_group.max(1)).min(MOST_GROUPS);
-    let mut ext = Ext { image, block, held: HeldBlocks::default() };
+    if per_group == 0 {
+        return Err(implausible("s_blocks_per_group", per_group));
+    }
+    if descriptor > 1024 {
+        return Err(implausible("s_desc_size", descriptor));
+    }
+    if inode_size > block {
+        return Err(implausible("s_inode_size", inode_size));
+    }
+    if first > blocks {
+        return Err(implausible("s_first_data_block", first));
+    }
+    let groups = (blocks - first).div_ceil(per_group).min(MOST_GROUPS);
+    let mut ext = Ext { image, block, held, visited: VisitedNodes::default() };
     let table = (first + 1) * block;
     let descriptors = (groups * descriptor).div_ceil(block) * block;
     let mut used = HashSet::new();
     let all = image.bytes(table, groups * descriptor)?;
     let mut inodes = 0;
     for group in 0..groups {
-        let at = usize::try_from(group * descriptor).ok()?;
+        let at = usize::try_from(group * descriptor).unwrap_or(usize::MAX);
         let wide = |low: usize, high: usize| {
             le32(&all, at + low) | if is_wide && descriptor >= 64 { le32(&all, at + high) << 32 } else { 0 }
         };
@@ -53,37 +73,46 @@ pub(super) fn read(image: &ImageReader<'_>) -> Option<HeldBlocks> {
         }
         if has_superblock(group, le32(&top, 100)) {
             // Of the first, the boot block lies before it.
-            ext.held.add(start, block, BlockUse::Superblock);
-            for filled in image.filled(start + block, descriptors) {
-                ext.held.add(filled * BLOCK, BLOCK, BlockUse::Map);
+            ext.held.add(image, start, block, BlockUse::Superblock)?;
+            ext.held.add_filled(image, start + block, descriptors, BlockUse::Map)?;
+        }
+        for map in [blocks_map, inodes_map] {
+            image.check_range(ext.place(map), block)?;
+        }
+        for map in [blocks_map, inodes_map] {
+            ext.held.add_filled(image, ext.place(map), block, BlockUse::Map)?;
+        }
+        let table_bytes = inodes_per_group * inode_size;
+        image.check_range(ext.place(inode_table), table_bytes)?;
+        ext.held.add_filled(image, ext.place(inode_table), table_bytes, BlockUse::Inode)?;
+        let bits = image.bytes(ext.place(blocks_map), block)?;
+        let is_taken = |number: u64| {
+            let bit = (number * block).checked_sub(start).map(|within| within / block);
+            let bit = bit.filter(|bit| *bit < per_group);
+            let byte = bit.and_then(|bit| Some((bit, bits.get(usize::try_from(bit / 8).ok()?)?)));
+            byte.is_some_and(|(bit, byte)| byte >> (bit % 8) & 1 == 1)
+        };
+        for written in image.written_within(start, per_group * block)? {
+            let (from, until) = (written * BLOCK / block, ((written + 1) * BLOCK - 1) / block);
+            if (from..=until).any(is_taken) {
+                used.insert(written);
             }
         }
-        for map in [blocks_map, inodes_map].map(|map| image.filled(map * block, block)).concat() {
-            ext.held.add(map * BLOCK, BLOCK, BlockUse::Map);
-        }
-        for filled in image.filled(inode_table * block, inodes_per_group * inode_size) {
-            ext.held.add(filled * BLOCK, BLOCK, BlockUse::Inode);
-        }
-        let bits = image.bytes(blocks_map * block, block)?;
-        let taken = (0..per_group).filter(|bit| {
-            let byte = usize::try_from(bit / 8).ok().and_then(|at| bits.get(at));
-            byte.is_some_and(|byte| byte >> (bit % 8) & 1 == 1)
-        });
-        used.extend(taken.map(|bit| (start + bit * block) / BLOCK));
     }
     let journal = le32(&top, 224);
     if journal > 0 {
-        let inode = image.bytes(inodes * block + (journal - 1) * inode_size, inode_size)?;
-        ext.journal(&inode);
+        let place = ext.place(inodes).saturating_add((journal - 1) * inode_size);
+        let inode = image.bytes(place, inode_size)?;
+        ext.journal(&inode, place / BLOCK)?;
     }
     // Used, and nothing of the above: a directory, or what says where a file's blocks are.
-    for block in image.filled(0, blocks * block) {
+    for block in image.filled(0, blocks * block)? {
         if used.contains(&block) {
             ext.held.blocks.entry(block).or_insert(BlockUse::Map);
         }
     }
     ext.held.used = Some(used);
-    Some(ext.held)
+    Ok(())
 }
 
 /// Whether a group begins with a copy of the superblock: all do, or the first and powers of 3, 5 and 7.
@@ -97,52 +126,77 @@ fn has_superblock(group: u64, ro_compat: u64) -> bool {
 }
 
 impl Ext<'_> {
-    fn journal(&mut self, inode: &[u8]) {
-        let map = inode.get(40..100).unwrap_or_default();
-        if le32(inode, 32) & EXTENTS != 0 {
-            self.extents(map, 4);
-        } else {
-            let pointers: Vec<u64> = (0..15).map(|number| le32(map, number * 4)).collect();
-            for (number, pointer) in pointers.into_iter().enumerate() {
-                self.pointer(pointer, number.saturating_sub(11));
-            }
-        }
+    /// Where a block of the filesystem lies, in bytes.
+    fn place(&self, block: u64) -> u64 {
+        block.saturating_mul(self.block)
     }
 
-    /// `struct ext4_extent_header` and what follows it.
-    fn extents(&mut self, node: &[u8], deeper: u32) {
+    fn journal(&mut self, inode: &[u8], at: u64) -> Result<(), ReadingStopped> {
+        let map = inode.get(40..100).unwrap_or_default();
+        if le32(inode, 32) & EXTENTS != 0 {
+            return self.extents(map, at, None);
+        }
+        let pointers: Vec<u64> = (0..15).map(|number| le32(map, number * 4)).collect();
+        for (number, pointer) in pointers.into_iter().enumerate() {
+            self.pointer(pointer, number.saturating_sub(11))?;
+        }
+        Ok(())
+    }
+
+    /// `struct ext4_extent_header` and what follows it, in this block of 4096 bytes.
+    fn extents(&mut self, node: &[u8], at: u64, expected: Option<u64>) -> Result<(), ReadingStopped> {
         let (entries, depth) = (le16(node, 2), le16(node, 6));
+        match expected {
+            Some(expected) if depth != expected => {
+                let reason = StopReason::WrongLevel { level: depth, expected };
+                return Err(ReadingStopped::at_block(at, reason));
+            }
+            None if depth > DEEPEST => return Err(ReadingStopped::implausible(at, "eh_depth", depth)),
+            _ => {}
+        }
         for number in 0..usize::try_from(entries).unwrap_or(0).min(node.len() / 12) {
-            let at = 12 + number * 12;
+            let entry = 12 + number * 12;
             if depth == 0 {
-                let length = le16(node, at + 4) & 0x7fff;
-                self.journal_blocks(le32(node, at + 8) | le16(node, at + 6) << 32, length);
-            } else if deeper > 0 {
-                let leaf = le32(node, at + 4) | le16(node, at + 8) << 32;
-                if let Some(below) = self.image.bytes(leaf.saturating_mul(self.block), self.block) {
-                    self.extents(&below, deeper - 1);
-                }
+                let length = le16(node, entry + 4) & 0x7fff;
+                self.journal_blocks(le32(node, entry + 8) | le16(node, entry + 6) << 32, length)?;
+            } else {
+                let leaf = le32(node, entry + 4) | le16(node, entry + 8) << 32;
+                let below = self.enter(leaf)?;
+                self.extents(&below, self.place(leaf) / BLOCK, Some(depth - 1))?;
+                self.visited.leave();
             }
         }
+        Ok(())
     }
 
     /// A block of pointers so many levels above the content.
-    fn pointer(&mut self, block: u64, level: usize) {
+    fn pointer(&mut self, block: u64, level: usize) -> Result<(), ReadingStopped> {
         if block == 0 {
-            return;
+            return Ok(());
         }
         if level == 0 {
             return self.journal_blocks(block, 1);
         }
-        let Some(node) = self.image.bytes(block.saturating_mul(self.block), self.block) else { return };
+        let node = self.enter(block)?;
         for number in 0..node.len() / 4 {
-            self.pointer(le32(&node, number * 4), level - 1);
+            self.pointer(le32(&node, number * 4), level - 1)?;
         }
+        self.visited.leave();
+        Ok(())
     }
 
-    fn journal_blocks(&mut self, first: u64, count: u64) {
-        for filled in self.image.filled(first.saturating_mul(self.block), count * self.block) {
-            self.held.add(filled * BLOCK, BLOCK, BlockUse::Journal);
+    /// The content of a node that is visited now, for the first time.
+    fn enter(&mut self, node: u64) -> Result<Vec<u8>, ReadingStopped> {
+        let at = self.place(node) / BLOCK;
+        if !self.visited.enter(node, at)? {
+            return Err(ReadingStopped::at_block(at, StopReason::ReferredToTwice));
         }
+        self.image.bytes(self.place(node), self.block)
+    }
+
+    fn journal_blocks(&mut self, first: u64, count: u64) -> Result<(), ReadingStopped> {
+        let (place, bytes) = (self.place(first), count * self.block);
+        self.image.check_range(place, bytes)?;
+        self.held.add_filled(self.image, place, bytes, BlockUse::Journal)
     }
 }

@@ -1,9 +1,11 @@
 //! F2FS: checkpoints, tables of segments and nodes, and a log of nodes and content (kernel Documentation/filesystems/f2fs.rst;
 //! `include/linux/f2fs_fs.h`).
+//!
+//! Nodes are found by looking at every written block, not by following their addresses: a cycle among them leads nowhere.
 
 use std::collections::BTreeMap;
 
-use fsverdict_judgement::journal::BlockUse;
+use fsverdict_judgement::journal::{BlockUse, ReadingStopped, StopReason};
 
 use super::held::HeldBlocks;
 use super::image_reader::{BLOCK, ImageReader, le16, le32};
@@ -17,26 +19,27 @@ const MOST_NODES: u64 = 1 << 24;
 const ADDRESSES: (usize, usize) = (360, 923);
 const INLINE_NAMES: u8 = 4;
 
-pub(super) fn read(image: &ImageReader<'_>) -> Option<HeldBlocks> {
+pub(super) fn read(image: &ImageReader<'_>, held: &mut HeldBlocks) -> Result<(), ReadingStopped> {
     let top = image.bytes(1024, 512)?;
     if le32(&top, 0) != MAGIC {
-        return None;
+        return Err(ReadingStopped::at_block(0, StopReason::NoSuperblock));
     }
-    let [checkpoints, segments, nodes, main] = [76, 80, 84, 92].map(|at| le32(&top, at) * BLOCK);
-    let mut held = HeldBlocks::default();
-    held.add(0, 2 * BLOCK, BlockUse::Superblock);
-    let mut add = |from: u64, until: u64, found: BlockUse| {
-        for filled in image.filled(from, until.saturating_sub(from)) {
-            held.add(filled * BLOCK, BLOCK, found);
+    let fields = [("cp_blkaddr", 76), ("sit_blkaddr", 80), ("nat_blkaddr", 84), ("main_blkaddr", 92)];
+    let [checkpoints, segments, nodes, main] = fields.map(|(_, at)| le32(&top, at) * BLOCK);
+    for (field, at) in fields {
+        let block = le32(&top, at);
+        if block >= image.device_blocks() {
+            return Err(ReadingStopped::implausible(0, field, block));
         }
-    };
-    add(checkpoints, segments, BlockUse::Journal);
-    add(segments, nodes, BlockUse::Map);
-    add(nodes, main, BlockUse::Map);
+    }
+    held.add(image, 0, 2 * BLOCK, BlockUse::Superblock)?;
+    held.add_filled(image, checkpoints, segments.saturating_sub(checkpoints), BlockUse::Journal)?;
+    held.add_filled(image, segments, nodes.saturating_sub(segments), BlockUse::Map)?;
+    held.add_filled(image, nodes, main.saturating_sub(nodes), BlockUse::Map)?;
     // Of each node the one written last.
-    let mut latest: BTreeMap<u64, (u64, Vec<u8>)> = BTreeMap::new();
-    for number in image.filled(main, u64::MAX - main) {
-        let Some(bytes) = image.block(number) else { continue };
+    let mut latest: BTreeMap<u64, u64> = BTreeMap::new();
+    for number in image.filled(main, u64::MAX - main)? {
+        let bytes = image.block(number)?;
         let (node, inode) = (le32(&bytes, FOOTER), le32(&bytes, FOOTER + 4));
         let offset_in_file = le32(&bytes, FOOTER + 8) >> 3;
         let is_inode = node == inode;
@@ -44,19 +47,22 @@ pub(super) fn read(image: &ImageReader<'_>) -> Option<HeldBlocks> {
             && (1..MOST_NODES).contains(&inode)
             && (is_inode == (offset_in_file == 0))
         {
-            latest.insert(node, (number, bytes));
+            latest.insert(node, number);
         }
     }
-    for (node, (number, bytes)) in latest {
+    for (node, number) in latest {
+        let bytes = image.block(number)?;
         let is_inode = node == le32(&bytes, FOOTER + 4);
-        held.add(number * BLOCK, BLOCK, if is_inode { BlockUse::Inode } else { BlockUse::Map });
+        held.add_block(image, number, if is_inode { BlockUse::Inode } else { BlockUse::Map })?;
         let is_directory = is_inode && le16(&bytes, 0) & 0xf000 == 0x4000;
         if is_directory && bytes.get(3).is_some_and(|flags| flags & INLINE_NAMES == 0) {
+            // Inodes with further attributes keep those in place of the first and the last addresses.
             let places = (0..ADDRESSES.1).map(|number| le32(&bytes, ADDRESSES.0 + 4 * number));
-            for place in places.filter(|place| *place >= main / BLOCK && *place < u64::from(u32::MAX)) {
-                held.add(place * BLOCK, BLOCK, BlockUse::Directory);
+            let is_of_main = |place: &u64| *place >= main / BLOCK && *place < image.device_blocks();
+            for place in places.filter(is_of_main) {
+                held.add_block(image, place, BlockUse::Directory)?;
             }
         }
     }
-    Some(held)
+    Ok(())
 }

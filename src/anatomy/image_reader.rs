@@ -1,54 +1,139 @@
-//! Numbers out of an image, wherever they are said to lie: what is not there is none.
+//! Reads pieces of an image, wherever a layout says that they lie, and limits how much work a layout can cause.
+//!
+//! A guest chooses every byte of its image. So each reader counts its steps, a place behind the end of the device is an error
+//! that names the block, and no piece is longer than 1 MiB.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 
 use xxhash_rust::xxh3::xxh3_128;
 
 use fsverdict_disk::crash::ROT_BLOCK;
-use fsverdict_disk::device::Store;
+use fsverdict_judgement::journal::{ReadingStopped, StopReason};
 
 /// Bytes.
 pub const BLOCK: u64 = ROT_BLOCK;
 /// No structure is longer, bytes.
 const LONGEST: u64 = 1 << 20;
+/// Steps that a reader of any image may take, and further ones for each block that was written. The readers of sound images
+/// look at each written block at most six times.
+const STEPS: u64 = 1 << 20;
+const STEPS_PER_BLOCK: u64 = 16;
+/// Blocks that a layout may describe in any image, and further ones for each block that was written.
+const DESCRIBED: u64 = 1 << 18;
+const DESCRIBED_PER_BLOCK: u64 = 4;
 
-/// An image, and which of its blocks were written, in the order of the last write to each.
-#[derive(Debug, Clone, Copy)]
+/// An image, and which of its blocks were written.
+#[derive(Debug)]
 pub struct ImageReader<'a> {
-    store: &'a Store,
+    file: &'a File,
+    blocks: u64,
+    /// In the order of the last write to each.
     written: &'a [u64],
+    /// The same by their numbers, each with its place in that order.
+    by_number: Vec<(u64, usize)>,
+    steps: Cell<u64>,
 }
 
-/// By which the content of a block is known again.
+/// Identifies the content of a block.
 pub(super) fn digest(bytes: &[u8]) -> u128 {
     xxh3_128(bytes)
 }
 
 impl<'a> ImageReader<'a> {
-    pub fn new(store: &'a Store, written: &'a [u64]) -> ImageReader<'a> {
-        ImageReader { store, written }
+    /// A reader of an image of this many bytes. `written` lists its blocks in the order of the last write to each.
+    pub fn new(file: &'a File, size_bytes: u64, written: &'a [u64]) -> ImageReader<'a> {
+        let blocks = size_bytes / BLOCK;
+        let numbered = written.iter().copied().zip(0..).filter(|(block, _)| *block < blocks);
+        let mut by_number: Vec<(u64, usize)> = numbered.collect();
+        by_number.sort_unstable();
+        ImageReader { file, blocks, written, by_number, steps: Cell::new(0) }
+    }
+
+    /// Blocks of the device.
+    pub(super) fn device_blocks(&self) -> u64 {
+        self.blocks
     }
 
     pub(super) fn written(&self) -> &'a [u64] {
         self.written
     }
 
-    /// So many bytes at this place.
-    pub(super) fn bytes(&self, offset: u64, length: u64) -> Option<Vec<u8>> {
-        let mut bytes = vec![0; usize::try_from(length.min(LONGEST)).ok()?];
-        self.store.read_at(&mut bytes, offset).ok()?;
+    fn written_blocks(&self) -> u64 {
+        self.by_number.len() as u64
+    }
+
+    /// How many blocks a layout in this image may describe.
+    pub(super) fn describable(&self) -> u64 {
+        DESCRIBED + DESCRIBED_PER_BLOCK * self.written_blocks()
+    }
+
+    /// Counts steps of a reader at this block.
+    ///
+    /// # Errors
+    /// When they are more than an image of this size can need.
+    pub(super) fn count_steps(&self, block: u64, steps: u64) -> Result<(), ReadingStopped> {
+        let taken = self.steps.get().saturating_add(steps);
+        self.steps.set(taken);
+        if taken > STEPS + STEPS_PER_BLOCK * self.written_blocks() {
+            return Err(ReadingStopped::at_block(block, StopReason::TooManySteps { steps: taken }));
+        }
+        Ok(())
+    }
+
+    /// Checks that a piece of the device lies within it.
+    pub(super) fn check_range(&self, offset: u64, length: u64) -> Result<(), ReadingStopped> {
+        let end = offset.checked_add(length).filter(|end| *end <= self.blocks * BLOCK);
+        let beyond = StopReason::BeyondDevice { blocks: self.blocks };
+        end.map(drop).ok_or_else(|| ReadingStopped::at_block(offset / BLOCK, beyond))
+    }
+
+    /// Whether a piece of the device lies within it.
+    pub(super) fn has_range(&self, offset: u64, length: u64) -> bool {
+        self.check_range(offset, length).is_ok()
+    }
+
+    /// So many bytes at this place, 1 MiB at most.
+    pub(super) fn bytes(&self, offset: u64, length: u64) -> Result<Vec<u8>, ReadingStopped> {
+        let length = length.min(LONGEST);
+        self.check_range(offset, length)?;
+        self.count_steps(offset / BLOCK, 1 + length / BLOCK)?;
+        let unreadable = || ReadingStopped::at_block(offset / BLOCK, StopReason::Unreadable);
+        let mut bytes = vec![0; usize::try_from(length).map_err(|_| unreadable())?];
+        self.file.read_exact_at(&mut bytes, offset).map_err(|_| unreadable())?;
+        Ok(bytes)
+    }
+
+    pub(super) fn block(&self, block: u64) -> Result<Vec<u8>, ReadingStopped> {
+        self.bytes(block.saturating_mul(BLOCK), BLOCK)
+    }
+
+    /// The same, without counting it: for work that looks at each written block once.
+    pub(super) fn block_once(&self, block: u64) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; usize::try_from(BLOCK).ok()?];
+        self.file.read_exact_at(&mut bytes, block.checked_mul(BLOCK)?).ok()?;
         Some(bytes)
     }
 
-    pub(super) fn block(&self, block: u64) -> Option<Vec<u8>> {
-        self.bytes(block.checked_mul(BLOCK)?, BLOCK)
+    /// The blocks that were written within these bytes, in the order of the last write to each.
+    pub(super) fn written_within(&self, offset: u64, bytes: u64) -> Result<Vec<u64>, ReadingStopped> {
+        let (first, end) = (offset / BLOCK, offset.saturating_add(bytes).div_ceil(BLOCK));
+        let from = self.by_number.partition_point(|(block, _)| *block < first);
+        let until = self.by_number.partition_point(|(block, _)| *block < end);
+        let within = self.by_number.get(from..until).unwrap_or_default();
+        self.count_steps(first, 1 + within.len() as u64)?;
+        let mut in_order = within.to_vec();
+        in_order.sort_unstable_by_key(|(_, order)| *order);
+        Ok(in_order.into_iter().map(|(block, _)| block).collect())
     }
 
-    /// The blocks that were written within these bytes and hold something.
-    pub(super) fn filled(&self, offset: u64, bytes: u64) -> Vec<u64> {
-        let (first, end) = (offset / BLOCK, offset.saturating_add(bytes).div_ceil(BLOCK));
-        let within = self.written.iter().copied().filter(|block| (first..end).contains(block));
-        within
-            .filter(|block| self.block(*block).is_some_and(|bytes| bytes.iter().any(|byte| *byte != 0)))
-            .collect()
+    /// The blocks that were written within these bytes and hold something, in the order of the last write to each.
+    pub(super) fn filled(&self, offset: u64, bytes: u64) -> Result<Vec<u64>, ReadingStopped> {
+        let mut filled = self.written_within(offset, bytes)?;
+        filled
+            .retain(|block| self.block_once(*block).is_some_and(|bytes| bytes.iter().any(|byte| *byte != 0)));
+        Ok(filled)
     }
 }
 

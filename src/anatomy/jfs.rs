@@ -1,7 +1,9 @@
 //! JFS: fixed places for what everything is found from, extents of inodes, and a journal (`fs/jfs/jfs_superblock.h`,
 //! `jfs_filsys.h`, `jfs_dinode.h`).
+//!
+//! Every written block is looked at, and no tree is followed: a cycle among their nodes leads nowhere.
 
-use fsverdict_judgement::journal::BlockUse;
+use fsverdict_judgement::journal::{BlockUse, ReadingStopped, StopReason};
 
 use super::held::HeldBlocks;
 use super::image_reader::{BLOCK, ImageReader, le32};
@@ -12,12 +14,15 @@ const COPY: u64 = 0xf000;
 const TABLE: u64 = 0xb000;
 const INODE: usize = 512;
 
-pub(super) fn read(image: &ImageReader<'_>) -> Option<HeldBlocks> {
+pub(super) fn read(image: &ImageReader<'_>, held: &mut HeldBlocks) -> Result<(), ReadingStopped> {
     let top = image.bytes(SUPERBLOCK, 512)?;
-    if top.get(..4)? != b"JFS1" {
-        return None;
+    if top.get(..4) != Some(b"JFS1") {
+        return Err(ReadingStopped::at_block(SUPERBLOCK / BLOCK, StopReason::NoSuperblock));
     }
     let block = le32(&top, 16);
+    if !(512..=4096).contains(&block) {
+        return Err(ReadingStopped::implausible(SUPERBLOCK / BLOCK, "s_bsize", block));
+    }
     // Length in 24 bits, and a place in 40.
     let extent = |at: usize| {
         let (length, place) =
@@ -25,15 +30,17 @@ pub(super) fn read(image: &ImageReader<'_>) -> Option<HeldBlocks> {
         (place.saturating_mul(block), length.saturating_mul(block))
     };
     let (log, scratch) = (extent(72), extent(80));
-    let mut held = HeldBlocks::default();
-    for number in image.filled(0, u64::MAX) {
+    for (place, length) in [log, scratch] {
+        image.check_range(place, length)?;
+    }
+    for number in image.filled(0, u64::MAX)? {
         let at = number * BLOCK;
         let within = |(place, length): (u64, u64)| at >= place && at - place < length;
         // The checker's own notes are nobody's else.
         if within(scratch) {
             continue;
         }
-        let Some(bytes) = image.block(number) else { continue };
+        let bytes = image.block(number)?;
         let found = match at {
             SUPERBLOCK | COPY => BlockUse::Superblock,
             _ if within(log) => BlockUse::Journal,
@@ -41,10 +48,9 @@ pub(super) fn read(image: &ImageReader<'_>) -> Option<HeldBlocks> {
             // Maps, trees, and directories as long as nobody finds names in them.
             _ => BlockUse::Map,
         };
-        held.add(at, BLOCK, found);
+        held.add(image, at, BLOCK, found)?;
     }
-    held.add(TABLE, 4 * BLOCK, BlockUse::Inode);
-    Some(held)
+    held.add(image, TABLE, 4 * BLOCK, BlockUse::Inode)
 }
 
 /// Whether inodes of one fileset lie there in a row: their numbers follow one another.

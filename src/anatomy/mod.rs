@@ -2,22 +2,34 @@
 //!
 //! Each layout is read as far as that takes, from an image that a trial of ours left, with the source of its numbers; tests hold it to the filesystem's own
 //! tools. Of filesystems whose layout is not read, what was written is content that is known, or names, or not known.
+//!
+//! The guest of a trial may have written anything, so a layout is read in a process of its own that can reach nothing else
+//! ([`LayoutProcess`]), each reader limits its work, and where it stops is part of what it returns ([`ReadingStopped`]).
 
 mod btrfs;
+mod btrfs_chunks;
 mod ext;
 mod f2fs;
 mod held;
 mod image_reader;
 mod jfs;
+mod layout;
+mod layout_lines;
+mod layout_process;
+mod layout_step;
 mod nilfs2;
 mod reiserfs;
+mod visited;
 mod xfs;
 
 use std::collections::{BTreeMap, HashSet};
 
-use fsverdict_judgement::journal::BlockUse;
+use fsverdict_judgement::journal::{BlockUse, ReadingStopped};
 
 pub use image_reader::{BLOCK, ImageReader};
+pub use layout::{ImageLayout, read_layout};
+pub use layout_process::{LayoutLimits, LayoutProcess};
+pub use layout_step::{COMMAND, main};
 
 /// What is known of the content of an image.
 #[derive(Debug, Default)]
@@ -35,27 +47,22 @@ impl KnownContent {
     }
 }
 
-/// What each block holds that is in use, by its number.
-pub fn held_blocks(
-    filesystem: &str,
-    image: &ImageReader<'_>,
-    known: &KnownContent,
-) -> BTreeMap<u64, BlockUse> {
-    let held = match filesystem {
-        "ext2" | "ext3" | "ext4" => ext::read(image),
-        "xfs" => xfs::read(image),
-        "btrfs" => btrfs::read(image),
-        "f2fs" => f2fs::read(image),
-        "jfs" => jfs::read(image),
-        "nilfs2" => nilfs2::read(image),
-        "reiserfs" => reiserfs::read(image),
-        _ => None,
-    };
-    let is_read = held.is_some();
-    let mut held = held.unwrap_or_default();
+/// What blocks of an image hold.
+#[derive(Debug, Default)]
+pub struct BlockUses {
+    /// What each block holds that is in use, by its number.
+    pub held: BTreeMap<u64, BlockUse>,
+    /// Where the reading of the layout stopped; what blocks hold that it did not reach is told by their content alone.
+    pub stopped: Option<ReadingStopped>,
+}
+
+/// Tells what each block holds that is in use, by the layout that was read and by the content of files.
+pub fn block_uses(layout: ImageLayout, image: &ImageReader<'_>, known: &KnownContent) -> BlockUses {
+    let is_read = layout.is_complete();
+    let ImageLayout { mut held, stopped, .. } = layout;
     let names = NameSearch::new(&known.names);
     for block in image.written() {
-        let Some(bytes) = image.block(*block) else { continue };
+        let Some(bytes) = image.block_once(*block) else { continue };
         let may_be_used = held.used.as_ref().is_none_or(|used| used.contains(block));
         match held.blocks.get(block) {
             Some(BlockUse::Journal | BlockUse::Superblock) => {}
@@ -73,7 +80,7 @@ pub fn held_blocks(
             _ => {}
         }
     }
-    held.blocks
+    BlockUses { held: held.blocks, stopped }
 }
 
 /// Looks for names, of which the first letters are enough, as bytes or in two bytes a letter.

@@ -1,9 +1,11 @@
 //! NILFS2: a log of segments, each part of which begins with a summary of whose blocks follow (kernel
 //! Documentation/filesystems/nilfs2.rst; `include/uapi/linux/nilfs2_ondisk.h`).
+//!
+//! Summaries are found by looking at every written block, and no tree is followed: a cycle among their nodes leads nowhere.
 
 use std::collections::BTreeMap;
 
-use fsverdict_judgement::journal::BlockUse;
+use fsverdict_judgement::journal::{BlockUse, ReadingStopped, StopReason};
 
 use super::held::HeldBlocks;
 use super::image_reader::{BLOCK, ImageReader, le16, le32, le64};
@@ -16,36 +18,40 @@ const INODES: u64 = 6;
 /// No part of a segment has more blocks.
 const MOST: u64 = 1 << 16;
 
-pub(super) fn read(image: &ImageReader<'_>) -> Option<HeldBlocks> {
+pub(super) fn read(image: &ImageReader<'_>, held: &mut HeldBlocks) -> Result<(), ReadingStopped> {
     let top = image.bytes(1024, 1024)?;
-    if le16(&top, 6) != MAGIC || le32(&top, 20) != 2 {
-        return None;
+    if le16(&top, 6) != MAGIC {
+        return Err(ReadingStopped::at_block(0, StopReason::NoSuperblock));
+    }
+    if le32(&top, 20) != 2 {
+        let bytes = 1024 << le32(&top, 20).min(32);
+        return Err(ReadingStopped::at_block(0, StopReason::OtherBlockSize { bytes }));
     }
     let (device, last) = (le64(&top, 32), le64(&top, 64));
-    let mut held = HeldBlocks::default();
-    held.add(0, BLOCK, BlockUse::Superblock);
+    held.add(image, 0, BLOCK, BlockUse::Superblock)?;
     // Its copy lies in the last whole block (`NILFS_SB2_OFFSET_BYTES`).
-    held.add((device / BLOCK).saturating_sub(1) * BLOCK, BLOCK, BlockUse::Superblock);
+    held.add_block(image, (device / BLOCK).saturating_sub(1), BlockUse::Superblock)?;
     // Of each block of a file the one that was written last; and what is written anew with each.
-    let mut latest: BTreeMap<(u64, bool, u64), u64> = BTreeMap::new();
-    for number in image.filled(BLOCK, u64::MAX - BLOCK) {
-        let Some(bytes) = image.block(number) else { continue };
+    let mut latest = LatestBlocks::default();
+    for number in image.filled(BLOCK, u64::MAX - BLOCK)? {
+        let bytes = image.block(number)?;
         if le32(&bytes, 8) != SUMMARY || le32(&bytes, 40) > MOST {
             continue;
         }
         SegmentPart { image, start: number, length: le32(&bytes, 40), summary: le32(&bytes, 48) }
-            .owners(le32(&bytes, 44), &mut latest);
+            .add_owners(le32(&bytes, 44), &mut latest)?;
     }
     for ((inode, _, _), place) in latest {
-        held.add(place * BLOCK, BLOCK, if inode == INODES { BlockUse::Inode } else { BlockUse::Map });
+        held.add_block(image, place, if inode == INODES { BlockUse::Inode } else { BlockUse::Map })?;
     }
     // The part that a mount begins with: its summary, and the root of all in its last block.
-    if let Some(bytes) = image.block(last) {
-        held.add(last * BLOCK, BLOCK, BlockUse::Journal);
-        held.add((last + le32(&bytes, 40)).saturating_sub(1) * BLOCK, BLOCK, BlockUse::Journal);
-    }
-    Some(held)
+    let bytes = image.block(last)?;
+    held.add_block(image, last, BlockUse::Journal)?;
+    held.add_block(image, (last + le32(&bytes, 40)).saturating_sub(1), BlockUse::Journal)
 }
+
+/// Where the latest version of a block lies: by the inode that owns it, whether it is a node of the inode's tree, and its number.
+type LatestBlocks = BTreeMap<(u64, bool, u64), u64>;
 
 /// A part of a segment: a summary, and what it tells of.
 struct SegmentPart<'a> {
@@ -58,8 +64,13 @@ struct SegmentPart<'a> {
 }
 
 impl SegmentPart<'_> {
-    fn owners(&self, files: u64, latest: &mut BTreeMap<(u64, bool, u64), u64>) {
-        let Some(summary) = self.image.bytes(self.start * BLOCK, self.summary.min(MOST)) else { return };
+    /// Adds the blocks of the `files` that the summary lists.
+    fn add_owners(&self, files: u64, latest: &mut LatestBlocks) -> Result<(), ReadingStopped> {
+        let (offset, bytes) = (self.start * BLOCK, self.summary.min(MOST));
+        if !self.image.has_range(offset, bytes) {
+            return Ok(());
+        }
+        let summary = self.image.bytes(offset, bytes)?;
         let mut place = self.start + self.summary.div_ceil(BLOCK);
         let end = self.start + self.length;
         // What is told of one thing does not lie across two blocks.
@@ -73,13 +84,15 @@ impl SegmentPart<'_> {
             at - length
         };
         for _ in 0..files.min(self.length) {
+            self.image.count_steps(self.start, 1)?;
             let file = take(24);
             let (inode, blocks, content) =
                 (le64(&summary, file), le32(&summary, file + 16), le32(&summary, file + 20));
             for number in 0..blocks {
                 if place >= end {
-                    return;
+                    return Ok(());
                 }
+                self.image.count_steps(self.start, 1)?;
                 let is_node = number >= content;
                 // Where blocks of files have a virtual number, and those of the table of these have none.
                 let key = match (inode == WHERE, is_node) {
@@ -89,8 +102,13 @@ impl SegmentPart<'_> {
                     (false, true) => le64(&summary, take(8)),
                 };
                 latest.insert((inode, is_node, key), place);
+                if latest.len() as u64 > self.image.describable() {
+                    let blocks = self.image.describable();
+                    return Err(ReadingStopped::at_block(self.start, StopReason::TooManyBlocks { blocks }));
+                }
                 place += 1;
             }
         }
+        Ok(())
     }
 }

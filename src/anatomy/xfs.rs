@@ -1,29 +1,43 @@
 //! XFS: allocation groups whose blocks say by a magic number what they are (`fs/xfs/libxfs/xfs_format.h`, `xfs_da_format.h`).
+//!
+//! Every written block is looked at, and no tree is followed: a cycle among their nodes leads nowhere.
 
-use fsverdict_judgement::journal::BlockUse;
+use fsverdict_judgement::journal::{BlockUse, ReadingStopped, StopReason};
 
 use super::held::HeldBlocks;
-use super::image_reader::{BLOCK, ImageReader, be16, be32, be64};
+use super::image_reader::{ImageReader, be16, be32, be64};
 
 /// Of nodes and leaves of directories, at byte 8: with checksums and without.
 const DIRECTORY_NODES: [u64; 8] = [0x3ebe, 0x3df1, 0x3dff, 0x3bee, 0xfebe, 0xd2f1, 0xd2ff, 0xfbee];
 const MOST_GROUPS: u64 = 4096;
 
-pub(super) fn read(image: &ImageReader<'_>) -> Option<HeldBlocks> {
+pub(super) fn read(image: &ImageReader<'_>, held: &mut HeldBlocks) -> Result<(), ReadingStopped> {
+    let implausible = |field: &str, value: u64| Err(ReadingStopped::implausible(0, field, value));
     let top = image.bytes(0, 512)?;
-    if top.get(..4)? != b"XFSB" {
-        return None;
+    if top.get(..4) != Some(b"XFSB") {
+        return Err(ReadingStopped::at_block(0, StopReason::NoSuperblock));
     }
     let (block, group, groups) = (be32(&top, 4), be32(&top, 84), be32(&top, 88).min(MOST_GROUPS));
     let (log, log_blocks, sector) = (be64(&top, 48), be32(&top, 96), be16(&top, 102));
-    let shift = u32::from(*top.get(124)?).min(63);
+    let shift = top.get(124).map_or(0, |shift| u32::from(*shift));
+    if !(512..=65536).contains(&block) {
+        return implausible("sb_blocksize", block);
+    }
+    if !(512..=32768).contains(&sector) {
+        return implausible("sb_sectsize", sector);
+    }
+    if group == 0 {
+        return implausible("sb_agblocks", group);
+    }
+    if shift > 32 {
+        return implausible("sb_agblklog", u64::from(shift));
+    }
     let place = |number: u64| {
         let (which, within) = (number >> shift, number & ((1 << shift) - 1));
         which.saturating_mul(group).saturating_add(within).saturating_mul(block)
     };
-    let mut held = HeldBlocks::default();
-    for number in image.filled(0, u64::MAX) {
-        let Some(bytes) = image.block(number) else { continue };
+    for number in image.filled(0, u64::MAX)? {
+        let bytes = image.block(number)?;
         let magic = bytes.get(..4).unwrap_or_default();
         let found = match magic {
             b"AB3B" | b"AB3C" | b"IAB3" | b"FIB3" | b"R3FC" | b"RMB3" | b"BMA3" | b"BMAP" | b"ABTB"
@@ -33,16 +47,16 @@ pub(super) fn read(image: &ImageReader<'_>) -> Option<HeldBlocks> {
             _ if DIRECTORY_NODES.contains(&be16(&bytes, 8)) => BlockUse::Directory,
             _ => continue,
         };
-        held.add(number * BLOCK, BLOCK, found);
+        held.add_block(image, number, found)?;
     }
-    for filled in image.filled(place(log), log_blocks * block) {
-        held.add(filled * BLOCK, BLOCK, BlockUse::Journal);
-    }
+    image.check_range(place(log), log_blocks * block)?;
+    held.add_filled(image, place(log), log_blocks * block, BlockUse::Journal)?;
     // Superblock, and the roots of free space, of inodes and of spare blocks, a sector each.
     for number in 0..groups {
         let start = number.saturating_mul(group).saturating_mul(block);
-        held.add(start + sector, 3 * sector, BlockUse::Map);
-        held.add(start, sector, BlockUse::Superblock);
+        image.check_range(start, 4 * sector)?;
+        held.add(image, start + sector, 3 * sector, BlockUse::Map)?;
+        held.add(image, start, sector, BlockUse::Superblock)?;
     }
-    Some(held)
+    Ok(())
 }

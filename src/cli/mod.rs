@@ -233,6 +233,7 @@ fn inner_step() -> Option<u8> {
         own_folder::STAND_BY => Some(own_folder::stand_by(std::env::args_os().nth(2))),
         crate::passthrough::COMMAND => Some(crate::passthrough::main(arguments)),
         "launch" => Some(crate::lab::launch(arguments)),
+        crate::anatomy::COMMAND => Some(crate::anatomy::main(arguments)),
         crate::lab::backend::COMMAND => Some(crate::lab::backend::main()),
         _ => None,
     }

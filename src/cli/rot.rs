@@ -87,7 +87,10 @@ fn told(rotten: &RottenBlocks) -> String {
         .filter(|outcome| rotten.count(**outcome) > 0)
         .map(|outcome| format!("{} {}", rotten.count(*outcome), outcome.words()))
         .collect();
-    format!("rot: {}: {} rotten blocks: {}", rotten.candidate, rotten.looked, each.join(", "))
+    let stopped = rotten.stopped.as_ref();
+    let stopped =
+        stopped.map_or(String::new(), |stopped| format!("; its layout was not read to its end ({stopped})"));
+    format!("rot: {}: {} rotten blocks: {}{stopped}", rotten.candidate, rotten.looked, each.join(", "))
 }
 
 /// Writes the image of a device with a rotten block, and says what must be in it.
@@ -101,7 +104,11 @@ pub(super) fn write_rot(
     let image =
         image.map_or_else(|| PathBuf::from(format!("{}-{rotten}.img", candidate.name)), Path::to_owned);
     let cutting = PowerCutting::of(plan, folder.handle()).map_err(CliError::failed)?;
-    let RotTold { held, must } = cutting.write_rot(candidate, rotten, &image).map_err(CliError::failed)?;
+    let RotTold { held, stopped, must } =
+        cutting.write_rot(candidate, rotten, &image).map_err(CliError::failed)?;
+    if let Some(stopped) = stopped {
+        say(&format!("caution: the layout of this device was not read to its end ({stopped})"));
+    }
     let held = held.map_or("nothing that is known to be in use", |held| held.words());
     let what = match rotten.decay.changes_content() {
         true => {

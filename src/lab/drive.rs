@@ -18,12 +18,15 @@ use crate::sandbox::{Capabilities, FROM_OUTSIDE, OF_MACHINE, Sandbox, SandboxErr
 use crate::trial::TrialSpec;
 use fsverdict_judgement::journal::{Caution, CommandRecord, DeviceEvent, Event, JournalBounds, Status};
 use fsverdict_judgement::plan::PhaseWork;
-use fsverdict_text::{Reason, duration_text};
+use fsverdict_text::{Bytes, Reason, duration_text};
 
 use super::LabError;
 use super::console::Console;
 use super::first_process::SupervisorWatch;
 
+/// No event is longer, in bytes, and no more of them wait to be handled.
+const LONGEST_EVENT: u64 = 16 << 20;
+const WAITING_EVENTS: usize = 8;
 /// How long a lab may take to end by itself after its last event.
 const FAREWELL: Duration = Duration::from_secs(20);
 
@@ -82,10 +85,6 @@ impl Stops {
 /// How often it is looked whether what serves a guest is still there.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Bytes of the longest event of a trial, and how many lines are read before they are taken.
-const LONGEST_EVENT: u64 = 16 << 20;
-const LINES_AHEAD: usize = 8;
-
 /// What a guest has beside it.
 pub(super) struct Company<'a> {
     /// Where both run.
@@ -127,6 +126,7 @@ pub(super) fn drive(
     let console = Console::listen(console_reader);
     let lines = lines_of(std::fs::File::from(events));
     let mut reported = None;
+    let mut has_long_line = false;
     let mut late = false;
     let time_is_up = started + spec.limit;
     let mut deadline = time_is_up;
@@ -139,7 +139,8 @@ pub(super) fn drive(
     loop {
         let patience = deadline.saturating_duration_since(Instant::now());
         match lines.recv_timeout(patience.min(LOOK)) {
-            Ok(line) => {
+            Ok(None) => has_long_line = true,
+            Ok(Some(line)) => {
                 match serde_json::from_str(&line).map(harmless_value).and_then(serde_json::from_value) {
                     Ok(Event::TrialFinished { status, reason, hint, .. }) => {
                         reported = Some((status, reason, hint));
@@ -200,6 +201,11 @@ pub(super) fn drive(
     if reported.is_none() && ended.and_then(|status| status.code()) == Some(OF_MACHINE.into()) {
         let said = console.after("it lacks what every trial needs");
         return Err(LabError::NotStarted(Reason::new(said, HINT)));
+    }
+    if has_long_line {
+        let longest = Bytes(LONGEST_EVENT);
+        let reason = format!("the trial sent a line of more than {longest}, which is not kept");
+        reported = Some((Status::Failed, reason, String::new()));
     }
     let failed = reported.as_ref().is_some_and(|(status, ..)| *status == Status::Failed);
     let starved = reported.is_none() && step.is_empty() && console.was_refused_memory();
@@ -282,21 +288,62 @@ fn signal(status: Option<ExitStatus>) -> Option<i32> {
     status.signal().or(status.code().filter(|code| *code > 128).map(|code| code - 128))
 }
 
-fn lines_of(events: impl Read + Send + 'static) -> mpsc::Receiver<String> {
-    let (send, receive) = mpsc::sync_channel(LINES_AHEAD);
+/// The lines of a trial as they come; `None` in place of one that is too long. A trial that sends faster than its events are
+/// handled waits.
+fn lines_of(events: impl Read + Send + 'static) -> mpsc::Receiver<Option<String>> {
+    let (send, receive) = mpsc::sync_channel(WAITING_EVENTS);
     std::thread::spawn(move || {
         let mut events = BufReader::new(events);
-        let mut line = Vec::new();
-        // A guest may say anything: what is longer than an event comes in pieces, none of which is one.
-        while events.by_ref().take(LONGEST_EVENT).read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
-            let text = String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(&line)).into_owned();
-            if send.send(text).is_err() {
+        while let Ok(Some(line)) = read_line(&mut events, LONGEST_EVENT) {
+            let line = line.map(|line| String::from_utf8_lossy(&line).into_owned());
+            if send.send(line).is_err() {
                 break;
             }
-            line.clear();
         }
     });
     receive
+}
+
+/// The next line without its end, or `Some(None)` where it has more than `most` bytes; `None` at the end of all.
+fn read_line(events: &mut impl BufRead, most: u64) -> std::io::Result<Option<Option<Vec<u8>>>> {
+    let mut line = Vec::new();
+    if events.by_ref().take(most + 1).read_until(b'\n', &mut line)? == 0 {
+        return Ok(None);
+    }
+    if line.last() == Some(&b'\n') {
+        line.pop();
+        return Ok(Some(Some(line)));
+    }
+    if line.len() as u64 <= most {
+        return Ok(Some(Some(line)));
+    }
+    drop(line);
+    // The rest of it is read in pieces, and forgotten.
+    let mut piece = Vec::new();
+    while events.by_ref().take(most + 1).read_until(b'\n', &mut piece)? > 0 && piece.last() != Some(&b'\n') {
+        piece.clear();
+    }
+    Ok(Some(None))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufReader, Read, repeat};
+
+    use super::read_line;
+
+    #[test]
+    fn a_line_without_end_takes_bounded_memory_and_what_follows_is_read() {
+        let input = b"first\n\n".chain(repeat(b'x').take(100_000_000)).chain(&b"\nlast\nno end"[..]);
+        let mut input = BufReader::new(input);
+        let mut next = || read_line(&mut input, 1000).unwrap();
+        assert_eq!(next(), Some(Some(b"first".to_vec())));
+        assert_eq!(next(), Some(Some(Vec::new())));
+        assert_eq!(next(), Some(None));
+        assert_eq!(next(), Some(Some(b"last".to_vec())));
+        assert_eq!(next(), Some(Some(b"no end".to_vec())));
+        assert_eq!(next(), None);
+    }
 }
 
 /// Ends its process when it goes out of scope, whatever happened.

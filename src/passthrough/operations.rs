@@ -23,6 +23,8 @@ use super::served::{ServedFolder, locked};
 const BELIEVED: Duration = Duration::from_secs(1);
 /// Bytes of the largest request: what Linux takes in one (`FUSE_MAX_MAX_PAGES`, 256 pages).
 const LARGEST: u32 = 1 << 20;
+/// Bytes of the largest extended attribute, and of the longest list of their names (`XATTR_SIZE_MAX`, `XATTR_LIST_MAX`).
+const LARGEST_ATTRIBUTE: u32 = 65536;
 const ONLY: Generation = Generation(0);
 
 type Answer<T> = Result<T, rustix::io::Errno>;
@@ -117,7 +119,9 @@ impl ServedFolder {
     ) -> Answer<(FileAttr, u64)> {
         let directory = self.directory(at.parent)?;
         let exclusive = OFlags::from_bits_retain(flags.cast_unsigned()) & OFlags::EXCL;
-        let flags = self.flags(flags) | OFlags::CREATE | exclusive | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        // A FIFO of this name would keep this thread waiting for its other end.
+        let own = OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let flags = self.flags(flags) | exclusive | own;
         let file = rustix::fs::openat(&directory, at.name, flags, Mode::from_raw_mode(mode))?;
         self.give(request, &directory, at.name, mode)?;
         let entry = self.entry(at, &directory)?;
@@ -126,7 +130,7 @@ impl ServedFolder {
 
     /// Answers of all xattr calls: how much there is where no room was given, else all of it.
     fn attribute(reply: ReplyXattr, room: u32, read: impl FnOnce(&mut [u8]) -> Answer<usize>) {
-        let mut value = vec![0; room as usize];
+        let mut value = vec![0; room.min(LARGEST_ATTRIBUTE) as usize];
         match read(&mut value) {
             Ok(length) if room == 0 => reply.size(u32::try_from(length).unwrap_or(u32::MAX)),
             Ok(length) => reply.data(value.get(..length).unwrap_or_default()),

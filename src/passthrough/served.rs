@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fuser::{FileAttr, Request};
 use rustix::fs::{
-    AtFlags, Dir, FileType, Gid, Mode, OFlags, ResolveFlags, Stat, Uid, chmodat, chownat, fstat, openat,
+    AtFlags, Dir, FileType, Gid, Mode, OFlags, ResolveFlags, Stat, Uid, chmod, chownat, fstat, openat,
     openat2, statat,
 };
 use rustix::io::Errno;
@@ -105,7 +105,9 @@ impl ServedFolder {
     /// Opens what the kernel knows by this number.
     pub(super) fn open(&self, number: u64, flags: OFlags) -> Result<OwnedFd, Errno> {
         let path = self.nodes().path(number).ok_or(Errno::STALE)?;
-        let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        // A FIFO that was put in the place of a file would keep this thread waiting for its other end.
+        let waits_not = if flags.contains(OFlags::PATH) { OFlags::empty() } else { OFlags::NONBLOCK };
+        let flags = flags | waits_not | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         openat2(&self.root, path, flags, Mode::empty(), ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS)
     }
 
@@ -224,7 +226,7 @@ impl ServedFolder {
         chownat(directory, name, user, group, AtFlags::SYMLINK_NOFOLLOW)?;
         if mode & SPECIAL != 0 && FileType::from_raw_mode(mode) == FileType::RegularFile {
             // A change of owner took them away (chown(2)).
-            chmodat(directory, name, Mode::from_raw_mode(mode), AtFlags::empty())?;
+            set_mode_of_file(directory, name, mode)?;
         }
         Ok(())
     }
@@ -263,7 +265,93 @@ impl HeldFile {
     }
 }
 
+/// Sets the mode of a regular file with this name. Whoever asked for the file may have put a link in its place since, which chmod(2)
+/// would follow out of the folder: so the file is opened first, through no link, and what was opened is changed.
+fn set_mode_of_file(directory: &OwnedFd, name: &OsStr, mode: u32) -> Result<(), Errno> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = openat(directory, name, flags, Mode::empty())?;
+    if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
+        return Err(Errno::STALE);
+    }
+    chmod(format!("/proc/self/fd/{}", file.as_raw_fd()), Mode::from_raw_mode(mode))
+}
+
 /// Whether no other name leads to it: directories have one.
 fn is_last(found: &Stat) -> bool {
     found.st_nlink <= 1 || FileType::from_raw_mode(found.st_mode) == FileType::Directory
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::fd::OwnedFd;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+    use std::path::Path;
+
+    use rustix::fs::{Mode, OFlags};
+    use rustix::io::Errno;
+
+    use super::{ServedFolder, set_mode_of_file};
+    use crate::passthrough::known_files::EntryName;
+
+    fn open_folder(path: &Path) -> OwnedFd {
+        rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap()
+    }
+
+    /// What a caller may put in the place of a file that it had made a moment ago.
+    const PUT_IN_PLACE: &[fn(&Path, &Path)] = &[
+        |name, victim| symlink(victim, name).unwrap(),
+        |name, victim| symlink(victim.parent().unwrap(), name).unwrap(),
+        |name, _| std::fs::create_dir(name).unwrap(),
+        |name, _| drop(std::os::unix::net::UnixListener::bind(name).unwrap()),
+        |name, _| {
+            rustix::fs::mknodat(rustix::fs::CWD, name, rustix::fs::FileType::Fifo, Mode::RWXU, 0).unwrap()
+        },
+    ];
+
+    #[test]
+    fn the_mode_of_a_file_that_was_replaced_reaches_nothing_outside() {
+        for put in PUT_IN_PLACE {
+            let (served, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+            let victim = outside.path().join("victim");
+            std::fs::write(&victim, "").unwrap();
+            std::fs::set_permissions(&victim, PermissionsExt::from_mode(0o600)).unwrap();
+            let mode_of = |path: &Path| std::fs::metadata(path).unwrap().mode() & 0o7777;
+            let before = [mode_of(&victim), mode_of(outside.path())];
+            put(&served.path().join("name"), &victim);
+            let changed = set_mode_of_file(&open_folder(served.path()), OsStr::new("name"), 0o106_777);
+            assert_eq!(changed, Err(Errno::STALE));
+            assert_eq!([mode_of(&victim), mode_of(outside.path())], before);
+        }
+        let served = tempfile::tempdir().unwrap();
+        let file = served.path().join("name");
+        std::fs::write(&file, "").unwrap();
+        set_mode_of_file(&open_folder(served.path()), OsStr::new("name"), 0o104_755).unwrap();
+        assert_eq!(std::fs::metadata(&file).unwrap().mode() & 0o7777, 0o4755);
+    }
+
+    #[test]
+    fn what_was_put_in_the_place_of_a_file_neither_holds_up_a_thread_nor_leads_out() {
+        let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        std::fs::write(outside.path().join("victim"), "secret").unwrap();
+        let root = open_folder(folder.path());
+        let found = rustix::fs::fstat(&root).unwrap();
+        let served = ServedFolder::new(root, &found, false);
+        let directory = open_folder(folder.path());
+        let at = EntryName { parent: 1, name: OsStr::new("name") };
+        let path = folder.path().join("name");
+        std::fs::write(&path, "").unwrap();
+        let number = served.entry(&at, &directory).unwrap().ino.0;
+        std::fs::remove_file(&path).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, Mode::RWXU, 0).unwrap();
+        // Nobody has its other end.
+        served.open(number, OFlags::RDONLY).unwrap();
+        assert_eq!(served.open(number, OFlags::WRONLY).unwrap_err(), Errno::NXIO);
+        for target in [outside.path().join("victim"), outside.path().to_owned()] {
+            std::fs::remove_file(&path).unwrap();
+            symlink(target, &path).unwrap();
+            assert_eq!(served.open(number, OFlags::RDONLY).unwrap_err(), Errno::LOOP);
+            assert_eq!(served.directory(number).unwrap_err(), Errno::NOTDIR);
+        }
+    }
 }

@@ -25,6 +25,8 @@ pub enum Capabilities {
     Phase,
     /// A guest kernel's: to read every file, as whoever started it could, for its guest's root is this machine's.
     Reader,
+    /// None at all: for a process of ours that only reads from descriptors it was given what a stranger wrote.
+    Nothing,
 }
 
 const READER: CapabilitySet = CapabilitySet::DAC_OVERRIDE;
@@ -52,7 +54,7 @@ impl Capabilities {
     /// Whether the program is none of ours or the system's, but whatever the user named: it is shut off from all it
     /// does not need.
     pub fn of_a_stranger(self) -> bool {
-        matches!(self, Capabilities::Phase | Capabilities::Reader)
+        matches!(self, Capabilities::Phase | Capabilities::Reader | Capabilities::Nothing)
     }
 
     fn capabilities(self) -> Option<CapabilitySet> {
@@ -62,6 +64,7 @@ impl Capabilities {
             Capabilities::Tool => Some(TOOL),
             Capabilities::Phase => Some(PHASE),
             Capabilities::Reader => Some(READER),
+            Capabilities::Nothing => Some(CapabilitySet::empty()),
         }
     }
 }

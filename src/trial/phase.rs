@@ -1,8 +1,9 @@
 //! What is timed: the work on two clocks, verified outside them, settled.
 
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use crate::dataset::{HardLinks, Manifest};
+use crate::dataset::{HardLinks, Manifest, open_below, open_path};
 use crate::host::procfs::memory;
 use crate::host::root::Root;
 use crate::host::sysfs::{bottom_devices, has_volatile_cache};
@@ -41,6 +42,13 @@ const SAVES: usize = 1000;
 /// What is said where no device is watched that could be quiet.
 const BESIDE_FOLDER: &str =
     "the machine still held unwritten data when the next step began, of others or of what the folder lies on";
+
+/// Makes a folder below the mount point. An earlier phase may have left a link there, which must not lead this process out.
+fn make_below_mount(folder: &str) -> std::io::Result<()> {
+    let root = open_path(Path::new(MOUNT))?;
+    open_below(root.as_fd(), Path::new(folder), true)?;
+    Ok(())
+}
 
 impl Agent<'_> {
     /// Does timed work on both clocks; what they said is kept until it is recorded.
@@ -194,7 +202,9 @@ impl Agent<'_> {
             return Err(missing(&phase.name, adapter.program()));
         }
         let folder = phase.into.as_ref().map_or(PathBuf::from(MOUNT), |into| Path::new(MOUNT).join(into));
-        std::fs::create_dir_all(&folder).map_err(TrialError::io("make the folder of an adapter"))?;
+        if let Some(into) = &phase.into {
+            make_below_mount(into).map_err(TrialError::io("make the folder of an adapter"))?;
+        }
         let logs =
             empty_logs(Path::new(SCRATCH)).map_err(TrialError::io("make the folder of an adapter's logs"))?;
         let device = stack.top();

@@ -2,12 +2,62 @@
 
 use std::fs;
 
-use crate::common::labs::confinement::tries_to_break_out;
+use crate::common::labs::confinement::{tries_to_break_out, tries_to_break_out_above};
 use crate::common::{Disk, Place, one_command, tool};
 
 #[test]
 fn loop_a_phase_cannot_break_out_of_the_native_lab() {
     tries_to_break_out("native");
+}
+
+#[test]
+fn loop_a_phase_cannot_break_out_through_a_layer_above() {
+    for layer in ["fuse", "fuse:writeback,threads=1", "overlay", "overlay:metacopy"] {
+        tries_to_break_out_above("native", layer);
+    }
+}
+
+/// What this process' agent could write to, and a phase cannot.
+const FOLDERS_OF_THE_AGENT: [&str; 3] = ["/run", "/dev/shm", "/sys/fs/cgroup"];
+
+/// Work of the agent's own below a folder that a plan names.
+const WORK_BELOW: [&str; 8] = [
+    "adapter = \"fio\", options = \"--name=a --rw=write --size=64k\", into = \"INTO\"",
+    "adapter = \"git\", options = \"init\", into = \"INTO\"",
+    "operation = \"tree.write\", dataset = \"tree\", into = \"INTO\"",
+    "operation = \"stream.write\", dataset = \"big\", into = \"INTO\"",
+    "operation = \"directory.fill\", dataset = \"flat\", into = \"INTO\"",
+    "operation = \"rotation.create\", dataset = \"tree\", into = \"INTO\"",
+    "operation = \"append.fsync\", dataset = \"big\", into = \"INTO\"",
+    "operation = \"age.pull\", dataset = \"tree\", pulls = 2, changed = 0.5, into = \"INTO\"",
+];
+
+#[test]
+fn loop_a_link_that_a_phase_left_leads_the_agent_nowhere() {
+    for (number, folder) in FOLDERS_OF_THE_AGENT.iter().enumerate() {
+        for work in WORK_BELOW {
+            let place = Place::new();
+            let name = format!("fsverdict-test-{}-{number}", std::process::id());
+            let link = one_command("native", &format!("ln -s {folder} \"$MOUNT/link\""));
+            let next = format!(", {{ name = \"next\", {} }}]", work.replace("INTO", &format!("link/{name}")));
+            let datasets = "dataset.tree = { profile = \"mixed\", files = 20, directories = 3, size = \"100KiB\" }\n\
+                            dataset.big = { file = \"64KiB\" }\ndataset.flat = { flat = 20, file_size = \"1KiB\" }\n";
+            let plan = link.replace(" }]\n", &format!(" }}{next}\n")) + datasets;
+            let seen = place.run(&plan, &[]);
+            let outside = std::path::Path::new(folder).join(&name);
+            let is_there = outside.exists();
+            if is_there {
+                let _ = fs::remove_dir_all(&outside).or_else(|_| fs::remove_dir(&outside));
+            }
+            assert!(!is_there, "{work}: {} was made", outside.display());
+            // It got as far as that: the link was there, and the work was refused.
+            assert!(!seen.stderr.contains("plan.toml"), "{work}: {seen:?}");
+            let journal = place.journal();
+            assert_eq!(journal.program("do")["exit"], 0, "{work}: {seen:?}");
+            assert!(journal.all("trial_finished").all(|end| end["status"] == "failed"), "{work}: {seen:?}");
+            place.is_left_clean();
+        }
+    }
 }
 
 /// A plan's mkfs and mount options, NODE being the path of a victim's node, FILE of one that is not there.

@@ -69,3 +69,82 @@ fn loop_killed_runs_through_fuse_leave_nothing() {
     let devices = "{ image = \"320MiB\" }";
     series_is_killed(&|place| plan_on(place, "native", devices, &each.concat()), 4);
 }
+
+/// What a hostile caller does through what is served: a name, and shell lines whose success would reach out of it, or hold its
+/// server up. VICTIM is a file of this machine's in a folder that the server could write to.
+const HOSTILE_CALLS: &[(&str, &str)] = &[
+    ("write through a link", "ln -s /etc etc; touch etc/fsverdict-was-here"),
+    ("write through a link with dots", "ln -s ../../../../../../../etc dots; touch dots/fsverdict-was-here"),
+    ("change a file through a link", "ln -s /etc/passwd own; chmod 644 own || chown 0:0 own || touch -c own"),
+    ("link a file of this machine", "ln /etc/passwd hard"),
+    ("rename out of it", r#"touch in; perl -e 'exit !rename("in", "/etc/fsverdict-was-here")'"#),
+    ("make a device", "mknod node b 7 0 || mknod node c 1 1"),
+    ("make a name with a slash", r#"perl -e '$n = "a/b\0"; exit(syscall(83, $n, 0755) < 0)'"#),
+    ("make a name that is too long", r#"perl -e 'exit !mkdir("x" x 256)'"#),
+    ("remove its root", "rmdir . || rmdir ../mount"),
+    (
+        "set an attribute that is too long",
+        r#"perl -e '$v = "x" x 65537; $n = "user.a"; $f = "."; exit(syscall(188, $f, $n, $v, 65537, 0) < 0)'"#,
+    ),
+    ("read beyond the end", r#"echo 1 >short; [ -n "$(dd if=short bs=1 skip=1000000 count=10)" ]"#),
+    ("give a file of another a set-user-ID bit", RACE),
+    ("wait for ever at a FIFO", "mkfifo fifo; timeout 1 cat fifo"),
+    (
+        "open a handle of a file",
+        r#"perl -e '$h = pack("Ii", 128, 0) . "\0" x 128; $m = pack("i", 0); $f = "."; syscall(303, -100, $f, $h, $m, 0) == 0 or exit 1; open(R, "<", ".") or exit 1; exit(syscall(304, fileno(R), $h, 0) < 0)'"#,
+    ),
+    (
+        "ask for a call that devices have",
+        r#"perl -e 'open(R, "<", "short"); $a = "\0" x 64; exit !ioctl(R, 0x1277, $a)'"#,
+    ),
+];
+
+/// Somebody else than root makes files with a set-user-ID bit, and meanwhile links to a file of this machine's take their places.
+const RACE: &str = r#"mkdir -m 777 race; cd race; perl -e '
+    if (fork) { $> = 1000; for (1 .. 3000) { sysopen(F, "f", 0101, 06777); close F; unlink "f" } wait; exit 1 }
+    for (1 .. 3000) { symlink("VICTIM", "l"); rename("l", "f") }'"#;
+
+/// What must go on whatever it does: many open files without a name, many names, and deep folders.
+const STILL_SERVED: &str = r#"
+perl -e 'for (1 .. 800) { open($f[$_], "+>", "g$_") or exit 1; unlink "g$_"; print {$f[$_]} "x" } exit 0' && echo may hold
+perl -e 'open(F, ">", "many"); for (1 .. 2000) { link("many", "many$_") or exit 1 } for (1 .. 2000) { unlink "many$_" or exit 1 }' && echo may link
+perl -e 'for (1 .. 300) { mkdir "deep" and chdir "deep" or exit 1 } exit 0' && echo may descend
+perl -e 'for (1 .. 4) { fork } for (1 .. 100) { mkdir "m$$"; rename "m$$", "n"; rename "n", "n/n"; rmdir "n" } while (wait > 0) {}' && echo may race
+touch last && [ -e last ] && echo may go on
+"#;
+
+#[test]
+fn loop_a_hostile_caller_reaches_nothing_through_fuse() {
+    for layer in ["fuse", "fuse:writeback", "fuse:threads=1"] {
+        let place = Place::new();
+        let victim = format!("/run/fsverdict-test-{}", std::process::id());
+        std::fs::write(&victim, "secret").unwrap();
+        let permissions: std::fs::Permissions = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        std::fs::set_permissions(&victim, permissions).unwrap();
+        let calls = HOSTILE_CALLS
+            .iter()
+            .map(|(name, line)| format!("(mkdir -p h; cd h; {line}) >/dev/null 2>&1 && echo 'BROKE {name}'"));
+        let lines: Vec<String> = calls.collect();
+        let script = format!("cd \"$MOUNT\"; chmod 777 .\n{}\n{STILL_SERVED}", lines.join("\n"));
+        let script = script.replace("VICTIM", &victim);
+        let plan = crate::common::one_command("native", &script)
+            .replace("phase             = [", &format!("matrix.layers = [[{layer:?}]]\nphase = ["));
+        let seen = place.run(&plan, &[]);
+        let status = std::fs::metadata(&victim).unwrap();
+        let content = std::fs::read(&victim).unwrap();
+        std::fs::remove_file(&victim).unwrap();
+        seen.exits(0);
+        let said = place.journal().program("do")["stdout"].as_str().unwrap().to_owned();
+        assert!(!said.contains("BROKE"), "{layer}: {said}");
+        for words in ["hold", "link", "descend", "race", "go on"] {
+            assert!(said.contains(&format!("may {words}")), "{layer}: {words}: {said}");
+        }
+        use std::os::unix::fs::MetadataExt;
+        assert_eq!(
+            (status.mode() & 0o7777, status.uid(), content),
+            (0o600, 0, b"secret".to_vec()),
+            "{layer}"
+        );
+        place.is_left_clean();
+    }
+}

@@ -22,6 +22,7 @@ mod filesystem_tools;
 mod fleet;
 mod fleet_strangers;
 mod folders;
+mod image_readers;
 mod kernel_build;
 mod kernel_imports;
 mod kernel_strangers;

@@ -138,6 +138,15 @@ pub(super) fn sentences(judged: &Judgement<'_>) -> Vec<String> {
         })
     };
     said.extend(all.iter().filter_map(controls));
+    let stopped = |rotten: &RottenBlocks| {
+        rotten.stopped.as_ref().map(|stopped| {
+            format!(
+                "{}: the layout of its device was not read to its end ({stopped}): what the blocks behind that held is told by their content alone",
+                rotten.candidate
+            )
+        })
+    };
+    said.extend(all.iter().filter_map(stopped));
     if !all.is_empty() {
         said.push(
             "blocks rot one at a time, alike many of each use however many there are of it: the shares are for such blocks, not for years or devices"

@@ -13,8 +13,9 @@ use fsverdict_text::FolderFile;
 
 use super::{CutName, plain, remove, unusable};
 
-/// No file of findings is longer, in bytes.
+/// No file of findings is longer, in bytes; beyond the second findings are kept without their texts.
 const LONGEST: u64 = 1 << 30;
+const WITH_TEXTS: u64 = 256 << 20;
 
 /// A line of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -36,6 +37,9 @@ struct FindingsFile {
     path: PathBuf,
     file: File,
     lines: Vec<KeptLine>,
+    /// Bytes that it has, and that it may have with texts.
+    length: u64,
+    most: u64,
 }
 
 impl KeptFindings {
@@ -57,7 +61,9 @@ impl KeptFindings {
             }
             Err(error) => return Err(unusable(&place.path(), error)),
         };
-        Ok(KeptFindings { kept: Mutex::new(FindingsFile { path: place.path(), file, lines }) })
+        let length = file.metadata().map_err(|error| unusable(&place.path(), error))?.len();
+        let (path, most) = (place.path(), WITH_TEXTS);
+        Ok(KeptFindings { kept: Mutex::new(FindingsFile { path, file, lines, length, most }) })
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut FindingsFile) -> std::io::Result<T>) -> Result<T, SessionError> {
@@ -108,10 +114,22 @@ impl KeptFindings {
 }
 
 impl FindingsFile {
+    /// Writes a line. A file that has become long gets outcomes alone, so that all of it can be read again.
     fn add(&mut self, line: KeptLine) -> std::io::Result<()> {
-        let mut text = serde_json::to_vec(&line)?;
-        text.push(b'\n');
+        let as_text = |line: &KeptLine| -> std::io::Result<Vec<u8>> {
+            let mut text = serde_json::to_vec(line)?;
+            text.push(b'\n');
+            Ok(text)
+        };
+        let (mut line, mut text) = (line.clone(), as_text(&line)?);
+        if self.length + text.len() as u64 > self.most
+            && let KeptLine::Found(finding) = line
+        {
+            line = KeptLine::Found(finding.without_texts("the file of findings is full"));
+            text = as_text(&line)?;
+        }
         self.file.write_all(&text)?;
+        self.length += text.len() as u64;
         self.lines.push(line);
         Ok(())
     }
@@ -137,6 +155,31 @@ mod tests {
     use super::KeptFindings;
     use fsverdict_judgement::journal::{CutOutcome, LossAges, StateFinding};
     use fsverdict_text::FolderHandle;
+
+    /// A guest that reports megabytes of each state.
+    #[test]
+    fn a_file_of_findings_stays_small_whatever_a_guest_reports() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = FolderHandle::open(folder.path()).unwrap().file("ext4.found");
+        let kept = KeptFindings::open(&file, false).unwrap();
+        kept.kept.lock().unwrap().most = 1 << 20;
+        let hostile = |number: u32| StateFinding {
+            state: format!("{number}-all"),
+            outcome: CutOutcome::SilentLoss,
+            broken: vec!["name".repeat(1000); 10_000],
+            seen: "\u{1b}".repeat(1 << 20),
+            back_s: 0.0,
+            ages: LossAges::default(),
+        };
+        kept.add((0..60).map(|number| hostile(number).bounded()).collect()).unwrap();
+        let length = std::fs::metadata(file.path()).unwrap().len();
+        assert!(length <= (1 << 20) + 60 * 200, "{length} bytes");
+        let findings = KeptFindings::open(&file, false).unwrap().findings();
+        assert_eq!(findings.len(), 60);
+        assert!(findings.iter().all(|finding| finding.outcome == CutOutcome::SilentLoss));
+        let said = |words: &str| findings.iter().filter(|finding| finding.seen.contains(words)).count();
+        assert!(said("more bytes]") >= 1 && said("not kept: the file of findings is full") >= 1);
+    }
 
     #[test]
     fn what_was_found_is_there_after_the_end_of_its_finder() {

@@ -83,12 +83,15 @@ impl PowerCutting<'_> {
             let (mut at, mut told) = (None, Vec::new());
             let mut watch = |event: Event| match event {
                 Event::StepStarted { step } => at = step.parse::<usize>().ok().or(at),
-                Event::AfterRot(finding) => told.push(finding),
+                // One more than there are shows that the guest reports too many; more of them would only take memory.
+                Event::AfterRot(finding) if told.len() <= first.len() => told.push(finding.bounded()),
                 _ => {}
             };
             let end = self.choice.lab.run(&spec, &attachments, job, &mut watch)?;
             // A guest counts from its first block on, and tells of each.
-            if (0..).zip(&told).any(|(number, finding)| finding.state != number.to_string()) {
+            let in_order = told.len() <= first.len()
+                && (0..).zip(&told).all(|(number, finding)| finding.state == number.to_string());
+            if !in_order {
                 return Err(plain("a guest did not tell of each block"));
             }
             let done = told.len();

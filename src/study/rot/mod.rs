@@ -5,14 +5,13 @@ mod left;
 mod look;
 mod tally;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::anatomy::{BLOCK, ImageReader, KnownContent, held_blocks};
+use crate::anatomy::{BLOCK, ImageReader, KnownContent, LayoutLimits, LayoutProcess, block_uses};
 use crate::dataset::prepare;
 use fsverdict_disk::crash::{Decay, ROT_BLOCK, RottenBlock, RottenImage};
 use fsverdict_disk::device::Store;
-use fsverdict_judgement::journal::{BlockUse, PlacedRot, RottenBlocks};
+use fsverdict_judgement::journal::{BlockUse, PlacedRot, ReadingStopped, RottenBlocks};
 use fsverdict_judgement::plan::Candidate;
 use fsverdict_text::Reason;
 
@@ -33,6 +32,8 @@ const HEADERS: u64 = 80;
 pub struct RotTold {
     /// What it held; none where nothing of a filesystem that is known to be in use.
     pub held: Option<BlockUse>,
+    /// Where the reading of the layout stopped, if it did not come to its end.
+    pub stopped: Option<ReadingStopped>,
     /// What must be there, a line each.
     pub must: Vec<String>,
 }
@@ -64,7 +65,7 @@ impl PowerCutting<'_> {
         let findings = self.look_at_rot(candidate, &blocks, &record, tell)?;
         self.keep_findings(candidate, &findings)?;
         let rotten = tally(candidate, &left.held, findings, record.trace);
-        Ok(RottenBlocks { accepted: self.faults.accept_loss, ..rotten })
+        Ok(RottenBlocks { accepted: self.faults.accept_loss, stopped: left.stopped, ..rotten })
     }
 
     /// Each block with what came of it, beside the log.
@@ -98,11 +99,13 @@ impl PowerCutting<'_> {
             let early: Vec<u64> = early.filter(|block| !written.contains(block)).collect();
             written.splice(0..0, early);
         }
-        let held = match candidate.layers.is_empty() {
-            true => held_blocks(&candidate.filesystem, &ImageReader::new(&store, &written), &known),
-            false => below_layers(&store, &written, &known),
-        };
-        Ok(LeftDevice { store, image, held })
+        // What lies below a layer is known as far as it is content or names.
+        let filesystem = if is_layered { "" } else { candidate.filesystem.as_str() };
+        let (file, size) = (store.file(), store.size_bytes());
+        let reader = LayoutProcess::new(LayoutLimits::for_written(written.len()));
+        let layout = reader.read_layout(filesystem, file, size, &written).map_err(plain)?;
+        let uses = block_uses(layout, &ImageReader::new(file, size, &written), &known);
+        Ok(LeftDevice { store, image, held: uses.held, stopped: uses.stopped })
     }
 
     /// Writes the image of a candidate's device with this block rotten into a file that is not there yet, and says what must be in it.
@@ -142,11 +145,6 @@ impl PowerCutting<'_> {
                 must.extend(folder.tell(&prepared, u64::MAX));
             }
         }
-        Ok(RotTold { held: left.held.get(&rotten.block).copied(), must })
+        Ok(RotTold { held: left.held.get(&rotten.block).copied(), stopped: left.stopped, must })
     }
-}
-
-/// What lies below a layer is known as far as it is content or names.
-fn below_layers(store: &Store, written: &[u64], known: &KnownContent) -> BTreeMap<u64, BlockUse> {
-    held_blocks("", &ImageReader::new(store, written), known)
 }

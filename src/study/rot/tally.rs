@@ -43,6 +43,7 @@ pub(super) fn tally(
         held: by_use,
         decays: by_decay,
         first: findings,
+        stopped: None,
         accepted: false,
         trace,
     }

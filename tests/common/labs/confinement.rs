@@ -89,11 +89,56 @@ const ATTEMPTS: &[(&str, &str)] = &[
     ("write a program", "true >>/bin/true"),
     ("write what runs", "true >>/proc/1/exe"),
     ("trace the first process outside", "perl -e 'exit(syscall(101, 16, PROCESS, 0, 0) < 0)'"),
+    ("make a mount by descriptor", r#"perl -e '$n = "tmpfs"; exit(syscall(430, $n, 0) < 0)'"#),
+    ("copy a mount by descriptor", r#"perl -e '$n = "/"; exit(syscall(428, -100, $n, 1) < 0)'"#),
+    ("take a filesystem up by descriptor", r#"perl -e '$n = "/"; exit(syscall(433, -100, $n, 0) < 0)'"#),
+    ("change the flags of mounts", CHANGE_FLAGS),
+    ("change the flags of mounts in a user namespace", "unshare --user --map-root-user --mount CHANGE_FLAGS"),
+    ("exchange the root", r#"perl -e '$n = "/"; exit(syscall(155, $n, $n) < 0)'"#),
+    ("change the root", "perl -e 'exit !chroot(\"/tmp\")'"),
+    (
+        "look below what is hidden, in a user namespace",
+        "unshare --user --map-root-user --mount sh -c 'mount --bind / $SCRATCH/m && [ -e $SCRATCH/mSOCKET ]'",
+    ),
+    (
+        "uncover what is hidden, in a user namespace",
+        "unshare --user --map-root-user --mount sh -c 'umount -l /run && [ -e SOCKET ]'",
+    ),
+    (
+        "mount control groups in a user namespace",
+        "unshare --user --map-root-user --mount --cgroup sh -c 'mount -t cgroup2 none $SCRATCH/m && mkdir $SCRATCH/m/x'",
+    ),
+    (
+        "make a node in a user namespace",
+        "unshare --user --map-root-user mknod $SCRATCH/own-node b MAJOR MINOR",
+    ),
+    (
+        "join the namespace of the first process",
+        r#"perl -e 'open(N, "<", "/proc/1/ns/mnt") or exit 1; exit(syscall(308, fileno(N), 0) < 0)'"#,
+    ),
+    ("load another kernel", "perl -e 'exit(syscall(246, 0, 0, 0, 0) < 0)'"),
+    ("have Ctrl-Alt-Del told", "perl -e 'exit(syscall(169, 0xfee1dead, 672274793, 0) < 0)'"),
+    ("reach the ports of devices", "perl -e 'exit(syscall(172, 3) < 0 && syscall(173, 0x80, 1, 1) < 0)'"),
+    (
+        "account for processes",
+        r#"touch $SCRATCH/a && perl -e '$n = "$ENV{SCRATCH}/a"; exit(syscall(163, $n) < 0)'"#,
+    ),
+    ("set what the console shows", "perl -e 'exit(syscall(103, 7, 0, 0) < 0)'"),
+    ("adjust the clock", r#"perl -e '$t = pack("I", 0x8001) . "\0" x 204; exit(syscall(159, $t) < 0)'"#),
+    ("watch every file", "perl -e 'exit(syscall(300, 0, 0) < 0)'"),
+    ("refer to a process outside", "perl -e 'exit(syscall(434, PROCESS, 0) < 0)'"),
+    ("run before all others", "chrt -f 1 true || ionice -c 1 true || nice -n -5 sh -c '[ $(nice) -lt 0 ]'"),
+    ("open what serves folders", "true 3<>/dev/fuse"),
+    ("be spared when memory runs out", "echo -1000 >/proc/self/oom_score_adj"),
     (
         "swap",
         "dd if=/dev/zero of=$SCRATCH/swap bs=64k count=1 && mkswap $SCRATCH/swap && swapon $SCRATCH/swap",
     ),
 ];
+
+/// Clears the flag that makes every mount read-only (mount_setattr(2), recursively).
+const CHANGE_FLAGS: &str =
+    r#"perl -e '$n = "/"; $a = pack("QQQQ", 0, 1, 0, 0); exit(syscall(442, -100, $n, 0x8000, $a, 32) < 0)'"#;
 
 /// What it must be able to do.
 const ALLOWED: &[(&str, &str)] = &[
@@ -126,7 +171,9 @@ fn script() -> String {
             let (file, after) = rest.split_at(rest.find([';', ')', ' ']).unwrap_or(rest.len()));
             format!("{before}{}{after}", same.replace("FILE", file))
         }
-        None => line.replace("ZERO", "dd if=/dev/zero bs=4096 count=1 conv=nocreat"),
+        None => line
+            .replace("ZERO", "dd if=/dev/zero bs=4096 count=1 conv=nocreat")
+            .replace("CHANGE_FLAGS", CHANGE_FLAGS),
     });
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -171,6 +218,11 @@ pub fn names(folder: &std::path::Path) -> Vec<String> {
 }
 
 pub fn tries_to_break_out(lab: &str) {
+    tries_to_break_out_above(lab, "");
+}
+
+/// The same, with this layer above the filesystem, in a cold phase: by then it is there.
+pub fn tries_to_break_out_above(lab: &str, layer: &str) {
     let place = Place::new();
     let outside = place.path().join("outside");
     fs::create_dir(&outside).unwrap();
@@ -209,6 +261,12 @@ pub fn tries_to_break_out(lab: &str) {
 
     // A descriptor that the user's shell left open, of a file the phase has no business with.
     let plan = one_command(lab, &attempts) + &format!("dataset.docs.path = {docs:?}\n");
+    let plan = match layer {
+        "" => plan,
+        _ => plan
+            .replace("name = \"do\",", "name = \"do\", cold = true,")
+            .replace("phase             = [", &format!("matrix.layers = [[{layer:?}]]\nphase = [")),
+    };
     let plan = place.plan("plan", &plan);
     let inherited = outside.join("inherited");
     let line = format!("exec {PROGRAM} run {plan} --out run 9>{}", inherited.display());

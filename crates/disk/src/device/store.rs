@@ -70,6 +70,11 @@ impl Store {
         self.size_bytes
     }
 
+    /// The file behind it. What was written since [`Store::lay_over`] is not in it.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
     /// What it takes up on the disk below, in bytes.
     pub fn held_bytes(&self) -> u64 {
         self.file.metadata().map_or(0, |metadata| metadata.blocks() * 512)

@@ -36,6 +36,11 @@ impl LossAges {
     /// Bins at most.
     pub const BINS: usize = ENDS.len() + 1;
 
+    /// Forgets bins beyond those that there are.
+    pub(super) fn truncate(&mut self) {
+        self.bins.truncate(Self::BINS);
+    }
+
     /// Counts a file.
     pub fn count(&mut self, age_ns: u64, is_lost: bool) {
         let at = ENDS.partition_point(|end| *end <= age_ns);

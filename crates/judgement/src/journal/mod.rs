@@ -5,6 +5,7 @@
 mod beginning;
 pub mod bonnie;
 mod bounds;
+mod bounded;
 mod course;
 pub mod db_bench;
 pub mod dbench;
@@ -26,6 +27,7 @@ pub mod pgbench;
 mod power_cut;
 mod price;
 mod reader;
+mod reading;
 mod rot;
 mod run;
 pub mod sqlite;
@@ -50,6 +52,7 @@ pub use power_cut::{
 };
 pub use price::{CpuPrice, CpuPrices, Unpriced};
 pub use reader::{Journal, first, read, read_in_folder, read_open};
+pub use reading::{ReadingStopped, StopReason};
 pub use rot::{BlockUse, PlacedRot, RotFinding, RotOutcome, RotTally, RotWitness, RottenBlocks, SyncAnswer};
 pub use run::{
     BlockState, CandidateState, CandidateStatus, Header, HeldCaution, Latencies, Run, Spent, Trial,

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::reading::ReadingStopped;
+
 /// What a block held before it rotted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -280,6 +282,9 @@ pub struct RottenBlocks {
     /// The first that were given for right; few, and of each use and decay one at most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub first: Vec<PlacedRot>,
+    /// Where the reading of the layout stopped, if it did not come to its end: what blocks held that it did not reach is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<ReadingStopped>,
     /// Whether the plan has it taken although it loses something.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub accepted: bool,

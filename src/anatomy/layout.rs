@@ -1,0 +1,53 @@
+//! The layout of a filesystem's image: what its own structures say that blocks hold.
+
+use fsverdict_judgement::journal::ReadingStopped;
+
+use super::held::HeldBlocks;
+use super::image_reader::ImageReader;
+use super::{btrfs, ext, f2fs, jfs, nilfs2, reiserfs, xfs};
+
+/// What was read of a layout.
+#[derive(Debug, Default)]
+pub struct ImageLayout {
+    pub(super) held: HeldBlocks,
+    /// Whether the layout is one that can be read.
+    pub(super) is_known: bool,
+    /// Where reading stopped; `None` where it came to its end.
+    pub stopped: Option<ReadingStopped>,
+}
+
+impl ImageLayout {
+    /// Whether everything that the layout describes was read.
+    pub(super) fn is_complete(&self) -> bool {
+        self.is_known && self.stopped.is_none()
+    }
+}
+
+type ReadLayout = fn(&ImageReader<'_>, &mut HeldBlocks) -> Result<(), ReadingStopped>;
+
+/// Finds the reader of a filesystem's layout, if there is one.
+fn reader_for(filesystem: &str) -> Option<ReadLayout> {
+    Some(match filesystem {
+        "ext2" | "ext3" | "ext4" => ext::read,
+        "xfs" => xfs::read,
+        "btrfs" => btrfs::read,
+        "f2fs" => f2fs::read,
+        "jfs" => jfs::read,
+        "nilfs2" => nilfs2::read,
+        "reiserfs" => reiserfs::read,
+        _ => return None,
+    })
+}
+
+/// Whether the layout of a filesystem can be read.
+pub(super) fn has_reader(filesystem: &str) -> bool {
+    reader_for(filesystem).is_some()
+}
+
+/// Reads the layout of a filesystem in this process, as far as it can be followed.
+pub fn read_layout(filesystem: &str, image: &ImageReader<'_>) -> ImageLayout {
+    let mut held = HeldBlocks::default();
+    let Some(read) = reader_for(filesystem) else { return ImageLayout::default() };
+    let stopped = read(image, &mut held).err();
+    ImageLayout { held, is_known: true, stopped }
+}
