@@ -7,12 +7,14 @@ mod budget;
 mod calibration;
 mod cipher;
 mod claim;
+mod clocks;
 mod conclusion;
 mod conduct;
 mod disturbance;
 mod environment;
 mod error;
 mod folder;
+mod interruptions;
 #[cfg(test)]
 #[path = "../../crates/judgement/src/journal/made.rs"]
 pub mod made;

@@ -139,11 +139,14 @@ impl Companion {
 
     fn told(self, what: &str, hint: &str) -> TrialError {
         let (subject, name) = (self.what, self.name.clone());
-        let said = match self.end() {
-            Ok(record) => last_lines(&record),
-            Err(error) => error.to_string(),
+        let (said, record) = match self.end() {
+            Ok(record) => (last_lines(&record), Some(Box::new(record))),
+            Err(error) => (error.to_string(), None),
         };
-        TrialError::Refused(Reason::new(format!("the {subject} `{name}` {what}: {said}"), hint))
+        TrialError::Company {
+            reason: Reason::new(format!("the {subject} `{name}` {what}: {said}"), hint),
+            record,
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use crate::measure::MeasureError;
 use crate::sandbox::SandboxError;
 use crate::sandbox::program::ProgramError;
 use crate::workload::{AdapterError, OwnMetricError, WorkError};
+use fsverdict_judgement::journal::CommandRecord;
 use fsverdict_text::{Hinted, Reason};
 
 /// A trial could not go on. The text becomes the reason in the journal.
@@ -35,6 +36,12 @@ pub enum TrialError {
     Host(String),
     #[error("{}", .0.what)]
     Refused(Reason),
+    /// A program was killed from outside, of which no event tells.
+    #[error(transparent)]
+    Killed(ProgramError),
+    /// A service, or the background of a phase, did not go on as it should; with its record, which no event has told yet.
+    #[error("{}", .reason.what)]
+    Company { reason: Reason, record: Option<Box<CommandRecord>> },
     #[error("{0}")]
     Damaged(String),
     /// What a command left behind is not what the plan says must be there.
@@ -50,6 +57,15 @@ impl TrialError {
             TrialError::Phase { error: ProgramError::Start { source, .. }, .. } => cannot_start(source),
             TrialError::Sandbox(error) => error.is_of_machine(),
             _ => false,
+        }
+    }
+
+    /// The record of the program that was the cause, where no event has told it yet.
+    pub(super) fn untold_record(&self) -> Option<&CommandRecord> {
+        match self {
+            TrialError::Company { record, .. } => record.as_deref(),
+            TrialError::Killed(ProgramError::Failed(record)) => Some(record),
+            _ => None,
         }
     }
 
@@ -71,7 +87,7 @@ impl Hinted for TrialError {
             TrialError::Phase { error, hint, .. } => hint.clone().or_else(|| error.hint()),
             TrialError::Adapter { error, .. } => Some(error.hint.to_owned()),
             TrialError::OwnMetric { error, .. } => Some(error.hint.clone()).filter(|hint| !hint.is_empty()),
-            TrialError::Refused(reason) => reason.hint(),
+            TrialError::Refused(reason) | TrialError::Company { reason, .. } => reason.hint(),
             _ => None,
         }
     }

@@ -1,0 +1,8 @@
+//! Whatever process of a native trial is killed: no candidate is blamed.
+
+use crate::common::labs::attribution::every_process_is_killed;
+
+#[test]
+fn loop_no_candidate_is_blamed_for_a_process_that_is_killed() {
+    every_process_is_killed("native");
+}
