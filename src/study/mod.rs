@@ -39,7 +39,7 @@ mod watcher;
 pub use calibration::measure_device;
 pub use claim::Permission;
 pub use conclusion::{Conclusion, Conclusions, next_to_try};
-pub use conduct::Study;
+pub use conduct::{BLOCK_ATTEMPTS, Study};
 pub use error::SessionError;
 pub use folder::{FolderRequest, OpenedRun, PLAN_FILE, RunFolder, RunFolderError};
 pub use observer::{Observer, Silent};

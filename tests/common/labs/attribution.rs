@@ -119,7 +119,13 @@ fn attack(lab: &str, name: &str, signal: i32, kills: Kills) -> Outcome {
             break;
         }
         let anywhere = is_tool || name == "staging process";
-        match (journal.step() == "hold" || anywhere).then(|| find(&place, name)).flatten() {
+        // What was just killed takes others with it, which are not to be met once more.
+        let begun = journal.all("trial_started").count();
+        if done > 0 && name != "staging process" && begun <= done {
+            std::thread::sleep(Duration::from_millis(2));
+            continue;
+        }
+        match (is_held(&journal) || anywhere).then(|| find(&place, name)).flatten() {
             Some(process) => {
                 tool(&["sh", "-c", &format!("kill -{signal} {process} 2> /dev/null || true")]);
                 immune = !is_gone(process);
@@ -136,6 +142,13 @@ fn attack(lab: &str, name: &str, signal: i32, kills: Kills) -> Outcome {
     place.is_left_clean();
     let stderr = fs::read_to_string(&stderr).unwrap();
     Outcome { exit, stderr, journal: place.journal(), candidate, kills: done }
+}
+
+/// Whether the present try of a trial, not one before it, has come to the held phase.
+fn is_held(journal: &Journal) -> bool {
+    let mut last = journal.0.iter().rev();
+    let last = last.find(|event| event["event"] == "step_started" || event["event"] == "trial_started");
+    last.is_some_and(|event| event["step"] == "hold")
 }
 
 /// A zombie is gone, too.
@@ -245,7 +258,7 @@ fn find(place: &Place, name: &str) -> Option<u32> {
             is_kernel && !is_sandbox(pid) && is_sandbox(parent(pid))
         })
     };
-    match name {
+    let found = match name {
         "supervisor of the agent" => step("agent").map(parent),
         "agent" => step("agent"),
         "supervisor of a phase" => command().map(parent).map(parent),
@@ -279,7 +292,9 @@ fn find(place: &Place, name: &str) -> Option<u32> {
                         .any(|program| line.iter().any(|word| *word == bin.join(program).to_string_lossy()))
             })
         }
-    }
+    };
+    // What lost its parent meanwhile has another one, which is none of this run's.
+    found.filter(|process| processes.iter().any(|(own, _)| own == process))
 }
 
 fn line_of(pid: u32) -> Vec<String> {

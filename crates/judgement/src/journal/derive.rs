@@ -207,7 +207,8 @@ impl Run {
                         self.latencies.len() - 1
                     });
                     for (nanoseconds, calls) in histogram.buckets {
-                        *self.latencies[at].counts.entry(nanoseconds).or_default() += calls;
+                        let known = self.latencies[at].counts.entry(nanoseconds).or_default();
+                        *known = known.saturating_add(calls);
                     }
                 }
             }
