@@ -198,8 +198,11 @@ pub(super) fn drive(
         signal: signal(ended).filter(|_| reported.is_none()),
         program: felled.from_outside.filter(|_| failed),
         held: held.is_some(),
-        // A guest that powers off in the midst of its work: its agent was taken away.
-        powered_off: reported.is_none() && ended.is_some_and(|status| status.success()) && !step.is_empty(),
+        // A guest that is told to power off in the middle of its work. One whose agent crashed says so.
+        powered_off: reported.is_none()
+            && ended.is_some_and(|status| status.success())
+            && !step.is_empty()
+            && !console.is_explained(),
         failed: failed || reported.is_none(),
         natively: stops.natively,
         guest_out_of_memory: !stops.natively && console.ran_out_of_memory(),
@@ -210,7 +213,10 @@ pub(super) fn drive(
         || interrupted.is_some()
         || failed && felled.crashed
         || reported.is_none()
-            && (signal(ended).is_some() || ended.is_some() && console.has_panic() || held.is_some());
+            && (signal(ended).is_some()
+                || ended.is_some() && console.has_panic()
+                // Its agent was taken away, or crashed.
+                || ended.is_some_and(|status| status.success()) && !step.is_empty());
     let from_outside = held.is_some() || signal(ended).is_some_and(|signal| FROM_OUTSIDE.contains(&signal));
     let unheard = starved || killed && from_outside && step.is_empty();
     let told = reported.map(|(status, reason, hint)| match felled.words() {

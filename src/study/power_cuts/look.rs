@@ -133,7 +133,8 @@ impl PowerCutting<'_> {
 fn died(state: CutName, end: &TrialEnd) -> StateFinding {
     let panicked = end.killed || end.reason.contains("panic");
     let outcome = if panicked { CutOutcome::Panic } else { CutOutcome::Hang };
-    let seen = end.reason.chars().take(600).collect();
+    let why = end.interrupted.map_or(String::new(), |interruption| format!("{interruption}: "));
+    let seen = format!("{why}{}", end.reason).chars().take(600).collect();
     StateFinding {
         state: state.to_string(),
         outcome,

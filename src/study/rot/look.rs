@@ -130,7 +130,8 @@ impl PowerCutting<'_> {
 fn died(rotten: RottenBlock, end: &TrialEnd) -> RotFinding {
     let panicked = end.killed || end.reason.contains("panic");
     let outcome = if panicked { RotOutcome::Panic } else { RotOutcome::Hang };
-    let seen = end.reason.chars().take(SEEN).collect();
+    let why = end.interrupted.map_or(String::new(), |interruption| format!("{interruption}: "));
+    let seen = format!("{why}{}", end.reason).chars().take(SEEN).collect();
     RotFinding {
         state: rotten.to_string(),
         outcome,
