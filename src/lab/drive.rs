@@ -198,10 +198,11 @@ pub(super) fn drive(
         signal: signal(ended).filter(|_| reported.is_none()),
         program: felled.from_outside.filter(|_| failed),
         held: held.is_some(),
-        // A guest that is told to power off in the middle of its work. One whose agent crashed says so.
-        powered_off: reported.is_none()
-            && ended.is_some_and(|status| status.success())
+        guest_ended: reported.is_none()
+            && !stops.natively
             && !step.is_empty()
+            && ended.is_some_and(|status| terminating_signal(status).is_none())
+            && !console.has_panic()
             && !console.is_explained(),
         failed: failed || reported.is_none(),
         natively: stops.natively,
@@ -283,7 +284,7 @@ struct Outside {
     /// The signal from outside that ended a program of a trial that failed.
     program: Option<i32>,
     held: bool,
-    powered_off: bool,
+    guest_ended: bool,
     /// Whether it failed, or ended without a result.
     failed: bool,
     /// Whether its programs are processes of this machine's kernel.
@@ -304,7 +305,7 @@ impl Outside {
             // In a guest the guest's own kernel may have done it.
             _ if self.failed && self.guest_out_of_memory => return Some(Interruption::GuestOutOfMemory),
             (false, None, Some(signal)) => Some(Interruption::Signal(signal)),
-            _ => self.powered_off.then_some(Interruption::PoweredOff),
+            _ => self.guest_ended.then_some(Interruption::GuestEnded),
         };
         match interruption {
             Some(Interruption::Signal(KILL)) if self.oom_kill => Some(Interruption::OutOfMemory),
@@ -420,7 +421,7 @@ mod tests {
             (Outside { guest_out_of_memory: true, ..guest }, Some(Interruption::GuestOutOfMemory)),
             (Outside { guest_out_of_memory: true, failed: false, ..guest }, None),
             (Outside { signal: Some(9), guest_out_of_memory: true, ..guest }, Some(Interruption::Signal(9))),
-            (Outside { powered_off: true, ..guest }, Some(Interruption::PoweredOff)),
+            (Outside { guest_ended: true, ..guest }, Some(Interruption::GuestEnded)),
             (Outside { held: true, ..native }, Some(Interruption::Debugger)),
         ] {
             assert_eq!(end.interruption(), expected, "{end:?}");

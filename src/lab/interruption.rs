@@ -23,8 +23,9 @@ pub enum Interruption {
     GuestOutOfMemory,
     /// A debugger held it and did not let go.
     Debugger,
-    /// The guest powered off in the middle of its work: its agent was taken away.
-    PoweredOff,
+    /// The guest ended in the middle of its work and said nothing of it, neither a panic nor what became of its agent: as QEMU and
+    /// a User-Mode-Linux kernel end that are sent SIGTERM.
+    GuestEnded,
     /// The process that serves its device crashed.
     DeviceProcess,
 }
@@ -43,9 +44,7 @@ impl fmt::Display for Interruption {
             Interruption::OutOfMemory => formatter.write_str("killed by signal 9 because memory ran out"),
             Interruption::GuestOutOfMemory => formatter.write_str("its guest ran out of memory"),
             Interruption::Debugger => formatter.write_str("held by a debugger"),
-            Interruption::PoweredOff => {
-                formatter.write_str("its guest powered off in the middle of its work")
-            }
+            Interruption::GuestEnded => formatter.write_str("its guest was ended in the middle of its work"),
             Interruption::DeviceProcess => formatter.write_str("the process of its device crashed"),
         }
     }

@@ -320,7 +320,7 @@ fn failed(end: &TrialEnd, why: Reason) -> TrialEnd {
     if !end.reason.is_empty() {
         reason = format!("{reason}\n{}", end.reason);
     }
-    let interrupted = end.interrupted.filter(|interruption| *interruption != Interruption::PoweredOff);
+    let interrupted = end.interrupted.filter(|interruption| *interruption != Interruption::GuestEnded);
     TrialEnd {
         status: Status::Failed,
         reason,

@@ -378,7 +378,7 @@ fn lies_of_a_site_are_not_believed() {
         ),
         (
             "another block's trials",
-            Box::new(|text| text.replace("\"trial\":{\"block\":1", "\"trial\":{\"block\":9")),
+            Box::new(|text| text.replace("\"block\":1,\"candidate\"", "\"block\":9,\"candidate\"")),
             "it holds a trial of block 9",
         ),
         (
