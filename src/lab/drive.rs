@@ -196,7 +196,7 @@ pub(super) fn drive(
     let outside = Outside {
         // One that still ran at the end of its time, or after it had its say, was killed here.
         signal: signal(ended).filter(|_| reported.is_none()),
-        program: felled.from_outside.filter(|_| failed),
+        program: felled.from_outside.filter(|_| failed || reported.is_none()),
         held: held.is_some(),
         guest_ended: reported.is_none()
             && !stops.natively

@@ -269,6 +269,11 @@ impl RunningProgram {
     /// How often it is looked whether it has ended.
     const LOOKS: Duration = Duration::from_millis(10);
 
+    /// The process that is waited for.
+    pub fn process(&self) -> Option<Pid> {
+        self.ready.as_ref().map(|ready| Pid::from_child(&ready.child))
+    }
+
     /// Whether it has ended by itself.
     pub fn has_ended(&mut self) -> Result<bool, ProgramError> {
         let Some(ready) = &mut self.ready else { return Ok(true) };

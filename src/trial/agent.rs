@@ -74,7 +74,7 @@ pub fn agent() -> u8 {
         let _ = rustix::io::fcntl_setfd(&stops, rustix::io::FdFlags::CLOEXEC);
         report_stops_to(stops);
     }
-    let mut sink = Sink::new(File::from(events));
+    let mut sink = Sink::from_pipe(File::from(events));
     let mut of_machine = false;
     let result = run(&assignment, &mut sink, &mut of_machine);
     // A guest's memory is what the plan gave it.

@@ -127,6 +127,11 @@ fn attack(lab: &str, name: &str, signal: i32, kills: Kills) -> Outcome {
         let anywhere = is_tool || name == "staging process";
         // What was just killed takes others with it, which are not to be met once more.
         let begun = journal.all("trial_started").count();
+        // Its phase notices once it is over.
+        let company = ["service", "shell of a service", "background of a phase"].contains(&name);
+        if company && done > 0 && begun > done && kills == Kills::EachTime {
+            fs::write(place.path().join(&hold), "").unwrap();
+        }
         if done > 0 && name != "staging process" && begun <= done {
             std::thread::sleep(Duration::from_millis(2));
             continue;
@@ -136,6 +141,9 @@ fn attack(lab: &str, name: &str, signal: i32, kills: Kills) -> Outcome {
                 tool(&["sh", "-c", &format!("kill -{signal} {process} 2> /dev/null || true")]);
                 immune = !is_gone(process);
                 done += usize::from(!immune);
+                if ["service", "shell of a service", "background of a phase"].contains(&name) {
+                    fs::remove_file(place.path().join(&hold)).unwrap();
+                }
                 let begun = journal.all("trial_started").last();
                 candidate =
                     begun.map_or(candidate, |one| one["trial"]["candidate"].as_str().unwrap().to_owned());
