@@ -25,6 +25,8 @@ pub(super) struct Bar {
     to_come: Vec<String>,
     /// How many trials of each candidate have ended, and how many seconds they took.
     taken: BTreeMap<String, (u32, f64)>,
+    /// The trial that something outside ended each time, and whose end is said next.
+    ended_from_outside: Option<TrialId>,
 }
 
 impl Bar {
@@ -42,7 +44,8 @@ impl Bar {
             bar.enable_steady_tick(Duration::from_millis(200));
         }
         let (underway, to_come, taken) = (Vec::new(), Vec::new(), BTreeMap::new());
-        Bar { bar, plain, done: 0, started: Instant::now(), underway, to_come, taken }
+        let (done, started) = (0, Instant::now());
+        Bar { bar, plain, done, started, underway, to_come, taken, ended_from_outside: None }
     }
 
     /// `, 3m at least to go`: more blocks follow where what is wanted is not known by then. Each trial to come as long as
@@ -94,7 +97,11 @@ impl Bar {
         let to_go = self.to_go();
         self.bar.set_prefix(to_go.clone());
         if self.plain {
-            let outcome = if status == Status::Ok { "ok" } else { "FAILED" };
+            let outcome = match status {
+                Status::Ok => "ok",
+                Status::Failed if self.ended_from_outside.as_ref() == Some(id) => "NOT COMPLETED",
+                Status::Failed => "FAILED",
+            };
             say(&format!(
                 "trial {}/{length}: block {} {} {outcome} in {wall:.1} s{to_go}",
                 self.done, id.block, id.candidate
@@ -102,7 +109,11 @@ impl Bar {
         }
         if status == Status::Failed {
             let first = reason.lines().next().unwrap_or_default();
-            self.say(&format!("warning: {} failed in block {}: {first}", id.candidate, id.block));
+            let what = match self.ended_from_outside.take_if(|interrupted| interrupted == id) {
+                Some(_) => "is not judged: its trial was not completed",
+                None => "failed",
+            };
+            self.say(&format!("warning: {} {what} in block {}: {first}", id.candidate, id.block));
             reason.lines().filter(|line| line.starts_with(THE_KERNEL)).for_each(|line| self.say(line));
             if !hint.is_empty() {
                 self.say(&format!("hint: {hint}"));
@@ -134,6 +145,9 @@ impl Observer for Bar {
                     ));
                 }
                 self.step(id, Some(String::new()));
+            }
+            (Some(id), Event::Surroundings(seen)) if seen.from_outside => {
+                self.ended_from_outside = Some(id.clone());
             }
             (Some(id), Event::StepStarted { step }) => self.step(id, Some(format!(": {step}"))),
             (Some(id), Event::TrialFinished { status, reason, hint, wall }) => {

@@ -55,6 +55,7 @@ pub(super) fn differences(plan: &Plan, shards: &[Shard]) -> Vec<String> {
             }
         }
     }
+    found.extend(shared_devices(shards));
     let disagree = SAME.iter().zip(&sides).filter(|(_, sides)| sides.len() > 1);
     found.extend(disagree.map(|(what, sides)| {
         let side = |(value, sites): (&Option<&String>, &BTreeSet<&Site>)| {
@@ -64,6 +65,25 @@ pub(super) fn differences(plan: &Plan, shards: &[Shard]) -> Vec<String> {
         format!("sites have not the same {what}: {}", sides.join("; "))
     }));
     found.into_iter().collect()
+}
+
+/// Devices that several sites say is theirs, by what their hardware is called: whoever measures one device under two names
+/// would count for two.
+fn shared_devices(shards: &[Shard]) -> Vec<String> {
+    let is_identity =
+        |key: &str| key == "device.identity" || key.starts_with("device.") && key.ends_with(".identity");
+    let mut sites_of: BTreeMap<String, BTreeSet<&Site>> = BTreeMap::new();
+    for shard in shards {
+        for (_, identity) in shard.facts().into_iter().filter(|(key, _)| is_identity(key)) {
+            sites_of.entry(identity).or_default().insert(&shard.site);
+        }
+    }
+    let shared = sites_of.into_iter().filter(|(_, sites)| sites.len() > 1);
+    shared
+        .map(|(identity, sites)| {
+            format!("the sites {} say that they have the same device: {identity}", listed(sites.into_iter()))
+        })
+        .collect()
 }
 
 /// The names, or of many the first and the last.

@@ -1,20 +1,36 @@
 //! How far a block's journal is believed, which may come from anybody: it says what was tried and measured at its own site, in
 //! its own block, and nothing that is only for the whole run to say. Whether what it measured is true nobody can tell.
 
+use std::collections::BTreeSet;
+
 use xxhash_rust::xxh3::Xxh3;
 
-use fsverdict_judgement::journal::{Event, Journal, MERGED_FACT, Observation, Record};
+use fsverdict_judgement::journal::{Event, Journal, MERGED_FACT, Observation, Record, Unit};
 use fsverdict_judgement::plan::Plan;
 
 use super::site::{SITE, Site};
 
+/// Seconds by which the clock of a site may be ahead of this machine's.
+const MOST_AHEAD: i64 = 24 * 3600;
+/// 2024-01-01T00:00:00Z in seconds: no block is older.
+const FIRST_RELEASE: i64 = 1_704_067_200;
+/// No trial takes longer, in seconds: ten years, of simulated time as well.
+const LONGEST: f64 = 10.0 * 366.0 * 86400.0;
+/// No other quantity is larger: bytes of the largest disks there are, and a hundred times as much.
+const LARGEST: f64 = 1e18;
+/// No trial makes more calls of one kind.
+const MOST_CALLS: u64 = 1 << 53;
+
 /// Why this cannot be the journal of block `block` of `site`; `None` where it can, or is only cut short.
 pub(super) fn disbelieved(site: &Site, block: u32, journal: &Journal, plan: &Plan) -> Option<String> {
     let (first, records) = journal.records.split_first()?;
-    let mut attempts = Attempts { block, begun: 0, open: false, counts: false };
+    let mut attempts = Attempts::of_block(block);
+    let latest = jiff::Timestamp::now().as_second() + MOST_AHEAD;
     begins(site, first)
+        .or_else(|| journal.records.iter().find_map(|record| is_timeless(record, latest)))
+        .or_else(|| records.iter().find_map(|record| impossible_number(&record.event)))
         .or_else(|| records.iter().find_map(|record| says_too_much(block, record, plan)))
-        .or_else(|| records.iter().find_map(|record| attempts.take(&record.event)))
+        .or_else(|| records.iter().find_map(|record| attempts.take(record)))
 }
 
 /// What is wrong with a first record.
@@ -64,22 +80,89 @@ fn says_too_much(block: u32, record: &Record, plan: &Plan) -> Option<String> {
     Some(format!("it holds `{kind}`, which is for the whole run to say"))
 }
 
-/// A block is tried until an attempt counts: once, or it would stand for several.
-struct Attempts {
+/// Why a record cannot have been written when it says, if so.
+fn is_timeless(record: &Record, latest: i64) -> Option<String> {
+    let at = record.at.as_second();
+    if at < FIRST_RELEASE {
+        return Some(format!("it says that it was done at {}, before there was any fsverdict", record.at));
+    }
+    (at > latest).then(|| format!("it says that it was done at {}, which is still to come", record.at))
+}
+
+/// A number that no trial measures, if there is one.
+fn impossible_number(event: &Event) -> Option<String> {
+    let impossible = |what: &str, number: f64| Some(format!("it says that {what} is {number}"));
+    let time = |seconds: f64| (0.0..=LONGEST).contains(&seconds);
+    match event {
+        Event::TrialFinished { wall, .. } if !time(*wall) => {
+            impossible("the time of a trial in seconds", *wall)
+        }
+        Event::Command(command) if !time(command.seconds) => {
+            impossible("the time of a program in seconds", command.seconds)
+        }
+        Event::Observation(observation) => {
+            let wrong = observation.measurements.iter().find(|one| {
+                let least = if one.unit == Unit::Seconds { 0.0 } else { -LARGEST };
+                let most = if one.unit == Unit::Seconds { LONGEST } else { LARGEST };
+                !(least..=most).contains(&one.value)
+            });
+            if let Some(one) = wrong {
+                return impossible(&format!("{} of {}", one.metric, observation.phase), one.value);
+            }
+            let buckets = observation.histograms.iter().flat_map(|histogram| &histogram.buckets);
+            let count = buckets.map(|(_, count)| *count).find(|count| *count > MOST_CALLS);
+            count.and_then(|count| impossible("a number of calls", count as f64))
+        }
+        Event::Surroundings(seen) => {
+            let all = [seen.cpu_time, seen.foreign_cpu, seen.steal, seen.slept];
+            let wrong = all.into_iter().flatten().find(|seconds| !time(*seconds));
+            wrong.and_then(|seconds| impossible("a time of its surroundings in seconds", seconds))
+        }
+        _ => None,
+    }
+}
+
+/// A block is tried until an attempt counts: once, or it would stand for several. Each attempt tries each candidate of its
+/// order to one end.
+struct Attempts<'a> {
     block: u32,
     begun: u32,
     open: bool,
     counts: bool,
+    /// The candidates of the attempt.
+    order: &'a [String],
+    ended: BTreeSet<&'a str>,
 }
 
-impl Attempts {
-    fn take(&mut self, event: &Event) -> Option<String> {
-        let fits = match event {
-            Event::BlockStarted { block, attempt, .. } => {
-                let next = *block == self.block && *attempt == self.begun + 1;
+impl<'a> Attempts<'a> {
+    fn of_block(block: u32) -> Self {
+        Attempts { block, begun: 0, open: false, counts: false, order: &[], ended: BTreeSet::new() }
+    }
+
+    fn take(&mut self, record: &'a Record) -> Option<String> {
+        let fits = match &record.event {
+            Event::BlockStarted { block, attempt, order, .. } => {
+                let next = *block == self.block && Some(*attempt) == self.begun.checked_add(1);
                 let fits = next && !self.open && !self.counts;
-                (self.begun, self.open) = (*attempt, true);
+                (self.begun, self.open, self.order) = (*attempt, true, order);
+                self.ended.clear();
                 fits
+            }
+            Event::TrialStarted {} | Event::TrialFinished { .. } => {
+                let Some(trial) = &record.trial else {
+                    return Some("it holds a trial of no candidate".to_owned());
+                };
+                if !self.open || trial.attempt != self.begun || !self.order.contains(&trial.candidate) {
+                    return Some(format!("it holds a trial of {} outside of its attempts", trial.candidate));
+                }
+                let ends = matches!(record.event, Event::TrialFinished { .. });
+                if self.ended.contains(trial.candidate.as_str()) {
+                    return Some(format!("it tries {} again after the end of its trial", trial.candidate));
+                }
+                if ends {
+                    self.ended.insert(&trial.candidate);
+                }
+                true
             }
             Event::BlockFinished { block, attempt, invalid } => {
                 let fits = self.open && (*block, *attempt) == (self.block, self.begun);

@@ -27,7 +27,7 @@ pub fn conduct_fleet(
     let path = std::path::absolute(folder.path()).map_err(FleetError::io(folder.path()))?;
     let mut engine: Box<dyn FleetEngine> = match fleet.on {
         On::Slurm => Box::new(Slurm::new(folder.handle(), &path)?),
-        On::Ssh => Box::new(Ssh::new(folder.handle(), &path)),
+        On::Ssh => Box::new(Ssh::new(folder.handle(), &path, plan)),
     };
     let shards = Shards::of(folder.handle());
     let mut known = None;

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use fsverdict_text::{LONGEST, Node, Reason, Section, quoted, read_regular, read_strictly, value};
+use fsverdict_text::{
+    LONGEST, Node, Reason, Section, parse_duration, quoted, read_regular, read_strictly, value,
+};
 
 use super::FleetError;
 use super::site::Site;
@@ -61,10 +64,13 @@ pub struct SiteEntry {
     pub program: Option<String>,
     /// The run's folder there, over ssh: that of this machine where absent.
     pub folder: Option<PathBuf>,
+    /// How long a block may take there, over ssh: by the plan's own limits where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<Duration>,
 }
 
 /// What an entry may say.
-const KEYS: [&str; 7] = ["name", "node", "ssh", "device", "erase", "program", "folder"];
+const KEYS: [&str; 8] = ["name", "node", "ssh", "device", "erase", "program", "folder", "within"];
 /// More machines than any laboratory has.
 const MOST_SITES: usize = 10_000;
 
@@ -161,6 +167,7 @@ impl SiteEntry {
             erase: text("erase"),
             program: text("program"),
             folder: text("folder").map(PathBuf::from),
+            within: section.get("within", |node| parse_duration(&value::text(node)?)),
         };
         Some(entry)
     }

@@ -8,7 +8,7 @@ mod process;
 
 pub use activity::activity;
 pub use cpu::{CpuTimes, cpu_count, cpu_times};
-pub use memory::{Memory, io_pressure, memory};
+pub use memory::{Memory, io_pressure, memory, oom_kills};
 pub use mounts::{Mount, mounts, unescape};
 pub use process::{ProcessStat, kernel_threads, processes_named, tracer};
 

@@ -8,7 +8,7 @@ use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Component, Path};
 
 use flate2::Compression;
-use flate2::read::GzDecoder;
+use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 use rustix::fs::{CWD, OFlags};
 use serde::{Deserialize, Serialize};
@@ -152,7 +152,14 @@ pub fn import(
         return Err(wrong(format!("it holds more than {LABEL}, {CONFIG} and {KERNEL}")));
     }
     // To the end, where the checksum is.
-    std::io::copy(&mut archive.into_inner(), &mut std::io::sink()).map_err(io)?;
+    let mut rest = archive.into_inner();
+    std::io::copy(&mut rest, &mut std::io::sink()).map_err(io)?;
+    if rest.limit() == 0 {
+        return Err(wrong("it does not end where its files do".to_owned()));
+    }
+    if rest.into_inner().into_inner().read(&mut [0]).map_err(io)? > 0 {
+        return Err(wrong("something follows its end".to_owned()));
+    }
     staged.put_config(&config)?;
 
     let subject = Subject { kernel: &staged.kernel(), release: &facts.release, config: &config };

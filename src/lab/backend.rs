@@ -8,7 +8,6 @@ use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd, RawFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
-use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -23,10 +22,22 @@ use fsverdict_disk::device::Draw;
 
 use crate::sandbox::{Capabilities, FROM_OUTSIDE, Isolation, Sandbox, inherit};
 
+use super::interruption::{Interruption, terminating_signal};
+
 /// How long it may take to end after its guest.
 const FAREWELL: Duration = Duration::from_secs(20);
 /// The signal of who looks at mapped memory that is gone.
 const BUS: i32 = 7;
+
+impl ServingError {
+    /// No candidate can do this to the process: what it serves is only data to it.
+    pub(super) fn interruption(&self) -> Interruption {
+        match self {
+            ServingError::Killed { signal } => Interruption::Signal(*signal),
+            _ => Interruption::DeviceProcess,
+        }
+    }
+}
 
 /// Environment variable that carries the task to the process.
 const TASK: &str = "FSVERDICT_DEVICE";
@@ -41,7 +52,7 @@ pub enum ServingError {
     Io(#[from] std::io::Error),
     #[error("it did not end when its guest had")]
     Unfinished,
-    #[error("it was ended from outside (signal {signal})")]
+    #[error("it was killed by signal {signal}")]
     Killed { signal: i32 },
     #[error("it ended without a report: it crashed")]
     Unreported,
@@ -282,8 +293,7 @@ impl Backend {
             return Err(ServingError::Unfinished);
         };
         let status = self.child.wait()?;
-        // The first process of its sandbox says it as a shell does.
-        let signal = status.signal().or(status.code().map(|code| code - 128));
+        let signal = terminating_signal(status);
         serde_json::from_slice(&text).map_err(|_| match signal {
             Some(BUS) => ServingError::MemoryGone,
             Some(signal) if FROM_OUTSIDE.contains(&signal) => ServingError::Killed { signal },

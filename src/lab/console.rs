@@ -13,6 +13,11 @@ const LAST_LINES: usize = 12;
 const PANIC: &str = "Kernel panic";
 /// What Linux says when nothing comes of its start (hung_task.c), every two minutes.
 const STUCK: &str = "INFO: task swapper";
+/// What Linux says when it kills a program, or gives up, because memory ran out (mm/oom_kill.c).
+const OUT_OF_MEMORY: [&str; 3] =
+    ["Out of memory: Kill", "Out of memory and no killable", "System is deadlocked on memory"];
+/// How a line of a guest's first process begins, which says how its agent ended, or why there was none.
+const FIRST_PROCESS: &str = "fsverdict guest: ";
 /// A longer line, in bytes, counts as several.
 const LONGEST_LINE: u64 = 1000;
 /// How long is waited for the end of a console whose program has ended.
@@ -27,6 +32,10 @@ pub(super) struct Console {
 struct ConsoleTail {
     /// Why a kernel gave up; a long trace of calls follows it.
     panic: Option<String>,
+    /// Whether it killed a program, or gave up, because memory ran out, in whatever step.
+    out_of_memory: bool,
+    /// Whether the guest's first process said why it ended without a result.
+    explained: bool,
     last: VecDeque<String>,
 }
 
@@ -47,6 +56,8 @@ impl Console {
                 if kept.panic.is_none() && text.contains(PANIC) {
                     kept.panic = Some(text.clone());
                 }
+                kept.explained |= text.contains(FIRST_PROCESS);
+                kept.out_of_memory |= OUT_OF_MEMORY.iter().any(|words| text.contains(words));
                 if kept.last.len() == LAST_LINES {
                     kept.last.pop_front();
                 }
@@ -68,6 +79,18 @@ impl Console {
     pub(super) fn has_panic(&self) -> bool {
         let _ = self.ended.recv_timeout(PATIENCE);
         self.kept.lock().is_ok_and(|kept| kept.panic.is_some())
+    }
+
+    /// Whether a kernel ran out of memory, in whatever step. To be asked once its console has ended.
+    pub(super) fn ran_out_of_memory(&self) -> bool {
+        let _ = self.ended.recv_timeout(PATIENCE);
+        self.kept.lock().is_ok_and(|kept| kept.out_of_memory)
+    }
+
+    /// Whether a guest's first process said how its agent ended, or why there was none. To be asked once the console has ended.
+    pub(super) fn is_explained(&self) -> bool {
+        let _ = self.ended.recv_timeout(PATIENCE);
+        self.kept.lock().is_ok_and(|kept| kept.explained)
     }
 
     /// Whether a kernel that did not come to its first program said that it has no memory, that it waits for ever with what

@@ -2,7 +2,6 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -12,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::host::foreign::harmless_value;
 use crate::host::limits::HINT;
 use crate::host::placement::{Pinned, Placement};
-use crate::host::procfs::activity;
+use crate::host::procfs::{activity, oom_kills};
 use crate::host::root::Root;
 use crate::sandbox::{Capabilities, FROM_OUTSIDE, OF_MACHINE, Sandbox, SandboxError, inherit};
 use crate::trial::TrialSpec;
@@ -23,6 +22,7 @@ use fsverdict_text::{Bytes, Reason, duration_text};
 use super::LabError;
 use super::console::Console;
 use super::first_process::SupervisorWatch;
+use super::interruption::{Interruption, signal_from_outside, terminating_signal};
 
 /// No event is longer, in bytes, and no more of them wait to be handled.
 const LONGEST_EVENT: u64 = 16 << 20;
@@ -47,6 +47,8 @@ pub struct TrialEnd {
     pub wall: f64,
     /// It was ended by a signal, from outside or by a crash, or its kernel gave up: it says nothing about the candidate until it happens again.
     pub killed: bool,
+    /// What ended it from outside, if that did: it says nothing about the candidate however often it happens.
+    pub interrupted: Option<Interruption>,
     /// It was ended from outside before its agent said anything, or its device was asked for anything: it says nothing about
     /// the candidate however often that happens.
     pub unheard: bool,
@@ -112,6 +114,7 @@ pub(super) fn drive(
     mut company: Option<Company<'_>>,
 ) -> Result<TrialEnd, LabError> {
     let started = Instant::now();
+    let oom_kills_before = oom_kills(&Root::default());
     let (console_reader, console_writer) = std::io::pipe()?;
     command.stdout(console_writer.try_clone()?).stderr(console_writer);
     // Children and threads are where the thread was that started them.
@@ -132,11 +135,17 @@ pub(super) fn drive(
     let mut deadline = time_is_up;
     let mut step = String::new();
     let mut alone = false;
-    let mut felled = None;
+    let mut felled = Felled::default();
     let mut device_error = None;
     let (mut bounds, mut has_left_out) = (JournalBounds::default(), false);
     let mut watch_first = SupervisorWatch::of(supervisor.0.id());
+    let mut looked = Instant::now();
     loop {
+        // A guest's processes are its own.
+        if stops.natively && looked.elapsed() >= LOOK {
+            watch_first.look_for_stops();
+            looked = Instant::now();
+        }
         let patience = deadline.saturating_duration_since(Instant::now());
         match lines.recv_timeout(patience.min(LOOK)) {
             Ok(None) => has_long_line = true,
@@ -162,7 +171,7 @@ pub(super) fn drive(
                                 step.clone_from(begun);
                                 console.forget();
                             }
-                            Event::Command(record) => felled = felled.or(taken_by(record, stops.natively)),
+                            Event::Command(record) => felled.add(record, stops.natively),
                             _ => {}
                         }
                         watch(event);
@@ -209,17 +218,34 @@ pub(super) fn drive(
     }
     let failed = reported.as_ref().is_some_and(|(status, ..)| *status == Status::Failed);
     let starved = reported.is_none() && step.is_empty() && console.was_refused_memory();
+    let outside = Outside {
+        // One that still ran at the end of its time, or after it had its say, was killed here.
+        signal: signal(ended).filter(|_| reported.is_none()),
+        program: felled.from_outside.filter(|_| failed || reported.is_none()),
+        held: held.is_some(),
+        guest_ended: reported.is_none()
+            && !stops.natively
+            && !step.is_empty()
+            && ended.is_some_and(|status| terminating_signal(status).is_none())
+            && !console.has_panic()
+            && !console.is_explained(),
+        failed: failed || reported.is_none(),
+        natively: stops.natively,
+        guest_out_of_memory: !stops.natively && console.ran_out_of_memory(),
+        oom_kill: oom_kills(&Root::default()) > oom_kills_before,
+    };
+    let interrupted = outside.interruption();
     let killed = starved
-        || failed && felled.is_some()
+        || interrupted.is_some()
+        || failed && felled.crashed
         || reported.is_none()
             && (signal(ended).is_some()
                 || ended.is_some() && console.has_panic()
-                // A guest that powers off in the midst of its work: its agent was taken away.
-                || ended.is_some_and(|status| status.success()) && !step.is_empty()
-                || held.is_some());
+                // Its agent was taken away, or crashed.
+                || ended.is_some_and(|status| status.success()) && !step.is_empty());
     let from_outside = held.is_some() || signal(ended).is_some_and(|signal| FROM_OUTSIDE.contains(&signal));
     let unheard = starved || killed && from_outside && step.is_empty();
-    let told = reported.map(|(status, reason, hint)| match felled {
+    let told = reported.map(|(status, reason, hint)| match felled.words() {
         Some(how) if status == Status::Failed => {
             (status, format!("a program of the trial {how}: {reason}"), hint)
         }
@@ -230,7 +256,8 @@ pub(super) fn drive(
         if let Some(held) = held {
             return (Status::Failed, format!("the trial was given up ({held}); it was {at}"), String::new());
         }
-        let lacks_memory = !stops.natively && step.is_empty() && console.lacks_memory();
+        let lacks_memory = interrupted == Some(Interruption::GuestOutOfMemory)
+            || !stops.natively && step.is_empty() && console.lacks_memory();
         if Instant::now() < time_is_up {
             let hint = if lacks_memory { MORE_MEMORY } else { "" };
             return (Status::Failed, console.after(&how_it_ended(ended)), hint.to_owned());
@@ -246,8 +273,10 @@ pub(super) fn drive(
         };
         (Status::Failed, reason, hint)
     });
-    let stopped = stops.any() || watch_first.was_held;
-    Ok(TrialEnd { status, reason, hint, wall, killed, unheard, stopped, device_error })
+    let out_of_memory = interrupted == Some(Interruption::GuestOutOfMemory);
+    let hint = if out_of_memory { MORE_MEMORY.to_owned() } else { hint };
+    let stopped = stops.any() || watch_first.was_held || watch_first.was_stopped;
+    Ok(TrialEnd { status, reason, hint, wall, killed, interrupted, unheard, stopped, device_error })
 }
 
 /// What a trial was at in its last step, for people: the phase, and the program it runs where the plan names one.
@@ -263,29 +292,84 @@ pub(super) fn at_step(spec: &TrialSpec, step: &str) -> String {
 
 fn how_it_ended(status: Option<ExitStatus>) -> String {
     match (signal(status), status.and_then(|status| status.code())) {
-        (Some(signal), _) => format!("the trial was ended from outside, or crashed (signal {signal})"),
+        (Some(signal), _) if FROM_OUTSIDE.contains(&signal) => {
+            format!("the trial was killed by signal {signal}")
+        }
+        (Some(signal), _) => format!("the trial crashed (signal {signal})"),
         (None, Some(code)) => format!("the trial ended without a result (exit status {code})"),
         (None, None) => "the trial ended without a result".to_owned(),
     }
 }
 
-/// How somebody, the kernel that ran out of memory say, took a program of a trial away: none does that to itself. A guest's
-/// kernel that is a process takes one whose own process on this machine was ended for one that used memory it does not have.
-fn taken_by(record: &CommandRecord, natively: bool) -> Option<&'static str> {
-    const KILL: i32 = 9;
-    const SEGMENTATION_FAULT: i32 = 11;
-    let by = |signal: i32| record.signal == Some(signal) || record.exit == Some(128 + signal);
-    match natively {
-        _ if by(KILL) => Some("was ended from outside (signal 9)"),
-        false if by(SEGMENTATION_FAULT) => Some("crashed, or was ended from outside (signal 11)"),
-        _ => None,
+/// What is known of the end of a trial that may come from outside.
+#[derive(Debug, Clone, Copy, Default)]
+struct Outside {
+    /// The signal that ended the trial as a whole before it had reported its result.
+    signal: Option<i32>,
+    /// The signal from outside that ended a program of a trial that failed.
+    program: Option<i32>,
+    held: bool,
+    guest_ended: bool,
+    /// Whether it failed, or ended without a result.
+    failed: bool,
+    /// Whether its programs are processes of this machine's kernel.
+    natively: bool,
+    guest_out_of_memory: bool,
+    /// Whether this machine's kernel killed a process for want of memory meanwhile.
+    oom_kill: bool,
+}
+
+impl Outside {
+    /// A crash (SIGSEGV, SIGABRT, SIGBUS) is none: a program may crash because of its filesystem.
+    fn interruption(self) -> Option<Interruption> {
+        const KILL: i32 = 9;
+        let of_trial = self.signal.filter(|signal| FROM_OUTSIDE.contains(signal));
+        let interruption = match (self.held, of_trial, self.program) {
+            (true, ..) => Some(Interruption::Debugger),
+            (false, Some(signal), _) => Some(Interruption::Signal(signal)),
+            // In a guest the guest's own kernel may have done it.
+            _ if self.failed && self.guest_out_of_memory => return Some(Interruption::GuestOutOfMemory),
+            (false, None, Some(signal)) => Some(Interruption::Signal(signal)),
+            _ => self.guest_ended.then_some(Interruption::GuestEnded),
+        };
+        match interruption {
+            Some(Interruption::Signal(KILL)) if self.oom_kill => Some(Interruption::OutOfMemory),
+            // A program of the trial, or what that had started, may have been the one.
+            None if self.oom_kill && self.natively && self.failed => Some(Interruption::OutOfMemory),
+            other => other,
+        }
     }
 }
 
-/// The signal that ended it, or what the supervisor reported as 128 and the signal.
+/// Programs of a trial that a signal ended.
+#[derive(Debug, Clone, Copy, Default)]
+struct Felled {
+    /// By a signal from outside: the first one.
+    from_outside: Option<i32>,
+    /// A guest's kernel that is a process ends with SIGSEGV a program whose own process on this machine was ended because it used
+    /// memory that this machine does not have; the program may have done it to itself as well.
+    crashed: bool,
+}
+
+impl Felled {
+    fn add(&mut self, record: &CommandRecord, natively: bool) {
+        const SEGMENTATION_FAULT: i32 = 11;
+        self.from_outside = self.from_outside.or(signal_from_outside(record));
+        let crashed =
+            record.signal == Some(SEGMENTATION_FAULT) || record.exit == Some(128 + SEGMENTATION_FAULT);
+        self.crashed |= crashed && !natively;
+    }
+
+    fn words(self) -> Option<String> {
+        match self.from_outside {
+            Some(signal) => Some(format!("was killed by signal {signal}")),
+            None => self.crashed.then(|| "crashed, or was killed from outside (signal 11)".to_owned()),
+        }
+    }
+}
+
 fn signal(status: Option<ExitStatus>) -> Option<i32> {
-    let status = status?;
-    status.signal().or(status.code().filter(|code| *code > 128).map(|code| code - 128))
+    status.and_then(terminating_signal)
 }
 
 /// The lines of a trial as they come; `None` in place of one that is too long. A trial that sends faster than its events are
@@ -374,5 +458,44 @@ impl Supervisor {
 impl Drop for Supervisor {
     fn drop(&mut self) {
         let _ = self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::interruption::Interruption;
+    use super::Outside;
+
+    #[test]
+    fn what_ends_a_trial_from_outside_is_told_from_what_its_candidate_does() {
+        let native = Outside { natively: true, failed: true, ..Outside::default() };
+        let guest = Outside { natively: false, ..native };
+        for (end, expected) in [
+            (native, None),
+            (Outside { signal: Some(9), ..native }, Some(Interruption::Signal(9))),
+            (Outside { signal: Some(15), ..guest }, Some(Interruption::Signal(15))),
+            // A crash may be the filesystem's doing.
+            (Outside { signal: Some(11), ..native }, None),
+            (Outside { signal: Some(6), ..guest }, None),
+            (Outside { program: Some(2), ..native }, Some(Interruption::Signal(2))),
+            (Outside { program: Some(9), oom_kill: true, ..native }, Some(Interruption::OutOfMemory)),
+            (Outside { program: Some(15), oom_kill: true, ..native }, Some(Interruption::Signal(15))),
+            (Outside { oom_kill: true, ..native }, Some(Interruption::OutOfMemory)),
+            (Outside { oom_kill: true, failed: false, ..native }, None),
+            // A guest that fails by itself while somebody else's program is killed has failed.
+            (Outside { oom_kill: true, ..guest }, None),
+            (Outside { signal: Some(9), oom_kill: true, ..guest }, Some(Interruption::OutOfMemory)),
+            (
+                Outside { program: Some(9), guest_out_of_memory: true, ..guest },
+                Some(Interruption::GuestOutOfMemory),
+            ),
+            (Outside { guest_out_of_memory: true, ..guest }, Some(Interruption::GuestOutOfMemory)),
+            (Outside { guest_out_of_memory: true, failed: false, ..guest }, None),
+            (Outside { signal: Some(9), guest_out_of_memory: true, ..guest }, Some(Interruption::Signal(9))),
+            (Outside { guest_ended: true, ..guest }, Some(Interruption::GuestEnded)),
+            (Outside { held: true, ..native }, Some(Interruption::Debugger)),
+        ] {
+            assert_eq!(end.interruption(), expected, "{end:?}");
+        }
     }
 }

@@ -10,12 +10,13 @@ use crate::host::image;
 use crate::host::procfs::memory;
 use crate::host::root::Root;
 use crate::host::secrets::Secrets;
-use crate::sandbox::inherit;
+use crate::sandbox::{FROM_OUTSIDE, inherit};
 use crate::trial::{Assignment, STAGED, Staging, TestBench, TrialDevice, TrialSpec, staging_sandbox};
 use fsverdict_judgement::plan::StagingChoice;
 use fsverdict_text::Reason;
 
 use super::LabError;
+use super::interruption::{ATTEMPTS, Interruption, describe_interruptions, terminating_signal};
 
 /// Datasets that lie in the mounts of a process that is no more, for every trial to start from.
 #[derive(Debug)]
@@ -25,8 +26,15 @@ pub(super) struct Held {
     on_disk: Option<PathBuf>,
 }
 
+/// How one try of staging ended.
+enum StagingEnd {
+    Held(Held),
+    /// By this signal, from outside.
+    Killed(i32),
+}
+
 impl Held {
-    /// Stages what `spec` needs, `bytes` at most, without what is secret, beside images in `folder` where memory is too small.
+    /// Stages what `spec` needs, as [`Held::stage_once`] does, and again where the process that does it is killed.
     pub(super) fn stage(
         spec: &TrialSpec,
         secrets: &Secrets,
@@ -34,6 +42,26 @@ impl Held {
         bytes: u64,
         folder: &Path,
     ) -> Result<Self, LabError> {
+        let mut signals = Vec::new();
+        while signals.len() < ATTEMPTS {
+            match Self::stage_once(spec, secrets, choice, bytes, folder)? {
+                StagingEnd::Held(held) => return Ok(held),
+                StagingEnd::Killed(signal) => signals.push(Interruption::Signal(signal)),
+            }
+        }
+        let text = format!("the process that stages the datasets was {}", describe_interruptions(&signals));
+        let hint = "see who ended it (`dmesg` names what ran out of memory)";
+        Err(LabError::Machine(Reason::new(text, hint)))
+    }
+
+    /// Stages what `spec` needs, `bytes` at most, without what is secret, beside images in `folder` where memory is too small.
+    fn stage_once(
+        spec: &TrialSpec,
+        secrets: &Secrets,
+        choice: StagingChoice,
+        bytes: u64,
+        folder: &Path,
+    ) -> Result<StagingEnd, LabError> {
         let disk = if in_memory(choice, bytes) { None } else { Some(disk_for(bytes, folder)?) };
         let staging = match &disk {
             Some(disk) => Staging::Disk {
@@ -69,6 +97,9 @@ impl Held {
         let namespace = std::fs::File::open(format!("/proc/{}/ns/mnt", child.id()));
         drop(input);
         let status = child.wait()?;
+        if let Some(signal) = terminating_signal(status).filter(|signal| FROM_OUTSIDE.contains(signal)) {
+            return Ok(StagingEnd::Killed(signal));
+        }
         if said.trim_end() != STAGED || !status.success() {
             let said = said.trim_end();
             let told = serde_json::from_str(said).ok();
@@ -77,7 +108,8 @@ impl Held {
                 said => Reason::plain(said),
             })));
         }
-        Ok(Held { namespace: namespace?.into(), on_disk: disk.map(|_| folder.to_owned()) })
+        let namespace = namespace?.into();
+        Ok(StagingEnd::Held(Held { namespace, on_disk: disk.map(|_| folder.to_owned()) }))
     }
 
     /// A descriptor of the mounts for one more sandbox, and what its agent is told.

@@ -18,6 +18,7 @@ use fsverdict_text::{DrawnNumbers, Hinted, Reason};
 
 use super::backend::{Backend, DeviceOrder, Files, GuestSockets, ServingError, Sockets};
 use super::drive::TrialEnd;
+use super::interruption::Interruption;
 use super::kernel::{Kernel, Provision};
 use super::traced::{Spans, TracedDevice};
 use super::write_log::OpenLog;
@@ -272,6 +273,7 @@ pub(super) fn close(
         Err(error) => {
             return Ok(TrialEnd {
                 killed: true,
+                interrupted: Some(error.interruption()),
                 unheard: end.unheard || at.is_none() && matches!(error, ServingError::Killed { .. }),
                 ..failed(&end, Reason::plain(format!("the device's process: {error}")))
             });
@@ -318,11 +320,14 @@ fn failed(end: &TrialEnd, why: Reason) -> TrialEnd {
     if !end.reason.is_empty() {
         reason = format!("{reason}\n{}", end.reason);
     }
+    let interrupted = end.interrupted.filter(|interruption| *interruption != Interruption::GuestEnded);
     TrialEnd {
         status: Status::Failed,
         reason,
         hint,
-        killed: false,
+        // A guest that was ended from outside asks for nothing more; one without its device ends by itself.
+        killed: end.killed && interrupted.is_some(),
+        interrupted,
         stopped: false,
         wall: end.wall,
         unheard: end.unheard,

@@ -1,7 +1,7 @@
 //! Inside a sandbox: the supervisor makes the namespaces and waits, the inmate arranges the mounts and becomes the program.
 
 use std::io::{Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
@@ -14,9 +14,13 @@ use rustix::thread::UnshareFlags;
 
 use super::capabilities::keep_only;
 use super::furnish::{arrange_mounts, close_all_but};
-use super::{Isolation, SPEC, Sandbox, SandboxError, inherit, system};
+use super::{Capabilities, Isolation, SPEC, STOPS_VARIABLE, Sandbox, SandboxError, inherit, system};
 use crate::host::mounts;
 use crate::host::syscall::{own, set_loopback_up, unshare};
+
+/// What is waited for besides the end of a process. One that was stopped and went on before anybody asked is no longer stopped, but
+/// that it was continued is kept until it is asked for.
+const STOPS: WaitOptions = WaitOptions::UNTRACED.union(WaitOptions::CONTINUED);
 
 /// `fsverdict sandbox`: the supervisor. Returns the exit status to pass on.
 pub fn enter(inmate: bool) -> Result<u8, SandboxError> {
@@ -83,9 +87,9 @@ impl Sandbox {
         let child = self.command()?.arg("--inmate").spawn().map_err(system("start the inmate"))?;
         drop(end);
         let status = loop {
-            let found = waitpid(Some(Pid::from_child(&child)), WaitOptions::UNTRACED);
+            let found = waitpid(Some(Pid::from_child(&child)), STOPS);
             match found.map_err(system("wait for the inmate"))? {
-                Some((_, status)) if status.stopped() => tell_of_stop(stops.as_ref()),
+                Some((_, status)) if status.stopped() || status.continued() => tell_of_stop(stops.as_ref()),
                 Some((_, status)) => break status,
                 None => {}
             }
@@ -112,7 +116,9 @@ impl Sandbox {
     fn run_program(&self) -> Result<u8, SandboxError> {
         self.check_lifeline()?;
         let stops = self.stops.and_then(own);
-        if let Some(stops) = &stops {
+        // The agent passes it on to the sandboxes of its programs.
+        let is_agent = self.capabilities == Capabilities::Agent;
+        if let Some(stops) = stops.as_ref().filter(|_| !is_agent) {
             rustix::io::fcntl_setfd(stops, FdFlags::CLOEXEC)
                 .map_err(system("keep a pipe from the program"))?;
         }
@@ -122,6 +128,9 @@ impl Sandbox {
         };
         let mut command = Command::new(program);
         command.args(arguments).env_remove(SPEC);
+        if let Some(stops) = stops.as_ref().filter(|_| is_agent) {
+            command.env(STOPS_VARIABLE, stops.as_raw_fd().to_string());
+        }
         let failed = system("start the program");
         if self.capabilities.of_a_stranger() && self.isolation != Isolation::None {
             let child = command.spawn().map_err(failed)?;
@@ -192,8 +201,10 @@ fn as_a_shell_tells(status: WaitStatus) -> u8 {
 /// What the first process of a PID namespace owes it: takes leave of every process that ends, until the program does.
 fn tend(program: Pid, stops: Option<&OwnedFd>) -> Result<u8, SandboxError> {
     loop {
-        match rustix::process::wait(WaitOptions::UNTRACED) {
-            Ok(Some((process, status))) if process == program && status.stopped() => tell_of_stop(stops),
+        match rustix::process::wait(STOPS) {
+            Ok(Some((process, status))) if process == program && (status.stopped() || status.continued()) => {
+                tell_of_stop(stops);
+            }
             Ok(Some((process, status))) if process == program => return Ok(as_a_shell_tells(status)),
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(errno) => return Err(system("wait for the program")(errno)),

@@ -34,6 +34,9 @@ use crate::host::procfs::THIS_PROGRAM;
 /// Environment variable that carries the sandbox's description to the two steps.
 const SPEC: &str = "FSVERDICT_SANDBOX";
 
+/// Environment variable that tells an agent the descriptor to which stops of its programs are reported.
+pub const STOPS_VARIABLE: &str = "FSVERDICT_STOPS";
+
 /// A sandbox could not be entered.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {

@@ -7,11 +7,12 @@ mod alarm;
 mod error;
 mod line_hearer;
 mod output;
+mod stops;
 
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -19,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::{Gate, Sandbox, Workshop};
+use super::{Gate, Sandbox, Workshop, inherit};
 use fsverdict_judgement::journal::CommandRecord;
 
 use alarm::Alarm;
@@ -27,6 +28,7 @@ use output::{OutputTail, collect, tail_of};
 
 pub use error::ProgramError;
 pub use line_hearer::LineHearer;
+pub use stops::report_stops_to;
 
 /// Folders searched after `$PATH`: an ordinary user's often lacks the ones mkfs and fsck lie in.
 const SYSTEM_FOLDERS: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/bin"];
@@ -144,7 +146,7 @@ impl Program {
         let name = self.argv.first().map_or("", String::as_str);
         let start = |source: std::io::Error| ProgramError::Start { program: name.to_owned(), source };
         let path = locate(name).ok_or_else(|| ProgramError::Missing { program: name.to_owned() })?;
-        let (mut command, gate) = self.command(path).map_err(start)?;
+        let (mut command, gate, stops) = self.command(path).map_err(start)?;
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let piped = self.input.is_some() || self.listens;
         command.stdin(if piped { Stdio::piped() } else { Stdio::null() });
@@ -158,6 +160,7 @@ impl Program {
             None => command.spawn(),
         }
         .map_err(start)?;
+        drop(stops);
         let group = Pid::from_child(&child);
         let mut line = child.stdin.take();
         if let (Some(bytes), Some(pipe)) = (&self.input, &mut line) {
@@ -191,11 +194,12 @@ impl Program {
         Ok(ready)
     }
 
-    fn command(&self, path: PathBuf) -> std::io::Result<(Command, Option<Gate>)> {
+    /// The command, the gate of its sandbox, and what must stay open until it is started.
+    fn command(&self, path: PathBuf) -> std::io::Result<(Command, Option<Gate>, Option<OwnedFd>)> {
         let Some(sandbox) = &self.sandbox else {
             let mut command = Command::new(path);
             command.args(self.argv.iter().skip(1));
-            return Ok((command, None));
+            return Ok((command, None, None));
         };
         let gate = Gate::new().map_err(std::io::Error::other)?;
         let mut sandbox = sandbox.clone();
@@ -204,7 +208,11 @@ impl Program {
             *program = path.to_string_lossy().into_owned();
         }
         sandbox.gate = Some(gate.theirs().map_err(std::io::Error::other)?);
-        Ok((sandbox.command().map_err(std::io::Error::other)?, Some(gate)))
+        let stops = stops::pipe_for_supervisor();
+        if let Some(stops) = &stops {
+            sandbox.stops = Some(inherit(stops.as_fd()).map_err(std::io::Error::other)?);
+        }
+        Ok((sandbox.command().map_err(std::io::Error::other)?, Some(gate), stops))
     }
 }
 
@@ -222,7 +230,8 @@ impl Ready {
             let _ = File::from(go).write_all(b"g");
         }
         let alarm = self.limit.map(|limit| Alarm::set(self.group, limit));
-        let status = self.child.wait().map_err(|source| ProgramError::Wait { program: name, source })?;
+        let status = stops::wait_for_end(&mut self.child)
+            .map_err(|source| ProgramError::Wait { program: name, source })?;
         let seconds = started.elapsed().as_secs_f64();
         drop(self.line);
         let rang = alarm.is_some_and(Alarm::cancel);
@@ -260,16 +269,23 @@ impl RunningProgram {
     /// How often it is looked whether it has ended.
     const LOOKS: Duration = Duration::from_millis(10);
 
+    /// The process that is waited for.
+    pub fn process(&self) -> Option<Pid> {
+        self.ready.as_ref().map(|ready| Pid::from_child(&ready.child))
+    }
+
     /// Whether it has ended by itself.
     pub fn has_ended(&mut self) -> Result<bool, ProgramError> {
         let Some(ready) = &mut self.ready else { return Ok(true) };
+        stops::report_stops(&ready.child);
         match ready.child.try_wait() {
             Ok(status) => Ok(status.is_some()),
             Err(source) => Err(ProgramError::Wait { program: ready.name(), source }),
         }
     }
 
-    /// Ends its standard input, which tells it to stop, and waits for that; what takes longer than `within` is killed.
+    /// Ends its standard input, which tells it to stop, and waits for that; what takes longer than `within` is killed, and has
+    /// neither an exit status nor a signal in its record.
     pub fn end(mut self, step: &str, within: Duration) -> Result<CommandRecord, ProgramError> {
         if let Some(ready) = &mut self.ready {
             ready.line = None;
@@ -282,7 +298,8 @@ impl RunningProgram {
         let Some(mut ready) = self.ready.take() else {
             return Err(ProgramError::Missing { program: step.to_owned() });
         };
-        if !matches!(ready.child.try_wait(), Ok(Some(_))) {
+        let too_late = !matches!(ready.child.try_wait(), Ok(Some(_)));
+        if too_late {
             let _ = kill_process_group(ready.group, Signal::KILL);
         }
         let program = ready.name();
@@ -290,8 +307,8 @@ impl RunningProgram {
         Ok(CommandRecord {
             step: step.to_owned(),
             argv: ready.argv,
-            exit: status.code(),
-            signal: status.signal(),
+            exit: status.code().filter(|_| !too_late),
+            signal: status.signal().filter(|_| !too_late),
             seconds,
             stdout: collect(ready.stdout),
             stderr: collect(ready.stderr),

@@ -15,7 +15,7 @@ use super::staged::{changed, mixed};
 use super::watcher::Watcher;
 
 /// A block by itself is not tried more often than this.
-const ATTEMPTS: u32 = 3;
+pub const BLOCK_ATTEMPTS: u32 = 3;
 
 /// A plan being carried out.
 pub struct Study<'a> {
@@ -94,7 +94,7 @@ impl Study<'_> {
         let here = still_in(self.plan, self.journal.run()?).map(str::to_owned);
         let tried: Vec<String> = here.filter(|name| !out.contains(name)).collect();
         let order = self.order(order_seed, number, &tried);
-        for attempt in 1..=ATTEMPTS {
+        for attempt in 1..=BLOCK_ATTEMPTS {
             self.observer.expect(order.clone());
             let begun = Event::BlockStarted { block: number, attempt, order: order.clone(), place: None };
             self.report(None, begun)?;

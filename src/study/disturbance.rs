@@ -29,6 +29,13 @@ fn broken(limits: &Disturbance, seen: &[Surroundings], before: &[Surroundings]) 
     if let Some(slept) = seen.iter().filter_map(|one| one.slept).next() {
         return Some(format!("the machine slept for {slept:.1} s during a trial"));
     }
+    if let Some(step) = seen.iter().filter_map(|one| one.clock_step).next() {
+        let way = if step > 0.0 { "forward" } else { "back" };
+        return Some(format!(
+            "the clock of this machine was set {way} by {:.1} s during a trial",
+            step.abs()
+        ));
+    }
     let cpu_time = sum(seen, |one| one.cpu_time);
     let share = |used: Option<f64>| Some(used? / cpu_time.filter(|time| *time > 0.0)?);
     let beyond = |found: Option<f64>, limit: f64| found.filter(|share| *share > limit);
@@ -164,6 +171,11 @@ mod tests {
         );
         let slept = told(Surroundings { slept: Some(3600.04), ..quiet() });
         assert_eq!(slept.as_deref(), Some("the machine slept for 3600.0 s during a trial"));
+        let set_back = told(Surroundings { clock_step: Some(-3600.04), ..quiet() });
+        assert_eq!(
+            set_back.as_deref(),
+            Some("the clock of this machine was set back by 3600.0 s during a trial")
+        );
         // Many times what the trials did, but next to nothing.
         let few = Surroundings { own_bytes: Some(1), foreign_bytes: Some(3 << 20), ..quiet() };
         assert_eq!(broken(&Disturbance::default(), &[few, few], &[]), None);

@@ -7,12 +7,14 @@ mod budget;
 mod calibration;
 mod cipher;
 mod claim;
+mod clocks;
 mod conclusion;
 mod conduct;
 mod disturbance;
 mod environment;
 mod error;
 mod folder;
+mod interruptions;
 #[cfg(test)]
 #[path = "../../crates/judgement/src/journal/made.rs"]
 pub mod made;
@@ -37,7 +39,7 @@ mod watcher;
 pub use calibration::measure_device;
 pub use claim::{DeviceProspect, Permission};
 pub use conclusion::{Conclusion, Conclusions, next_to_try};
-pub use conduct::Study;
+pub use conduct::{BLOCK_ATTEMPTS, Study};
 pub use error::SessionError;
 pub use folder::{FolderRequest, LONGEST_PLAN, OpenedRun, PLAN_FILE, RunFolder, RunFolderError};
 pub use observer::{Observer, Silent};

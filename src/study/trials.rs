@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::scope;
 
-use crate::lab::{LabError, TrialEnd};
+use crate::lab::{ATTEMPTS, Interruption, LabError, TrialEnd, describe_interruptions};
 use crate::trial::{Drawn, Repeats, TrialSpec};
 use fsverdict_judgement::journal::{Caution, DeviceEvent, Event, Observation, Status, Surroundings, TrialId};
 use fsverdict_judgement::plan::Candidate;
@@ -16,7 +16,7 @@ use super::error::SessionError;
 use super::nuisances::nuisances;
 use super::repeats::repeats;
 
-/// What to do about a trial that was killed twice.
+/// What to do about a trial that was ended from outside each time it was tried.
 const KILLED: &str = "see who ended it (`dmesg` names what ran out of memory); `fsverdict resume` tries it again, unless a later block has begun";
 
 /// What to do about a device that failed.
@@ -32,15 +32,43 @@ enum LabMessage {
 struct TrialTask<'a> {
     id: TrialId,
     candidate: &'a Candidate,
-    /// Why it is done a second time, if so.
-    killed: Option<String>,
+    earlier: EarlierTries,
     /// Bytes it may have moved so far.
     own_bytes: u64,
 }
 
+/// What came of the tries of a trial that are not its last.
+#[derive(Debug, Default)]
+struct EarlierTries {
+    /// What ended those that something outside ended.
+    interruptions: Vec<Interruption>,
+    /// Whether one crashed: what does so again has failed.
+    crashed: bool,
+    /// Why the last of them ended; `None` before there is one.
+    reason: Option<String>,
+}
+
+impl EarlierTries {
+    /// Takes in the end of one more try. Whether the trial is to be tried again.
+    fn take(&mut self, end: &TrialEnd) -> bool {
+        let tried_before = self.reason.replace(end.reason.clone()).is_some();
+        match end.interrupted {
+            Some(interruption) => {
+                self.interruptions.push(interruption);
+                interruption.can_pass()
+                    && self.interruptions.len() < ATTEMPTS
+                    && !(end.unheard && tried_before)
+            }
+            None => {
+                end.killed && !std::mem::replace(&mut self.crashed, true) && !(end.unheard && tried_before)
+            }
+        }
+    }
+}
+
 impl Study<'_> {
-    /// Does these trials. One that fails is no error here: the journal says so. One that was killed is done again, once: an
-    /// accident says nothing about the candidate. After an error none is begun any more, and those under way are
+    /// Does these trials. One that fails is no error here: the journal says so. One that is ended from outside is tried up to
+    /// [`ATTEMPTS`] times, and one that crashes twice: an accident says nothing about the candidate. After an error none is begun any more, and those under way are
     /// recorded to their ends.
     pub(super) fn trials(&mut self, block: u32, attempt: u32, names: &[String]) -> Result<(), SessionError> {
         let outcome = self.conduct_trials(block, attempt, names);
@@ -55,7 +83,7 @@ impl Study<'_> {
         let task = |name: &String| {
             let candidate = plan.candidates.iter().find(|candidate| candidate.name == *name)?;
             let id = TrialId { block, candidate: name.clone(), attempt };
-            Some(TrialTask { id, candidate, killed: None, own_bytes: 0 })
+            Some(TrialTask { id, candidate, earlier: EarlierTries::default(), own_bytes: 0 })
         };
         let mut waiting: VecDeque<TrialTask<'_>> = names.iter().filter_map(task).collect();
         let mut free: Vec<usize> = (0..self.jobs.max(1)).rev().collect();
@@ -138,16 +166,22 @@ impl Study<'_> {
     fn begin(&mut self, task: &TrialTask<'_>) -> Result<(), SessionError> {
         self.watcher.begin();
         self.report(Some(&task.id), Event::TrialStarted {})?;
-        match &task.killed {
+        match &task.earlier.reason {
             Some(reason) => {
                 let first = reason.split([';', '\n']).next().unwrap_or_default();
-                self.caution(&task.id, format!("tried a second time, since {first}"))
+                let which = match task.earlier.interruptions.len() + usize::from(task.earlier.crashed) {
+                    1 => "a second time",
+                    2 => "a third time",
+                    _ => "once more",
+                };
+                self.caution(&task.id, format!("tried {which}, since {first}"))
             }
             None => Ok(()),
         }
     }
 
     fn hear(&mut self, task: &mut TrialTask<'_>, event: Event) -> Result<(), SessionError> {
+        self.watcher.look();
         if let Event::Observation(observation) = &event {
             task.own_bytes += bytes_at_most(observation);
         }
@@ -155,9 +189,12 @@ impl Study<'_> {
     }
 
     /// Records the end of a trial, or gives it back to be done again.
-    fn end<'a>(&mut self, task: TrialTask<'a>, end: TrialEnd) -> Result<Option<TrialTask<'a>>, SessionError> {
-        let id = &task.id;
-        let left = self.attachments.note_end(&describe_trial(id));
+    fn end<'a>(
+        &mut self,
+        mut task: TrialTask<'a>,
+        end: TrialEnd,
+    ) -> Result<Option<TrialTask<'a>>, SessionError> {
+        let left = self.attachments.note_end(&describe_trial(&task.id));
         // What it measured on a device that somebody else writes to counts for nothing, and so does its failure.
         if let (Err(error), true) = (&left, self.attachments.foreign_write().is_some()) {
             return Err(LabError::Given(error.reason()).into());
@@ -167,14 +204,19 @@ impl Study<'_> {
             let device = source.map_or(format!("device {number}"), ToString::to_string);
             let text = format!(
                 "{device} failed in {}, which says nothing about the candidate: {found}",
-                describe_trial(id)
+                describe_trial(&task.id)
             );
             return Err(LabError::Given(Reason::new(text, DEVICE_FAILED)).into());
         }
-        let killed = end.killed && task.killed.is_some();
-        let killed = killed && !end.unheard;
-        let seen = Surroundings { stopped: end.stopped, killed, ..self.watcher.end(task.own_bytes) };
-        if end.stopped {
+        let again = task.earlier.take(&end);
+        let id = &task.id;
+        let last = !again && !end.unheard;
+        let from_outside = last && end.interrupted.is_some();
+        // What cannot pass would not on resuming either.
+        let killed = last && end.interrupted.map_or(end.killed, Interruption::can_pass);
+        let seen = self.watcher.end(task.own_bytes);
+        let seen = Surroundings { stopped: end.stopped || seen.stopped, killed, from_outside, ..seen };
+        if seen.stopped {
             self.caution(id, "it was stopped for a while and went on: its times hold the pause".to_owned())?;
         }
         if seen != Surroundings::default() {
@@ -183,8 +225,8 @@ impl Study<'_> {
         if end.status == Status::Failed {
             left.as_ref().map_err(|error| given_up(id, error))?;
         }
-        if end.killed && task.killed.is_none() {
-            return Ok(Some(TrialTask { killed: Some(end.reason), own_bytes: 0, ..task }));
+        if again {
+            return Ok(Some(TrialTask { own_bytes: 0, ..task }));
         }
         if end.unheard {
             let text = format!(
@@ -195,7 +237,7 @@ impl Study<'_> {
                 "see who ended it, or refused it memory (`dmesg` names what ran out of memory; `ulimit -v`)";
             return Err(LabError::Machine(Reason::new(text, hint)).into());
         }
-        let TrialEnd { status, reason, mut hint, wall, .. } = end;
+        let TrialEnd { status, mut reason, mut hint, wall, .. } = end;
         if status == Status::Failed
             && let Err(error) = self.attachments.is_there()
         {
@@ -203,6 +245,9 @@ impl Study<'_> {
         }
         if killed && hint.is_empty() {
             KILLED.clone_into(&mut hint);
+        }
+        if from_outside {
+            reason = format!("{}: {reason}", describe_interruptions(&task.earlier.interruptions));
         }
         self.report(Some(id), Event::TrialFinished { status, reason, hint, wall })?;
         left.map_err(LabError::from)?;

@@ -7,9 +7,10 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::param::clock_ticks_per_second;
-use rustix::time::{ClockId, clock_gettime};
 
 use crate::host::block_device::DeviceNumber;
 use crate::host::procfs::{CpuTimes, ProcessStat, cpu_times};
@@ -18,14 +19,14 @@ use crate::host::sysfs::{SECTOR, bottom_devices, device_stat, partition_parent};
 use crate::lab::{Attachment, Attachments};
 use fsverdict_judgement::journal::{Sentinel, Surroundings};
 
+use super::clocks::{ClockReadings, ClockWatch};
 use super::sentinel::sentinel;
-
-/// The two clocks are not read at the same moment: no sleep is shorter than this, in seconds.
-const SLEEP: f64 = 0.1;
 
 /// Watches the machine while a trial runs.
 pub trait Watcher {
     fn begin(&mut self);
+    /// Looks at what can be undone before the trial ends.
+    fn look(&mut self) {}
     /// It has ended, and may have moved so many bytes at most. What cannot be read here is left out.
     fn end(&mut self, own_bytes: u64) -> Surroundings;
 }
@@ -47,6 +48,9 @@ pub struct Machine {
     root: Root,
     shared: Option<SharedDisk>,
     before: Option<WatcherReadings>,
+    clocks: Option<ClockWatch>,
+    /// Set when this process goes on after it was stopped: nobody can keep a process from being told (signal(7)).
+    continued: Arc<AtomicBool>,
 }
 
 /// A disk that others use as well.
@@ -62,7 +66,6 @@ struct WatcherReadings {
     cpu: Option<CpuTimes>,
     own_user: Option<u64>,
     bytes: Option<u64>,
-    asleep: f64,
     sentinel: Option<Sentinel>,
 }
 
@@ -77,7 +80,10 @@ impl Machine {
             Attachment::Folders { .. } => None,
             Attachment::Device { ticket, .. } => beside_partition(&root, &ticket.path),
         };
-        Self { root, shared, before: None }
+        let continued = Arc::default();
+        // Where the signal cannot be had, a stop of this process is not seen; those of the trial's are.
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGCONT, Arc::clone(&continued));
+        Self { root, shared, before: None, clocks: None, continued }
     }
 
     fn read(&self) -> WatcherReadings {
@@ -85,33 +91,36 @@ impl Machine {
             cpu: cpu_times(&self.root).ok(),
             own_user: ProcessStat::of(&self.root, "self").ok().map(|own| own.user_ticks()),
             bytes: self.shared.as_ref().and_then(|shared| shared.bytes(&self.root)),
-            asleep: asleep(),
             sentinel: None,
         }
     }
-}
-
-/// Seconds since the machine started for which it slept: CLOCK_BOOTTIME counts them, CLOCK_MONOTONIC does not
-/// (clock_gettime(2)).
-fn asleep() -> f64 {
-    let now = |clock| {
-        let time = clock_gettime(clock);
-        time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
-    };
-    now(ClockId::Boottime) - now(ClockId::Monotonic)
 }
 
 impl Watcher for Machine {
     fn begin(&mut self) {
         let sentinel = Some(sentinel());
         self.before = Some(WatcherReadings { sentinel, ..self.read() });
+        self.continued.store(false, Ordering::Relaxed);
+        self.clocks = Some(ClockWatch::from_readings(ClockReadings::now()));
+    }
+
+    fn look(&mut self) {
+        if let Some(clocks) = &mut self.clocks {
+            clocks.look(ClockReadings::now());
+        }
     }
 
     fn end(&mut self, own_bytes: u64) -> Surroundings {
         let Some(before) = self.before.take() else { return Surroundings::default() };
         let after = self.read();
-        let slept = Some(after.asleep - before.asleep).filter(|seconds| *seconds > SLEEP);
-        let mut found = Surroundings { sentinel: before.sentinel, slept, ..Surroundings::default() };
+        self.look();
+        let mut found = Surroundings {
+            sentinel: before.sentinel,
+            slept: self.clocks.as_ref().and_then(ClockWatch::slept),
+            clock_step: self.clocks.as_ref().and_then(ClockWatch::step),
+            stopped: self.continued.load(Ordering::Relaxed),
+            ..Surroundings::default()
+        };
         if let Some((first, last)) = before.cpu.zip(after.cpu) {
             let per_second = clock_ticks_per_second() as f64;
             let seconds = |ticks: u64| ticks as f64 / per_second;

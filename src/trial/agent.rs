@@ -9,7 +9,8 @@ use crate::filesystem::reads_without_trace;
 use crate::host::root::Root;
 use crate::host::talk::say;
 use crate::measure::{Meter, Quiet};
-use crate::sandbox::OF_MACHINE;
+use crate::sandbox::program::report_stops_to;
+use crate::sandbox::{OF_MACHINE, STOPS_VARIABLE};
 use crate::workload::{Ledger, verify_written};
 use fsverdict_judgement::journal::{CommandRecord, Event, Facts, Measurement, Observation, Status, Unit};
 use fsverdict_judgement::plan::ArrayState;
@@ -68,7 +69,12 @@ pub fn agent() -> u8 {
     };
     // Programs that the trial starts have no business with it.
     let _ = rustix::io::fcntl_setfd(&events, rustix::io::FdFlags::CLOEXEC);
-    let mut sink = Sink::new(File::from(events));
+    let stops = std::env::var(STOPS_VARIABLE).ok().and_then(|number| number.parse().ok());
+    if let Some(stops) = stops.and_then(crate::host::syscall::own) {
+        let _ = rustix::io::fcntl_setfd(&stops, rustix::io::FdFlags::CLOEXEC);
+        report_stops_to(stops);
+    }
+    let mut sink = Sink::from_pipe(File::from(events));
     let mut of_machine = false;
     let result = run(&assignment, &mut sink, &mut of_machine);
     // A guest's memory is what the plan gave it.
@@ -96,6 +102,9 @@ fn run(assignment: &Assignment, sink: &mut Sink, of_machine: &mut bool) -> Resul
         *of_machine = error.is_of_machine();
         if let Some(event) = error.device_event() {
             stack.sink.send(&Event::Device(event));
+        }
+        if let Some(record) = error.untold_record() {
+            stack.sink.command(record);
         }
         let mut complaint = error.reason();
         complaint.what += &stack.said_by_kernel();

@@ -103,6 +103,9 @@ impl Agent<'_> {
             network,
             limit: self.spec.limit,
         };
-        Companion::start(name, what, lines, Path::new(SCRATCH), |wrapper| command(wrapper, &context))
+        let shell = |wrapper: &str| command(wrapper, &context);
+        let companion = Companion::start(name, what, lines, Path::new(SCRATCH), shell)?;
+        companion.report_kill(stack.sink.for_thread());
+        Ok(companion)
     }
 }

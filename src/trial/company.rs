@@ -1,15 +1,22 @@
 //! Who keeps a phase company: services that span phases, and what goes on in the background of one. Each is a shell in a sandbox
 //! of its own that is told to stop by the end of its standard input, so that it stops when we are gone, too.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use rustix::process::{WaitId, WaitIdOptions, waitid};
+
+use crate::sandbox::FROM_OUTSIDE;
 use crate::sandbox::program::{Program, RunningProgram};
 use fsverdict_judgement::journal::CommandRecord;
 use fsverdict_judgement::plan::Service;
 use fsverdict_text::Reason;
 
 use super::error::TrialError;
+use super::sink::Sink;
 use super::stack::Stack;
 
 /// How often it is looked whether a service is ready.
@@ -61,6 +68,8 @@ pub(super) struct Companion {
     what: &'static str,
     running: RunningProgram,
     is_ready: PathBuf,
+    /// Whether it was told to stop: what does not obey is killed here.
+    is_told_to_stop: Arc<AtomicBool>,
 }
 
 /// What somebody who keeps company is told.
@@ -91,7 +100,31 @@ impl Companion {
             .variable("STOP", lines.stop.unwrap_or(USUAL_STOP))
             .variable("IS_READY", &is_ready);
         let running = program.prepare()?.start();
-        Ok(Self { name: name.to_owned(), what, running, is_ready })
+        Ok(Self { name: name.to_owned(), what, running, is_ready, is_told_to_stop: Arc::default() })
+    }
+
+    /// Sends a record into `events` as soon as it is killed from outside: a phase may wait for it without end, and its trial is then
+    /// ended when its time is up.
+    pub(super) fn report_kill(&self, events: Option<File>) {
+        let (Some(process), Some(events)) = (self.running.process(), events) else { return };
+        let (step, told) = (self.name.clone(), Arc::clone(&self.is_told_to_stop));
+        std::thread::spawn(move || {
+            let ended = loop {
+                match waitid(WaitId::Pid(process), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
+                    Err(rustix::io::Errno::INTR) => {}
+                    ended => break ended.ok().flatten(),
+                }
+            };
+            let Some(ended) = ended else { return };
+            let (exit, signal) = (ended.exit_status(), ended.terminating_signal());
+            let by = |known: &i32| signal == Some(*known) || exit == Some(128 + known);
+            if !told.load(Ordering::Relaxed) && FROM_OUTSIDE.iter().any(by) {
+                let argv = vec![step.clone()];
+                let (stdout, stderr) = (String::new(), String::new());
+                let record = CommandRecord { step, argv, exit, signal, seconds: 0.0, stdout, stderr };
+                Sink::new(events).command(&record);
+            }
+        });
     }
 
     /// Waits until it says that it is ready.
@@ -129,6 +162,7 @@ impl Companion {
 
     /// Stops it, and waits until nothing of it is left.
     pub(super) fn end(self) -> Result<CommandRecord, TrialError> {
+        self.is_told_to_stop.store(true, Ordering::Relaxed);
         Ok(self.running.end(&self.name, TO_STOP)?)
     }
 
@@ -139,11 +173,14 @@ impl Companion {
 
     fn told(self, what: &str, hint: &str) -> TrialError {
         let (subject, name) = (self.what, self.name.clone());
-        let said = match self.end() {
-            Ok(record) => last_lines(&record),
-            Err(error) => error.to_string(),
+        let (said, record) = match self.end() {
+            Ok(record) => (last_lines(&record), Some(Box::new(record))),
+            Err(error) => (error.to_string(), None),
         };
-        TrialError::Refused(Reason::new(format!("the {subject} `{name}` {what}: {said}"), hint))
+        TrialError::Company {
+            reason: Reason::new(format!("the {subject} `{name}` {what}: {said}"), hint),
+            record,
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::measure::MeasureError;
 use crate::sandbox::SandboxError;
 use crate::sandbox::program::ProgramError;
 use crate::workload::{AdapterError, OwnMetricError, WorkError};
-use fsverdict_judgement::journal::DeviceEvent;
+use fsverdict_judgement::journal::{CommandRecord, DeviceEvent};
 use fsverdict_text::{Hinted, Reason};
 
 /// A trial could not go on. The text becomes the reason in the journal.
@@ -44,6 +44,12 @@ pub enum TrialError {
         device: usize,
         error: Refusal,
     },
+    /// A program was killed from outside, of which no event tells.
+    #[error(transparent)]
+    Killed(ProgramError),
+    /// A service, or the background of a phase, did not go on as it should; with its record, which no event has told yet.
+    #[error("{}", .reason.what)]
+    Company { reason: Reason, record: Option<Box<CommandRecord>> },
     #[error("{0}")]
     Damaged(String),
     /// What a command left behind is not what the plan says must be there.
@@ -75,6 +81,15 @@ impl TrialError {
         }
     }
 
+    /// The record of the program that was the cause, where no event has told it yet.
+    pub(super) fn untold_record(&self) -> Option<&CommandRecord> {
+        match self {
+            TrialError::Company { record, .. } => record.as_deref(),
+            TrialError::Killed(ProgramError::Failed(record)) => Some(record),
+            _ => None,
+        }
+    }
+
     /// For `map_err`: an error of the agent's own system calls.
     pub(super) fn io(what: &'static str) -> impl FnOnce(std::io::Error) -> TrialError {
         move |source| TrialError::Io { what, source }
@@ -93,7 +108,7 @@ impl Hinted for TrialError {
             TrialError::Phase { error, hint, .. } => hint.clone().or_else(|| error.hint()),
             TrialError::Adapter { error, .. } => Some(error.hint.to_owned()),
             TrialError::OwnMetric { error, .. } => Some(error.hint.clone()).filter(|hint| !hint.is_empty()),
-            TrialError::Refused(reason) => reason.hint(),
+            TrialError::Refused(reason) | TrialError::Company { reason, .. } => reason.hint(),
             TrialError::Device { error, .. } => error.hint(),
             _ => None,
         }

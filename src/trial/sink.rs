@@ -1,5 +1,6 @@
 //! Where the agent's events go: JSON lines to the conductor.
 
+use std::fs::File;
 use std::io::Write;
 
 use fsverdict_judgement::journal::{Caution, CommandRecord, Event, Facts, Learnt, Observation};
@@ -7,11 +8,24 @@ use fsverdict_judgement::journal::{Caution, CommandRecord, Event, Facts, Learnt,
 /// Sends events. A conductor that is gone is not an error here: the agent is about to be ended with it.
 pub struct Sink {
     output: Box<dyn Write>,
+    /// The same pipe once more, for what is noticed while the agent waits for something else.
+    beside: Option<File>,
 }
 
 impl Sink {
     pub fn new(output: impl Write + 'static) -> Self {
-        Sink { output: Box::new(output) }
+        Sink { output: Box::new(output), beside: None }
+    }
+
+    /// Into a pipe, which takes lines of several threads one by one (pipe(7)).
+    pub fn from_pipe(pipe: File) -> Self {
+        let beside = pipe.try_clone().ok();
+        Sink { beside, ..Sink::new(pipe) }
+    }
+
+    /// A sink of another thread's, if there can be one.
+    pub(super) fn for_thread(&self) -> Option<File> {
+        self.beside.as_ref()?.try_clone().ok()
     }
 
     pub fn send(&mut self, event: &Event) {

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::sandbox::Workshop;
-use crate::sandbox::program::{Program, RunningProgram, succeeded};
+use crate::sandbox::program::{Program, ProgramError, RunningProgram, succeeded};
+use crate::sandbox::{FROM_OUTSIDE, Workshop};
 use fsverdict_judgement::journal::CommandRecord;
 
 use super::error::TrialError;
@@ -53,18 +53,27 @@ impl Tools {
         trade: Trade,
         argv: Vec<String>,
     ) -> Result<CommandRecord, TrialError> {
-        let record = self.run_untold(step, trade, argv)?;
+        let record = self.run_program(step, trade, argv)?;
         sink.command(&record);
         Ok(record)
     }
 
-    /// The same for one that runs so often that nobody wants to hear of each time.
+    /// The same for one that runs so often that its records are not sent. One that is killed from outside has no answer to
+    /// give: that is an error, and its record is sent with it.
     pub(super) fn run_untold(
         &self,
         step: &str,
         trade: Trade,
         argv: Vec<String>,
     ) -> Result<CommandRecord, TrialError> {
+        let record = self.run_program(step, trade, argv)?;
+        match is_killed(&record) {
+            true => Err(TrialError::Killed(ProgramError::Failed(Box::new(record)))),
+            false => Ok(record),
+        }
+    }
+
+    fn run_program(&self, step: &str, trade: Trade, argv: Vec<String>) -> Result<CommandRecord, TrialError> {
         Ok(self.program(trade, argv).run(step)?)
     }
 
@@ -96,5 +105,34 @@ impl Tools {
         argv: Vec<String>,
     ) -> Result<(), TrialError> {
         succeeded(self.run(sink, step, trade, argv)?).map(drop).map_err(TrialError::from)
+    }
+}
+
+/// Whether a signal from outside ended it.
+fn is_killed(record: &CommandRecord) -> bool {
+    FROM_OUTSIDE.iter().any(|signal| record.signal == Some(*signal))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Tools, Trade};
+    use crate::trial::error::TrialError;
+
+    #[test]
+    fn a_checker_that_is_killed_has_no_answer() {
+        std::fs::create_dir_all(super::EMPTY).unwrap();
+        let tools = Tools::new(Duration::from_secs(60));
+        let run = |line: &str| {
+            tools.run_untold("fsck", Trade::Formatting, ["sh", "-c", line].map(str::to_owned).into())
+        };
+        assert_eq!(run("exit 9").unwrap().exit, Some(9));
+        for signal in ["KILL", "TERM"] {
+            let error = run(&format!("kill -{signal} $$")).unwrap_err();
+            assert!(matches!(error, TrialError::Killed(_)) && error.untold_record().is_some(), "{error}");
+        }
+        // A crash is an answer: the filesystem may have caused it.
+        assert!(run("kill -SEGV $$").is_ok());
     }
 }

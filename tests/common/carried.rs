@@ -64,6 +64,23 @@ pub fn package(entries: &[(&str, u8, u64, &[u8])]) -> Vec<u8> {
     packer.finish().unwrap()
 }
 
+/// A package of these entries, and after them a file of so many zeros.
+pub fn bomb(entries: &[(&str, u8, u64, &[u8])], path: &str, zeros: u64) -> Vec<u8> {
+    let mut archive = Vec::new();
+    GzDecoder::new(package(entries).as_slice()).read_to_end(&mut archive).unwrap();
+    archive.truncate(archive.len() - 1024);
+    let mut header = tar::Header::new_ustar();
+    header.as_old_mut().name[..path.len()].copy_from_slice(path.as_bytes());
+    header.set_entry_type(tar::EntryType::Regular);
+    header.set_size(zeros);
+    header.set_cksum();
+    let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
+    packer.write_all(&archive).unwrap();
+    packer.write_all(header.as_bytes()).unwrap();
+    std::io::copy(&mut std::io::repeat(0).take(zeros + 1024), &mut packer).unwrap();
+    packer.finish().unwrap()
+}
+
 /// As it comes from somebody's machine, with these changes to what is said in it.
 pub fn relabelled(label: &[u8], changes: &[(&str, &str)]) -> Vec<u8> {
     let text = String::from_utf8(label.to_vec()).unwrap();

@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod attribution;
 mod calibration;
 mod compare;
 mod confinement;

@@ -308,6 +308,150 @@ fn what_is_for_the_whole_run_to_say_no_block_says() {
     place.fsverdict(&["merge", "run"]).shows_broken(&["it holds the fact `site.b.device.identity`"]);
 }
 
+/// What a block can say that no site measures: each is left out by itself, and the others are merged.
+#[test]
+fn lies_of_a_site_are_not_believed() {
+    let durable = |text: &str, value: &str| {
+        let at = text.find("\"metric\":\"durable\"").unwrap();
+        let start = at + text[at..].find("\"value\":").unwrap() + "\"value\":".len();
+        let end = start + text[start..].find([',', '}']).unwrap();
+        format!("{}{value}{}", &text[..start], &text[end..])
+    };
+    let wall = |text: &str, value: &str| {
+        let start = text.find("\"wall\":").unwrap() + "\"wall\":".len();
+        let end = start + text[start..].find([',', '}']).unwrap();
+        format!("{}{value}{}", &text[..start], &text[end..])
+    };
+    let line_of =
+        |text: &str, word: &str| text.lines().find(|line| line.contains(word)).unwrap().to_owned() + "\n";
+    let ended = |text: &str| line_of(text, "\"event\":\"trial_finished\"");
+    type Lie<'a> = Box<dyn Fn(&str) -> String + 'a>;
+    let lies: Vec<(&str, Lie<'_>, &str)> = vec![
+        ("a negative time", Box::new(|text| durable(text, "-1.0")), "it says that durable of"),
+        ("a time of ages", Box::new(|text| durable(text, "1e300")), "it says that durable of"),
+        ("no number", Box::new(|text| durable(text, "NaN")), "not a journal record"),
+        ("infinity", Box::new(|text| durable(text, "1e999")), "not a journal record"),
+        ("a text", Box::new(|text| durable(text, "\"fast\"")), "not a journal record"),
+        ("a negative trial", Box::new(|text| wall(text, "-5")), "the time of a trial in seconds is -5"),
+        ("an endless trial", Box::new(|text| wall(text, "1e12")), "the time of a trial in seconds"),
+        (
+            "a block of tomorrow's tomorrow",
+            Box::new(|text| text.replace("\"at\":\"2026-", "\"at\":\"2126-")),
+            "which is still to come",
+        ),
+        (
+            "a block of old",
+            Box::new(|text| text.replace("\"at\":\"2026-", "\"at\":\"1971-")),
+            "before there was any fsverdict",
+        ),
+        (
+            "more calls than there are",
+            Box::new(|text| {
+                let observation = line_of(text, "\"event\":\"observation\"");
+                let histogram = "\"histograms\":[{\"call\":\"w\",\"buckets\":[[1,18446744073709551615],[1,18446744073709551615]]}]";
+                let changed =
+                    observation.replacen("\"measurements\":", &format!("{histogram},\"measurements\":"), 1);
+                text.replacen(&observation, &changed, 1)
+            }),
+            "a number of calls",
+        ),
+        (
+            "two ends of a trial",
+            Box::new(|text| text.replacen(&ended(text), &ended(text).repeat(2), 1)),
+            "again after the end of its trial",
+        ),
+        (
+            "a trial of another attempt",
+            Box::new(|text| {
+                text.replacen(&ended(text), &ended(text).replace("\"attempt\":1", "\"attempt\":7"), 1)
+            }),
+            "outside of its attempts",
+        ),
+        (
+            "a trial that its order does not have",
+            Box::new(|text| {
+                let start = text.find("\"order\":[").unwrap() + "\"order\":[".len();
+                let end = start + text[start..].find(',').unwrap() + 1;
+                format!("{}{}", &text[..start], &text[end..])
+            }),
+            "outside of its attempts",
+        ),
+        (
+            "another block's trials",
+            Box::new(|text| text.replace("\"block\":1,\"candidate\"", "\"block\":9,\"candidate\"")),
+            "it holds a trial of block 9",
+        ),
+        (
+            "a candidate of its own",
+            Box::new(|text| text.replace("\"candidate\":\"ext4\"", "\"candidate\":\"mine\"")),
+            "it tries `mine`",
+        ),
+        ("half a line", Box::new(|text| text[..text.len() / 2].to_owned()), ""),
+    ];
+    for (name, lie, words) in lies {
+        let place = Place::new();
+        let run = place.path().join("run");
+        shared_run(&run, 8);
+        sites(&run, &["a", "b"], 1);
+        let path = whole(&run, "b", 1);
+        let text = fs::read_to_string(&path).unwrap();
+        let lied = lie(&text);
+        if words.is_empty() && lied != text {
+            fs::write(&path, &lied).unwrap();
+            assert!(place.fsverdict(&["merge", "run"]).code.is_some(), "{name}");
+            continue;
+        }
+        assert_ne!(lied, text, "{name}");
+        fs::write(&path, lied).unwrap();
+        let seen = place.fsverdict(&["merge", "run"]);
+        let shown =
+            format!("{}{}", seen.stdout, seen.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            shown.contains("left out: sites/b/block-0001.jsonl") && shown.contains(words),
+            "{name}: {shown}"
+        );
+    }
+}
+
+/// Two sites whose device has one name of its hardware are one device, and would count for two.
+#[test]
+fn one_device_is_one_site() {
+    let place = Place::new();
+    let run = place.path().join("run");
+    shared_run(&run, 8);
+    sites(&run, &["a", "b", "c"], 1);
+    let path = whole(&run, "b", 1);
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("disk of b", "disk of a")).unwrap();
+    place.fsverdict(&["merge", "run"]).exits(1).says(&[
+        "the sites a, b say that they have the same device: disk of a",
+        "hint: which of them is right is yours to say: `fsverdict merge --without SITE`",
+    ]);
+    place.fsverdict(&["merge", "run", "--without", "b"]).shows(&["merged from 2 sites: a, c"]);
+}
+
+/// A site that never answers, drips a byte now and then, or says something without end is given up, with what to do.
+#[test]
+fn a_slow_site_is_given_up() {
+    if !has_rsync() {
+        return;
+    }
+    for what in ["exec sleep 600", "while :; do printf .; sleep 0.1; done", "exec cat /dev/zero", "yes >&2"] {
+        let place = Place::new();
+        let path = hands_back(&place, what);
+        let sites = fs::read_to_string(place.path().join("sites.toml")).unwrap();
+        fs::write(place.path().join("sites.toml"), format!("{sites}within = \"2s\"\n")).unwrap();
+        let words = ["run", "plan.toml", "--on", "ssh", "--sites", "sites.toml", "--out", "run"];
+        let seen = seen(&place, &path, &words).exits(1);
+        seen.says(&["site lab1: it did not answer within 2s", "hint: `within = "]);
+        let patience = Instant::now() + Duration::from_secs(20);
+        while !place.processes().is_empty() {
+            assert!(Instant::now() < patience, "{what}: {:#?}", place.processes());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
 #[test]
 fn who_disagrees_is_named_with_the_others_whatever_it_is_called() {
     let place = Place::new();

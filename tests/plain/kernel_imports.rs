@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use crate::common::Place;
-use crate::common::carried::{cached, exported, files, package, relabelled};
+use crate::common::carried::{bomb, cached, exported, files, package, relabelled};
 use crate::common::sources::kernel;
+use crate::common::{Place, tool};
 
 #[test]
 fn hostile_kernels_are_refused() {
@@ -48,6 +48,24 @@ fn hostile_kernels_are_refused() {
         (package(&[(&at_label, b'x', 1 << 40, b"")]), is_no_file),
         (package(&[(&at_label, b'S', 1 << 40, b"")]), is_no_file),
         (package(&[("x/\u{1b}[2Jevil", b'0', 0, b"")]), "x/\u{241b}[2Jevil"),
+        (package(&[("x/\u{202e}evil", b'0', 0, b"")]), "x/\u{fffd}evil"),
+        (package(&[(&at_label, b'K', 1 << 40, b"")]), is_no_file),
+        (package(&[(&at_label, b'g', 1 << 40, b"")]), is_no_file),
+        (package(&[(&at_label, b'7', 0, b"")]), is_no_file),
+        (package(&[(&at_label, b'5', 0, b"")]), is_no_file),
+        (package(&[(&at_label, b'0', u64::MAX, b"")]), "size overflow"),
+        (package(&[(&at_label, b'0', 1 << 63, b"")]), "larger than 1 MiB"),
+        (package(&[one, (&at_config, b'0', u64::MAX, b"")]), "size overflow"),
+        (package(&[one, two, (&at_linux, b'0', u64::MAX, b"")]), "size overflow"),
+        (package(&[one, two, (&at_linux, b'1', 0, b"")]), is_no_file),
+        (package(&[one, two, (&at_linux, b'S', 1 << 30, b"")]), is_no_file),
+        (package(&[one, one]), "where `FOLDER/config` is to be"),
+        (package(&[one, two, two]), "where `FOLDER/linux` is to be"),
+        (package(&[entry("./kernel.json", &label)]), "where `FOLDER/kernel.json` is to be"),
+        (package(&[entry("kernel.json", &label)]), "where `FOLDER/kernel.json` is to be"),
+        (package(&[entry(&at_label, &b"[".repeat(100_000))]), "its kernel.json: "),
+        ([whole.clone(), b"garbage".to_vec()].concat(), "something follows its end"),
+        ([whole.clone(), whole.clone()].concat(), "something follows its end"),
         (package(&[entry(&at_label, &long)]), "larger than 1 MiB"),
         (package(&[entry(&at_label, b"{}}")]), "its kernel.json: "),
         (package(&[entry(&at_label, &release)]), "its release or digest is none"),
@@ -82,7 +100,17 @@ fn hostile_kernels_are_refused() {
         assert!(!seen.stderr.contains('\u{1b}') && seen.stdout.is_empty(), "{words}: {seen:?}");
         assert_eq!(cached(&place), before, "{words}");
     }
-    for odd in [place.path().to_owned(), "/dev/zero".into(), place.path().join("none")] {
+    // A gigabyte of zeros in a megabyte: it is read once, found out, and gone.
+    let bomb = bomb(&[one, two], &at_linux, 1 << 30);
+    assert!(bomb.len() < 16 << 20);
+    fs::write(&file, bomb).unwrap();
+    kernel(&place, &["import", file.to_str().unwrap()])
+        .exits(1)
+        .says(&["its linux is not what was exported"]);
+    assert_eq!(cached(&place), before);
+    let pipe = place.path().join("pipe");
+    tool(&["mkfifo", pipe.to_str().unwrap()]);
+    for odd in [place.path().to_owned(), "/dev/zero".into(), place.path().join("none"), pipe] {
         kernel(&place, &["import", odd.to_str().unwrap()]).exits(1).says(&["cannot read"]);
     }
     assert!(fs::read_dir(place.path()).unwrap().flatten().all(|one| one.file_name() != "escaped"));

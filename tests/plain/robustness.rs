@@ -145,3 +145,27 @@ fn random_bytes_behind_the_end_of_a_journal_are_left_out() {
         assert!(fs::read(&journal).unwrap().starts_with(&whole), "{length} bytes");
     }
 }
+
+/// What times anything reads a clock that goes on evenly whatever is done to the time of day; that is written down with records, and is
+/// measured nowhere.
+#[test]
+fn no_duration_comes_from_the_time_of_day() {
+    let package = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = ["src/measure", "src/trial", "src/workload", "src/sandbox", "crates/disk/src"];
+    let mut waiting: Vec<std::path::PathBuf> = folders.map(|folder| package.join(folder)).into();
+    let mut files = 0;
+    while let Some(folder) = waiting.pop() {
+        for path in std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                waiting.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                files += 1;
+                let text = std::fs::read_to_string(&path).unwrap();
+                for clock in ["SystemTime", "Timestamp::now", "Realtime", "CLOCK_REALTIME"] {
+                    assert!(!text.contains(clock), "{} reads {clock}", path.display());
+                }
+            }
+        }
+    }
+    assert!(files > 100, "{files}");
+}

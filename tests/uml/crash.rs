@@ -23,7 +23,7 @@ fn uml_a_killed_guest_is_tried_again_in_its_place() {
 }
 
 #[test]
-fn uml_a_guest_that_is_killed_again_is_one_failed_trial() {
+fn uml_a_guest_that_is_killed_three_times_fails_no_candidate() {
     worker_is_killed_again("uml", "linux.uml");
 }
 

@@ -6,6 +6,7 @@
 mod common;
 
 mod ages;
+mod attribution;
 mod calibration;
 mod confinement;
 mod crash;

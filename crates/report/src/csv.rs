@@ -79,6 +79,7 @@ fn tried(axis: &Axis, plan: &Plan, candidate: &Candidate) -> String {
 fn status(trial: &Trial) -> &'static str {
     match (trial.standing, trial.status) {
         (TrialStanding::Discarded, _) => "discarded",
+        (_, Status::Failed) if trial.is_from_outside() => "interrupted",
         (_, Status::Failed) => "failed",
         (TrialStanding::Open, Status::Ok) => "open",
         (TrialStanding::Counted, Status::Ok) => "ok",

@@ -52,6 +52,13 @@ pub fn memory(root: &Root) -> Result<Memory, ReadError> {
     Memory::parse(&root.text("proc/meminfo")?, &root.path("proc/meminfo"))
 }
 
+/// How many processes the kernel has killed since it started because memory ran out, of the machine or of a control group
+/// (`/proc/vmstat`, since Linux 4.13; mm/oom_kill.c counts both).
+pub fn oom_kills(root: &Root) -> Option<u64> {
+    let text = root.text("proc/vmstat").ok()?;
+    text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
+}
+
 /// Microseconds since start in which some task was stalled on I/O, from a `/proc/pressure/io`.
 pub fn io_pressure(text: &str, file: &Path) -> Result<u64, ReadError> {
     for (index, line) in text.lines().enumerate() {

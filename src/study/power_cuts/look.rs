@@ -17,6 +17,7 @@ use super::kept::KeptFindings;
 use super::record::CutRecord;
 use super::{CutName, PowerCutting, plain};
 use crate::study::error::SessionError;
+use crate::study::interruptions::Interruptions;
 
 /// States that one guest looks at, at most: one that dies takes no more with it than are left of these.
 const BATCH: usize = 250;
@@ -88,6 +89,7 @@ impl PowerCutting<'_> {
     ) -> Result<Vec<StateFinding>, SessionError> {
         let CutStates { candidate, part, record, log, .. } = *looked;
         let mut findings: Vec<StateFinding> = Vec::with_capacity(states.len());
+        let mut interruptions = Interruptions::default();
         while let Some(left) = states.get(findings.len()..).filter(|left| !left.is_empty()) {
             let entered = self.entered(candidate, part, record, log, left)?;
             let attachments = self.attachments.clone().with_logs(entered);
@@ -117,6 +119,8 @@ impl PowerCutting<'_> {
             match left.get(done) {
                 _ if !in_order => return Err(plain("a guest did not tell of each state")),
                 None => {}
+                // What ends a guest from outside says nothing about the state it is at.
+                Some(_) if interruptions.take(&end)? => {}
                 Some(state) if at == Some(done) && end.status == Status::Failed => {
                     findings.push(died(looked.name(*state), &end));
                 }
@@ -131,7 +135,8 @@ impl PowerCutting<'_> {
 fn died(state: CutName, end: &TrialEnd) -> StateFinding {
     let panicked = end.killed || end.reason.contains("panic");
     let outcome = if panicked { CutOutcome::Panic } else { CutOutcome::Hang };
-    let seen = end.reason.chars().take(600).collect();
+    let why = end.interrupted.map_or(String::new(), |interruption| format!("{interruption}: "));
+    let seen = format!("{why}{}", end.reason).chars().take(600).collect();
     StateFinding {
         state: state.to_string(),
         outcome,

@@ -14,6 +14,7 @@ use fsverdict_text::{FolderFile, Hinted, Reason};
 
 use super::{PowerCutting, remove, unusable};
 use crate::study::error::SessionError;
+use crate::study::interruptions::Interruptions;
 
 /// Bytes of a candidate's log at most.
 const LOG: u64 = 2 << 30;
@@ -42,11 +43,27 @@ pub(in crate::study) struct CutRecord {
 
 impl PowerCutting<'_> {
     /// Does the candidate's first trial once more, with this part of its work, and keeps what it wrote to each of its devices.
+    /// Where something outside ends that, it is done again.
     pub(in crate::study) fn record(
         &self,
         candidate: &Candidate,
         part: u32,
     ) -> Result<CutRecord, SessionError> {
+        let mut interruptions = Interruptions::default();
+        loop {
+            if let Some(record) = self.record_once(candidate, part, &mut interruptions)? {
+                return Ok(record);
+            }
+        }
+    }
+
+    /// `None` where something outside ended it.
+    fn record_once(
+        &self,
+        candidate: &Candidate,
+        part: u32,
+        interruptions: &mut Interruptions,
+    ) -> Result<Option<CutRecord>, SessionError> {
         let mut logs = Vec::new();
         for device in 1..=self.attachments.each().count() {
             let file = self.log_file(candidate, part, device);
@@ -82,6 +99,9 @@ impl PowerCutting<'_> {
                 reason.after(format!("the trial of {} that was to be recorded: ", candidate.name)),
             )
         };
+        if interruptions.take(&end)? {
+            return Ok(None);
+        }
         if end.status != Status::Ok {
             return Err(failed(Reason::new(end.reason, end.hint)));
         }
@@ -104,7 +124,7 @@ impl PowerCutting<'_> {
         let text = serde_json::to_vec(&record).map_err(std::io::Error::from).map_err(LabError::from)?;
         let file = self.record_file(candidate, part);
         file.replace(|out| out.write_all(&text)).map_err(|error| unusable(&file.path(), error))?;
-        Ok(record)
+        Ok(Some(record))
     }
 
     pub(in crate::study) fn spec(&self, candidate: &Candidate, part: u32) -> TrialSpec {

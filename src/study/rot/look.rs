@@ -12,6 +12,7 @@ use fsverdict_judgement::plan::Candidate;
 use fsverdict_text::Reason;
 
 use crate::study::error::SessionError;
+use crate::study::interruptions::Interruptions;
 use crate::study::power_cuts::{CutRecord, PowerCutting, plain};
 
 /// Blocks that one guest looks at, at most: one that dies takes no more with it than are left of these.
@@ -65,6 +66,7 @@ impl PowerCutting<'_> {
         job: usize,
     ) -> Result<Vec<PlacedRot>, SessionError> {
         let mut findings: Vec<PlacedRot> = Vec::with_capacity(blocks.len());
+        let mut interruptions = Interruptions::default();
         while let Some(left) = blocks.get(findings.len()..).filter(|left| !left.is_empty()) {
             let first = std::iter::once(None).chain(left.iter().map(|(rotten, _)| Some(*rotten)));
             let first: Vec<Option<RottenBlock>> = first.collect();
@@ -106,6 +108,7 @@ impl PowerCutting<'_> {
                         control.seen
                     )));
                 }
+                None if interruptions.take(&end)? => continue,
                 None => return Err(SessionError::Disk(Reason::new(end.reason, end.hint))),
             }
             findings.extend(told.zip(left).map(|(finding, (rotten, held))| PlacedRot {
@@ -114,6 +117,8 @@ impl PowerCutting<'_> {
             }));
             match left.get(done - 1) {
                 None => {}
+                // What ends a guest from outside says nothing about the block it is at.
+                Some(_) if interruptions.take(&end)? => {}
                 Some((rotten, held)) if at == Some(done) && end.status == Status::Failed => {
                     findings.push(PlacedRot { held: *held, finding: died(*rotten, &end) });
                 }
@@ -128,7 +133,8 @@ impl PowerCutting<'_> {
 fn died(rotten: RottenBlock, end: &TrialEnd) -> RotFinding {
     let panicked = end.killed || end.reason.contains("panic");
     let outcome = if panicked { RotOutcome::Panic } else { RotOutcome::Hang };
-    let seen = end.reason.chars().take(SEEN).collect();
+    let why = end.interrupted.map_or(String::new(), |interruption| format!("{interruption}: "));
+    let seen = format!("{why}{}", end.reason).chars().take(SEEN).collect();
     RotFinding {
         state: rotten.to_string(),
         outcome,

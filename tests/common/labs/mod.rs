@@ -1,6 +1,7 @@
 //! What must hold in each lab, told which; the tiers call it with theirs.
 
 pub mod arrays;
+pub mod attribution;
 pub mod confinement;
 pub mod crash;
 pub mod device_faults;

@@ -221,6 +221,33 @@ fn a_killed_trial_is_tried_again_once() {
     assert_eq!(again.flat_map(|held| held.candidates).collect::<Vec<_>>(), ["ext4", "btrfs"]);
 }
 
+/// Three times in a row: the candidate is not judged by it, all others are, and a run that is resumed tries it again while its block is
+/// the last.
+#[test]
+fn a_trial_that_is_killed_from_outside_three_times_fails_no_candidate() {
+    for (times, expected) in [(2, CandidateStatus::Ok), (3, CandidateStatus::Skipped)] {
+        let killed = Mutex::new(vec![(1, "btrfs"); times]);
+        let player = Player::new(Tale { killed, from_outside: true, ..Tale::default() });
+        let (plan, folder) = (plan(&ALL), folder());
+        let journal = folder.path().join("journal.jsonl");
+        conduct(&plan, &player, &journal);
+        let run = Run::read(&plan, &journal).unwrap();
+        let state = |name: &str| run.candidates.iter().find(|state| state.name == name).unwrap();
+        assert_eq!(state("btrfs").status, expected, "{times}: {:?}", state("btrfs"));
+        assert!(run.candidates.iter().all(|state| state.status != CandidateStatus::Failed), "{times}");
+        assert_eq!(state("ext4").status, CandidateStatus::Ok);
+        if times == 3 {
+            let reason = &state("btrfs").reason;
+            assert!(reason.starts_with("killed by signal 9 three times: it broke"), "{reason}");
+            let report = shown(&plan, &journal).2;
+            let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+            let entries = report["candidates"].as_array().unwrap();
+            let entry = entries.iter().find(|entry| entry["name"] == "btrfs").unwrap();
+            assert_eq!(entry["status"], "skipped", "{entry:#}");
+        }
+    }
+}
+
 #[test]
 fn when_nothing_may_be_ranked() {
     let busy = vec![(1, 1), (1, 2), (2, 1)];

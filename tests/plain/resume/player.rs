@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use fsverdict::lab::{Attachments, Lab, LabError, TrialEnd, Watch};
+use fsverdict::lab::{Attachments, Interruption, Lab, LabError, TrialEnd, Watch};
 use fsverdict::study::Watcher;
 use fsverdict::trial::TrialSpec;
 use fsverdict_judgement::journal::{Event, FILE_NAME, Facts, Learnt, Status, Surroundings, TrialId, read};
@@ -25,6 +25,8 @@ pub(super) struct Tale {
     pub(super) failing: Vec<(u32, u32, &'static str)>,
     /// Trials that are killed from outside, as often as they are named.
     pub(super) killed: Mutex<Vec<(u32, &'static str)>>,
+    /// Whether what kills them comes from outside; a crash otherwise.
+    pub(super) from_outside: bool,
     /// Attempts at blocks during which the machine was busy.
     pub(super) busy: Vec<(u32, u32)>,
     /// How many trials are under way at once besides one.
@@ -123,7 +125,8 @@ impl Lab for Player {
             left.iter().position(|id| *id == (block, candidate.as_str())).map(|at| left.remove(at)).is_some();
         let (status, reason) = if fails || killed { (Status::Failed, "it broke") } else { (Status::Ok, "") };
         let (reason, hint) = (reason.to_owned(), String::new());
-        Ok(TrialEnd { status, reason, hint, wall: 1.0, killed, unheard: false, stopped: false })
+        let interrupted = (killed && self.tale.from_outside).then_some(Interruption::Signal(9));
+        Ok(TrialEnd { status, reason, hint, wall: 1.0, killed, interrupted, unheard: false, stopped: false })
     }
 }
 

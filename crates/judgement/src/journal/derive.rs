@@ -112,6 +112,7 @@ impl Run {
             Event::CandidateSkipped { candidate, reason, hint } => {
                 let state = self.candidate(&candidate);
                 state.status = CandidateStatus::Skipped;
+                state.ended_from_outside = false;
                 state.reason = reason;
                 state.hint = hint;
             }
@@ -300,14 +301,25 @@ impl Run {
                 self.candidate(&name);
             }
         }
-        for state in self.candidates.iter_mut().filter(|state| state.status != CandidateStatus::Skipped) {
+        // A block that was opened again tries anew what had ended from outside.
+        let open_again = |trial: &Trial| {
+            let block = self.blocks.iter().rfind(|block| block.is(trial.id.block, trial.id.attempt));
+            block.is_some_and(|block| block.remaining().any(|name| name == trial.id.candidate))
+        };
+        let own_end = |state: &&mut CandidateState| {
+            state.status != CandidateStatus::Skipped || state.ended_from_outside
+        };
+        for state in self.candidates.iter_mut().filter(own_end) {
             (state.status, state.reason, state.hint) =
                 (CandidateStatus::Untried, String::new(), String::new());
+            state.ended_from_outside = false;
             let kept = |trial: &&Trial| {
                 trial.id.candidate == state.name && trial.standing != TrialStanding::Discarded
             };
+            let kept = |trial: &&Trial| kept(trial) && !(trial.is_from_outside() && open_again(trial));
             let trials: Vec<&Trial> = self.trials.iter().filter(kept).collect();
-            let failed: Vec<&&Trial> = trials.iter().filter(|trial| trial.status == Status::Failed).collect();
+            let failed: Vec<&&Trial> = trials.iter().filter(|trial| trial.is_failure()).collect();
+            let from_outside = trials.iter().find(|trial| trial.is_from_outside());
             if let Some(first) = failed.first() {
                 state.status = CandidateStatus::Failed;
                 state.hint = first.hint.clone();
@@ -319,6 +331,14 @@ impl Run {
                         first.id.block,
                         first.reason
                     ),
+                };
+            } else if let Some(trial) = from_outside {
+                state.status = CandidateStatus::Skipped;
+                state.ended_from_outside = true;
+                state.hint = trial.hint.clone();
+                state.reason = match trials.len() {
+                    1 => trial.reason.clone(),
+                    _ => format!("its trial in block {} was not completed: {}", trial.id.block, trial.reason),
                 };
             } else if !trials.is_empty() {
                 state.status = CandidateStatus::Ok;
@@ -420,5 +440,6 @@ fn untried(name: &str) -> CandidateState {
         reason: String::new(),
         hint: String::new(),
         dropped: None,
+        ended_from_outside: false,
     }
 }

@@ -229,6 +229,36 @@ fn a_killed_trial_is_tried_again_on_resuming_while_its_block_is_the_last() {
 }
 
 #[test]
+fn a_trial_that_was_ended_from_outside_judges_nobody_and_is_tried_again_on_resuming() {
+    let ended = |killed: bool| {
+        let mut events = trial(id(1, 1, "b"), 1.0, Status::Failed);
+        let seen = Surroundings { killed, from_outside: true, ..Surroundings::default() };
+        events.insert(2, (id(1, 1, "b"), Event::Surroundings(seen)));
+        events.push(close(1, 1, None));
+        events
+    };
+    let beginning =
+        |killed| [vec![start(), open(1, 1)], trial(id(1, 1, "a"), 2.0, Status::Ok), ended(killed)].concat();
+    let run = story(&[beginning(true)]);
+    let state = &run.candidates[1];
+    assert_eq!((state.status, state.ended_from_outside), (CandidateStatus::Skipped, true));
+    let resumed = vec![(None, Event::RunResumed { more: None })];
+    // It is among those to be tried, and not skipped while it is.
+    let run = story(&[beginning(true), resumed.clone()]);
+    assert_eq!(run.resume_point().unwrap().remaining().collect::<Vec<_>>(), ["b"]);
+    assert_eq!(run.candidates[1].status, CandidateStatus::Untried);
+    let again = [trial(id(1, 1, "b"), 3.0, Status::Ok), vec![close(1, 1, None)]].concat();
+    assert_eq!(story(&[beginning(true), resumed.clone(), again]).candidates[1].status, CandidateStatus::Ok);
+    // What cannot pass, as where a guest's memory is too small, is not tried again.
+    let run = story(&[beginning(false), resumed]);
+    assert_eq!((run.resume_point(), run.candidates[1].status), (None, CandidateStatus::Skipped));
+    // A trial that failed by itself counts, whatever ended another.
+    let later =
+        [vec![open(2, 1)], trial(id(2, 1, "b"), 1.0, Status::Failed), vec![close(2, 1, None)]].concat();
+    assert_eq!(story(&[beginning(true), later]).candidates[1].status, CandidateStatus::Failed);
+}
+
+#[test]
 fn cautions_are_held_once_with_their_trials() {
     let within =
         |phase: &str, text: &str| Event::Caution(Caution { phase: phase.to_owned(), text: text.to_owned() });

@@ -213,12 +213,18 @@ pub struct Surroundings {
     /// The trial was stopped (SIGSTOP) for a while and went on: what it timed holds the pause.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
-    /// It was ended by a signal, from outside or by a crash, twice: that says nothing about the candidate.
+    /// It was ended by a signal, from outside or by a crash, each time it was tried: a run that is resumed tries it again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub killed: bool,
+    /// Something outside ended it each time it was tried, or its guest ran out of memory: the candidate is not judged by it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub from_outside: bool,
     /// Seconds for which the machine slept meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slept: Option<f64>,
+    /// Seconds by which the machine's time of day was set meanwhile, negative where it was set back. Slewing is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_step: Option<f64>,
     /// A fixed piece of work, timed before the trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sentinel: Option<Sentinel>,

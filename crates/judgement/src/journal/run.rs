@@ -89,6 +89,8 @@ pub struct CandidateState {
     pub hint: String,
     /// The evidence on which it is no longer tried.
     pub dropped: Option<String>,
+    /// It is skipped because its trial was ended from outside; it could be tried here.
+    pub ended_from_outside: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -202,6 +204,16 @@ impl Trial {
     /// Whether statistics may use it: it went well, in a block that is complete and valid.
     pub fn counts(&self) -> bool {
         self.status == Status::Ok && self.standing == TrialStanding::Counted
+    }
+
+    /// Whether it failed by what its candidate did.
+    pub fn is_failure(&self) -> bool {
+        self.status == Status::Failed && !self.is_from_outside()
+    }
+
+    /// Whether something outside ended it each time it was tried, so that the candidate is not judged by it.
+    pub fn is_from_outside(&self) -> bool {
+        self.status == Status::Failed && self.surroundings.is_some_and(|seen| seen.from_outside)
     }
 
     /// What each of the user's folders held when it was staged: name of the dataset, and number of files, bytes and digest.

@@ -1,0 +1,45 @@
+//! The processes that work for a trial, each of which somebody can kill. A test kills every one of them, in each lab that has it.
+
+/// A process that works for a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TrialProcess {
+    pub name: &'static str,
+    /// The labs in which it is a process of this machine's kernel; `simulated` is the lab `uml` with a modelled device.
+    pub labs: &'static [&'static str],
+    /// How its death is noticed.
+    pub noticed_by: &'static str,
+}
+
+const fn process(
+    name: &'static str,
+    labs: &'static [&'static str],
+    noticed_by: &'static str,
+) -> TrialProcess {
+    TrialProcess { name, labs, noticed_by }
+}
+
+const NATIVE: &[&str] = &["native"];
+const GUESTS: &[&str] = &["uml", "vm"];
+const MODELLED: &[&str] = &["simulated"];
+
+/// Every process that a trial has.
+pub const TRIAL_PROCESSES: [TrialProcess; 18] = [
+    process("supervisor of the agent", NATIVE, "its exit status (lab/drive)"),
+    process("agent", NATIVE, "the exit status of its supervisor (lab/drive)"),
+    process("supervisor of a phase", NATIVE, "the record of the phase's command"),
+    process("first process of a phase", NATIVE, "the record of the phase's command"),
+    process("phase command", NATIVE, "the record of the phase's command"),
+    process("service", NATIVE, "the record of the service (trial/company)"),
+    process("shell of a service", NATIVE, "the record of the service (trial/company)"),
+    process("background of a phase", NATIVE, "the record of the background (trial/company)"),
+    process("mkfs", NATIVE, "the record of the tool (trial/tools)"),
+    process("mount", NATIVE, "the record of the tool (trial/tools)"),
+    process("umount", NATIVE, "the record of the tool (trial/tools)"),
+    process("fsck", NATIVE, "the record of the tool (trial/tools)"),
+    process("FUSE server", NATIVE, "the record of the server (trial/stack/above)"),
+    process("staging process", NATIVE, "its exit status (lab/held)"),
+    process("supervisor of a guest", GUESTS, "its exit status (lab/drive)"),
+    process("guest kernel", GUESTS, "the exit status of its supervisor (lab/drive)"),
+    process("supervisor of a device process", MODELLED, "its exit status (lab/backend)"),
+    process("device process", MODELLED, "the exit status of its supervisor (lab/backend)"),
+];

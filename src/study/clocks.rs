@@ -1,0 +1,138 @@
+//! What happened to this machine's clocks while a trial ran: it slept, or its time of day was set. Durations are measured by
+//! CLOCK_MONOTONIC, which neither changes; but what a sleep interrupts is not measured undisturbed, and a program that times
+//! itself by the time of day measures the jump.
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// The clocks are not read at the same moment: no sleep and no step is shorter than this, in seconds.
+const LEAST: f64 = 0.1;
+/// By how much of the time that passes the time of day may be slewed: adjtimex(2) allows 500 ppm, and the rate of the oscillator
+/// may be off by as much.
+const MOST_SLEW: f64 = 1e-3;
+
+/// The clocks at one moment, in seconds (clock_gettime(2)).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct ClockReadings {
+    /// The time of day, which can be set.
+    pub(super) realtime: f64,
+    /// Stands still while the machine sleeps.
+    pub(super) monotonic: f64,
+    /// Goes on while the machine sleeps.
+    pub(super) boottime: f64,
+}
+
+impl ClockReadings {
+    pub(super) fn now() -> Self {
+        let read = |clock| {
+            let time = clock_gettime(clock);
+            time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+        };
+        ClockReadings {
+            realtime: read(ClockId::Realtime),
+            monotonic: read(ClockId::Monotonic),
+            boottime: read(ClockId::Boottime),
+        }
+    }
+
+    /// Seconds for which the machine slept since then.
+    pub(super) fn slept_since(self, before: ClockReadings) -> Option<f64> {
+        let slept = (self.boottime - before.boottime) - (self.monotonic - before.monotonic);
+        Some(slept).filter(|seconds| *seconds > LEAST)
+    }
+
+    /// Seconds by which the time of day was set since then, negative where it was set back; what a time server's slewing does is
+    /// none.
+    pub(super) fn step_since(self, before: ClockReadings) -> Option<f64> {
+        let passed = self.boottime - before.boottime;
+        let step = (self.realtime - before.realtime) - passed;
+        Some(step).filter(|step| step.abs() > LEAST + passed.max(0.0) * MOST_SLEW)
+    }
+}
+
+/// The clocks from the beginning of a trial to its end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ClockWatch {
+    first: ClockReadings,
+    last: ClockReadings,
+    /// The largest step so far: one that is undone later was there all the same.
+    step: Option<f64>,
+}
+
+impl ClockWatch {
+    pub(super) fn from_readings(first: ClockReadings) -> Self {
+        ClockWatch { first, last: first, step: None }
+    }
+
+    /// Takes in what the clocks show now.
+    pub(super) fn look(&mut self, now: ClockReadings) {
+        // Between two looks, and since the beginning: slow steps add up.
+        let steps = [now.step_since(self.last), now.step_since(self.first), self.step];
+        self.step = steps.into_iter().flatten().max_by(|one, other| one.abs().total_cmp(&other.abs()));
+        self.last = now;
+    }
+
+    pub(super) fn slept(&self) -> Option<f64> {
+        self.last.slept_since(self.first)
+    }
+
+    pub(super) fn step(&self) -> Option<f64> {
+        self.step
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ClockReadings, ClockWatch};
+
+    /// What the clocks show after so many seconds, of which the machine slept some, when the time of day was moved by `moved`.
+    fn after(seconds: f64, slept: f64, moved: f64) -> ClockReadings {
+        let (realtime, monotonic, boottime) = (1.8e9, 5000.0, 6000.0);
+        ClockReadings {
+            realtime: realtime + seconds + moved,
+            monotonic: monotonic + seconds - slept,
+            boottime: boottime + seconds,
+        }
+    }
+
+    #[test]
+    fn sleeps_and_steps_are_told_apart_and_slewing_is_neither() {
+        for (name, seconds, slept, moved, sleeps, steps) in [
+            ("nothing", 60.0, 0.0, 0.0, false, false),
+            ("a sleep", 3660.0, 3600.0, 0.0, true, false),
+            ("set forward", 60.0, 0.0, 3600.0, false, true),
+            ("set back", 60.0, 0.0, -0.5, false, true),
+            ("both", 3660.0, 3600.0, -3600.0, true, true),
+            ("slewed by 500 ppm for an hour", 3600.0, 0.0, 1.8, false, false),
+            ("slewed back for a day", 86400.0, 0.0, -43.2, false, false),
+            ("a leap second", 10.0, 0.0, -1.0, false, true),
+            ("read at different moments", 1.0, 0.02, 0.02, false, false),
+        ] {
+            let (before, now) = (after(0.0, 0.0, 0.0), after(seconds, slept, moved));
+            assert_eq!(now.slept_since(before).is_some(), sleeps, "{name}");
+            assert_eq!(now.step_since(before).is_some(), steps, "{name}");
+            if steps {
+                assert!((now.step_since(before).unwrap() - moved).abs() < 1e-3, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_step_that_is_undone_before_the_end_is_seen() {
+        let mut watch = ClockWatch::from_readings(after(0.0, 0.0, 0.0));
+        watch.look(after(5.0, 0.0, 0.0));
+        assert_eq!((watch.step(), watch.slept()), (None, None));
+        watch.look(after(6.0, 0.0, -3600.0));
+        watch.look(after(9.0, 0.0, 0.0));
+        assert!((watch.step().unwrap().abs() - 3600.0).abs() < 1.0, "{watch:?}");
+        assert_eq!(watch.slept(), None);
+    }
+
+    #[test]
+    fn the_clocks_of_this_machine_agree_with_themselves() {
+        let first = ClockReadings::now();
+        let mut watch = ClockWatch::from_readings(first);
+        watch.look(ClockReadings::now());
+        assert!(first.boottime >= first.monotonic - 0.1, "{first:?}");
+        assert_eq!((watch.step(), watch.slept()), (None, None), "{watch:?}");
+    }
+}

@@ -1,0 +1,317 @@
+//! Each process that works for a trial is killed, once and each time: the trial is tried again, and no candidate is blamed.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use fsverdict::lab::{ATTEMPTS, TRIAL_PROCESSES, TrialProcess};
+
+use crate::common::{Journal, Place, Running, tool};
+
+/// How often a process is killed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kills {
+    None,
+    Once,
+    EachTime,
+}
+
+/// Programs that wait while a file of theirs is there, each with what it is called in the table of processes.
+const TOOLS: [(&str, &str); 5] = [
+    ("mkfs", "mkfs.ext4"),
+    ("mkfs", "mkfs.ext2"),
+    ("mount", "mount"),
+    ("umount", "umount"),
+    ("fsck", "e2fsck"),
+];
+
+/// How a run with one process killed came out.
+struct Outcome {
+    exit: Option<i32>,
+    stderr: String,
+    journal: Journal,
+    /// The candidate whose trial it happened to.
+    candidate: String,
+    kills: usize,
+}
+
+/// Kills each process that `lab` has, by both signals.
+pub fn every_process_is_killed(lab: &str) {
+    let members: Vec<TrialProcess> =
+        TRIAL_PROCESSES.into_iter().filter(|process| process.labs.contains(&lab)).collect();
+    assert!(!members.is_empty());
+    let undisturbed = attack(lab, members[0].name, 9, Kills::None);
+    assert_eq!(undisturbed.exit, Some(0), "{}", undisturbed.stderr);
+    for process in members {
+        for signal in [9, 15] {
+            let name = format!("{} by signal {signal}", process.name);
+            let once = attack(lab, process.name, signal, Kills::Once);
+            let shown = format!("{name}, once: {}\n{:#?}", once.stderr, once.journal);
+            assert_eq!(once.exit, Some(0), "{shown}");
+            assert!(failed(&once.journal).is_empty(), "{shown}");
+            assert_eq!(measured(&once.journal), measured(&undisturbed.journal), "{shown}");
+            let each = attack(lab, process.name, signal, Kills::EachTime);
+            let shown = format!("{name}, each time: {}\n{:#?}", each.stderr, each.journal);
+            if each.kills == 0 {
+                // The first process of a PID namespace takes no signal that it has no handler for, but SIGKILL.
+                assert_eq!((signal, each.exit), (15, Some(0)), "{shown}");
+                continue;
+            }
+            let words = match (process.name, signal) {
+                // Its kernel ends by itself then, and does not say why.
+                ("guest kernel", 15) => {
+                    "its guest was ended in the middle of its work three times".to_owned()
+                }
+                _ => format!("killed by signal {signal} three times"),
+            };
+            if process.name == "staging process" {
+                assert_eq!(each.exit, Some(1), "{shown}");
+                assert!(each.stderr.contains(&words) && each.journal.finished() == 0, "{shown}");
+                continue;
+            }
+            assert_eq!((each.exit, each.kills), (Some(3), ATTEMPTS), "{shown}");
+            let ends = failed(&each.journal);
+            assert!(
+                ends.len() == 1 && ends[0].0 == each.candidate && ends[0].1.starts_with(&words),
+                "{shown}"
+            );
+            assert!(each.journal.all("surroundings").any(|seen| seen["from_outside"] == true), "{shown}");
+        }
+    }
+}
+
+/// Candidate and reason of each trial that did not end well.
+fn failed(journal: &Journal) -> Vec<(String, String)> {
+    let ends = journal.all("trial_finished").filter(|end| end["status"] != "ok");
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    ends.map(|end| (text(&end["trial"]["candidate"]), text(&end["reason"]))).collect()
+}
+
+/// Candidate and phase of what was measured, each once.
+fn measured(journal: &Journal) -> std::collections::BTreeSet<(String, String)> {
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let all = journal.all("observation");
+    all.map(|seen| (text(&seen["trial"]["candidate"]), text(&seen["phase"]))).collect()
+}
+
+fn attack(lab: &str, name: &str, signal: i32, kills: Kills) -> Outcome {
+    let place = Place::new();
+    let is_tool = TOOLS.iter().any(|(tool, _)| *tool == name);
+    let hold = if is_tool { format!("hold-{name}") } else { "hold".to_owned() };
+    if kills != Kills::None {
+        fs::write(place.path().join(&hold), "").unwrap();
+    }
+    let stderr = place.path().join("stderr");
+    let plan = place.plan("plan", &plan(&place, lab, name));
+    let mut command = place.command(&["run", &plan, "--out", "run", "--quiet"]);
+    command.args(["--set", "protocol.disturbed=false"]).stdout(Stdio::null());
+    command.stderr(fs::File::create(&stderr).unwrap()).env("PATH", waiting_tools(&place));
+    let mut running = Running { place: &place, child: command.spawn().unwrap() };
+    let wanted = match kills {
+        Kills::None => 0,
+        Kills::Once => 1,
+        Kills::EachTime => usize::MAX,
+    };
+    let (mut done, mut candidate, mut immune) = (0, String::new(), false);
+    let patience = Instant::now() + Duration::from_secs(300);
+    while done < wanted && !immune {
+        assert!(Instant::now() < patience, "{name}: {:#?}", place.journal());
+        if running.child.try_wait().unwrap().is_some() {
+            break;
+        }
+        let journal = place.journal();
+        if journal.finished() > 0 {
+            break;
+        }
+        let anywhere = is_tool || name == "staging process";
+        // What was just killed takes others with it, which are not to be met once more.
+        let begun = journal.all("trial_started").count();
+        // Its phase notices once it is over.
+        let company = ["service", "shell of a service", "background of a phase"].contains(&name);
+        if company && done > 0 && begun > done && kills == Kills::EachTime {
+            fs::write(place.path().join(&hold), "").unwrap();
+        }
+        if done > 0 && name != "staging process" && begun <= done {
+            std::thread::sleep(Duration::from_millis(2));
+            continue;
+        }
+        match (is_held(&journal) || anywhere).then(|| find(&place, name)).flatten() {
+            Some(process) => {
+                tool(&["sh", "-c", &format!("kill -{signal} {process} 2> /dev/null || true")]);
+                immune = !is_gone(process);
+                done += usize::from(!immune);
+                if ["service", "shell of a service", "background of a phase"].contains(&name) {
+                    fs::remove_file(place.path().join(&hold)).unwrap();
+                }
+                let begun = journal.all("trial_started").last();
+                candidate =
+                    begun.map_or(candidate, |one| one["trial"]["candidate"].as_str().unwrap().to_owned());
+            }
+            None => std::thread::sleep(Duration::from_millis(2)),
+        }
+    }
+    let _ = fs::remove_file(place.path().join(&hold));
+    let exit = running.end();
+    place.is_left_clean();
+    let stderr = fs::read_to_string(&stderr).unwrap();
+    Outcome { exit, stderr, journal: place.journal(), candidate, kills: done }
+}
+
+/// Whether the present try of a trial, not one before it, has come to the held phase.
+fn is_held(journal: &Journal) -> bool {
+    let mut last = journal.0.iter().rev();
+    let last = last.find(|event| event["event"] == "step_started" || event["event"] == "trial_started");
+    last.is_some_and(|event| event["step"] == "hold")
+}
+
+/// A zombie is gone, too.
+fn is_gone(process: u32) -> bool {
+    let patience = Instant::now() + Duration::from_millis(700);
+    while Instant::now() < patience {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        let state = stat.rsplit_once(") ").map_or("", |(_, rest)| rest).chars().next();
+        if state.is_none_or(|state| "ZX".contains(state)) {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    false
+}
+
+fn plan(place: &Place, lab: &str, name: &str) -> String {
+    let device = match lab {
+        "simulated" => "{ model = \"usb-stick\", size = \"1GB\" }",
+        _ => "{ image = \"64MiB\" }",
+    };
+    let (native, timeout) = (lab == "native", if lab == "simulated" { "20000h" } else { "120s" });
+    let lab = if lab == "simulated" { "uml" } else { lab };
+    let fuse = if name == "FUSE server" { "layers = [[\"fuse\"]]\n" } else { "" };
+    let staged = match name {
+        "staging process" => {
+            "dataset.docs = { profile = \"mixed\", files = 4000, directories = 50, size = \"60MiB\" }\n"
+        }
+        _ => "",
+    };
+    let phase = if staged.is_empty() { "" } else { ", dataset = \"docs\"" };
+    let (service, beside) = match native {
+        true => (SERVICE, ", beside = 'while :; do sleep 0.3; done'"),
+        false => ("", ""),
+    };
+    let used = if staged.is_empty() { "" } else { "test -e \"$DOCS\"; " };
+    format!(
+        r#"
+title        = "To be killed"
+lab          = "{lab}"
+device       = {device}
+protocol     = {{ blocks = 1, order = 11, timeout = "{timeout}" }}
+dataset.tree = {{ profile = "mixed", files = 10, directories = 2, size = "64KiB" }}
+{staged}phase = [
+    {{ name = "write", operation = "tree.write", dataset = "tree" }},
+    {{ name = "hold", command = '''{used}while test -e {hold}; do sleep 0.2; done'''{phase}{beside} }},
+    {{ name = "read", operation = "tree.read", dataset = "tree", cold = true }},
+]
+{service}
+[matrix]
+filesystem = ["ext2", "ext4"]
+{fuse}"#,
+        hold = place.path().join("hold").display()
+    )
+}
+
+const SERVICE: &str = r#"
+[[service]]
+name  = "db"
+start = "while :; do sleep 0.4; done"
+from  = "hold"
+to    = "hold"
+"#;
+
+/// A PATH on which the tools of a trial wait while their file is there.
+fn waiting_tools(place: &Place) -> String {
+    let bin = place.path().join("bin");
+    fs::create_dir(&bin).unwrap();
+    for (name, program) in TOOLS {
+        let real = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"].map(|folder| format!("{folder}/{program}"));
+        let real = real.into_iter().find(|path| fs::exists(path).unwrap()).unwrap();
+        let hold = place.path().join(format!("hold-{name}"));
+        let script =
+            format!("#!/bin/sh\nwhile test -e {}; do sleep 0.05; done\nexec {real} \"$@\"\n", hold.display());
+        fs::write(bin.join(program), script).unwrap();
+        fs::set_permissions(bin.join(program), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    format!("{}:{}", bin.display(), std::env::var("PATH").unwrap())
+}
+
+/// The process of this name in the table, if it is there just now.
+fn find(place: &Place, name: &str) -> Option<u32> {
+    let processes = place.processes();
+    let parent = |pid: u32| -> u32 {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let found = status.lines().find_map(|line| line.strip_prefix("PPid:"));
+        found.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
+    };
+    let is_sandbox = |pid: u32| line_of(pid).get(1).is_some_and(|word| word == "sandbox");
+    let has = |line: &[String], text: &str| line.iter().any(|word| word.contains(text));
+    let first = |is: &dyn Fn(u32, &[String]) -> bool| {
+        processes.iter().find(|(pid, line)| is(*pid, line)).map(|(pid, _)| *pid)
+    };
+    // A step of this program, which runs below a sandbox.
+    let step = |word: &str| {
+        first(&|pid, line: &[String]| {
+            line.get(1).is_some_and(|given| given == word) && is_sandbox(parent(pid))
+        })
+    };
+    let command = || first(&|pid, line: &[String]| has(line, "while test -e") && is_sandbox(parent(pid)));
+    let service =
+        || first(&|pid, line: &[String]| has(line, "sleep 0.4") && has(&line_of(parent(pid)), "IS_READY"));
+    let guest = || {
+        first(&|pid, line: &[String]| {
+            let is_kernel =
+                line.iter().take(3).any(|word| word.starts_with("mem=")) || has(line, "-no-reboot");
+            is_kernel && !is_sandbox(pid) && is_sandbox(parent(pid))
+        })
+    };
+    let found = match name {
+        "supervisor of the agent" => step("agent").map(parent),
+        "agent" => step("agent"),
+        "supervisor of a phase" => command().map(parent).map(parent),
+        "first process of a phase" => command().map(parent),
+        "phase command" => command(),
+        "service" => service(),
+        "shell of a service" => service().map(parent),
+        "background of a phase" => {
+            first(&|pid, line: &[String]| has(line, "sleep 0.3") && has(&line_of(parent(pid)), "IS_READY"))
+        }
+        "FUSE server" => first(&|_, line: &[String]| {
+            line.get(1).is_some_and(|word| word == fsverdict::passthrough::COMMAND)
+        }),
+        "staging process" => step("stage"),
+        "supervisor of a guest" => guest().map(parent).map(parent),
+        "guest kernel" => guest(),
+        "supervisor of a device process" => step("device").map(parent).map(parent),
+        "device process" => step("device"),
+        tool => {
+            let programs: Vec<&str> =
+                TOOLS.iter().filter(|(name, _)| *name == tool).map(|(_, program)| *program).collect();
+            assert!(
+                !programs.is_empty(),
+                "{tool} is in the table of processes, and this test does not know it"
+            );
+            let bin = place.path().join("bin");
+            first(&|_, line: &[String]| {
+                line.first().is_some_and(|word| word.ends_with("sh"))
+                    && programs
+                        .iter()
+                        .any(|program| line.iter().any(|word| *word == bin.join(program).to_string_lossy()))
+            })
+        }
+    };
+    // What lost its parent meanwhile has another one, which is none of this run's.
+    found.filter(|process| processes.iter().any(|(own, _)| own == process))
+}
+
+fn line_of(pid: u32) -> Vec<String> {
+    let text = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    text.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+}

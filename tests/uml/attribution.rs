@@ -1,0 +1,13 @@
+//! Whatever process of a guest's trial is killed: no candidate is blamed.
+
+use crate::common::labs::attribution::every_process_is_killed;
+
+#[test]
+fn uml_no_candidate_is_blamed_for_a_process_that_is_killed() {
+    every_process_is_killed("uml");
+}
+
+#[test]
+fn uml_simulated_no_candidate_is_blamed_for_a_process_that_is_killed() {
+    every_process_is_killed("simulated");
+}
