@@ -149,6 +149,24 @@ impl Account {
         self.count_lost(reason.to_owned(), weight, line);
     }
 
+    /// A call that was only followed turned out to be one that the trace makes, …
+    pub fn unfollow(&mut self) {
+        self.followed = self.followed.saturating_sub(1);
+    }
+
+    /// … or the other way round.
+    pub fn follow_instead(&mut self) {
+        self.followed += 1;
+    }
+
+    /// Moves what a part of a call weighs to a reason that is counted already: the rest of the call stays kept, or went before.
+    pub fn move_weight(&mut self, reason: &str, weight: CallWeight) {
+        if let Some(lost) = self.not_kept.get_mut(reason) {
+            self.kept_weight.subtract(weight);
+            lost.weight.add(weight);
+        }
+    }
+
     fn count_lost(&mut self, reason: String, weight: CallWeight, line: impl FnOnce() -> RecordLine) {
         let full = self.not_kept.len() >= MOST_REASONS && !self.not_kept.contains_key(&reason);
         let reason = if full { OTHER_REASONS.to_owned() } else { reason };

@@ -3,15 +3,15 @@
 
 mod account;
 mod calls;
+mod finish;
 mod folded;
 mod iolog;
-mod open_files;
+mod known_files;
 mod requests;
 mod strace;
-mod strace_line;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use fsverdict_judgement::plan::CallTrace;
 use fsverdict_text::Reason;
@@ -20,6 +20,9 @@ pub use account::{Account, CallOutcome, CallWeight, NotKept, REFUSAL_SHARE, Reco
 
 /// Bytes of text that a trace takes at most: a plan may have 1 MiB, and has more to say.
 const MOST_TEXT: usize = 960 << 10;
+
+/// Bytes of a recording by which its form is told.
+const BEGINNING: usize = 256 << 10;
 
 /// What of a record is wanted.
 #[derive(Debug, Clone)]
@@ -53,12 +56,9 @@ pub fn recorded(bytes: &[u8], wanted: &RecordRequest) -> Result<CapturedCalls, R
     let first = text.and_then(|text| text.lines().map(str::trim).find(|line| !line.is_empty()));
     match (text, first) {
         (Some(text), Some(first)) if first.starts_with("fio version") => iolog::read(text, first),
-        (_, _) if strace_line::looks_like(bytes) => strace::read(bytes, wanted.below.as_deref()),
+        (_, _) if strace::looks_like(&bytes[..bytes.len().min(BEGINNING)]) => {
+            strace::read(Box::new(bytes), &bytes[..bytes.len().min(BEGINNING)], wanted.below.as_deref())
+        }
         _ => requests::read(bytes, wanted.at_most),
     }
-}
-
-/// A path below a folder, relative to it.
-fn relative<'a>(path: &'a Path, below: &Path) -> Option<&'a Path> {
-    path.strip_prefix(below).ok().filter(|rest| !rest.as_os_str().is_empty())
 }

@@ -50,9 +50,9 @@ pub(super) fn read(bytes: &[u8], at_most: u64) -> Result<CapturedCalls, Reason> 
         let times = (record.submitted_ns, record.completed_ns.unwrap_or(record.submitted_ns));
         let (offset, length) = (folded.place(record.sector * 512), u64::from(record.sectors) * 512);
         match record.operation {
-            Action::Read => calls.on_file(times, CallWork::Read { file, offset, length }),
-            Action::Write => calls.on_file(times, CallWork::Write { file, offset, length }),
-            Action::Flush => calls.on_file(times, CallWork::Fdatasync { file }),
+            Action::Read => drop(calls.on_file(times, CallWork::Read { file, offset, length })),
+            Action::Write => drop(calls.on_file(times, CallWork::Write { file, offset, length })),
+            Action::Flush => drop(calls.on_file(times, CallWork::Fdatasync { file })),
             other => calls.leave_out(&format!("requests to {}", other.name())),
         }
     }
