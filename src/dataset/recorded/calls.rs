@@ -9,7 +9,7 @@ use super::account::{Account, CallOutcome};
 use super::known_files::{KnownFiles, NameBearer};
 
 /// Why a call that comes when a trace is full is not kept.
-pub(super) const BEYOND: &str = "calls after those that a plan can hold";
+pub(super) const BEYOND: &str = "beyond the calls that a plan has room for";
 
 /// A call of the trace, and the line of the recording that it comes from.
 #[derive(Debug, Clone, Copy)]
