@@ -43,7 +43,10 @@ pub use manifest::Manifest;
 pub use prepare::{Prepared, prepare, prepare_with_names};
 pub use profile::{PROFILES, Profile, profile};
 pub use readable::{Readable, readable};
-pub use recorded::{CapturedCalls, RecordRequest, recorded};
+pub use recorded::{
+    Account, CallOutcome, CallWeight, CapturedCalls, NotKept, REFUSAL_SHARE, RecordLine, RecordRequest,
+    WARNING_SHARE, recorded,
+};
 pub use stage::{Staged, StagingRecord, adopt, room_for, stage};
 pub use tree::Totals;
 

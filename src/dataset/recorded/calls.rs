@@ -9,6 +9,7 @@ use fsverdict_judgement::plan::{
 };
 use fsverdict_text::Reason;
 
+use super::account::Account;
 use super::{CapturedCalls, MOST_TEXT};
 
 /// A pause shorter than this is the program's own call after call, in nanoseconds.
@@ -45,7 +46,7 @@ struct Grown {
 }
 
 /// Gathers calls.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct CallRecorder {
     names: Vec<Named>,
     numbers: HashMap<(u32, PathBuf), u32>,
@@ -57,10 +58,29 @@ pub(super) struct CallRecorder {
     idle_since_ns: Option<u64>,
     pub(super) left_out: BTreeMap<String, u64>,
     pub(super) notes: Vec<String>,
+    /// Its reader counts every call or request here.
+    pub(super) account: Account,
     full: bool,
 }
 
 impl CallRecorder {
+    /// `unit` is what the recording is of: "calls" or "requests".
+    pub(super) fn new(unit: &'static str) -> Self {
+        CallRecorder {
+            names: Vec::new(),
+            numbers: HashMap::new(),
+            files: Vec::new(),
+            calls: Vec::new(),
+            open: BTreeMap::new(),
+            next_open: 0,
+            idle_since_ns: None,
+            left_out: BTreeMap::new(),
+            notes: Vec::new(),
+            account: Account::new(unit),
+            full: false,
+        }
+    }
+
     pub(super) fn leave_out(&mut self, what: &str) {
         // Strangers' words are counted, but not without end.
         if self.left_out.len() < 200 || self.left_out.contains_key(what) {
@@ -417,7 +437,7 @@ impl CallRecorder {
             let of = if self.full { "more than ".to_owned() } else { String::new() };
             self.notes.push(format!("Shortened: its first {} calls of {of}{all}.", trace.calls().len()));
         }
-        Ok(CapturedCalls { trace, form, notes: self.notes, left_out: self.left_out })
+        Ok(CapturedCalls { trace, form, notes: self.notes, left_out: self.left_out, account: self.account })
     }
 }
 

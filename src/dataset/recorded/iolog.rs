@@ -15,7 +15,7 @@ pub(super) fn read(text: &str, first: &str) -> Result<CapturedCalls, Reason> {
         "fio version 3 iolog" => 3,
         _ => return Err(Reason::new("this version of fio's iolog is not known", "known are 2 and 3")),
     };
-    let mut reading = IologReading { calls: CallRecorder::default(), open: HashMap::new(), now_ns: 0 };
+    let mut reading = IologReading { calls: CallRecorder::new("requests"), open: HashMap::new(), now_ns: 0 };
     for (at, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() || line == first || reading.calls.is_full() {

@@ -1,6 +1,7 @@
 //! What a workload did, as other programs recorded it, made into a trace of calls that names nobody: fio's logs and iologs, blkparse's
 //! text, strace's. All of it is a stranger's bytes, of which every line is looked at and none is believed.
 
+mod account;
 mod calls;
 mod folded;
 mod iolog;
@@ -14,6 +15,8 @@ use std::path::{Path, PathBuf};
 
 use fsverdict_judgement::plan::CallTrace;
 use fsverdict_text::Reason;
+
+pub use account::{Account, CallOutcome, CallWeight, NotKept, REFUSAL_SHARE, RecordLine, WARNING_SHARE};
 
 /// Bytes of text that a trace takes at most: a plan may have 1 MiB, and has more to say.
 const MOST_TEXT: usize = 960 << 10;
@@ -37,6 +40,8 @@ pub struct CapturedCalls {
     pub notes: Vec<String>,
     /// How often something is not kept, by what it is.
     pub left_out: BTreeMap<String, u64>,
+    /// What became of every call or request of the recording.
+    pub account: Account,
 }
 
 /// Makes a trace of a record.

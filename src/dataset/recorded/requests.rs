@@ -16,7 +16,7 @@ pub(super) fn read(bytes: &[u8], at_most: u64) -> Result<CapturedCalls, Reason> 
     })?;
     let all = trace.len();
     trace.truncate(MOST_CALLS - 1);
-    let mut calls = CallRecorder::default();
+    let mut calls = CallRecorder::new("requests");
     if trace.len() < all {
         calls.notes.push(format!("Shortened: {} requests of {all} were looked at.", trace.len()));
     }

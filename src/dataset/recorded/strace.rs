@@ -27,7 +27,7 @@ pub(super) fn read(bytes: &[u8], below: Option<&Path>) -> Result<CapturedCalls, 
         )
     })?;
     let mut reading = StraceReading {
-        calls: CallRecorder::default(),
+        calls: CallRecorder::new("calls"),
         below: below.to_path_buf(),
         open: OpenFiles::default(),
         underway: HashMap::new(),
