@@ -53,17 +53,14 @@ pub(super) fn read_block_events(
     }
     let queued = counts.issued == 0;
     let mut tracker = RequestTracker::default();
-    let torn = (!text.ends_with('\n')).then_some(last).flatten();
     let mut notes = Vec::new();
     for (at, line) in text.lines().enumerate() {
-        let event = match parse(at + 1, line) {
-            Ok(event) => event,
-            Err(_) if torn == Some(at + 1) => {
-                notes.push(format!("Line {} is the last one and torn; it is not read.", at + 1));
-                None
-            }
-            Err(what) => return Err(TraceFault::Line { line: at + 1, what }),
-        };
+        // Events end with a bracket. A recording that is cut off ends within a line.
+        if last == Some(at + 1) && !text.ends_with('\n') && !line.trim_end().ends_with(']') {
+            notes.push(format!("Line {} is the last one and torn; it is not read.", at + 1));
+            continue;
+        }
+        let event = parse(at + 1, line).map_err(|what| TraceFault::Line { line: at + 1, what })?;
         let Some(event) = event.filter(|event| event.device == device) else { continue };
         follow(&mut tracker, &event, queued).map_err(|what| TraceFault::Line { line: at + 1, what })?;
         if tracker.taken() > MOST_REQUESTS {
