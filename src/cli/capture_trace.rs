@@ -18,7 +18,8 @@ const MARGIN: u64 = 768 << 20;
 
 #[derive(Debug, Args)]
 pub(super) struct TraceCapture {
-    /// What a workload did: fio's latency log or iolog, blkparse's text, what strace prints, or a trace of fsverdict's
+    /// What a workload did: fio's latency log or iolog, blkparse's text, what strace, biosnoop, iostat -x or perf script print, or
+    /// a trace of fsverdict's
     #[arg(long, value_name = "FILE")]
     pub(super) trace: Option<PathBuf>,
     /// Of a record of strace's, the folder whose files are meant, as the program knew it
@@ -27,6 +28,9 @@ pub(super) struct TraceCapture {
     /// Room for the places of a device that requests are on; further apart, they are laid side by side
     #[arg(long, value_name = "SIZE", requires = "trace", default_value = "1GiB")]
     at_most: Bytes,
+    /// The device whose requests are meant, where a record has those of several: 8,16
+    #[arg(long, value_name = "DEVICE", requires = "trace")]
+    device: Option<String>,
 }
 
 pub(super) fn run(path: &Path, arguments: &TraceCapture, name: &str) -> Result<Exit, CliError> {
@@ -45,7 +49,11 @@ pub(super) fn run(path: &Path, arguments: &TraceCapture, name: &str) -> Result<E
             "name a file with what was recorded",
         ))
     })?;
-    let wanted = RecordRequest { below: arguments.below.clone(), at_most: arguments.at_most.0 };
+    let wanted = RecordRequest {
+        below: arguments.below.clone(),
+        at_most: arguments.at_most.0,
+        device: arguments.device.clone(),
+    };
     let found = recorded(&bytes, &wanted)
         .map_err(|reason| CliError::usage(reason.after(format!("cannot use {shown}: "))))?;
     anstream::stdout().lock().write_all(as_plan(&found, name).as_bytes())?;
@@ -66,6 +74,11 @@ fn as_plan(found: &CapturedCalls, name: &str) -> String {
     for note in &found.notes {
         // Writing to a string cannot fail.
         let _ = writeln!(head, "# {note}");
+    }
+    if found.account.seen > 0 {
+        for line in found.account.lines() {
+            let _ = writeln!(head, "# {line}");
+        }
     }
     let lost: Vec<String> = found.left_out.iter().map(|(what, count)| format!("{what} ({count})")).collect();
     if !lost.is_empty() {
@@ -123,7 +136,7 @@ mod tests {
     use fsverdict_judgement::plan::{Overrides, read_with, write};
 
     fn plan_of(record: &[u8], below: Option<&str>) -> String {
-        let wanted = RecordRequest { below: below.map(Into::into), at_most: 64 << 20 };
+        let wanted = RecordRequest { below: below.map(Into::into), at_most: 64 << 20, device: None };
         let found = recorded(record, &wanted).unwrap_or_else(|reason| panic!("{reason:?}"));
         let text = as_plan(&found, "captured");
         let read = |text: &str| with_vocabulary(|words| read_with(text, "p", &Overrides::default(), words));

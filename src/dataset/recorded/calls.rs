@@ -58,6 +58,8 @@ pub(super) struct CallRecorder {
     idle_since_ns: Option<u64>,
     pub(super) left_out: BTreeMap<String, u64>,
     pub(super) notes: Vec<String>,
+    /// A pause that is shorter is not kept, in nanoseconds.
+    shortest_pause_ns: u64,
     /// Its reader counts every call or request here.
     pub(super) account: Account,
     full: bool,
@@ -76,9 +78,15 @@ impl CallRecorder {
             idle_since_ns: None,
             left_out: BTreeMap::new(),
             notes: Vec::new(),
+            shortest_pause_ns: SHORTEST_PAUSE_NS,
             account: Account::new(unit),
             full: false,
         }
+    }
+
+    /// Keeps pauses of any length: the recording says when each call is to begin.
+    pub(super) fn keep_short_pauses(&mut self) {
+        self.shortest_pause_ns = 0;
     }
 
     pub(super) fn leave_out(&mut self, what: &str) {
@@ -220,7 +228,8 @@ impl CallRecorder {
             return;
         }
         let waited = self.idle_since_ns.map_or(0, |since| began_ns.saturating_sub(since));
-        let pause_us = if waited < SHORTEST_PAUSE_NS { 0 } else { (waited / 1000).min(LONGEST_PAUSE_US) };
+        let pause_us =
+            if waited < self.shortest_pause_ns { 0 } else { (waited / 1000).min(LONGEST_PAUSE_US) };
         self.idle_since_ns = Some(self.idle_since_ns.unwrap_or(0).max(ended_ns.max(began_ns)));
         self.calls.push(TracedCall { pause_us, work });
     }

@@ -5,8 +5,11 @@ mod account;
 mod calls;
 mod folded;
 mod iolog;
+mod iostat;
 mod open_files;
 mod requests;
+#[cfg(test)]
+mod requests_tests;
 mod strace;
 mod strace_line;
 
@@ -28,6 +31,8 @@ pub struct RecordRequest {
     pub below: Option<PathBuf>,
     /// Bytes that the places of a device or file may take which requests are on.
     pub at_most: u64,
+    /// The device whose requests are meant, where a record has those of several: `8,16`, `sda`.
+    pub device: Option<String>,
 }
 
 /// A trace that was made of a record, and what of that it does not keep.
@@ -50,11 +55,15 @@ pub struct CapturedCalls {
 /// Where it is no record that is known, or nothing in it can be kept.
 pub fn recorded(bytes: &[u8], wanted: &RecordRequest) -> Result<CapturedCalls, Reason> {
     let text = std::str::from_utf8(bytes).ok();
-    let first = text.and_then(|text| text.lines().map(str::trim).find(|line| !line.is_empty()));
-    match (text, first) {
-        (Some(text), Some(first)) if first.starts_with("fio version") => iolog::read(text, first),
-        (_, _) if strace_line::looks_like(bytes) => strace::read(bytes, wanted.below.as_deref()),
-        _ => requests::read(bytes, wanted.at_most),
+    if let Some((text, version)) = text.and_then(|text| Some((text, iolog::version_of(text)?))) {
+        return iolog::read(text, version?, wanted.at_most);
+    }
+    if let Some(text) = text.filter(|text| iostat::looks_like(text)) {
+        return iostat::read(text, wanted);
+    }
+    match strace_line::looks_like(bytes) {
+        true => strace::read(bytes, wanted.below.as_deref()),
+        false => requests::read(bytes, wanted),
     }
 }
 

@@ -12,6 +12,8 @@ pub struct Measured {
     /// What the trace says of it: `hit`, `miss`; empty where it says nothing.
     pub word: String,
     pub durability: Durability,
+    /// The line of the recording that shows its beginning or the whole of it, from 1 on; 0 where there are no lines.
+    pub line: usize,
 }
 
 /// What a write asks of the device's cache beside itself.

@@ -114,6 +114,7 @@ pub(super) fn read(text: &str, device: Option<&str>) -> Result<Read, TraceFault>
             sectors: line.bytes / 512,
             issued_ns: line.done_ns.saturating_add(shift_ns).saturating_sub(line.took_ns),
             took_ns: line.took_ns,
+            line: number,
         };
         taken.push(shape.check().map_err(|what| TraceFault::Line { line: number, what })?);
         if taken.len() > MOST_REQUESTS {

@@ -82,8 +82,14 @@ impl LineForm for FioLog {
         if offset % 512 != 0 || bytes % 512 != 0 {
             return Err("offset and length are wanted in bytes, whole sectors of 512".to_owned());
         }
-        let shape =
-            RequestShape { operation, sector: offset / 512, sectors: bytes / 512, issued_ns, took_ns };
+        let shape = RequestShape {
+            operation,
+            sector: offset / 512,
+            sectors: bytes / 512,
+            issued_ns,
+            took_ns,
+            line: number,
+        };
         self.account.seen += 1;
         self.taken.push(shape.check()?);
         Ok(())

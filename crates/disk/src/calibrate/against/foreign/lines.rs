@@ -19,12 +19,14 @@ pub(super) struct RequestShape {
     pub(super) sectors: u64,
     pub(super) issued_ns: u64,
     pub(super) took_ns: u64,
+    /// Of the recording, from 1 on.
+    pub(super) line: usize,
 }
 
 impl RequestShape {
     /// Checks that a device may be asked for this.
     pub(super) fn check(self) -> Result<Measured, String> {
-        let Self { operation, sector, sectors, issued_ns, took_ns } = self;
+        let Self { operation, sector, sectors, issued_ns, took_ns, line } = self;
         // A discard moves nothing and may be as large as the device.
         let largest = match operation {
             Action::Discard | Action::WriteZeroes => u64::from(u32::MAX),
@@ -42,7 +44,7 @@ impl RequestShape {
             flags: Flags::default(),
             by: None,
         };
-        Ok(Measured { record, word: String::new(), durability: Durability::default() })
+        Ok(Measured { record, word: String::new(), durability: Durability::default(), line })
     }
 }
 

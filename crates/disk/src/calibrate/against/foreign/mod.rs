@@ -172,7 +172,12 @@ fn own(bytes: &[u8]) -> Result<Read, TraceFault> {
     for (at, record) in records.into_iter().enumerate() {
         // Of what was never done nothing can be told.
         if record.completed_ns.is_some() {
-            requests.push(Measured { record, word: String::new(), durability: Durability::default() });
+            requests.push(Measured {
+                record,
+                word: String::new(),
+                durability: Durability::default(),
+                line: 0,
+            });
         } else {
             account.leave_out(UNDERWAY, account::Unread::of_record(at + 1, &record));
         }

@@ -18,7 +18,7 @@ pub(super) fn is_line(line: &str) -> bool {
 }
 
 impl LineForm for Serial {
-    fn line(&mut self, _: usize, line: &str) -> Result<(), String> {
+    fn line(&mut self, number: usize, line: &str) -> Result<(), String> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let (kind, word, rest) = match words.as_slice() {
             [kind, word, rest @ ..] if word.parse::<f64>().is_err() => (*kind, word.to_lowercase(), rest),
@@ -36,7 +36,8 @@ impl LineForm for Serial {
         };
         let (sector, sectors) = (whole_number(sector)?, whole_number(sectors)?);
         let (took_ns, think_ns) = (time(took, 1e3)?, time(think, 1e3)?);
-        let shape = RequestShape { operation, sector, sectors, issued_ns: self.now_ns, took_ns };
+        let shape =
+            RequestShape { operation, sector, sectors, issued_ns: self.now_ns, took_ns, line: number };
         self.now_ns = self.now_ns.saturating_add(took_ns.saturating_add(think_ns)).min(LATEST_NS);
         self.taken.push(Measured { word, ..shape.check()? });
         Ok(())

@@ -170,6 +170,7 @@ impl RequestTracker {
             sectors: done.sectors.min(largest),
             issued_ns: done.issued_ns,
             took_ns: at_ns.saturating_sub(done.issued_ns),
+            line: done.line,
         };
         let is_write = operation == Action::Write;
         let durability =
