@@ -16,6 +16,8 @@ const SHOWN_CHARACTERS: usize = 120;
 pub const WARNING_SHARE: f64 = 0.01;
 /// … and above which it is refused, unless a part is asked for.
 pub const REFUSAL_SHARE: f64 = 0.20;
+/// Why a call is not kept that comes when a trace is full: what is kept is whole as far as it goes.
+pub(super) const BEYOND: &str = "beyond the calls that a plan has room for";
 
 /// A line of a recording: its number, from 1 on, and its text without names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -189,10 +191,11 @@ impl Account {
         self.seen == self.kept + self.lost() + self.outside
     }
 
-    /// The largest share that is not kept, of bytes, of syncs or of requests, and which of them it is.
+    /// The largest share that is not kept, of bytes, of syncs or of requests, and which of them it is. What a plan has no room for does
+    /// not count: the calls before it are all there.
     pub fn largest_loss(&self) -> (f64, &'static str) {
         let mut lost = CallWeight::NONE;
-        for reason in self.not_kept.values() {
+        for (_, reason) in self.not_kept.iter().filter(|(reason, _)| *reason != BEYOND) {
             lost.add(reason.weight);
         }
         let share = |lost: u64, kept: u64| match lost {
@@ -213,6 +216,12 @@ impl Account {
             }
         }
         largest
+    }
+
+    /// The share of calls that a plan has no room for.
+    pub fn shortened_share(&self) -> f64 {
+        let beyond = self.not_kept.get(BEYOND).map_or(0, |lost| lost.count);
+        beyond as f64 / (beyond + self.kept).max(1) as f64
     }
 
     /// The account as lines of text: the sum, then each reason with its first line, the most frequent first.

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use fsverdict_judgement::plan::{CallWork, LARGEST_CALL, MOST_CALLS, MOST_OPEN, OpenFlags};
 
-use super::account::{Account, CallOutcome};
+use super::account::{Account, BEYOND, CallOutcome};
 use super::known_files::{KnownFiles, NameBearer};
 
-/// Why a call that comes when a trace is full is not kept.
-pub(super) const BEYOND: &str = "beyond the calls that a plan has room for";
+/// A pause shorter than this is the program's own call after call, in nanoseconds.
+const SHORTEST_PAUSE_NS: u64 = 10_000;
 
 /// A call of the trace, and the line of the recording that it comes from.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +32,8 @@ pub(super) struct CallRecorder {
     open: BTreeMap<u32, usize>,
     next_open: u32,
     line: u64,
+    /// A pause that is shorter is not kept, in nanoseconds.
+    pub(super) shortest_pause_ns: u64,
     /// Whether the next call is the first that stands for one of the recording.
     counting: bool,
     pub(super) left_out: BTreeMap<String, u64>,
@@ -50,10 +52,16 @@ impl CallRecorder {
             next_open: 0,
             line: 0,
             counting: false,
+            shortest_pause_ns: SHORTEST_PAUSE_NS,
             left_out: BTreeMap::new(),
             notes: Vec::new(),
             account: Account::new(unit),
         }
+    }
+
+    /// Keeps pauses of any length: the recording says when each call is to begin.
+    pub(super) fn keep_short_pauses(&mut self) {
+        self.shortest_pause_ns = 0;
     }
 
     /// Begins a call of the recording: what is added until the next one stands for it.

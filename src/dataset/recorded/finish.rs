@@ -7,12 +7,10 @@ use fsverdict_judgement::plan::{
 };
 use fsverdict_text::Reason;
 
-use super::account::{CallWeight, RecordLine};
-use super::calls::{BEYOND, CallRecorder, CallSlot};
+use super::account::{BEYOND, CallWeight, RecordLine};
+use super::calls::{CallRecorder, CallSlot};
 use super::{CapturedCalls, MOST_TEXT};
 
-/// A pause shorter than this is the program's own call after call, in nanoseconds.
-const SHORTEST_PAUSE_NS: u64 = 10_000;
 /// Why a call is not kept that the trace's own check refuses.
 const DOES_NOT_FOLLOW: &str = "calls that do not follow from the ones before";
 
@@ -45,7 +43,8 @@ impl CallRecorder {
                 continue;
             }
             let waited = idle_since.map_or(0, |since| slot.began_ns.saturating_sub(since));
-            let pause_us = if waited < SHORTEST_PAUSE_NS { 0 } else { (waited / 1000).min(LONGEST_PAUSE_US) };
+            let pause_us =
+                if waited < self.shortest_pause_ns { 0 } else { (waited / 1000).min(LONGEST_PAUSE_US) };
             idle_since = Some(idle_since.unwrap_or(0).max(slot.ended_ns));
             kept.push(KeptCall { call: TracedCall { pause_us, work }, line: slot.line, counts: slot.counts });
         }
