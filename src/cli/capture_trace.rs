@@ -6,20 +6,23 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::dataset::{CapturedCalls, RecordRequest, recorded};
+use crate::dataset::{
+    Account, CapturedCalls, REFUSAL_SHARE, RecordRequest, STRACE_COMMAND, WARNING_SHARE, recorded_file,
+};
 use crate::host::results::result_writer;
-use fsverdict_text::{Bytes, Reason, read_regular};
+use fsverdict_text::{Bytes, Reason};
 
 use super::{CliError, Exit};
 
-/// Bytes of a record that are read at most.
-const LONGEST_RECORD: u64 = 1 << 30;
+/// Reasons that an error shows.
+const SHOWN_REASONS: usize = 4;
 /// Bytes of an image beyond what the files of a trace take: what filesystems need for themselves.
 const MARGIN: u64 = 768 << 20;
 
 #[derive(Debug, Args)]
 pub(super) struct TraceCapture {
-    /// What a workload did: fio's latency log or iolog, blkparse's text, what strace prints, or a trace of fsverdict's
+    /// What a workload did: fio's latency log or iolog, blkparse's text, what strace, biosnoop, iostat -x or perf script print, or
+    /// a trace of fsverdict's
     #[arg(long, value_name = "FILE")]
     pub(super) trace: Option<PathBuf>,
     /// Of a record of strace's, the folder whose files are meant, as the program knew it
@@ -28,6 +31,12 @@ pub(super) struct TraceCapture {
     /// Room for the places of a device that requests are on; further apart, they are laid side by side
     #[arg(long, value_name = "SIZE", requires = "trace", default_value = "1GiB")]
     at_most: Bytes,
+    /// The device whose requests are meant, where a record has those of several: 8,16
+    #[arg(long, value_name = "DEVICE", requires = "trace")]
+    device: Option<String>,
+    /// Make a plan even where more than 20 % of the bytes or syncs of a record are not kept
+    #[arg(long, requires = "trace")]
+    partial: bool,
 }
 
 pub(super) fn run(path: &Path, arguments: &TraceCapture, name: &str) -> Result<Exit, CliError> {
@@ -36,27 +45,70 @@ pub(super) fn run(path: &Path, arguments: &TraceCapture, name: &str) -> Result<E
         return Err(CliError::usage(Reason::new(
             format!("fsverdict does not look into running processes, and there is no file `{number}`"),
             format!(
-                "let strace do so, as yourself for your own processes or as root, until you have seen enough: strace -f -ttt -T -y -s 0 -e trace=file,desc -o calls.txt -p {number}; then: fsverdict capture --trace calls.txt --below FOLDER"
+                "let strace do so, as yourself for your own processes or as root, until you have seen enough: {STRACE_COMMAND} -p {number}; then: fsverdict capture --trace calls.txt --below FOLDER"
             ),
         )));
     }
-    let bytes = read_regular(path, LONGEST_RECORD).map_err(|error| {
-        CliError::usage(Reason::new(
-            format!("cannot read {shown}: {error}"),
-            "name a file with what was recorded",
-        ))
-    })?;
-    let wanted = RecordRequest { below: arguments.below.clone(), at_most: arguments.at_most.0 };
-    let found = recorded(&bytes, &wanted)
+    let wanted = RecordRequest {
+        below: arguments.below.clone(),
+        at_most: arguments.at_most.0,
+        device: arguments.device.clone(),
+    };
+    let found = recorded_file(path, &wanted)
         .map_err(|reason| CliError::usage(reason.after(format!("cannot use {shown}: "))))?;
+    if !arguments.partial {
+        refuse_large_loss(&found.account)
+            .map_err(|reason| CliError::usage(reason.after(format!("cannot use {shown}: "))))?;
+    }
     result_writer().write_all(as_plan(&found, name).as_bytes())?;
     Ok(Exit::Done)
+}
+
+/// A trace that lost much of what was recorded is another workload.
+fn refuse_large_loss(account: &Account) -> Result<(), Reason> {
+    let (share, of) = account.largest_loss();
+    if share <= REFUSAL_SHARE {
+        return Ok(());
+    }
+    Err(Reason::new(
+        format!("{} of the {of} in it are not kept. {}", percent(share), account.summary(SHOWN_REASONS)),
+        format!("record it so that they are ({STRACE_COMMAND} PROGRAM), or accept the loss: --partial"),
+    ))
+}
+
+/// A share as a whole number of hundredths, and never 0 % or 100 % where it is not.
+fn percent(share: f64) -> String {
+    let rounded = (share * 100.0).round();
+    if share < 1.0 && rounded >= 100.0 {
+        return "more than 99 %".to_owned();
+    }
+    format!("{rounded} %")
+}
+
+/// The first line of a plan whose trace lost some of what was recorded.
+fn warning(account: &Account) -> Option<String> {
+    let (share, of) = account.largest_loss();
+    let shortened = account.shortened_share();
+    let mut sentences = Vec::new();
+    if share > WARNING_SHARE {
+        sentences.push(format!("{} of the {of} that were recorded are not kept.", percent(share)));
+    }
+    if shortened > WARNING_SHARE {
+        sentences.push(format!(
+            "The last {} of the {} do not fit into a plan.",
+            percent(shortened),
+            account.unit
+        ));
+    }
+    (!sentences.is_empty()).then(|| format!("# Warning: {}\n", sentences.join(" ")))
 }
 
 /// A plan that prepares what is there before the trace, and makes its calls again.
 fn as_plan(found: &CapturedCalls, name: &str) -> String {
     let totals = found.trace.totals();
-    let mut head = format!(
+    let mut head = warning(&found.account).unwrap_or_default();
+    let _ = write!(
+        head,
         "# {}, by fsverdict capture --trace: numbers alone, no name and no content.\n\
          # Kept: {} calls in their order, their places and lengths, pauses, and where files lie ({} files of {} before).\n",
         found.form,
@@ -68,9 +120,8 @@ fn as_plan(found: &CapturedCalls, name: &str) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(head, "# {note}");
     }
-    let lost: Vec<String> = found.left_out.iter().map(|(what, count)| format!("{what} ({count})")).collect();
-    if !lost.is_empty() {
-        let _ = writeln!(head, "# Not kept: {}.", lost.join("; "));
+    for line in found.account.lines() {
+        let _ = writeln!(head, "# {line}");
     }
     head.push_str(
         "# Nor: owners, times, extended attributes, mmap, what was in any file and what it was called.\n",
@@ -124,7 +175,7 @@ mod tests {
     use fsverdict_judgement::plan::{Overrides, read_with, write};
 
     fn plan_of(record: &[u8], below: Option<&str>) -> String {
-        let wanted = RecordRequest { below: below.map(Into::into), at_most: 64 << 20 };
+        let wanted = RecordRequest { below: below.map(Into::into), at_most: 64 << 20, device: None };
         let found = recorded(record, &wanted).unwrap_or_else(|reason| panic!("{reason:?}"));
         let text = as_plan(&found, "captured");
         let read = |text: &str| with_vocabulary(|words| read_with(text, "p", &Overrides::default(), words));
@@ -180,9 +231,11 @@ fdatasync 1
 +990 close 2
 +990 rename 3 4
 +1990 stat 5
++1990 close 1
 "
         );
-        assert!(text.contains("Not kept: mmap (1)"), "{text}");
+        assert!(text.contains("\n# Not kept: mmap (1), first in line 15: mmap(NULL, 4096"), "{text}");
+        assert!(text.contains("# Account: 13 calls seen = 11 kept + 1 not kept + 1 outside."), "{text}");
     }
 
     #[test]

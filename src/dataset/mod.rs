@@ -43,7 +43,10 @@ pub use manifest::Manifest;
 pub use prepare::{Prepared, prepare, prepare_with_names};
 pub use profile::{PROFILES, Profile, profile};
 pub use readable::{Readable, readable};
-pub use recorded::{CapturedCalls, RecordRequest, recorded};
+pub use recorded::{
+    Account, CallOutcome, CallWeight, CapturedCalls, NotKept, REFUSAL_SHARE, RecordLine, RecordRequest,
+    STRACE_COMMAND, WARNING_SHARE, recorded, recorded_file,
+};
 pub use stage::{Staged, StagingRecord, adopt, room_for, stage};
 pub use tree::Totals;
 

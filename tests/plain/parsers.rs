@@ -227,12 +227,13 @@ targets! {
         }
     };
     recorded_calls: vec![STRACE.into(), FIO_LOG.into(), BLKPARSE.into(), IOLOG.into()], |bytes: &[u8]| {
-        let wanted = RecordRequest { below: Some("/srv".into()), at_most: 64 << 20 };
+        let wanted = RecordRequest { below: Some("/srv".into()), at_most: 64 << 20, device: None };
         match recorded(bytes, &wanted) {
             Ok(found) => {
                 let text = found.trace.to_string();
                 assert!(text.len() < 1 << 20);
                 assert_eq!(text.parse::<CallTrace>().unwrap(), found.trace);
+                assert!(found.account.is_balanced(), "{:?}", found.account);
             }
             Err(reason) => assert!(reason.what.len() + reason.hint.len() < 2000),
         }

@@ -1,109 +1,349 @@
-//! fio's iolog, versions 2 and 3 (fio(1), "Trace file format v2", "v3"): a file's name, what is done to it, where and how much.
+//! fio's iolog (fio(1), "Trace file format"): a file's name, what is done to it, where and how much. In version 2 a line with `wait` is a
+//! pause, in version 3 each line begins with its time; both are in microseconds. Version 1 has three numbers and no name.
 
 use std::collections::HashMap;
 use std::path::Path;
 
-use fsverdict_judgement::plan::{CallWork, OpenFlags};
+use fsverdict_judgement::plan::{CallWork, MOST_CALLS, OpenFlags};
 use fsverdict_text::Reason;
 
 use super::CapturedCalls;
+use super::account::BEYOND as NO_ROOM;
+use super::account::{CallOutcome, CallWeight, RecordLine};
 use super::calls::CallRecorder;
+use super::folded::FoldedPlaces;
+use super::requests::{KeptRequest, drop_what_has_no_room, mask_words, pieces_of, too_wide};
 
-pub(super) fn read(text: &str, first: &str) -> Result<CapturedCalls, Reason> {
-    let version = match first {
-        "fio version 2 iolog" => 2,
-        "fio version 3 iolog" => 3,
-        _ => return Err(Reason::new("this version of fio's iolog is not known", "known are 2 and 3")),
-    };
-    let mut reading = IologReading { calls: CallRecorder::default(), open: HashMap::new(), now_ns: 0 };
-    for (at, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if line.is_empty() || line == first || reading.calls.is_full() {
-            continue;
+/// fio itself skips a pause that is shorter than this, in microseconds.
+const SHORTEST_WAIT_US: u64 = 100;
+/// Bytes of one request.
+const LARGEST_REQUEST: u64 = 1 << 30;
+/// The last byte of a file.
+const LAST_BYTE: u64 = 1 << 60;
+/// Files begin at whole pieces of the largest size where they are folded.
+const FILE_ALIGNMENT: u64 = 16 << 20;
+/// How the only file of a log of version 1 is called.
+const ONLY_FILE: &str = "1";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum IologAction {
+    Open,
+    Close,
+    Read { offset: u64, length: u64 },
+    Write { offset: u64, length: u64 },
+    Sync,
+    DataSync,
+    Trim,
+}
+
+/// A line that does something to a file.
+#[derive(Debug, Clone, Copy)]
+struct IologLine {
+    number: usize,
+    at_ns: u64,
+    file: usize,
+    action: IologAction,
+}
+
+/// All lines of a log, and the names of its files in the order in which they come.
+#[derive(Debug, Default)]
+struct Iolog {
+    lines: Vec<IologLine>,
+    files: Vec<String>,
+    numbers: HashMap<String, usize>,
+    torn: Option<usize>,
+}
+
+/// Whether a line is of version 1: `rw, offset, length`, with 0 for a read and 1 for a write.
+fn is_version_1(line: &str) -> bool {
+    let columns: Vec<&str> = line.split(',').map(str::trim).collect();
+    columns.len() == 3
+        && matches!(columns[0], "0" | "1" | "2")
+        && columns.iter().all(|column| column.parse::<u64>().is_ok())
+}
+
+/// The version that the first filled line of a text shows, where it is of an iolog.
+pub(super) fn version_of(text: &str) -> Option<Result<u8, Reason>> {
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    match first {
+        "fio version 2 iolog" => Some(Ok(2)),
+        "fio version 3 iolog" => Some(Ok(3)),
+        other if other.starts_with("fio version") && other.ends_with("iolog") => {
+            Some(Err(Reason::new("this version of fio's iolog is not known", "known are 1, 2 and 3")))
         }
-        reading.line(line, version).map_err(|what| Reason::plain(format!("line {}: {what}", at + 1)))?;
+        line if is_version_1(line) => Some(Ok(1)),
+        _ => None,
     }
-    if version == 2 {
-        reading
-            .calls
-            .notes
-            .push("Not kept: how long anything took, which this form does not say.".to_owned());
+}
+
+pub(super) fn read(text: &str, version: u8, at_most: u64) -> Result<CapturedCalls, Reason> {
+    let log = Iolog::parse(text, version)?;
+    let (folded, bases, extent) = log.fold(at_most)?;
+    let mut calls = CallRecorder::new("requests");
+    calls.keep_short_pauses();
+    if version < 3 {
+        calls.notes.push("Not kept: how long anything took, which this form does not say.".to_owned());
     }
-    reading.calls.finish("an iolog of fio's")
+    if let Some(line) = log.torn {
+        calls.notes.push(format!("Line {line} is the last one and torn; it is not read."));
+    }
+    calls.notes.extend(folded.note(extent));
+    let mut reading = IologReading {
+        calls,
+        files: vec![(None, None); log.files.len()],
+        pushed: 0,
+        kept: Vec::new(),
+        folded,
+        bases,
+    };
+    let shown: Vec<&str> = text.lines().collect();
+    let line_at = |number: usize| {
+        let line = number.checked_sub(1).and_then(|at| shown.get(at)).copied().unwrap_or_default();
+        RecordLine::new(number as u64, &mask_words(line))
+    };
+    for line in &log.lines {
+        let settled = reading
+            .line(line, &log.files)
+            .map_err(|what| Reason::plain(format!("line {}: {what}", line.number)))?;
+        if let Some((outcome, weight)) = settled {
+            reading.calls.account.see();
+            reading.calls.account.settle(outcome, weight, || line_at(line.number));
+        }
+    }
+    let mut captured = reading.calls.finish(match version {
+        1 => "an iolog of fio's (version 1)",
+        2 => "an iolog of fio's (version 2)",
+        _ => "an iolog of fio's (version 3)",
+    })?;
+    drop_what_has_no_room(&mut captured, &reading.kept, line_at);
+    Ok(captured)
+}
+
+impl Iolog {
+    fn parse(text: &str, version: u8) -> Result<Self, Reason> {
+        let mut log = Self::default();
+        let mut now_ns = 0;
+        let count = text.lines().count();
+        for (at, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with("fio version") {
+                continue;
+            }
+            let number = at + 1;
+            match log.line(number, line, version, &mut now_ns) {
+                Ok(()) => {}
+                // A log that is cut off ends within a line.
+                Err(_) if number == count && !text.ends_with('\n') => log.torn = Some(number),
+                Err(what) => return Err(Reason::plain(format!("line {number}: {what}"))),
+            }
+        }
+        Ok(log)
+    }
+
+    fn line(&mut self, at: usize, line: &str, version: u8, now_ns: &mut u64) -> Result<(), String> {
+        if version == 1 {
+            let columns: Vec<&str> = line.split(',').map(str::trim).collect();
+            let [action, offset, length] = columns[..] else {
+                return Err("three numbers are wanted: 0 or 1, offset, length".to_owned());
+            };
+            let file = self.file(ONLY_FILE);
+            let (offset, length) = span(Some(offset), Some(length))?;
+            let action = match action {
+                "0" => IologAction::Read { offset, length },
+                "1" => IologAction::Write { offset, length },
+                "2" => IologAction::Trim,
+                other => return Err(format!("{:?} is neither a read (0) nor a write (1)", short(other))),
+            };
+            self.lines.push(IologLine { number: at, at_ns: 0, file, action });
+            return Ok(());
+        }
+        let mut words = line.split_ascii_whitespace();
+        if version == 3 {
+            *now_ns = number(words.next())?.saturating_mul(1000).max(*now_ns);
+        }
+        let name = words.next().ok_or("a file's name is missing")?;
+        let action = words.next().ok_or("what is done is missing")?;
+        let action = match action {
+            "wait" => {
+                let us = number(words.next())?;
+                if us >= SHORTEST_WAIT_US {
+                    *now_ns = now_ns.saturating_add(us.saturating_mul(1000));
+                }
+                return Ok(());
+            }
+            "add" => return Ok(()),
+            "open" => IologAction::Open,
+            "close" => IologAction::Close,
+            "read" | "write" | "trim" => {
+                let (offset, length) = span(words.next(), words.next())?;
+                match action {
+                    "read" => IologAction::Read { offset, length },
+                    "write" => IologAction::Write { offset, length },
+                    _ => IologAction::Trim,
+                }
+            }
+            "sync" => IologAction::Sync,
+            "datasync" => IologAction::DataSync,
+            other => return Err(format!("{:?} is nothing that is done to a file", short(other))),
+        };
+        let file = self.file(name);
+        self.lines.push(IologLine { number: at, at_ns: *now_ns, file, action });
+        Ok(())
+    }
+
+    fn file(&mut self, name: &str) -> usize {
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        let number = self.files.len();
+        self.files.push(name.to_owned());
+        self.numbers.insert(name.to_owned(), number);
+        number
+    }
+
+    /// Lays what is asked of the files side by side where they reach further than `at_most`; where each of them begins there, and how
+    /// far they reach together.
+    fn fold(&self, at_most: u64) -> Result<(FoldedPlaces, Vec<u64>, u64), Reason> {
+        let spans = || {
+            self.lines.iter().filter_map(|line| match line.action {
+                IologAction::Read { offset, length } | IologAction::Write { offset, length } => {
+                    Some((line.file, offset, offset + length))
+                }
+                _ => None,
+            })
+        };
+        let mut ends = vec![0_u64; self.files.len()];
+        for (file, _, end) in spans() {
+            ends[file] = ends[file].max(end);
+        }
+        let extent = ends.iter().fold(0_u64, |sum, end| sum.saturating_add(*end));
+        if extent <= at_most {
+            // Every file keeps its own places.
+            let whole = FoldedPlaces::of(&[], at_most).ok_or_else(|| too_wide(at_most))?;
+            return Ok((whole, vec![0; self.files.len()], extent));
+        }
+        let (mut bases, mut base) = (Vec::with_capacity(ends.len()), 0_u64);
+        for end in &ends {
+            bases.push(base);
+            base = base
+                .checked_add(*end)
+                .and_then(|end| end.checked_next_multiple_of(FILE_ALIGNMENT))
+                .ok_or_else(|| too_wide(at_most))?;
+        }
+        let all: Vec<(u64, u64)> =
+            spans().map(|(file, start, end)| (bases[file] + start, bases[file] + end)).collect();
+        let folded = FoldedPlaces::of(&all, at_most).ok_or_else(|| too_wide(at_most))?;
+        Ok((folded, bases, extent))
+    }
 }
 
 struct IologReading {
     calls: CallRecorder,
-    /// By the name in the log: the name's number, and the one that it is open under.
-    open: HashMap<String, (u32, Option<u32>)>,
-    now_ns: u64,
+    /// Of each file: its name's number, and the one that it is open under.
+    files: Vec<(Option<u32>, Option<u32>)>,
+    pushed: usize,
+    kept: Vec<KeptRequest>,
+    folded: FoldedPlaces,
+    bases: Vec<u64>,
 }
 
 impl IologReading {
-    fn line(&mut self, line: &str, version: u8) -> Result<(), String> {
-        let mut words = line.split_ascii_whitespace();
-        if version == 3 {
-            let at: u64 = number(words.next())?;
-            self.now_ns = at.saturating_mul(1_000_000);
-        }
-        let name = words.next().ok_or("a file's name is missing")?;
-        let action = words.next().ok_or("what is done is missing")?;
-        if action == "wait" {
-            self.now_ns = self.now_ns.saturating_add(number(words.next())?.saturating_mul(1000));
-            return Ok(());
-        }
-        let times = (self.now_ns, self.now_ns);
-        let known = match self.open.get(name) {
-            Some(known) => *known,
+    /// Makes the calls of a line; what became of its request, where it is one.
+    fn line(
+        &mut self,
+        line: &IologLine,
+        names: &[String],
+    ) -> Result<Option<(CallOutcome, CallWeight)>, String> {
+        let times = (line.at_ns, line.at_ns);
+        let weight = match line.action {
+            IologAction::Open | IologAction::Close => None,
+            IologAction::Read { length, .. } | IologAction::Write { length, .. } => {
+                Some(CallWeight::bytes(length))
+            }
+            IologAction::Sync | IologAction::DataSync => Some(CallWeight::sync()),
+            IologAction::Trim => return Ok(Some((not_kept("requests to discard"), CallWeight::NONE))),
+        };
+        let name = match self.files[line.file].0 {
+            Some(name) => name,
             None => {
-                // All lie in one folder: what else a path says is nobody's business.
-                let flat = name.replace('/', "_");
+                // All lie in one folder: what else a path says is no business of a plan's.
+                let flat = names[line.file].replace('/', "_");
                 let flat: String = flat.chars().rev().take(60).collect();
-                let number = self.calls.number(Path::new(&flat)).ok_or("there are too many names")?;
-                self.open.insert(name.to_owned(), (number, None));
-                (number, None)
+                let name = self.calls.number(Path::new(&flat)).ok_or("there are too many names")?;
+                self.files[line.file].0 = Some(name);
+                name
             }
         };
-        let opened = match (known.1, action) {
-            (_, "add") => return Ok(()),
-            (Some(_), "open") => return Ok(()),
-            (None, "close") => return Ok(()),
+        if self.pushed + 2 > MOST_CALLS {
+            return Ok(weight.map(|weight| (not_kept(NO_ROOM), weight)));
+        }
+        let open = match (self.files[line.file].1, line.action) {
+            (Some(_), IologAction::Open) | (None, IologAction::Close) => return Ok(None),
             (Some(open), _) => open,
             (None, _) => {
-                self.calls.is_file(known.0);
+                self.calls.is_file(name);
                 let flags = OpenFlags { direct: true, ..OpenFlags::default() };
-                let Some(open) = self.calls.open(times, known.0, flags, false) else { return Ok(()) };
-                self.open.insert(name.to_owned(), (known.0, Some(open)));
+                let Some(open) = self.calls.open(times, name, flags, false) else {
+                    return Ok(
+                        weight.map(|weight| (not_kept("files that were open beside 512 others"), weight))
+                    );
+                };
+                self.pushed += 1;
+                self.files[line.file].1 = Some(open);
                 open
             }
         };
-        let work = match action {
-            "open" => return Ok(()),
-            "close" => {
-                self.open.insert(name.to_owned(), (known.0, None));
-                CallWork::Close { file: opened }
+        let work = match line.action {
+            IologAction::Open | IologAction::Trim => return Ok(None),
+            IologAction::Close => {
+                self.files[line.file].1 = None;
+                CallWork::Close { file: open }
             }
-            "read" | "write" => {
-                let (offset, length) = (number(words.next())?, number(words.next())?);
-                if action == "read" {
-                    CallWork::Read { file: opened, offset, length }
-                } else {
-                    // A job of fio's lays its files out before it begins.
-                    self.calls.has_size(known.0, offset.saturating_add(length).min(1 << 50));
-                    CallWork::Write { file: opened, offset, length }
-                }
+            IologAction::Read { length: 0, .. } | IologAction::Write { length: 0, .. } => {
+                return Ok(Some((not_kept("requests of no bytes"), CallWeight::NONE)));
             }
-            "sync" => CallWork::Fsync { file: opened },
-            "datasync" => CallWork::Fdatasync { file: opened },
-            "trim" => {
-                self.calls.leave_out("requests to discard");
-                return Ok(());
+            IologAction::Read { offset, length } => {
+                let offset = self.place(line.file, offset);
+                CallWork::Read { file: open, offset, length }
             }
-            other => return Err(format!("{:?} is nothing that is done to a file", short(other))),
+            IologAction::Write { offset, length } => {
+                let offset = self.place(line.file, offset);
+                // A job of fio's lays its files out before it begins.
+                self.calls.has_size(name, offset.saturating_add(length));
+                CallWork::Write { file: open, offset, length }
+            }
+            IologAction::Sync => CallWork::Fsync { file: open },
+            IologAction::DataSync => CallWork::Fdatasync { file: open },
         };
+        let count = pieces_of(work);
+        if self.pushed + count > MOST_CALLS {
+            return Ok(weight.map(|weight| (not_kept(NO_ROOM), weight)));
+        }
         self.calls.on_file(times, work);
-        Ok(())
+        self.pushed += count;
+        if let Some(weight) = weight {
+            self.kept.push(KeptRequest { calls_until: self.pushed, weight, line: line.number });
+        }
+        Ok(weight.map(|weight| (CallOutcome::Kept, weight)))
     }
+
+    fn place(&self, file: usize, offset: u64) -> u64 {
+        let base = self.bases.get(file).copied().unwrap_or(0);
+        self.folded.place(base + offset) - self.folded.place(base)
+    }
+}
+
+fn not_kept(reason: &str) -> CallOutcome {
+    CallOutcome::NotKept(reason.to_owned())
+}
+
+/// Offset and length, within what a file may have.
+fn span(offset: Option<&str>, length: Option<&str>) -> Result<(u64, u64), String> {
+    let (offset, length) = (number(offset)?, number(length)?);
+    if length > LARGEST_REQUEST || offset > LAST_BYTE {
+        return Err(format!("no request is of {length} bytes from {offset} on"));
+    }
+    Ok((offset, length))
 }
 
 fn number(word: Option<&str>) -> Result<u64, String> {

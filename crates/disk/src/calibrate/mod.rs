@@ -13,7 +13,10 @@ mod grid;
 mod text;
 
 pub use against::fit as fit_to_trace;
-pub use against::{Fitted, Measured, ReplayError, TraceFault, TraceScore, first_fifth, read, replay};
+pub use against::{
+    Durability, Fitted, Measured, RecordForm, ReplayError, RequestAccount, RequestRecord, TraceFault,
+    TraceScore, UnreadRequests, first_fifth, read, read_record, replay,
+};
 pub use demerit::Demerit;
 pub use disk::{ModelledDisk, Raw, TimedDisk};
 pub use fit::{CalibrateError, Calibrated, Titled, calibrate};

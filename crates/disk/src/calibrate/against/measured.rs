@@ -11,6 +11,18 @@ pub struct Measured {
     pub record: Traced,
     /// What the trace says of it: `hit`, `miss`; empty where it says nothing.
     pub word: String,
+    pub durability: Durability,
+    /// The line of the recording that shows its beginning or the whole of it, from 1 on; 0 where there are no lines.
+    pub line: usize,
+}
+
+/// What a write asks of the device's cache beside itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Durability {
+    /// What was written before is durable before it (REQ_PREFLUSH).
+    pub preflush: bool,
+    /// It is durable itself when it is done (FUA).
+    pub fua: bool,
 }
 
 /// The kind of each request: its operation with what the trace says of it, where that tells requests of the operation

@@ -9,7 +9,7 @@ mod score;
 mod tests;
 
 pub use fit::{Fitted, first_fifth, fit};
-pub use foreign::{TraceFault, read};
-pub use measured::Measured;
+pub use foreign::{RecordForm, RequestAccount, RequestRecord, TraceFault, UnreadRequests, read, read_record};
+pub use measured::{Durability, Measured};
 pub use replay::{ReplayError, replay};
 pub use score::TraceScore;

@@ -135,7 +135,10 @@ fn what_is_wrong_is_told_with_its_line() {
         ("\n", "it is empty"),
         ("R 0 8 7e16 1\n", "line 1: \"7e16\" is no time"),
         ("R 0 8 1 2e14\nR 0 8 1 1\n", "it takes more than three years"),
-        ("8,0 1 1 0.1 1 Q R 0 + 8 [x]\n", "there is no request in it that was done"),
+        (
+            "8,0 1 1 0.1 1 Q R 0 + 8 [x]\n",
+            "no request of 8,0 was completed: 1 queued (Q), 0 issued (D), none completed (C)",
+        ),
     ] {
         assert_eq!(read(text.as_bytes()).unwrap_err().to_string(), expected, "{text}");
     }

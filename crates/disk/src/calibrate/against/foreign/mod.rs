@@ -1,0 +1,265 @@
+//! Recordings of requests as other programs wrote them. The form is told from the structure of the first lines; every line is checked,
+//! and what is not read is counted.
+
+mod account;
+mod biosnoop;
+mod blkparse;
+mod block_event;
+mod block_events;
+mod fio_log;
+mod lines;
+mod perf;
+mod serial;
+#[cfg(test)]
+mod tests;
+mod tracker;
+
+use super::measured::{Durability, Measured};
+use crate::device::trace::{TraceReader, Traced};
+use fsverdict_text::{Hinted, Reason};
+
+pub use account::{RequestAccount, UnreadRequests};
+
+/// Requests that a trace may have; what is longer would take minutes and memory for nothing.
+const MOST_REQUESTS: usize = 4_000_000;
+/// Nanoseconds of a whole trace.
+const LONGEST_NS: u64 = 100_000_000_000_000_000;
+/// Lines from which the form is told.
+const LOOKED_AT: usize = 200;
+/// What is not done when a trace of our own ends.
+const UNDERWAY: &str = "issued, but not completed before the recording ended";
+
+/// A trace that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TraceFault {
+    #[error("line {line}: {what}")]
+    Line { line: usize, what: String },
+    #[error("{what}")]
+    Whole { what: String, hint: String },
+}
+
+impl Hinted for TraceFault {
+    fn hint(&self) -> Option<String> {
+        match self {
+            TraceFault::Line { .. } => None,
+            TraceFault::Whole { hint, .. } => Some(hint.clone()),
+        }
+    }
+
+    fn reason(&self) -> Reason {
+        Reason::new(self, self.hint().unwrap_or_default())
+    }
+}
+
+/// A form in which requests are recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordForm {
+    /// A trace of fsverdict's own, in bytes.
+    Own,
+    /// Lines `R|W [word] sector sectors µs µs`.
+    Serial,
+    FioLog,
+    Blkparse,
+    /// Block events of perf script or trace-cmd.
+    Perf,
+    Biosnoop,
+}
+
+impl RecordForm {
+    /// What it is, for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Own => "a trace of fsverdict's",
+            Self::Serial => "lines of single requests",
+            Self::FioLog => "a latency log of fio's",
+            Self::Blkparse => "blkparse's text",
+            Self::Perf => "block events of perf script",
+            Self::Biosnoop => "what biosnoop printed",
+        }
+    }
+}
+
+/// What a recording of requests holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestRecord {
+    pub form: RecordForm,
+    /// In the order of their issue, with what each took.
+    pub requests: Vec<Measured>,
+    pub account: RequestAccount,
+    /// Sentences for people.
+    pub notes: Vec<String>,
+}
+
+/// What the lines of one form hold.
+struct Read {
+    requests: Vec<Measured>,
+    account: RequestAccount,
+    notes: Vec<String>,
+}
+
+const FORMS: &str = "known are: lines `R|W [word] sector sectors µs-taken µs-until-the-next`, fio's latency log with \
+                     --log_offset=1, blkparse's text, block events of perf script, what biosnoop prints, and a trace of fsverdict's";
+
+/// First bytes of files that are another program's, what they are, and what makes text of them.
+const BINARY: [(&[u8], &str, &str); 8] = [
+    (&[0x07, 0x74, 0x61, 0x65], "the kernel's binary trace", "blkparse makes it text: blkparse -i NAME"),
+    (&[0x65, 0x61, 0x74, 0x07], "the kernel's binary trace", "blkparse makes it text: blkparse -i NAME"),
+    (b"PERFILE2", "perf's binary recording", "perf makes it text: perf script -i FILE"),
+    (
+        &[0x17, 0x08, 0x44, b't', b'r', b'a', b'c', b'i'],
+        "trace-cmd's binary recording",
+        "trace-cmd makes it text: trace-cmd report -i FILE",
+    ),
+    (&[0x1f, 0x8b], "compressed by gzip", "unpack it first: gunzip FILE"),
+    (&[0x28, 0xb5, 0x2f, 0xfd], "compressed by zstd", "unpack it first: zstd -d FILE"),
+    (&[0xfd, b'7', b'z', b'X', b'Z'], "compressed by xz", "unpack it first: xz -d FILE"),
+    (b"BZh", "compressed by bzip2", "unpack it first: bunzip2 FILE"),
+];
+
+/// Reads a trace: requests in the order of their issue, with what each took.
+///
+/// # Errors
+/// With the line that is wrong, or why the whole is no trace.
+pub fn read(bytes: &[u8]) -> Result<Vec<Measured>, TraceFault> {
+    read_record(bytes, None).map(|record| record.requests)
+}
+
+/// Reads a recording of requests: those of one device, where it has several.
+///
+/// # Errors
+/// With the line that is wrong, or why the whole is no recording of requests that were done.
+pub fn read_record(bytes: &[u8], device: Option<&str>) -> Result<RequestRecord, TraceFault> {
+    if let Some((_, what, hint)) = BINARY.iter().find(|(start, _, _)| bytes.starts_with(start)) {
+        return Err(whole(&format!("it is {what}, and text is wanted"), hint));
+    }
+    let (form, mut read) = match std::str::from_utf8(bytes) {
+        Ok(text) if TraceReader::new(bytes).is_err() => read_text(text, device)?,
+        _ => (RecordForm::Own, own(bytes)?),
+    };
+    read.requests.sort_by_key(|one| one.record.submitted_ns);
+    let Read { requests, account, notes } = read;
+    let Some(first) = requests.first() else {
+        return Err(whole("there is no request in it that was done", FORMS));
+    };
+    let start_ns = first.record.submitted_ns;
+    if requests.iter().filter_map(|one| one.record.completed_ns).any(|end_ns| end_ns - start_ns > LONGEST_NS)
+    {
+        return Err(whole(
+            "it takes more than three years",
+            "its times are in another unit than its form says",
+        ));
+    }
+    Ok(RequestRecord { form, requests, account, notes })
+}
+
+fn whole(what: &str, hint: &str) -> TraceFault {
+    TraceFault::Whole { what: what.to_owned(), hint: hint.to_owned() }
+}
+
+fn too_many() -> TraceFault {
+    whole(&format!("there are more than {MOST_REQUESTS} requests"), "give a part of it: head -n 100000 TRACE")
+}
+
+fn own(bytes: &[u8]) -> Result<Read, TraceFault> {
+    let records = TraceReader::new(bytes)
+        .and_then(|reader| reader.take(MOST_REQUESTS).collect::<Result<Vec<Traced>, _>>());
+    let records = records.map_err(|_| {
+        let hint = format!("the kernel's binary trace is made text by blkparse; {FORMS}");
+        whole("it is neither text nor a trace of fsverdict's", &hint)
+    })?;
+    let mut account = RequestAccount { seen: records.len() as u64, ..RequestAccount::default() };
+    let mut requests = Vec::with_capacity(records.len());
+    for (at, record) in records.into_iter().enumerate() {
+        // Of what was never done nothing can be told.
+        if record.completed_ns.is_some() {
+            requests.push(Measured {
+                record,
+                word: String::new(),
+                durability: Durability::default(),
+                line: 0,
+            });
+        } else {
+            account.leave_out(UNDERWAY, account::Unread::of_record(at + 1, &record));
+        }
+    }
+    Ok(Read { requests, account, notes: Vec::new() })
+}
+
+/// Tells the form of a line from its structure.
+fn form_of_line(line: &str) -> Option<RecordForm> {
+    if blkparse::is_line(line) {
+        return Some(RecordForm::Blkparse);
+    }
+    if perf::is_line(line) {
+        return Some(RecordForm::Perf);
+    }
+    if fio_log::is_line(line) {
+        return Some(RecordForm::FioLog);
+    }
+    if serial::is_line(line) {
+        return Some(RecordForm::Serial);
+    }
+    biosnoop::is_line(line).then_some(RecordForm::Biosnoop)
+}
+
+/// The form that most of the first lines have; other lines may stand before and between.
+fn form_of(text: &str) -> Option<RecordForm> {
+    let filled = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let mut counts: Vec<(RecordForm, usize)> = Vec::new();
+    for form in filled.take(LOOKED_AT).filter_map(form_of_line) {
+        match counts.iter_mut().find(|(known, _)| *known == form) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((form, 1)),
+        }
+    }
+    let most = counts.iter().map(|(_, count)| *count).max()?;
+    counts.into_iter().find(|(_, count)| *count == most).map(|(form, _)| form)
+}
+
+fn read_text(text: &str, device: Option<&str>) -> Result<(RecordForm, Read), TraceFault> {
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
+    let first = first.ok_or_else(|| whole("it is empty", FORMS))?;
+    if first.starts_with("fio version") {
+        let hint = "a job with --write_lat_log=NAME --log_offset=1 writes what each request took";
+        return Err(whole("fio's iolog says what was asked for, and not how long it took", hint));
+    }
+    let heading: Vec<&str> = first.split_whitespace().collect();
+    if heading.contains(&"LAT(ms)") && !heading.contains(&"SECTOR") {
+        let hint = "biosnoop of bcc or of libbpf-tools prints where a request was";
+        return Err(whole("it is what a biosnoop without sectors prints", hint));
+    }
+    let form = form_of(text).ok_or_else(|| whole("it is in no form of a trace that is known", FORMS))?;
+    let read = match form {
+        RecordForm::Serial => lines(text, serial::Serial::default())?,
+        RecordForm::FioLog => lines(text, fio_log::FioLog::default())?,
+        RecordForm::Blkparse => block_events::read_block_events(text, blkparse::parse, device)?,
+        RecordForm::Perf => block_events::read_block_events(text, perf::parse, device)?,
+        RecordForm::Biosnoop => biosnoop::read(text, device)?,
+        RecordForm::Own => return Err(whole("it is text, and no trace of fsverdict's", FORMS)),
+    };
+    Ok((form, read))
+}
+
+/// One form of lines, each of which is about one request.
+trait LineForm {
+    /// Takes the line of this number in; `Err` says what is wrong with it.
+    fn line(&mut self, number: usize, line: &str) -> Result<(), String>;
+
+    fn taken(&self) -> usize;
+
+    fn end(self) -> Read;
+}
+
+fn lines(text: &str, mut form: impl LineForm) -> Result<Read, TraceFault> {
+    for (at, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        form.line(at + 1, line).map_err(|what| TraceFault::Line { line: at + 1, what })?;
+        if form.taken() > MOST_REQUESTS {
+            return Err(too_many());
+        }
+    }
+    Ok(form.end())
+}

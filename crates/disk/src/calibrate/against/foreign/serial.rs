@@ -1,0 +1,54 @@
+//! One request at a time, each with what it took and how long it was until the next: `R|W [word] sector sectors µs µs`.
+
+use super::super::measured::Measured;
+use super::account::RequestAccount;
+use super::lines::{LATEST_NS, RequestShape, shown, time, whole_number};
+use super::{LineForm, Read};
+use crate::device::Action;
+
+#[derive(Default)]
+pub(super) struct Serial {
+    now_ns: u64,
+    taken: Vec<Measured>,
+}
+
+/// Whether a line begins as one of these.
+pub(super) fn is_line(line: &str) -> bool {
+    matches!(line.split_whitespace().next(), Some("R" | "W"))
+}
+
+impl LineForm for Serial {
+    fn line(&mut self, number: usize, line: &str) -> Result<(), String> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (kind, word, rest) = match words.as_slice() {
+            [kind, word, rest @ ..] if word.parse::<f64>().is_err() => (*kind, word.to_lowercase(), rest),
+            [kind, rest @ ..] => (*kind, String::new(), rest),
+            [] => return Ok(()),
+        };
+        let operation = match kind {
+            "R" => Action::Read,
+            "W" => Action::Write,
+            other => return Err(format!("R or W is wanted first, not {}", shown(other))),
+        };
+        let [sector, sectors, took, think] = rest else {
+            let what = "sector, sectors, µs taken and µs until the next are wanted";
+            return Err(format!("{what}; there are {} numbers", rest.len()));
+        };
+        let (sector, sectors) = (whole_number(sector)?, whole_number(sectors)?);
+        let (took_ns, think_ns) = (time(took, 1e3)?, time(think, 1e3)?);
+        let shape =
+            RequestShape { operation, sector, sectors, issued_ns: self.now_ns, took_ns, line: number };
+        self.now_ns = self.now_ns.saturating_add(took_ns.saturating_add(think_ns)).min(LATEST_NS);
+        self.taken.push(Measured { word, ..shape.check()? });
+        Ok(())
+    }
+
+    fn taken(&self) -> usize {
+        self.taken.len()
+    }
+
+    fn end(self) -> Read {
+        let account = RequestAccount { seen: self.taken.len() as u64, ..RequestAccount::default() };
+        Read { requests: self.taken, account, notes: Vec::new() }
+    }
+}

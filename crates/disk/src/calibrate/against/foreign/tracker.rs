@@ -1,0 +1,275 @@
+//! Follows the requests of one device through the events of the block layer, from their issue to their completion, and counts those
+//! whose time cannot be told.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use super::super::measured::{Durability, Measured};
+use super::Read;
+use super::account::{RequestAccount, Unread};
+use super::block_event::{BlockEvent, BlockEventKind, BlockLetters, BlockOperation};
+use super::lines::{LARGEST_SECTORS, RequestShape};
+use crate::device::Action;
+
+/// Ranges that begin before a completion and are asked whether it is a part of them.
+const MOST_ASKED: usize = 64;
+
+const BEFORE: &str = "completed, but issued before the recording began";
+const UNDERWAY: &str = "issued, but not completed before the recording ended";
+const REQUEUED: &str = "put back into the queue and not issued again";
+const FAILED: &str = "failed with an error";
+const COMMANDS: &str = "commands that neither read nor write";
+
+/// A request that was begun.
+#[derive(Debug, Clone, Copy)]
+struct Pending {
+    letters: BlockLetters,
+    line: usize,
+    issued_ns: u64,
+    sector: u64,
+    sectors: u64,
+    /// Sectors that are not done yet.
+    remaining: u64,
+    failed: bool,
+}
+
+impl Pending {
+    fn unread(&self) -> Unread {
+        let moves = matches!(
+            self.letters.operation,
+            BlockOperation::Read | BlockOperation::Write | BlockOperation::ZoneAppend
+        );
+        Unread {
+            line: self.line,
+            bytes: if moves { self.sectors.saturating_mul(512) } else { 0 },
+            is_flush: self.letters.operation == BlockOperation::Flush,
+        }
+    }
+}
+
+/// A range that is not done yet: its operation and first sector.
+type RangeKey = (BlockOperation, u64);
+
+#[derive(Default)]
+pub(super) struct RequestTracker {
+    pending: HashMap<u64, Pending>,
+    next: u64,
+    /// Ranges with their lengths and the numbers of their requests.
+    ranges: BTreeMap<RangeKey, Vec<(u64, u64)>>,
+    /// Requests that have no place, or none that is known before they are done, by operation and length.
+    unplaced: BTreeMap<(BlockOperation, u64), VecDeque<u64>>,
+    /// Requests that the driver gave back.
+    requeued: BTreeMap<(BlockOperation, u64, u64), Vec<Pending>>,
+    requeues: u64,
+    /// Requests that were completed in several parts.
+    parts: u64,
+    /// Requests that are done, with their numbers in the order of their issue.
+    taken: Vec<(u64, Measured)>,
+    account: RequestAccount,
+}
+
+impl RequestTracker {
+    /// Requests that are read or underway.
+    pub(super) fn taken(&self) -> usize {
+        self.taken.len().max(self.pending.len())
+    }
+
+    pub(super) fn issue(&mut self, event: &BlockEvent<'_>) {
+        let letters = BlockLetters::new(event.rwbs, event.sectors);
+        let key = (letters.operation, event.sector, event.sectors);
+        let again = self.requeued.get_mut(&key).and_then(Vec::pop);
+        let pending = match again {
+            Some(former) => Pending { issued_ns: event.at_ns, ..former },
+            None => {
+                self.account.seen += 1;
+                Pending {
+                    letters,
+                    line: event.line,
+                    issued_ns: event.at_ns,
+                    sector: event.sector,
+                    sectors: event.sectors,
+                    remaining: event.sectors,
+                    failed: false,
+                }
+            }
+        };
+        let number = self.next;
+        self.next += 1;
+        self.pending.insert(number, pending);
+        if is_placed(letters.operation, event.sectors) {
+            let range = (letters.operation, event.sector);
+            self.ranges.entry(range).or_default().push((event.sectors, number));
+        } else {
+            let key = (letters.operation, event.sectors);
+            self.unplaced.entry(key).or_default().push_back(number);
+        }
+    }
+
+    pub(super) fn requeue(&mut self, event: &BlockEvent<'_>) {
+        let letters = BlockLetters::new(event.rwbs, event.sectors);
+        let Some(number) = self.find(letters.operation, event.sector, event.sectors) else { return };
+        let Some(pending) = self.pending.remove(&number) else { return };
+        self.requeues += 1;
+        let key = (letters.operation, event.sector, event.sectors);
+        self.requeued.entry(key).or_default().push(pending);
+    }
+
+    /// Completes a request, or a part of one.
+    pub(super) fn complete(&mut self, event: &BlockEvent<'_>, error: i64) -> Result<(), String> {
+        let letters = BlockLetters::new(event.rwbs, event.sectors);
+        let found = self.find(letters.operation, event.sector, event.sectors);
+        let Some((number, pending)) = found.and_then(|number| Some((number, self.pending.get_mut(&number)?)))
+        else {
+            self.account.seen += 1;
+            let orphan = Pending {
+                letters,
+                line: event.line,
+                issued_ns: 0,
+                sector: event.sector,
+                sectors: event.sectors,
+                remaining: 0,
+                failed: false,
+            };
+            self.account.leave_out(BEFORE, orphan.unread());
+            return Ok(());
+        };
+        pending.failed |= error != 0;
+        pending.remaining = pending.remaining.saturating_sub(event.sectors);
+        if pending.remaining > 0 {
+            self.parts += u64::from(pending.remaining + event.sectors == pending.sectors);
+            return Ok(());
+        }
+        let mut done = *pending;
+        self.pending.remove(&number);
+        if done.letters.operation == BlockOperation::ZoneAppend {
+            done.sector = event.sector;
+        }
+        self.finish(number, &done, event.at_ns)
+    }
+
+    fn finish(&mut self, number: u64, done: &Pending, at_ns: u64) -> Result<(), String> {
+        if done.failed {
+            self.account.leave_out(FAILED, done.unread());
+            return Ok(());
+        }
+        let operation = match done.letters.operation {
+            BlockOperation::Read => Action::Read,
+            // blkparse shows a request to write zeroes as a write, of more than any write moves.
+            BlockOperation::Write if done.sectors > LARGEST_SECTORS => Action::WriteZeroes,
+            BlockOperation::Write | BlockOperation::ZoneAppend => Action::Write,
+            BlockOperation::Flush => Action::Flush,
+            BlockOperation::Discard => Action::Discard,
+            BlockOperation::Other => {
+                self.account.leave_out(COMMANDS, done.unread());
+                return Ok(());
+            }
+        };
+        let largest = if operation == Action::Discard { u64::from(u32::MAX) } else { done.sectors };
+        let shape = RequestShape {
+            operation,
+            sector: done.sector,
+            sectors: done.sectors.min(largest),
+            issued_ns: done.issued_ns,
+            took_ns: at_ns.saturating_sub(done.issued_ns),
+            line: done.line,
+        };
+        let is_write = operation == Action::Write;
+        let durability =
+            Durability { preflush: is_write && done.letters.preflush, fua: is_write && done.letters.fua };
+        self.taken.push((number, Measured { durability, ..shape.check()? }));
+        Ok(())
+    }
+
+    /// Takes the part of a request away that these sectors are, and gives the request's number.
+    fn find(&mut self, operation: BlockOperation, sector: u64, sectors: u64) -> Option<u64> {
+        if !is_placed(operation, sectors) {
+            let key = (operation, sectors);
+            let waiting = self.unplaced.get_mut(&key)?;
+            let number = waiting.pop_front();
+            if waiting.is_empty() {
+                self.unplaced.remove(&key);
+            }
+            return number;
+        }
+        let end = sector.checked_add(sectors)?;
+        let contains = |(start, length): (u64, u64)| {
+            start <= sector && start.checked_add(length).is_some_and(|range_end| range_end >= end)
+        };
+        // The exact range first, then the nearest that holds it: two requests may be on the same sectors.
+        let before = self.ranges.range((operation, 0)..=(operation, sector)).rev().take(MOST_ASKED);
+        let candidates = before.flat_map(|((_, start), waiting)| {
+            waiting.iter().enumerate().map(move |(place, (length, number))| (*start, *length, place, *number))
+        });
+        let mut best = None;
+        for (start, length, place, number) in candidates.take(4 * MOST_ASKED) {
+            if (start, length) == (sector, sectors) {
+                best = Some((start, length, place, number));
+                break;
+            }
+            if best.is_none() && contains((start, length)) {
+                best = Some((start, length, place, number));
+            }
+        }
+        let (start, length, place, number) = best?;
+        let key = (operation, start);
+        if let Some(waiting) = self.ranges.get_mut(&key) {
+            waiting.remove(place);
+            if waiting.is_empty() {
+                self.ranges.remove(&key);
+            }
+        }
+        for (from, to) in [(start, sector), (end, start + length)] {
+            if to > from {
+                self.ranges.entry((operation, from)).or_default().push((to - from, number));
+            }
+        }
+        Some(number)
+    }
+
+    pub(super) fn end(mut self) -> Read {
+        let mut left: Vec<Pending> = self.pending.into_values().collect();
+        left.sort_by_key(|pending| pending.line);
+        for pending in left {
+            self.account.leave_out(UNDERWAY, pending.unread());
+        }
+        for pending in self.requeued.into_values().flatten() {
+            self.account.leave_out(REQUEUED, pending.unread());
+        }
+        let mut notes = Vec::new();
+        if self.requeues > 0 {
+            notes.push(format!(
+                "{} times the driver put a request back into the queue; its time is that of its last issue.",
+                self.requeues
+            ));
+        }
+        if self.parts > 0 {
+            notes.push(format!(
+                "{} requests were completed in parts; their time is that of the last part.",
+                self.parts
+            ));
+        }
+        self.taken.sort_by_key(|(number, _)| *number);
+        let requests = self.taken.into_iter().map(|(_, request)| request).collect();
+        Read { requests, account: self.account, notes }
+    }
+}
+
+/// Whether a request is known by its place from the beginning.
+fn is_placed(operation: BlockOperation, sectors: u64) -> bool {
+    sectors > 0 && !matches!(operation, BlockOperation::ZoneAppend | BlockOperation::Other)
+}
+
+/// Takes an event in; `queued` is that bios are followed, on a device that issues no requests.
+pub(super) fn follow(
+    tracker: &mut RequestTracker,
+    event: &BlockEvent<'_>,
+    queued: bool,
+) -> Result<(), String> {
+    match event.kind {
+        BlockEventKind::Queued if queued => tracker.issue(event),
+        BlockEventKind::Issued if !queued => tracker.issue(event),
+        BlockEventKind::Requeued if !queued => tracker.requeue(event),
+        BlockEventKind::Completed { error } => tracker.complete(event, error)?,
+        _ => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,375 @@
+//! The account of a recording: how many calls or requests it has, how many of them the trace keeps, and why it does not keep the others.
+//!
+//! A reader counts each call once as seen ([`Account::see`]) and settles it once ([`Account::settle`]). What is seen is therefore kept,
+//! not kept for a named reason, or outside the folder that is meant; [`Account::is_balanced`] checks the sum.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Reasons that are counted apart. A recording cannot make the account grow beyond them.
+const MOST_REASONS: usize = 200;
+/// The reason under which further reasons are counted together.
+const OTHER_REASONS: &str = "other reasons";
+/// Characters of a recorded line that are shown.
+const SHOWN_CHARACTERS: usize = 120;
+/// Shares of bytes, syncs or requests not kept above which a capture warns …
+pub const WARNING_SHARE: f64 = 0.01;
+/// … and above which it is refused, unless a part is asked for.
+pub const REFUSAL_SHARE: f64 = 0.20;
+/// Why a call is not kept that comes when a trace is full: what is kept is whole as far as it goes.
+pub(super) const BEYOND: &str = "beyond the calls that a plan has room for";
+
+/// A line of a recording: its number, from 1 on, and its text without names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordLine {
+    pub number: u64,
+    /// A plan shows this text, so that it must not hold a path, a process name or a file's content.
+    pub text: String,
+}
+
+impl RecordLine {
+    /// The reader takes names out of the text before (see [`mask_names`]).
+    pub fn new(number: u64, text: &str) -> Self {
+        let mut shown: String =
+            text.chars().take(SHOWN_CHARACTERS).map(|one| if one.is_control() { ' ' } else { one }).collect();
+        if text.chars().nth(SHOWN_CHARACTERS).is_some() {
+            shown.push('…');
+        }
+        Self { number, text: shown }
+    }
+}
+
+/// What a call did to the device, as far as the recording tells.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CallWeight {
+    /// Bytes that it read or wrote.
+    pub bytes: u64,
+    /// Syncs that it asked for.
+    pub syncs: u64,
+    /// Requests whose size the recording does not show (io_uring, stores into mapped memory).
+    pub unsized_requests: u64,
+}
+
+impl CallWeight {
+    pub const NONE: Self = Self { bytes: 0, syncs: 0, unsized_requests: 0 };
+
+    pub fn bytes(bytes: u64) -> Self {
+        Self { bytes, ..Self::NONE }
+    }
+
+    pub fn sync() -> Self {
+        Self { syncs: 1, ..Self::NONE }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.syncs = self.syncs.saturating_add(other.syncs);
+        self.unsized_requests = self.unsized_requests.saturating_add(other.unsized_requests);
+    }
+
+    fn subtract(&mut self, other: Self) {
+        self.bytes = self.bytes.saturating_sub(other.bytes);
+        self.syncs = self.syncs.saturating_sub(other.syncs);
+        self.unsized_requests = self.unsized_requests.saturating_sub(other.unsized_requests);
+    }
+}
+
+/// What became of a call that was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallOutcome {
+    /// The trace makes it again.
+    Kept,
+    /// The trace does not make it, but the calls after it show its whole effect (lseek, dup, chdir, a file's size).
+    Followed,
+    /// The trace loses it, for this reason.
+    NotKept(String),
+    /// It concerns no file of the folder or device that is meant.
+    Outside,
+}
+
+/// The calls that are not kept for one reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotKept {
+    pub count: u64,
+    pub weight: CallWeight,
+    pub first: RecordLine,
+}
+
+/// How many calls were seen, and what became of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// What the recording is of, in the plural: "calls" or "requests".
+    pub unit: &'static str,
+    pub seen: u64,
+    /// Those that are followed are among them.
+    pub kept: u64,
+    pub followed: u64,
+    pub outside: u64,
+    /// By reason.
+    pub not_kept: BTreeMap<String, NotKept>,
+    pub kept_weight: CallWeight,
+}
+
+impl Account {
+    pub fn new(unit: &'static str) -> Self {
+        Self {
+            unit,
+            seen: 0,
+            kept: 0,
+            followed: 0,
+            outside: 0,
+            not_kept: BTreeMap::new(),
+            kept_weight: CallWeight::NONE,
+        }
+    }
+
+    /// Counts a call of the recording, before anything is known of it.
+    pub fn see(&mut self) {
+        self.seen += 1;
+    }
+
+    /// Counts what became of a call that was seen. `line` is asked for only where a reason is met for the first time.
+    pub fn settle(&mut self, outcome: CallOutcome, weight: CallWeight, line: impl FnOnce() -> RecordLine) {
+        match outcome {
+            CallOutcome::Kept => {
+                self.kept += 1;
+                self.kept_weight.add(weight);
+            }
+            CallOutcome::Followed => {
+                self.kept += 1;
+                self.followed += 1;
+            }
+            CallOutcome::Outside => self.outside += 1,
+            CallOutcome::NotKept(reason) => self.count_lost(reason, weight, line),
+        }
+    }
+
+    /// Moves a call from the kept ones to those that are not kept: the trace turned out to have no room or no place for it.
+    pub fn drop_kept(&mut self, reason: &str, weight: CallWeight, line: impl FnOnce() -> RecordLine) {
+        self.kept = self.kept.saturating_sub(1);
+        self.kept_weight.subtract(weight);
+        self.count_lost(reason.to_owned(), weight, line);
+    }
+
+    /// A call that was only followed turned out to be one that the trace makes, …
+    pub fn unfollow(&mut self) {
+        self.followed = self.followed.saturating_sub(1);
+    }
+
+    /// … or the other way round.
+    pub fn follow_instead(&mut self) {
+        self.followed += 1;
+    }
+
+    /// Moves what a part of a call weighs to a reason that is counted already: the rest of the call stays kept, or went before.
+    pub fn move_weight(&mut self, reason: &str, weight: CallWeight) {
+        if let Some(lost) = self.not_kept.get_mut(reason) {
+            self.kept_weight.subtract(weight);
+            lost.weight.add(weight);
+        }
+    }
+
+    fn count_lost(&mut self, reason: String, weight: CallWeight, line: impl FnOnce() -> RecordLine) {
+        let full = self.not_kept.len() >= MOST_REASONS && !self.not_kept.contains_key(&reason);
+        let reason = if full { OTHER_REASONS.to_owned() } else { reason };
+        let lost = self.not_kept.entry(reason).or_insert_with(|| NotKept {
+            count: 0,
+            weight: CallWeight::NONE,
+            first: line(),
+        });
+        lost.count += 1;
+        lost.weight.add(weight);
+    }
+
+    /// Calls that are not kept, whatever the reason.
+    pub fn lost(&self) -> u64 {
+        self.not_kept.values().map(|lost| lost.count).sum()
+    }
+
+    /// Whether each call that was seen was settled once: seen = kept + not kept + outside.
+    pub fn is_balanced(&self) -> bool {
+        self.seen == self.kept + self.lost() + self.outside
+    }
+
+    /// The largest share that is not kept, of bytes, of syncs or of requests, and which of them it is. What a plan has no room for does
+    /// not count: the calls before it are all there.
+    pub fn largest_loss(&self) -> (f64, &'static str) {
+        let mut lost = CallWeight::NONE;
+        for (_, reason) in self.not_kept.iter().filter(|(reason, _)| *reason != BEYOND) {
+            lost.add(reason.weight);
+        }
+        let share = |lost: u64, kept: u64| match lost {
+            0 => 0.0,
+            lost => lost as f64 / (lost as f64 + kept as f64),
+        };
+        let requests = lost.unsized_requests;
+        let shares = [
+            (share(lost.bytes, self.kept_weight.bytes), "bytes"),
+            (share(lost.syncs, self.kept_weight.syncs), "syncs"),
+            // Their bytes are unknown: they count against all calls that the trace makes.
+            (share(requests, self.kept.saturating_sub(self.followed)), "requests"),
+        ];
+        let mut largest = (0.0, "bytes");
+        for one in shares {
+            if one.0 > largest.0 {
+                largest = one;
+            }
+        }
+        largest
+    }
+
+    /// The account in one sentence: the sum, and the most frequent reasons with the number of their first line.
+    pub fn summary(&self, most_reasons: usize) -> String {
+        let reasons = self.frequent_reasons();
+        let shown: Vec<String> = reasons
+            .iter()
+            .take(most_reasons)
+            .map(|(reason, lost)| format!("{reason} ({}, first in line {})", lost.count, lost.first.number))
+            .collect();
+        let more = if reasons.len() > shown.len() { ", and others" } else { "" };
+        format!(
+            "Of {} {}, {} are kept, {} concern nothing that is meant, and {} are not kept: {}{more}",
+            self.seen,
+            self.unit,
+            self.kept,
+            self.outside,
+            self.lost(),
+            shown.join("; ")
+        )
+    }
+
+    /// The reasons, the most frequent first.
+    fn frequent_reasons(&self) -> Vec<(&String, &NotKept)> {
+        let mut reasons: Vec<(&String, &NotKept)> = self.not_kept.iter().collect();
+        reasons.sort_by(|one, other| other.1.count.cmp(&one.1.count).then(one.0.cmp(other.0)));
+        reasons
+    }
+
+    /// The share of calls that a plan has no room for.
+    pub fn shortened_share(&self) -> f64 {
+        let beyond = self.not_kept.get(BEYOND).map_or(0, |lost| lost.count);
+        beyond as f64 / (beyond + self.kept).max(1) as f64
+    }
+
+    /// The account as lines of text: the sum, then each reason with its first line, the most frequent first.
+    pub fn lines(&self) -> Vec<String> {
+        let mut sum = format!(
+            "Account: {} {} seen = {} kept + {} not kept + {} outside.",
+            self.seen,
+            self.unit,
+            self.kept,
+            self.lost(),
+            self.outside
+        );
+        if self.followed > 0 {
+            // Writing to a string cannot fail.
+            let _ = write!(
+                sum,
+                " {} of the kept are not made again: later {} show their effect.",
+                self.followed, self.unit
+            );
+        }
+        let mut lines = vec![sum];
+        for (reason, lost) in self.frequent_reasons() {
+            let mut line = format!("Not kept: {reason} ({})", lost.count);
+            for (amount, what) in [(lost.weight.bytes, "bytes"), (lost.weight.syncs, "syncs")] {
+                if amount > 0 {
+                    let _ = write!(line, ", {amount} {what}");
+                }
+            }
+            let _ = write!(line, ", first in line {}: {}", lost.first.number, lost.first.text);
+            lines.push(line);
+        }
+        lines
+    }
+}
+
+/// A recorded line in which quoted strings and what stands between angle brackets (paths, names of programs) are replaced by `…`.
+pub(super) fn mask_names(line: &str) -> String {
+    let (mut shown, mut quoted, mut depth, mut escaped) = (String::new(), false, 0_usize, false);
+    for letter in line.chars() {
+        let hidden = quoted || depth > 0;
+        match letter {
+            _ if escaped => escaped = false,
+            '\\' if hidden => escaped = true,
+            '"' if depth == 0 => {
+                quoted = !quoted;
+                shown.push_str(if quoted { "\"…" } else { "\"" });
+            }
+            '<' if !quoted => {
+                depth += 1;
+                if depth == 1 {
+                    shown.push_str("<…");
+                }
+            }
+            '>' if depth > 0 && !quoted => {
+                depth -= 1;
+                if depth == 0 {
+                    shown.push('>');
+                }
+            }
+            other if !hidden => shown.push(other),
+            _ => {}
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Account, CallOutcome, CallWeight, RecordLine, mask_names};
+
+    #[test]
+    fn every_call_is_kept_not_kept_or_outside() {
+        let mut account = Account::new("calls");
+        let outcomes = [
+            (CallOutcome::Kept, CallWeight::bytes(900)),
+            (CallOutcome::Kept, CallWeight::sync()),
+            (CallOutcome::Followed, CallWeight::NONE),
+            (CallOutcome::Outside, CallWeight::bytes(5000)),
+            (CallOutcome::NotKept("mmap".to_owned()), CallWeight::NONE),
+            (CallOutcome::NotKept("splice".to_owned()), CallWeight::bytes(100)),
+            (CallOutcome::NotKept("mmap".to_owned()), CallWeight::NONE),
+        ];
+        for (number, (outcome, weight)) in (1..).zip(outcomes) {
+            account.see();
+            assert!(!account.is_balanced(), "{account:?}");
+            account.settle(outcome, weight, || RecordLine::new(number, "mmap(…)"));
+            assert!(account.is_balanced(), "{account:?}");
+        }
+        assert_eq!((account.seen, account.kept, account.lost(), account.outside), (7, 3, 3, 1));
+        assert_eq!(account.largest_loss(), (0.1, "bytes"));
+        account.drop_kept("too many", CallWeight::sync(), || RecordLine::new(2, "fsync(3)"));
+        assert!(account.is_balanced());
+        assert_eq!(account.largest_loss(), (1.0, "syncs"));
+        let lines = account.lines();
+        assert!(lines[0].contains("7 calls seen = 2 kept + 4 not kept + 1 outside"), "{lines:?}");
+        assert_eq!(lines[1], "Not kept: mmap (2), first in line 5: mmap(…)");
+        assert!(
+            lines.iter().any(|line| line.contains("splice (1), 100 bytes, first in line 6")),
+            "{lines:?}"
+        );
+    }
+
+    #[test]
+    fn a_recording_cannot_make_the_account_grow_without_end() {
+        let mut account = Account::new("requests");
+        for number in 0..1000 {
+            account.see();
+            let outcome = CallOutcome::NotKept(format!("reason {number}"));
+            account.settle(outcome, CallWeight::NONE, || RecordLine::new(number, &"x".repeat(10_000)));
+        }
+        assert!(account.is_balanced() && account.not_kept.len() <= 201, "{}", account.not_kept.len());
+        assert!(account.lines().iter().all(|line| line.chars().count() < 300));
+    }
+
+    #[test]
+    fn a_line_that_is_shown_has_no_names() {
+        let line = r#"7<bash> rename("/srv/a\"b>", "c<d") = 3</srv/x<y>z> <0.000010>"#;
+        assert_eq!(mask_names(line), r#"7<…> rename("…", "…") = 3<…> <…>"#);
+        assert_eq!(
+            mask_names("io_submit(0x7f, 1, [{aio_nbytes=4096}]) = 1"),
+            "io_submit(0x7f, 1, [{aio_nbytes=4096}]) = 1"
+        );
+    }
+}

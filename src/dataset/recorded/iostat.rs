@@ -1,0 +1,297 @@
+//! A load profile of what `iostat -x` prints: so many reads, writes and flushes of such a size in each interval, spread evenly over it.
+//! Where they were, iostat does not say: the places are drawn at random, the same each time.
+
+use std::collections::BTreeMap;
+
+use fsverdict_disk::calibrate::{Durability, Measured, RequestAccount};
+use fsverdict_disk::device::Action;
+use fsverdict_disk::device::trace::{Flags, Traced};
+use fsverdict_text::Reason;
+
+use super::requests::RecordedRequests;
+use super::{CapturedCalls, RecordRequest};
+
+/// Lines in which a heading is looked for.
+const LOOKED_AT: usize = 200;
+/// Requests of a profile.
+const MOST_REQUESTS: f64 = 2_000_000.0;
+/// Bytes of one request at most.
+const LARGEST_REQUEST: f64 = (1 << 30) as f64;
+/// Seconds between two reports where they have no time.
+const USUAL_INTERVAL: f64 = 1.0;
+const DAY: f64 = 86_400.0;
+const RECORD: &str = "record a line each second, with its time: iostat -x -t 1 60";
+
+/// A heading of a table of devices.
+fn heading(line: &str) -> Option<Vec<&str>> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let is_heading = matches!(words.first(), Some(&"Device" | &"Device:"));
+    (is_heading && (words.contains(&"tps") || (words.contains(&"r/s") && words.contains(&"w/s"))))
+        .then_some(words)
+}
+
+/// Whether a text is what iostat prints: one of its first lines is the heading of a table of devices.
+pub(super) fn looks_like(text: &str) -> bool {
+    text.lines().take(LOOKED_AT).any(|line| heading(line).is_some())
+}
+
+/// What a device did on average in one interval, per second.
+#[derive(Debug, Clone, Copy, Default)]
+struct DeviceRates {
+    reads: StreamRate,
+    writes: StreamRate,
+    discards: StreamRate,
+    flushes: StreamRate,
+    line: usize,
+}
+
+/// Requests of one kind.
+#[derive(Debug, Clone, Copy, Default)]
+struct StreamRate {
+    per_second: f64,
+    /// Bytes of each.
+    size: f64,
+    /// Seconds that each took.
+    took: f64,
+}
+
+/// One report: when it was printed, in seconds of its day, and each device's line.
+#[derive(Debug, Default)]
+struct Report<'a> {
+    at: Option<f64>,
+    devices: BTreeMap<&'a str, DeviceRates>,
+}
+
+pub(super) fn read(text: &str, wanted: &RecordRequest) -> Result<CapturedCalls, Reason> {
+    let reports = parse(text)?;
+    let [_, intervals @ ..] = reports.as_slice() else {
+        return Err(Reason::new("there is no report of iostat in it", RECORD));
+    };
+    if intervals.is_empty() {
+        return Err(Reason::new(
+            "it has one report of iostat, which is an average since the machine was started",
+            RECORD,
+        ));
+    }
+    let device = choose(intervals, wanted.device.as_deref())?;
+    let mut notes = vec![
+        "A load profile, not a trace: how many requests, of which size and when, is iostat's; their places are drawn at random.".to_owned(),
+        "The first report is not read: it is an average since the machine was started.".to_owned(),
+    ];
+    if reports.iter().any(|report| report.at.is_none()) {
+        notes.push(
+            "Reports without a time are taken to be one second apart; `iostat -t` prints when each was."
+                .to_owned(),
+        );
+    }
+    let mut drawn = Drawn { requests: Vec::new(), state: 0, room: wanted.at_most };
+    let (mut now, mut before, mut total) = (0.0, reports[0].at, 0.0);
+    let mut carry = [0.0; 4];
+    for report in intervals {
+        let interval = match before.zip(report.at) {
+            Some((before, at)) => (at - before).rem_euclid(DAY),
+            None => USUAL_INTERVAL,
+        };
+        before = report.at.or(before);
+        let rates = report.devices.get(device).copied().unwrap_or_default();
+        let streams = [
+            (Action::Read, rates.reads),
+            (Action::Write, rates.writes),
+            (Action::Discard, rates.discards),
+            (Action::Flush, rates.flushes),
+        ];
+        for ((operation, stream), carry) in streams.into_iter().zip(&mut carry) {
+            // What is less than a request is added to the next interval's.
+            let due = stream.per_second * interval + *carry;
+            *carry = due.fract();
+            total += due.floor();
+            if total > MOST_REQUESTS {
+                return Err(Reason::new(
+                    format!("it is of more than {MOST_REQUESTS} requests"),
+                    "give a part of it: head -n 1000 FILE",
+                ));
+            }
+            drawn.spread(operation, stream, due.floor(), (now, interval), rates.line);
+        }
+        now += interval;
+    }
+    drawn.requests.sort_by_key(|one| one.record.submitted_ns);
+    let account = RequestAccount { seen: drawn.requests.len() as u64, ..RequestAccount::default() };
+    let requests = RecordedRequests {
+        form: "a load profile of iostat: how many requests and how large, not which",
+        requests: drawn.requests,
+        account,
+        notes,
+        text: Some(text),
+    };
+    requests.capture(wanted.at_most)
+}
+
+/// Requests with places of their own.
+struct Drawn {
+    requests: Vec<Measured>,
+    state: u64,
+    /// Bytes in which they lie.
+    room: u64,
+}
+
+impl Drawn {
+    fn spread(
+        &mut self,
+        operation: Action,
+        stream: StreamRate,
+        count: f64,
+        (from, interval): (f64, f64),
+        line: usize,
+    ) {
+        let moves = matches!(operation, Action::Read | Action::Write);
+        let sectors = match moves {
+            true => (stream.size.clamp(512.0, LARGEST_REQUEST) / 512.0).round() as u32,
+            false => 0,
+        };
+        for number in 0..count as u64 {
+            let at = from + interval * (number as f64 + 0.5) / count;
+            let submitted_ns = (at * 1e9) as u64;
+            let record = Traced {
+                submitted_ns,
+                completed_ns: Some(submitted_ns.saturating_add((stream.took * 1e9) as u64)),
+                operation,
+                sector: if moves { self.place(sectors) } else { 0 },
+                sectors,
+                flags: Flags::default(),
+                by: None,
+            };
+            let durability = Durability::default();
+            self.requests.push(Measured { record, word: String::new(), durability, line });
+        }
+    }
+
+    /// A sector at whole 4 KiB, drawn by SplitMix64.
+    fn place(&mut self, sectors: u32) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^= mixed >> 31;
+        let pages = (self.room / 512).saturating_sub(u64::from(sectors)) / 8;
+        (mixed % pages.max(1)) * 8
+    }
+}
+
+/// The device that is asked for, or the only one that did anything.
+fn choose<'a>(intervals: &[Report<'a>], wanted: Option<&str>) -> Result<&'a str, Reason> {
+    let mut totals: BTreeMap<&str, f64> = BTreeMap::new();
+    for (name, rates) in intervals.iter().flat_map(|report| &report.devices) {
+        *totals.entry(name).or_default() += rates.reads.per_second + rates.writes.per_second;
+    }
+    let names = || {
+        let busy = totals.iter().filter(|(_, total)| **total > 0.0).map(|(name, _)| *name);
+        busy.take(8).collect::<Vec<_>>().join(", ")
+    };
+    let mut busy = totals.iter().filter(|(_, total)| **total > 0.0).map(|(name, _)| *name);
+    match wanted {
+        Some(wanted) => totals.keys().copied().find(|name| *name == wanted).ok_or_else(|| {
+            Reason::new(
+                format!("it has no device {wanted}; those that did something: {}", names()),
+                "name one of these",
+            )
+        }),
+        None => match (busy.next(), busy.next()) {
+            (Some(only), None) => Ok(only),
+            (Some(first), Some(_)) => Err(Reason::new(
+                format!("it is of several devices: {}", names()),
+                format!("one device at a time: capture --trace FILE --device {first}"),
+            )),
+            _ => Err(Reason::plain("nothing is read or written in it")),
+        },
+    }
+}
+
+fn parse(text: &str) -> Result<Vec<Report<'_>>, Reason> {
+    let mut reports: Vec<Report<'_>> = Vec::new();
+    let mut columns: Option<Vec<&str>> = None;
+    let mut at = None;
+    let last = text.lines().count();
+    for (place, line) in text.lines().enumerate() {
+        let number = place + 1;
+        if let Some(words) = heading(line) {
+            if !words.contains(&"r/s") {
+                return Err(Reason::new(
+                    format!("line {number}: this iostat ran without -x, and says nothing of single requests"),
+                    RECORD,
+                ));
+            }
+            columns = Some(words);
+            reports.push(Report { at: at.take(), devices: BTreeMap::new() });
+            continue;
+        }
+        if line.trim().is_empty() {
+            columns = None;
+            continue;
+        }
+        let (Some(names), Some(report)) = (&columns, reports.last_mut()) else {
+            at = time_of_day(line).or(at);
+            continue;
+        };
+        let words: Vec<&str> = line.split_whitespace().collect();
+        // A recording that is cut off ends within a line.
+        if number == last && (words.len() < names.len() || !text.ends_with('\n')) {
+            continue;
+        }
+        let wrong = |what: String| Reason::plain(format!("line {number}: {what}"));
+        if words.len() != names.len() {
+            return Err(wrong(format!("it has {} columns, and the heading {}", words.len(), names.len())));
+        }
+        let rates = rates_of(names, &words, number).map_err(wrong)?;
+        report.devices.insert(words[0], rates);
+    }
+    Ok(reports)
+}
+
+/// The rates of a device's line. Columns differ between versions: kB/s, MB/s or sectors, sizes for reads and writes or for both.
+fn rates_of(names: &[&str], words: &[&str], line: usize) -> Result<DeviceRates, String> {
+    let column = |name: &str| -> Result<Option<f64>, String> {
+        let Some(place) = names.iter().position(|known| *known == name) else { return Ok(None) };
+        // A locale may have a comma for the decimal point.
+        let word = words.get(place).copied().unwrap_or_default();
+        let plain = word.replacen(',', ".", 1);
+        let number = plain.parse::<f64>().ok().filter(|number| (0.0..1e15).contains(number));
+        number
+            .map(Some)
+            .ok_or_else(|| format!("{:?} is no number", word.chars().take(40).collect::<String>()))
+    };
+    let stream = |prefix: &str| -> Result<StreamRate, String> {
+        let per_second = column(&format!("{prefix}/s"))?.unwrap_or(0.0);
+        let mut bytes = None;
+        for (unit, factor) in [("kB/s", 1024.0), ("MB/s", 1_048_576.0), ("sec/s", 512.0)] {
+            bytes = bytes.or(column(&format!("{prefix}{unit}"))?.map(|rate| rate * factor));
+        }
+        let took = column(&format!("{prefix}_await"))?.or(column("await")?).unwrap_or(0.0) / 1e3;
+        let size = if per_second > 0.0 { bytes.unwrap_or(0.0) / per_second } else { 0.0 };
+        Ok(StreamRate { per_second, size, took })
+    };
+    Ok(DeviceRates {
+        reads: stream("r")?,
+        writes: stream("w")?,
+        discards: stream("d")?,
+        flushes: stream("f")?,
+        line,
+    })
+}
+
+/// The time in a line that `iostat -t` prints before a report: `11/26/26 14:15:10`, `02:15:10 PM`, `2026-11-26T14:15:10+0000`.
+fn time_of_day(line: &str) -> Option<f64> {
+    let words: Vec<&str> = line.split(|letter: char| letter.is_whitespace() || letter == 'T').collect();
+    let clock = words.iter().find(|word| word.matches(':').count() >= 2)?;
+    let mut parts = clock.split(':').map(|part| {
+        let digits: String = part.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse::<f64>().ok()
+    });
+    let (hours, minutes, seconds) = (parts.next()??, parts.next()??, parts.next()??);
+    let hours = match words.last() {
+        Some(&"PM") if hours < 12.0 => hours + 12.0,
+        Some(&"AM") if (hours - 12.0).abs() < 0.5 => 0.0,
+        _ => hours,
+    };
+    (hours < 24.0 && minutes < 60.0 && seconds < 61.0).then_some(hours * 3600.0 + minutes * 60.0 + seconds)
+}

@@ -1,0 +1,280 @@
+//! Recordings of requests and iologs: the calls that are made of each member of a class, and an account in which nothing is missing.
+
+use fsverdict_disk::device::Action;
+use fsverdict_disk::device::trace::{Flags, TraceFormat, Traced, export};
+use fsverdict_judgement::plan::CallWork;
+use fsverdict_text::Reason;
+
+use super::{CapturedCalls, RecordRequest, recorded};
+
+const ROOM: u64 = 64 << 20;
+
+fn capture(text: &str) -> Result<CapturedCalls, Reason> {
+    recorded(text.as_bytes(), &RecordRequest { below: None, at_most: ROOM, device: None })
+}
+
+struct Member {
+    name: &'static str,
+    text: &'static str,
+    /// The calls, without the names before them.
+    calls: &'static str,
+    /// Requests that are seen and those that are not kept, by a word of the reason.
+    seen: u64,
+    not_kept: &'static [(&'static str, u64)],
+}
+
+fn calls_of(captured: &CapturedCalls) -> String {
+    let text = captured.trace.to_string();
+    let calls =
+        text.lines().filter(|line| !["file", "name", "dir"].contains(&line.split(' ').next().unwrap()));
+    calls.map(|line| format!("{line}\n")).collect()
+}
+
+fn check(members: &[Member]) {
+    for Member { name, text, calls, seen, not_kept } in members {
+        let captured = capture(text).unwrap_or_else(|reason| panic!("{name}: {reason:?}"));
+        assert_eq!(calls_of(&captured), *calls, "{name}");
+        let account = &captured.account;
+        assert!(account.is_balanced(), "{name}: {account:?}");
+        assert_eq!(account.seen, *seen, "{name}: {account:?}");
+        assert_eq!(account.not_kept.len(), not_kept.len(), "{name}: {account:?}");
+        for (word, count) in *not_kept {
+            let found = account.not_kept.iter().find(|(reason, _)| reason.contains(word));
+            assert_eq!(found.map(|(_, lost)| lost.count), Some(*count), "{name}: {account:?}");
+        }
+    }
+}
+
+#[test]
+fn every_line_of_an_iolog_is_a_call_or_counted() {
+    check(&[
+        Member {
+            name: "version 3 counts microseconds from the beginning",
+            text: "fio version 3 iolog\n20 a.0.0 add\n120 a.0.0 open\n125 a.0.0 write 0 4096\n50125 a.0.0 read 0 4096\n150125 a.0.0 datasync 0 0\n150200 a.0.0 trim 0 4096\n250125 a.0.0 close\n",
+            calls: "open 1 1 direct\n+5 write 1 0 4096\n+50000 read 1 0 4096\n+100000 fdatasync 1\n+100000 close 1\n",
+            seen: 4,
+            not_kept: &[("discard", 1)],
+        },
+        Member {
+            name: "version 2 waits microseconds, and fio skips what is less than 100",
+            text: "fio version 2 iolog\n/d/x add\n/d/x open\n/d/x write 4096 4096\n/d/x wait 99 0\n/d/x wait 700 0\n/d/x wait 100 0\n/d/x sync 0 0\n/d/x close\n",
+            calls: "open 1 1 direct\nwrite 1 4096 4096\n+800 fsync 1\nclose 1\n",
+            seen: 2,
+            not_kept: &[],
+        },
+        Member {
+            name: "version 1 has three numbers",
+            text: "1, 0, 4096\n0, 4096, 8192\n2, 0, 4096\n",
+            calls: "open 1 1 direct\nwrite 1 0 4096\nread 1 4096 8192\n",
+            seen: 3,
+            not_kept: &[("discard", 1)],
+        },
+        Member {
+            name: "places that are far apart are laid side by side, of each file apart",
+            text: "fio version 3 iolog\n0 /dev/a open\n0 /dev/b open\n0 /dev/a write 0 4096\n0 /dev/a write 3000000000000 4096\n0 /dev/b write 8192 4096\n0 /dev/b read 500000000000 4096\n",
+            calls: "open 1 1 direct\nopen 2 2 direct\nwrite 1 0 4096\nwrite 1 32452608 4096\nwrite 2 8192 4096\nread 2 22185984 4096\n",
+            seen: 4,
+            not_kept: &[],
+        },
+        Member {
+            name: "a log that is cut off within its last line",
+            text: "fio version 3 iolog\n0 x open\n0 x write 0 4096\n10 x wri",
+            calls: "open 1 1 direct\nwrite 1 0 4096\n",
+            seen: 1,
+            not_kept: &[],
+        },
+    ]);
+}
+
+#[test]
+fn every_request_of_a_device_is_a_call_or_counted() {
+    check(&[
+        Member {
+            name: "writes that are durable at once, flushes and discards",
+            text: "8,0 0 1 0.000000 9 D FN [k]\n8,0 0 2 0.001000 0 C FN 0 [0]\n8,0 0 3 0.001000 9 D WFS 8 + 8 [k]\n8,0 0 4 0.002000 0 C WFS 8 + 8 [0]\n8,0 0 5 0.002000 9 D D 4096 + 16777216 [k]\n8,0 0 6 0.002500 0 C D 4096 + 16777216 [0]\n8,0 0 7 0.003000 9 D R 8 + 8 [k]\n8,0 0 8 0.004000 0 C R 8 + 8 [0]\n",
+            calls: "open 1 1 direct\nfdatasync 1\nwrite 1 4096 4096\nfdatasync 1\n+1000 read 1 4096 4096\n",
+            seen: 4,
+            not_kept: &[("discard", 1)],
+        },
+        Member {
+            name: "a log that begins in the middle, with an error and a driver's command",
+            text: "8,0 0 1 0.000000 0 C W 64 + 8 [0]\n8,0 0 2 0.001000 9 D R 8 + 8 [k]\n8,0 0 3 0.002000 0 C R 8 + 8 [65531]\n8,0 0 4 0.003000 9 D N 0 + 8 [k]\n8,0 0 5 0.004000 0 C N 0 + 8 [0]\n8,0 0 6 0.005000 9 D R 8 + 8 [k]\n8,0 0 7 0.006000 0 C R 8 + 8 [0]\n8,0 0 8 0.007000 9 D R 8 + 8 [k]\n",
+            calls: "open 1 1 direct\nread 1 4096 4096\n",
+            seen: 5,
+            not_kept: &[
+                ("before the recording began", 1),
+                ("failed", 1),
+                ("neither", 1),
+                ("before the recording ended", 1),
+            ],
+        },
+        Member {
+            name: "perf script of Linux 6.18, with other events",
+            text: include_str!("fixtures/perf-6.18.txt"),
+            calls: include_str!("fixtures/perf-6.18.calls"),
+            seen: 8,
+            not_kept: &[],
+        },
+        Member {
+            name: "biosnoop",
+            text: "TIME(s)     COMM           PID    DISK    T SECTOR     BYTES  LAT(ms)\n0.001000    my prog        19   sda   W 64         4096      1.00\n0.004000    cp      19   sda   R 64         8192      1.00\n",
+            calls: "open 1 1 direct\nwrite 1 32768 4096\n+2000 read 1 32768 8192\n",
+            seen: 2,
+            not_kept: &[],
+        },
+    ]);
+}
+
+/// Reports a second apart: of sysstat 12 with times and flushes, of sysstat 10 without, and with decimal commas.
+const IOSTAT: [(&str, &str, [u64; 3]); 3] = [
+    (
+        "12.6",
+        "Linux 6.1.0 (vm) \t11/26/26 \t_x86_64_\t(2 CPU)\n\n11/26/26 23:59:58\navg-cpu:  %user   %nice %system %iowait  %steal   %idle\n          72.96    0.00    9.81    0.44    0.10   16.69\n\nDevice            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     wkB/s   wrqm/s  %wrqm w_await wareq-sz     d/s     dkB/s   drqm/s  %drqm d_await dareq-sz     f/s f_await  aqu-sz  %util\nsda             900.00   9000.00    26.00  22.84    0.44    10.00   56.02  42707.34   202.69  78.35   17.45   762.38   12.50   1226.62     0.06   0.46    1.17    98.10    3.71    0.04    1.03   4.01\n\n\n11/27/26 00:00:00\nDevice            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     wkB/s   wrqm/s  %wrqm w_await wareq-sz     d/s     dkB/s   drqm/s  %drqm d_await dareq-sz     f/s f_await  aqu-sz  %util\nsda             2.50   40.00    0.00  0.00    1.00    16.00   1.00  4.00   0.00  0.00   2.00   4.00   0.50   100.00     0.00   0.00    1.17    98.10    1.00    0.04    1.03   4.01\n\n",
+        [5, 2, 2],
+    ),
+    (
+        "10, with sectors",
+        "Device:         rrqm/s   wrqm/s     r/s     w/s   rsec/s   wsec/s avgrq-sz avgqu-sz   await r_await w_await  svctm  %util\nsda 0 0 9.00 9.00 8.00 8.00 8 0 0 0 0 0 0\nsdb 0 0 9.00 9.00 8.00 8.00 8 0 0 0 0 0 0\n\nDevice:         rrqm/s   wrqm/s     r/s     w/s   rsec/s   wsec/s avgrq-sz avgqu-sz   await r_await w_await  svctm  %util\nsda 0 0 3.00 1.00 24.00 16.00 8 0 0 1.0 1.0 0 0\nsdb 0 0 0.00 0.00 0.00 0.00 8 0 0 0 0 0 0\n",
+        [3, 1, 0],
+    ),
+    (
+        "12.6 under a locale with decimal commas",
+        "Device            r/s     rkB/s     w/s     wkB/s  f/s r_await w_await\nvda 900,00 9,00 1,00 1,00 0,00 0,10 0,10\n\nDevice            r/s     rkB/s     w/s     wkB/s  f/s r_await w_await\nvda 1,50 6,00 0,50 8,00 0,00 0,10 0,10\n\nDevice            r/s     rkB/s     w/s     wkB/s  f/s r_await w_await\nvda 1,50 6,00 0,50 8,00 0,00 0,10 0,10\n",
+        [3, 1, 0],
+    ),
+];
+
+#[test]
+fn what_iostat_printed_is_a_load_profile() {
+    for (version, text, [reads, writes, syncs]) in IOSTAT {
+        let captured = capture(text).unwrap_or_else(|reason| panic!("{version}: {reason:?}"));
+        let (mut found, mut bytes) = ([0; 3], 0);
+        for call in captured.trace.calls() {
+            match call.work {
+                CallWork::Read { length, .. } => (found[0], bytes) = (found[0] + 1, bytes + length),
+                CallWork::Write { .. } => found[1] += 1,
+                CallWork::Fdatasync { .. } => found[2] += 1,
+                _ => {}
+            }
+        }
+        assert_eq!(found, [reads, writes, syncs], "{version}");
+        // Each read has the mean size, in whole sectors.
+        let size = if version == "12.6" { 16384 } else { 4096 };
+        assert_eq!(bytes, reads * size, "{version}");
+        assert!(captured.form.starts_with("a load profile"), "{}", captured.form);
+        assert!(captured.notes.iter().any(|note| note.contains("drawn at random")), "{:?}", captured.notes);
+        assert!(captured.account.is_balanced(), "{:?}", captured.account);
+    }
+}
+
+#[test]
+fn what_cannot_be_used_is_told_with_its_cause() {
+    let headings = "Device r/s rkB/s w/s wkB/s\n";
+    for (text, cause) in [
+        ("fio version 4 iolog\n".to_owned(), "this version of fio's iolog is not known"),
+        (
+            "fio version 3 iolog\n0 x open\n0 x write 0 zero\n1 x close\n".to_owned(),
+            "line 3: \"zero\" is no whole number",
+        ),
+        (
+            "fio version 3 iolog\n0 x write 0 99999999999\n".to_owned(),
+            "line 2: no request is of 99999999999 bytes",
+        ),
+        (
+            "fio version 2 iolog\nx jump 0 1\n".to_owned(),
+            "line 2: \"jump\" is nothing that is done to a file",
+        ),
+        ("1, 0, 4096\n1, 0\n".to_owned(), "line 2: three numbers are wanted"),
+        (format!("{headings}sda 1 1 1 1\n\n"), "one report of iostat, which is an average since"),
+        ("Device tps kB_read/s kB_wrtn/s\nsda 1 1 1\n".to_owned(), "line 1: this iostat ran without -x"),
+        (
+            format!("{headings}sda 1 1 1 1\n\n{headings}sda 1 1 1 1\nsdb 1 1 1 1\n"),
+            "several devices: sda, sdb",
+        ),
+        (format!("{headings}sda 1 1 1 1\n\n{headings}sda 1 much 1 1\n\n"), "line 5: \"much\" is no number"),
+        (format!("{headings}sda 1 1 1 1\n\n{headings}sda 0 0 0 0\n"), "nothing is read or written"),
+        (
+            "8,0 0 1 0.0 9 D R 0 + 8 [x]\n8,9 0 2 0.1 0 C R 0 + 8 [0]\n".to_owned(),
+            "several devices: 8,0 (0 completed), 8,9",
+        ),
+        ("0, 173689, 0, 4096, 0\n".to_owned(), "line 1: a log of fio's without offsets"),
+    ] {
+        let reason = capture(&text).unwrap_err();
+        assert!(reason.what.contains(cause), "{text}: {reason:?}");
+        // An error in a line is about that line, not about other forms.
+        assert!(!reason.what.starts_with("line") || !reason.hint.contains("besides"), "{reason:?}");
+    }
+    let wanted = RecordRequest { below: None, at_most: ROOM, device: Some("sdb".to_owned()) };
+    let text = format!("{headings}sda 1 4 0 0\nsdb 2 8 0 0\n\n{headings}sda 1 4 0 0\nsdb 2 8 0 0\n");
+    assert_eq!(recorded(text.as_bytes(), &wanted).unwrap().account.kept, 2);
+}
+
+/// What `fsverdict trace --format iolog` writes is read as what was done.
+#[test]
+fn an_iolog_of_our_own_reads_back_as_it_was() {
+    let actions = [Action::Write, Action::Read, Action::Flush, Action::Write, Action::Discard, Action::Read];
+    let records: Vec<Traced> = (0..600_u64)
+        .map(|at| {
+            let operation = actions[at as usize % actions.len()];
+            let moves = matches!(operation, Action::Read | Action::Write | Action::Discard);
+            Traced {
+                submitted_ns: 5_000_000 + at * at * 1000,
+                completed_ns: Some(5_000_000 + at * at * 1000 + 500),
+                operation,
+                sector: if moves { (at * 7919) % 65_536 * 8 } else { 0 },
+                sectors: if moves { 8 + (at % 5) as u32 * 8 } else { 0 },
+                flags: Flags::default(),
+                by: None,
+            }
+        })
+        .collect();
+    let mut text = Vec::new();
+    export(&records, TraceFormat::Iolog, "/dev/vda", &mut text).unwrap();
+    let wanted = RecordRequest { below: None, at_most: 1 << 30, device: None };
+    let captured = recorded(&text, &wanted).unwrap();
+    let mut at_us = 0;
+    let mut calls = Vec::new();
+    for call in captured.trace.calls() {
+        at_us += call.pause_us;
+        calls.push((at_us, call.work));
+    }
+    let expected: Vec<(u64, CallWork)> = records
+        .iter()
+        .filter_map(|record| {
+            let (file, offset, length) = (1, record.sector * 512, u64::from(record.sectors) * 512);
+            let work = match record.operation {
+                Action::Read => CallWork::Read { file, offset, length },
+                Action::Write => CallWork::Write { file, offset, length },
+                Action::Flush => CallWork::Fsync { file },
+                _ => return None,
+            };
+            Some(((record.submitted_ns - 5_000_000) / 1000, work))
+        })
+        .collect();
+    assert_eq!(calls.len(), expected.len() + 2, "it is opened and closed besides");
+    assert_eq!(calls[1..calls.len() - 1], expected);
+    let account = &captured.account;
+    assert_eq!((account.seen, account.kept, account.lost()), (600, 500, 100));
+}
+
+#[test]
+fn what_a_plan_has_no_room_for_is_counted() {
+    let mut text = "fio version 3 iolog\n0 x open\n".to_owned();
+    let mut requests = String::new();
+    for at in 0..60_000_u64 {
+        let offset = (at * 7919) % 8192 * 4096;
+        text.push_str(&format!("{} x write {offset} 4096\n", at * 137));
+        requests.push_str(&format!("W {} 8 500 137\n", offset / 512));
+    }
+    for record in [text, requests] {
+        let captured = capture(&record).unwrap();
+        let account = &captured.account;
+        assert!(account.is_balanced(), "{account:?}");
+        assert_eq!(account.seen, 60_000);
+        assert_eq!(account.kept, captured.trace.calls().len() as u64 - 1, "all but the opening");
+        let lost = &account.not_kept["beyond the calls that a plan has room for"];
+        assert_eq!((lost.count, lost.weight.bytes), (60_000 - account.kept, (60_000 - account.kept) * 4096));
+        let place = record.lines().position(|line| line.contains("8 500") || line.contains("write")).unwrap();
+        assert_eq!(lost.first.number, place as u64 + account.kept + 1);
+    }
+}
