@@ -28,6 +28,7 @@ mod model;
 mod operation;
 mod own_metric;
 mod preset;
+mod printed_unit;
 mod published;
 mod read;
 mod read_age;
