@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::dataset::{CapturedCalls, RecordRequest, recorded};
-use fsverdict_text::{Bytes, Reason, read_regular};
+use crate::dataset::{
+    Account, CapturedCalls, REFUSAL_SHARE, RecordRequest, STRACE_COMMAND, WARNING_SHARE, recorded_file,
+};
+use fsverdict_text::{Bytes, Reason};
 
 use super::{CliError, Exit};
 
-/// Bytes of a record that are read at most.
-const LONGEST_RECORD: u64 = 1 << 30;
+/// Reasons that an error shows.
+const SHOWN_REASONS: usize = 4;
 /// Bytes of an image beyond what the files of a trace take: what filesystems need for themselves.
 const MARGIN: u64 = 768 << 20;
 
@@ -31,6 +33,9 @@ pub(super) struct TraceCapture {
     /// The device whose requests are meant, where a record has those of several: 8,16
     #[arg(long, value_name = "DEVICE", requires = "trace")]
     device: Option<String>,
+    /// Make a plan even where more than 20 % of the bytes or syncs of a record are not kept
+    #[arg(long, requires = "trace")]
+    partial: bool,
 }
 
 pub(super) fn run(path: &Path, arguments: &TraceCapture, name: &str) -> Result<Exit, CliError> {
@@ -39,31 +44,72 @@ pub(super) fn run(path: &Path, arguments: &TraceCapture, name: &str) -> Result<E
         return Err(CliError::usage(Reason::new(
             format!("fsverdict does not look into running processes, and there is no file `{number}`"),
             format!(
-                "let strace do so, as yourself for your own processes or as root, until you have seen enough: strace -f -ttt -T -y -s 0 -e trace=file,desc -o calls.txt -p {number}; then: fsverdict capture --trace calls.txt --below FOLDER"
+                "let strace do so, as yourself for your own processes or as root, until you have seen enough: {STRACE_COMMAND} -p {number}; then: fsverdict capture --trace calls.txt --below FOLDER"
             ),
         )));
     }
-    let bytes = read_regular(path, LONGEST_RECORD).map_err(|error| {
-        CliError::usage(Reason::new(
-            format!("cannot read {shown}: {error}"),
-            "name a file with what was recorded",
-        ))
-    })?;
     let wanted = RecordRequest {
         below: arguments.below.clone(),
         at_most: arguments.at_most.0,
         device: arguments.device.clone(),
     };
-    let found = recorded(&bytes, &wanted)
+    let found = recorded_file(path, &wanted)
         .map_err(|reason| CliError::usage(reason.after(format!("cannot use {shown}: "))))?;
+    if !arguments.partial {
+        refuse_large_loss(&found.account)
+            .map_err(|reason| CliError::usage(reason.after(format!("cannot use {shown}: "))))?;
+    }
     anstream::stdout().lock().write_all(as_plan(&found, name).as_bytes())?;
     Ok(Exit::Done)
+}
+
+/// A trace that lost much of what was recorded is another workload.
+fn refuse_large_loss(account: &Account) -> Result<(), Reason> {
+    let (share, of) = account.largest_loss();
+    if share <= REFUSAL_SHARE {
+        return Ok(());
+    }
+    let lines = account.lines();
+    let shown: Vec<&str> = lines.iter().take(1 + SHOWN_REASONS).map(String::as_str).collect();
+    Err(Reason::new(
+        format!("{} of the {of} in it are not kept. {}", percent(share), shown.join(" ")),
+        format!("record it so that they are ({STRACE_COMMAND} PROGRAM), or accept the loss: --partial"),
+    ))
+}
+
+/// A share as a whole number of hundredths, and never 0 % or 100 % where it is not.
+fn percent(share: f64) -> String {
+    let rounded = (share * 100.0).round();
+    if share < 1.0 && rounded >= 100.0 {
+        return "more than 99 %".to_owned();
+    }
+    format!("{rounded} %")
+}
+
+/// The first line of a plan whose trace lost some of what was recorded.
+fn warning(account: &Account) -> Option<String> {
+    let (share, of) = account.largest_loss();
+    let shortened = account.shortened_share();
+    let mut sentences = Vec::new();
+    if share > WARNING_SHARE {
+        sentences.push(format!("{} of the {of} that were recorded are not kept.", percent(share)));
+    }
+    if shortened > WARNING_SHARE {
+        sentences.push(format!(
+            "The last {} of the {} do not fit into a plan.",
+            percent(shortened),
+            account.unit
+        ));
+    }
+    (!sentences.is_empty()).then(|| format!("# Warning: {}\n", sentences.join(" ")))
 }
 
 /// A plan that prepares what is there before the trace, and makes its calls again.
 fn as_plan(found: &CapturedCalls, name: &str) -> String {
     let totals = found.trace.totals();
-    let mut head = format!(
+    let mut head = warning(&found.account).unwrap_or_default();
+    let _ = write!(
+        head,
         "# {}, by fsverdict capture --trace: numbers alone, no name and no content.\n\
          # Kept: {} calls in their order, their places and lengths, pauses, and where files lie ({} files of {} before).\n",
         found.form,
@@ -75,14 +121,8 @@ fn as_plan(found: &CapturedCalls, name: &str) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(head, "# {note}");
     }
-    if found.account.seen > 0 {
-        for line in found.account.lines() {
-            let _ = writeln!(head, "# {line}");
-        }
-    }
-    let lost: Vec<String> = found.left_out.iter().map(|(what, count)| format!("{what} ({count})")).collect();
-    if !lost.is_empty() {
-        let _ = writeln!(head, "# Not kept: {}.", lost.join("; "));
+    for line in found.account.lines() {
+        let _ = writeln!(head, "# {line}");
     }
     head.push_str(
         "# Nor: owners, times, extended attributes, mmap, what was in any file and what it was called.\n",

@@ -45,7 +45,7 @@ pub use profile::{PROFILES, Profile, profile};
 pub use readable::{Readable, readable};
 pub use recorded::{
     Account, CallOutcome, CallWeight, CapturedCalls, NotKept, REFUSAL_SHARE, RecordLine, RecordRequest,
-    WARNING_SHARE, recorded,
+    STRACE_COMMAND, WARNING_SHARE, recorded, recorded_file,
 };
 pub use stage::{Staged, StagingRecord, adopt, room_for, stage};
 pub use tree::Totals;

@@ -33,6 +33,7 @@ mod promised;
 mod remake;
 mod replace;
 mod replay;
+mod replay_files;
 mod replayed;
 mod rotation;
 mod save;

@@ -137,14 +137,14 @@ fn pause(pace: Pace, call: &TracedCall) {
 }
 
 /// What moves bytes, and how long that took.
-struct Mover<'a> {
+pub(super) struct Mover<'a> {
     content: &'a Content,
     buffer: PageBuffer,
     reads: LatencyRecorder,
     writes: LatencyRecorder,
-    syncs: LatencyRecorder,
-    read: u64,
-    written: u64,
+    pub(super) syncs: LatencyRecorder,
+    pub(super) read: u64,
+    pub(super) written: u64,
 }
 
 impl<'a> Mover<'a> {
@@ -202,22 +202,24 @@ impl<'a> Mover<'a> {
 }
 
 /// Makes the calls of a trace in a folder.
-struct Replayer<'a> {
+pub(super) struct Replayer<'a> {
     trace: &'a CallTrace,
     content: &'a Content,
-    root: BorrowedFd<'a>,
+    pub(super) root: BorrowedFd<'a>,
     pace: Pace,
     direct: bool,
     texts: Vec<CString>,
     /// Open files, with the number of their contents.
-    open: HashMap<u32, (OwnedFd, u32)>,
-    folders: HashMap<u32, OwnedFd>,
+    pub(super) open: HashMap<u32, (OwnedFd, u32)>,
+    pub(super) folders: HashMap<u32, OwnedFd>,
+    /// Files without a name, where the filesystem has none and they were made with one: its directory, and the name.
+    pub(super) stand_ins: HashMap<u32, (u32, CString)>,
     /// The numbers of contents of the files that are yet to be opened, in order.
-    contents: std::slice::Iter<'a, u32>,
+    pub(super) contents: std::slice::Iter<'a, u32>,
     listing: Listing,
-    mover: Mover<'a>,
-    calls: LatencyRecorder,
-    names: LatencyRecorder,
+    pub(super) mover: Mover<'a>,
+    pub(super) calls: LatencyRecorder,
+    pub(super) names: LatencyRecorder,
 }
 
 impl<'a> Replayer<'a> {
@@ -239,6 +241,7 @@ impl<'a> Replayer<'a> {
             texts,
             open: HashMap::new(),
             folders: HashMap::new(),
+            stand_ins: HashMap::new(),
             contents: trace.contents_opened().iter(),
             listing: Listing::new(),
             mover: Mover::new(content)?,
@@ -251,13 +254,7 @@ impl<'a> Replayer<'a> {
         pause(self.pace, call);
         match call.work {
             CallWork::Open { file, name, flags } => self.open(file, name, flags),
-            CallWork::Close { file } => {
-                let closed = self.open.remove(&file);
-                let start = Instant::now();
-                drop(closed);
-                self.calls.since(start);
-                Ok(())
-            }
+            CallWork::Close { file } => self.close(file),
             CallWork::MakeDirectory { .. }
             | CallWork::RemoveFile { .. }
             | CallWork::RemoveDirectory { .. }
@@ -265,6 +262,18 @@ impl<'a> Replayer<'a> {
             | CallWork::Link { .. }
             | CallWork::Look { .. }
             | CallWork::List { .. } => self.name(call.work),
+            CallWork::SyncDirectory { name } => self.sync_directory(name),
+            CallWork::SyncFilesystem => {
+                let start = Instant::now();
+                rustix::fs::syncfs(self.root).map_err(|errno| ("sync the filesystem of", errno))?;
+                self.synced(start);
+                Ok(())
+            }
+            CallWork::OpenUnnamed { file, directory } => self.open_unnamed(file, directory),
+            CallWork::LinkOpen { file, name } => self.link_open(file, name),
+            CallWork::Copy { from, from_offset, file, offset, length, shared } => {
+                self.copy((from, from_offset), (file, offset), length, shared)
+            }
             work => {
                 let Some((file, identity)) = file_of(work).and_then(|file| self.open.get(&file)) else {
                     return Err(("find an open file in", Errno::BADF));
@@ -283,6 +292,11 @@ impl<'a> Replayer<'a> {
         let opened = file_of(work).and_then(|file| self.open.get(&file));
         let (file, identity) = opened.ok_or(("find an open file in", Errno::BADF))?;
         mover.apply(file.as_fd(), *identity, work)
+    }
+
+    pub(super) fn synced(&mut self, start: Instant) {
+        self.calls.since(start);
+        self.mover.syncs.since(start);
     }
 
     fn open(&mut self, file: u32, name: u32, flags: OpenFlags) -> Result<(), CallFailure> {
@@ -374,7 +388,7 @@ impl<'a> Replayer<'a> {
     }
 
     /// The number of the directory that a name is in, which is open then.
-    fn parent(&mut self, name: u32) -> Result<u32, CallFailure> {
+    pub(super) fn parent(&mut self, name: u32) -> Result<u32, CallFailure> {
         let number = (name as usize).checked_sub(1).and_then(|at| self.trace.names().get(at));
         let parent = number.map_or(0, |name| name.parent);
         self.keep_open(parent)?;
@@ -382,7 +396,7 @@ impl<'a> Replayer<'a> {
     }
 
     /// Opens a directory, and what it is in, off the latency of calls: those that have it open already do not look it up.
-    fn keep_open(&mut self, folder: u32) -> Result<(), CallFailure> {
+    pub(super) fn keep_open(&mut self, folder: u32) -> Result<(), CallFailure> {
         let mut wanted = Vec::new();
         let mut at = folder;
         while at != 0 && !self.folders.contains_key(&at) {
@@ -401,12 +415,12 @@ impl<'a> Replayer<'a> {
         Ok(())
     }
 
-    fn folder(&self, number: u32) -> BorrowedFd<'_> {
+    pub(super) fn folder(&self, number: u32) -> BorrowedFd<'_> {
         self.folders.get(&number).map_or(self.root, |folder| folder.as_fd())
     }
 
-    fn text(&self, name: u32) -> &std::ffi::CStr {
-        (name as usize).checked_sub(1).and_then(|at| self.texts.get(at)).map_or(c"", |text| text.as_c_str())
+    pub(super) fn text(&self, name: u32) -> &std::ffi::CStr {
+        (name as usize).checked_sub(1).and_then(|at| self.texts.get(at)).map_or(c".", |text| text.as_c_str())
     }
 }
 

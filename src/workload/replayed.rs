@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use crate::dataset::{
     Body, Content, DatasetOrigin, IoFailure, Listing, Prepared, TRANSFER, open_below, open_path,
 };
-use fsverdict_judgement::plan::{CallTrace, TracedFile};
+use fsverdict_judgement::plan::{CallTrace, SegmentOrigin, TracedFile};
 
 use super::WorkError;
 use super::positioned::read_at;
@@ -48,13 +48,13 @@ pub(super) fn verify(operation: &'static str, prepared: &Prepared, at: &Path) ->
                 return Err(wrong(path, format!("{entries} names"), end.entries_in(number).to_string()));
             }
         }
-        let Some((identity, file)) = end.file_of(number) else { continue };
+        let Some((_, file)) = end.file_of(number) else { continue };
         let opened = open_file(root.as_fd(), path).map_err(fails)?;
         let size = rustix::fs::fstat(&opened).map_err(fails)?.st_size;
         if u64::try_from(size) != Ok(file.size) {
             return Err(wrong(path, format!("{size} bytes"), file.size.to_string()));
         }
-        let mut compared = ComparedFile { content, identity, file: opened.as_fd(), buffer: &mut buffer };
+        let mut compared = ComparedFile { content, file: opened.as_fd(), buffer: &mut buffer };
         if let Some(differs) = compared.first_difference(file).map_err(fails)? {
             return Err(wrong(
                 path,
@@ -82,16 +82,14 @@ pub(super) fn first_difference_on(
     trace: &CallTrace,
     content: &Content,
 ) -> Result<Option<u64>, Errno> {
-    let Some((identity, file)) =
-        trace.end().ok().and_then(|end| end.file_of(1).map(|(identity, file)| (identity, file.clone())))
-    else {
+    let Some(file) = trace.end().ok().and_then(|end| end.file_of(1).map(|(_, file)| file.clone())) else {
         return Ok(None);
     };
     let mut buffer = vec![0; TRANSFER];
-    let mut compared = ComparedFile { content, identity, file: device.as_fd(), buffer: &mut buffer };
+    let mut compared = ComparedFile { content, file: device.as_fd(), buffer: &mut buffer };
     // What was there before is whatever a device without content answers.
-    for (start, segment) in file.segments.iter().filter(|(_, segment)| segment.written) {
-        if let Some(differs) = compared.in_part(*start, segment.end, Some(1))? {
+    for (start, segment) in file.segments.iter().filter(|(_, segment)| segment.origin.written) {
+        if let Some(differs) = compared.in_part(*start, segment.end, Some(segment.origin))? {
             return Ok(Some(differs));
         }
     }
@@ -101,7 +99,6 @@ pub(super) fn first_difference_on(
 /// A file that is being compared with what was written to it.
 struct ComparedFile<'a> {
     content: &'a Content,
-    identity: u32,
     file: BorrowedFd<'a>,
     buffer: &'a mut [u8],
 }
@@ -112,7 +109,7 @@ impl ComparedFile<'_> {
         for (start, segment) in &file.segments {
             let hole = self.in_part(at, *start, None)?;
             let differs = match hole {
-                None => self.in_part(*start, segment.end, Some(u32::from(segment.written)))?,
+                None => self.in_part(*start, segment.end, Some(segment.origin))?,
                 differs => differs,
             };
             if differs.is_some() {
@@ -123,16 +120,24 @@ impl ComparedFile<'_> {
         self.in_part(at, file.size, None)
     }
 
-    /// In the part from `at` to `end`, which holds this generation of its contents, or zeros.
-    fn in_part(&mut self, mut at: u64, end: u64, generation: Option<u32>) -> Result<Option<u64>, Errno> {
+    /// In the part from `at` to `end`, which holds bytes of this origin, or zeros.
+    fn in_part(
+        &mut self,
+        mut at: u64,
+        end: u64,
+        origin: Option<SegmentOrigin>,
+    ) -> Result<Option<u64>, Errno> {
         while at < end {
             let count = (end - at).min(self.buffer.len() as u64) as usize;
             let bytes = &mut self.buffer[..count];
             read_at(self.file, bytes, at)?;
-            let differs = match generation {
-                Some(generation) => {
-                    let body = Body { identity: self.identity, generation, size: ENDLESS };
-                    self.content.first_difference(&body, at, bytes)
+            let differs = match origin {
+                Some(SegmentOrigin { file, shift, written }) => {
+                    let body = Body { identity: file, generation: u32::from(written), size: ENDLESS };
+                    // Copied bytes are those of another place.
+                    let place = at.saturating_add_signed(shift.saturating_neg());
+                    let differs = self.content.first_difference(&body, place, bytes);
+                    differs.map(|place| place.saturating_add_signed(shift))
                 }
                 None => bytes.iter().position(|byte| *byte != 0).map(|place| at + place as u64),
             };

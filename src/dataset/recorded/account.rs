@@ -16,6 +16,8 @@ const SHOWN_CHARACTERS: usize = 120;
 pub const WARNING_SHARE: f64 = 0.01;
 /// … and above which it is refused, unless a part is asked for.
 pub const REFUSAL_SHARE: f64 = 0.20;
+/// Why a call is not kept that comes when a trace is full: what is kept is whole as far as it goes.
+pub(super) const BEYOND: &str = "beyond the calls that a plan has room for";
 
 /// A line of a recording: its number, from 1 on, and its text without names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -149,6 +151,24 @@ impl Account {
         self.count_lost(reason.to_owned(), weight, line);
     }
 
+    /// A call that was only followed turned out to be one that the trace makes, …
+    pub fn unfollow(&mut self) {
+        self.followed = self.followed.saturating_sub(1);
+    }
+
+    /// … or the other way round.
+    pub fn follow_instead(&mut self) {
+        self.followed += 1;
+    }
+
+    /// Moves what a part of a call weighs to a reason that is counted already: the rest of the call stays kept, or went before.
+    pub fn move_weight(&mut self, reason: &str, weight: CallWeight) {
+        if let Some(lost) = self.not_kept.get_mut(reason) {
+            self.kept_weight.subtract(weight);
+            lost.weight.add(weight);
+        }
+    }
+
     fn count_lost(&mut self, reason: String, weight: CallWeight, line: impl FnOnce() -> RecordLine) {
         let full = self.not_kept.len() >= MOST_REASONS && !self.not_kept.contains_key(&reason);
         let reason = if full { OTHER_REASONS.to_owned() } else { reason };
@@ -171,10 +191,11 @@ impl Account {
         self.seen == self.kept + self.lost() + self.outside
     }
 
-    /// The largest share that is not kept, of bytes, of syncs or of requests, and which of them it is.
+    /// The largest share that is not kept, of bytes, of syncs or of requests, and which of them it is. What a plan has no room for does
+    /// not count: the calls before it are all there.
     pub fn largest_loss(&self) -> (f64, &'static str) {
         let mut lost = CallWeight::NONE;
-        for reason in self.not_kept.values() {
+        for (_, reason) in self.not_kept.iter().filter(|(reason, _)| *reason != BEYOND) {
             lost.add(reason.weight);
         }
         let share = |lost: u64, kept: u64| match lost {
@@ -195,6 +216,12 @@ impl Account {
             }
         }
         largest
+    }
+
+    /// The share of calls that a plan has no room for.
+    pub fn shortened_share(&self) -> f64 {
+        let beyond = self.not_kept.get(BEYOND).map_or(0, |lost| lost.count);
+        beyond as f64 / (beyond + self.kept).max(1) as f64
     }
 
     /// The account as lines of text: the sum, then each reason with its first line, the most frequent first.

@@ -1,92 +1,85 @@
 //! Puts calls together into a trace: names become numbers, and what must have been there before is found from what was done to it.
 
-use std::collections::{BTreeMap, HashMap};
-use std::path::{Component, Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::Path;
 
-use fsverdict_judgement::plan::{
-    CallTrace, CallWork, LARGEST_CALL, LONGEST_PAUSE_US, MOST_CALLS, MOST_NAMES, MOST_OPEN, NameBefore,
-    OpenFlags, TraceState, TracedCall, TracedName,
-};
-use fsverdict_text::Reason;
+use fsverdict_judgement::plan::{CallWork, LARGEST_CALL, MOST_CALLS, MOST_OPEN, OpenFlags};
 
-use super::account::Account;
-use super::{CapturedCalls, MOST_TEXT};
+use super::account::{Account, BEYOND, CallOutcome};
+use super::known_files::{KnownFiles, NameBearer};
 
 /// A pause shorter than this is the program's own call after call, in nanoseconds.
 const SHORTEST_PAUSE_NS: u64 = 10_000;
-/// What a record with neither opening nor name is of, as a name's length.
-const USUAL_LENGTH: u16 = 8;
 
-/// What is known of a name so far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum NameBearer {
-    /// Nothing was done to it that tells.
-    Unknown,
-    Gone,
-    Directory,
-    /// A file of this number.
-    File(usize),
-}
-
-#[derive(Debug)]
-struct Named {
-    parent: u32,
-    length: u16,
-    before: NameBefore,
-    now: NameBearer,
-}
-
-/// A file: how large it is now, and the name that it had before everything, if it was there.
-#[derive(Debug, Clone, Copy, Default)]
-struct Grown {
-    size: u64,
-    before: Option<u32>,
-    /// Whether its beginning is as it was: it was not cut short.
-    whole: bool,
+/// A call of the trace, and the line of the recording that it comes from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CallSlot {
+    pub(super) began_ns: u64,
+    pub(super) ended_ns: u64,
+    pub(super) line: u64,
+    /// Whether it is the first of the calls that stand for one of the recording.
+    pub(super) counts: bool,
+    /// None where it turned out later that there is no such call.
+    pub(super) work: Option<CallWork>,
 }
 
 /// Gathers calls.
 #[derive(Debug)]
 pub(super) struct CallRecorder {
-    names: Vec<Named>,
-    numbers: HashMap<(u32, PathBuf), u32>,
-    files: Vec<Grown>,
-    calls: Vec<TracedCall>,
+    pub(super) files: KnownFiles,
+    pub(super) slots: Vec<CallSlot>,
+    /// Open files by the trace's number of them.
     open: BTreeMap<u32, usize>,
     next_open: u32,
-    /// When the call before ended.
-    idle_since_ns: Option<u64>,
+    line: u64,
+    /// A pause that is shorter is not kept, in nanoseconds.
+    pub(super) shortest_pause_ns: u64,
+    /// Whether the next call is the first that stands for one of the recording.
+    counting: bool,
     pub(super) left_out: BTreeMap<String, u64>,
     pub(super) notes: Vec<String>,
-    /// A pause that is shorter is not kept, in nanoseconds.
-    shortest_pause_ns: u64,
     /// Its reader counts every call or request here.
     pub(super) account: Account,
-    full: bool,
 }
 
 impl CallRecorder {
     /// `unit` is what the recording is of: "calls" or "requests".
     pub(super) fn new(unit: &'static str) -> Self {
         CallRecorder {
-            names: Vec::new(),
-            numbers: HashMap::new(),
-            files: Vec::new(),
-            calls: Vec::new(),
+            files: KnownFiles::default(),
+            slots: Vec::new(),
             open: BTreeMap::new(),
             next_open: 0,
-            idle_since_ns: None,
+            line: 0,
+            counting: false,
+            shortest_pause_ns: SHORTEST_PAUSE_NS,
             left_out: BTreeMap::new(),
             notes: Vec::new(),
-            shortest_pause_ns: SHORTEST_PAUSE_NS,
             account: Account::new(unit),
-            full: false,
         }
     }
 
     /// Keeps pauses of any length: the recording says when each call is to begin.
     pub(super) fn keep_short_pauses(&mut self) {
         self.shortest_pause_ns = 0;
+    }
+
+    /// Begins a call of the recording: what is added until the next one stands for it.
+    pub(super) fn begin(&mut self, line: u64) {
+        (self.line, self.counting) = (line, true);
+    }
+
+    /// What is added until the next call of the recording stands for none of it: an exit closes files.
+    pub(super) fn uncounted(&mut self) {
+        self.counting = false;
+    }
+
+    /// Adds calls that stand for none of the recording, in the middle of one that does.
+    pub(super) fn without_counting<T>(&mut self, add: impl FnOnce(&mut Self) -> T) -> T {
+        let counting = std::mem::take(&mut self.counting);
+        let added = add(self);
+        self.counting = counting;
+        added
     }
 
     pub(super) fn leave_out(&mut self, what: &str) {
@@ -98,140 +91,89 @@ impl CallRecorder {
 
     /// Whether it takes no more.
     pub(super) fn is_full(&self) -> bool {
-        self.full
+        self.slots.len() >= MOST_CALLS || self.files.is_full()
     }
 
     /// The number of a relative path, and of all directories above it; `None` where it is no plain path.
     pub(super) fn number(&mut self, path: &Path) -> Option<u32> {
-        let mut at = 0;
-        for component in path.components() {
-            let Component::Normal(part) = component else { return None };
-            let key = (at, PathBuf::from(part));
-            at = match self.numbers.get(&key) {
-                Some(number) => *number,
-                None => {
-                    if self.names.len() >= MOST_NAMES {
-                        self.full = true;
-                        return None;
-                    }
-                    let length = u16::try_from(part.len()).ok().filter(|length| *length <= 255)?;
-                    self.named(key, length)
-                }
-            };
-        }
-        (at > 0).then_some(at)
-    }
-
-    fn named(&mut self, key: (u32, PathBuf), length: u16) -> u32 {
-        let parent = key.0;
-        self.names.push(Named { parent, length, before: NameBefore::Nothing, now: NameBearer::Unknown });
-        let number = self.names.len() as u32;
-        self.numbers.insert(key, number);
-        number
+        self.files.number(path)
     }
 
     /// A file without a name of its own, that is there with this size.
     pub(super) fn lone_file(&mut self, size: u64) -> u32 {
-        let number = self.named((0, PathBuf::from("1")), USUAL_LENGTH);
-        self.is_file(number);
-        self.grow_before(number, size);
-        number
-    }
-
-    fn name(&mut self, number: u32) -> Option<&mut Named> {
-        self.names.get_mut((number as usize).checked_sub(1)?)
-    }
-
-    /// The directories above a name are there.
-    fn above(&mut self, number: u32) {
-        let mut at = number;
-        while let Some(parent) = self.name(at).map(|name| name.parent).filter(|parent| *parent > 0) {
-            self.is_directory(parent);
-            at = parent;
-        }
+        self.files.lone_file(size)
     }
 
     /// It is a directory, and if nothing made it, it was one before.
     pub(super) fn is_directory(&mut self, number: u32) {
-        if let Some(name) = self.name(number)
-            && name.now == NameBearer::Unknown
-        {
-            (name.before, name.now) = (NameBefore::Directory, NameBearer::Directory);
-        }
+        self.files.is_directory(number);
     }
 
     /// It is a file, and if nothing made it, it was one before.
     pub(super) fn is_file(&mut self, number: u32) {
-        self.above(number);
-        let file = self.files.len();
-        let Some(name) = self.name(number) else { return };
-        if name.now == NameBearer::Unknown {
-            (name.before, name.now) = (NameBefore::File(0), NameBearer::File(file));
-            self.files.push(Grown { size: 0, before: Some(number), whole: true });
-        }
+        self.files.is_file(number);
     }
 
-    /// It had this size at some moment: before everything, if nothing was written to it.
+    /// It has this size now: before everything, if nothing was written to it.
     pub(super) fn has_size(&mut self, number: u32, size: u64) {
-        self.is_file(number);
-        if let Some(NameBearer::File(file)) = self.name(number).map(|name| name.now) {
-            self.reaches(file, size);
+        if let Some(file) = self.files.file_named(number) {
+            self.file_has_size(file, size);
         }
     }
 
-    /// Bytes of the file of this name, as far as is known.
-    pub(super) fn size_of(&mut self, number: u32) -> u64 {
-        match self.name(number).map(|name| name.now) {
-            Some(NameBearer::File(file)) => self.files.get(file).map_or(0, |file| file.size),
-            _ => 0,
+    /// An open file has this size now.
+    pub(super) fn open_has_size(&mut self, open: u32, size: u64) {
+        if let Some(file) = self.open.get(&open).copied() {
+            self.file_has_size(file, size);
+        }
+    }
+
+    fn file_has_size(&mut self, file: usize, size: u64) {
+        let shift = self.files.learn_size(file, size);
+        self.shift_appended(file, shift);
+    }
+
+    /// What was appended to a file of unknown size lies behind what was in it.
+    fn shift_appended(&mut self, file: usize, shift: u64) {
+        let Some(appended) = self.files.take_appended(file).filter(|_| shift > 0) else { return };
+        for slot in appended {
+            if let Some(CallWork::Write { offset, .. }) =
+                self.slots.get_mut(slot).and_then(|slot| slot.work.as_mut())
+            {
+                *offset = offset.saturating_add(shift);
+            }
         }
     }
 
     /// Where an open file ends.
     pub(super) fn end_of(&self, open: u32) -> u64 {
-        self.open.get(&open).and_then(|file| self.files.get(*file)).map_or(0, |file| file.size)
+        self.open.get(&open).map_or(0, |file| self.files.size(*file))
     }
 
-    /// What is read there was there before, if nobody is known to have written it.
-    fn reaches(&mut self, file: usize, end: u64) -> bool {
-        let Some(Grown { size, before: Some(number), whole: true }) = self.files.get(file).copied() else {
-            return self.files.get(file).is_some_and(|file| end <= file.size);
-        };
-        if end > size {
-            self.grow_before(number, end);
-            if let Some(file) = self.files.get_mut(file) {
-                file.size = end;
-            }
-        }
-        true
+    /// Adds a call that began and ended at these times, in nanoseconds; gives its place.
+    fn push(&mut self, times: (u64, u64), work: CallWork) -> usize {
+        let counts = std::mem::take(&mut self.counting);
+        self.slots.push(CallSlot {
+            began_ns: times.0,
+            ended_ns: times.1.max(times.0),
+            line: self.line,
+            counts,
+            work: Some(work),
+        });
+        self.slots.len() - 1
     }
 
-    fn grow_before(&mut self, number: u32, to: u64) {
-        if let Some(name) = self.name(number) {
-            name.before = match name.before {
-                NameBefore::File(size) => NameBefore::File(size.max(to)),
-                NameBefore::Nothing => NameBefore::File(to),
-                NameBefore::Directory => return,
-            };
-        }
-        if let Some(NameBearer::File(file)) = self.name(number).map(|name| name.now)
-            && let Some(file) = self.files.get_mut(file)
-        {
-            file.size = file.size.max(to);
+    /// Takes a call out again; gives whether it was the one that stood for a call of the recording.
+    pub(super) fn retract(&mut self, slot: usize) -> bool {
+        match self.slots.get_mut(slot) {
+            Some(slot) => slot.work.take().is_some() && slot.counts,
+            None => false,
         }
     }
 
-    /// Adds a call that began and ended at these times, in nanoseconds.
-    fn push(&mut self, began_ns: u64, ended_ns: u64, work: CallWork) {
-        if self.calls.len() >= MOST_CALLS {
-            self.full = true;
-            return;
-        }
-        let waited = self.idle_since_ns.map_or(0, |since| began_ns.saturating_sub(since));
-        let pause_us =
-            if waited < self.shortest_pause_ns { 0 } else { (waited / 1000).min(LONGEST_PAUSE_US) };
-        self.idle_since_ns = Some(self.idle_since_ns.unwrap_or(0).max(ended_ns.max(began_ns)));
-        self.calls.push(TracedCall { pause_us, work });
+    /// The place of the last call.
+    pub(super) fn last_slot(&self) -> usize {
+        self.slots.len().saturating_sub(1)
     }
 
     /// Opens a file; `exclusive` is that it cannot have been there. Gives the number that it is open under.
@@ -242,231 +184,217 @@ impl CallRecorder {
         flags: OpenFlags,
         exclusive: bool,
     ) -> Option<u32> {
+        self.try_open(times, name, flags, exclusive).ok()
+    }
+
+    /// Opens a file, or says why the trace cannot.
+    pub(super) fn try_open(
+        &mut self,
+        times: (u64, u64),
+        name: u32,
+        flags: OpenFlags,
+        exclusive: bool,
+    ) -> Result<u32, &'static str> {
+        self.may_open()?;
+        let file = self.files.open(name, flags, exclusive)?;
+        Ok(self.opened(times, file, |number| CallWork::Open { file: number, name, flags }))
+    }
+
+    /// Opens a file without a name in a directory.
+    pub(super) fn open_unnamed(&mut self, times: (u64, u64), directory: u32) -> Result<u32, &'static str> {
+        self.may_open()?;
+        self.files.is_used_as_directory(directory);
+        let file = self.files.new_file();
+        Ok(self.opened(times, file, |number| CallWork::OpenUnnamed { file: number, directory }))
+    }
+
+    fn may_open(&self) -> Result<(), &'static str> {
+        if self.is_full() {
+            return Err(BEYOND);
+        }
         if self.open.len() >= MOST_OPEN {
-            self.leave_out("files that were open beside 512 others");
-            return None;
+            return Err("files that were open beside 512 others");
         }
-        self.above(name);
-        let made = self.files.len();
-        let known = self.name(name)?;
-        let fresh = match known.now {
-            NameBearer::Directory => return None,
-            NameBearer::File(_) => false,
-            NameBearer::Gone => true,
-            NameBearer::Unknown => flags.create,
-        };
-        if fresh && !flags.create {
-            return None;
-        }
-        if fresh {
-            // O_CREAT alone does not tell whether it was there: it was if something is read that nobody wrote.
-            let sure = exclusive || flags.truncate || known.now == NameBearer::Gone;
-            known.now = NameBearer::File(made);
-            self.files.push(Grown { size: 0, before: (!sure).then_some(name), whole: !sure });
-        } else {
-            self.is_file(name);
-        }
-        let Some(NameBearer::File(file)) = self.name(name).map(|name| name.now) else { return None };
-        if flags.truncate
-            && let Some(file) = self.files.get_mut(file)
-        {
-            (file.size, file.whole) = (0, false);
-        }
+        Ok(())
+    }
+
+    fn opened(&mut self, times: (u64, u64), file: usize, work: impl FnOnce(u32) -> CallWork) -> u32 {
         self.next_open += 1;
-        let number = self.next_open;
-        self.open.insert(number, file);
-        self.push(times.0, times.1, CallWork::Open { file: number, name, flags });
-        Some(number)
+        self.open.insert(self.next_open, file);
+        self.push(times, work(self.next_open));
+        self.next_open
+    }
+
+    /// Puts back the closing of a file: it is open still.
+    pub(super) fn reopen(&mut self, slot: usize, open: u32, file: usize) {
+        self.retract(slot);
+        self.open.insert(open, file);
+    }
+
+    /// What stands for the file that is open under a number.
+    pub(super) fn file_of(&self, open: u32) -> Option<usize> {
+        self.open.get(&open).copied()
+    }
+
+    /// A file that was opened is none: its opening is taken out of the calls.
+    pub(super) fn forget_open(&mut self, open: u32) {
+        self.open.remove(&open);
+    }
+
+    /// Closes a file at a place among the calls that was kept free, or at the end of them.
+    pub(super) fn close(&mut self, times: (u64, u64), open: u32, reserved: Option<usize>) -> usize {
+        self.open.remove(&open);
+        if let Some(slot) = reserved
+            && let Some(free) = self.slots.get_mut(slot)
+        {
+            free.work = Some(CallWork::Close { file: open });
+            return slot;
+        }
+        if self.is_full() {
+            return self.slots.len();
+        }
+        self.push(times, CallWork::Close { file: open })
+    }
+
+    /// Keeps a place free for a call of which it is not known yet whether it is one.
+    pub(super) fn reserve(&mut self, times: (u64, u64)) -> usize {
+        let slot = self.push(times, CallWork::SyncFilesystem);
+        self.slots[slot].work = None;
+        slot
+    }
+
+    /// A write where the file ends.
+    pub(super) fn append(&mut self, times: (u64, u64), open: u32, length: u64) -> CallOutcome {
+        let before = self.slots.len();
+        let offset = self.end_of(open);
+        let outcome = self.on_file(times, CallWork::Write { file: open, offset, length });
+        if let Some(file) = self.file_of(open) {
+            self.files.note_appended(file, before..self.slots.len());
+        }
+        outcome
     }
 
     /// A call on an open file.
-    pub(super) fn on_file(&mut self, times: (u64, u64), work: CallWork) {
+    pub(super) fn on_file(&mut self, times: (u64, u64), work: CallWork) -> CallOutcome {
+        let lost = |why: &str| CallOutcome::NotKept(why.to_owned());
         let (CallWork::Read { file, .. }
         | CallWork::Write { file, .. }
         | CallWork::Fsync { file }
         | CallWork::Fdatasync { file }
         | CallWork::Truncate { file, .. }
         | CallWork::Reserve { file, .. }
+        | CallWork::Copy { file, .. }
         | CallWork::Close { file }) = work
         else {
-            return;
+            return lost("calls that are not on an open file");
         };
-        let Some(place) = self.open.get(&file).copied() else { return };
+        if self.is_full() {
+            return lost(BEYOND);
+        }
+        let Some(place) = self.open.get(&file).copied() else {
+            return lost("calls on a file that is not open");
+        };
         match work {
             CallWork::Read { offset, length, .. } => {
-                let Some(end) = offset.checked_add(length) else { return };
-                if length == 0 || !self.reaches(place, end) {
-                    return self.leave_out(
-                        "reads of what came into a file unseen (mmap, other programs), or of nothing",
-                    );
+                let end = offset.saturating_add(length);
+                match self.files.reaches(place, end) {
+                    Some(shift) if length > 0 => self.shift_appended(place, shift),
+                    _ => {
+                        let why =
+                            "reads of what came into a file unseen (mmap, other programs), or of nothing";
+                        self.leave_out(why);
+                        return lost(why);
+                    }
                 }
                 return self.pieces(times, work);
             }
             CallWork::Write { offset, length, .. } => {
-                let Some(end) = offset.checked_add(length).filter(|_| length > 0) else { return };
-                if let Some(file) = self.files.get_mut(place) {
-                    file.size = file.size.max(end);
+                if length == 0 || offset.checked_add(length).is_none() {
+                    return lost("writes of nothing");
                 }
+                self.files.grow(place, offset + length);
                 return self.pieces(times, work);
             }
-            CallWork::Truncate { size, .. } => {
-                if let Some(file) = self.files.get_mut(place) {
-                    file.whole &= size >= file.size;
-                    file.size = size;
+            CallWork::Copy { from, from_offset, offset, length, .. } => {
+                let source = self.open.get(&from).copied();
+                let end = from_offset.saturating_add(length);
+                let Some(shift) = source.and_then(|source| self.files.reaches(source, end)) else {
+                    return lost("copies of what came into a file unseen (mmap, other programs)");
+                };
+                if let Some(source) = source {
+                    self.shift_appended(source, shift);
                 }
+                self.files.grow(place, offset.saturating_add(length));
             }
+            CallWork::Truncate { size, .. } => self.files.cut(place, size),
             CallWork::Reserve { offset, length, .. } => {
-                let end = offset.saturating_add(length);
-                if let Some(file) = self.files.get_mut(place) {
-                    file.size = file.size.max(end);
-                }
+                self.files.grow(place, offset.saturating_add(length));
             }
-            CallWork::Close { file } => drop(self.open.remove(&file)),
+            CallWork::Close { file } => {
+                self.close(times, file, None);
+                return CallOutcome::Kept;
+            }
             _ => {}
         }
-        self.push(times.0, times.1, work);
+        self.push(times, work);
+        CallOutcome::Kept
     }
 
     /// A read or write, in several where it is larger than a call of a trace.
-    fn pieces(&mut self, times: (u64, u64), work: CallWork) {
+    fn pieces(&mut self, times: (u64, u64), work: CallWork) -> CallOutcome {
         let (CallWork::Read { file, offset, length } | CallWork::Write { file, offset, length }) = work
         else {
-            return;
+            return CallOutcome::Kept;
         };
         let mut at = 0;
-        while at < length && !self.full {
+        while at < length && !self.is_full() {
             let piece = (length - at).min(LARGEST_CALL);
             let (offset, length) = (offset + at, piece);
             let work = match work {
                 CallWork::Read { .. } => CallWork::Read { file, offset, length },
                 _ => CallWork::Write { file, offset, length },
             };
-            self.push(times.0, times.1, work);
+            self.push(times, work);
             at += piece;
         }
+        CallOutcome::Kept
     }
 
-    /// A call on names that succeeded.
-    pub(super) fn on_names(&mut self, times: (u64, u64), work: CallWork) {
+    /// A call on names, or on all of the filesystem, that succeeded.
+    pub(super) fn on_names(&mut self, times: (u64, u64), work: CallWork) -> CallOutcome {
+        let lost = |why: &str| CallOutcome::NotKept(why.to_owned());
+        if self.is_full() {
+            return lost(BEYOND);
+        }
         match work {
-            CallWork::MakeDirectory { name } => {
-                self.above(name);
-                let Some(name) = self.name(name) else { return };
-                name.now = NameBearer::Directory;
-            }
-            CallWork::RemoveFile { name } => {
-                self.is_file(name);
-                self.gone(name);
-            }
-            CallWork::RemoveDirectory { name } => {
-                self.above(name);
-                self.is_directory(name);
-                self.gone(name);
-            }
+            CallWork::MakeDirectory { name } => self.files.make_directory(name),
+            CallWork::RemoveFile { name } => self.files.remove_file(name),
+            CallWork::RemoveDirectory { name } => self.files.remove_directory(name),
             CallWork::Rename { from, to } => {
-                if self.name(from).is_some_and(|name| name.now == NameBearer::Directory) {
-                    return self.leave_out("renames of directories");
+                if self.files.bearer(from) == NameBearer::Directory {
+                    self.leave_out("renames of directories");
+                    return lost("renames of directories");
                 }
-                self.is_file(from);
-                self.above(to);
-                let Some(standing) = self.name(from).map(|name| name.now) else { return };
-                let same = self.name(to).is_some_and(|to| to.now == standing);
-                if !same {
-                    self.gone(from);
-                }
-                let Some(to) = self.name(to) else { return };
-                to.now = standing;
+                self.files.rename(from, to);
             }
-            CallWork::Link { from, to } => {
-                self.is_file(from);
-                self.above(to);
-                let Some(standing) = self.name(from).map(|name| name.now) else { return };
-                let Some(to) = self.name(to) else { return };
-                to.now = standing;
+            CallWork::Link { from, to } => self.files.link(from, to),
+            CallWork::LinkOpen { file, name } => {
+                let Some(file) = self.file_of(file) else {
+                    return lost("links of files that are not open");
+                };
+                self.files.link_file(file, name);
             }
-            CallWork::List { name } => {
-                self.above(name);
-                self.is_directory(name);
+            CallWork::List { name } | CallWork::SyncDirectory { name } => {
+                self.files.is_used_as_directory(name);
             }
             _ => {}
         }
-        self.push(times.0, times.1, work);
+        self.push(times, work);
+        CallOutcome::Kept
     }
 
     /// A name that was looked for and not found.
     pub(super) fn is_missing(&mut self, number: u32) {
-        if let Some(name) = self.name(number)
-            && name.now == NameBearer::Unknown
-        {
-            name.now = NameBearer::Gone;
-        }
-    }
-
-    fn gone(&mut self, number: u32) {
-        if let Some(name) = self.name(number) {
-            name.now = NameBearer::Gone;
-        }
-    }
-
-    /// The trace of it all, as far as there is room.
-    pub(super) fn finish(mut self, form: &'static str) -> Result<CapturedCalls, Reason> {
-        let names: Vec<TracedName> = self
-            .names
-            .iter()
-            .map(|name| TracedName { parent: name.parent, length: name.length.max(1), before: name.before })
-            .collect();
-        let mut names = names;
-        for at in 0..names.len() {
-            let parent = names[at].parent as usize;
-            // What came unseen into a directory that was made on the way cannot be there before it.
-            if parent > 0 && names[parent - 1].before != NameBefore::Directory {
-                names[at].before = NameBefore::Nothing;
-            }
-        }
-        let mut state = TraceState::before(&names).map_err(|what| {
-            Reason::new(what, "give a part of it, or a folder further down: --below FOLDER")
-        })?;
-        let all = self.calls.len();
-        let mut kept = Vec::with_capacity(all);
-        for call in std::mem::take(&mut self.calls) {
-            match state.apply(call.work) {
-                Ok(()) => kept.push(call),
-                Err(_) => self.leave_out("calls that do not follow from the ones before"),
-            }
-        }
-        if kept.is_empty() {
-            return Err(Reason::new(
-                "there is no call in it that can be kept",
-                "it must hold reads, writes or what is done with names, and with --below the folder where they are",
-            ));
-        }
-        let whole = CallTrace::new(names.clone(), kept)?;
-        let trace = fitting(whole, &names)?;
-        if self.full || trace.calls().len() < all {
-            let of = if self.full { "more than ".to_owned() } else { String::new() };
-            self.notes.push(format!("Shortened: its first {} calls of {of}{all}.", trace.calls().len()));
-        }
-        Ok(CapturedCalls { trace, form, notes: self.notes, left_out: self.left_out, account: self.account })
-    }
-}
-
-/// As many calls of it as a plan can hold, and the names that they need.
-fn fitting(trace: CallTrace, names: &[TracedName]) -> Result<CallTrace, Reason> {
-    let mut trace = trace;
-    loop {
-        let text = trace.to_string().len();
-        if text <= MOST_TEXT {
-            return Ok(trace);
-        }
-        let calls = trace.calls();
-        let fewer = (calls.len() as f64 * MOST_TEXT as f64 / text as f64 * 0.95) as usize;
-        let calls = calls[..fewer.max(1).min(calls.len() - 1)].to_vec();
-        if calls.is_empty() {
-            return Err(Reason::new(
-                "its names alone are more than a plan may hold",
-                "name a folder further down: --below FOLDER",
-            ));
-        }
-        trace = CallTrace::new(names.to_vec(), calls)?;
+        self.files.is_missing(number);
     }
 }

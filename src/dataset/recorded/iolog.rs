@@ -8,10 +8,11 @@ use fsverdict_judgement::plan::{CallWork, MOST_CALLS, OpenFlags};
 use fsverdict_text::Reason;
 
 use super::CapturedCalls;
+use super::account::BEYOND as NO_ROOM;
 use super::account::{CallOutcome, CallWeight, RecordLine};
 use super::calls::CallRecorder;
 use super::folded::FoldedPlaces;
-use super::requests::{KeptRequest, NO_ROOM, drop_what_has_no_room, mask_words, pieces_of, too_wide};
+use super::requests::{KeptRequest, drop_what_has_no_room, mask_words, pieces_of, too_wide};
 
 /// fio itself skips a pause that is shorter than this, in microseconds.
 const SHORTEST_WAIT_US: u64 = 100;

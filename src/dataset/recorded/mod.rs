@@ -3,26 +3,38 @@
 
 mod account;
 mod calls;
+mod finish;
 mod folded;
 mod iolog;
 mod iostat;
-mod open_files;
+mod known_files;
+mod other_forms;
 mod requests;
 #[cfg(test)]
 mod requests_tests;
 mod strace;
-mod strace_line;
 
 use std::collections::BTreeMap;
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use fsverdict_judgement::plan::CallTrace;
-use fsverdict_text::Reason;
+use fsverdict_text::{Links, Reason, open_regular, read_beginning, read_regular};
+use rustix::fs::{CWD, OFlags};
 
 pub use account::{Account, CallOutcome, CallWeight, NotKept, REFUSAL_SHARE, RecordLine, WARNING_SHARE};
+pub use strace::STRACE_COMMAND;
 
 /// Bytes of text that a trace takes at most: a plan may have 1 MiB, and has more to say.
 const MOST_TEXT: usize = 960 << 10;
+
+/// Bytes of a recording by which its form is told.
+const BEGINNING: usize = 256 << 10;
+
+/// Bytes of a recording that are read at most where all of it is in memory.
+const LONGEST_RECORD: u64 = 1 << 30;
+/// Files of strace -ff that are read at most.
+const MOST_PROCESS_FILES: usize = 10_000;
 
 /// What of a record is wanted.
 #[derive(Debug, Clone)]
@@ -54,6 +66,13 @@ pub struct CapturedCalls {
 /// # Errors
 /// Where it is no record that is known, or nothing in it can be kept.
 pub fn recorded(bytes: &[u8], wanted: &RecordRequest) -> Result<CapturedCalls, Reason> {
+    let beginning = &bytes[..bytes.len().min(BEGINNING)];
+    if strace::looks_like(beginning) {
+        return strace::read(Box::new(bytes), beginning, wanted.below.as_deref());
+    }
+    if let Some(form) = other_forms::find_form(beginning) {
+        return Err(form.refusal());
+    }
     let text = std::str::from_utf8(bytes).ok();
     if let Some((text, version)) = text.and_then(|text| Some((text, iolog::version_of(text)?))) {
         return iolog::read(text, version?, wanted.at_most);
@@ -61,13 +80,43 @@ pub fn recorded(bytes: &[u8], wanted: &RecordRequest) -> Result<CapturedCalls, R
     if let Some(text) = text.filter(|text| iostat::looks_like(text)) {
         return iostat::read(text, wanted);
     }
-    match strace_line::looks_like(bytes) {
-        true => strace::read(bytes, wanted.below.as_deref()),
-        false => requests::read(bytes, wanted),
-    }
+    requests::read(bytes, wanted)
 }
 
-/// A path below a folder, relative to it.
-fn relative<'a>(path: &'a Path, below: &Path) -> Option<&'a Path> {
-    path.strip_prefix(below).ok().filter(|rest| !rest.as_os_str().is_empty())
+/// Makes a trace of a record in a file: what strace wrote is read line by line, whatever its size, everything else at once. Where there
+/// is no such file, but one for each process (strace -ff), these are read.
+///
+/// # Errors
+/// Where it cannot be read, is no record that is known, or nothing in it can be kept.
+pub fn recorded_file(path: &Path, wanted: &RecordRequest) -> Result<CapturedCalls, Reason> {
+    let parts = if path.exists() { Vec::new() } else { files_of_processes(path) };
+    let first = parts.first().map_or(path, |(path, _)| path.as_path());
+    let cannot = |error: std::io::Error| {
+        Reason::new(format!("it cannot be read: {error}"), "name a file with what was recorded")
+    };
+    let beginning = read_beginning(first, BEGINNING as u64).map_err(cannot)?;
+    if !parts.is_empty() {
+        return strace::read_many(parts, &beginning, wanted.below.as_deref());
+    }
+    if strace::looks_like(&beginning) {
+        let file = open_regular(CWD, path, OFlags::RDONLY, Links::Follow).map_err(cannot)?;
+        return strace::read(Box::new(BufReader::new(file)), &beginning, wanted.below.as_deref());
+    }
+    recorded(&read_regular(path, LONGEST_RECORD).map_err(cannot)?, wanted)
+}
+
+/// What strace -ff writes of a file's name: one file for each process, with its number at the end.
+fn files_of_processes(path: &Path) -> Vec<(PathBuf, u32)> {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<(PathBuf, u32)> = entries
+        .filter_map(|entry| {
+            let process = entry.file_name().to_str()?.strip_prefix(name)?.strip_prefix('.')?.parse().ok()?;
+            Some((entry.path(), process))
+        })
+        .take(MOST_PROCESS_FILES)
+        .collect();
+    files.sort_by_key(|(_, process)| *process);
+    files
 }

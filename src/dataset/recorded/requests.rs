@@ -7,13 +7,12 @@ use fsverdict_disk::device::Action;
 use fsverdict_judgement::plan::{CallWork, LARGEST_CALL, MOST_CALLS, OpenFlags};
 use fsverdict_text::{Bytes, Hinted, Reason};
 
+use super::account::BEYOND as NO_ROOM;
 use super::account::{CallOutcome, CallWeight, RecordLine};
 use super::calls::CallRecorder;
 use super::folded::FoldedPlaces;
-use super::{CapturedCalls, RecordRequest};
+use super::{CapturedCalls, RecordRequest, STRACE_COMMAND};
 
-/// What a plan has no room for.
-pub(super) const NO_ROOM: &str = "beyond the calls that a plan has room for";
 /// Requests that were under way when a recording began or ended are a queue's, and no loss of the recording's, up to so many.
 const MOST_AT_AN_EDGE: u64 = 1024;
 
@@ -33,7 +32,7 @@ pub(super) fn read(bytes: &[u8], wanted: &RecordRequest) -> Result<CapturedCalls
         // What is wrong in a line of a known form needs no list of other forms.
         TraceFault::Line { .. } => fault.reason(),
         TraceFault::Whole { .. } => {
-            let known = "besides: fio's iolog (--write_iolog), iostat -x -t 1, and what strace prints: strace -f -ttt -T -y -s 0 -e trace=file,desc -o FILE -p PID";
+            let known = format!("besides: fio's iolog (--write_iolog), iostat -x -t 1, and what strace prints: {STRACE_COMMAND} -p PID");
             fault.reason().and_hint(known)
         }
     })?;
@@ -97,7 +96,7 @@ impl RecordedRequests<'_> {
                     } else {
                         let record = &one.record;
                         let times = (record.submitted_ns, record.completed_ns.unwrap_or(record.submitted_ns));
-                        works.into_iter().for_each(|work| calls.on_file(times, work));
+                        works.into_iter().for_each(|work| drop(calls.on_file(times, work)));
                         pushed += count;
                         kept.push(KeptRequest { calls_until: pushed, weight, line: one.line });
                         CallOutcome::Kept

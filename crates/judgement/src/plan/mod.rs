@@ -53,7 +53,7 @@ pub use axes::{AXES, axis, columns};
 pub use axis::{Axis, AxisLevel, AxisRole, EnvironmentAxis, Tells};
 pub use call_trace::{
     CallTrace, CallWork, LARGEST_CALL, LONGEST_PAUSE_US, MOST_CALLS, MOST_NAMES, MOST_OPEN, NameBefore,
-    OpenFlags, TraceState, TraceTotals, TracedCall, TracedFile, TracedName, TracedSegment,
+    OpenFlags, SegmentOrigin, TraceState, TraceTotals, TracedCall, TracedFile, TracedName, TracedSegment,
 };
 pub use candidate::{Candidate, DIRECTORY, Environment};
 pub use change::Overrides;

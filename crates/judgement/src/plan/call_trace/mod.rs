@@ -4,6 +4,7 @@
 //! Names are numbers, each with the number of the directory that it is in and how long it is; contents are ours. What is here was
 //! checked: a call finds what it works on.
 
+mod segments;
 mod state;
 mod text;
 
@@ -11,7 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use fsverdict_text::Reason;
 
-pub use state::{TraceState, TracedFile, TracedSegment};
+pub use segments::{SegmentOrigin, TracedFile, TracedSegment};
+pub use state::TraceState;
 
 /// Calls that a trace may have.
 pub const MOST_CALLS: usize = 500_000;
@@ -125,6 +127,31 @@ pub enum CallWork {
     List {
         name: u32,
     },
+    /// fsync(2) of a directory; 0 is the folder that all names are in.
+    SyncDirectory {
+        name: u32,
+    },
+    /// syncfs(2) of the filesystem that the folder is on, in the place of sync(2), too.
+    SyncFilesystem,
+    /// open(2) of a file without a name in a directory (O_TMPFILE).
+    OpenUnnamed {
+        file: u32,
+        directory: u32,
+    },
+    /// linkat(2) that gives an open file a name.
+    LinkOpen {
+        file: u32,
+        name: u32,
+    },
+    /// copy_file_range(2), or FICLONE where `shared`: the new bytes share their blocks with the old ones.
+    Copy {
+        from: u32,
+        from_offset: u64,
+        file: u32,
+        offset: u64,
+        length: u64,
+        shared: bool,
+    },
 }
 
 /// How much there is of everything in a trace.
@@ -177,7 +204,13 @@ impl CallTrace {
             match call.work {
                 CallWork::Read { length, .. } => totals.read = totals.read.saturating_add(length),
                 CallWork::Write { length, .. } => totals.written = totals.written.saturating_add(length),
-                CallWork::Open { file, .. } => opened.extend(state.opened(file).map(|(number, _)| number)),
+                CallWork::Copy { length, .. } => {
+                    totals.read = totals.read.saturating_add(length);
+                    totals.written = totals.written.saturating_add(length);
+                }
+                CallWork::Open { file, .. } | CallWork::OpenUnnamed { file, .. } => {
+                    opened.extend(state.opened(file).map(|(number, _)| number));
+                }
                 _ => {}
             }
             totals.most_bytes = totals.most_bytes.max(state.bytes());

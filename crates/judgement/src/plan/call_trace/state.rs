@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::segments::{SegmentOrigin, TracedFile, TracedSegment};
 use super::{CallWork, LARGEST_CALL, MOST_NAMES, MOST_OPEN, NameBefore, OpenFlags, TracedName};
 use fsverdict_text::limits;
 
@@ -12,22 +13,6 @@ const DEEPEST: usize = 100;
 const LONGEST_PATH: usize = 3000;
 /// Bytes of a name (NAME_MAX).
 const LONGEST_NAME: u16 = 255;
-
-/// Bytes of a file that came there in one way; what is in no segment are zeros.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TracedSegment {
-    pub end: u64,
-    /// By a call of the trace; otherwise they were there before.
-    pub written: bool,
-}
-
-/// A file at some moment.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TracedFile {
-    pub size: u64,
-    /// By their first byte.
-    pub segments: BTreeMap<u64, TracedSegment>,
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Bearer {
@@ -105,7 +90,8 @@ impl TraceState {
     fn new_file(&mut self, size: u64) -> u32 {
         let mut file = TracedFile { size, segments: BTreeMap::new() };
         if size > 0 {
-            file.segments.insert(0, TracedSegment { end: size, written: false });
+            let origin = SegmentOrigin { file: self.files.len() as u32, shift: 0, written: false };
+            file.segments.insert(0, TracedSegment { end: size, origin });
         }
         self.bytes = self.bytes.saturating_add(size);
         self.files.push(file);
@@ -187,8 +173,9 @@ impl TraceState {
             }
             CallWork::Write { file, offset, length } => {
                 let end = end_of(offset, length)?;
-                let segments = self.file(file)?;
-                let (before, after) = segments.put(offset, end, Some(true));
+                let number = self.number_of(file)?;
+                let origin = SegmentOrigin { file: number, shift: 0, written: true };
+                let (before, after) = self.file(file)?.put(offset, end, Some(origin));
                 self.bytes = self.bytes.saturating_add(after).saturating_sub(before);
             }
             CallWork::Fsync { file } | CallWork::Fdatasync { file } => drop(self.file(file)?.size),
@@ -233,22 +220,75 @@ impl TraceState {
                 _ => return Err(format!("name {from} is no file, or {to} is there already")),
             },
             CallWork::Look { name } => drop(self.bearer(name)?),
-            CallWork::List { name } => {
+            CallWork::List { name } | CallWork::SyncDirectory { name } => {
                 if !self.is_directory(name) {
                     return Err(format!("name {name} is no directory"));
                 }
+            }
+            CallWork::SyncFilesystem => {}
+            CallWork::OpenUnnamed { file, directory } => {
+                if !self.is_directory(directory) {
+                    return Err(format!("name {directory} is no directory"));
+                }
+                self.may_open(file)?;
+                let number = self.new_file(0);
+                self.open.insert(file, number);
+            }
+            CallWork::LinkOpen { file, name } => {
+                let number = self.number_of(file)?;
+                free(self.bearer(name)?, name)?;
+                self.bear(name, Bearer::File(number))?;
+            }
+            CallWork::Copy { from, from_offset, file, offset, length, .. } => {
+                self.copy((from, from_offset), (file, offset), length)?;
             }
         }
         Ok(())
     }
 
-    fn open(&mut self, file: u32, name: u32, flags: OpenFlags) -> Result<(), String> {
+    /// The number of the file that is open so.
+    fn number_of(&self, file: u32) -> Result<u32, String> {
+        self.open.get(&file).copied().ok_or_else(|| format!("file {file} is not open"))
+    }
+
+    fn copy(&mut self, from: (u32, u64), to: (u32, u64), length: u64) -> Result<(), String> {
+        let (from_end, end) = (copy_end(from.1, length)?, copy_end(to.1, length)?);
+        let source = self.file(from.0)?;
+        if from_end > source.size {
+            return Err(format!("it reads up to {from_end} of a file of {} bytes", source.size));
+        }
+        let copied = source.segments_in(from.1, from_end);
+        if self.number_of(from.0)? == self.number_of(to.0)? && from.1 < end && to.1 < from_end {
+            return Err("the bytes that it copies overlap".to_owned());
+        }
+        let target = self.file(to.0)?;
+        // What is copied from a hole is a hole.
+        let (mut before, mut after) = target.put(to.1, end, None);
+        for (start, segment) in copied {
+            let shift = to.1 as i64 - from.1 as i64;
+            let moved = |at: u64| at.saturating_add_signed(shift);
+            let origin =
+                SegmentOrigin { shift: segment.origin.shift.saturating_add(shift), ..segment.origin };
+            let (was, is) = target.put(moved(start), moved(segment.end), Some(origin));
+            (before, after) = (before + was, after + is);
+        }
+        target.size = target.size.max(end);
+        self.bytes = self.bytes.saturating_add(after).saturating_sub(before);
+        Ok(())
+    }
+
+    fn may_open(&self, file: u32) -> Result<(), String> {
         if self.open.len() >= MOST_OPEN {
             return Err(format!("more than {MOST_OPEN} files are open at once"));
         }
         if self.open.contains_key(&file) {
             return Err(format!("file {file} is open already"));
         }
+        Ok(())
+    }
+
+    fn open(&mut self, file: u32, name: u32, flags: OpenFlags) -> Result<(), String> {
+        self.may_open(file)?;
         let number = match self.bearer(name)? {
             Bearer::File(number) => number,
             Bearer::Nothing if flags.create => {
@@ -278,80 +318,8 @@ fn end_of(offset: u64, length: u64) -> Result<u64, String> {
     }
 }
 
-impl TracedFile {
-    /// Puts a segment in the place of what is there, or takes what is there out; gives the bytes of segments there before and after.
-    fn put(&mut self, start: u64, end: u64, written: Option<bool>) -> (u64, u64) {
-        // What begins before the place, and may reach into it …
-        let first = self.segments.range(..start).next_back().map_or(start, |(at, _)| *at);
-        let touched: Vec<(u64, TracedSegment)> = self
-            .segments
-            .range(first..end)
-            .filter(|(_, segment)| segment.end > start)
-            .map(|(at, segment)| (*at, *segment))
-            .collect();
-        let before = touched.iter().map(|(at, segment)| segment.end - at).sum();
-        let (mut after, mut merged) = (0, (start, end));
-        for (at, segment) in touched {
-            self.segments.remove(&at);
-            let alike = written == Some(segment.written);
-            if alike {
-                merged = (merged.0.min(at), merged.1.max(segment.end));
-                continue;
-            }
-            if at < start {
-                self.segments.insert(at, TracedSegment { end: start, ..segment });
-                after += start - at;
-            }
-            if segment.end > end {
-                self.segments.insert(end, segment);
-                after += segment.end - end;
-            }
-        }
-        if let Some(written) = written {
-            // What ends where this begins goes on in it: an appended file is one segment.
-            let left = self.segments.range(..merged.0).next_back().map(|(at, segment)| (*at, *segment));
-            let mut from = merged.0;
-            after += merged.1 - merged.0;
-            if let Some((at, segment)) = left
-                && segment.end == merged.0
-                && segment.written == written
-            {
-                from = at;
-            }
-            self.segments.insert(from, TracedSegment { end: merged.1, written });
-            self.size = self.size.max(end);
-        }
-        (before, after)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::{any, prop_assert_eq, proptest};
-
-    use super::TracedFile;
-
-    proptest! {
-        #[test]
-        fn segments_are_what_a_list_of_bytes_says(
-            steps in proptest::collection::vec((0..40_u64, 1..20_u64, any::<bool>()), 1..40)
-        ) {
-            let (mut file, mut bytes) = (TracedFile::default(), vec![None; 64]);
-            for (start, length, written) in steps {
-                let filled = |bytes: &[Option<bool>]| bytes.iter().flatten().count() as i64;
-                let was = filled(&bytes);
-                let end = if written { start + length } else { u64::MAX };
-                let (before, after) = file.put(start, end, written.then_some(true));
-                for at in start..end.min(64) {
-                    bytes[at as usize] = written.then_some(true);
-                }
-                prop_assert_eq!(filled(&bytes) - was, after as i64 - before as i64);
-            }
-            for (at, byte) in bytes.iter().enumerate() {
-                let here = file.segments.range(..=at as u64).next_back();
-                let here = here.filter(|(_, segment)| segment.end > at as u64);
-                prop_assert_eq!(here.map(|(_, segment)| segment.written), *byte);
-            }
-        }
-    }
+/// Where a copy ends; it may be of a whole file.
+fn copy_end(offset: u64, length: u64) -> Result<u64, String> {
+    let end = offset.checked_add(length).filter(|end| *end <= limits::SIZE && length > 0);
+    end.ok_or_else(|| format!("no call copies {length} bytes from {offset} on"))
 }

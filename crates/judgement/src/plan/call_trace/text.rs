@@ -110,7 +110,7 @@ fn call(line: &str, calls: &mut Vec<TracedCall>) -> Result<(), String> {
         verb = words.next().ok_or("a pause is before a call")?;
     }
     let mut numbers = Numbers(words);
-    let first = numbers.small()?;
+    let first = if verb == "syncfs" { 0 } else { numbers.small()? };
     let work = match verb {
         "open" => {
             let (name, mut flags) = (numbers.small()?, OpenFlags::default());
@@ -161,6 +161,18 @@ fn call(line: &str, calls: &mut Vec<TracedCall>) -> Result<(), String> {
         "link" => CallWork::Link { from: first, to: numbers.small()? },
         "stat" => CallWork::Look { name: first },
         "list" => CallWork::List { name: first },
+        "fsyncdir" => CallWork::SyncDirectory { name: first },
+        "syncfs" => CallWork::SyncFilesystem,
+        "opentmp" => CallWork::OpenUnnamed { file: first, directory: numbers.small()? },
+        "linkopen" => CallWork::LinkOpen { file: first, name: numbers.small()? },
+        "copy" | "clone" => CallWork::Copy {
+            from: first,
+            from_offset: numbers.next()?,
+            file: numbers.small()?,
+            offset: numbers.next()?,
+            length: numbers.next()?,
+            shared: verb == "clone",
+        },
         other => return Err(format!("there is no call {}", shown(other))),
     };
     calls.push(TracedCall { pause_us, work });
@@ -235,6 +247,14 @@ fn write_call(out: &mut fmt::Formatter<'_>, work: CallWork) -> fmt::Result {
         CallWork::Link { from, to } => write!(out, "link {from} {to}"),
         CallWork::Look { name } => write!(out, "stat {name}"),
         CallWork::List { name } => write!(out, "list {name}"),
+        CallWork::SyncDirectory { name } => write!(out, "fsyncdir {name}"),
+        CallWork::SyncFilesystem => write!(out, "syncfs"),
+        CallWork::OpenUnnamed { file, directory } => write!(out, "opentmp {file} {directory}"),
+        CallWork::LinkOpen { file, name } => write!(out, "linkopen {file} {name}"),
+        CallWork::Copy { from, from_offset, file, offset, length, shared } => {
+            let verb = if shared { "clone" } else { "copy" };
+            write!(out, "{verb} {from} {from_offset} {file} {offset} {length}")
+        }
     }
 }
 
@@ -252,6 +272,7 @@ mod tests {
 file 0 12 8192
 dir 0 3
 name 2 200
+name 2 7
 open 1 1 direct
 +150 read 1 0 4096 x2
 write 1 8192 4096
@@ -263,6 +284,15 @@ truncate 1 100
 reserve 1 0 5000
 stat 3
 list 2
+fsyncdir 0
+fsyncdir 2
+syncfs
+opentmp 3 2
+write 3 0 100
+copy 1 0 3 50 100
+clone 1 0 3 0 5000
+linkopen 3 4
+close 3
 link 3 1
 ";
 
@@ -273,11 +303,11 @@ link 3 1
         assert_eq!(trace.to_string(), text);
         let totals = trace.totals();
         assert_eq!((totals.files, totals.bytes, totals.directories), (1, 8192, 2));
-        assert_eq!((totals.read, totals.written, totals.most_bytes), (8192, 4106, 12_298));
-        assert_eq!((trace.calls().len(), trace.name_text(3).len()), (15, 200));
+        assert_eq!((totals.read, totals.written, totals.most_bytes), (13_292, 9306, 12_298));
+        assert_eq!((trace.calls().len(), trace.name_text(3).len()), (24, 200));
         assert!(!trace.only_moves_bytes() && !trace.suits_a_device());
         let end = trace.end().unwrap();
-        assert_eq!((end.file_of(1).unwrap().1.size, end.entries_in(2), end.bytes()), (5000, 0, 110));
+        assert_eq!((end.file_of(1).unwrap().1.size, end.entries_in(2), end.bytes()), (5000, 1, 210));
     }
 
     #[test]
@@ -297,6 +327,14 @@ link 3 1
             ("rmdir 2", "no empty directory"),
             ("rename 2 1", "no file"),
             ("mkdir 0", "no name 0"),
+            ("fsyncdir 1", "no directory"),
+            ("opentmp 9 1", "no directory"),
+            ("opentmp 1 0", "open already"),
+            ("linkopen 9 1", "file 9 is not open"),
+            ("linkopen 1 4", "there already"),
+            ("copy 1 0 9 0 1", "file 9 is not open"),
+            ("copy 1 5000 1 0 1", "reads up to 5001"),
+            ("copy 1 0 1 50 100", "overlap"),
             ("burn 1", "no call"),
             ("file 0 3 3", "names come before"),
             ("+99999999999 fsync 1", "longer than an hour"),

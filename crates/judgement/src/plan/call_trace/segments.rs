@@ -1,0 +1,115 @@
+//! The bytes of a file of a trace: which of them were there before, which a call wrote, which are a copy, and which are holes.
+
+use std::collections::BTreeMap;
+
+/// Bytes of a file that came there in one way; what is in no segment are zeros.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TracedSegment {
+    pub end: u64,
+    pub origin: SegmentOrigin,
+}
+
+/// Whose bytes a segment holds: what was there before, what a call wrote, or a copy of either.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SegmentOrigin {
+    /// The number of the file for which they were made.
+    pub file: u32,
+    /// By how much they lie further on than in that file.
+    pub shift: i64,
+    /// By a call of the trace; otherwise they were there before.
+    pub written: bool,
+}
+
+/// A file at some moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TracedFile {
+    pub size: u64,
+    /// By their first byte.
+    pub segments: BTreeMap<u64, TracedSegment>,
+}
+
+impl TracedFile {
+    /// The parts of segments that lie between two places.
+    pub(super) fn segments_in(&self, start: u64, end: u64) -> Vec<(u64, TracedSegment)> {
+        let first = self.segments.range(..start).next_back().map_or(start, |(at, _)| *at);
+        let inside = self.segments.range(first..end).filter(|(_, segment)| segment.end > start);
+        inside.map(|(at, one)| ((*at).max(start), TracedSegment { end: one.end.min(end), ..*one })).collect()
+    }
+
+    /// Puts a segment in the place of what is there, or takes what is there out; gives the bytes of segments there before and after.
+    pub(super) fn put(&mut self, start: u64, end: u64, origin: Option<SegmentOrigin>) -> (u64, u64) {
+        // What begins before the place, and may reach into it …
+        let first = self.segments.range(..start).next_back().map_or(start, |(at, _)| *at);
+        let touched: Vec<(u64, TracedSegment)> = self
+            .segments
+            .range(first..end)
+            .filter(|(_, segment)| segment.end > start)
+            .map(|(at, segment)| (*at, *segment))
+            .collect();
+        let before = touched.iter().map(|(at, segment)| segment.end - at).sum();
+        let (mut after, mut merged) = (0, (start, end));
+        for (at, segment) in touched {
+            self.segments.remove(&at);
+            let alike = origin == Some(segment.origin);
+            if alike {
+                merged = (merged.0.min(at), merged.1.max(segment.end));
+                continue;
+            }
+            if at < start {
+                self.segments.insert(at, TracedSegment { end: start, ..segment });
+                after += start - at;
+            }
+            if segment.end > end {
+                self.segments.insert(end, segment);
+                after += segment.end - end;
+            }
+        }
+        if let Some(origin) = origin {
+            // What ends where this begins goes on in it: an appended file is one segment.
+            let left = self.segments.range(..merged.0).next_back().map(|(at, segment)| (*at, *segment));
+            let mut from = merged.0;
+            after += merged.1 - merged.0;
+            if let Some((at, segment)) = left
+                && segment.end == merged.0
+                && segment.origin == origin
+            {
+                from = at;
+            }
+            self.segments.insert(from, TracedSegment { end: merged.1, origin });
+            self.size = self.size.max(end);
+        }
+        (before, after)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{any, prop_assert_eq, proptest};
+
+    use super::{SegmentOrigin, TracedFile};
+
+    proptest! {
+        #[test]
+        fn segments_are_what_a_list_of_bytes_says(
+            steps in proptest::collection::vec((0..40_u64, 1..20_u64, any::<bool>()), 1..40)
+        ) {
+            let (mut file, mut bytes) = (TracedFile::default(), vec![None; 64]);
+            let ours = SegmentOrigin { file: 0, shift: 0, written: true };
+            for (start, length, written) in steps {
+                let filled = |bytes: &[Option<bool>]| bytes.iter().flatten().count() as i64;
+                let was = filled(&bytes);
+                let end = if written { start + length } else { u64::MAX };
+                let (before, after) = file.put(start, end, written.then_some(ours));
+                for at in start..end.min(64) {
+                    bytes[at as usize] = written.then_some(true);
+                }
+                prop_assert_eq!(filled(&bytes) - was, after as i64 - before as i64);
+            }
+            for (at, byte) in bytes.iter().enumerate() {
+                let here = file.segments.range(..=at as u64).next_back();
+                let here = here.filter(|(_, segment)| segment.end > at as u64);
+                prop_assert_eq!(here.map(|(_, segment)| segment.origin.written), *byte);
+            }
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Makes the trace of gathered calls: those that follow from each other, as many as a plan can hold, with the names that they need.
+
+use std::collections::HashMap;
+
+use fsverdict_judgement::plan::{
+    CallTrace, CallWork, LONGEST_PAUSE_US, MOST_CALLS, NameBefore, TraceState, TracedCall, TracedName,
+};
+use fsverdict_text::Reason;
+
+use super::account::{BEYOND, CallWeight, RecordLine};
+use super::calls::{CallRecorder, CallSlot};
+use super::{CapturedCalls, MOST_TEXT};
+
+/// Why a call is not kept that the trace's own check refuses.
+const DOES_NOT_FOLLOW: &str = "calls that do not follow from the ones before";
+
+/// A call that is kept, and what the account says of it.
+struct KeptCall {
+    call: TracedCall,
+    line: u64,
+    counts: bool,
+}
+
+impl CallRecorder {
+    /// The trace of it all, as far as there is room.
+    pub(super) fn finish(mut self, form: &'static str) -> Result<CapturedCalls, Reason> {
+        let names = self.names_before();
+        let mut state = TraceState::before(&names).map_err(|what| {
+            Reason::new(what, "give a part of it, or a folder further down: --below FOLDER")
+        })?;
+        let beyond = self.account.not_kept.get(BEYOND).map_or(0, |lost| lost.count);
+        let mut kept: Vec<KeptCall> = Vec::with_capacity(self.slots.len());
+        let mut idle_since: Option<u64> = None;
+        for slot in std::mem::take(&mut self.slots) {
+            let Some(work) = slot.work else { continue };
+            if kept.len() >= MOST_CALLS {
+                self.drop_call(&slot, work, BEYOND);
+                continue;
+            }
+            if state.apply(work).is_err() {
+                self.leave_out(DOES_NOT_FOLLOW);
+                self.drop_call(&slot, work, DOES_NOT_FOLLOW);
+                continue;
+            }
+            let waited = idle_since.map_or(0, |since| slot.began_ns.saturating_sub(since));
+            let pause_us =
+                if waited < self.shortest_pause_ns { 0 } else { (waited / 1000).min(LONGEST_PAUSE_US) };
+            idle_since = Some(idle_since.unwrap_or(0).max(slot.ended_ns));
+            kept.push(KeptCall { call: TracedCall { pause_us, work }, line: slot.line, counts: slot.counts });
+        }
+        if kept.is_empty() {
+            return Err(self.nothing_kept());
+        }
+        let all = kept.len();
+        let trace = self.fitting(&names, &mut kept)?;
+        if beyond > 0 || trace.calls().len() < all {
+            let of = if beyond > 0 { "more than " } else { "" };
+            self.notes.push(format!("Shortened: its first {} calls of {of}{all}.", trace.calls().len()));
+        }
+        Ok(CapturedCalls { trace, form, notes: self.notes, left_out: self.left_out, account: self.account })
+    }
+
+    fn names_before(&self) -> Vec<TracedName> {
+        let mut names: Vec<TracedName> = Vec::with_capacity(self.files.names.len());
+        for name in &self.files.names {
+            let parent = (name.parent as usize).checked_sub(1).and_then(|at| names.get(at));
+            // What came unseen into a directory that was made on the way cannot be there before it.
+            let before = match parent {
+                Some(parent) if parent.before != NameBefore::Directory => NameBefore::Nothing,
+                _ => name.before,
+            };
+            names.push(TracedName { parent: name.parent, length: name.length.max(1), before });
+        }
+        names
+    }
+
+    fn drop_call(&mut self, slot: &CallSlot, work: CallWork, reason: &str) {
+        let weight = weight_of(work);
+        if slot.counts {
+            let line = slot.line;
+            self.account.drop_kept(reason, weight, || RecordLine::new(line, verb_of(work)));
+        } else {
+            self.account.move_weight(reason, weight);
+        }
+    }
+
+    /// What is wrong with a recording of which no call can be kept: its most frequent reason.
+    fn nothing_kept(&self) -> Reason {
+        let usual = "it must hold reads, writes or what is done with names, and with --below the folder where they are";
+        let what = "there is no call in it that can be kept";
+        let most = self.account.not_kept.iter().max_by_key(|(_, lost)| lost.count);
+        match most {
+            Some((reason, lost)) => Reason::new(
+                format!(
+                    "{what}: {} of {} {} are {reason}, the first in line {}: {}",
+                    lost.count, self.account.seen, self.account.unit, lost.first.number, lost.first.text
+                ),
+                usual,
+            ),
+            None if self.account.seen > 0 => Reason::new(
+                format!(
+                    "{what}: all {} {} concern files outside the folder",
+                    self.account.seen, self.account.unit
+                ),
+                usual,
+            ),
+            None => Reason::new(what, usual),
+        }
+    }
+
+    /// As many calls as a plan can hold, and the names that they need.
+    fn fitting(&mut self, names: &[TracedName], kept: &mut Vec<KeptCall>) -> Result<CallTrace, Reason> {
+        loop {
+            let trace = compact(names, kept)?;
+            let text = trace.to_string().len();
+            if text <= MOST_TEXT {
+                return Ok(trace);
+            }
+            let fewer = (kept.len() as f64 * MOST_TEXT as f64 / text as f64 * 0.95) as usize;
+            let fewer = fewer.max(1).min(kept.len() - 1);
+            for call in kept.drain(fewer..).rev() {
+                let slot =
+                    CallSlot { began_ns: 0, ended_ns: 0, line: call.line, counts: call.counts, work: None };
+                self.drop_call(&slot, call.call.work, BEYOND);
+                if let Some(lost) = self.account.not_kept.get_mut(BEYOND)
+                    && call.line < lost.first.number
+                {
+                    lost.first = RecordLine::new(call.line, verb_of(call.call.work));
+                }
+            }
+            if kept.is_empty() {
+                return Err(Reason::new(
+                    "its names alone are more than a plan may hold",
+                    "name a folder further down: --below FOLDER",
+                ));
+            }
+        }
+    }
+}
+
+/// What a call of a trace weighs in the account.
+fn weight_of(work: CallWork) -> CallWeight {
+    match work {
+        CallWork::Read { length, .. } | CallWork::Write { length, .. } | CallWork::Copy { length, .. } => {
+            CallWeight::bytes(length)
+        }
+        CallWork::Fsync { .. }
+        | CallWork::Fdatasync { .. }
+        | CallWork::SyncDirectory { .. }
+        | CallWork::SyncFilesystem => CallWeight::sync(),
+        _ => CallWeight::NONE,
+    }
+}
+
+/// The word for a call in a trace's text.
+fn verb_of(work: CallWork) -> &'static str {
+    match work {
+        CallWork::Open { .. } => "open",
+        CallWork::Close { .. } => "close",
+        CallWork::Read { .. } => "read",
+        CallWork::Write { .. } => "write",
+        CallWork::Fsync { .. } => "fsync",
+        CallWork::Fdatasync { .. } => "fdatasync",
+        CallWork::Truncate { .. } => "truncate",
+        CallWork::Reserve { .. } => "reserve",
+        CallWork::MakeDirectory { .. } => "mkdir",
+        CallWork::RemoveFile { .. } => "unlink",
+        CallWork::RemoveDirectory { .. } => "rmdir",
+        CallWork::Rename { .. } => "rename",
+        CallWork::Link { .. } => "link",
+        CallWork::Look { .. } => "stat",
+        CallWork::List { .. } => "list",
+        CallWork::SyncDirectory { .. } => "fsyncdir",
+        CallWork::SyncFilesystem => "syncfs",
+        CallWork::OpenUnnamed { .. } => "opentmp",
+        CallWork::LinkOpen { .. } => "linkopen",
+        CallWork::Copy { .. } => "copy",
+    }
+}
+
+/// Numbers of names and of open files in the order in which calls first use them.
+#[derive(Default)]
+struct Renumbered<'a> {
+    names: &'a [TracedName],
+    kept: Vec<TracedName>,
+    numbers: HashMap<u32, u32>,
+    files: HashMap<u32, u32>,
+    next_file: u32,
+}
+
+impl Renumbered<'_> {
+    fn name(&mut self, old: u32) -> u32 {
+        if let Some(number) = self.numbers.get(&old) {
+            return *number;
+        }
+        let Some(named) = (old as usize).checked_sub(1).and_then(|at| self.names.get(at)).copied() else {
+            return 0;
+        };
+        let parent = self.name(named.parent);
+        self.kept.push(TracedName { parent, ..named });
+        let number = self.kept.len() as u32;
+        self.numbers.insert(old, number);
+        number
+    }
+
+    fn opened(&mut self, old: u32) -> u32 {
+        self.next_file += 1;
+        self.files.insert(old, self.next_file);
+        self.next_file
+    }
+
+    fn file(&self, old: u32) -> u32 {
+        self.files.get(&old).copied().unwrap_or(old)
+    }
+
+    fn work(&mut self, work: CallWork) -> CallWork {
+        match work {
+            CallWork::Open { file, name, flags } => {
+                CallWork::Open { name: self.name(name), file: self.opened(file), flags }
+            }
+            CallWork::OpenUnnamed { file, directory } => {
+                CallWork::OpenUnnamed { directory: self.name(directory), file: self.opened(file) }
+            }
+            CallWork::LinkOpen { file, name } => {
+                CallWork::LinkOpen { file: self.file(file), name: self.name(name) }
+            }
+            CallWork::Close { file } => CallWork::Close { file: self.file(file) },
+            CallWork::Read { file, offset, length } => {
+                CallWork::Read { file: self.file(file), offset, length }
+            }
+            CallWork::Write { file, offset, length } => {
+                CallWork::Write { file: self.file(file), offset, length }
+            }
+            CallWork::Fsync { file } => CallWork::Fsync { file: self.file(file) },
+            CallWork::Fdatasync { file } => CallWork::Fdatasync { file: self.file(file) },
+            CallWork::Truncate { file, size } => CallWork::Truncate { file: self.file(file), size },
+            CallWork::Reserve { file, offset, length } => {
+                CallWork::Reserve { file: self.file(file), offset, length }
+            }
+            CallWork::Copy { from, from_offset, file, offset, length, shared } => CallWork::Copy {
+                from: self.file(from),
+                from_offset,
+                file: self.file(file),
+                offset,
+                length,
+                shared,
+            },
+            CallWork::MakeDirectory { name } => CallWork::MakeDirectory { name: self.name(name) },
+            CallWork::RemoveFile { name } => CallWork::RemoveFile { name: self.name(name) },
+            CallWork::RemoveDirectory { name } => CallWork::RemoveDirectory { name: self.name(name) },
+            CallWork::Rename { from, to } => CallWork::Rename { from: self.name(from), to: self.name(to) },
+            CallWork::Link { from, to } => CallWork::Link { from: self.name(from), to: self.name(to) },
+            CallWork::Look { name } => CallWork::Look { name: self.name(name) },
+            CallWork::List { name } => CallWork::List { name: self.name(name) },
+            CallWork::SyncDirectory { name } => CallWork::SyncDirectory { name: self.name(name) },
+            CallWork::SyncFilesystem => CallWork::SyncFilesystem,
+        }
+    }
+}
+
+/// The calls with the names that they use alone.
+fn compact(names: &[TracedName], kept: &[KeptCall]) -> Result<CallTrace, Reason> {
+    let mut renumbered = Renumbered { names, ..Renumbered::default() };
+    let calls =
+        kept.iter().map(|one| TracedCall { work: renumbered.work(one.call.work), ..one.call }).collect();
+    CallTrace::new(renumbered.kept, calls)
+}

@@ -1,0 +1,343 @@
+//! What is known of names and files while a recording is read: what was there before, what is there now, and how large it is.
+
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::ops::Range;
+use std::path::{Component, Path};
+
+use fsverdict_judgement::plan::{MOST_NAMES, NameBefore, OpenFlags};
+
+/// What a recording with neither opening nor name is of, as a name's length.
+const USUAL_LENGTH: u16 = 8;
+
+/// What is known of a name so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NameBearer {
+    /// Nothing was done to it that tells.
+    Unknown,
+    Gone,
+    Directory,
+    /// A file of this number.
+    File(usize),
+}
+
+#[derive(Debug)]
+pub(super) struct Named {
+    pub(super) parent: u32,
+    pub(super) length: u16,
+    pub(super) before: NameBefore,
+    now: NameBearer,
+}
+
+/// A file: how large it is now, and the name that it had before everything, if it was there.
+#[derive(Debug, Clone, Default)]
+struct Grown {
+    size: u64,
+    before: Option<u32>,
+    /// Whether its beginning is as it was: it was not cut short.
+    whole: bool,
+    /// Calls that appended to it while it was not known how large it was before.
+    appended: Vec<usize>,
+    /// Whether its size is known, and not only that it is no smaller.
+    exact: bool,
+}
+
+/// Names and files.
+#[derive(Debug, Default)]
+pub(super) struct KnownFiles {
+    pub(super) names: Vec<Named>,
+    /// By the number of the directory, and the name.
+    numbers: HashMap<u32, HashMap<OsString, u32>>,
+    files: Vec<Grown>,
+    full: bool,
+}
+
+impl KnownFiles {
+    /// Whether there are as many names as a trace may have.
+    pub(super) fn is_full(&self) -> bool {
+        self.full
+    }
+
+    /// The number of a relative path, and of all directories above it; `None` where it is no plain path.
+    pub(super) fn number(&mut self, path: &Path) -> Option<u32> {
+        let mut at = 0;
+        for component in path.components() {
+            let Component::Normal(part) = component else { return None };
+            let known = self.numbers.get(&at).and_then(|inside| inside.get(part)).copied();
+            at = match known {
+                Some(number) => number,
+                None => {
+                    if self.names.len() >= MOST_NAMES {
+                        self.full = true;
+                        return None;
+                    }
+                    let length = u16::try_from(part.len()).ok().filter(|length| *length <= 255)?;
+                    self.new_name(at, part, length)
+                }
+            };
+        }
+        (at > 0).then_some(at)
+    }
+
+    /// The number of a path that has one.
+    pub(super) fn known_number(&self, path: &Path) -> Option<u32> {
+        let mut at = 0;
+        for component in path.components() {
+            let Component::Normal(part) = component else { return None };
+            at = *self.numbers.get(&at)?.get(part)?;
+        }
+        (at > 0).then_some(at)
+    }
+
+    fn new_name(&mut self, parent: u32, text: &OsStr, length: u16) -> u32 {
+        self.names.push(Named { parent, length, before: NameBefore::Nothing, now: NameBearer::Unknown });
+        let number = self.names.len() as u32;
+        self.numbers.entry(parent).or_default().insert(text.to_owned(), number);
+        number
+    }
+
+    pub(super) fn lone_file(&mut self, size: u64) -> u32 {
+        let number = self.new_name(0, OsStr::new("1"), USUAL_LENGTH);
+        if let Some(file) = self.file_named(number) {
+            self.learn_size(file, size);
+        }
+        number
+    }
+
+    fn name(&mut self, number: u32) -> Option<&mut Named> {
+        self.names.get_mut((number as usize).checked_sub(1)?)
+    }
+
+    pub(super) fn bearer(&self, number: u32) -> NameBearer {
+        match (number as usize).checked_sub(1) {
+            Some(at) => self.names.get(at).map_or(NameBearer::Unknown, |name| name.now),
+            None => NameBearer::Directory,
+        }
+    }
+
+    fn set_bearer(&mut self, number: u32, bearer: NameBearer) {
+        if let Some(name) = self.name(number) {
+            name.now = bearer;
+        }
+    }
+
+    /// The directories above a name are there.
+    fn above(&mut self, number: u32) {
+        let mut at = number;
+        while let Some(parent) = self.name(at).map(|name| name.parent).filter(|parent| *parent > 0) {
+            self.is_directory(parent);
+            at = parent;
+        }
+    }
+
+    pub(super) fn is_directory(&mut self, number: u32) {
+        if let Some(name) = self.name(number)
+            && name.now == NameBearer::Unknown
+        {
+            (name.before, name.now) = (NameBefore::Directory, NameBearer::Directory);
+        }
+    }
+
+    /// Whether a name is that of a directory: one was made or listed there, or something lies below it.
+    pub(super) fn is_known_directory(&self, number: u32) -> bool {
+        match self.bearer(number) {
+            NameBearer::Directory => true,
+            NameBearer::Unknown => self.numbers.get(&number).is_some_and(|inside| !inside.is_empty()),
+            _ => false,
+        }
+    }
+
+    /// It is a directory, and so are all above it.
+    pub(super) fn is_used_as_directory(&mut self, number: u32) {
+        self.above(number);
+        self.is_directory(number);
+    }
+
+    pub(super) fn is_file(&mut self, number: u32) {
+        self.above(number);
+        let file = self.files.len();
+        let Some(name) = self.name(number) else { return };
+        if name.now == NameBearer::Unknown {
+            (name.before, name.now) = (NameBefore::File(0), NameBearer::File(file));
+            self.files.push(Grown { before: Some(number), whole: true, ..Grown::default() });
+        }
+    }
+
+    /// A name of which it was only supposed that it is a file turned out to be a directory.
+    pub(super) fn turn_into_directory(&mut self, number: u32) {
+        if let Some(name) = self.name(number) {
+            (name.before, name.now) = (NameBefore::Directory, NameBearer::Directory);
+        }
+    }
+
+    /// The file that bears a name; it is one, if nothing is known of it.
+    pub(super) fn file_named(&mut self, number: u32) -> Option<usize> {
+        self.is_file(number);
+        match self.bearer(number) {
+            NameBearer::File(file) => Some(file),
+            _ => None,
+        }
+    }
+
+    pub(super) fn new_file(&mut self) -> usize {
+        self.files.push(Grown { exact: true, ..Grown::default() });
+        self.files.len() - 1
+    }
+
+    pub(super) fn size(&self, file: usize) -> u64 {
+        self.files.get(file).map_or(0, |file| file.size)
+    }
+
+    /// Opens a file by its name; gives its number, or why it cannot be opened.
+    pub(super) fn open(
+        &mut self,
+        name: u32,
+        flags: OpenFlags,
+        exclusive: bool,
+    ) -> Result<usize, &'static str> {
+        self.above(name);
+        let bearer = self.bearer(name);
+        let fresh = match bearer {
+            NameBearer::Directory => return Err("files where a directory was"),
+            NameBearer::File(_) => false,
+            NameBearer::Gone => true,
+            NameBearer::Unknown => flags.create,
+        };
+        if fresh && !flags.create {
+            return Err("files that came there unseen");
+        }
+        if fresh {
+            // O_CREAT alone does not tell whether it was there: it was if something is read that nobody wrote.
+            let sure = exclusive || flags.truncate || bearer == NameBearer::Gone;
+            let before = (!sure).then_some(name);
+            self.set_bearer(name, NameBearer::File(self.files.len()));
+            self.files.push(Grown { before, whole: !sure, exact: sure, ..Grown::default() });
+        } else {
+            self.is_file(name);
+        }
+        let NameBearer::File(file) = self.bearer(name) else { return Err("files that came there unseen") };
+        if flags.truncate {
+            self.cut(file, 0);
+        }
+        Ok(file)
+    }
+
+    /// An open file has this size now; gives by how much what was appended before lies further on.
+    pub(super) fn learn_size(&mut self, file: usize, size: u64) -> u64 {
+        let shift = self.reaches(file, size).unwrap_or(0);
+        if let Some(file) = self.files.get_mut(file) {
+            file.exact = true;
+        }
+        shift
+    }
+
+    /// Takes the calls that appended to a file while its size was unknown.
+    pub(super) fn take_appended(&mut self, file: usize) -> Option<Vec<usize>> {
+        let file = self.files.get_mut(file)?;
+        match file.exact {
+            true => Some(std::mem::take(&mut file.appended)),
+            false => Some(file.appended.clone()),
+        }
+    }
+
+    pub(super) fn note_appended(&mut self, file: usize, slots: Range<usize>) {
+        if let Some(file) = self.files.get_mut(file)
+            && !file.exact
+            && file.before.is_some()
+        {
+            file.appended.extend(slots);
+        }
+    }
+
+    /// What is read there was there before, if no call is known to have written it; `None` where it cannot have been. Gives by how much
+    /// what was appended lies further on.
+    pub(super) fn reaches(&mut self, file: usize, end: u64) -> Option<u64> {
+        let Some(Grown { size, before, whole, exact, .. }) = self.files.get(file) else { return None };
+        let (size, exact) = (*size, *exact);
+        let Some(number) = before.filter(|_| *whole) else { return (end <= size).then_some(0) };
+        if end <= size {
+            return Some(0);
+        }
+        let shift = match self.files.get(file).map(|file| file.appended.is_empty()) {
+            Some(false) if !exact => end - size,
+            _ => 0,
+        };
+        let to = match (shift, self.names.get(number as usize - 1).map(|name| name.before)) {
+            // What was appended is behind all that was there before.
+            (1.., Some(NameBefore::File(before))) => before + shift,
+            (1.., _) => shift,
+            _ => end,
+        };
+        self.grow_before(number, to);
+        if let Some(file) = self.files.get_mut(file) {
+            file.size = end;
+        }
+        Some(shift)
+    }
+
+    fn grow_before(&mut self, number: u32, to: u64) {
+        if let Some(name) = self.name(number) {
+            name.before = match name.before {
+                NameBefore::File(size) => NameBefore::File(size.max(to)),
+                NameBefore::Nothing => NameBefore::File(to),
+                NameBefore::Directory => return,
+            };
+        }
+    }
+
+    pub(super) fn grow(&mut self, file: usize, end: u64) {
+        if let Some(file) = self.files.get_mut(file) {
+            file.size = file.size.max(end);
+        }
+    }
+
+    pub(super) fn cut(&mut self, file: usize, size: u64) {
+        if let Some(file) = self.files.get_mut(file) {
+            file.whole &= size >= file.size;
+            file.size = size;
+            file.exact = true;
+        }
+    }
+
+    pub(super) fn make_directory(&mut self, name: u32) {
+        self.above(name);
+        self.set_bearer(name, NameBearer::Directory);
+    }
+
+    pub(super) fn remove_file(&mut self, name: u32) {
+        self.is_file(name);
+        self.set_bearer(name, NameBearer::Gone);
+    }
+
+    pub(super) fn remove_directory(&mut self, name: u32) {
+        self.is_used_as_directory(name);
+        self.set_bearer(name, NameBearer::Gone);
+    }
+
+    pub(super) fn rename(&mut self, from: u32, to: u32) {
+        self.is_file(from);
+        self.above(to);
+        let standing = self.bearer(from);
+        if self.bearer(to) != standing {
+            self.set_bearer(from, NameBearer::Gone);
+        }
+        self.set_bearer(to, standing);
+    }
+
+    pub(super) fn link(&mut self, from: u32, to: u32) {
+        self.is_file(from);
+        self.above(to);
+        self.set_bearer(to, self.bearer(from));
+    }
+
+    pub(super) fn link_file(&mut self, file: usize, name: u32) {
+        self.above(name);
+        self.set_bearer(name, NameBearer::File(file));
+    }
+
+    pub(super) fn is_missing(&mut self, number: u32) {
+        if self.bearer(number) == NameBearer::Unknown {
+            self.set_bearer(number, NameBearer::Gone);
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! A system call as strace prints it, taken apart: its name, its arguments, what it returned, and how long it took.
+
+use super::line::{PrintedTime, count_digits, find, parse_time, parse_u64, trim, trim_end};
+
+/// Arguments of a call that are looked at.
+const MOST_ARGUMENTS: usize = 8;
+
+/// What a call returned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Returned<'a> {
+    Value(i64),
+    /// The name of the error.
+    Error(&'a str),
+    /// It did not return, or was begun again (`?`).
+    Unknown,
+}
+
+/// A system call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SystemCall<'a> {
+    pub(super) name: &'a str,
+    arguments: [&'a [u8]; MOST_ARGUMENTS],
+    count: usize,
+    pub(super) returned: Returned<'a>,
+    /// What stands behind the number that it returned: a path, a remark.
+    pub(super) remark: &'a [u8],
+    /// How long it took, in nanoseconds.
+    pub(super) took_ns: Option<u64>,
+}
+
+impl<'a> SystemCall<'a> {
+    pub(super) fn argument(&self, at: usize) -> Option<&'a [u8]> {
+        (at < self.count).then(|| self.arguments[at])
+    }
+
+    pub(super) fn arguments(&self) -> &[&'a [u8]] {
+        &self.arguments[..self.count]
+    }
+
+    /// The number that it returned, where it did what it was asked.
+    pub(super) fn value(&self) -> Option<i64> {
+        match self.returned {
+            Returned::Value(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    pub(super) fn argument_text(&self, at: usize) -> &'a str {
+        self.argument(at).and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default()
+    }
+}
+
+/// The name of the call that a text begins with.
+pub(super) fn call_name(text: &[u8]) -> &str {
+    let end = find(text, b"(").unwrap_or(text.len());
+    std::str::from_utf8(&text[..end]).unwrap_or_default()
+}
+
+/// Takes a call apart; `None` where its line is cut short.
+pub(super) fn parse_call(text: &[u8]) -> Option<SystemCall<'_>> {
+    let open = find(text, b"(")?;
+    let name = std::str::from_utf8(&text[..open]).ok()?;
+    let mut call = SystemCall {
+        name,
+        arguments: [b""; MOST_ARGUMENTS],
+        count: 0,
+        returned: Returned::Unknown,
+        remark: b"",
+        took_ns: None,
+    };
+    let end = split_arguments(text, open + 1, |argument| {
+        if call.count < MOST_ARGUMENTS {
+            call.arguments[call.count] = argument;
+            call.count += 1;
+        }
+    })?;
+    parse_result(text.get(end + 1..)?, &mut call)?;
+    Some(call)
+}
+
+/// Gives each argument from `start` on; gives where the closing bracket is.
+fn split_arguments<'a>(text: &'a [u8], start: usize, mut give: impl FnMut(&'a [u8])) -> Option<usize> {
+    let (mut from, mut at, mut depth) = (start, start, 0_usize);
+    loop {
+        match *text.get(at)? {
+            b'"' => at = end_of_string(text, at + 1)?,
+            b'<' if decorates(text, at) => at = end_of_decoration(text, at + 1)?,
+            b'/' if text.get(at + 1) == Some(&b'*') => at += 2 + find(text.get(at + 2..)?, b"*/")? + 1,
+            b'{' | b'[' | b'(' => depth += 1,
+            b')' if depth == 0 => {
+                let last = trim_end(trim(&text[from..at]));
+                if !last.is_empty() {
+                    give(last);
+                }
+                return Some(at);
+            }
+            b'}' | b']' | b')' => depth = depth.saturating_sub(1),
+            b',' if depth == 0 => {
+                give(trim_end(trim(&text[from..at])));
+                from = at + 1;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+/// Where the quote is that ends a string.
+fn end_of_string(text: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        match text.get(at)? {
+            b'\\' => at += 2,
+            b'"' => return Some(at),
+            _ => at += 1,
+        }
+    }
+}
+
+/// Whether a bracket begins what is known of the number or the word before it: `3</tmp/a>`, `AT_FDCWD</tmp>`.
+fn decorates(text: &[u8], at: usize) -> bool {
+    at > 0 && (text[at - 1].is_ascii_digit() || text[..at].ends_with(b"AT_FDCWD"))
+}
+
+/// Where the bracket is that ends a decoration. A path may hold any byte, escaped or, in old versions, not.
+fn end_of_decoration(text: &[u8], start: usize) -> Option<usize> {
+    let (mut at, mut depth) = (start, 0_usize);
+    let is_path = text.get(start) == Some(&b'/');
+    loop {
+        match text.get(at)? {
+            b'\\' => at += 1,
+            // `</dev/sda<block 8:0>>` (-yy), `<UNIX-STREAM:[1->2]>`.
+            b'<' if text[at + 1..].starts_with(b"block ") || text[at + 1..].starts_with(b"char ") => {
+                depth += 1
+            }
+            b'>' if depth > 0 => depth -= 1,
+            b'>' if !is_path && text[at - 1] == b'-' && !ends_value(&text[at + 1..]) => {}
+            b'>' if ends_value(&text[at + 1..]) => return Some(at),
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+/// Whether a text goes on as it may behind an argument, or behind what a call returned.
+fn ends_value(rest: &[u8]) -> bool {
+    let rest = rest.strip_prefix(b"(deleted)").unwrap_or(rest);
+    match rest {
+        [] | [b',' | b')' | b']' | b'}', ..] => true,
+        [b' ', next, ..] => matches!(next, b'<' | b'(' | b'|' | b'/' | b'=' | b'['),
+        _ => false,
+    }
+}
+
+fn parse_result<'a>(rest: &'a [u8], call: &mut SystemCall<'a>) -> Option<()> {
+    let rest = trim(rest).strip_prefix(b"=")?;
+    let mut rest = trim_end(trim(rest));
+    if let Some(inner) = rest.strip_suffix(b">")
+        && let Some(open) = inner.iter().rposition(|byte| *byte == b'<')
+        && let Some(PrintedTime::Seconds(took)) = parse_time(&inner[open + 1..])
+    {
+        (rest, call.took_ns) = (trim_end(&inner[..open]), Some(took));
+    }
+    if let Some(after) = rest.strip_prefix(b"?") {
+        call.remark = trim(after);
+        return Some(());
+    }
+    if let Some(hexadecimal) = rest.strip_prefix(b"0x") {
+        let digits = hexadecimal.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+        let number = std::str::from_utf8(&hexadecimal[..digits]).ok()?;
+        call.returned = Returned::Value(u64::from_str_radix(number, 16).ok()? as i64);
+        call.remark = trim(&hexadecimal[digits..]);
+        return Some(());
+    }
+    let sign = usize::from(rest.starts_with(b"-"));
+    let digits = count_digits(&rest[sign..]);
+    let number = parse_u64(&rest[sign..sign + digits])?;
+    call.remark = trim(&rest[sign + digits..]);
+    call.returned = match (sign, i64::try_from(number).ok()?) {
+        (0, number) => Returned::Value(number),
+        (_, number) => {
+            let word = call.remark.split(|byte| *byte == b' ').next().unwrap_or_default();
+            match std::str::from_utf8(word).unwrap_or_default() {
+                name if name.starts_with('E') => Returned::Error(name),
+                // The priority of a process and the like may be below zero.
+                _ if number == 1 => Returned::Error("error"),
+                _ => Returned::Value(-number),
+            }
+        }
+    };
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Returned, parse_call};
+
+    #[test]
+    fn arguments_are_taken_apart_whatever_is_in_their_strings() {
+        for (text, arguments, returned, remark) in [
+            (
+                r#"openat(AT_FDCWD</tmp>, "a, (b) \"c\\\n\377", O_RDWR|O_CREAT, 0644) = 3</tmp/a> <0.000120>"#,
+                &["AT_FDCWD</tmp>", r#""a, (b) \"c\\\n\377""#, "O_RDWR|O_CREAT", "0644"][..],
+                Returned::Value(3),
+                "</tmp/a>",
+            ),
+            (
+                r#"write(3</t/x, y>, ""..., 4096) = -1 ENOSPC (No space left on device)"#,
+                &["3</t/x, y>", r#"""..."#, "4096"],
+                Returned::Error("ENOSPC"),
+                "ENOSPC (No space left on device)",
+            ),
+            ("close(3</srv/a->) = 0", &["3</srv/a->"], Returned::Value(0), ""),
+            ("close(3</srv/a=>)        = 0", &["3</srv/a=>"], Returned::Value(0), ""),
+            (r#"close(3</srv/c\"d\76e>) = 0"#, &[r#"3</srv/c\"d\76e>"#], Returned::Value(0), ""),
+            ("close(3</srv/a>b>) = 0", &["3</srv/a>b>"], Returned::Value(0), ""),
+            ("fsync(3</srv/#7>(deleted)) = 0", &["3</srv/#7>(deleted)"], Returned::Value(0), ""),
+            ("sendto(4<UNIX-STREAM:[1->2]>, 5) = 5", &["4<UNIX-STREAM:[1->2]>", "5"], Returned::Value(5), ""),
+            (
+                "read(4<TCP:[1.2.3.4:5->6.7.8.9:10]>, 5) = 5",
+                &["4<TCP:[1.2.3.4:5->6.7.8.9:10]>", "5"],
+                Returned::Value(5),
+                "",
+            ),
+            (
+                "read(0</dev/pts/1<char 136:1>>, 5) = 5",
+                &["0</dev/pts/1<char 136:1>>", "5"],
+                Returned::Value(5),
+                "",
+            ),
+            (
+                "pipe2([3<pipe:[1]>, 4<pipe:[1]>], 0) = 0",
+                &["[3<pipe:[1]>, 4<pipe:[1]>]", "0"],
+                Returned::Value(0),
+                "",
+            ),
+            (
+                "clone3({flags=CLONE_VM, stack=0x7f} => {parent_tid=[7]}, 88) = 7",
+                &["{flags=CLONE_VM, stack=0x7f} => {parent_tid=[7]}", "88"],
+                Returned::Value(7),
+                "",
+            ),
+            ("exit_group(0) = ?", &["0"], Returned::Unknown, ""),
+            (
+                "read(0, 0x7ffd, 5) = ? ERESTARTSYS (To be restarted)",
+                &["0", "0x7ffd", "5"],
+                Returned::Unknown,
+                "ERESTARTSYS (To be restarted)",
+            ),
+            (
+                "mmap(NULL, 1, 3, 1, 3</a>, 0) = 0x7f12",
+                &["NULL", "1", "3", "1", "3</a>", "0"],
+                Returned::Value(0x7f12),
+                "",
+            ),
+            (
+                r#"execve("/bin/true", ["true", ")"], 0x7ffd /* 20 vars, (x */) = 0"#,
+                &[r#""/bin/true""#, r#"["true", ")"]"#, "0x7ffd /* 20 vars, (x */"],
+                Returned::Value(0),
+                "",
+            ),
+            ("sync() = 0", &[], Returned::Value(0), ""),
+        ] {
+            let call = parse_call(text.as_bytes()).unwrap_or_else(|| panic!("{text}"));
+            let shown: Vec<_> =
+                call.arguments().iter().map(|one| std::str::from_utf8(one).unwrap()).collect();
+            assert_eq!(shown, arguments, "{text}");
+            assert_eq!(
+                (call.returned, std::str::from_utf8(call.remark).unwrap()),
+                (returned, remark),
+                "{text}"
+            );
+        }
+        let call = parse_call(b"close(3) = 0 <0.000120>").unwrap();
+        assert_eq!(call.took_ns, Some(120_000));
+        for cut in ["close(3", "close(3)", "write(3, \"abc", "write(3</a", "", "close"] {
+            assert_eq!(parse_call(cut.as_bytes()), None, "{cut}");
+        }
+    }
+}

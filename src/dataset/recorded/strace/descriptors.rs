@@ -1,0 +1,209 @@
+//! Open file descriptions, and the tables of descriptors that lead to them (open(2), "Open file descriptions").
+//!
+//! dup(2) and fork(2) make further descriptors of a description, which share its position; threads share a whole table.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+use std::rc::Rc;
+
+/// Descriptions that are followed; what is opened beyond them is not kept.
+const MOST_FOLLOWED: usize = 200_000;
+
+/// What a description is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Opened {
+    /// A file of the folder, which the trace has open under this number.
+    File { open: u32 },
+    /// A directory of the folder; 0 is the folder itself.
+    Directory { name: u32 },
+    /// A file of the folder that the trace does not have, and why.
+    Lost(&'static str),
+    /// A file elsewhere, a socket, a pipe, or anything else.
+    Elsewhere,
+}
+
+/// An open file description.
+#[derive(Debug, Clone)]
+pub(super) struct Description {
+    pub(super) opened: Opened,
+    /// Where it is, as far as is known.
+    pub(super) path: Option<PathBuf>,
+    pub(super) position: u64,
+    pub(super) appends: bool,
+    /// The place of its opening among the calls.
+    pub(super) slot: Option<usize>,
+    /// Whether nothing shows yet that it is a file and no directory.
+    pub(super) may_be_directory: bool,
+    /// Descriptors and mappings that lead to it.
+    users: usize,
+    /// Where it was closed for good, and which file of the recorder that was.
+    pub(super) closed: Option<(usize, usize)>,
+}
+
+impl Description {
+    pub(super) fn new(opened: Opened, path: Option<PathBuf>) -> Self {
+        Description {
+            opened,
+            path,
+            position: 0,
+            appends: false,
+            slot: None,
+            may_be_directory: false,
+            users: 0,
+            closed: None,
+        }
+    }
+
+    /// Whether one descriptor alone leads to it.
+    pub(super) fn is_last(&self) -> bool {
+        self.users <= 1
+    }
+}
+
+pub(super) type DescriptionId = u32;
+
+/// All descriptions.
+#[derive(Debug, Default)]
+pub(super) struct Descriptions {
+    all: HashMap<DescriptionId, Description>,
+    /// Descriptors that may be copies of those of another process, by description.
+    doubtful: HashMap<DescriptionId, usize>,
+    next: DescriptionId,
+}
+
+impl Descriptions {
+    /// Follows a description that no descriptor leads to yet.
+    pub(super) fn add(&mut self, description: Description) -> DescriptionId {
+        self.next = self.next.wrapping_add(1);
+        self.all.insert(self.next, description);
+        self.next
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.all.len() >= MOST_FOLLOWED
+    }
+
+    pub(super) fn get(&self, id: DescriptionId) -> Option<&Description> {
+        self.all.get(&id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: DescriptionId) -> Option<&mut Description> {
+        self.all.get_mut(&id)
+    }
+
+    pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut Description> {
+        self.all.values_mut()
+    }
+
+    pub(super) fn hold(&mut self, id: DescriptionId) {
+        if let Some(description) = self.all.get_mut(&id) {
+            description.users += 1;
+        }
+    }
+
+    /// One user is gone; gives whether it was the last.
+    pub(super) fn release(&mut self, id: DescriptionId) -> bool {
+        let Some(description) = self.all.get_mut(&id) else { return false };
+        description.users = description.users.saturating_sub(1);
+        description.users == 0
+    }
+
+    /// Forgets a description to which nothing leads, unless a doubtful descriptor does.
+    pub(super) fn forget(&mut self, id: DescriptionId) {
+        if !self.doubtful.contains_key(&id) {
+            self.all.remove(&id);
+        }
+    }
+
+    pub(super) fn hold_doubtfully(&mut self, id: DescriptionId) {
+        *self.doubtful.entry(id).or_default() += 1;
+    }
+
+    pub(super) fn release_doubtful(&mut self, id: DescriptionId) {
+        if let Some(count) = self.doubtful.get_mut(&id) {
+            *count -= 1;
+            if *count == 0 {
+                self.doubtful.remove(&id);
+                if self.all.get(&id).is_some_and(|one| one.users == 0) {
+                    self.all.remove(&id);
+                }
+            }
+        }
+    }
+}
+
+/// What a descriptor leads to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Descriptor {
+    pub(super) description: DescriptionId,
+    pub(super) closes_on_exec: bool,
+    /// Copied from a process of which it is not known whether this one is its child or its thread.
+    pub(super) doubtful: bool,
+}
+
+/// A close of a doubtful descriptor: the place among the calls that is kept free for it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DoubtfulClose {
+    pub(super) description: DescriptionId,
+    pub(super) slot: usize,
+}
+
+/// A table of descriptors, which threads share.
+#[derive(Debug, Default)]
+pub(super) struct DescriptorTable {
+    /// Processes and threads that have it.
+    pub(super) users: usize,
+    pub(super) descriptors: HashMap<i32, Descriptor>,
+    /// Numbers that were closed, or that a call other than open(2) gave: what they lead to now is no file that was opened by name.
+    pub(super) closed: HashSet<i32>,
+    /// Whether all that was open when the recording began is known: its process was started in it.
+    pub(super) complete: bool,
+    /// The table that it may be the same as.
+    pub(super) guess: Option<TableHandle>,
+    pub(super) doubtful_closes: HashMap<i32, DoubtfulClose>,
+}
+
+pub(super) type TableHandle = Rc<RefCell<DescriptorTable>>;
+
+impl DescriptorTable {
+    /// A copy as fork(2) makes it: its descriptors lead to the same descriptions.
+    pub(super) fn copy(&self, descriptions: &mut Descriptions) -> DescriptorTable {
+        for descriptor in self.descriptors.values() {
+            if descriptor.doubtful {
+                descriptions.hold_doubtfully(descriptor.description);
+            } else {
+                descriptions.hold(descriptor.description);
+            }
+        }
+        DescriptorTable {
+            users: 0,
+            descriptors: self.descriptors.clone(),
+            closed: self.closed.clone(),
+            complete: self.complete,
+            guess: self.guess.clone(),
+            doubtful_closes: HashMap::new(),
+        }
+    }
+
+    /// A copy that may turn out to be the same table.
+    pub(super) fn copy_doubtfully(handle: &TableHandle, descriptions: &mut Descriptions) -> DescriptorTable {
+        let table = handle.borrow();
+        let descriptors = table
+            .descriptors
+            .iter()
+            .map(|(number, descriptor)| {
+                descriptions.hold_doubtfully(descriptor.description);
+                (*number, Descriptor { doubtful: true, ..*descriptor })
+            })
+            .collect();
+        DescriptorTable {
+            users: 0,
+            descriptors,
+            closed: table.closed.clone(),
+            complete: table.complete,
+            guess: Some(Rc::clone(handle)),
+            doubtful_closes: HashMap::new(),
+        }
+    }
+}

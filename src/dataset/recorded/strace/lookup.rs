@@ -1,0 +1,381 @@
+//! Finds what a descriptor leads to, also where the recording does not say which threads share their descriptors.
+//!
+//! A process whose beginning is not recorded may be a child of another one, with copies of its descriptors, or a thread, with the same.
+//! It is taken for a child until a call shows the contrary: a descriptor leads to what only the other one opened. Closes of descriptors
+//! that may be shared have a place kept free among the calls until that is known.
+
+use std::rc::Rc;
+
+use fsverdict_judgement::plan::OpenFlags;
+
+use super::descriptors::{Description, DescriptionId, Descriptor, Opened, TableHandle};
+use super::paths::Place;
+use super::reader::{Moment, StraceReader};
+use super::value::{ShownFile, descriptor};
+
+/// Why a call on a descriptor is not kept of which nothing is known.
+pub(super) const UNKNOWN_DESCRIPTOR: &str =
+    "calls on descriptors whose opening the recording does not have (record with strace -y)";
+
+/// What a descriptor leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Target {
+    Known(DescriptionId),
+    /// Nothing that was opened by name, or none at all.
+    Outside,
+    Lost(&'static str),
+}
+
+impl StraceReader {
+    /// What the descriptor in an argument leads to.
+    pub(super) fn find(&mut self, moment: &Moment, argument: Option<&[u8]>) -> Target {
+        let Some(shown) = argument.and_then(descriptor) else { return Target::Outside };
+        let Some(number) = shown.number else { return Target::Outside };
+        if let Some((pinned, id)) = moment.pinned
+            && pinned == number
+        {
+            return Target::Known(id);
+        }
+        self.find_number(moment, number, &shown.shown)
+    }
+
+    pub(super) fn find_number(&mut self, moment: &Moment, number: i32, shown: &ShownFile) -> Target {
+        let Some(table) = self.processes.table(moment.process) else {
+            return Target::Lost("calls of processes beyond 50,000");
+        };
+        let own = table.borrow().descriptors.get(&number).copied();
+        if let Some(own) = own
+            && self.agrees(own.description, shown)
+        {
+            self.use_descriptor(&table, number, own);
+            return Target::Known(own.description);
+        }
+        if let Some(id) = self.find_in_relatives(moment, &table, number, shown) {
+            return Target::Known(id);
+        }
+        if let Some(own) = own {
+            // A rename that the recording does not have gave the file another path.
+            let alone = table.borrow().guess.is_none() && !self.is_guessed(&table);
+            let is_file =
+                self.descriptions.get(own.description).is_some_and(|one| one.opened != Opened::Elsewhere);
+            if let (true, true, ShownFile::Path { path, .. }) = (alone, is_file, shown) {
+                if let Some(description) = self.descriptions.get_mut(own.description) {
+                    description.path = Some(path.clone());
+                }
+                return Target::Known(own.description);
+            }
+        }
+        if let Some(id) = self.find_elsewhere(&table, number, shown) {
+            return Target::Known(id);
+        }
+        match shown {
+            ShownFile::Nothing => {
+                let table = table.borrow();
+                match table.complete || table.closed.contains(&number) {
+                    true => Target::Outside,
+                    false => Target::Lost(UNKNOWN_DESCRIPTOR),
+                }
+            }
+            ShownFile::Other => {
+                self.install(moment, number, Description::new(Opened::Elsewhere, None), false);
+                Target::Outside
+            }
+            ShownFile::Path { path, deleted } => {
+                let description = self.open_unseen(moment, path, *deleted);
+                Target::Known(self.install(moment, number, description, false))
+            }
+        }
+    }
+
+    /// Whether a description is of what strace shows.
+    fn agrees(&self, id: DescriptionId, shown: &ShownFile) -> bool {
+        let Some(description) = self.descriptions.get(id) else { return false };
+        match shown {
+            ShownFile::Nothing => true,
+            ShownFile::Other => description.opened == Opened::Elsewhere && description.path.is_none(),
+            ShownFile::Path { path, .. } => description.path.as_ref() == Some(path),
+        }
+    }
+
+    /// A descriptor is used: if it is a doubtful one of a file that another process closed, that was another table.
+    fn use_descriptor(&mut self, table: &TableHandle, number: i32, descriptor: Descriptor) {
+        let closed = self.descriptions.get(descriptor.description).and_then(|one| one.closed);
+        if let (true, Some((slot, file))) = (descriptor.doubtful, closed) {
+            if let Some(description) = self.descriptions.get_mut(descriptor.description) {
+                description.closed = None;
+                if let Opened::File { open } = description.opened {
+                    self.calls.reopen(slot, open, file);
+                }
+            }
+            self.make_certain(table, number, descriptor);
+        }
+        if self.doubtful_closes > 0 {
+            self.settle_closes_of(table, number, descriptor.description);
+        }
+    }
+
+    fn make_certain(&mut self, table: &TableHandle, number: i32, descriptor: Descriptor) {
+        self.descriptions.hold(descriptor.description);
+        self.descriptions.release_doubtful(descriptor.description);
+        let certain = Descriptor { doubtful: false, ..descriptor };
+        table.borrow_mut().descriptors.insert(number, certain);
+    }
+
+    /// A descriptor is used that another process closed: it has copies of this table's, and is no thread.
+    fn settle_closes_of(&mut self, table: &TableHandle, number: i32, description: DescriptionId) {
+        for other in self.guessing(table) {
+            let matches = other
+                .borrow()
+                .doubtful_closes
+                .get(&number)
+                .is_some_and(|close| close.description == description);
+            if matches {
+                self.take_for_child(&other);
+            }
+        }
+    }
+
+    /// Tables that may be the same as this one.
+    pub(super) fn guessing(&self, table: &TableHandle) -> Vec<TableHandle> {
+        let same = |other: &&TableHandle| {
+            other.borrow().guess.as_ref().is_some_and(|guess| Rc::ptr_eq(guess, table))
+        };
+        self.processes.all().map(|process| &process.table).filter(same).cloned().collect()
+    }
+
+    fn is_guessed(&self, table: &TableHandle) -> bool {
+        !self.guessing(table).is_empty()
+    }
+
+    /// A table is one of its own, with copies.
+    pub(super) fn take_for_child(&mut self, table: &TableHandle) {
+        let closes = {
+            let mut table = table.borrow_mut();
+            table.guess = None;
+            std::mem::take(&mut table.doubtful_closes)
+        };
+        self.doubtful_closes = self.doubtful_closes.saturating_sub(closes.len());
+        let doubtful: Vec<(i32, Descriptor)> = table
+            .borrow()
+            .descriptors
+            .iter()
+            .filter(|(_, one)| one.doubtful)
+            .map(|(number, one)| (*number, *one))
+            .collect();
+        for (number, descriptor) in doubtful {
+            // What the other one closed before it was known is open here, but no call tells until it is used.
+            if self.descriptions.get(descriptor.description).is_some_and(|one| one.closed.is_none()) {
+                self.make_certain(table, number, descriptor);
+            }
+        }
+    }
+
+    /// Looks a number up in tables that may be the same; if it leads there to what strace shows, they are.
+    fn find_in_relatives(
+        &mut self,
+        moment: &Moment,
+        table: &TableHandle,
+        number: i32,
+        shown: &ShownFile,
+    ) -> Option<DescriptionId> {
+        let above = table.borrow().guess.clone();
+        if let Some(above) = above {
+            let found = above.borrow().descriptors.get(&number).copied();
+            if let Some(found) = found.filter(|found| self.agrees(found.description, shown)) {
+                self.merge(moment, table, &above);
+                return Some(found.description);
+            }
+        }
+        for below in self.guessing(table) {
+            let found = below.borrow().descriptors.get(&number).copied().filter(|found| !found.doubtful);
+            if let Some(found) = found.filter(|found| self.agrees(found.description, shown)) {
+                self.merge(moment, &below, table);
+                return Some(found.description);
+            }
+        }
+        None
+    }
+
+    /// Two tables turn out to be one: that of threads of one process.
+    pub(super) fn merge(&mut self, moment: &Moment, below: &TableHandle, above: &TableHandle) {
+        let (descriptors, closes) = {
+            let mut below = below.borrow_mut();
+            below.guess = None;
+            (std::mem::take(&mut below.descriptors), std::mem::take(&mut below.doubtful_closes))
+        };
+        self.doubtful_closes = self.doubtful_closes.saturating_sub(closes.len());
+        for (number, close) in closes {
+            let same = above
+                .borrow()
+                .descriptors
+                .get(&number)
+                .is_some_and(|one| one.description == close.description);
+            if same {
+                above.borrow_mut().descriptors.remove(&number);
+                if self.release(close.description, moment.times, Some(close.slot)) {
+                    self.calls.account.unfollow();
+                }
+            }
+            self.descriptions.release_doubtful(close.description);
+        }
+        for (number, descriptor) in descriptors {
+            if descriptor.doubtful {
+                self.descriptions.release_doubtful(descriptor.description);
+                continue;
+            }
+            let former = above.borrow_mut().descriptors.insert(number, descriptor);
+            if let Some(former) = former {
+                self.release(former.description, moment.times, None);
+            }
+        }
+        let mut moved = 0;
+        for process in self.processes.all_mut() {
+            if Rc::ptr_eq(&process.table, below) {
+                process.table = Rc::clone(above);
+                moved += 1;
+            }
+        }
+        above.borrow_mut().users += moved;
+    }
+
+    /// A description of another process that has the number and the path: it came here by a way that the recording does not have.
+    fn find_elsewhere(
+        &mut self,
+        table: &TableHandle,
+        number: i32,
+        shown: &ShownFile,
+    ) -> Option<DescriptionId> {
+        if !matches!(shown, ShownFile::Path { .. }) {
+            return None;
+        }
+        let others: Vec<TableHandle> =
+            self.processes.all().map(|process| Rc::clone(&process.table)).collect();
+        let found = others.iter().filter(|other| !Rc::ptr_eq(other, table)).find_map(|other| {
+            let found = other.borrow().descriptors.get(&number).copied()?;
+            (!found.doubtful && self.agrees(found.description, shown)).then_some(found)
+        })?;
+        self.descriptions.hold(found.description);
+        let former = table.borrow_mut().descriptors.insert(number, found);
+        if let Some(former) = former {
+            self.drop_descriptor(former, (0, 0));
+        }
+        Some(found.description)
+    }
+
+    /// A file that is open without an opening in the recording.
+    pub(super) fn open_unseen(
+        &mut self,
+        moment: &Moment,
+        path: &std::path::Path,
+        deleted: bool,
+    ) -> Description {
+        let real = Some(path.to_path_buf());
+        let relative = match self.paths.place(path) {
+            Place::Outside => return Description::new(Opened::Elsewhere, real),
+            Place::Folder => return Description::new(Opened::Directory { name: 0 }, real),
+            Place::Inside(relative) => relative,
+        };
+        if deleted {
+            return Description::new(
+                Opened::Lost("files that were removed before the recording shows them"),
+                real,
+            );
+        }
+        let Some(name) = self.calls.number(&relative) else {
+            return Description::new(Opened::Lost("names beyond those that a plan can hold"), real);
+        };
+        if self.calls.files.is_known_directory(name) {
+            return Description::new(Opened::Directory { name }, real);
+        }
+        let opened = self.calls.without_counting(|calls| {
+            calls.try_open((moment.times.0, moment.times.0), name, OpenFlags::default(), false)
+        });
+        match opened {
+            Ok(open) => {
+                self.open_before += 1;
+                let mut description = Description::new(Opened::File { open }, real);
+                description.slot = Some(self.calls.last_slot());
+                description.may_be_directory = true;
+                description
+            }
+            Err(why) => Description::new(Opened::Lost(why), real),
+        }
+    }
+
+    /// A number leads to a new description from now on.
+    pub(super) fn install(
+        &mut self,
+        moment: &Moment,
+        number: i32,
+        description: Description,
+        closes_on_exec: bool,
+    ) -> DescriptionId {
+        let id = self.descriptions.add(description);
+        self.install_copy(moment, number, id, closes_on_exec);
+        id
+    }
+
+    /// A number leads to a description from now on, as others may.
+    pub(super) fn install_copy(
+        &mut self,
+        moment: &Moment,
+        number: i32,
+        id: DescriptionId,
+        closes_on_exec: bool,
+    ) {
+        self.descriptions.hold(id);
+        let Some(table) = self.processes.table(moment.process) else { return };
+        if self.doubtful_closes > 0 {
+            // A number that another one closed is free here, too: the table is the same.
+            let closed = self.guessing(&table).into_iter().find(|other| {
+                let (own, other) = (table.borrow(), other.borrow());
+                let own = own.descriptors.get(&number).map(|one| one.description);
+                other.doubtful_closes.get(&number).is_some_and(|close| Some(close.description) == own)
+            });
+            if let Some(other) = closed {
+                self.merge(moment, &other, &table);
+            }
+        }
+        let new = Descriptor { description: id, closes_on_exec, doubtful: false };
+        let former = {
+            let mut table = table.borrow_mut();
+            table.closed.remove(&number);
+            table.descriptors.insert(number, new)
+        };
+        if let Some(former) = former {
+            if former.doubtful {
+                // The other one has it open: a table of its own.
+                self.take_for_child(&table);
+            }
+            self.calls.uncounted();
+            self.drop_descriptor(former, moment.times);
+        }
+    }
+
+    /// A descriptor is gone; gives whether that closed the file for good.
+    pub(super) fn drop_descriptor(&mut self, descriptor: Descriptor, times: (u64, u64)) -> bool {
+        if descriptor.doubtful {
+            self.descriptions.release_doubtful(descriptor.description);
+            return false;
+        }
+        self.release(descriptor.description, times, None)
+    }
+
+    /// One user of a description is gone; gives whether a file of the trace was closed by that.
+    pub(super) fn release(&mut self, id: DescriptionId, times: (u64, u64), reserved: Option<usize>) -> bool {
+        if !self.descriptions.release(id) {
+            return false;
+        }
+        let mut closed = false;
+        if let Some(description) = self.descriptions.get_mut(id)
+            && let Opened::File { open } = description.opened
+            && let Some(file) = self.calls.file_of(open)
+        {
+            let slot = self.calls.close(times, open, reserved);
+            description.closed = Some((slot, file));
+            closed = true;
+        }
+        self.descriptions.forget(id);
+        closed
+    }
+}

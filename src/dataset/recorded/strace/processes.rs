@@ -1,0 +1,181 @@
+//! The processes and threads of a recording: which descriptors, working directory and memory each has, and which of these they share.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use super::descriptors::{DescriptionId, Descriptions, DescriptorTable, TableHandle};
+
+/// Processes that are followed at once.
+const MOST_PROCESSES: usize = 50_000;
+
+/// Where relative paths begin (CLONE_FS).
+#[derive(Debug, Clone, Default)]
+pub(super) struct WorkingDirectory {
+    /// None where the recording does not say.
+    pub(super) path: Option<PathBuf>,
+    /// Where absolute paths begin, after chroot(2).
+    pub(super) root: Option<PathBuf>,
+}
+
+/// A mapping of a file of the folder whose memory is written to it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mapping {
+    pub(super) end: u64,
+    pub(super) description: DescriptionId,
+}
+
+/// Mappings by their first address (CLONE_VM).
+#[derive(Debug, Clone, Default)]
+pub(super) struct Memory {
+    pub(super) mappings: BTreeMap<u64, Mapping>,
+}
+
+/// A process or thread.
+#[derive(Debug, Clone)]
+pub(super) struct Process {
+    pub(super) table: TableHandle,
+    pub(super) directory: Rc<RefCell<WorkingDirectory>>,
+    pub(super) memory: Rc<RefCell<Memory>>,
+}
+
+impl Process {
+    /// A process of which nothing is known.
+    pub(super) fn new() -> Self {
+        Process {
+            table: Rc::new(RefCell::new(DescriptorTable { users: 1, ..DescriptorTable::default() })),
+            directory: Rc::default(),
+            memory: Rc::default(),
+        }
+    }
+}
+
+/// What a new process has in common with the one that made it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct SharedParts {
+    pub(super) files: bool,
+    pub(super) directory: bool,
+    pub(super) memory: bool,
+}
+
+/// All processes by their numbers.
+#[derive(Debug, Default)]
+pub(super) struct Processes {
+    all: HashMap<u32, Process>,
+    /// The one whose line came last: what is not known otherwise is taken from it.
+    last: Option<u32>,
+}
+
+impl Processes {
+    pub(super) fn get(&self, number: u32) -> Option<&Process> {
+        self.all.get(&number)
+    }
+
+    pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut Process> {
+        self.all.get_mut(&number)
+    }
+
+    pub(super) fn set_table(&mut self, number: u32, table: TableHandle) {
+        if let Some(process) = self.all.get_mut(&number) {
+            process.table = table;
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// The process that is left, where there is one alone.
+    pub(super) fn only(&self) -> Option<u32> {
+        let mut numbers = self.all.keys();
+        numbers.next().copied().filter(|_| numbers.next().is_none())
+    }
+
+    pub(super) fn contains(&self, number: u32) -> bool {
+        self.all.contains_key(&number)
+    }
+
+    pub(super) fn note_active(&mut self, number: u32) {
+        self.last = Some(number);
+    }
+
+    /// The table of a process that is followed.
+    pub(super) fn table(&self, number: u32) -> Option<TableHandle> {
+        self.all.get(&number).map(|process| Rc::clone(&process.table))
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &Process> {
+        self.all.values()
+    }
+
+    pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut Process> {
+        self.all.values_mut()
+    }
+
+    /// Follows a process that nothing is known of: the child or a thread of the one whose line came last, if there is one.
+    pub(super) fn add_unknown(&mut self, number: u32, descriptions: &mut Descriptions) {
+        let parent = self.last.and_then(|last| self.all.get(&last)).or_else(|| {
+            let lowest = self.all.keys().min()?;
+            self.all.get(lowest)
+        });
+        let mut process = Process::new();
+        if let Some(parent) = parent {
+            let mut table = DescriptorTable::copy_doubtfully(&parent.table, descriptions);
+            table.users = 1;
+            process.table = Rc::new(RefCell::new(table));
+            process.directory = Rc::new(RefCell::new(parent.directory.borrow().clone()));
+        }
+        self.insert(number, process);
+    }
+
+    /// Follows a process that another one made. A process of the same number that is followed still must be removed before.
+    pub(super) fn add_child(
+        &mut self,
+        parent: u32,
+        child: u32,
+        shared: SharedParts,
+        descriptions: &mut Descriptions,
+    ) {
+        let Some(parent) = self.all.get(&parent).cloned() else { return };
+        let table = if shared.files {
+            parent.table.borrow_mut().users += 1;
+            Rc::clone(&parent.table)
+        } else {
+            let mut copy = parent.table.borrow().copy(descriptions);
+            copy.users = 1;
+            Rc::new(RefCell::new(copy))
+        };
+        let directory = match shared.directory {
+            true => Rc::clone(&parent.directory),
+            false => Rc::new(RefCell::new(parent.directory.borrow().clone())),
+        };
+        let memory = if shared.memory {
+            Rc::clone(&parent.memory)
+        } else {
+            let copy = parent.memory.borrow().clone();
+            copy.mappings.values().for_each(|mapping| descriptions.hold(mapping.description));
+            Rc::new(RefCell::new(copy))
+        };
+        self.insert(child, Process { table, directory, memory });
+    }
+
+    fn insert(&mut self, number: u32, process: Process) {
+        if self.all.len() < MOST_PROCESSES {
+            self.all.insert(number, process);
+        }
+    }
+
+    pub(super) fn remove(&mut self, number: u32) -> Option<Process> {
+        if self.last == Some(number) {
+            self.last = None;
+        }
+        self.all.remove(&number)
+    }
+
+    pub(super) fn rename(&mut self, from: u32, to: u32) {
+        if let Some(process) = self.all.remove(&from) {
+            self.all.insert(to, process);
+        }
+    }
+}

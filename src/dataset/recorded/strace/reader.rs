@@ -1,0 +1,255 @@
+//! Reads strace's lines one after the other, and keeps the state that they show: processes, descriptors, and calls under way.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::call::{SystemCall, call_name, parse_call};
+use super::descriptors::{DescriptionId, Descriptions};
+use super::line::{LineKind, Prefix, line_kind, split_prefix};
+use super::paths::FolderPaths;
+use super::processes::Processes;
+use super::value;
+use crate::dataset::recorded::account::{CallOutcome, CallWeight, RecordLine, mask_names};
+use crate::dataset::recorded::calls::CallRecorder;
+
+/// Calls that may be under way at once.
+const MOST_UNDERWAY: usize = 50_000;
+/// The process of a line that names none: there is only one then.
+const ONLY_PROCESS: u32 = 0;
+
+/// What became of a call, and what it weighs.
+pub(super) type Settled = (CallOutcome, CallWeight);
+
+/// A call that is being settled.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moment {
+    pub(super) process: u32,
+    pub(super) times: (u64, u64),
+    /// What its first argument led to when it began: another thread may have closed that since.
+    pub(super) pinned: Option<(i32, DescriptionId)>,
+}
+
+/// A call that was begun and has not ended yet.
+#[derive(Debug)]
+pub(super) struct Underway {
+    pub(super) text: Vec<u8>,
+    pub(super) began_ns: u64,
+    pub(super) line: u64,
+    pub(super) pinned: Option<(i32, DescriptionId)>,
+    /// Whether the process that it makes has been met already.
+    pub(super) child_met: bool,
+}
+
+/// A line of the recording.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct InputLine<'a> {
+    pub(super) number: u64,
+    pub(super) text: &'a [u8],
+    /// Its process, where the file that it is in says so (-ff).
+    pub(super) process: Option<u32>,
+}
+
+#[derive(Debug)]
+pub(super) struct StraceReader {
+    pub(super) calls: CallRecorder,
+    pub(super) paths: FolderPaths,
+    pub(super) processes: Processes,
+    pub(super) descriptions: Descriptions,
+    pub(super) underway: HashMap<u32, Underway>,
+    /// The process whose first line this is, of which nothing was known.
+    pub(super) first_call_of: Option<u32>,
+    /// Whether a line named its process.
+    names_processes: bool,
+    /// Lines that hold no call, and are none of strace's own.
+    pub(super) strange_lines: u64,
+    /// Files that were open before the recording began.
+    pub(super) open_before: u64,
+    /// Closes that may be those of another process's descriptors.
+    pub(super) doubtful_closes: usize,
+}
+
+impl StraceReader {
+    pub(super) fn new(folder: &Path) -> Self {
+        StraceReader {
+            calls: CallRecorder::new("calls"),
+            paths: FolderPaths::new(folder),
+            processes: Processes::default(),
+            descriptions: Descriptions::default(),
+            underway: HashMap::new(),
+            first_call_of: None,
+            names_processes: false,
+            strange_lines: 0,
+            open_before: 0,
+            doubtful_closes: 0,
+        }
+    }
+
+    /// The process of a line.
+    pub(super) fn process_of(&mut self, line: &InputLine<'_>, prefix: Prefix) -> u32 {
+        match line.process.or(prefix.process) {
+            Some(process) => {
+                if !self.names_processes {
+                    // strace without -o names processes only once there are several: the first of them is the one before.
+                    self.names_processes = true;
+                    if !self.processes.contains(process) {
+                        self.processes.rename(ONLY_PROCESS, process);
+                        if let Some(call) = self.underway.remove(&ONLY_PROCESS) {
+                            self.underway.insert(process, call);
+                        }
+                    }
+                }
+                process
+            }
+            None if self.names_processes => self.processes.only().unwrap_or(ONLY_PROCESS),
+            None => ONLY_PROCESS,
+        }
+    }
+
+    /// Whether the process of a line was met before, or is the first.
+    pub(super) fn knows(&self, process: u32) -> bool {
+        self.processes.contains(process) || self.processes.is_empty()
+    }
+
+    /// Takes one line.
+    pub(super) fn take_line(&mut self, line: &InputLine<'_>, process: u32, now_ns: u64) {
+        let (_, rest) = split_prefix(line.text);
+        let kind = line_kind(rest);
+        if !matches!(kind, LineKind::Nothing) {
+            self.meet(process);
+        }
+        match kind {
+            LineKind::Whole(text) => {
+                self.calls.account.see();
+                let moment = Moment { process, times: (now_ns, now_ns), pinned: None };
+                self.take_call(moment, line.number, text);
+            }
+            LineKind::Unfinished(text) => self.begin_call(process, now_ns, line.number, text),
+            LineKind::Resumed(name, rest) => self.end_call(process, now_ns, line.number, name, rest),
+            LineKind::Ended => self.end_process(process, now_ns),
+            LineKind::Superseded(by) => {
+                self.end_process(process, now_ns);
+                if let Some(call) = self.underway.remove(&by) {
+                    self.underway.insert(process, call);
+                }
+                self.processes.rename(by, process);
+            }
+            LineKind::Nothing => {
+                let own = [&b"---"[..], b"+++", b"strace:", b">", b"<...", b"???"];
+                if !rest.is_empty() && !own.iter().any(|begin| rest.starts_with(begin)) {
+                    self.strange_lines += 1;
+                }
+            }
+        }
+    }
+
+    /// Follows a process from its first line on.
+    fn meet(&mut self, process: u32) {
+        if !self.processes.contains(process) {
+            self.meet_unknown(process);
+            self.first_call_of = Some(process);
+        }
+        self.processes.note_active(process);
+    }
+
+    fn begin_call(&mut self, process: u32, now_ns: u64, line: u64, text: &[u8]) {
+        self.calls.account.see();
+        if let Some(former) = self.underway.remove(&process) {
+            self.give_up(&former);
+        }
+        if self.underway.len() >= MOST_UNDERWAY {
+            let reason = "calls that began beside 50,000 others";
+            return self.settle(line, text, (CallOutcome::NotKept(reason.to_owned()), CallWeight::NONE));
+        }
+        let pinned = self.pin(process, text);
+        let begun = Underway { text: text.to_vec(), began_ns: now_ns, line, pinned, child_met: false };
+        self.underway.insert(process, begun);
+    }
+
+    fn end_call(&mut self, process: u32, now_ns: u64, line: u64, name: &[u8], rest: &[u8]) {
+        let fits = |call: &Underway| call_name(&call.text).as_bytes() == name;
+        let Some(mut begun) = self.underway.remove(&process).filter(fits) else {
+            self.calls.account.see();
+            let reason = "calls that began before the recording";
+            return self.settle(line, rest, (CallOutcome::NotKept(reason.to_owned()), CallWeight::NONE));
+        };
+        begun.text.extend_from_slice(rest);
+        let times = (begun.began_ns, now_ns);
+        let moment = Moment { process, times, pinned: begun.pinned };
+        self.take_call(moment, begun.line, &begun.text);
+        if let Some((_, description)) = begun.pinned {
+            self.calls.uncounted();
+            self.release(description, times, None);
+        }
+    }
+
+    /// A call that was begun and does not end.
+    pub(super) fn give_up(&mut self, call: &Underway) {
+        if let Some((_, description)) = call.pinned {
+            self.calls.uncounted();
+            self.release(description, (call.began_ns, call.began_ns), None);
+        }
+        let outcome = match call_name(&call.text) {
+            "exit" | "exit_group" | "execve" | "execveat" => CallOutcome::Outside,
+            _ => match parse_call(&[&call.text[..], b") = ?"].concat()) {
+                Some(parsed) if self.concerns_folder(call.pinned, &parsed) => {
+                    CallOutcome::NotKept("calls that do not end in the recording".to_owned())
+                }
+                _ => CallOutcome::Outside,
+            },
+        };
+        self.settle(call.line, &call.text, (outcome, CallWeight::NONE));
+    }
+
+    fn take_call(&mut self, moment: Moment, line: u64, text: &[u8]) {
+        let Some(call) = parse_call(text) else {
+            let reason = "calls whose line is cut short";
+            return self.settle(line, text, (CallOutcome::NotKept(reason.to_owned()), CallWeight::NONE));
+        };
+        let (began, ended) = moment.times;
+        let times = (began, call.took_ns.map_or(ended, |took| began.saturating_add(took)));
+        self.calls.begin(line);
+        let settled = self.settle_call(&Moment { times, ..moment }, &call);
+        self.first_call_of = None;
+        self.settle(line, text, settled);
+    }
+
+    fn settle(&mut self, line: u64, text: &[u8], (outcome, weight): Settled) {
+        self.calls
+            .account
+            .settle(outcome, weight, || RecordLine::new(line, &mask_names(&String::from_utf8_lossy(text))));
+    }
+
+    /// Holds what the first argument of a call leads to that is still under way. A close takes effect when it begins.
+    fn pin(&mut self, process: u32, text: &[u8]) -> Option<(i32, DescriptionId)> {
+        let name = call_name(text);
+        let argument = text.get(name.len() + 1..)?.split(|byte| *byte == b',').next()?;
+        let number = value::descriptor(argument)?.number?;
+        let table = self.processes.table(process)?;
+        let descriptor = table.borrow().descriptors.get(&number).copied().filter(|one| !one.doubtful)?;
+        if name == "close" {
+            let mut table = table.borrow_mut();
+            table.descriptors.remove(&number);
+            table.closed.insert(number);
+        } else {
+            self.descriptions.hold(descriptor.description);
+        }
+        Some((number, descriptor.description))
+    }
+
+    /// Ends what is under way when the recording does.
+    pub(super) fn end_recording(&mut self) {
+        let mut left: Vec<Underway> = std::mem::take(&mut self.underway).into_values().collect();
+        left.sort_by_key(|call| call.line);
+        for call in &left {
+            self.give_up(call);
+        }
+    }
+
+    /// Whether a call that cannot be settled concerns a file of the folder.
+    fn concerns_folder(&self, pinned: Option<(i32, DescriptionId)>, call: &SystemCall<'_>) -> bool {
+        use super::descriptors::Opened;
+        let leads_inside =
+            |id: DescriptionId| self.descriptions.get(id).is_some_and(|one| one.opened != Opened::Elsewhere);
+        pinned.is_some_and(|(_, id)| leads_inside(id)) || self.shows_folder(call)
+    }
+}

@@ -1,0 +1,286 @@
+//! Decides what becomes of each call: kept in the trace, followed, not kept for a reason, or outside the folder.
+
+use std::path::{Path, PathBuf};
+
+use fsverdict_judgement::plan::CallWork;
+
+use super::call::{Returned, SystemCall};
+use super::descriptors::{DescriptionId, Opened};
+use super::lookup::Target;
+use super::paths::{Place, named_descriptor, without_dots};
+use super::reader::{Moment, Settled, StraceReader};
+use super::references::{Reference, references_of};
+use super::value::{ShownFile, descriptor, quoted_path, shown_file};
+use crate::dataset::recorded::account::{CallOutcome, CallWeight};
+
+/// Why a call is not kept that names a file in a way that the recording does not show.
+const UNKNOWN_FOLDER: &str =
+    "relative paths where the recording does not say the working directory (record with strace -y)";
+const CUT_NAME: &str = "names that the recording cuts short or shows as addresses";
+
+/// Calls that return a descriptor of something else than a file that was opened by name.
+const NEW_DESCRIPTORS: &[&str] = &[
+    "socket",
+    "accept",
+    "accept4",
+    "epoll_create",
+    "epoll_create1",
+    "eventfd",
+    "eventfd2",
+    "timerfd_create",
+    "signalfd",
+    "signalfd4",
+    "inotify_init",
+    "inotify_init1",
+    "fanotify_init",
+    "memfd_create",
+    "memfd_secret",
+    "perf_event_open",
+    "userfaultfd",
+    "pidfd_open",
+    "pidfd_getfd",
+    "io_uring_setup",
+    "mq_open",
+    "bpf",
+    "fsopen",
+    "fspick",
+    "fsmount",
+    "open_tree",
+    "landlock_create_ruleset",
+];
+
+/// Where a path in a call leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum NamedFile {
+    Inside(PathBuf),
+    /// The folder itself.
+    Folder,
+    /// An open file, by its link in /proc or by an empty path.
+    Open(DescriptionId),
+    Outside,
+    Unknown(&'static str),
+}
+
+pub(super) fn kept(weight: CallWeight) -> Settled {
+    (CallOutcome::Kept, weight)
+}
+
+pub(super) fn followed() -> Settled {
+    (CallOutcome::Followed, CallWeight::NONE)
+}
+
+pub(super) fn outside() -> Settled {
+    (CallOutcome::Outside, CallWeight::NONE)
+}
+
+pub(super) fn lost(reason: &str, weight: CallWeight) -> Settled {
+    (CallOutcome::NotKept(reason.to_owned()), weight)
+}
+
+impl StraceReader {
+    /// Settles a call, and follows what it does to the state.
+    pub(super) fn settle_call(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Settled {
+        let settled = self
+            .settle_process_call(moment, call)
+            .or_else(|| self.settle_descriptor_call(moment, call))
+            .or_else(|| self.settle_transfer(moment, call))
+            .or_else(|| self.settle_name_call(moment, call));
+        let settled = settled.unwrap_or_else(|| self.settle_by_references(moment, call));
+        self.note_new_descriptors(moment, call);
+        settled
+    }
+
+    /// A call that the trace cannot make, or that failed: it is counted where it concerns the folder.
+    pub(super) fn settle_by_references(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Settled {
+        let reason = match call.returned {
+            Returned::Error(error) => format!("{} that failed ({error})", call.name),
+            Returned::Unknown => format!("{} that was interrupted or did not return", call.name),
+            Returned::Value(_) if call.name.starts_with("ioctl") || call.name.starts_with("fcntl") => {
+                format!("{} {}", call.name, call.argument_text(1))
+            }
+            Returned::Value(_) => call.name.to_owned(),
+        };
+        let syncs =
+            matches!(call.name, "sync_file_range" | "sync_file_range2" | "msync") && call.value().is_some();
+        let weight = if syncs { CallWeight::sync() } else { CallWeight::NONE };
+        for reference in references_of(call) {
+            match self.refers(moment, call, reference) {
+                NamedFile::Outside => {}
+                NamedFile::Unknown(why) => return lost(why, CallWeight::NONE),
+                _ => return lost(&reason, weight),
+            }
+        }
+        match self.shows_folder(call) {
+            true => lost(&reason, weight),
+            false => outside(),
+        }
+    }
+
+    fn refers(&mut self, moment: &Moment, call: &SystemCall<'_>, reference: &Reference) -> NamedFile {
+        match *reference {
+            Reference::Path(path) => self.named(moment, None, call.argument(path)),
+            Reference::At(folder, path) => self.named(moment, call.argument(folder), call.argument(path)),
+            Reference::Descriptor(number) => match self.find(moment, call.argument(number)) {
+                Target::Outside => NamedFile::Outside,
+                Target::Lost(why) => NamedFile::Unknown(why),
+                Target::Known(id) => match self.descriptions.get(id).map(|one| one.opened) {
+                    None | Some(Opened::Elsewhere) => NamedFile::Outside,
+                    Some(_) => NamedFile::Open(id),
+                },
+            },
+        }
+    }
+
+    /// Whether an argument shows a path below the folder, whatever the call is.
+    pub(super) fn shows_folder(&self, call: &SystemCall<'_>) -> bool {
+        call.arguments().iter().any(|argument| {
+            let decorated = descriptor(argument).and_then(|one| one.shown.path().cloned());
+            let path = decorated.or_else(|| quoted_path(argument));
+            path.is_some_and(|path| path.is_absolute() && self.paths.place(&path) != Place::Outside)
+        })
+    }
+
+    /// Whatever else returns a descriptor: its number leads to no file that was opened by name.
+    fn note_new_descriptors(&mut self, moment: &Moment, call: &SystemCall<'_>) {
+        let Some(value) = call.value() else { return };
+        let number = |value: i64| i32::try_from(value).ok();
+        if NEW_DESCRIPTORS.contains(&call.name)
+            && let Some(number) = number(value)
+        {
+            let description = match shown_file(call.remark) {
+                ShownFile::Path { path, deleted } => self.open_unseen(moment, &path, deleted),
+                _ => super::descriptors::Description::new(Opened::Elsewhere, None),
+            };
+            let closes = call.arguments().iter().any(|text| text.ends_with(b"CLOEXEC"));
+            self.install(moment, number, description, closes);
+        }
+        if matches!(call.name, "pipe" | "pipe2" | "socketpair") {
+            let list = call.arguments().iter().find_map(|text| text.strip_prefix(b"[")?.strip_suffix(b"]"));
+            for word in list.unwrap_or_default().split(|byte| *byte == b',') {
+                if let Some(number) = descriptor(word.trim_ascii()).and_then(|one| one.number) {
+                    let description = super::descriptors::Description::new(Opened::Elsewhere, None);
+                    let closes = call.argument_text(1).contains("CLOEXEC");
+                    self.install(moment, number, description, closes);
+                }
+            }
+        }
+    }
+
+    /// The absolute path that a call names, before links are followed.
+    pub(super) fn absolute(
+        &mut self,
+        moment: &Moment,
+        folder: Option<&[u8]>,
+        path: &Path,
+    ) -> Result<PathBuf, &'static str> {
+        let process = self.processes.get(moment.process).cloned();
+        if path.is_absolute() {
+            let root = process.and_then(|process| process.directory.borrow().root.clone());
+            return Ok(match (root, path.strip_prefix("/")) {
+                (Some(root), Ok(rest)) => without_dots(&root.join(rest)),
+                _ => without_dots(path),
+            });
+        }
+        let above = match folder.and_then(descriptor) {
+            Some(shown) if shown.number.is_some() => match shown.shown {
+                ShownFile::Path { path, .. } => Some(path),
+                _ => match self.find(moment, folder) {
+                    Target::Known(id) => self.descriptions.get(id).and_then(|one| one.path.clone()),
+                    _ => None,
+                },
+            },
+            // AT_FDCWD, or a call that knows nothing else.
+            shown => {
+                if let (Some(path), Some(process)) =
+                    (shown.and_then(|one| one.shown.path().cloned()), &process)
+                {
+                    process.directory.borrow_mut().path = Some(path);
+                }
+                process.and_then(|process| process.directory.borrow().path.clone())
+            }
+        };
+        above.map(|above| without_dots(&above.join(path))).ok_or(UNKNOWN_FOLDER)
+    }
+
+    /// What a path in a call names, of a string and the directory that it is relative to.
+    pub(super) fn named(
+        &mut self,
+        moment: &Moment,
+        folder: Option<&[u8]>,
+        argument: Option<&[u8]>,
+    ) -> NamedFile {
+        let path = match argument.and_then(quoted_path) {
+            Some(path) => path,
+            None => {
+                return match argument {
+                    Some(b"NULL") | None => self.named_open(moment, folder),
+                    _ => NamedFile::Unknown(CUT_NAME),
+                };
+            }
+        };
+        if path.as_os_str().is_empty() {
+            return self.named_open(moment, folder);
+        }
+        if let Some(number) = named_descriptor(&path) {
+            return match self.find_number(moment, number, &ShownFile::Nothing) {
+                Target::Known(id) => self.named_description(id),
+                Target::Outside => NamedFile::Outside,
+                Target::Lost(why) => NamedFile::Unknown(why),
+            };
+        }
+        match self.absolute(moment, folder, &path) {
+            Ok(absolute) => self.place_of(&absolute),
+            Err(why) => NamedFile::Unknown(why),
+        }
+    }
+
+    pub(super) fn place_of(&self, absolute: &Path) -> NamedFile {
+        match self.paths.place(absolute) {
+            Place::Inside(relative) => NamedFile::Inside(relative),
+            Place::Folder => NamedFile::Folder,
+            Place::Outside => NamedFile::Outside,
+        }
+    }
+
+    /// What the descriptor names by itself, with an empty path (AT_EMPTY_PATH).
+    fn named_open(&mut self, moment: &Moment, folder: Option<&[u8]>) -> NamedFile {
+        match self.find(moment, folder) {
+            Target::Known(id) => self.named_description(id),
+            Target::Outside => NamedFile::Outside,
+            Target::Lost(why) => NamedFile::Unknown(why),
+        }
+    }
+
+    fn named_description(&self, id: DescriptionId) -> NamedFile {
+        match self.descriptions.get(id).map(|one| one.opened) {
+            None | Some(Opened::Elsewhere) => NamedFile::Outside,
+            Some(_) => NamedFile::Open(id),
+        }
+    }
+
+    /// The number of a name of the folder; 0 is the folder itself.
+    pub(super) fn number_of(&mut self, file: &NamedFile) -> Result<u32, Settled> {
+        match file {
+            NamedFile::Folder => Ok(0),
+            NamedFile::Inside(relative) => {
+                let number = self.calls.number(relative);
+                number.ok_or_else(|| lost("names beyond those that a plan can hold", CallWeight::NONE))
+            }
+            NamedFile::Open(_) => {
+                Err(lost("calls that name an open file by a link in /proc", CallWeight::NONE))
+            }
+            NamedFile::Outside => Err(outside()),
+            NamedFile::Unknown(why) => Err(lost(why, CallWeight::NONE)),
+        }
+    }
+
+    /// A call on names that succeeded.
+    pub(super) fn keep_names(&mut self, moment: &Moment, work: CallWork, weight: CallWeight) -> Settled {
+        (self.calls.on_names(moment.times, work), weight)
+    }
+
+    /// A call on an open file that succeeded.
+    pub(super) fn keep_on_file(&mut self, moment: &Moment, work: CallWork, weight: CallWeight) -> Settled {
+        (self.calls.on_file(moment.times, work), weight)
+    }
+}

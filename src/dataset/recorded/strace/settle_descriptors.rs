@@ -1,0 +1,428 @@
+//! Calls that open, copy and close descriptors.
+
+use std::path::Path;
+
+use fsverdict_judgement::plan::{CallWork, OpenFlags};
+
+use super::call::{Returned, SystemCall};
+use super::descriptors::{Description, DescriptionId, DoubtfulClose, Opened};
+use super::lookup::{Target, UNKNOWN_DESCRIPTOR};
+use super::reader::{Moment, Settled, StraceReader};
+use super::settle::{NamedFile, followed, kept, lost, outside};
+use super::value::{ShownFile, descriptor, field, has_flag, number, quoted_path, shown_file};
+use crate::dataset::recorded::account::CallWeight;
+use crate::dataset::recorded::known_files::NameBearer;
+
+/// The largest number of a descriptor that close_range(2) is followed to.
+const LARGEST_DESCRIPTOR: i64 = i32::MAX as i64;
+
+impl StraceReader {
+    pub(super) fn settle_descriptor_call(
+        &mut self,
+        moment: &Moment,
+        call: &SystemCall<'_>,
+    ) -> Option<Settled> {
+        let settled = match call.name {
+            "open" => self.open(moment, call, None, 0, call.argument_text(1)),
+            "creat" => self.open(moment, call, None, 0, "O_WRONLY|O_CREAT|O_TRUNC"),
+            "openat" => self.open(moment, call, call.argument(0), 1, call.argument_text(2)),
+            "openat2" => {
+                let flags = call.argument(2).and_then(|how| field(how, "flags")).unwrap_or_default();
+                self.open(moment, call, call.argument(0), 1, std::str::from_utf8(flags).unwrap_or_default())
+            }
+            "open_by_handle_at" => self.open_by_handle(moment, call)?,
+            "close" if call.value().is_some() => self.close(moment, call),
+            "close_range" if call.value().is_some() => self.close_range(moment, call),
+            "dup" | "dup2" | "dup3" if call.value().is_some() => {
+                let closes = has_flag(call.argument_text(2), "O_CLOEXEC");
+                self.copy_descriptor(moment, call, closes)
+            }
+            "fcntl" | "fcntl64" if call.value().is_some() => self.control(moment, call)?,
+            "ioctl" if call.value().is_some() => self.control_device(moment, call)?,
+            _ => return None,
+        };
+        Some(settled)
+    }
+
+    fn open(
+        &mut self,
+        moment: &Moment,
+        call: &SystemCall<'_>,
+        folder: Option<&[u8]>,
+        path: usize,
+        how: &str,
+    ) -> Settled {
+        let asked = self.asked_path(moment, folder, call.argument(path));
+        let mut named = self.named(moment, folder, call.argument(path));
+        let shown = shown_file(call.remark);
+        let unnamed = has_flag(how, "O_TMPFILE");
+        if let (Returned::Value(_), ShownFile::Path { path, .. }, false) = (call.returned, &shown, unnamed) {
+            // The file that was opened in the end tells where links lead to.
+            if let Some(asked) = asked.as_deref().filter(|_| !has_flag(how, "O_NOFOLLOW")) {
+                self.paths.learn(asked, path);
+            }
+            if !matches!(named, NamedFile::Open(_)) {
+                named = self.place_of(path);
+            }
+        }
+        let Some(descriptor) = call.value().and_then(|value| i32::try_from(value).ok()) else {
+            return self.settle_failed_open(moment, call, &named);
+        };
+        let real = shown.path().cloned().or_else(|| asked.map(|asked| self.paths.resolve(&asked)));
+        let (description, settled) = self.opened(moment, &named, how, real.as_deref());
+        self.install(moment, descriptor, description, has_flag(how, "O_CLOEXEC"));
+        settled
+    }
+
+    /// The absolute path that an argument names.
+    fn asked_path(
+        &mut self,
+        moment: &Moment,
+        folder: Option<&[u8]>,
+        argument: Option<&[u8]>,
+    ) -> Option<std::path::PathBuf> {
+        let path = argument.and_then(quoted_path)?;
+        self.absolute(moment, folder, &path).ok()
+    }
+
+    fn settle_failed_open(&mut self, moment: &Moment, call: &SystemCall<'_>, named: &NamedFile) -> Settled {
+        let missing = call.returned == Returned::Error("ENOENT");
+        match self.number_of(named) {
+            Ok(name) if missing && name > 0 => {
+                self.calls.is_missing(name);
+                self.keep_names(moment, CallWork::Look { name }, CallWeight::NONE)
+            }
+            Ok(_) => self.settle_by_references(moment, call),
+            Err(settled) => settled,
+        }
+    }
+
+    /// What an opening that succeeded gives.
+    fn opened(
+        &mut self,
+        moment: &Moment,
+        named: &NamedFile,
+        how: &str,
+        real: Option<&Path>,
+    ) -> (Description, Settled) {
+        let real = real.map(Path::to_path_buf);
+        let with = |opened: Opened| Description::new(opened, real.clone());
+        let name = match (named, self.number_of(named)) {
+            (NamedFile::Open(id), _) => return self.opened_again(moment, *id, how),
+            (_, Ok(name)) => name,
+            (NamedFile::Unknown(why), Err(settled)) => return (with(Opened::Lost(why)), settled),
+            (NamedFile::Outside, Err(settled)) => return (with(Opened::Elsewhere), settled),
+            (_, Err(settled)) => {
+                return (with(Opened::Lost("names beyond those that a plan can hold")), settled);
+            }
+        };
+        if self.descriptions.is_full() {
+            let why = "files that were open beside 200,000 others";
+            return (with(Opened::Lost(why)), lost(why, CallWeight::NONE));
+        }
+        let flags = OpenFlags {
+            create: has_flag(how, "O_CREAT"),
+            truncate: has_flag(how, "O_TRUNC"),
+            synced: has_flag(how, "O_SYNC") || has_flag(how, "O_DSYNC"),
+            direct: has_flag(how, "O_DIRECT"),
+        };
+        let opened = if has_flag(how, "O_TMPFILE") {
+            self.calls.open_unnamed(moment.times, name)
+        } else if name == 0
+            || has_flag(how, "O_DIRECTORY")
+            || (!flags.create && self.calls.files.is_known_directory(name))
+        {
+            self.calls.files.is_used_as_directory(name);
+            return (with(Opened::Directory { name }), followed());
+        } else if has_flag(how, "O_PATH") {
+            let settled = self.keep_names(moment, CallWork::Look { name }, CallWeight::NONE);
+            return (with(Opened::Elsewhere), settled);
+        } else {
+            let doubtful = !flags.create
+                && self.calls.files.bearer(name) == NameBearer::Unknown
+                && !has_flag(how, "O_RDWR")
+                && !has_flag(how, "O_WRONLY");
+            let opened = self.calls.try_open(moment.times, name, flags, has_flag(how, "O_EXCL"));
+            if let (Ok(open), true) = (opened, doubtful) {
+                let mut description = with(Opened::File { open });
+                description.slot = Some(self.calls.last_slot());
+                description.may_be_directory = true;
+                return (description, kept(CallWeight::NONE));
+            }
+            opened
+        };
+        match opened {
+            Ok(open) => {
+                let mut description = with(Opened::File { open });
+                description.slot = Some(self.calls.last_slot());
+                description.appends = has_flag(how, "O_APPEND");
+                (description, kept(CallWeight::NONE))
+            }
+            Err(why) => (with(Opened::Lost(why)), lost(why, CallWeight::NONE)),
+        }
+    }
+
+    /// An open file is opened again by its link in /proc.
+    fn opened_again(&mut self, moment: &Moment, id: DescriptionId, how: &str) -> (Description, Settled) {
+        let path = self.descriptions.get(id).and_then(|one| one.path.clone());
+        let again = path.as_deref().map(|path| self.place_of(path));
+        match again {
+            Some(again @ (NamedFile::Inside(_) | NamedFile::Folder)) => {
+                self.opened(moment, &again, how, path.as_deref())
+            }
+            _ => {
+                let why = "files without a name that are opened again";
+                (Description::new(Opened::Lost(why), path), lost(why, CallWeight::NONE))
+            }
+        }
+    }
+
+    fn open_by_handle(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<Settled> {
+        let descriptor = i32::try_from(call.value()?).ok()?;
+        let how = call.argument_text(2);
+        let (description, settled) = match shown_file(call.remark) {
+            ShownFile::Path { path, .. } => {
+                let named = self.place_of(&path);
+                self.opened(moment, &named, how, Some(&path))
+            }
+            _ => {
+                let why =
+                    "open_by_handle_at where the recording does not show the path (record with strace -y)";
+                (Description::new(Opened::Lost(why), None), lost(why, CallWeight::NONE))
+            }
+        };
+        self.install(moment, descriptor, description, has_flag(how, "O_CLOEXEC"));
+        Some(settled)
+    }
+
+    fn close(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Settled {
+        let Some(shown) = call.argument(0).and_then(descriptor) else { return outside() };
+        let Some(number) = shown.number else { return outside() };
+        if let Some((_, id)) = moment.pinned {
+            // It took effect when it began: what is left of it is released with the call.
+            return self.settle_closed(id, self.descriptions.get(id).is_some_and(Description::is_last));
+        }
+        let Some(table) = self.processes.table(moment.process) else { return outside() };
+        let known = table.borrow().descriptors.contains_key(&number) || table.borrow().guess.is_some();
+        if !known {
+            table.borrow_mut().closed.insert(number);
+            return match &shown.shown {
+                ShownFile::Path { path, .. } if self.place_of(path) != NamedFile::Outside => {
+                    lost("closes of files that were opened before the recording", CallWeight::NONE)
+                }
+                ShownFile::Nothing if !table.borrow().complete => lost(UNKNOWN_DESCRIPTOR, CallWeight::NONE),
+                _ => outside(),
+            };
+        }
+        // This tells threads from children, where the path says so.
+        let target = self.find_number(moment, number, &shown.shown);
+        let Some(table) = self.processes.table(moment.process) else { return outside() };
+        let former = {
+            let mut table = table.borrow_mut();
+            table.closed.insert(number);
+            table.descriptors.remove(&number)
+        };
+        let Some(former) = former else {
+            return match target {
+                Target::Lost(why) => lost(why, CallWeight::NONE),
+                _ => outside(),
+            };
+        };
+        if former.doubtful {
+            return self.close_doubtfully(moment, number, former.description);
+        }
+        let settled = self.settle_closed(former.description, false);
+        let closed = self.release(former.description, moment.times, None);
+        if closed { kept(CallWeight::NONE) } else { settled }
+    }
+
+    /// What a close is worth that closed a file for good, or one of several descriptors of it.
+    fn settle_closed(&self, id: DescriptionId, last: bool) -> Settled {
+        match self.descriptions.get(id).map(|one| one.opened) {
+            Some(Opened::File { .. }) if last => kept(CallWeight::NONE),
+            Some(Opened::File { .. } | Opened::Directory { .. }) => followed(),
+            Some(Opened::Lost(why)) => lost(why, CallWeight::NONE),
+            _ => outside(),
+        }
+    }
+
+    /// A close of a descriptor that may be that of another process: its place among the calls is kept free.
+    fn close_doubtfully(&mut self, moment: &Moment, number: i32, id: DescriptionId) -> Settled {
+        let settled = self.settle_closed(id, false);
+        let file = self.descriptions.get(id).is_some_and(|one| matches!(one.opened, Opened::File { .. }));
+        match self.processes.table(moment.process) {
+            Some(table) if file => {
+                let slot = self.calls.reserve(moment.times);
+                self.doubtful_closes += 1;
+                table.borrow_mut().doubtful_closes.insert(number, DoubtfulClose { description: id, slot });
+            }
+            _ => self.descriptions.release_doubtful(id),
+        }
+        settled
+    }
+
+    fn close_range(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Settled {
+        let (Some(first), Some(last)) =
+            (call.argument(0).and_then(number), call.argument(1).and_then(number))
+        else {
+            return outside();
+        };
+        let flags = call.argument_text(2);
+        if has_flag(flags, "CLOSE_RANGE_UNSHARE") {
+            self.own_table(moment.process);
+        }
+        let Some(table) = self.processes.table(moment.process) else { return outside() };
+        let last = if last < 0 { LARGEST_DESCRIPTOR } else { last.min(LARGEST_DESCRIPTOR) };
+        let mut inside: Vec<i32> = table
+            .borrow()
+            .descriptors
+            .keys()
+            .copied()
+            .filter(|number| (first..=last).contains(&i64::from(*number)))
+            .collect();
+        inside.sort_unstable();
+        let mut settled = outside();
+        for number in inside {
+            if has_flag(flags, "CLOSE_RANGE_CLOEXEC") {
+                if let Some(one) = table.borrow_mut().descriptors.get_mut(&number) {
+                    one.closes_on_exec = true;
+                }
+                continue;
+            }
+            let former = table.borrow_mut().descriptors.remove(&number);
+            table.borrow_mut().closed.insert(number);
+            let Some(former) = former else { continue };
+            let own = self.settle_closed(former.description, false);
+            let closed = self.drop_descriptor(former, moment.times);
+            if closed {
+                settled = kept(CallWeight::NONE);
+            } else if settled == outside() && own == followed() {
+                settled = own;
+            }
+        }
+        settled
+    }
+
+    fn copy_descriptor(&mut self, moment: &Moment, call: &SystemCall<'_>, closes_on_exec: bool) -> Settled {
+        let Some(copy) = call.value().and_then(|value| i32::try_from(value).ok()) else { return outside() };
+        let shown = call.argument(0).and_then(descriptor);
+        match self.find(moment, call.argument(0)) {
+            Target::Known(id) => {
+                if shown.and_then(|one| one.number) != Some(copy) {
+                    self.install_copy(moment, copy, id, closes_on_exec);
+                }
+                match self.descriptions.get(id).map(|one| one.opened) {
+                    Some(Opened::File { .. } | Opened::Directory { .. }) => followed(),
+                    Some(Opened::Lost(why)) => lost(why, CallWeight::NONE),
+                    _ => outside(),
+                }
+            }
+            Target::Outside => {
+                self.install(moment, copy, Description::new(Opened::Elsewhere, None), closes_on_exec);
+                outside()
+            }
+            Target::Lost(why) => {
+                self.install(moment, copy, Description::new(Opened::Lost(why), None), closes_on_exec);
+                lost(why, CallWeight::NONE)
+            }
+        }
+    }
+
+    fn control(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<Settled> {
+        let command = call.argument_text(1);
+        if command.starts_with("F_DUPFD") {
+            return Some(self.copy_descriptor(moment, call, command == "F_DUPFD_CLOEXEC"));
+        }
+        match command {
+            "F_SETFL" => {
+                let id = self.known_file(moment, call)?;
+                self.descriptions.get_mut(id)?.appends = has_flag(call.argument_text(2), "O_APPEND");
+            }
+            "F_SETFD" => self.set_closes_on_exec(moment, call, has_flag(call.argument_text(2), "FD_CLOEXEC")),
+            "F_GETFL" | "F_GETFD" => {}
+            _ => return None,
+        }
+        // They change what is followed, or nothing at all.
+        Some(match self.find(moment, call.argument(0)) {
+            Target::Known(id) => match self.descriptions.get(id).map(|one| one.opened) {
+                Some(Opened::File { .. } | Opened::Directory { .. }) => followed(),
+                Some(Opened::Lost(why)) => lost(why, CallWeight::NONE),
+                _ => outside(),
+            },
+            Target::Outside => outside(),
+            Target::Lost(why) => lost(why, CallWeight::NONE),
+        })
+    }
+
+    fn set_closes_on_exec(&mut self, moment: &Moment, call: &SystemCall<'_>, closes: bool) {
+        let number = call.argument(0).and_then(descriptor).and_then(|one| one.number);
+        if let (Some(number), Some(table)) = (number, self.processes.table(moment.process))
+            && let Some(one) = table.borrow_mut().descriptors.get_mut(&number)
+        {
+            one.closes_on_exec = closes;
+        }
+    }
+
+    /// The description that the first argument of a call leads to.
+    pub(super) fn known_file(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<DescriptionId> {
+        match self.find(moment, call.argument(0)) {
+            Target::Known(id) => Some(id),
+            _ => None,
+        }
+    }
+
+    fn control_device(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<Settled> {
+        let command = call.argument_text(1);
+        if has_flag(command, "FIOCLEX") || has_flag(command, "FIONCLEX") {
+            self.set_closes_on_exec(moment, call, has_flag(command, "FIOCLEX"));
+            return Some(match self.known_file(moment, call) {
+                Some(id) => self.settle_closed(id, false),
+                None => outside(),
+            });
+        }
+        if command.split(" or ").any(|word| word.trim() == "FICLONE") {
+            return self.clone_file(moment, call);
+        }
+        None
+    }
+
+    /// FICLONE: the whole file shares its blocks with another.
+    fn clone_file(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<Settled> {
+        let target = self.known_file(moment, call)?;
+        let Target::Known(source) = self.find(moment, call.argument(2)) else { return None };
+        let open_of = |reader: &Self, id| match reader.descriptions.get(id).map(|one| one.opened) {
+            Some(Opened::File { open }) => Some(open),
+            _ => None,
+        };
+        let (from, file) = (open_of(self, source)?, open_of(self, target)?);
+        let length = self.calls.end_of(from);
+        if length == 0 {
+            return Some(followed());
+        }
+        let work = CallWork::Copy { from, from_offset: 0, file, offset: 0, length, shared: true };
+        Some(self.keep_on_file(moment, work, CallWeight::bytes(length)))
+    }
+
+    /// A description turns out to be that of a directory: it was not opened as a file.
+    pub(super) fn turn_into_directory(&mut self, id: DescriptionId) -> Option<u32> {
+        let description = self.descriptions.get(id)?;
+        match description.opened {
+            Opened::Directory { name } => return Some(name),
+            Opened::File { .. } if description.may_be_directory => {}
+            _ => return None,
+        }
+        let (slot, path, opened) = (description.slot?, description.path.clone()?, description.opened);
+        let named = self.place_of(&path);
+        let name = self.number_of(&named).ok()?;
+        if let Opened::File { open } = opened {
+            self.calls.forget_open(open);
+        }
+        if self.calls.retract(slot) {
+            self.calls.account.follow_instead();
+        }
+        self.calls.files.turn_into_directory(name);
+        let description = self.descriptions.get_mut(id)?;
+        (description.opened, description.may_be_directory) = (Opened::Directory { name }, false);
+        Some(name)
+    }
+}

@@ -1,0 +1,282 @@
+//! Calls on names: they make, remove, rename and link files and directories, or look at them.
+
+use std::path::{Path, PathBuf};
+
+use fsverdict_judgement::plan::CallWork;
+
+use super::call::{Returned, SystemCall};
+use super::descriptors::Opened;
+use super::reader::{Moment, Settled, StraceReader};
+use super::settle::{NamedFile, lost, outside};
+use super::settle_transfer::size_in;
+use super::value::{field, has_flag, quoted_path};
+use crate::dataset::recorded::account::CallWeight;
+use crate::dataset::recorded::known_files::NameBearer;
+
+/// Two names, each with the directory that it is relative to.
+struct NamePair {
+    from: NamedFile,
+    to: NamedFile,
+    /// The absolute paths, where they are known.
+    paths: (Option<PathBuf>, Option<PathBuf>),
+}
+
+impl StraceReader {
+    pub(super) fn settle_name_call(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<Settled> {
+        match call.name {
+            "stat" | "stat64" | "oldstat" | "lstat" | "lstat64" | "oldlstat" | "access" => {
+                return self.look(moment, call, None, 0);
+            }
+            "newfstatat" | "fstatat64" | "statx" | "faccessat" | "faccessat2" => {
+                return self.look(moment, call, call.argument(0), 1);
+            }
+            _ => {}
+        }
+        call.value()?;
+        let settled = match call.name {
+            "unlink" => self.remove(moment, call, None, 0, false),
+            "rmdir" => self.remove(moment, call, None, 0, true),
+            "unlinkat" => {
+                let directory = has_flag(call.argument_text(2), "AT_REMOVEDIR");
+                self.remove(moment, call, call.argument(0), 1, directory)
+            }
+            "mkdir" => self.make_directory(moment, call, None, 0),
+            "mkdirat" => self.make_directory(moment, call, call.argument(0), 1),
+            "rename" => self.rename(moment, call, (None, 0), (None, 1)),
+            "renameat" | "renameat2" => {
+                self.rename(moment, call, (call.argument(0), 1), (call.argument(2), 3))
+            }
+            "link" => self.link(moment, call, (None, 0), (None, 1)),
+            "linkat" => self.link(moment, call, (call.argument(0), 1), (call.argument(2), 3)),
+            "symlink" | "symlinkat" => {
+                self.note_link(moment, call);
+                return None;
+            }
+            _ => return None,
+        };
+        Some(settled)
+    }
+
+    fn look(
+        &mut self,
+        moment: &Moment,
+        call: &SystemCall<'_>,
+        folder: Option<&[u8]>,
+        path: usize,
+    ) -> Option<Settled> {
+        let missing = call.returned == Returned::Error("ENOENT");
+        if !missing && call.value() != Some(0) {
+            return None;
+        }
+        let named = self.named(moment, folder, call.argument(path));
+        if let NamedFile::Open(id) = named {
+            return Some(self.settle_status(id, call));
+        }
+        let name = match self.number_of(&named) {
+            Ok(name) => name,
+            Err(settled) => return Some(settled),
+        };
+        if missing {
+            self.calls.is_missing(name);
+        } else {
+            self.note_status(name, call);
+        }
+        Some(self.keep_names(moment, CallWork::Look { name }, CallWeight::NONE))
+    }
+
+    /// What a status tells of a name: that it is a file, and how large, or a directory.
+    fn note_status(&mut self, name: u32, call: &SystemCall<'_>) {
+        let Some(status) = call.arguments().iter().find(|argument| argument.starts_with(b"{")) else {
+            return;
+        };
+        let mode = field(status, "st_mode").or_else(|| field(status, "stx_mode")).unwrap_or_default();
+        if mode.starts_with(b"S_IFDIR") {
+            self.calls.files.is_used_as_directory(name);
+        }
+        if let Some(size) = size_in(status).filter(|_| mode.starts_with(b"S_IFREG")) {
+            self.calls.has_size(name, size);
+        }
+    }
+
+    fn remove(
+        &mut self,
+        moment: &Moment,
+        call: &SystemCall<'_>,
+        folder: Option<&[u8]>,
+        path: usize,
+        directory: bool,
+    ) -> Settled {
+        let absolute = self.absolute_of(moment, folder, call.argument(path));
+        // Of a link the name itself is removed, and not what it leads to.
+        let link = absolute.as_deref().map(|absolute| self.paths.is_link(absolute));
+        if let (Some(absolute), Some(true)) = (&absolute, link) {
+            self.paths.remove_link(absolute);
+            let inside = self.place_of(absolute) != NamedFile::Outside;
+            return if inside { lost("removals of symbolic links", CallWeight::NONE) } else { outside() };
+        }
+        let named = self.named(moment, folder, call.argument(path));
+        if named == NamedFile::Folder {
+            return outside();
+        }
+        match self.number_of(&named) {
+            Ok(name) if directory => {
+                self.keep_names(moment, CallWork::RemoveDirectory { name }, CallWeight::NONE)
+            }
+            Ok(name) => self.keep_names(moment, CallWork::RemoveFile { name }, CallWeight::NONE),
+            Err(settled) => settled,
+        }
+    }
+
+    fn make_directory(
+        &mut self,
+        moment: &Moment,
+        call: &SystemCall<'_>,
+        folder: Option<&[u8]>,
+        path: usize,
+    ) -> Settled {
+        let named = self.named(moment, folder, call.argument(path));
+        if named == NamedFile::Folder {
+            // The folder itself is there before a trace is replayed.
+            return outside();
+        }
+        match self.number_of(&named) {
+            Ok(name) => self.keep_names(moment, CallWork::MakeDirectory { name }, CallWeight::NONE),
+            Err(settled) => settled,
+        }
+    }
+
+    fn absolute_of(
+        &mut self,
+        moment: &Moment,
+        folder: Option<&[u8]>,
+        argument: Option<&[u8]>,
+    ) -> Option<PathBuf> {
+        let path = argument.and_then(quoted_path).filter(|path| !path.as_os_str().is_empty())?;
+        self.absolute(moment, folder, &path).ok()
+    }
+
+    fn pair(
+        &mut self,
+        moment: &Moment,
+        call: &SystemCall<'_>,
+        from: (Option<&[u8]>, usize),
+        to: (Option<&[u8]>, usize),
+    ) -> NamePair {
+        NamePair {
+            from: self.named(moment, from.0, call.argument(from.1)),
+            to: self.named(moment, to.0, call.argument(to.1)),
+            paths: (
+                self.absolute_of(moment, from.0, call.argument(from.1)),
+                self.absolute_of(moment, to.0, call.argument(to.1)),
+            ),
+        }
+    }
+
+    fn rename(
+        &mut self,
+        moment: &Moment,
+        call: &SystemCall<'_>,
+        from: (Option<&[u8]>, usize),
+        to: (Option<&[u8]>, usize),
+    ) -> Settled {
+        let pair = self.pair(moment, call, from, to);
+        let flags = call.argument_text(4);
+        if let (Some(from), Some(to)) = &pair.paths {
+            let exchanges = has_flag(flags, "RENAME_EXCHANGE");
+            self.move_paths(from, to, exchanges);
+        }
+        match (&pair.from, &pair.to) {
+            (NamedFile::Outside, NamedFile::Outside) => return outside(),
+            (NamedFile::Outside, _) | (_, NamedFile::Outside) => {
+                return lost("renames from or to another folder", CallWeight::NONE);
+            }
+            _ => {}
+        }
+        if has_flag(flags, "RENAME_EXCHANGE") || has_flag(flags, "RENAME_WHITEOUT") {
+            return lost("renames that exchange", CallWeight::NONE);
+        }
+        let (from, to) = match (self.number_of(&pair.from), self.number_of(&pair.to)) {
+            (Ok(from), Ok(to)) => (from, to),
+            (Err(settled), _) | (_, Err(settled)) => return settled,
+        };
+        if from == 0 || to == 0 || self.calls.files.is_known_directory(from) {
+            return lost("renames of directories", CallWeight::NONE);
+        }
+        self.keep_names(moment, CallWork::Rename { from, to }, CallWeight::NONE)
+    }
+
+    /// What is open keeps its file under the new path.
+    fn move_paths(&mut self, from: &Path, to: &Path, exchanges: bool) {
+        let (from, to) = (self.paths.resolve(from), self.paths.resolve(to));
+        let moved = |path: &Path| {
+            let swap = |one: &Path, other: &Path| {
+                let rest = path.strip_prefix(one).ok()?;
+                Some(if rest.as_os_str().is_empty() { other.to_path_buf() } else { other.join(rest) })
+            };
+            swap(&from, &to).or_else(|| if exchanges { swap(&to, &from) } else { None })
+        };
+        for description in self.descriptions.all_mut() {
+            if let Some(path) = description.path.as_deref().and_then(moved) {
+                description.path = Some(path);
+            }
+        }
+        for process in self.processes.all() {
+            let mut directory = process.directory.borrow_mut();
+            if let Some(path) = directory.path.as_deref().and_then(moved) {
+                directory.path = Some(path);
+            }
+        }
+    }
+
+    fn link(
+        &mut self,
+        moment: &Moment,
+        call: &SystemCall<'_>,
+        from: (Option<&[u8]>, usize),
+        to: (Option<&[u8]>, usize),
+    ) -> Settled {
+        let pair = self.pair(moment, call, from, to);
+        match (&pair.from, &pair.to) {
+            (NamedFile::Outside, NamedFile::Outside) => return outside(),
+            (NamedFile::Outside, _) | (_, NamedFile::Outside) => {
+                return lost("links from or to another folder", CallWeight::NONE);
+            }
+            _ => {}
+        }
+        let to = match self.number_of(&pair.to) {
+            Ok(to) => to,
+            Err(settled) => return settled,
+        };
+        if let NamedFile::Open(id) = pair.from {
+            return match self.descriptions.get(id).map(|one| one.opened) {
+                Some(Opened::File { open }) => {
+                    self.keep_names(moment, CallWork::LinkOpen { file: open, name: to }, CallWeight::NONE)
+                }
+                Some(Opened::Lost(why)) => lost(why, CallWeight::NONE),
+                _ => outside(),
+            };
+        }
+        let from = match self.number_of(&pair.from) {
+            Ok(from) => from,
+            Err(settled) => return settled,
+        };
+        if self.calls.files.bearer(from) == NameBearer::Directory {
+            return lost("links of directories", CallWeight::NONE);
+        }
+        self.keep_names(moment, CallWork::Link { from, to }, CallWeight::NONE)
+    }
+
+    /// A symbolic link that is made tells where paths through it lead to.
+    fn note_link(&mut self, moment: &Moment, call: &SystemCall<'_>) {
+        let (folder, path) = match call.name {
+            "symlink" => (None, 1),
+            _ => (call.argument(1), 2),
+        };
+        let Some(target) = call.argument(0).and_then(quoted_path) else { return };
+        let Some(link) = self.absolute_of(moment, folder, call.argument(path)) else { return };
+        let Some(above) = link.parent() else { return };
+        let target = super::paths::without_dots(&above.join(target));
+        let target = self.paths.resolve(&target);
+        self.paths.add_link(link, target);
+    }
+}

@@ -1,0 +1,346 @@
+//! Calls that make and end processes, move them to another directory, and map files into their memory.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use fsverdict_judgement::plan::CallWork;
+
+use super::call::{SystemCall, call_name, parse_call};
+use super::descriptors::{Descriptor, DescriptorTable, Opened};
+use super::line::{count_digits, find, parse_u64};
+use super::lookup::Target;
+use super::processes::{Mapping, Memory, Process, SharedParts};
+use super::reader::{Moment, Settled, StraceReader};
+use super::settle::{NamedFile, followed, lost, outside};
+use super::value::{has_flag, number, quoted_path};
+use crate::dataset::recorded::account::CallWeight;
+
+/// Calls that make a process or thread.
+pub(super) const MAKE_PROCESS: [&str; 5] = ["clone", "clone2", "clone3", "fork", "vfork"];
+
+impl StraceReader {
+    /// Follows a process whose beginning no call shows, or that a call makes which is still under way.
+    pub(super) fn meet_unknown(&mut self, process: u32) {
+        let mut makers = self
+            .underway
+            .iter_mut()
+            .filter(|(_, call)| !call.child_met && MAKE_PROCESS.contains(&call_name(&call.text)));
+        match (makers.next(), makers.next()) {
+            (Some((maker, call)), None) => {
+                call.child_met = true;
+                let (maker, shared) = (*maker, shared_parts(&call.text));
+                self.processes.add_child(maker, process, shared, &mut self.descriptions);
+            }
+            _ => self.processes.add_unknown(process, &mut self.descriptions),
+        }
+    }
+
+    /// Follows a process that a call under way makes, as a later line shows.
+    pub(super) fn meet_child(&mut self, maker: u32, process: u32) {
+        if let Some(call) = self.underway.get_mut(&maker) {
+            call.child_met = true;
+            let shared = shared_parts(&call.text);
+            self.processes.add_child(maker, process, shared, &mut self.descriptions);
+        }
+    }
+
+    /// Processes whose call that makes another one is under way, without a line of that one yet.
+    pub(super) fn makers(&self) -> Vec<u32> {
+        let makes =
+            |call: &super::reader::Underway| !call.child_met && MAKE_PROCESS.contains(&call_name(&call.text));
+        self.underway.iter().filter(|(_, call)| makes(call)).map(|(process, _)| *process).collect()
+    }
+
+    pub(super) fn settle_process_call(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<Settled> {
+        call.value()?;
+        match call.name {
+            name if MAKE_PROCESS.contains(&name) => self.make_process(moment, call),
+            "execve" | "execveat" => {
+                self.replace_program(moment);
+                // The file that is run is read by the kernel, unseen.
+                return None;
+            }
+            "unshare" => self.unshare(moment, call.argument_text(0)),
+            "chdir" => return Some(self.change_directory(moment, None, call, 0)),
+            "fchdir" => return Some(self.change_to_open(moment, call)),
+            "getcwd" => {
+                if let (Some(path), Some(process)) =
+                    (quoted_path(call.argument(0)?), self.processes.get(moment.process))
+                {
+                    process.directory.borrow_mut().path = Some(path);
+                }
+            }
+            "chroot" => self.change_root(moment, call),
+            "mmap" | "mmap2" | "old_mmap" => return Some(self.map(moment, call)),
+            "munmap" => self.unmap(moment, call),
+            "mremap" => self.remap(moment, call),
+            "msync" => return Some(self.sync_mapping(moment, call)),
+            _ => return None,
+        }
+        Some(outside())
+    }
+
+    fn make_process(&mut self, moment: &Moment, call: &SystemCall<'_>) {
+        let Some(child) = child_of(call) else { return };
+        // A process of this number that was met while this call was under way is the one.
+        if self.processes.contains(child) {
+            return;
+        }
+        let flags = call.arguments().iter().find_map(|argument| {
+            let text = std::str::from_utf8(argument).ok()?;
+            text.contains("flags=").then_some(text)
+        });
+        let shared = parts_of(flags.unwrap_or_default(), call.name);
+        self.processes.add_child(moment.process, child, shared, &mut self.descriptions);
+    }
+
+    /// execve(2): a table and memory of its own, without what closes on it.
+    fn replace_program(&mut self, moment: &Moment) {
+        self.calls.uncounted();
+        self.own_table(moment.process);
+        let Some(table) = self.processes.table(moment.process) else { return };
+        self.take_for_child(&table);
+        let gone: Vec<Descriptor> = {
+            let mut table = table.borrow_mut();
+            let (gone, kept) = std::mem::take(&mut table.descriptors)
+                .into_iter()
+                .partition::<std::collections::HashMap<i32, Descriptor>, _>(|(_, one)| one.closes_on_exec);
+            table.descriptors = kept;
+            table.closed.extend(gone.keys());
+            // What was open when the recording began with this call came from its parent, and is no file of the folder.
+            table.complete |= self.first_call_of == Some(moment.process);
+            gone.into_iter().collect::<std::collections::BTreeMap<_, _>>().into_values().collect()
+        };
+        for descriptor in gone {
+            self.drop_descriptor(descriptor, moment.times);
+        }
+        self.drop_memory(moment.process, moment.times);
+    }
+
+    /// Gives a process that shares its table a copy.
+    pub(super) fn own_table(&mut self, process: u32) {
+        let Some(table) = self.processes.table(process) else { return };
+        if table.borrow().users <= 1 {
+            return;
+        }
+        table.borrow_mut().users -= 1;
+        let copy = DescriptorTable { users: 1, ..table.borrow().copy(&mut self.descriptions) };
+        self.processes.set_table(process, Rc::new(RefCell::new(copy)));
+    }
+
+    fn unshare(&mut self, moment: &Moment, flags: &str) {
+        if has_flag(flags, "CLONE_FILES") {
+            self.own_table(moment.process);
+        }
+        if has_flag(flags, "CLONE_FS")
+            && let Some(process) = self.processes.get_mut(moment.process)
+        {
+            let own = process.directory.borrow().clone();
+            process.directory = Rc::new(RefCell::new(own));
+        }
+    }
+
+    /// A process or thread is gone: the last that has a table closes what is open in it.
+    pub(super) fn end_process(&mut self, process: u32, now_ns: u64) {
+        if let Some(call) = self.underway.remove(&process) {
+            self.give_up(&call);
+        }
+        self.calls.uncounted();
+        self.drop_memory(process, (now_ns, now_ns));
+        let Some(Process { table, .. }) = self.processes.remove(process) else { return };
+        let last = {
+            let mut table = table.borrow_mut();
+            table.users = table.users.saturating_sub(1);
+            table.users == 0
+        };
+        if !last {
+            return;
+        }
+        // A child that was never told apart from a thread closed copies.
+        let closes = std::mem::take(&mut table.borrow_mut().doubtful_closes);
+        self.doubtful_closes = self.doubtful_closes.saturating_sub(closes.len());
+        for close in closes.into_values() {
+            self.descriptions.release_doubtful(close.description);
+        }
+        let descriptors = std::mem::take(&mut table.borrow_mut().descriptors);
+        let in_order: std::collections::BTreeMap<i32, Descriptor> = descriptors.into_iter().collect();
+        for descriptor in in_order.into_values() {
+            self.drop_descriptor(descriptor, (now_ns, now_ns));
+        }
+    }
+
+    fn drop_memory(&mut self, process: u32, times: (u64, u64)) {
+        let Some(process) = self.processes.get_mut(process) else { return };
+        let memory = std::mem::take(&mut process.memory);
+        if let Some(memory) = Rc::into_inner(memory) {
+            for mapping in memory.into_inner().mappings.into_values() {
+                self.release(mapping.description, times, None);
+            }
+        }
+    }
+
+    fn change_directory(
+        &mut self,
+        moment: &Moment,
+        folder: Option<&[u8]>,
+        call: &SystemCall<'_>,
+        at: usize,
+    ) -> Settled {
+        let Some(path) = call.argument(at).and_then(quoted_path) else { return outside() };
+        match self.absolute(moment, folder, &path) {
+            Ok(absolute) => {
+                let place = self.place_of(&absolute);
+                if let Some(process) = self.processes.get(moment.process) {
+                    process.directory.borrow_mut().path = Some(self.paths.resolve(&absolute));
+                }
+                if let NamedFile::Inside(relative) = &place
+                    && let Some(name) = self.calls.number(relative)
+                {
+                    self.calls.files.is_used_as_directory(name);
+                }
+                if place == NamedFile::Outside { outside() } else { followed() }
+            }
+            Err(why) => lost(why, CallWeight::NONE),
+        }
+    }
+
+    fn change_to_open(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Settled {
+        let Target::Known(id) = self.find(moment, call.argument(0)) else { return outside() };
+        self.turn_into_directory(id);
+        let Some(description) = self.descriptions.get(id) else { return outside() };
+        if let Some(process) = self.processes.get(moment.process) {
+            process.directory.borrow_mut().path.clone_from(&description.path);
+        }
+        if description.opened == Opened::Elsewhere { outside() } else { followed() }
+    }
+
+    fn change_root(&mut self, moment: &Moment, call: &SystemCall<'_>) {
+        let Some(path) = call.argument(0).and_then(quoted_path) else { return };
+        if let (Ok(root), Some(process)) =
+            (self.absolute(moment, None, &path), self.processes.get(moment.process).cloned())
+        {
+            process.directory.borrow_mut().root =
+                Some(root).filter(|root| *root != std::path::Path::new("/"));
+        }
+    }
+
+    /// mmap(2): what is stored into memory is not seen.
+    fn map(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Settled {
+        let id = match self.find(moment, call.argument(4)) {
+            Target::Known(id) => id,
+            Target::Outside => return outside(),
+            Target::Lost(why) => return lost(why, CallWeight::NONE),
+        };
+        match self.descriptions.get(id).map(|one| one.opened) {
+            None | Some(Opened::Elsewhere) => return outside(),
+            Some(_) => {}
+        }
+        if let Some(description) = self.descriptions.get_mut(id) {
+            description.may_be_directory = false;
+        }
+        let shared = has_flag(call.argument_text(3), "MAP_SHARED")
+            || has_flag(call.argument_text(3), "MAP_SHARED_VALIDATE");
+        if !shared || !has_flag(call.argument_text(2), "PROT_WRITE") {
+            return lost("mmap", CallWeight::NONE);
+        }
+        let start = call.value().unwrap_or_default() as u64;
+        let length = call.argument(1).and_then(number).unwrap_or_default().max(0) as u64;
+        if let Some(process) = self.processes.get(moment.process).cloned() {
+            self.descriptions.hold(id);
+            let mapping = Mapping { end: start.saturating_add(length), description: id };
+            let former = process.memory.borrow_mut().mappings.insert(start, mapping);
+            if let Some(former) = former {
+                self.release(former.description, moment.times, None);
+            }
+        }
+        lost(
+            "mmap of a file for writing (its stores cannot be seen)",
+            CallWeight { unsized_requests: 1, ..CallWeight::NONE },
+        )
+    }
+
+    fn unmap(&mut self, moment: &Moment, call: &SystemCall<'_>) {
+        let (Some(start), Some(length)) =
+            (call.argument(0).and_then(number), call.argument(1).and_then(number))
+        else {
+            return;
+        };
+        let (start, end) = (start as u64, (start as u64).saturating_add(length as u64));
+        let Some(process) = self.processes.get(moment.process).cloned() else { return };
+        let inside: Vec<u64> =
+            process.memory.borrow().mappings.range(start..end).map(|(at, _)| *at).collect();
+        for at in inside {
+            let mapping = process.memory.borrow_mut().mappings.remove(&at);
+            let Some(mapping) = mapping else { continue };
+            if mapping.end > end {
+                // Its end stays.
+                process.memory.borrow_mut().mappings.insert(end, mapping);
+            } else {
+                self.release(mapping.description, moment.times, None);
+            }
+        }
+    }
+
+    fn remap(&mut self, moment: &Moment, call: &SystemCall<'_>) {
+        let (Some(from), Some(to)) = (call.argument(0).and_then(number), call.value()) else { return };
+        let length = call.argument(2).and_then(number).unwrap_or_default() as u64;
+        let Some(process) = self.processes.get(moment.process).cloned() else { return };
+        let mut memory: std::cell::RefMut<'_, Memory> = process.memory.borrow_mut();
+        if let Some(mapping) = memory.mappings.remove(&(from as u64)) {
+            let end = (to as u64).saturating_add(length);
+            memory.mappings.insert(to as u64, Mapping { end, ..mapping });
+        }
+    }
+
+    /// msync(2) makes durable what was stored into a mapping: it is fdatasync(2) of the file.
+    fn sync_mapping(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Settled {
+        let Some(at) = call.argument(0).and_then(number).map(|at| at as u64) else { return outside() };
+        let Some(process) = self.processes.get(moment.process).cloned() else { return outside() };
+        let mapping = process.memory.borrow().mappings.range(..=at).next_back().map(|(_, one)| *one);
+        let Some(mapping) = mapping.filter(|mapping| at < mapping.end) else {
+            return match process.table.borrow().complete {
+                true => outside(),
+                false => lost("msync of memory that was mapped before the recording", CallWeight::sync()),
+            };
+        };
+        if !has_flag(call.argument_text(2), "MS_SYNC") {
+            return lost("msync without MS_SYNC", CallWeight::NONE);
+        }
+        match self.descriptions.get(mapping.description).map(|one| one.opened) {
+            Some(Opened::File { open }) => {
+                self.keep_on_file(moment, CallWork::Fdatasync { file: open }, CallWeight::sync())
+            }
+            Some(Opened::Lost(why)) => lost(why, CallWeight::sync()),
+            _ => outside(),
+        }
+    }
+}
+
+/// The number of the process that a call made, as strace names it.
+pub(super) fn child_of(call: &SystemCall<'_>) -> Option<u32> {
+    // `= 2 /* 812 in strace's PID NS */`
+    if let Some(comment) = call.remark.strip_prefix(b"/* ")
+        && find(comment, b" in strace").is_some()
+    {
+        return parse_u64(&comment[..count_digits(comment)]).and_then(|number| u32::try_from(number).ok());
+    }
+    call.value().and_then(|value| u32::try_from(value).ok()).filter(|child| *child > 0)
+}
+
+/// What a call under way will let its child share.
+fn shared_parts(text: &[u8]) -> SharedParts {
+    let whole = [text, b") = ?"].concat();
+    let flags = match parse_call(&whole) {
+        Some(call) => call.arguments().concat(),
+        None => text.to_vec(),
+    };
+    parts_of(&String::from_utf8_lossy(&flags), call_name(text))
+}
+
+fn parts_of(flags: &str, name: &str) -> SharedParts {
+    SharedParts {
+        files: has_flag(flags, "CLONE_FILES"),
+        directory: has_flag(flags, "CLONE_FS"),
+        memory: has_flag(flags, "CLONE_VM") || name == "vfork",
+    }
+}

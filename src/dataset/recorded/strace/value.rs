@@ -1,0 +1,217 @@
+//! Values in the arguments of a call: strings, descriptors with what strace knows of them, flags, numbers, and fields of structures.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+
+use super::line::{count_digits, find, parse_u64};
+
+/// A descriptor, and what strace says of it with -y.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ShownDescriptor {
+    /// None for AT_FDCWD.
+    pub(super) number: Option<i32>,
+    pub(super) shown: ShownFile,
+}
+
+/// What strace says of a descriptor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ShownFile {
+    /// Nothing: it ran without -y.
+    Nothing,
+    Path {
+        path: PathBuf,
+        deleted: bool,
+    },
+    /// A socket, a pipe, or another file without a path.
+    Other,
+}
+
+impl ShownFile {
+    pub(super) fn path(&self) -> Option<&PathBuf> {
+        match self {
+            ShownFile::Path { path, .. } => Some(path),
+            _ => None,
+        }
+    }
+}
+
+/// A descriptor's number with what stands behind it.
+pub(super) fn descriptor(argument: &[u8]) -> Option<ShownDescriptor> {
+    if let Some(rest) = argument.strip_prefix(b"AT_FDCWD") {
+        return Some(ShownDescriptor { number: None, shown: shown_file(rest) });
+    }
+    let digits = count_digits(argument);
+    let number = i32::try_from(parse_u64(&argument[..digits])?).ok()?;
+    match argument.get(digits) {
+        None | Some(b'<') => {
+            Some(ShownDescriptor { number: Some(number), shown: shown_file(&argument[digits..]) })
+        }
+        _ => None,
+    }
+}
+
+/// The path in the angle brackets behind a number.
+pub(super) fn shown_file(decoration: &[u8]) -> ShownFile {
+    let Some(inner) = decoration.strip_prefix(b"<") else { return ShownFile::Nothing };
+    let (inner, mut deleted) = match inner.strip_suffix(b">(deleted)") {
+        Some(inner) => (inner, true),
+        None => (inner.strip_suffix(b">").unwrap_or(inner), false),
+    };
+    if !inner.starts_with(b"/") {
+        return ShownFile::Other;
+    }
+    // A device has its numbers behind its path (-yy).
+    let inner = match find(inner, b"<char ").or_else(|| find(inner, b"<block ")) {
+        Some(_) => return ShownFile::Other,
+        None => inner,
+    };
+    let Some(mut bytes) = unescape(inner) else { return ShownFile::Other };
+    if let Some(rest) = bytes.strip_suffix(b" (deleted)") {
+        // So do old versions of strace.
+        (bytes, deleted) = (rest.to_vec(), true);
+    }
+    ShownFile::Path { path: PathBuf::from(std::ffi::OsString::from_vec(bytes)), deleted }
+}
+
+/// The bytes of a quoted string; `None` where it is cut short or none.
+pub(super) fn quoted(argument: &[u8]) -> Option<Vec<u8>> {
+    let inner = argument.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    unescape(inner)
+}
+
+/// A path in quotes.
+pub(super) fn quoted_path(argument: &[u8]) -> Option<PathBuf> {
+    quoted(argument).map(|bytes| PathBuf::from(OsStr::from_bytes(&bytes)))
+}
+
+/// Takes the escapes of strace out of a string.
+fn unescape(text: &[u8]) -> Option<Vec<u8>> {
+    if !text.contains(&b'\\') {
+        return Some(text.to_vec());
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.iter().copied().peekable();
+    while let Some(byte) = rest.next() {
+        if byte != b'\\' {
+            bytes.push(byte);
+            continue;
+        }
+        match rest.next()? {
+            b'n' => bytes.push(b'\n'),
+            b't' => bytes.push(b'\t'),
+            b'r' => bytes.push(b'\r'),
+            b'v' => bytes.push(0x0b),
+            b'f' => bytes.push(0x0c),
+            b'x' => {
+                let mut digit = || char::from(rest.next()?).to_digit(16);
+                bytes.push((digit()? * 16 + digit()?) as u8);
+            }
+            digit @ b'0'..=b'7' => {
+                let mut value = u32::from(digit - b'0');
+                for _ in 0..2 {
+                    let Some(next @ b'0'..=b'7') = rest.peek().copied() else { break };
+                    value = value * 8 + u32::from(next - b'0');
+                    rest.next();
+                }
+                bytes.push(u8::try_from(value).ok()?);
+            }
+            other => bytes.push(other),
+        }
+    }
+    Some(bytes)
+}
+
+/// Whether one of several flags is set: `O_RDWR|O_CREAT`.
+pub(super) fn has_flag(flags: &str, flag: &str) -> bool {
+    flags.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').any(|word| word == flag)
+}
+
+/// A number of bytes or a place, below zero where it says so.
+pub(super) fn number(argument: &[u8]) -> Option<i64> {
+    let (sign, digits) = match argument.strip_prefix(b"-") {
+        Some(digits) => (-1, digits),
+        None => (1, argument),
+    };
+    if let Some(hexadecimal) = digits.strip_prefix(b"0x") {
+        let text = std::str::from_utf8(hexadecimal).ok()?;
+        return u64::from_str_radix(text, 16).ok().map(|number| number as i64);
+    }
+    let number = parse_u64(digits)?;
+    // What is below zero may be printed without a sign: 18446744073709551615 is -1.
+    Some(sign * number as i64)
+}
+
+/// A number in brackets, as a result is printed that a call left in memory: `[8192]`, `[8192 => 0]`, `[0] => [8192]`.
+pub(super) fn bracketed(argument: &[u8]) -> Option<i64> {
+    let inner = argument.strip_prefix(b"[")?;
+    let first = inner.split(|byte| matches!(byte, b' ' | b']')).next()?;
+    number(first)
+}
+
+/// The text behind `name=` in a structure, up to the next comma or bracket.
+pub(super) fn field<'a>(structure: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    let mut from = 0;
+    while let Some(at) = find(&structure[from..], name.as_bytes()) {
+        let start = from + at;
+        let end = start + name.len();
+        let begins = start == 0 || matches!(structure[start - 1], b'{' | b' ' | b',');
+        if begins && structure.get(end) == Some(&b'=') {
+            let value = &structure[end + 1..];
+            let mut depth = 0_usize;
+            let length = value.iter().position(|byte| {
+                match byte {
+                    b'<' | b'[' | b'{' => depth += 1,
+                    b',' | b'}' if depth == 0 => return true,
+                    b'>' | b']' | b'}' => depth = depth.saturating_sub(1),
+                    _ => {}
+                }
+                false
+            });
+            return Some(&value[..length.unwrap_or(value.len())]);
+        }
+        from = end;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::{ShownFile, bracketed, descriptor, field, has_flag, number, quoted};
+
+    #[test]
+    fn values_are_read_with_their_escapes() {
+        assert_eq!(quoted(br#""a\"\\\n\377\x41\0b""#).unwrap(), b"a\"\\\n\xff\x41\0b");
+        assert_eq!((quoted(b"\"cut\"..."), quoted(b"0x7ffd")), (None, None));
+        let path = |text: &[u8]| descriptor(text).unwrap().shown.path().cloned();
+        assert_eq!(path(br#"3</srv/c\"d\76>"#), Some(PathBuf::from("/srv/c\"d>")));
+        assert_eq!(path(b"3</srv/a->"), Some(PathBuf::from("/srv/a-")));
+        let gone = ShownFile::Path { path: "/srv/a".into(), deleted: true };
+        for text in [&b"3</srv/a>(deleted)"[..], b"3</srv/a (deleted)>"] {
+            assert_eq!(descriptor(text).unwrap().shown, gone);
+        }
+        for text in [&b"3<pipe:[7]>"[..], b"3<anon_inode:[eventfd]>", b"3</dev/tty<char 5:0>>"] {
+            assert_eq!(descriptor(text).unwrap().shown, ShownFile::Other);
+        }
+        assert_eq!(descriptor(b"AT_FDCWD</srv>").unwrap().number, None);
+        assert_eq!((descriptor(b"-1"), descriptor(b"0x7f"), descriptor(b"3x")), (None, None, None));
+        assert!(has_flag("{flags=O_RDWR|O_CREAT, mode=0644}", "O_CREAT") && !has_flag("O_SYNCX", "O_SYNC"));
+        assert_eq!(
+            (number(b"-1"), number(b"18446744073709551615"), number(b"0x10")),
+            (Some(-1), Some(-1), Some(16))
+        );
+        assert_eq!(
+            (bracketed(b"[8192]"), bracketed(b"[5 => 9]"), bracketed(b"NULL")),
+            (Some(8192), Some(5), None)
+        );
+        let iocb =
+            b"{aio_data=0, aio_fildes=7</srv/a, b>, aio_buf=[{iov_len=3}], aio_nbytes=4096, aio_offset=0}";
+        assert_eq!(field(iocb, "aio_fildes"), Some(&b"7</srv/a, b>"[..]));
+        assert_eq!(
+            (field(iocb, "aio_nbytes"), field(iocb, "aio_offset"), field(iocb, "nbytes")),
+            (Some(&b"4096"[..]), Some(&b"0"[..]), None)
+        );
+    }
+}

@@ -1,0 +1,127 @@
+//! Calls of a trace that take more than one system call to make again: syncs of directories, files without a name, and copies.
+
+use std::ffi::CString;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::time::Instant;
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::replay::{CallFailure, Replayer};
+
+/// What a filesystem that has no files without a name answers (open(2), O_TMPFILE).
+const NO_UNNAMED: [Errno; 4] = [Errno::OPNOTSUPP, Errno::ISDIR, Errno::NOENT, Errno::INVAL];
+/// What a filesystem that shares no blocks answers (ioctl_ficlone(2)).
+const NO_SHARING: [Errno; 5] = [Errno::OPNOTSUPP, Errno::XDEV, Errno::INVAL, Errno::NOTTY, Errno::NOSYS];
+
+impl Replayer<'_> {
+    pub(super) fn sync_directory(&mut self, name: u32) -> Result<(), CallFailure> {
+        self.keep_open(name)?;
+        let start = Instant::now();
+        rustix::fs::fsync(self.folder(name)).map_err(|errno| ("fsync a directory in", errno))?;
+        self.synced(start);
+        Ok(())
+    }
+
+    pub(super) fn close(&mut self, file: u32) -> Result<(), CallFailure> {
+        let closed = self.open.remove(&file);
+        let start = Instant::now();
+        drop(closed);
+        self.calls.since(start);
+        if let Some((directory, text)) = self.stand_ins.remove(&file) {
+            self.keep_open(directory)?;
+            rustix::fs::unlinkat(self.folder(directory), &text, AtFlags::empty())
+                .map_err(|errno| ("remove a file without a name from", errno))?;
+        }
+        Ok(())
+    }
+
+    /// Opens a file without a name; where the filesystem has none, one with a name that goes when it is closed.
+    pub(super) fn open_unnamed(&mut self, file: u32, directory: u32) -> Result<(), CallFailure> {
+        self.keep_open(directory)?;
+        let how = OFlags::RDWR | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(0o644);
+        let start = Instant::now();
+        let opened = match rustix::fs::openat(self.folder(directory), c".", how | OFlags::TMPFILE, mode) {
+            Err(errno) if NO_UNNAMED.contains(&errno) => {
+                let text = CString::new(format!("~{file}")).unwrap_or_default();
+                let how = how | OFlags::CREATE | OFlags::EXCL;
+                let opened = rustix::fs::openat(self.folder(directory), &text, how, mode);
+                self.stand_ins.insert(file, (directory, text));
+                opened
+            }
+            opened => opened,
+        };
+        let opened = opened.map_err(|errno| ("open a file without a name in", errno))?;
+        self.calls.since(start);
+        self.names.since(start);
+        let identity = self.contents.next().copied().unwrap_or_default();
+        self.open.insert(file, (opened, identity));
+        Ok(())
+    }
+
+    /// Gives an open file a name, by the link in /proc that open(2) describes.
+    pub(super) fn link_open(&mut self, file: u32, name: u32) -> Result<(), CallFailure> {
+        let parent = self.parent(name)?;
+        let fails = |errno| ("link an open file in", errno);
+        let (folder, text) = (self.folder(parent), self.text(name));
+        let start = Instant::now();
+        if let Some((directory, stand_in)) = self.stand_ins.get(&file) {
+            // Its directory was opened with it, and stays where it is.
+            let above = self.folder(*directory);
+            rustix::fs::renameat(above, stand_in, folder, text).map_err(fails)?;
+            self.stand_ins.remove(&file);
+        } else {
+            let (opened, _) = self.open.get(&file).ok_or(fails(Errno::BADF))?;
+            let link = format!("/proc/self/fd/{}", opened.as_raw_fd());
+            rustix::fs::linkat(CWD, link, folder, text, AtFlags::SYMLINK_FOLLOW).map_err(fails)?;
+        }
+        self.calls.since(start);
+        self.names.since(start);
+        Ok(())
+    }
+
+    /// Copies bytes from file to file in the kernel; where blocks are to be shared and cannot be, by copy_file_range(2).
+    pub(super) fn copy(
+        &mut self,
+        from: (u32, u64),
+        to: (u32, u64),
+        length: u64,
+        shared: bool,
+    ) -> Result<(), CallFailure> {
+        let fails = |errno| ("copy bytes in", errno);
+        let get = |file: u32| self.open.get(&file).map(|(opened, _)| opened).ok_or(fails(Errno::BADF));
+        let (source, target) = (get(from.0)?, get(to.0)?);
+        let start = Instant::now();
+        let done = match shared {
+            true => match rustix::fs::ioctl_ficlone(target, source) {
+                Err(errno) if NO_SHARING.contains(&errno) => {
+                    copy_range((source, from.1), (target, to.1), length)
+                }
+                done => done,
+            },
+            false => copy_range((source, from.1), (target, to.1), length),
+        };
+        done.map_err(fails)?;
+        self.calls.since(start);
+        (self.mover.read, self.mover.written) = (self.mover.read + length, self.mover.written + length);
+        Ok(())
+    }
+}
+
+fn copy_range(from: (&OwnedFd, u64), to: (&OwnedFd, u64), length: u64) -> Result<(), Errno> {
+    let (mut at_source, mut at_target) = (from.1, to.1);
+    let mut left = length;
+    while left > 0 {
+        let some = usize::try_from(left).unwrap_or(usize::MAX).min(1 << 30);
+        let source = Some(&mut at_source);
+        let done =
+            rustix::fs::copy_file_range(from.0.as_fd(), source, to.0.as_fd(), Some(&mut at_target), some)?;
+        if done == 0 {
+            // The source is shorter than the trace says.
+            return Err(Errno::NODATA);
+        }
+        left -= done as u64;
+    }
+    Ok(())
+}
