@@ -227,7 +227,7 @@ targets! {
         }
     };
     recorded_calls: vec![STRACE.into(), FIO_LOG.into(), BLKPARSE.into(), IOLOG.into()], |bytes: &[u8]| {
-        let wanted = RecordRequest { below: Some("/srv".into()), at_most: 64 << 20 };
+        let wanted = RecordRequest { below: Some("/srv".into()), at_most: 64 << 20, device: None };
         match recorded(bytes, &wanted) {
             Ok(found) => {
                 let text = found.trace.to_string();

@@ -244,3 +244,71 @@ fn a_rate_over_no_time_is_absent() {
     );
     assert!(reading.notes[0].contains("fio_write_bandwidth, fio_write_iops"), "{:?}", reading.notes);
 }
+
+/// Inputs of others, which lie beside the repository where they are there at all: metrics with their values, and those that are absent.
+#[test]
+fn inputs_that_were_read_wrongly_once_are_read() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/faults");
+    type Input = (&'static str, &'static [(&'static str, f64)], &'static [&'static str]);
+    let inputs: [Input; 6] = [
+        (
+            "fio-fdatasync.json",
+            &[
+                ("fio_sync_latency_mean", 84.813_619_048e-6),
+                ("fio_sync_latency_p50", 77.312e-6),
+                ("fio_sync_latency_p95", 89.6e-6),
+                ("fio_sync_latency_p99", 362.496e-6),
+                ("fio_sync_latency_max", 362.463e-6),
+            ],
+            &[],
+        ),
+        (
+            "fio-status-interval.json",
+            &[
+                ("fio_write_iops", 256.192_144),
+                ("fio_write_latency_mean", 15.670_083_984e-6),
+                ("fio_write_latency_p99", 62.208e-6),
+            ],
+            &[],
+        ),
+        ("fio-gtod-reduce.json", &[("fio_read_iops", 29_000.0), ("fio_write_iops", 35_000.0)], &["latency"]),
+        (
+            "fio-mixed.json",
+            &[("fio_mixed_bandwidth", 87_381_333.0), ("fio_mixed_latency_mean", 20.407_125e-6)],
+            &["read", "write"],
+        ),
+        (
+            "fio-ungrouped.json",
+            &[
+                ("fio_write_bandwidth", 524_288_000.0),
+                ("fio_write_iops", 128_000.0),
+                ("fio_write_latency_mean", 1.420_585_937_5e-6),
+                ("fio_write_latency_max", 18.709e-6),
+            ],
+            &["p50", "p99", "@"],
+        ),
+        ("fio-normal-and-json.json", &[("fio_write_bandwidth", 524_288_000.0)], &[]),
+    ];
+    let mut read = 0;
+    for (name, expected, absent) in inputs {
+        let Ok(text) = std::fs::read_to_string(folder.join(name)) else { continue };
+        read += 1;
+        let reading = Fio.read(&text, "").unwrap_or_else(|error| panic!("{name}: {error}"));
+        for (metric, value) in expected {
+            let found: Vec<f64> = reading
+                .measurements
+                .iter()
+                .filter(|found| found.metric == *metric)
+                .map(|found| found.value)
+                .collect();
+            assert!(
+                matches!(found[..], [one] if is_near(one, *value)),
+                "{name}: {metric} is {found:?}, not {value}"
+            );
+        }
+        for part in absent {
+            assert!(!reading.measurements.iter().any(|found| found.metric.contains(part)), "{name}: {part}");
+        }
+    }
+    assert!(read == 0 || read == inputs.len(), "{read} inputs of {} in {}", inputs.len(), folder.display());
+}

@@ -61,11 +61,12 @@ mod tests {
             ("hdd-7200", 100_000_000, 700_000_000),
             ("sata-ssd", 300_000_000, 620_000_000),
             ("usb-stick", 5_000_000, 500_000_000),
-            ("usb-disk-5400", 50_000_000, 500_000_000),
+            ("usb-disk-5400", 20_000_000, 40_000_000),
         ] {
             let rate = fastest_rate(&Model::named(name).unwrap(), 1 << 30).unwrap().unwrap();
             assert!((least..most).contains(&rate), "{name}: {rate}");
         }
-        assert_eq!(fastest_rate(&Model::named("ideal").unwrap(), 1 << 30).unwrap(), None);
+        let ideal = fastest_rate(&Model::named("ideal").unwrap(), 1 << 30).unwrap();
+        assert!(ideal.is_none_or(|rate| rate > 10_000_000_000), "{ideal:?}");
     }
 }
