@@ -16,7 +16,7 @@ use super::{CliError, Exit};
 const EXAMPLES: &str = "\
 Examples:
   fsverdict capture ~/Maildir                           the shape of a folder, as a dataset
-  strace -f -ttt -T -y -s 0 -e trace=file,desc -o calls.txt -p PID
+  strace -f -ttt -T -y -s 0 -e abbrev=%file,%desc,%process -e trace=%file,%desc,%process,%memory,sync,io_submit -o calls.txt -p PID
   fsverdict capture --trace calls.txt --below /srv/db > mine.toml
   fio … --write_lat_log=x --log_offset=1;  fsverdict capture --trace x_clat.1.log > mine.toml
   blkparse -i sdb > sdb.txt;               fsverdict capture --trace sdb.txt --at-most 4GiB > mine.toml

@@ -69,10 +69,8 @@ fn refuse_large_loss(account: &Account) -> Result<(), Reason> {
     if share <= REFUSAL_SHARE {
         return Ok(());
     }
-    let lines = account.lines();
-    let shown: Vec<&str> = lines.iter().take(1 + SHOWN_REASONS).map(String::as_str).collect();
     Err(Reason::new(
-        format!("{} of the {of} in it are not kept. {}", percent(share), shown.join(" ")),
+        format!("{} of the {of} in it are not kept. {}", percent(share), account.summary(SHOWN_REASONS)),
         format!("record it so that they are ({STRACE_COMMAND} PROGRAM), or accept the loss: --partial"),
     ))
 }
@@ -232,9 +230,11 @@ fdatasync 1
 +990 close 2
 +990 rename 3 4
 +1990 stat 5
++1990 close 1
 "
         );
-        assert!(text.contains("Not kept: mmap (1)"), "{text}");
+        assert!(text.contains("\n# Not kept: mmap (1), first in line 15: mmap(NULL, 4096"), "{text}");
+        assert!(text.contains("# Account: 13 calls seen = 11 kept + 1 not kept + 1 outside."), "{text}");
     }
 
     #[test]

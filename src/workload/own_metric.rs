@@ -2,7 +2,7 @@
 //! a benchmark that says nothing must not look like one that was fast.
 
 use fsverdict_judgement::journal::Measurement;
-use fsverdict_judgement::plan::{NumberSource, OwnMetric, number_pattern};
+use fsverdict_judgement::plan::{NumberSource, OwnMetric, is_printed_unit, number_pattern};
 use fsverdict_text::Reason;
 
 use super::json::{BrokenJson, last_document};
@@ -144,6 +144,10 @@ fn kept_of(place: &Place<'_>, metric: &OwnMetric) -> Result<f64, Unread> {
     if printed.value < 0.0 {
         let what = format!("it is {}, which is below 0", printed.value);
         return Err(Unread::new(what, "numbers here are 0 or more"));
+    }
+    if printed.is_caught && !is_printed_unit(printed.word) {
+        let shown: String = place.text[place.begin..place.end].chars().take(CHARACTERS).collect();
+        return Err(Unread::new(format!("`{shown}` is no number"), "let the pattern catch the number alone"));
     }
     let kept = metric.kept_as_printed(printed.value, printed.word, printed.attached).map_err(unread)?;
     let what = || format!("{:e} {} are more than any number here", printed.value, metric.unit);

@@ -32,8 +32,10 @@ impl<'a> Place<'a> {
 pub(super) struct PrintedNumber<'a> {
     pub(super) value: f64,
     pub(super) word: &'a str,
-    /// Whether the word stands right behind the number.
+    /// Whether the word stands right behind the number …
     pub(super) attached: bool,
+    /// … and was caught with it.
+    pub(super) is_caught: bool,
 }
 
 /// Reads the whole number that was caught.
@@ -73,7 +75,7 @@ pub(super) fn read_number<'a>(place: &Place<'a>) -> Result<PrintedNumber<'a>, Re
     if !beside.is_empty() && beside != word {
         return Err(wrong(format!("`{shown}` is no number")));
     }
-    Ok(PrintedNumber { value, word, attached })
+    Ok(PrintedNumber { value, word, attached, is_caught: !beside.is_empty() })
 }
 
 /// Bytes at the beginning of a text that are a number's.

@@ -37,5 +37,6 @@ mod setup;
 mod snapshots;
 mod steps;
 mod studies;
+mod traced_programs;
 mod traces;
 mod words;

@@ -233,6 +233,7 @@ targets! {
                 let text = found.trace.to_string();
                 assert!(text.len() < 1 << 20);
                 assert_eq!(text.parse::<CallTrace>().unwrap(), found.trace);
+                assert!(found.account.is_balanced(), "{:?}", found.account);
             }
             Err(reason) => assert!(reason.what.len() + reason.hint.len() < 2000),
         }

@@ -218,6 +218,33 @@ impl Account {
         largest
     }
 
+    /// The account in one sentence: the sum, and the most frequent reasons with the number of their first line.
+    pub fn summary(&self, most_reasons: usize) -> String {
+        let reasons = self.frequent_reasons();
+        let shown: Vec<String> = reasons
+            .iter()
+            .take(most_reasons)
+            .map(|(reason, lost)| format!("{reason} ({}, first in line {})", lost.count, lost.first.number))
+            .collect();
+        let more = if reasons.len() > shown.len() { ", and others" } else { "" };
+        format!(
+            "Of {} {}, {} are kept, {} concern nothing that is meant, and {} are not kept: {}{more}",
+            self.seen,
+            self.unit,
+            self.kept,
+            self.outside,
+            self.lost(),
+            shown.join("; ")
+        )
+    }
+
+    /// The reasons, the most frequent first.
+    fn frequent_reasons(&self) -> Vec<(&String, &NotKept)> {
+        let mut reasons: Vec<(&String, &NotKept)> = self.not_kept.iter().collect();
+        reasons.sort_by(|one, other| other.1.count.cmp(&one.1.count).then(one.0.cmp(other.0)));
+        reasons
+    }
+
     /// The share of calls that a plan has no room for.
     pub fn shortened_share(&self) -> f64 {
         let beyond = self.not_kept.get(BEYOND).map_or(0, |lost| lost.count);
@@ -242,10 +269,8 @@ impl Account {
                 self.followed, self.unit
             );
         }
-        let mut reasons: Vec<(&String, &NotKept)> = self.not_kept.iter().collect();
-        reasons.sort_by(|one, other| other.1.count.cmp(&one.1.count).then(one.0.cmp(other.0)));
         let mut lines = vec![sum];
-        for (reason, lost) in reasons {
+        for (reason, lost) in self.frequent_reasons() {
             let mut line = format!("Not kept: {reason} ({})", lost.count);
             for (amount, what) in [(lost.weight.bytes, "bytes"), (lost.weight.syncs, "syncs")] {
                 if amount > 0 {

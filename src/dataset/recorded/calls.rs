@@ -104,11 +104,6 @@ impl CallRecorder {
         self.files.lone_file(size)
     }
 
-    /// It is a directory, and if nothing made it, it was one before.
-    pub(super) fn is_directory(&mut self, number: u32) {
-        self.files.is_directory(number);
-    }
-
     /// It is a file, and if nothing made it, it was one before.
     pub(super) fn is_file(&mut self, number: u32) {
         self.files.is_file(number);

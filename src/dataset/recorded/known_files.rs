@@ -79,16 +79,6 @@ impl KnownFiles {
         (at > 0).then_some(at)
     }
 
-    /// The number of a path that has one.
-    pub(super) fn known_number(&self, path: &Path) -> Option<u32> {
-        let mut at = 0;
-        for component in path.components() {
-            let Component::Normal(part) = component else { return None };
-            at = *self.numbers.get(&at)?.get(part)?;
-        }
-        (at > 0).then_some(at)
-    }
-
     fn new_name(&mut self, parent: u32, text: &OsStr, length: u16) -> u32 {
         self.names.push(Named { parent, length, before: NameBefore::Nothing, now: NameBearer::Unknown });
         let number = self.names.len() as u32;

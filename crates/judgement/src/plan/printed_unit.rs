@@ -118,6 +118,11 @@ fn read_word(word: &str, attached: bool) -> Printed {
     if normal.ends_with("/s") { Printed::RateOf } else { Printed::Unknown }
 }
 
+/// Whether a word that is caught together with a number says what the number is in.
+pub fn is_printed_unit(word: &str) -> bool {
+    read_word(word, true) != Printed::Unknown
+}
+
 impl OwnMetric {
     /// What a number is in the unit that the journal keeps, with the word that is printed behind it; `attached` is that nothing stands
     /// between them.

@@ -80,6 +80,11 @@ impl Descriptions {
         self.next
     }
 
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.all.len()
+    }
+
     pub(super) fn is_full(&self) -> bool {
         self.all.len() >= MOST_FOLLOWED
     }

@@ -178,9 +178,16 @@ impl StraceReader {
         number: i32,
         shown: &ShownFile,
     ) -> Option<DescriptionId> {
+        // A number that was closed here leads to something else now, unless a path tells that it is the same.
+        let closed = table.borrow().closed.contains(&number);
+        if closed && *shown == ShownFile::Nothing {
+            return None;
+        }
+        let own_close = table.borrow().doubtful_closes.get(&number).map(|close| close.description);
         let above = table.borrow().guess.clone();
         if let Some(above) = above {
             let found = above.borrow().descriptors.get(&number).copied();
+            let found = found.filter(|found| Some(found.description) != own_close);
             if let Some(found) = found.filter(|found| self.agrees(found.description, shown)) {
                 self.merge(moment, table, &above);
                 return Some(found.description);

@@ -35,7 +35,7 @@ use reader::{InputLine, StraceReader};
 use source::{LineSource, Lookahead, ManyFiles, OneFile};
 
 /// The command that records what this reads, but for the process or program at its end.
-pub const STRACE_COMMAND: &str = "strace -f -ttt -T -y -s 0 -e abbrev=!io_submit -e trace=%file,%desc,%process,%memory,sync,io_submit -o calls.txt";
+pub const STRACE_COMMAND: &str = "strace -f -ttt -T -y -s 0 -e abbrev=%file,%desc,%process -e trace=%file,%desc,%process,%memory,sync,io_submit -o calls.txt";
 
 /// Lines that are read ahead to find which call made a process.
 const MOST_AHEAD: usize = 4096;

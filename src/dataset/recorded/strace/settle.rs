@@ -100,9 +100,8 @@ impl StraceReader {
             }
             Returned::Value(_) => call.name.to_owned(),
         };
-        let syncs =
-            matches!(call.name, "sync_file_range" | "sync_file_range2" | "msync") && call.value().is_some();
-        let weight = if syncs { CallWeight::sync() } else { CallWeight::NONE };
+        // What failed moved nothing, and sync_file_range(2) makes nothing durable.
+        let weight = CallWeight::NONE;
         for reference in references_of(call) {
             match self.refers(moment, call, reference) {
                 NamedFile::Outside => {}

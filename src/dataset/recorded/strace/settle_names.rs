@@ -186,7 +186,9 @@ impl StraceReader {
             self.move_paths(from, to, exchanges);
         }
         match (&pair.from, &pair.to) {
-            (NamedFile::Outside, NamedFile::Outside) => return outside(),
+            // The folder itself may be moved to its place, or away from it.
+            (NamedFile::Outside, NamedFile::Outside | NamedFile::Folder)
+            | (NamedFile::Folder, NamedFile::Outside) => return outside(),
             (NamedFile::Outside, _) | (_, NamedFile::Outside) => {
                 return lost("renames from or to another folder", CallWeight::NONE);
             }

@@ -392,7 +392,7 @@ impl StraceReader {
         if hidden > 0 {
             let weight = CallWeight { unsized_requests: hidden, ..weight };
             return lost(
-                "io_submit whose requests the recording does not show (strace -e abbrev=!io_submit)",
+                "io_submit whose requests the recording does not show (strace -e abbrev=%file,%desc)",
                 weight,
             );
         }

@@ -1,1 +1,582 @@
+//! Recordings of every class of calls, and the trace and the account that each gives.
 
+use super::line::{LineKind, line_kind, split_prefix};
+use super::references::all_names;
+use super::{looks_like, read, read_many};
+use crate::dataset::recorded::CapturedCalls;
+use fsverdict_text::Reason;
+
+/// A recording, the calls that are kept, and reasons of the account with their counts.
+struct Example {
+    what: &'static str,
+    record: &'static str,
+    calls: &'static str,
+    lost: &'static [(&'static str, u64)],
+}
+
+fn capture_below(record: &str, below: &str) -> Result<CapturedCalls, Reason> {
+    read(Box::new(record.as_bytes()), record.as_bytes(), Some(std::path::Path::new(below)))
+}
+
+fn capture(record: &str) -> CapturedCalls {
+    let captured = capture_below(record, "/s").unwrap_or_else(|reason| panic!("{reason:?}\n{record}"));
+    let lines = record.lines().map(|line| line_kind(split_prefix(line.as_bytes()).1));
+    let calls =
+        lines.filter(|kind| matches!(kind, LineKind::Whole(_) | LineKind::Unfinished(_))).count() as u64;
+    let account = &captured.account;
+    assert!(account.is_balanced() && account.seen == calls, "{calls} calls: {account:?}\n{record}");
+    captured
+}
+
+/// Calls alone, without names and pauses.
+fn calls_of(captured: &CapturedCalls) -> String {
+    let mut text = String::new();
+    for line in captured.trace.to_string().lines() {
+        let call = line
+            .split_once(' ')
+            .map_or(line, |(first, rest)| if first.starts_with('+') { rest } else { line });
+        if !["name ", "dir ", "file "].iter().any(|kind| call.starts_with(kind)) {
+            text.push_str(call);
+            text.push('\n');
+        }
+    }
+    text
+}
+
+const EXAMPLES: &[Example] = &[
+    Example {
+        what: "relative paths: chdir, a descriptor of a directory, AT_FDCWD with -y, dots, and getcwd",
+        record: r#"7 chdir("/s/d") = 0
+7 open("x", O_RDWR|O_CREAT, 0600) = 3
+7 mkdir("../e", 0700) = 0
+7 open("../e", O_RDONLY|O_DIRECTORY) = 4
+7 openat(4, "y", O_WRONLY|O_CREAT, 0600) = 5
+7 fchdir(4) = 0
+7 unlink("y") = 0
+7 chdir("/elsewhere") = 0
+7 open("x", O_RDONLY) = 6
+7 unlinkat(AT_FDCWD</s/d>, "x", 0) = 0
+7 getcwd("/s/e", 4096) = 5
+7 rename("./z", "/s/d/../d/z") = 0
+"#,
+        calls: "open 1 2 create\nmkdir 3\nopen 2 4 create\nunlink 4\nunlink 2\nrename 5 6\n",
+        lost: &[],
+    },
+    Example {
+        what: "a relative path without a working directory",
+        record: "7 open(\"/s/a\", O_RDWR|O_CREAT) = 3\n7 open(\"x\", O_RDONLY) = 4\n7 read(4, \"\"..., 9) = 9\n",
+        calls: "open 1 1 create\n",
+        lost: &[("relative paths where the recording does not say the working directory", 2)],
+    },
+    Example {
+        what: "syncs of directories, of the filesystem, and of a range",
+        record: r#"7 mkdir("/s/d", 0700) = 0
+7 open("/s/d", O_RDONLY) = 3
+7 fsync(3) = 0
+7 open("/s", O_RDONLY|O_DIRECTORY) = 4
+7 fdatasync(4) = 0
+7 syncfs(4) = 0
+7 sync() = 0
+7 open("/s/unknown", O_RDONLY) = 5
+7 fsync(5) = 0
+7 open("/s/a", O_RDWR|O_CREAT, 0600) = 6
+7 sync_file_range(6, 0, 4096, SYNC_FILE_RANGE_WRITE) = 0
+7 open("/elsewhere", O_RDONLY|O_DIRECTORY) = 7
+7 fsync(7) = 0
+"#,
+        calls: "mkdir 1\nfsyncdir 1\nfsyncdir 0\nsyncfs\nsyncfs\nfsyncdir 2\nopen 1 3 create\n",
+        lost: &[("sync_file_range", 1)],
+    },
+    Example {
+        what: "pwritev2 with flags and without a place",
+        record: r#"7 open("/s/a", O_RDWR|O_CREAT|O_EXCL, 0600) = 3
+7 pwritev2(3, [...], 1, 100, RWF_DSYNC) = 10
+7 pwritev2(3, [...], 1, -1, RWF_SYNC) = 20
+7 pwritev2(3, [...], 1, 18446744073709551615, 0) = 30
+7 pwritev2(3, [...], 1, 0, RWF_APPEND) = 5
+7 preadv2(3, [...], 1, -1, 0) = 40
+"#,
+        calls: "open 1 1 create\nwrite 1 100 10\nfdatasync 1\nwrite 1 0 20\nfsync 1\nwrite 1 20 30\nwrite 1 110 5\nread 1 50 40\n",
+        lost: &[],
+    },
+    Example {
+        what: "requests of io_submit in the forms of two versions, and hidden ones",
+        record: r#"7 open("/s/a", O_RDWR|O_CREAT|O_EXCL, 0600) = 3
+7 io_submit(0x7f, 3, [{aio_data=0, aio_lio_opcode=IOCB_CMD_PWRITE, aio_fildes=3, aio_buf=""..., aio_nbytes=4096, aio_offset=0}, {aio_lio_opcode=IOCB_CMD_PWRITEV, aio_fildes=3, aio_buf=[{iov_base=""..., iov_len=100}, {iov_base=""..., iov_len=50}], aio_nbytes=2, aio_offset=4096}, {aio_lio_opcode=IOCB_CMD_FDSYNC, aio_fildes=3}]) = 3
+7 io_submit(0x7f, 1, [{data=0, pread, fildes=3, buf=0x7f, nbytes=512, offset=512}]) = 1
+7 io_submit(0x7f, 1, [{aio_lio_opcode=IOCB_CMD_PWRITE, aio_fildes=3, aio_buf="", aio_nbytes=10, aio_offset=0, aio_rw_flags=RWF_DSYNC}]) = 1
+7 io_submit(0x7f, 2, [...]) = 2
+7 io_uring_enter(9, 2, 1, IORING_ENTER_GETEVENTS, NULL, 8) = 2
+"#,
+        calls: "open 1 1 create\nwrite 1 0 4096\nwrite 1 4096 150\nfdatasync 1\nread 1 512 512\nwrite 1 0 10\nfdatasync 1\n",
+        lost: &[("io_submit whose requests the recording does not show", 1), ("io_uring_enter", 1)],
+    },
+    Example {
+        what: "bytes that the kernel moves from file to file, to a socket, and through a pipe",
+        record: r#"7 open("/s/a", O_RDWR|O_CREAT|O_EXCL, 0600) = 3
+7 write(3, ""..., 1000) = 1000
+7 open("/s/b", O_RDWR|O_CREAT|O_EXCL, 0600) = 4
+7 copy_file_range(3, [0], 4, NULL, 500, 0) = 500
+7 copy_file_range(3, NULL, 4, [700], 500, 0) = 0
+7 socket(AF_UNIX, SOCK_STREAM, 0) = 5
+7 sendfile(5, 3, [100] => [300], 200) = 200
+7 sendfile(4, 3, [0], 100) = 100
+7 pipe2([6, 7], O_CLOEXEC) = 0
+7 splice(3, [0], 7, NULL, 64, 0) = 64
+7 splice(6, NULL, 4, NULL, 64, 0) = 64
+7 ioctl(4, BTRFS_IOC_CLONE or FICLONE, 3) = 0
+7 ioctl(4, BTRFS_IOC_CLONE_RANGE or FICLONERANGE, {src_fd=3, src_offset=0, src_length=10, dest_offset=0}) = 0
+"#,
+        calls: "open 1 1 create\nwrite 1 0 1000\nopen 2 2 create\ncopy 1 0 2 0 500\nread 1 100 200\ncopy 1 0 2 500 100\nread 1 0 64\nwrite 2 600 64\nclone 1 0 2 0 1000\n",
+        lost: &[("ioctl BTRFS_IOC_CLONE_RANGE or FICLONERANGE", 1)],
+    },
+    Example {
+        what: "fallocate with and without a mode, ftruncate, truncate",
+        record: r#"7 open("/s/a", O_RDWR|O_CREAT|O_EXCL, 0600) = 3
+7 fallocate(3, 0, 0, 8192) = 0
+7 fallocate(3, FALLOC_FL_KEEP_SIZE, 0, 16384) = 0
+7 fallocate(3, FALLOC_FL_KEEP_SIZE|FALLOC_FL_PUNCH_HOLE, 0, 4096) = 0
+7 ftruncate(3, 100) = 0
+7 truncate("/s/a", 50) = 0
+"#,
+        calls: "open 1 1 create\nreserve 1 0 8192\ntruncate 1 100\nopen 2 1\ntruncate 2 50\nclose 2\n",
+        lost: &[
+            ("fallocate FALLOC_FL_KEEP_SIZE", 1),
+            ("fallocate FALLOC_FL_KEEP_SIZE|FALLOC_FL_PUNCH_HOLE", 1),
+        ],
+    },
+    Example {
+        what: "a mapping that keeps its file open, and what is made durable of it",
+        record: r#"7 execve("/bin/x", ["x"], 0x7ffd /* 9 vars */) = 0
+7 open("/s/a", O_RDWR|O_CREAT|O_EXCL, 0600) = 3
+7 ftruncate(3, 8192) = 0
+7 mmap(NULL, 8192, PROT_READ|PROT_WRITE, MAP_SHARED, 3, 0) = 0x7f0000000000
+7 mmap(NULL, 8192, PROT_READ, MAP_PRIVATE, 3, 0) = 0x7f1000000000
+7 close(3) = 0
+7 msync(0x7f0000001000, 4096, MS_SYNC) = 0
+7 msync(0x7f0000001000, 4096, MS_ASYNC) = 0
+7 munmap(0x7f0000000000, 8192) = 0
+"#,
+        calls: "open 1 1 create\ntruncate 1 8192\nfdatasync 1\nclose 1\n",
+        lost: &[
+            ("mmap", 1),
+            ("mmap of a file for writing (its stores cannot be seen)", 1),
+            ("msync without MS_SYNC", 1),
+        ],
+    },
+    Example {
+        what: "positions: dup, lseek in all its forms, append, reads at the end",
+        record: r#"7 open("/s/log", O_RDWR|O_APPEND) = 3
+7 write(3, ""..., 10) = 10
+7 write(3, ""..., 10) = 10
+7 lseek(3, -5, SEEK_END) = 1015
+7 pwrite64(3, ""..., 30, 0) = 30
+7 dup(3) = 4
+7 lseek(4, 500, SEEK_SET) = 500
+7 read(3, ""..., 100) = 100
+7 _llseek(3, 0, [600], SEEK_CUR) = 0
+7 read(4, ""..., 100) = 100
+7 lseek(3, 0, SEEK_HOLE) = 1050
+7 read(3, ""..., 100) = 0
+7 fcntl(3, F_SETFL, O_RDWR) = 0
+7 write(3, ""..., 7) = 7
+7 close(3) = 0
+7 dup2(4, 9) = 9
+7 close(4) = 0
+7 read(9, ""..., 1) = 0
+7 close(9) = 0
+"#,
+        calls: "open 1 1\nwrite 1 1000 10 x2\nwrite 1 1020 30\nread 1 500 100 x2\nwrite 1 1050 7\nclose 1\n",
+        lost: &[],
+    },
+    Example {
+        what: "fork copies descriptors that share a position, threads share the table, exec closes what it must",
+        record: r#"7 open("/s/a", O_RDWR|O_CREAT|O_EXCL, 0600) = 3
+7 open("/s/b", O_RDWR|O_CREAT|O_EXCL|O_CLOEXEC, 0600) = 4
+7 clone(child_stack=NULL, flags=CLONE_CHILD_SETTID|SIGCHLD, child_tidptr=0x7f) = 8
+8 write(3, ""..., 10) = 10
+8 close(4) = 0
+8 open("/s/c", O_RDWR|O_CREAT|O_EXCL|O_CLOEXEC, 0600) = 4
+8 execve("/bin/x", ["x"], 0x7ffd /* 9 vars */) = 0
+8 write(3, ""..., 10) = 10
+8 +++ exited with 0 +++
+7 write(3, ""..., 10) = 10
+7 write(4, ""..., 5) = 5
+7 clone3({flags=CLONE_VM|CLONE_FS|CLONE_FILES|CLONE_SIGHAND|CLONE_THREAD, stack=0x7f} => {parent_tid=[9]}, 88) = 9
+9 close(3) = 0
+9 open("/s/d", O_RDWR|O_CREAT|O_EXCL, 0600) = 3
+7 write(3, ""..., 3) = 3
+9 close_range(3, 4294967295, 0) = 0
+9 +++ exited with 0 +++
+7 write(3, ""..., 3) = -1 EBADF (Bad file descriptor)
+7 +++ exited with 0 +++
+"#,
+        calls: "open 1 1 create\nopen 2 2 create\nwrite 1 0 10\nopen 3 3 create\nclose 3\nwrite 1 10 10 x2\nwrite 2 0 5\nclose 1\nopen 4 4 create\nwrite 4 0 3\nclose 4\nclose 2\n",
+        lost: &[],
+    },
+    Example {
+        what: "calls under way: a clone, a close that another thread overtakes, a write on a descriptor that is closed meanwhile",
+        record: r#"7 open("/s/a", O_RDWR|O_CREAT|O_EXCL, 0600) = 3
+7 vfork( <unfinished ...>
+8 write(3, ""..., 10) = 10
+8 +++ exited with 0 +++
+7 <... vfork resumed>) = 8
+7 clone3({flags=CLONE_VM|CLONE_FILES|CLONE_THREAD, stack=0x7f}, 88 <unfinished ...>
+9 write(3 <unfinished ...>
+7 <... clone3 resumed> => {parent_tid=[9]}, 88) = 9
+7 close(3 <unfinished ...>
+9 <... write resumed>, ""..., 5) = 5
+9 open("/s/b", O_RDWR|O_CREAT|O_EXCL, 0600) = 3
+7 <... close resumed>) = 0
+9 write(3, ""..., 7) = 7
+9 read(3 <unfinished ...>
+"#,
+        calls: "open 1 1 create\nwrite 1 0 10\nwrite 1 10 5\nopen 2 2 create\nclose 1\nwrite 2 0 7\n",
+        lost: &[("calls that do not end in the recording", 1)],
+    },
+    Example {
+        what: "two processes that are made at once: which made which is told by a later line",
+        record: r#"7 open("/s/a", O_RDWR|O_CREAT|O_EXCL, 0600) = 3
+7 clone(child_stack=NULL, flags=SIGCHLD, child_tidptr=0x7f) = 8
+8 open("/s/b", O_RDWR|O_CREAT|O_EXCL, 0600) = 4
+7 fork( <unfinished ...>
+8 fork( <unfinished ...>
+10 write(4, ""..., 10) = 10
+8 <... fork resumed>) = 10
+7 <... fork resumed>) = 9
+9 write(3, ""..., 10) = 10
+"#,
+        calls: "open 1 1 create\nopen 2 2 create\nwrite 2 0 10\nwrite 1 0 10\n",
+        lost: &[],
+    },
+    Example {
+        what: "files that are renamed, removed or unnamed while they are open",
+        record: r#"7 open("/s/a", O_RDWR|O_CREAT|O_EXCL, 0600) = 3</s/a>
+7 rename("/s/a", "/s/b") = 0
+7 write(3</s/b>, ""..., 10) = 10
+7 unlink("/s/b") = 0
+7 write(3</s/b>(deleted), ""..., 10) = 10
+7 openat(AT_FDCWD</s>, ".", O_RDWR|O_TMPFILE, 0600) = 4</s/#12>(deleted)
+7 write(4</s/#12>(deleted), ""..., 5) = 5
+7 linkat(4</s/#12>(deleted), "", AT_FDCWD</s>, "c", AT_EMPTY_PATH) = 0
+7 open("/s/b", O_RDWR|O_CREAT|O_EXCL, 0600) = 5</s/b>
+7 link("/s/b", "/s/d") = 0
+7 renameat2(AT_FDCWD</s>, "/s/d", AT_FDCWD</s>, "e", RENAME_NOREPLACE) = 0
+7 renameat2(AT_FDCWD</s>, "/s/d", AT_FDCWD</s>, "e", RENAME_EXCHANGE) = 0
+7 rename("/s/e", "/elsewhere/e") = 0
+"#,
+        calls: "open 1 1 create\nrename 1 2\nwrite 1 0 10\nunlink 2\nwrite 1 10 10\nopentmp 2 0\nwrite 2 0 5\nlinkopen 2 3\nopen 3 2 create\nlink 2 4\nrename 4 5\n",
+        lost: &[("renames that exchange", 1), ("renames from or to another folder", 1)],
+    },
+    Example {
+        what: "other descriptors: pipes, sockets and what else returns one, with and without -y",
+        record: r#"7 execve("/bin/x", ["x"], 0x7ffd /* 9 vars */) = 0
+7 open("/s/a", O_RDWR|O_CREAT|O_EXCL, 0600) = 3
+7 close(3) = 0
+7 pipe2([3, 4], 0) = 0
+7 write(4, ""..., 100) = 100
+7 close(3) = 0
+7 accept4(9, NULL, NULL, 0) = 3
+7 write(3, ""..., 100) = 100
+7 close(3) = 0
+7 write(3, ""..., 100) = 100
+7 write(1, ""..., 100) = 100
+7 write(5<socket:[77]>, ""..., 100) = 100
+7 read(6<anon_inode:[eventfd]>, ""..., 8) = 8
+7 write(7</dev/null<char 1:3>>, ""..., 8) = 8
+"#,
+        calls: "open 1 1 create\nclose 1\n",
+        lost: &[],
+    },
+    Example {
+        what: "a descriptor of which nothing is known, because the recording began later",
+        record: "7 open(\"/s/a\", O_RDWR|O_CREAT|O_EXCL) = 3\n7 write(3, \"\"..., 100) = 100\n7 write(9, \"\"..., 10) = 10\n7 <... read resumed>, \"\"..., 9) = 9\n",
+        calls: "open 1 1 create\nwrite 1 0 100\n",
+        lost: &[
+            ("calls on descriptors whose opening the recording does not have", 1),
+            ("calls that began before the recording", 1),
+        ],
+    },
+    Example {
+        what: "files that were open before, by their paths",
+        record: "7 write(3</s/a>, \"\"..., 10) = 10\n7 fsync(3</s/a>) = 0\n7 close(3</s/a>) = 0\n7 close(4</s/b>) = 0\n",
+        calls: "open 1 1\nwrite 1 0 10\nfsync 1\nclose 1\n",
+        lost: &[("closes of files that were opened before the recording", 1)],
+    },
+    Example {
+        what: "calls that failed, that were interrupted, and that are cut short",
+        record: r#"7 open("/s/a", O_RDWR|O_CREAT|O_EXCL, 0600) = 3
+7 write(3, ""..., 10) = 6
+7 write(3, ""..., 4) = -1 ENOSPC (No space left on device)
+7 fsync(3) = -1 EIO (Input/output error)
+7 mkdir("/s/d", 0700) = -1 EEXIST (File exists)
+7 open("/s/b", O_RDWR) = -1 EACCES (Permission denied)
+7 open("/elsewhere", O_RDWR) = -1 EACCES (Permission denied)
+7 open("/s/none", O_RDONLY) = -1 ENOENT (No such file or directory)
+7 read(3, 0x7ffd, 9) = ? ERESTARTSYS (To be restarted if SA_RESTART is set)
+7 write(3, "ab
+"#,
+        calls: "open 1 1 create\nwrite 1 0 6\nstat 2\n",
+        lost: &[
+            ("write that failed (ENOSPC)", 1),
+            ("fsync that failed (EIO)", 1),
+            ("mkdir that failed (EEXIST)", 1),
+            ("open that failed (EACCES)", 1),
+            ("read that was interrupted or did not return", 1),
+            ("calls whose line is cut short", 1),
+        ],
+    },
+    Example {
+        what: "looks at files and directories, and listings of which the first call counts",
+        record: r#"7 newfstatat(AT_FDCWD, "/s/a", {st_mode=S_IFREG|0644, st_size=100, ...}, 0) = 0
+7 statx(AT_FDCWD, "/s/d", AT_STATX_SYNC_AS_STAT, STATX_ALL, {stx_mask=STATX_ALL, stx_mode=S_IFDIR|0755, stx_size=4096, ...}) = 0
+7 access("/s/none", F_OK) = -1 ENOENT (No such file or directory)
+7 open("/s/d", O_RDONLY) = 3
+7 fstat(3, {st_mode=S_IFDIR|0755, st_size=4096, ...}) = 0
+7 getdents64(3, 0x7f /* 3 entries */, 32768) = 72
+7 getdents64(3, 0x7f /* 0 entries */, 32768) = 0
+7 open("/s/e", O_RDONLY) = 4
+7 getdents64(4, 0x7f /* 3 entries */, 32768) = 72
+7 getdents64(4, 0x7f /* 3 entries */, 32768) = 72
+7 stat("/s", {st_mode=S_IFDIR|0755, st_size=4096, ...}) = 0
+7 open("/s/a", O_RDONLY) = 5
+7 read(5, ""..., 200) = 100
+"#,
+        calls: "stat 1\nstat 2\nstat 3\nlist 2\nlist 4\nstat 0\nopen 1 1\nread 1 0 100\n",
+        lost: &[],
+    },
+    Example {
+        what: "names with quotes, escapes, invalid UTF-8, and signs of strace's own",
+        record: r#"7 open("/s/a-", O_RDWR|O_CREAT, 0600) = 3</s/a->
+7 close(3</s/a->) = 0
+7 open("/s/b=", O_RDWR|O_CREAT, 0600) = 3</s/b=>
+7 close(3</s/b=>)        = 0
+7 open("/s/c\"d\\\n\377", O_RDWR|O_CREAT, 0600) = 3</s/c\"d\\\n\377>
+7 close(3</s/c\"d\\\n\377>) = 0
+7 open("/s/e, (f) <g>", O_RDWR|O_CREAT, 0600) = 3</s/e, (f) \74g\76>
+7 close(3</s/e, (f) \74g\76>) = 0
+7 unlink("\x2f\x73\x2f\x61\x2d") = 0
+"#,
+        calls: "open 1 1 create\nclose 1\nopen 2 2 create\nclose 2\nopen 3 3 create\nclose 3\nopen 4 4 create\nclose 4\nunlink 1\n",
+        lost: &[],
+    },
+    Example {
+        what: "a symbolic link in the folder, by what strace shows and by the call that makes it",
+        record: r#"7 openat(AT_FDCWD</>, "/s/link/a", O_RDWR|O_CREAT, 0600) = 3</s/real/a>
+7 unlink("/s/link/a") = 0
+7 symlink("real", "/s/other") = 0
+7 mkdir("/s/other/d", 0700) = 0
+7 rmdir("/s/real/d") = 0
+7 unlink("/s/other") = 0
+"#,
+        calls: "open 1 2 create\nunlink 2\nmkdir 3\nrmdir 3\n",
+        lost: &[("symlink", 1), ("removals of symbolic links", 1)],
+    },
+    Example {
+        what: "strace without -o: lines without a process until there are two, and messages between them",
+        record: r#"open("/s/a", O_RDWR|O_CREAT|O_EXCL, 0600) = 3
+strace: Process 8 attached
+[pid     7] write(3, ""..., 10) = 10
+[pid     8] +++ exited with 0 +++
+close(3) = 0
+"#,
+        calls: "open 1 1 create\nwrite 1 0 10\nclose 1\n",
+        lost: &[],
+    },
+    Example {
+        what: "names of programs (-Y), numbers of calls (-n), instruction pointers (-i) and stack traces (-k)",
+        record: r#"7<a b> 1.5 [   2] [00007f0000000000] open("/s/a", O_RDWR|O_CREAT|O_EXCL, 0600) = 3
+ > /lib/libc.so(open+0x1) [0x1]
+7<a> b> 1.6 [   3] [????????????????] close(3) = 0
+"#,
+        calls: "open 1 1 create\nclose 1\n",
+        lost: &[],
+    },
+    Example {
+        what: "io through openat2, creat, /proc/self/fd and a namespace's process numbers",
+        record: r#"7 openat2(AT_FDCWD, "/s/a", {flags=O_RDWR|O_CREAT|O_APPEND, mode=0600, resolve=RESOLVE_BENEATH}, 24) = 3
+7 write(3, ""..., 10) = 10
+7 creat("/s/b", 0600) = 4
+7 open("/proc/self/fd/3", O_RDONLY) = 5
+7 read(5, ""..., 10) = 10
+7 clone(child_stack=NULL, flags=CLONE_NEWPID|SIGCHLD) = 1 /* 12 in strace's PID NS */
+12 write(4, ""..., 3) = 3
+"#,
+        calls: "open 1 1 create\nwrite 1 0 10\nopen 2 2 create truncate\nopen 3 1\nread 3 0 10\nwrite 2 0 3\n",
+        lost: &[],
+    },
+];
+
+#[test]
+fn every_class_of_calls_is_kept_or_counted() {
+    for Example { what, record, calls, lost } in EXAMPLES {
+        let captured = capture(record);
+        assert_eq!(calls_of(&captured), *calls, "{what}");
+        for (reason, count) in *lost {
+            let found = captured.account.not_kept.iter().find(|(name, _)| name.starts_with(reason));
+            let found = found.unwrap_or_else(|| panic!("{what}: {reason}: {:?}", captured.account));
+            assert_eq!(found.1.count, *count, "{what}: {reason}");
+            assert!(found.1.first.number > 0 && !found.1.first.text.contains("/s"), "{what}: {found:?}");
+        }
+        let others = captured.account.not_kept.iter().filter(|(name, _)| {
+            !lost.iter().any(|(reason, _)| name.starts_with(reason)) && !name.contains("EBADF")
+        });
+        assert_eq!(others.count(), 0, "{what}: {:?}", captured.account.not_kept);
+    }
+}
+
+/// A call that names a file or a descriptor of the folder is never lost without a word, and one elsewhere is outside.
+#[test]
+fn every_call_of_strace_that_names_a_file_is_counted() {
+    let opened = "7 execve(\"/bin/x\", [\"x\"], 0x7f /* 9 vars */) = 0\n7 open(\"/s/a\", O_RDWR|O_CREAT|O_EXCL, 0600) = 3\n7 open(\"/o/a\", O_RDWR|O_CREAT|O_EXCL, 0600) = 4\n";
+    let mut names = 0;
+    for name in all_names() {
+        // An argument of each kind at every place: a path, a descriptor, and a directory with a path.
+        for (descriptor, path, inside) in [(3, "/s/a", true), (4, "/o/a", false)] {
+            let arguments = format!("{descriptor}, \"{path}\", {descriptor}, \"{path}\", {descriptor}, 0");
+            let by_path = format!("\"{path}\", \"{path}\", 0, {descriptor}, {descriptor}");
+            for arguments in [arguments, by_path] {
+                let record = format!("{opened}7 {name}({arguments}) = -1 EPERM (Operation not permitted)\n");
+                let account = capture(&record).account;
+                let lost: u64 = account
+                    .not_kept
+                    .iter()
+                    .filter(|(reason, _)| reason.contains("EPERM"))
+                    .map(|(_, lost)| lost.count)
+                    .sum();
+                if !inside {
+                    assert_eq!((lost, account.outside), (0, 3), "{record}: {account:?}");
+                }
+                names += usize::from(lost == 1);
+            }
+        }
+    }
+    let all = all_names().count();
+    assert!(all > 120, "{all}");
+    // Each is found in one of the two ways to write its arguments, at least.
+    assert!(names >= all, "{names} of {all}");
+}
+
+#[test]
+fn times_in_every_form_give_the_same_pauses() {
+    let lines = [
+        "open(\"/s/a\", O_RDWR|O_CREAT|O_EXCL) = 3",
+        "write(3, \"\"..., 9) = 9",
+        "fsync(3) = 0",
+        "close(3) = 0",
+    ];
+    for times in [
+        ["1700000000.0", "1700000001.0", "1700000001.5", "1700000004.0"],
+        ["23:59:58.5", "23:59:59.5", "00:00:00.0", "00:00:02.5"],
+        ["0.0", "1.0", "0.5", "2.5"],
+    ] {
+        let record: String =
+            times.iter().zip(lines).map(|(time, line)| format!("7 {time} {line}\n")).collect();
+        let pauses: Vec<u64> =
+            capture(&record).trace.calls().iter().map(|call| call.pause_us / 1000).collect();
+        assert_eq!(pauses, [0, 1000, 500, 2500], "{times:?}");
+    }
+    let stepped = "7 100.0 open(\"/s/a\", O_RDWR|O_CREAT|O_EXCL) = 3\n7 50.0 write(3, \"\"..., 9) = 9\n7 51.0 close(3) = 0\n";
+    let captured = capture(stepped);
+    assert!(captured.notes.iter().any(|note| note.contains("set back 1 times")), "{:?}", captured.notes);
+    assert_eq!(captured.trace.calls()[2].pause_us, 1_000_000);
+}
+
+#[test]
+fn a_folder_behind_a_link_is_found_by_either_path() {
+    let record = "7 openat(AT_FDCWD</>, \"/s/link/a\", O_RDWR|O_CREAT, 0600) = 3</s/real/a>\n7 write(3</s/real/a>, \"\"..., 9) = 9\n7 close(3</s/real/a>) = 0\n";
+    for below in ["/s/link", "/s/real"] {
+        let captured = capture_below(record, below).unwrap();
+        assert_eq!(calls_of(&captured), "open 1 1 create\nwrite 1 0 9\nclose 1\n", "{below}");
+    }
+}
+
+#[test]
+fn files_of_several_processes_are_read_in_the_order_of_their_times() {
+    let folder = tempfile::tempdir().unwrap();
+    let parts = [
+        (
+            7,
+            "1.0 open(\"/s/a\", O_RDWR|O_CREAT|O_EXCL) = 3\n2.0 clone(child_stack=NULL, flags=SIGCHLD) = 8\n4.0 write(3, \"\"..., 5) = 5\n6.0 +++ exited with 0 +++\n",
+        ),
+        (8, "3.0 write(3, \"\"..., 9) = 9\n5.0 +++ exited with 0 +++\n"),
+    ];
+    let mut files = Vec::new();
+    for (process, text) in parts {
+        let path = folder.path().join(format!("calls.{process}"));
+        std::fs::write(&path, text).unwrap();
+        files.push((path, process));
+    }
+    let below = Some(std::path::Path::new("/s"));
+    let captured = read_many(files.clone(), parts[0].1.as_bytes(), below).unwrap();
+    assert_eq!(calls_of(&captured), "open 1 1 create\nwrite 1 0 9\nwrite 1 9 5\nclose 1\n");
+    assert!(captured.account.is_balanced());
+    let untimed = read_many(files, b"open(\"/s/a\", O_RDWR) = 3\n", below).unwrap_err();
+    assert!(untimed.hint.contains("-ttt"), "{untimed:?}");
+}
+
+#[test]
+fn a_recording_without_a_call_that_can_be_kept_says_why() {
+    for (record, words) in [
+        ("7 open(\"x\", O_RDONLY) = 3\n", "working directory"),
+        ("7 open(\"/o/x\", O_RDONLY) = 3\n", "outside the folder"),
+        ("7 write(3, \"\"..., 9) = 9\n", "strace -y"),
+        ("7 chmod(\"/s/a\", 0644) = 0\n", "chmod"),
+    ] {
+        let refused = capture_below(record, "/s").unwrap_err();
+        assert!(refused.what.contains(words), "{record}: {refused:?}");
+    }
+}
+
+#[test]
+fn records_of_strace_are_told_from_others() {
+    for record in [
+        "execve(\"/bin/true\", [\"true\"], 0x7ffd /* 20 vars */) = 0\n",
+        "30161<python3> 1795692545.06 openat(AT_FDCWD</>, \"/srv/a\", O_RDONLY) = 3</srv/a> <0.000038>\n",
+        "7 1.5 [00007f1c2b0e1f47] close(3) = 0\n",
+        "7 <... fsync resumed>) = 0\n",
+        "strace: Process 7 attached\n[pid 7] exit_group(0) = ?\n",
+    ] {
+        assert!(looks_like(record.as_bytes()), "{record}");
+    }
+    for other in [
+        "R 1 2 3 4",
+        "8,0 1 1 0.5 1 D R 1 + 2 [x]",
+        "1, 2, 0, 4096, 0",
+        "0,4096,4096",
+        "",
+        "x(",
+        "(",
+        "a()b",
+        "fio version 3 iolog",
+    ] {
+        assert!(!looks_like(other.as_bytes()), "{other}");
+    }
+}
+
+/// What is kept in memory grows with what is open, and not with the recording.
+#[test]
+fn a_long_recording_is_read_with_little_memory() {
+    let mut reader = super::reader::StraceReader::new(std::path::Path::new("/s"));
+    for number in 0..20_000_u64 {
+        for text in [
+            &b"7 open(\"/o/a\", O_RDWR|O_CREAT) = 3"[..],
+            b"7 write(3, \"\"..., 9) = 9",
+            b"7 clone(flags=SIGCHLD) = 8",
+            b"8 +++ exited with 0 +++",
+            b"7 close(3) = 0",
+        ] {
+            let line = super::reader::InputLine { number, text, process: None };
+            let process = reader.process_of(&line, split_prefix(text).0);
+            reader.take_line(&line, process, number);
+        }
+    }
+    assert!(reader.calls.account.is_balanced());
+    let sizes = (
+        reader.calls.slots.len(),
+        reader.descriptions.count(),
+        reader.underway.len(),
+        reader.processes.all().count(),
+    );
+    assert_eq!(sizes, (0, 0, 0, 1));
+}

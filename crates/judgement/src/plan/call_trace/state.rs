@@ -219,6 +219,8 @@ impl TraceState {
                 (Bearer::File(file), Bearer::Nothing) => self.bear(to, Bearer::File(file))?,
                 _ => return Err(format!("name {from} is no file, or {to} is there already")),
             },
+            // 0 is the folder itself.
+            CallWork::Look { name: 0 } => {}
             CallWork::Look { name } => drop(self.bearer(name)?),
             CallWork::List { name } | CallWork::SyncDirectory { name } => {
                 if !self.is_directory(name) {
