@@ -278,3 +278,41 @@ fn what_a_plan_has_no_room_for_is_counted() {
         assert_eq!(lost.first.number, place as u64 + account.kept + 1);
     }
 }
+
+/// Inputs of others, which lie beside the repository where they are there at all: what is made of each, or a word of the error.
+#[test]
+fn inputs_that_were_read_wrongly_once_are_read() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/faults");
+    let inputs: [(&str, Result<&str, &str>); 11] = [
+        ("fiolog-no-offset_clat.log", Err("--log_offset=1")),
+        ("fiolog-averaged_clat.log", Err("log_avg_msec")),
+        (
+            "iolog-v3.iolog",
+            Ok("+3 write 1 0 4096\n+99986 write 1 4096 4096\n+99994 fsync 1\n+100001 close 1\n"),
+        ),
+        ("iolog-v2-wait.iolog", Ok("+1000 write 1 0 4096\n+3000 write 1 4096 4096\nclose 1\n")),
+        ("iolog-far.iolog", Ok("write 1 0 4096\n+1000 write 1 ")),
+        ("blkparse-md-qc.txt", Ok("write 1 1048576 4096\n+9690 write 1 1052672 4096\n")),
+        ("blkparse-discard-4g.txt", Ok("write 1 1048576 4096\n")),
+        ("blkparse-two-devices.txt", Err("8,0 (1 completed), 8,16 (1 completed)")),
+        ("blkparse-partial.txt", Ok("write 1 1048576 131072\n+1000 read 1 4194304 4096\n")),
+        ("blkparse-middle.txt", Ok("read 1 1048576 4096\n")),
+        ("blkparse-input-file-line.txt", Ok("write 1 1048576 4096\n")),
+    ];
+    let mut read = 0;
+    for (name, expected) in inputs {
+        let Ok(text) = std::fs::read_to_string(folder.join(name)) else { continue };
+        read += 1;
+        match (capture(&text), expected) {
+            (Ok(captured), Ok(calls)) => {
+                let found = calls_of(&captured);
+                assert!(found.contains(calls), "{name}: {found}");
+                assert!(captured.account.is_balanced(), "{name}: {:?}", captured.account);
+                assert!(captured.trace.totals().most_bytes <= ROOM, "{name}");
+            }
+            (Err(reason), Err(cause)) => assert!(reason.what.contains(cause), "{name}: {reason:?}"),
+            (found, _) => panic!("{name}: {found:?}"),
+        }
+    }
+    assert!(read == 0 || read == inputs.len(), "{read} inputs of {} in {}", inputs.len(), folder.display());
+}

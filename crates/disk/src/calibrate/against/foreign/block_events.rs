@@ -60,6 +60,13 @@ pub(super) fn read_block_events(
             notes.push(format!("Line {} is the last one and torn; it is not read.", at + 1));
             continue;
         }
+        // `Skips: 3 forward (12 -   0.0%)` counts events that the kernel dropped.
+        if let Some(skips) = line.trim().strip_prefix("Skips: ").filter(|skips| !skips.starts_with("0 ")) {
+            notes.push(format!(
+                "The recording itself lacks events: blkparse says \"Skips: {}\".",
+                skips.chars().take(60).collect::<String>()
+            ));
+        }
         let event = parse(at + 1, line).map_err(|what| TraceFault::Line { line: at + 1, what })?;
         let Some(event) = event.filter(|event| event.device == device) else { continue };
         follow(&mut tracker, &event, queued).map_err(|what| TraceFault::Line { line: at + 1, what })?;
