@@ -1,4 +1,4 @@
-//! The trace: every request a device was given, in a small file beside the journal, and what can be made of it.
+//! Traces: every request of a device in a small file beside the journal; writing, reading, metrics and exports of it.
 
 mod blktrace;
 mod export;
