@@ -1,11 +1,11 @@
 //! Modelled block devices: computes how long a disk, a stick, a card or an SSD takes over each request.
 //!
-//! - [`device`]: the models and the devices built from them; pure calculation, without a clock. The owner of a clock submits
-//!   requests and asks which are done at a time.
-//! - [`crash`]: the states that a device may hold after a power cut: a log of its writes with their contents, and the states
-//!   that its class allows.
-//! - [`calibrate`]: the reads and writes that show a device's properties, the model that fits their times, and a comparison
-//!   of a model with a trace that was measured elsewhere.
+//! - [`device`]: the models and the devices built from them; pure calculation, without a clock. The owner of a clock
+//!   submits requests and asks which are done at a time.
+//! - [`crash`]: the states that a device may hold after a power cut: a log of its writes with their contents, and the
+//!   states that its class allows.
+//! - [`calibrate`]: the reads and writes that show a device's properties, the model that fits their times, and a
+//!   comparison of a model with a trace that was measured elsewhere.
 //! - `backend`, with the feature `vhost-user`: serves a device to a guest kernel and keeps its clock.
 //!
 //! ```
@@ -23,8 +23,8 @@
 //! # Ok::<(), fsverdict_disk::device::ModelError>(())
 //! ```
 //!
-//! A model is a TOML file with the source of each number (`models/` in this package): a built-in one, or one of your
-//! own.
+//! A model is a TOML file with the source of each number (`models/` in this package). You can use a built-in
+//! one or write your own.
 
 // Printing panics if the reader of the stream is gone: everything is returned instead.
 #![warn(clippy::print_stderr, clippy::print_stdout)]

@@ -19,18 +19,18 @@ pub struct TextError(pub Vec<Fault>);
 pub struct Fault {
     /// Name of the file, or the command-line option (`--set`) that the text comes from.
     pub file: String,
-    /// Line in that file, from 1; `None` when the text comes from the command line.
+    /// Line in that file, counted from 1; `None` when the text comes from the command line.
     pub line: Option<usize>,
     /// Column in that line, in characters, from 1.
     pub column: usize,
-    /// The source line; of a long line, the part around the fault.
+    /// The source line; a long line is shortened to the part around the fault.
     pub source_line: String,
     /// Number of characters in `source_line` before the fault.
     pub indent: usize,
     /// Length of the fault in characters.
     pub width: usize,
     pub message: String,
-    /// Advice to the user; may be empty.
+    /// Advice to the user, which may be empty.
     pub hint: String,
 }
 

@@ -61,14 +61,14 @@ pub struct GridCell {
 }
 
 impl GridCell {
-    /// The 5th percentile of the times, in nanoseconds. The minimum may come from the device's cache.
+    /// Returns the 5th percentile of the times, in nanoseconds. The minimum may come from the device's cache.
     pub fn low_ns(&self) -> f64 {
         let mut times = self.times_ns.clone();
         times.sort_by(f64::total_cmp);
         times.get(times.len() / 20).copied().unwrap_or_default()
     }
 
-    /// The mean of the times, in nanoseconds.
+    /// Returns the mean of the times, in nanoseconds.
     pub fn mean_ns(&self) -> f64 {
         self.times_ns.iter().sum::<f64>() / self.times_ns.len().max(1) as f64
     }
@@ -90,7 +90,7 @@ impl GridFindings {
         self.0.contains_key(if grid == Grid::Reading { &GridKind::Again } else { &GridKind::WritesOn })
     }
 
-    /// The cells of a kind; empty where its half of the grid was not measured.
+    /// Returns the cells of a kind, which are empty where its half of the grid was not measured.
     pub fn of(&self, kind: GridKind) -> &[GridCell] {
         self.0.get(&kind).map_or(&[], Vec::as_slice)
     }

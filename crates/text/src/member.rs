@@ -149,7 +149,7 @@ fn replace_ranges_in_table(
     }
 }
 
-/// The value in a range; `None` where the range is wrong, which is recorded as a problem.
+/// Selects the value in a range; returns `None` where the range is wrong, which is recorded as a problem.
 fn value_in_range(section: &Section<'_>, member: Member<'_>, key: &str) -> Option<(TomlValue, DrawnNumber)> {
     let sizes = |key: &str| section.need(key, "", size);
     let numbers = |key: &str| section.need(key, "", any_number);
@@ -193,12 +193,12 @@ fn read_ends<T: PartialOrd + Copy>(
         section.wrong("to", "it lies below `from`", "");
     }
     if !(from..=to).contains(&typical) {
-        section.wrong("typical", "it does not lie interpolate `from` and `to`", "");
+        section.wrong("typical", "it does not lie between `from` and `to`", "");
     }
     Some([from, to, typical])
 }
 
-/// The value at a position from 0 to 1 in a range.
+/// Interpolates the value at a position from 0 to 1 in a range.
 fn interpolate(from: f64, to: f64, place: f64) -> f64 {
     if from > 0.0 {
         libm::exp(libm::log(from) + place * (libm::log(to) - libm::log(from)))
@@ -290,7 +290,7 @@ mod tests {
     fn wrong_ranges_are_told_with_their_place() {
         for (was, is, told) in [
             ("to = 32", "to = 1", "`to`: it lies below `from`"),
-            ("typical = 8", "typical = 80", "`typical`: it does not lie interpolate"),
+            ("typical = 8", "typical = 80", "`typical`: it does not lie between"),
             ("to = 32, typical = 8", "to = 32", "times lacks `typical`"),
             ("typical = 8", "typical = 8, usual = 2", "unknown key `usual` in times"),
             ("to = 32", "to = \"32\"", "`to`"),

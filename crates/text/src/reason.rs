@@ -20,7 +20,7 @@ pub struct Reason {
 }
 
 impl Reason {
-    /// A reason without a hint.
+    /// Creates a reason without a hint.
     pub fn plain(what: impl fmt::Display) -> Self {
         Reason::new(what, "")
     }
@@ -29,12 +29,12 @@ impl Reason {
         Reason { what: what.to_string(), hint: hint.into(), more: Vec::new() }
     }
 
-    /// The same reason with `words` before its statement, such as the key that it concerns.
+    /// Returns the same reason with `words` before its statement, such as the key that it concerns.
     pub fn after(self, words: impl fmt::Display) -> Self {
         Reason { what: format!("{words}{}", self.what), ..self }
     }
 
-    /// The same reason with one more hint.
+    /// Returns the same reason with one more hint.
     pub fn and_hint(mut self, hint: impl Into<String>) -> Self {
         let hint = hint.into();
         if self.hint.is_empty() && self.more.is_empty() {
@@ -53,7 +53,7 @@ impl Reason {
         first
     }
 
-    /// Its lines in the order in which they are displayed.
+    /// Returns its lines in the order in which they are displayed.
     pub fn parts(&self) -> Vec<ReasonLine<'_>> {
         let statement = Some(ReasonLine::What(&self.what)).filter(|_| !self.what.is_empty());
         let hint = Some(ReasonLine::Hint(&self.hint)).filter(|_| !self.hint.is_empty());
@@ -91,7 +91,7 @@ pub trait Hinted: fmt::Display {
     /// Advice to the user, where some is known.
     fn hint(&self) -> Option<String>;
 
-    /// The text and the hint together.
+    /// Returns the text and the hint together.
     fn reason(&self) -> Reason {
         Reason::new(self, self.hint().unwrap_or_default())
     }

@@ -192,14 +192,14 @@ impl<'a> Section<'a> {
         nodes.iter().map(|node| Section::new(name, node, keys, self.problems)).collect()
     }
 
-    /// The value of a key with its position, read by one of the functions in `value.rs`.
+    /// Reads the value of a key with its position, by one of the functions in `value.rs`.
     pub fn placed<T>(&self, key: &str, read: impl Fn(&Node) -> Result<T, Reason>) -> Option<Placed<T>> {
         let Node { at, .. } = self.table.get(key)?.node;
         let result = read(&self.table.get(key)?.node).map_err(|error| error.after(format!("`{key}`: ")));
         self.problems.note(at, result).map(|value| Placed { at, value })
     }
 
-    /// The value of a key, if it is there and valid.
+    /// Reads the value of a key, if it is there and valid.
     pub fn get<T>(&self, key: &str, read: impl Fn(&Node) -> Result<T, Reason>) -> Option<T> {
         self.placed(key, read).map(|placed| placed.value)
     }

@@ -40,7 +40,7 @@ pub enum TomlValue {
 }
 
 impl TomlValue {
-    /// The type with its article, for a message.
+    /// Names the type with its article, for a message.
     pub fn kind(&self) -> &'static str {
         match self {
             TomlValue::Text(_) => "a string",
@@ -82,7 +82,7 @@ impl TomlTable {
 pub struct TextProblem {
     pub at: TextSpan,
     pub message: String,
-    /// Advice to the user; may be empty.
+    /// Advice to the user, which may be empty.
     pub hint: String,
 }
 
@@ -116,7 +116,7 @@ impl Texts {
         self.whole(text)
     }
 
-    /// The problem of a text that the parser refused without a reason.
+    /// Returns the problem of a text that the parser refused without a reason.
     pub fn no_toml(&self, text: usize) -> TextProblem {
         TextProblem { at: self.whole(text), message: "not TOML".to_owned(), hint: String::new() }
     }
@@ -126,7 +126,7 @@ impl Texts {
         self.texts.len() - 1
     }
 
-    /// The span of a whole text.
+    /// Returns the span of a whole text.
     pub fn whole(&self, text: usize) -> TextSpan {
         TextSpan { text, start: 0, end: self.texts[text].content.len() }
     }
@@ -136,7 +136,7 @@ impl Texts {
         self.texts[at.text].content.get(at.start..).is_some_and(|rest| rest.starts_with('{'))
     }
 
-    /// The error that shows these problems.
+    /// Builds the error that shows these problems.
     pub fn report(&self, problems: &[TextProblem]) -> TextError {
         TextError(problems.iter().map(|problem| self.locate_fault(problem)).collect())
     }
@@ -170,7 +170,7 @@ impl Texts {
     }
 }
 
-/// The last character boundary at or before byte `index`.
+/// Finds the last character boundary at or before byte `index`.
 fn floor_boundary(content: &str, index: usize) -> usize {
     (0..=index.min(content.len())).rev().find(|index| content.is_char_boundary(*index)).unwrap_or(0)
 }

@@ -1,6 +1,6 @@
 //! Suggests known words that are near to a misspelt one: "did you mean …?".
 
-/// The known word nearest to `word`, if it is near enough to be a likely correction.
+/// Finds the known word nearest to `word`, if it is near enough to be a likely correction.
 pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     find_nearest(word, known).first().copied()
 }
@@ -10,7 +10,7 @@ const MAX_LISTED_WORDS: usize = 30;
 /// Shorter words are part of too many known words.
 const MIN_LETTERS: usize = 3;
 
-/// A hint for an unknown word: the nearest known words, or else all of them.
+/// Builds a hint for an unknown word: it names the nearest known words, or else all of them.
 pub fn suggest(word: &str, known: &[&str]) -> String {
     let near = find_nearest(word, known);
     // Known words that contain it: `usb` in `usb-stick`.

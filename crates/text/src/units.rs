@@ -12,7 +12,7 @@ use super::limits;
 use super::reason::Reason;
 use super::suggest::nearest;
 
-/// A size in bytes. In TOML a string with a unit (`"4GiB"`, `"2GB"`, `"64 KiB"`); in JSON a plain number.
+/// A size in bytes. In TOML it is a string with a unit (`"4GiB"`, `"2GB"`, `"64 KiB"`); in JSON it is a plain number.
 ///
 /// It is shown in the largest unit that fits, exactly where three decimals or fewer suffice, else rounded to two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

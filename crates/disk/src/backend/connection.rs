@@ -112,7 +112,7 @@ impl AsFd for Connection {
     }
 }
 
-/// The little-endian number at `offset`; 0 beyond the end of a message that is too short.
+/// Reads the little-endian number at `offset`; it is 0 beyond the end of a message that is too short.
 pub(super) fn u32_at(message: &[u8], offset: usize) -> u32 {
     message.get(offset..offset + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes)
 }

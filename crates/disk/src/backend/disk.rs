@@ -1,5 +1,5 @@
-//! The virtio block device: takes requests from the guest's ring, times them by the model, moves data between guest
-//! and store, and answers.
+//! Implements the virtio block device: takes requests from the guest's ring, times them by the model, moves data
+//! between guest and store, and answers.
 //!
 //! The names of numbers and layouts come from Virtual I/O Device (VIRTIO) 1.2, 2.7 (split virtqueues) and 5.2 (block
 //! device).
@@ -342,7 +342,7 @@ pub(super) fn features(limits: &Limits) -> u64 {
     features.iter().map(|(bit, is_offered)| u64::from(*is_offered) << bit).sum()
 }
 
-/// The device's configuration space.
+/// Builds the device's configuration space.
 pub(super) fn configuration(limits: &Limits) -> [u8; 256] {
     /// The largest range of zeroes in one request, in sectors: 2 GiB.
     const MAX_ZEROES_SECTORS: u32 = 1 << 22;

@@ -47,9 +47,9 @@ pub use tally::BackendReport;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Clock {
-    /// The time of the guest's clock.
+    /// The device keeps the time of the guest's clock.
     Simulated,
-    /// The time of the machine's clock.
+    /// The device keeps the time of the machine's clock.
     Real,
 }
 

@@ -1,5 +1,5 @@
-//! The vhost-user protocol: answers the messages by which a guest's driver sets up the device, receives kicks and
-//! sends calls.
+//! Speaks the vhost-user protocol: answers the messages by which a guest's driver sets up the device, receives kicks
+//! and sends calls.
 //!
 //! The sources are the protocol's description (QEMU, `docs/interop/vhost-user.rst`) and its two users: QEMU, which
 //! passes addresses of its own and kicks through an eventfd, and `arch/um/drivers/virtio_uml.c`, which passes the
@@ -62,11 +62,11 @@ pub(super) enum GuestAsks {
     Nothing,
     /// The ring holds requests. The guest waits until the kick is acknowledged.
     Kick,
-    /// The guest hung up.
+    /// The guest has hung up.
     End,
 }
 
-/// The connection to a guest's driver.
+/// A connection to a guest's driver, with the state that the driver has set.
 #[derive(Debug)]
 pub(super) struct GuestSession {
     pub(super) connection: Connection,
@@ -97,7 +97,7 @@ impl GuestSession {
         }
     }
 
-    /// The guest's memory.
+    /// Returns the guest's memory.
     ///
     /// # Errors
     /// If the guest has not passed its memory yet.

@@ -124,7 +124,7 @@ enum Turn {
     Taken,
     /// The guest is running, or nothing has an event.
     WaitForGuest,
-    /// The guest hung up.
+    /// The guest has hung up.
     End,
 }
 
@@ -134,7 +134,7 @@ struct DiskEvent {
     at_ns: u64,
 }
 
-/// The disk that needs a turn first; of several at the same time, the one with the lowest number.
+/// Finds the disk that needs a turn first; of several at the same time, it takes the one with the lowest number.
 fn first_event(disks: &[ServedDisk], now: u64) -> Option<DiskEvent> {
     let events = disks.iter().enumerate();
     let events = events.filter_map(|(disk, served)| Some(DiskEvent { disk, at_ns: served.next_event(now)? }));

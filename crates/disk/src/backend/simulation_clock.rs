@@ -1,5 +1,6 @@
-//! The simulation clock of a User-Mode-Linux guest: messages on a socket, and memory shared with the guest where its
-//! kernel supports that (Linux 6.11 and later), which replaces all messages but those that wait for an event.
+//! Keeps the simulation clock of a User-Mode-Linux guest: messages on a socket, and memory shared with the guest
+//! where its kernel supports that (Linux 6.11 and later), which replaces all messages but those that wait for an
+//! event.
 //!
 //! Protocol: `include/uapi/linux/um_timetravel.h` and its user in `arch/um/kernel/time.c`.
 
@@ -52,7 +53,7 @@ const SHARES: u32 = 1;
 /// The party wants to run at the time it wrote.
 const WANTS_TO_RUN: u32 = 1;
 
-/// The connection to a guest's clock.
+/// A connection to a guest's clock, with the time that it keeps.
 #[derive(Debug)]
 pub(super) struct SimulationClock {
     pub(super) connection: Connection,
@@ -241,7 +242,7 @@ impl SharedClock {
     }
 }
 
-/// Offset of a field in the guest's part.
+/// Returns the offset of a field in the guest's part.
 const fn guest_offset(offset: usize) -> usize {
     offset::HEADER + GUEST as usize * offset::PARTY + offset
 }

@@ -24,7 +24,7 @@ pub(super) struct Tally {
     log_is_full: bool,
     trouble: Option<Reason>,
     of_machine: bool,
-    /// Present only in real time.
+    /// It is present only in real time.
     lateness: Option<Lateness>,
 }
 

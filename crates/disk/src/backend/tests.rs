@@ -71,7 +71,7 @@ impl Guest {
         assert!(self.connection.send(message, descriptors).unwrap());
     }
 
-    /// The payload of the next reply.
+    /// Receives the next reply; returns its payload.
     fn reply(&mut self) -> Vec<u8> {
         let mut head = [0; 12];
         assert!(self.connection.receive(&mut head).unwrap());

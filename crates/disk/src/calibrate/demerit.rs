@@ -10,8 +10,8 @@ pub struct Demerit {
     pub measured: f64,
     /// Mean of the predicted times, in their unit.
     pub predicted: f64,
-    /// The demerit figure of Ruemmler and Wilkes (IEEE Computer 27(3), 1994): the root mean square of the horizontal distance
-    /// between the two distributions.
+    /// The demerit figure of Ruemmler and Wilkes (IEEE Computer 27(3), 1994): the root mean square of the horizontal
+    /// distance between the two distributions.
     pub share: f64,
     /// Share by which the predicted mean is larger.
     pub bias: f64,

@@ -38,7 +38,7 @@ impl Hinted for CalibrateError {
 /// The model that calibration produced.
 #[derive(Debug)]
 pub struct Calibrated {
-    /// The model's file.
+    /// Text of the model's file, in TOML.
     pub toml: String,
     /// Measured numbers: section, key, value.
     pub numbers: Vec<(&'static str, &'static str, f64)>,

@@ -1,4 +1,4 @@
-//! The grid of calibration: selects the reads and writes that are timed, and measures them.
+//! Measures the grid of calibration: selects the reads and writes that are timed, and measures them.
 
 use super::disk::TimedDisk;
 use crate::device::random::below;

@@ -1,4 +1,5 @@
-//! Calibration: measures a device with reads, and with writes where it may be erased, and produces a model of it.
+//! Calibrates a model: measures a device with reads, and with writes where it may be erased, and produces a model of
+//! it.
 //!
 //! The grid defines what is read and written, and in which order; it is the same for the real device and for a
 //! modelled one. A model is fitted by measuring the grid on it, too, and moving its numbers until both answer alike.

@@ -36,7 +36,7 @@ pub enum LogError {
     },
 }
 
-/// A request of the log.
+/// A request that the log contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoggedRequest {
     pub request: Request,

@@ -21,7 +21,7 @@ pub struct LossRule {
 }
 
 impl LossRule {
-    /// The rule of a model.
+    /// Derives the rule of a model.
     pub fn of(model: &Model) -> LossRule {
         let limits = model.limits(model.capacity());
         LossRule {

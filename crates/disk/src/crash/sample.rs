@@ -100,7 +100,7 @@ fn draw_survivors(log: &WriteLog, uncertain: &[usize], rule: LossRule, seed: u64
     }
 }
 
-/// The content of the device in a state.
+/// Computes the content of the device in a state.
 fn state_content(log: &WriteLog, state: CrashState, rule: LossRule) -> StateContent {
     let mut durable = log.durable(state.cut, rule);
     let mut chosen: Vec<(usize, u32)> = Vec::new();

@@ -181,7 +181,7 @@ mod tests {
     }
 
     proptest! {
-        /// Compares with the simplest model: one flag for each sector.
+        /// Compares the cache with the simplest model, which has one flag for each sector.
         #[test]
         fn stretches_are_what_flags_would_be(steps in prop::collection::vec(extent(), 1..60)) {
             let mut cache = VolatileCache::new(parameters());

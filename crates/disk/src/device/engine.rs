@@ -1,4 +1,5 @@
-//! The device engine: moves requests through queue, link, cache and medium and back, as events in the order of time.
+//! Runs a modelled device: moves requests through queue, link, cache and medium and back, as events in the order of
+//! time.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

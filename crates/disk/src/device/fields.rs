@@ -72,7 +72,7 @@ pub(super) fn whole_or(
     if section.has(key) { whole(section, key, bounds) } else { Some(absent) }
 }
 
-/// Reads a size in bytes: a multiple of `multiple`, up to `most`.
+/// Reads a size in bytes, which must be a multiple of `multiple` and at most `most`.
 pub(super) fn bytes(section: &Section<'_>, key: &str, multiple: u64, most: u64) -> Option<u64> {
     let Bytes(bytes) = section.need(key, "", size)?;
     if bytes > most || !bytes.is_multiple_of(multiple) {

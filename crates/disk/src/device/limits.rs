@@ -4,8 +4,8 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     pub size_bytes: u64,
-    /// Requests that the guest may have in flight at once: `virtio_blk.queue_depth` on the kernel's command line. It
-    /// decides which requests the guest's I/O scheduler can merge.
+    /// Requests that the guest may have in flight at once, which the kernel's command line sets as
+    /// `virtio_blk.queue_depth`. It decides which requests the guest's I/O scheduler can merge.
     pub queue_depth: u32,
     /// The largest read or write, in KiB: `queue/max_sectors_kb`.
     pub max_sectors_kb: u32,

@@ -1,4 +1,4 @@
-//! The link between host and device: one transfer at a time in each direction, or in both directions together.
+//! Models the link between host and device: one transfer at a time in each direction, or in both directions together.
 
 use super::parameters;
 

@@ -1,4 +1,4 @@
-//! An overlay over a store: pages in memory that take temporary writes and are dropped together.
+//! Lays an overlay over a store: pages in memory take temporary writes and are dropped together.
 
 use std::collections::HashMap;
 use std::fs::File;

@@ -8,12 +8,12 @@ pub(crate) fn mix(number: u64) -> u64 {
     number ^ (number >> 31)
 }
 
-/// A uniform number from 0 to 1, excluding 1.
+/// Returns a uniform number from 0 to 1, excluding 1.
 pub(super) fn unit(seed: u64, count: u64) -> f64 {
     (mix(mix(seed) ^ count) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// A uniform whole number from 0 to `limit`, excluding `limit`.
+/// Returns a uniform whole number from 0 to `limit`, excluding `limit`.
 pub(crate) fn below(seed: u64, count: u64, limit: u64) -> u64 {
     ((u128::from(mix(mix(seed) ^ count)) * u128::from(limit)) >> 64) as u64
 }

@@ -43,7 +43,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// The sector after the last one.
+    /// Returns the sector after the last one.
     pub fn end(&self) -> u64 {
         self.sector.saturating_add(u64::from(self.sectors))
     }

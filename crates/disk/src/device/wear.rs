@@ -1,4 +1,4 @@
-//! Wear of a medium: the amounts that the host and the medium wrote.
+//! Counts the wear of a medium: the amounts that the host and the medium wrote.
 
 use serde::{Deserialize, Serialize};
 

@@ -19,7 +19,7 @@ use crate::device::{Action, Model};
 #[derive(Debug)]
 pub struct Fitted {
     pub model: Model,
-    /// The model's file.
+    /// Text of the model's file, in TOML.
     pub toml: String,
     /// Changed numbers: the key, the value in the original file, and the fitted value.
     pub numbers: Vec<[String; 3]>,

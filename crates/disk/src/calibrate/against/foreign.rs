@@ -103,7 +103,7 @@ fn read_text(text: &str) -> Result<Vec<Measured>, TraceFault> {
     }
 }
 
-/// A parser for one form of trace.
+/// Parses traces of one form.
 trait ForeignTrace {
     /// Parses a line; `Err` says what is wrong with it.
     fn add_line(&mut self, add_line: &str) -> Result<(), String>;
@@ -151,7 +151,7 @@ impl ForeignTrace for Serial {
             other => return Err(format!("R or W is wanted first, not {}", quote_word(other))),
         };
         let [sector, sectors, took, think] = rest else {
-            let what = "sector, sectors, µs requests and µs until the next are wanted";
+            let what = "sector, sectors, µs taken and µs until the next are wanted";
             return Err(format!("{what}; there are {} numbers", rest.len()));
         };
         let (sector, sectors) = (parse_whole(sector)?, parse_whole(sectors)?);
@@ -171,8 +171,8 @@ impl ForeignTrace for Serial {
     }
 }
 
-/// fio's latency log, `time (ms), latency (ns), direction, bytes, offset, priority[, issue time (ns)]`: one line at
-/// each completion (fio(1), "Log file formats").
+/// Parses fio's latency log, `time (ms), latency (ns), direction, bytes, offset, priority[, issue time (ns)]`: one
+/// line at each completion (fio(1), "Log file formats").
 #[derive(Default)]
 struct FioLog {
     requests: Vec<Measured>,
@@ -214,8 +214,8 @@ impl ForeignTrace for FioLog {
     }
 }
 
-/// Output of blkparse: `8,0 1 42 0.001234 777 D R 2048 + 8 [name]`, with D when the request was issued to the driver
-/// and C when it completed.
+/// Parses the output of blkparse: `8,0 1 42 0.001234 777 D R 2048 + 8 [name]`, with D when the request was issued to
+/// the driver and C when it completed.
 #[derive(Default)]
 struct Blkparse {
     pending: BTreeMap<(u64, u64), (Action, u64)>,

@@ -9,12 +9,12 @@ use crate::device::trace::Traced;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Measured {
     pub record: Traced,
-    /// The trace's word for it: `hit`, `miss`; empty where the trace gives none.
+    /// The word that the trace has for it: `hit`, `miss`; empty where the trace gives none.
     pub word: String,
 }
 
-/// The kind of each request: its operation with the trace's word, where words differ within the operation; otherwise
-/// its operation and whether it is sequential to the request before.
+/// Returns the kind of each request: its operation with the trace's word, where words differ within the operation;
+/// otherwise its operation and whether it is sequential to the request before.
 pub(super) fn kinds(trace: &[Measured]) -> Vec<String> {
     let mut words: BTreeMap<Action, BTreeSet<&str>> = BTreeMap::new();
     for request in trace {

@@ -1,5 +1,5 @@
-//! An ideal medium: every access takes the same time, however many are in flight, so that only the filesystem's own
-//! behaviour remains.
+//! Models an ideal medium: every access takes the same time, however many are in flight, so that only the
+//! filesystem's own behaviour remains.
 
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@
 //! persistent cache on the outermost tracks, a log, which is cleaned band by band: the drive reads the band, writes
 //! the merged band elsewhere so that a power loss cannot destroy it, and writes it in its place. It does that when it
 //! is idle, or when the cache is full, and then requests wait for it. After Aghayev, Shafaei and Desnoyers,
-//! "Skylight: a window on shingled disk operation", FAST '15: static map, cleaning in order of age.
+//! "Skylight: a window on shingled disk operation", FAST '15: the map is static, and bands are cleaned in order of age.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -139,7 +139,7 @@ impl Shingles {
             && !planted(Bug::CacheNeverFull)
     }
 
-    /// Place of a sector on the platter, behind the cache.
+    /// Returns the place of a sector on the platter, which is behind the cache.
     fn platter_sector(&self, sector: u64) -> u64 {
         self.parameters.cache_sectors + sector
     }

@@ -47,7 +47,7 @@ const BUILT_IN: &[BuiltIn] = built_in!(
     "usb-stick-mapped"
 );
 
-/// Every model inside the binary, by name.
+/// Returns every model inside the binary, sorted by name.
 pub fn built_in() -> &'static [BuiltIn] {
     BUILT_IN
 }
@@ -210,7 +210,7 @@ impl Model {
         }
     }
 
-    /// The nearest built-in model: itself, or one that is representative of its kind of medium.
+    /// Returns the nearest built-in model: itself, or one that is representative of its kind of medium.
     pub fn nearest(&self) -> &'static str {
         let own = split(&self.name).0;
         BUILT_IN
@@ -255,7 +255,7 @@ pub fn can_be_had(name: &str, size: Option<Bytes>) -> Result<(), Reason> {
     found.map_err(|error| error.reason())
 }
 
-/// The built-in model `base`; the error names what was requested, with its state.
+/// Finds the built-in model `base`; the error names what was requested, with its state.
 fn shipped(asked: &str, base: &str) -> Result<&'static BuiltIn, ModelError> {
     BUILT_IN.iter().find(|model| model.name == base).ok_or_else(|| {
         let known: Vec<&str> = BUILT_IN.iter().map(|model| model.name).collect();

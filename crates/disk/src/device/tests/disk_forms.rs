@@ -3,7 +3,7 @@
 use super::super::Action;
 use super::{Checked, carry_out, device, model, places, seconds, sequence, within};
 
-/// A disk with one zone, without a useful queue, on an infinitely fast link.
+/// This disk has one zone, no useful queue, and an infinitely fast link.
 const DISK: &str = r#"
 name = "disk"
 version = 1

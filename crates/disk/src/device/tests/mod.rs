@@ -39,7 +39,7 @@ pub(super) fn carry_out(
     done
 }
 
-/// A device built from a model's text.
+/// Builds a device from a model's text.
 pub(super) fn device(toml: &str, state: Option<&str>, size_bytes: u64) -> Device {
     let model = Model::read(toml, "test.toml", state).unwrap_or_else(|error| panic!("{error}"));
     Device::new(&model, size_bytes, 1).unwrap()

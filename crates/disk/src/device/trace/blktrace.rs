@@ -1,4 +1,4 @@
-//! The binary format of the kernel's block layer tracer, version 7: `struct blk_io_trace`
+//! Writes the binary format of the kernel's block layer tracer, version 7: `struct blk_io_trace`
 //! (include/uapi/linux/blktrace_api.h).
 
 use std::io::{self, Write};

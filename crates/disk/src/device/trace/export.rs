@@ -9,7 +9,7 @@ use super::record::{Flags, Traced};
 /// A format that other programs read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TraceFormat {
-    /// The format of the kernel's block layer tracer: for blkparse, iowatcher, seekwatcher.
+    /// The format that the kernel's block layer tracer writes, and blkparse, iowatcher and seekwatcher read.
     Blktrace,
     /// fio's I/O log, version 3, which replays the requests: `fio --read_iolog`.
     Iolog,

@@ -1,4 +1,4 @@
-//! Traces: every request of a device in a small file beside the journal; writing, reading, metrics and exports of it.
+//! Traces keep every request of a device in a small file beside the journal: writes, reads, measures and exports them.
 
 mod blktrace;
 mod export;

@@ -18,13 +18,13 @@ impl Submitter {
         (header & TOLD != 0).then_some(Submitter(header))
     }
 
-    /// A kernel thread of this name; the part after a `/`, or after a `-` before a digit, names a single disk and is
-    /// ignored.
+    /// Computes the digest of a kernel thread of this name; the part after a `/`, or after a `-` before a digit,
+    /// names a single disk and is ignored.
     pub fn kernel_thread(name: &str) -> Submitter {
         Submitter(Submitter::process(name).0 | OF_KERNEL)
     }
 
-    /// A thread of a program.
+    /// Computes the digest of a thread of a program.
     pub fn process(name: &str) -> Submitter {
         let digit = |at: usize| name.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
         let ends = |(at, letter): (usize, u8)| letter == b'/' || letter == b'-' && digit(at + 1);
@@ -62,7 +62,7 @@ mod tests {
         let (thread, program) = (Submitter::kernel_thread("rsync"), Submitter::process("rsync"));
         assert!(thread != program && thread.is_kernel_thread() && !program.is_kernel_thread());
         assert_eq!(Submitter::told(thread.number()), Some(thread));
-        // Best effort, level 4: an unpatched kernel sends this.
+        // An unpatched kernel sends this priority: best effort, level 4.
         assert_eq!(Submitter::told(2 << 13 | 4), None);
         assert_eq!(Submitter::told(0), None);
     }

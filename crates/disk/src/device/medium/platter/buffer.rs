@@ -1,4 +1,4 @@
-//! The buffer of a drive: extents that it has read, and, if its firmware keeps them, extents that were written.
+//! Models the buffer of a drive: extents that it has read, and, if its firmware keeps them, extents that were written.
 
 use std::collections::VecDeque;
 

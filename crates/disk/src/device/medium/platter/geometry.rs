@@ -22,9 +22,9 @@ pub(super) struct Geometry {
 
 #[derive(Debug)]
 enum TrackLayout {
-    /// An approximation from the rates.
+    /// It is approximated from the rates.
     Smooth(Vec<SmoothZone>),
-    /// The real layout of the drive.
+    /// It is the real layout of the drive.
     Laid(Laid),
 }
 
@@ -68,7 +68,7 @@ impl Geometry {
         geometry
     }
 
-    /// The position of a sector.
+    /// Returns the position of a sector.
     pub(super) fn place(&self, sector: u64) -> SectorPosition {
         let zones = match &self.layout {
             TrackLayout::Laid(laid) => return laid.place(sector),

@@ -100,7 +100,7 @@ impl Laid {
         &self.zones[self.zones.partition_point(after).saturating_sub(1)]
     }
 
-    /// The position of a sector.
+    /// Returns the position of a sector.
     pub(super) fn place(&self, sector: u64) -> SectorPosition {
         let zone = self.zone(|zone| zone.sector <= sector);
         let place = zone.locate(sector);
