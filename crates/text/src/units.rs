@@ -70,7 +70,7 @@ impl FromStr for Bytes {
                 format!("{}{SIZE_HELP}", guess.unwrap_or_default()),
             ));
         };
-        match multiply(number, factor) {
+        match multiply_decimal(number, factor) {
             Some(bytes) if bytes <= limits::SIZE => Ok(Bytes(bytes)),
             _ => Err(Reason::new(
                 format!("\"{text}\" is not a size: `{number}` is no number or too large"),
@@ -165,7 +165,7 @@ fn split_number(text: &str) -> (&str, &str) {
 }
 
 /// Multiplies a decimal number by a factor, rounded to a whole number; `None` if it is not a number or does not fit.
-fn multiply(number: &str, factor: u64) -> Option<u64> {
+fn multiply_decimal(number: &str, factor: u64) -> Option<u64> {
     let plain: String = number.chars().filter(|letter| *letter != '_').collect();
     let (whole, fraction) = plain.split_once('.').unwrap_or((&plain, ""));
     if whole.is_empty() || fraction.len() > 12 || (plain.contains('.') && fraction.is_empty()) {

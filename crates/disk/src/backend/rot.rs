@@ -38,7 +38,7 @@ impl ServedRot {
         let rotten_sectors =
             block.saturating_mul(SECTORS_OF_BLOCK)..block.saturating_add(1).saturating_mul(SECTORS_OF_BLOCK);
         let request_sectors = request.sector..request.end();
-        if !overlap(&rotten_sectors, &request_sectors) {
+        if !ranges_overlap(&rotten_sectors, &request_sectors) {
             return false;
         }
         match (decay, request.operation) {
@@ -57,7 +57,7 @@ impl ServedRot {
     }
 }
 
-fn overlap(one: &Range<u64>, other: &Range<u64>) -> bool {
+fn ranges_overlap(one: &Range<u64>, other: &Range<u64>) -> bool {
     one.start < other.end && other.start < one.end
 }
 

@@ -60,7 +60,7 @@ fn random_offsets(seed: u64) -> impl FnMut(u64, u64) -> u64 {
     }
 }
 
-fn lengths() -> impl Iterator<Item = u64> {
+fn cell_lengths() -> impl Iterator<Item = u64> {
     (0..LENGTHS).map(|number| (8 * number + 4) * KIB)
 }
 
@@ -70,14 +70,14 @@ fn measure_reads(disk: &mut dyn TimedDisk, size: u64, findings: &mut GridFinding
     for _ in 0..4 {
         disk.read(middle, 128 * KIB)?;
     }
-    for length in lengths() {
+    for length in cell_lengths() {
         let mut times_ns = Vec::new();
         for _ in 0..SAMPLES {
             times_ns.push(disk.read(middle, length)? as f64);
         }
         findings.add(GridKind::Again, length as f64, times_ns);
     }
-    for length in lengths() {
+    for length in cell_lengths() {
         let mut times_ns = Vec::new();
         for _ in 0..SAMPLES {
             times_ns.push(disk.read(random_offset(size - length, 4096), length)? as f64);
@@ -115,7 +115,7 @@ fn measure_reads(disk: &mut dyn TimedDisk, size: u64, findings: &mut GridFinding
 fn measure_writes(disk: &mut dyn TimedDisk, size: u64, findings: &mut GridFindings) -> std::io::Result<()> {
     let mut random_offset = random_offsets(1);
     let mut offset = size / 2 / UNIT * UNIT;
-    for length in lengths() {
+    for length in cell_lengths() {
         let mut times_ns = Vec::new();
         for _ in 0..SAMPLES {
             times_ns.push(disk.write(offset, length)? as f64);

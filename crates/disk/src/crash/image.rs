@@ -65,7 +65,7 @@ impl StateImage {
         }
         while self.applied < durable {
             if let Some(logged) = self.log.requests().get(self.applied).copied() {
-                self.apply(store, &logged, logged.request.sectors)?;
+                self.apply_request(store, &logged, logged.request.sectors)?;
             }
             self.applied += 1;
         }
@@ -77,14 +77,14 @@ impl StateImage {
         for (number, request) in (0..).zip(self.log.uncertain(state.cut, self.rule)) {
             let Some(logged) = self.log.requests().get(request).copied() else { continue };
             if let Some(sectors) = state.survivors.keeps(number, logged.request.sectors) {
-                self.apply(store, &logged, sectors)?;
+                self.apply_request(store, &logged, sectors)?;
             }
         }
         Ok(())
     }
 
     /// Applies the first sectors of a logged request to the store.
-    fn apply(
+    fn apply_request(
         &mut self,
         store: &mut Store,
         logged: &LoggedRequest,

@@ -155,7 +155,7 @@ impl DeviceEngine {
         self.now_ns = self.now_ns.max(now_ns);
     }
 
-    fn schedule(&mut self, at_ns: u64, event: EngineEvent) {
+    fn schedule_event(&mut self, at_ns: u64, event: EngineEvent) {
         self.sequence += 1;
         self.events.push(Reverse((at_ns.max(self.now_ns), self.sequence, event)));
     }
@@ -187,7 +187,7 @@ impl DeviceEngine {
             } else if let Some(cache) = &mut self.cache {
                 received_ns += cache.taking_ns(request.operation, self.jobs[slot].extent);
             }
-            self.schedule(received_ns, EngineEvent::Received(slot));
+            self.schedule_event(received_ns, EngineEvent::Received(slot));
         }
     }
 
@@ -200,7 +200,7 @@ impl DeviceEngine {
                 if job.request.operation == Action::Read {
                     self.send_answer(slot, job.begin_ns);
                 } else {
-                    self.schedule(self.now_ns, EngineEvent::Finished(slot));
+                    self.schedule_event(self.now_ns, EngineEvent::Finished(slot));
                 }
             }
             EngineEvent::Destaged(sectors) => {
@@ -237,7 +237,7 @@ impl DeviceEngine {
                     cache.remove(extent);
                 }
                 let end_ns = self.medium.discard(self.now_ns, extent);
-                self.schedule(end_ns, EngineEvent::Finished(slot));
+                self.schedule_event(end_ns, EngineEvent::Finished(slot));
             }
             Action::Flush => self.flushes.push(slot),
         }
@@ -257,7 +257,7 @@ impl DeviceEngine {
     fn send_answer(&mut self, slot: usize, begin_ns: u64) {
         let sectors = self.jobs[slot].extent.sectors;
         let end_ns = self.link.answer(begin_ns, self.now_ns, sectors);
-        self.schedule(end_ns, EngineEvent::Finished(slot));
+        self.schedule_event(end_ns, EngineEvent::Finished(slot));
     }
 
     /// Accepts stalled writes into the cache as far as it has room, in their order; a larger write is accepted in
@@ -280,7 +280,7 @@ impl DeviceEngine {
                 break;
             }
             self.stalled.pop_front();
-            self.schedule(self.now_ns, EngineEvent::Finished(slot));
+            self.schedule_event(self.now_ns, EngineEvent::Finished(slot));
         }
     }
 
@@ -332,7 +332,7 @@ impl DeviceEngine {
         self.draining |= must_make_room || cache.is_half_full() || due_ns <= self.now_ns;
         if !self.draining && self.wake_ns != due_ns {
             self.wake_ns = due_ns;
-            self.schedule(due_ns, EngineEvent::Wake);
+            self.schedule_event(due_ns, EngineEvent::Wake);
         }
         self.draining
     }
@@ -370,7 +370,7 @@ impl DeviceEngine {
         self.jobs[slot].begin_ns = begin_ns;
         self.active_accesses += 1;
         self.served_request_last = true;
-        self.schedule(end_ns, EngineEvent::Accessed(slot));
+        self.schedule_event(end_ns, EngineEvent::Accessed(slot));
     }
 
     /// Starts to write back a part of the cache; returns whether there is a part that the medium accepts.
@@ -381,7 +381,7 @@ impl DeviceEngine {
         let Some((sectors, end_ns)) = self.medium.destage(at_ns, cache, write_all) else { return false };
         self.active_accesses += 1;
         self.served_request_last = false;
-        self.schedule(end_ns, EngineEvent::Destaged(sectors));
+        self.schedule_event(end_ns, EngineEvent::Destaged(sectors));
         true
     }
 
@@ -404,7 +404,7 @@ impl DeviceEngine {
         }
         for slot in std::mem::take(&mut self.flushes) {
             self.closing_flushes += 1;
-            self.schedule(end_ns, EngineEvent::Finished(slot));
+            self.schedule_event(end_ns, EngineEvent::Finished(slot));
         }
     }
 }

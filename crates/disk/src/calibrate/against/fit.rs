@@ -84,7 +84,7 @@ pub fn fit(text: &str, name: &str, state: Option<&str>, trace: &[Measured]) -> R
     let zero = FitErrors { policies: 0.0, sharp: 0.0, kinds: 0.0, blurred: 0.0 };
     let text = text.to_owned();
     let mut fit = Fit { name, state, trace: first, kinds: kinds(first), text: text.clone(), current: zero };
-    if let Some(errors) = fit.errors(&text).filter(|_| !first.is_empty()) {
+    if let Some(errors) = fit.compute_errors(&text).filter(|_| !first.is_empty()) {
         fit.current = errors;
         // The effect of one number may be hidden until another is fitted.
         for _ in 0..ROUNDS {
@@ -119,7 +119,7 @@ struct KeyPlace<'a> {
 
 impl Fit<'_> {
     /// The errors of the model in `text` on the first fifth; `None` if the text is no valid model.
-    fn errors(&self, text: &str) -> Option<FitErrors> {
+    fn compute_errors(&self, text: &str) -> Option<FitErrors> {
         let model = Model::read(text, self.name, self.state).ok()?;
         let predicted = replay(&model, self.trace).ok()?;
         let mut errors = FitErrors { policies: 0.0, sharp: 0.0, kinds: 0.0, blurred: 0.0 };
@@ -171,7 +171,7 @@ impl Fit<'_> {
     }
 
     fn try_text(&mut self, text: &str, error_of: fn(&FitErrors) -> f64, gain: f64) -> bool {
-        match self.errors(text) {
+        match self.compute_errors(text) {
             Some(errors) if error_of(&errors) < error_of(&self.current) * (1.0 - gain) => {
                 (self.text, self.current) = (text.to_owned(), errors);
                 true

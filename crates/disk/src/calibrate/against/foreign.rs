@@ -123,8 +123,8 @@ fn read_lines(text: &str, mut parser: impl ForeignTrace) -> Result<Vec<Measured>
         }
         parser.add_line(line).map_err(|what| TraceFault::Line { line: index + 1, what })?;
         if parser.count() > MAX_REQUESTS {
-            let what = format!("there are more than {MAX_REQUESTS} requests");
-            return Err(whole_fault(&what, "give a part of it: head -n 100000 TRACE"));
+            let message = format!("there are more than {MAX_REQUESTS} requests");
+            return Err(whole_fault(&message, "give a part of it: head -n 100000 TRACE"));
         }
     }
     Ok(parser.finish())
@@ -151,8 +151,8 @@ impl ForeignTrace for Serial {
             other => return Err(format!("R or W is wanted first, not {}", quote_word(other))),
         };
         let [sector, sectors, took, think] = rest else {
-            let what = "sector, sectors, µs taken and µs until the next are wanted";
-            return Err(format!("{what}; there are {} numbers", rest.len()));
+            let message = "sector, sectors, µs taken and µs until the next are wanted";
+            return Err(format!("{message}; there are {} numbers", rest.len()));
         };
         let (sector, sectors) = (parse_whole(sector)?, parse_whole(sectors)?);
         let (took_ns, think_ns) = (parse_time(took, 1e3)?, parse_time(think, 1e3)?);

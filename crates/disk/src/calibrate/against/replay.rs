@@ -51,20 +51,20 @@ pub fn replay(model: &Model, trace: &[Measured]) -> Result<Vec<f64>, ReplayError
         return Err(ReplayError::Beyond { number, end, name, sectors });
     }
     let mut device = Device::new(model, size, 1)?;
-    let mut done = Vec::with_capacity(trace.len());
+    let mut completions = Vec::with_capacity(trace.len());
     let mut latencies_ns = vec![0.0; trace.len()];
     let mut now_ns = 0;
     for (index, wait) in waits_of(trace).into_iter().enumerate() {
         let silent = || ReplayError::Silent { number: index + 1, name: model.name.clone() };
-        while done.len() < wait.after {
+        while completions.len() < wait.after {
             now_ns = device.next_event().ok_or_else(silent)?;
-            device.advance(now_ns, &mut done);
+            device.advance(now_ns, &mut completions);
         }
-        let awaited_ns = wait.after.checked_sub(1).map_or(0, |last| done[last].completed_ns);
+        let awaited_ns = wait.after.checked_sub(1).map_or(0, |last| completions[last].completed_ns);
         let due_ns = now_ns.max(awaited_ns.saturating_add(wait.think_ns));
         // The device advances event by event up to this time, and no further.
         while let Some(next_ns) = device.next_event().filter(|next_ns| *next_ns <= due_ns) {
-            device.advance(next_ns, &mut done);
+            device.advance(next_ns, &mut completions);
         }
         now_ns = due_ns;
         let record = &trace[index].record;
@@ -72,9 +72,9 @@ pub fn replay(model: &Model, trace: &[Measured]) -> Result<Vec<f64>, ReplayError
         device.submit(now_ns, Request { id: index as u64, operation, sector, sectors });
     }
     while let Some(next_ns) = device.next_event() {
-        device.advance(next_ns, &mut done);
+        device.advance(next_ns, &mut completions);
     }
-    for completion in &done {
+    for completion in &completions {
         latencies_ns[completion.request.id as usize] =
             (completion.completed_ns - completion.submitted_ns) as f64;
     }

@@ -21,7 +21,7 @@ impl Dies {
     }
 
     /// Transfers bytes between a die and its channel; returns the time at which that is done.
-    fn transfer(&mut self, die: usize, at_ns: u64, bytes: u64) -> u64 {
+    fn transfer_bytes(&mut self, die: usize, at_ns: u64, bytes: u64) -> u64 {
         let count = self.channels.len();
         let free_ns = &mut self.channels[die % count];
         *free_ns = at_ns.max(*free_ns) + (bytes as f64 * self.parameters.channel_byte_ns) as u64;
@@ -34,13 +34,13 @@ impl Dies {
         let die = (page % self.dies.len() as u64) as usize;
         let read_ns = at_ns.max(self.dies[die]) + self.parameters.read_ns;
         self.dies[die] = read_ns;
-        if bytes == 0 { read_ns } else { self.transfer(die, read_ns, bytes) }
+        if bytes == 0 { read_ns } else { self.transfer_bytes(die, read_ns, bytes) }
     }
 
     /// Programs a page; returns the time at which that is done.
     pub(super) fn program(&mut self, page: u64, at_ns: u64) -> u64 {
         let die = (page % self.dies.len() as u64) as usize;
-        let sent_ns = self.transfer(die, at_ns, self.parameters.page_bytes);
+        let sent_ns = self.transfer_bytes(die, at_ns, self.parameters.page_bytes);
         self.dies[die] = sent_ns.max(self.dies[die]) + self.parameters.program_ns;
         self.dies[die]
     }

@@ -95,7 +95,7 @@ impl FlashMedium {
     }
 
     /// Marks the physical unit that holds a logical one as stale.
-    fn invalidate(&mut self, logical: u64) {
+    fn invalidate_unit(&mut self, logical: u64) {
         let block = match self.mapping.get(logical) {
             PageAddress::Nowhere => return,
             PageAddress::At(physical) => (physical / self.blocks.units) as usize,
@@ -204,7 +204,7 @@ impl FlashMedium {
             {
                 ready_ns = self.dies.read(physical / self.page_units, at_ns, UNIT_SECTORS * 512);
             }
-            self.invalidate(logical);
+            self.invalidate_unit(logical);
             end_ns = end_ns.max(self.append_unit(ready_ns, Some(logical)).unwrap_or(0));
         }
         end_ns
@@ -333,7 +333,7 @@ impl MediumModel for FlashMedium {
                 continue;
             }
             if self.mapping.get(logical) != PageAddress::Nowhere {
-                self.invalidate(logical);
+                self.invalidate_unit(logical);
                 self.mapping.clear(logical);
             }
             logical += 1;

@@ -96,13 +96,13 @@ impl Laid {
         self.rotation_ns / zone.given.track_sectors as f64
     }
 
-    fn zone(&self, after: impl Fn(&PlacedZone) -> bool) -> &PlacedZone {
+    fn find_zone(&self, after: impl Fn(&PlacedZone) -> bool) -> &PlacedZone {
         &self.zones[self.zones.partition_point(after).saturating_sub(1)]
     }
 
     /// Returns the position of a sector.
     pub(super) fn place(&self, sector: u64) -> SectorPosition {
-        let zone = self.zone(|zone| zone.sector <= sector);
+        let zone = self.find_zone(|zone| zone.sector <= sector);
         let place = zone.locate(sector);
         let along_ns = zone.along_ns(&place, self.sector_ns(zone));
         let cylinder = zone.given.first + place.0;
@@ -115,14 +115,14 @@ impl Laid {
     /// The position at which the last sector before `end` ends.
     pub(super) fn finish_ns(&self, end: u64) -> f64 {
         let Some(last) = end.checked_sub(1) else { return self.place(0).along_ns };
-        let zone = self.zone(|zone| zone.sector <= last);
+        let zone = self.find_zone(|zone| zone.sector <= last);
         let sector_ns = self.sector_ns(zone);
         zone.along_ns(&zone.locate(last), sector_ns) + sector_ns
     }
 
     /// The sector that sequential reading reaches at this position, rounded down.
     pub(super) fn sector_at(&self, along_ns: f64) -> u64 {
-        let zone = self.zone(|zone| zone.along_ns <= along_ns);
+        let zone = self.find_zone(|zone| zone.along_ns <= along_ns);
         let rest_ns = (along_ns - zone.along_ns).max(0.0);
         let cylinder = (rest_ns / zone.cylinder_ns).floor();
         let rest_ns = rest_ns - cylinder * zone.cylinder_ns;
@@ -136,7 +136,7 @@ impl Laid {
 
     /// The sectors on the track, and on the cylinder, of a sector.
     pub(super) fn bounds(&self, sector: u64) -> TrackBounds {
-        let zone = self.zone(|zone| zone.sector <= sector);
+        let zone = self.find_zone(|zone| zone.sector <= sector);
         let ZonePlace(cylinder, track, _) = zone.locate(sector);
         let start = cylinder * zone.cylinder_sectors;
         let end =
