@@ -175,17 +175,23 @@ impl<'a> Section<'a> {
         Some((entry, nodes))
     }
 
-    /// The tables of a list `[[key]]`, 1 to `most` of them, each of which may hold `keys`; `name` is how a user would
-    /// write it.
-    pub fn tables(&self, key: &str, name: &'a str, keys: &[&str], most: usize) -> Option<Vec<Section<'a>>> {
+    /// The tables of a list `[[key]]`, 1 to `max_count` of them, each of which may hold `keys`; `name` is how a user
+    /// would write it.
+    pub fn tables(
+        &self,
+        key: &str,
+        name: &'a str,
+        keys: &[&str],
+        max_count: usize,
+    ) -> Option<Vec<Section<'a>>> {
         let entry = self.entry(key)?;
         let TomlValue::Array(nodes) = &entry.node.value else {
             let hint = format!("write {name}, with two brackets on each side");
             self.problems.add(entry.key_at, format!("{name} is a list"), hint);
             return None;
         };
-        if nodes.is_empty() || nodes.len() > most {
-            let message = format!("there must be 1 to {most} of {name}, but there are {}", nodes.len());
+        if nodes.is_empty() || nodes.len() > max_count {
+            let message = format!("there must be 1 to {max_count} of {name}, but there are {}", nodes.len());
             self.problems.add(entry.key_at, message, "");
             return None;
         }

@@ -195,7 +195,7 @@ impl ServedDisk {
                     self.tally.refused += 1;
                     self.immediate.push((id, FAILED));
                 }
-                // Compared in sectors, because the byte offset of a place far beyond the end may overflow.
+                // The comparison is in sectors, because the byte offset of a place far beyond the end may overflow.
                 Ok(request)
                     if request.end() > self.store.size_bytes() / SECTOR || bytes > MAX_REQUEST_BYTES =>
                 {

@@ -37,7 +37,7 @@ impl std::fmt::Debug for Tally {
 /// The report that the process that served a device sends at its end.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct BackendReport {
-    /// Requests completed, or still underway at the end.
+    /// Requests completed, or still in flight at the end.
     pub requests: u64,
     /// Requests that are not in the trace, because it was full.
     #[serde(default)]

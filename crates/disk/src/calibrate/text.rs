@@ -1,6 +1,6 @@
 //! Edits a model's TOML text: reads and replaces single values, and keeps comments that still hold.
 
-/// The value of a key as it is written; sections are named as in `[platter.seek]`, the top level is empty.
+/// Finds the value of a key as it is written; sections are named as in `[platter.seek]`, the top level is empty.
 pub(super) fn value<'a>(text: &'a str, section: &str, key: &str) -> Option<&'a str> {
     let line_index = find_key(text, section, key)?;
     let line = text.lines().nth(line_index)?;

@@ -70,8 +70,8 @@ pub(super) fn encode(logged: &LoggedRequest) -> [u8; HEADER] {
     header
 }
 
-/// Decodes the header of a request at byte `at` of the file; `None` where it is invalid.
-fn decode_header(header: &[u8; HEADER], at: u64) -> Option<LoggedRequest> {
+/// Decodes the header of a request at byte `offset` of the file; `None` where it is invalid.
+fn decode_header(header: &[u8; HEADER], offset: u64) -> Option<LoggedRequest> {
     let number = |index: usize| {
         let bytes = header.get(index * 8..index * 8 + 8)?;
         Some(u64::from_le_bytes(bytes.try_into().ok()?))
@@ -83,7 +83,7 @@ fn decode_header(header: &[u8; HEADER], at: u64) -> Option<LoggedRequest> {
         LoggedRequest { request, submitted_ns: number(0)?, completed_ns: number(1)?, content: number(3)? };
     let is_write = operation == Action::Write;
     let has_place = request.sector.checked_add(u64::from(sectors))?.checked_mul(SECTOR).is_some();
-    let in_order = logged.submitted_ns <= logged.completed_ns && logged.content <= at + HEADER as u64;
+    let in_order = logged.submitted_ns <= logged.completed_ns && logged.content <= offset + HEADER as u64;
     (has_place
         && in_order
         && (!is_write || sectors <= MAX_WRITE_SECTORS)
@@ -109,22 +109,22 @@ impl WriteLog {
         if magic != *MAGIC {
             return Err(LogError::Foreign);
         }
-        let (mut at, mut requests) = (MAGIC.len() as u64, Vec::new());
+        let (mut offset, mut requests) = (MAGIC.len() as u64, Vec::new());
         let mut last_ns = 0;
-        while at + HEADER as u64 <= length {
+        while offset + HEADER as u64 <= length {
             let mut header = [0; HEADER];
             input.read_exact(&mut header)?;
-            let logged = decode_header(&header, at).filter(|logged| logged.completed_ns >= last_ns);
-            let logged = logged.ok_or(LogError::Damaged { at })?;
-            at += HEADER as u64;
+            let logged = decode_header(&header, offset).filter(|logged| logged.completed_ns >= last_ns);
+            let logged = logged.ok_or(LogError::Damaged { at: offset })?;
+            offset += HEADER as u64;
             last_ns = logged.completed_ns;
-            if logged.content == at {
+            if logged.content == offset {
                 let bytes = u64::from(logged.request.sectors) * SECTOR;
-                if at + bytes > length {
+                if offset + bytes > length {
                     break;
                 }
-                input.seek_relative(i64::try_from(bytes).map_err(|_| LogError::Damaged { at })?)?;
-                at += bytes;
+                input.seek_relative(i64::try_from(bytes).map_err(|_| LogError::Damaged { at: offset })?)?;
+                offset += bytes;
             }
             if requests.len() >= MOST_REQUESTS {
                 return Err(LogError::Long);

@@ -48,7 +48,7 @@ pub(super) fn log_of(completions: &[Completion]) -> (File, WriteLog) {
     (copy.try_clone().unwrap(), WriteLog::read(copy).unwrap())
 }
 
-/// Two writes, a flush, and two more writes that overlap, followed by a flush.
+/// Two writes, a flush, and two more writes that overlap in time, followed by a flush.
 fn small() -> Vec<Completion> {
     vec![
         done(Action::Write, 0, 1, 0, 10),

@@ -134,9 +134,9 @@ impl VolatileCache {
         self.dirty.range(sector..).map(extent).chain(self.dirty.range(..sector).map(extent))
     }
 
-    /// Takes up to `most` sectors from the start of a dirty extent to write them to the medium.
-    pub(super) fn take(&mut self, extent: Extent, most: u64) -> Extent {
-        let sectors = extent.sectors.min(most);
+    /// Takes up to `max_sectors` sectors from the start of a dirty extent to write them to the medium.
+    pub(super) fn take(&mut self, extent: Extent, max_sectors: u64) -> Extent {
+        let sectors = extent.sectors.min(max_sectors);
         self.dirty.remove(&extent.sector);
         if sectors < extent.sectors {
             self.dirty.insert(extent.sector + sectors, extent.sector + extent.sectors);

@@ -241,8 +241,8 @@ impl Fit<'_> {
         }
     }
 
-    /// Counts sequential reads that missed the buffer. They come from the buffer if they take less than twice as long
-    /// as predicted.
+    /// Fits the share of sequential reads that miss the buffer: those that take more than twice as long as a model
+    /// without misses predicts.
     fn fit_missed_share(&mut self, place: KeyPlace<'_>) {
         let text = with(&self.text, place.section, place.key, "0");
         let predicted =

@@ -22,11 +22,11 @@ pub struct TraceScore {
 }
 
 impl TraceScore {
-    /// Scores the requests `part` of a trace; `took` holds the time of every request on the model, in nanoseconds.
-    /// `None` where none of them took any time when it was measured.
-    pub fn of(trace: &[Measured], took: &[f64], part: Range<usize>) -> Option<TraceScore> {
+    /// Scores the requests `part` of a trace; `latencies_ns` holds the time of every request on the model, in
+    /// nanoseconds. `None` where none of them took any time when it was measured.
+    pub fn of(trace: &[Measured], latencies_ns: &[f64], part: Range<usize>) -> Option<TraceScore> {
         let mut by_kind: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
-        let rows = trace.iter().zip(kinds(trace)).zip(took);
+        let rows = trace.iter().zip(kinds(trace)).zip(latencies_ns);
         for ((request, kind), predicted_ns) in rows.skip(part.start).take(part.len()) {
             let measured_ns = request.record.latency_ns().unwrap_or_default() as f64;
             by_kind.entry(kind).or_default().push((measured_ns, *predicted_ns));

@@ -1,4 +1,5 @@
-//! Traces keep every request of a device in a small file beside the journal: writes, reads, measures and exports them.
+//! Traces hold every request of a device, in a small file beside the journal: this module writes, reads, measures and
+//! exports them.
 
 mod blktrace;
 mod export;

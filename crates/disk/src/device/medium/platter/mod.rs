@@ -41,7 +41,7 @@ struct Prefetch {
     from: u64,
     /// Position of the head at the time `at_ns`.
     along_ns: f64,
-    /// A time, in nanoseconds.
+    /// Time of that position, in nanoseconds.
     at_ns: f64,
     /// The sector at which it stops.
     limit: u64,
@@ -119,7 +119,7 @@ impl PlatterMedium {
         self.buffer.keep(self.first_buffered(&stream, reached), reached);
     }
 
-    /// The sector at which read-ahead stops after a request.
+    /// Computes the sector at which read-ahead stops after a request.
     fn prefetch_limit(&self, begin: u64, end: u64) -> u64 {
         let firmware = &self.parameters.firmware;
         let ahead = if planted(Bug::NoReadAhead) { 0 } else { self.parameters.read_ahead_sectors };
