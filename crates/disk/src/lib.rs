@@ -1,11 +1,11 @@
-//! Modelled block devices: how long a disk, a stick, a card or an SSD takes over each request, and why.
+//! Modelled block devices: computes how long a disk, a stick, a card or an SSD takes over each request.
 //!
-//! - [`device`]: the models and the devices made of them; pure calculation, without a clock of its own. Whoever keeps one
-//!   submits requests and asks what is done by when.
-//! - [`crash`]: what a device may hold when its power is cut: a log of its writes with their contents, and the states that its class
-//!   allows.
-//! - [`calibrate`]: which reads and writes show what a device is, the model that fits what they took, and a model held against
-//!   a trace that was measured elsewhere.
+//! - [`device`]: the models and the devices built from them; pure calculation, without a clock. The owner of a clock
+//!   submits requests and asks which are done at a time.
+//! - [`crash`]: the states that a device may hold after a power cut: a log of its writes with their contents, and the
+//!   states that its class allows.
+//! - [`calibrate`]: the reads and writes that show a device's properties, the model that fits their times, and a
+//!   comparison of a model with a trace that was measured elsewhere.
 //! - `backend`, with the feature `vhost-user`: serves a device to a guest kernel and keeps its clock.
 //!
 //! ```
@@ -18,14 +18,15 @@
 //! while let Some(at_ns) = disk.next_event() {
 //!     disk.advance(at_ns, &mut done);
 //! }
-//! // The arm has to get there, and the platter to come round.
+//! // The time includes a seek and the rotational latency.
 //! assert!(done[0].completed_ns > 1_000_000);
 //! # Ok::<(), fsverdict_disk::device::ModelError>(())
 //! ```
 //!
-//! A model is a TOML file with the source of each number (`models/` in this package): one of those that ship, or one of your own.
+//! A model is a TOML file with the source of each number (`models/` in this package). You can use a built-in
+//! one or write your own.
 
-// Both panic where nobody listens: what there is to say is returned.
+// Printing panics if the reader of the stream is gone: everything is returned instead.
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
 pub mod device;

@@ -1,64 +1,66 @@
-//! What is wrong with a text, so that it can be put right: where, the line itself, what, and a hint.
+//! Faults in a text that a user wrote: file, line, the source line with the fault underlined, message and hint.
 
 use std::fmt;
 
 use super::reason::{Hinted, Reason};
 
-/// So many faults are shown at once; whoever has more will not read them.
-const SHOWN: usize = 10;
+/// At most this many faults are shown at once; a longer list would not be read.
+const MAX_SHOWN_FAULTS: usize = 10;
 
-/// A file, or changes to it on the command line, that means nothing as written: everything that is wrong, in the order of the file.
-/// There is at least one fault.
+/// Every fault of a file, or of changes to it on the command line, in the order of the text. There is at least one
+/// fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextError(pub Vec<Fault>);
 
-/// One thing that is wrong, and the text to blame.
+/// One fault, and the part of the text that causes it.
 ///
-/// Shown on several lines: place and message, the line with the text underlined, and a hint.
+/// It is displayed on several lines: place and message, the line with the faulty part underlined, and the hint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// The file's name, or the command-line option (`--set`) the text came from.
+    /// Name of the file, or the command-line option (`--set`) that the text comes from.
     pub file: String,
-    /// Line in that file, from 1; `None` when the text came from the command line.
+    /// Line in that file, counted from 1; `None` when the text comes from the command line.
     pub line: Option<usize>,
     /// Column in that line, in characters, from 1.
     pub column: usize,
-    /// The line, or the neighbourhood of what is to blame where it is long.
+    /// The source line; a long line is shortened to the part around the fault.
     pub source_line: String,
-    /// Characters of it before what is to blame.
+    /// Number of characters in `source_line` before the fault.
     pub indent: usize,
-    /// How many characters of the line are to blame.
+    /// Length of the fault in characters.
     pub width: usize,
     pub message: String,
-    /// What to do about it; may be empty.
+    /// Advice to the user, which may be empty.
     pub hint: String,
 }
 
 impl std::error::Error for TextError {}
 
 impl Hinted for TextError {
-    /// Each fault has its own.
+    /// Each fault has its own hint.
     fn hint(&self) -> Option<String> {
         None
     }
 
     fn reason(&self) -> Reason {
-        let shown = self.0.iter().take(SHOWN).enumerate();
+        let shown = self.0.iter().take(MAX_SHOWN_FAULTS).enumerate();
         let faults = shown.map(|(number, fault)| {
             let blank = if number == 0 { "" } else { "\n" };
-            Reason::new(format!("{blank}{}", Shown(fault)), fault.hint.as_str())
+            Reason::new(format!("{blank}{}", FaultWithoutHint(fault)), fault.hint.as_str())
         });
-        Reason::all(faults.chain(self.count().map(|count| Reason::plain(format!("\n{count}")))))
+        Reason::all(faults.chain(self.count_text().map(|count| Reason::plain(format!("\n{count}")))))
     }
 }
 
 impl TextError {
-    /// How many there are, where that is not seen at once.
-    fn count(&self) -> Option<String> {
+    /// States the number of faults, where the output does not make it obvious.
+    fn count_text(&self) -> Option<String> {
         match self.0.len() {
             0 | 1 => None,
-            all if all > SHOWN => Some(format!("{all} problems, of which {SHOWN} are shown")),
-            all => Some(format!("{all} problems")),
+            number if number > MAX_SHOWN_FAULTS => {
+                Some(format!("{number} problems, of which {MAX_SHOWN_FAULTS} are shown"))
+            }
+            number => Some(format!("{number} problems")),
         }
     }
 }
@@ -71,14 +73,14 @@ impl fmt::Display for TextError {
 
 impl fmt::Display for Fault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}", Reason::new(Shown(self), self.hint.as_str()))
+        write!(formatter, "{}", Reason::new(FaultWithoutHint(self), self.hint.as_str()))
     }
 }
 
-/// Where a fault is, and what: all but the hint.
-struct Shown<'a>(&'a Fault);
+/// Displays a fault without its hint: place, message and source line.
+struct FaultWithoutHint<'a>(&'a Fault);
 
-impl fmt::Display for Shown<'_> {
+impl fmt::Display for FaultWithoutHint<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fault = self.0;
         let Fault { file, column, source_line, message, .. } = fault;
@@ -88,7 +90,7 @@ impl fmt::Display for Shown<'_> {
             None => writeln!(formatter, "{file}: {message}")?,
         }
         let margin = " ".repeat(number.len());
-        // Tabs stay tabs, so that the marks below stand under what they mark.
+        // Tabs stay tabs, so that the marks below align with the text that they mark.
         let blank = |letter| if letter == '\t' { '\t' } else { ' ' };
         let indent: String = source_line.chars().take(fault.indent).map(blank).collect();
         writeln!(formatter, "{margin} |\n{number} | {source_line}")?;

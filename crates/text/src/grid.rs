@@ -1,36 +1,37 @@
-//! What a device was found to take, by the grid of reads and writes that calibration does on it.
+//! Times of reads and writes that calibration measured on a device: a grid of kinds of access and their settings.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Which half of the grid: what a device has to be erased for is apart.
+/// The two halves of the grid. Only the reading half leaves the device's contents intact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Grid {
     Reading,
-    /// Writes and flushes, on a device whose content nobody needs.
+    /// Writes and flushes. They destroy the contents of the device.
     Writing,
 }
 
+/// Kind of access that the grid measures, and the quantity in which its cells differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GridKind {
-    /// Reads of what was just read, by length.
+    /// Reads of data that was just read; cells differ in length (bytes).
     Again,
-    /// Reads anywhere, by length.
+    /// Reads at random positions; cells differ in length (bytes).
     Anywhere,
-    /// Reads of 1 MiB that go on, by place.
+    /// Sequential reads of 1 MiB; cells differ in position (share of the device).
     Onwards,
-    /// Reads of 4 KiB after a jump, by the root of its distance.
+    /// Reads of 4 KiB after a seek; cells differ in the square root of the distance (share of the device).
     Jumps,
-    /// Writes that go on, by length.
+    /// Sequential writes; cells differ in length (bytes).
     WritesOn,
-    /// Writes of 1 MiB that go on, and a flush: by their bytes.
+    /// Sequential writes of 1 MiB followed by a flush; cells differ in total length (bytes).
     Bursts,
-    /// Writes of 4 KiB anywhere, and a flush: by their number.
+    /// Writes of 4 KiB at random positions followed by a flush; cells differ in the number of writes.
     Scattered,
-    /// Writes to several streams in turn, by their number.
+    /// Writes to several streams in turn; cells differ in the number of streams.
     Streams,
 }
 
@@ -49,42 +50,47 @@ impl GridKind {
     }
 }
 
-/// One kind of access, done several times.
+/// Times of one kind of access at one setting, measured several times.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GridCell {
-    /// What it varies in: bytes, share of the device, the root of a share, or a number.
+    /// Setting in which the cells of a kind differ: bytes, a share of the device, the square root of a share, or a
+    /// number.
     pub at: f64,
+    /// Time of each access, in nanoseconds.
     pub times_ns: Vec<f64>,
 }
 
 impl GridCell {
-    /// What one in twenty stays below: the very least may have been in the device's memory.
+    /// Returns the 5th percentile of the times, in nanoseconds. The minimum may come from the device's cache.
     pub fn low_ns(&self) -> f64 {
         let mut times = self.times_ns.clone();
         times.sort_by(f64::total_cmp);
         times.get(times.len() / 20).copied().unwrap_or_default()
     }
 
+    /// Returns the mean of the times, in nanoseconds.
     pub fn mean_ns(&self) -> f64 {
         self.times_ns.iter().sum::<f64>() / self.times_ns.len().max(1) as f64
     }
 }
 
+/// Measured cells by kind of access.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct GridFindings(pub BTreeMap<GridKind, Vec<GridCell>>);
 
 impl GridFindings {
+    /// Combines two halves of the grid.
     pub fn and(mut self, other: GridFindings) -> GridFindings {
         self.0.extend(other.0);
         self
     }
 
-    /// Whether this half was done.
+    /// Whether this half of the grid was measured.
     pub fn has(&self, grid: Grid) -> bool {
         self.0.contains_key(if grid == Grid::Reading { &GridKind::Again } else { &GridKind::WritesOn })
     }
 
-    /// The cells of a kind; none where its half of the grid was not done.
+    /// Returns the cells of a kind, which are empty where its half of the grid was not measured.
     pub fn of(&self, kind: GridKind) -> &[GridCell] {
         self.0.get(&kind).map_or(&[], Vec::as_slice)
     }

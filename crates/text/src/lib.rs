@@ -1,8 +1,8 @@
-//! What a program and its user tell each other: strict TOML whose faults have places, quantities with units, words as a
-//! shell has them, and errors as reason and hint.
+//! Text that the program and its user exchange: strict TOML whose faults have positions, quantities with units, shell
+//! words, and errors with a reason and a hint.
 //!
-//! Whatever is read here is bounded ([`limits`]), and whatever is wrong with it is told all at once, each fault with file,
-//! line, the line itself underlined, and what to do about it.
+//! All input is bounded ([`limits`]). All faults of a text are reported at once, each with file, line, the underlined
+//! source line and a hint.
 
 mod bounded;
 mod display;

@@ -1,13 +1,13 @@
-//! How large what a text says may be: far beyond any use, and small enough that no sum of it overflows, no product of it
-//! exhausts memory, and no weight makes an infinity of a score.
+//! Upper bounds of values in user input: far beyond any use, and small enough that no sum overflows, no product
+//! exhausts memory, and no weight makes a score infinite.
 
-/// Whatever is counted: files, directories.
+/// Largest number of anything that is counted, such as files or directories.
 pub const COUNT: u64 = 1_000_000_000;
-/// Bytes of a size: 1 PiB.
+/// Largest size in bytes: 1 PiB.
 pub const SIZE: u64 = 1 << 50;
-/// Milliseconds of a time: 1000 days.
+/// Longest time in milliseconds: 1000 days.
 pub const TIME: u64 = 1000 * 86_400_000;
-/// Weights, figures and factors, and one divided by the smallest of them.
+/// Largest weight, figure or factor; its reciprocal is the smallest allowed.
 pub const NUMBER: f64 = 1e9;
-/// Bytes of a text.
+/// Longest text in bytes.
 pub const LONGEST: u64 = 1 << 20;

@@ -1,8 +1,9 @@
-//! A file that describes a class: where a value is a range or a choice, each member of the class has one of them.
+//! Reads a TOML file that describes a class: a value may be a range or a choice, and each member of the class has one
+//! value of it.
 //!
-//! `read_ahead = { from = "256KiB", to = "8MiB", typical = "512KiB" }` is a range, `through = [true, false]` a choice, `turn_ms = [0, 0.8]`
-//! another. Both are made one value before the file is read, so that whoever reads it knows numbers only. Ranges of what is
-//! above zero are even in their logarithm.
+//! `read_ahead = { from = "256KiB", to = "8MiB", typical = "512KiB" }` is a range; `through = [true, false]` and
+//! `turn_ms = [0, 0.8]` are choices. Each is replaced by one value before the file is read, so that its reader
+//! handles plain values only. A range above zero is uniform in the logarithm.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,23 +16,23 @@ use super::source::{Node, TomlTable, TomlValue};
 use super::units::Bytes;
 use super::value::{any_number, size};
 
-/// Which member of a class is meant.
+/// Selects the member of a class that is read.
 #[derive(Clone, Copy)]
 pub enum Member<'a> {
-    /// The one that stands for all: what a range says is typical, the first of a choice.
+    /// The representative member: the typical value of every range, the first entry of every choice.
     Typical,
-    /// With the lower end of every range, and the first of every choice.
+    /// The lower end of every range, and the first entry of every choice.
     Least,
-    /// With the upper end, and the last.
+    /// The upper end of every range, and the last entry of every choice.
     Most,
-    /// With a place from 0 to 1 in each, by its key.
+    /// A position from 0 to 1 in each range or choice, given by its key.
     Drawn(&'a dyn Fn(&str) -> f64),
 }
 
-/// By key, such as `platter.read_ahead`.
+/// The values of a member by key, such as `platter.read_ahead`.
 pub type DrawnNumbers = BTreeMap<String, DrawnNumber>;
 
-/// One member's value where the class has several.
+/// One member's value of a range or choice.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DrawnNumber {
@@ -41,13 +42,13 @@ pub enum DrawnNumber {
 }
 
 impl DrawnNumber {
-    /// On a scale on which a class is even: logarithms where there are any.
+    /// The value on the scale on which the class is uniform: the logarithm of positive numbers and sizes.
     pub fn scaled(self) -> f64 {
         match self {
             DrawnNumber::Flag(flag) => f64::from(u8::from(flag)),
             DrawnNumber::Number(number) if number > 0.0 => libm::log(number),
             DrawnNumber::Number(number) => number,
-            // Sizes are far below 2⁵³.
+            // Sizes are far below 2⁵³, so that the conversion is exact.
             DrawnNumber::Size(Bytes(bytes)) => libm::log(bytes.max(1) as f64),
         }
     }
@@ -58,7 +59,7 @@ impl fmt::Display for DrawnNumber {
         match self {
             DrawnNumber::Flag(flag) => flag.fmt(formatter),
             DrawnNumber::Number(number) if number.fract() == 0.0 => number.fmt(formatter),
-            // Three digits: nobody chose it.
+            // Three significant digits suffice for a number that was drawn.
             DrawnNumber::Number(number) => {
                 let digits = 2.0 - libm::floor(libm::log10(libm::fabs(*number)));
                 write!(formatter, "{number:.*}", digits.clamp(0.0, 6.0) as usize)
@@ -68,8 +69,9 @@ impl fmt::Display for DrawnNumber {
     }
 }
 
-/// As [`read_strictly`](super::read_strictly), of one member of a class; with what it is by key. Ranges and choices may stand in
-/// the tables called `varied`. Both ends of every range are read as well, so that a class without wrong members is all that passes.
+/// Reads one member of a class as strictly as a plan; returns it and its values of ranges and choices by key. Ranges
+/// and choices may stand in the tables called `varied`. The members at both ends of every range are read as well, so
+/// that a class is accepted only if they are valid, too.
 pub fn read_member<T>(
     file: &str,
     text: &str,
@@ -79,34 +81,34 @@ pub fn read_member<T>(
     member: Member<'_>,
     read: impl Fn(&Section<'_>) -> Option<T>,
 ) -> Result<(T, DrawnNumbers), TextError> {
-    let one = |member: Member<'_>| {
+    let read_one = |member: Member<'_>| {
         read_tree(file, text, |mut tree, _, problems| {
-            let drawn = settle(&mut tree, varied, member, problems);
-            let found = read(&Section::new(name, &tree, keys, problems)?)?;
-            Some((found, drawn))
+            let drawn = replace_ranges(&mut tree, varied, member, problems);
+            let value = read(&Section::new(name, &tree, keys, problems)?)?;
+            Some((value, drawn))
         })
     };
-    let (found, drawn) = one(member)?;
+    let (value, drawn) = read_one(member)?;
     if !drawn.is_empty() {
-        one(Member::Least)?;
-        one(Member::Most)?;
+        read_one(Member::Least)?;
+        read_one(Member::Most)?;
     }
-    Ok((found, drawn))
+    Ok((value, drawn))
 }
 
-/// Makes every range and choice below these tables one value.
-fn settle(tree: &mut Node, varied: &[&str], member: Member<'_>, problems: &Problems) -> DrawnNumbers {
+/// Replaces every range and choice below the tables called `varied` by one value; returns these values by key.
+fn replace_ranges(tree: &mut Node, varied: &[&str], member: Member<'_>, problems: &Problems) -> DrawnNumbers {
     let mut drawn = DrawnNumbers::new();
     let TomlValue::Table(top) = &mut tree.value else { return drawn };
     for entry in top.entries.iter_mut().filter(|entry| varied.contains(&entry.key.as_str())) {
         if let TomlValue::Table(table) = &mut entry.node.value {
-            settle_table(table, &entry.key, member, problems, &mut drawn);
+            replace_ranges_in_table(table, &entry.key, member, problems, &mut drawn);
         }
     }
     drawn
 }
 
-fn settle_table(
+fn replace_ranges_in_table(
     table: &mut TomlTable,
     path: &str,
     member: Member<'_>,
@@ -115,24 +117,30 @@ fn settle_table(
 ) {
     for entry in &mut table.entries {
         let key = format!("{path}.{}", entry.key);
-        let settled = match &entry.node.value {
+        let replacement = match &entry.node.value {
             TomlValue::Table(range) if range.get("from").is_some() => {
                 let section = Section::new(&entry.key, &entry.node, &["from", "to", "typical"], problems);
-                section.and_then(|section| in_range(&section, member, &key))
+                section.and_then(|section| value_in_range(&section, member, &key))
             }
-            TomlValue::Array(nodes) => choice(nodes, member, &key),
+            TomlValue::Array(nodes) => select_entry(nodes, member, &key),
             _ => None,
         };
-        match (settled, &mut entry.node.value) {
+        match (replacement, &mut entry.node.value) {
             (Some((value, number)), place) => {
                 *place = value;
                 drawn.insert(key, number);
             }
-            (None, TomlValue::Table(inner)) => settle_table(inner, &key, member, problems, drawn),
+            (None, TomlValue::Table(inner)) => replace_ranges_in_table(inner, &key, member, problems, drawn),
             (None, TomlValue::Array(nodes)) => {
-                for (at, node) in nodes.iter_mut().enumerate() {
+                for (index, node) in nodes.iter_mut().enumerate() {
                     if let TomlValue::Table(inner) = &mut node.value {
-                        settle_table(inner, &format!("{key}.{}", at + 1), member, problems, drawn);
+                        replace_ranges_in_table(
+                            inner,
+                            &format!("{key}.{}", index + 1),
+                            member,
+                            problems,
+                            drawn,
+                        );
                     }
                 }
             }
@@ -141,41 +149,44 @@ fn settle_table(
     }
 }
 
-/// The value in a range; nothing where the range is wrong, which has been noted.
-fn in_range(section: &Section<'_>, member: Member<'_>, key: &str) -> Option<(TomlValue, DrawnNumber)> {
+/// Selects the value in a range; returns `None` where the range is wrong, which is recorded as a problem.
+fn value_in_range(section: &Section<'_>, member: Member<'_>, key: &str) -> Option<(TomlValue, DrawnNumber)> {
     let sizes = |key: &str| section.need(key, "", size);
     let numbers = |key: &str| section.need(key, "", any_number);
     if matches!(section.entry("from")?.node.value, TomlValue::Text(_)) {
-        let [Bytes(from), Bytes(to), Bytes(typical)] = ends(section, sizes)?;
-        // Buffers come in pages, or at least in sectors.
+        let [Bytes(from), Bytes(to), Bytes(typical)] = read_ends(section, sizes)?;
+        // Buffers are multiples of a page, or at least of a sector.
         let step = [4096, 512, 1].into_iter().find(|step| from % step == 0 && to % step == 0)?;
         let bytes = match member {
             Member::Typical => typical,
             Member::Least => from,
             Member::Most => to,
             Member::Drawn(place) => {
-                let exact = between(from as f64, to as f64, place(key));
+                let exact = interpolate(from as f64, to as f64, place(key));
                 (libm::round(exact / step as f64) as u64 * step).clamp(from, to)
             }
         };
         return Some((TomlValue::Text(format!("{bytes}B")), DrawnNumber::Size(Bytes(bytes))));
     }
-    let [from, to, typical] = ends(section, numbers)?;
-    let whole = ["from", "to"]
+    let [from, to, typical] = read_ends(section, numbers)?;
+    let is_whole = ["from", "to"]
         .iter()
         .all(|key| matches!(section.entry(key).map(|entry| &entry.node.value), Some(TomlValue::Integer(_))));
     let number = match member {
         Member::Typical => typical,
         Member::Least => from,
         Member::Most => to,
-        Member::Drawn(place) if whole => libm::round(between(from, to, place(key))),
-        Member::Drawn(place) => between(from, to, place(key)),
+        Member::Drawn(place) if is_whole => libm::round(interpolate(from, to, place(key))),
+        Member::Drawn(place) => interpolate(from, to, place(key)),
     };
     Some((TomlValue::Number(number), DrawnNumber::Number(number)))
 }
 
-/// From, to and what is typical, in their order.
-fn ends<T: PartialOrd + Copy>(section: &Section<'_>, read: impl Fn(&str) -> Option<T>) -> Option<[T; 3]> {
+/// Reads `from`, `to` and `typical`, in this order.
+fn read_ends<T: PartialOrd + Copy>(
+    section: &Section<'_>,
+    read: impl Fn(&str) -> Option<T>,
+) -> Option<[T; 3]> {
     let [from, to, typical] = ["from", "to", "typical"].map(&read);
     let (from, to, typical) = (from?, to?, typical?);
     if to < from {
@@ -187,8 +198,8 @@ fn ends<T: PartialOrd + Copy>(section: &Section<'_>, read: impl Fn(&str) -> Opti
     Some([from, to, typical])
 }
 
-/// The value at a place from 0 to 1.
-fn between(from: f64, to: f64, place: f64) -> f64 {
+/// Interpolates the value at a position from 0 to 1 in a range.
+fn interpolate(from: f64, to: f64, place: f64) -> f64 {
     if from > 0.0 {
         libm::exp(libm::log(from) + place * (libm::log(to) - libm::log(from)))
     } else {
@@ -196,23 +207,24 @@ fn between(from: f64, to: f64, place: f64) -> f64 {
     }
 }
 
-/// One of several, where all are flags, all are numbers or all are sizes; lists of other things are lists.
-fn choice(nodes: &[Node], member: Member<'_>, key: &str) -> Option<(TomlValue, DrawnNumber)> {
-    let all: Vec<(TomlValue, DrawnNumber)> = nodes.iter().map(one_of).collect::<Option<_>>()?;
+/// Selects one entry of an array whose entries are all flags, all numbers or all sizes; `None` for other arrays,
+/// which are plain lists.
+fn select_entry(nodes: &[Node], member: Member<'_>, key: &str) -> Option<(TomlValue, DrawnNumber)> {
+    let entries: Vec<(TomlValue, DrawnNumber)> = nodes.iter().map(parse_entry).collect::<Option<_>>()?;
     let kind = |number: &DrawnNumber| std::mem::discriminant(number);
-    if all.len() < 2 || all.iter().any(|(_, number)| kind(number) != kind(&all[0].1)) {
+    if entries.len() < 2 || entries.iter().any(|(_, number)| kind(number) != kind(&entries[0].1)) {
         return None;
     }
-    let at = match member {
+    let index = match member {
         Member::Typical | Member::Least => 0,
-        Member::Most => all.len() - 1,
-        // Rounded down: each has the same share.
-        Member::Drawn(place) => ((place(key) * all.len() as f64) as usize).min(all.len() - 1),
+        Member::Most => entries.len() - 1,
+        // Rounding down gives each entry the same share.
+        Member::Drawn(place) => ((place(key) * entries.len() as f64) as usize).min(entries.len() - 1),
     };
-    all.into_iter().nth(at)
+    entries.into_iter().nth(index)
 }
 
-fn one_of(node: &Node) -> Option<(TomlValue, DrawnNumber)> {
+fn parse_entry(node: &Node) -> Option<(TomlValue, DrawnNumber)> {
     let number = match &node.value {
         TomlValue::Boolean(flag) => DrawnNumber::Flag(*flag),
         TomlValue::Text(text) => DrawnNumber::Size(text.parse().ok()?),

@@ -1,23 +1,26 @@
-//! One piece of work for each of many, on all processors at once.
+//! Applies a function to every item of a slice, in parallel on all processors.
 
 use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::thread::{available_parallelism, scope};
 
-/// More threads than these are not begun: what they are given is read from one disk.
-const MOST: usize = 16;
+/// Upper bound of threads: their input comes from one disk, which more threads do not make faster.
+const MAX_THREADS: usize = 16;
 
-/// What `work` makes of each, in their order.
-pub fn each_of<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let threads = available_parallelism().map_or(1, NonZero::get).min(MOST);
-    let share = all.len().div_ceil(threads).max(1);
+/// Applies `work` to each item in parallel; the results are in the order of the items.
+pub fn each_of<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let threads = available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
+    let share = items.len().div_ceil(threads).max(1);
     scope(|scope| {
         let work = &work;
-        let begun: Vec<_> = all
+        let handles: Vec<_> = items
             .chunks(share)
             .map(|share| scope.spawn(move || share.iter().map(work).collect::<Vec<R>>()))
             .collect();
-        begun.into_iter().flat_map(|one| one.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+        handles
+            .into_iter()
+            .flat_map(|handle| handle.join().unwrap_or_else(|panic| resume_unwind(panic)))
+            .collect()
     })
 }
 

@@ -1,25 +1,26 @@
-//! What went wrong or stands in the way, and what to do about it: two fields from where it is found to where it is shown.
+//! The reason of an error and its hint, carried as two fields from where the error occurs to where it is shown.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What is said of something that cannot be, and the way out.
+/// States what is wrong or impossible, and what the user can do about it.
 ///
-/// Shown on lines of its own: what it is, then `hint:` and what to do, then whatever is to be said after it.
+/// It is displayed on separate lines: the statement, then `hint:` and the advice, then the reasons in `more`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reason {
+    /// The statement.
     pub what: String,
-    /// What to do about it; empty where nothing is known.
+    /// The advice; empty where none is known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub hint: String,
-    /// Told after it, each from a new line on: the next fault, or one more hint.
+    /// Further reasons, each displayed from a new line on: the next fault, or one more hint.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub more: Vec<Reason>,
 }
 
 impl Reason {
-    /// One of which nothing else is known.
+    /// Creates a reason without a hint.
     pub fn plain(what: impl fmt::Display) -> Self {
         Reason::new(what, "")
     }
@@ -28,12 +29,12 @@ impl Reason {
         Reason { what: what.to_string(), hint: hint.into(), more: Vec::new() }
     }
 
-    /// The same after these words: what it concerns.
+    /// Returns the same reason with `words` before its statement, such as the key that it concerns.
     pub fn after(self, words: impl fmt::Display) -> Self {
         Reason { what: format!("{words}{}", self.what), ..self }
     }
 
-    /// The same with one thing more that can be done.
+    /// Returns the same reason with one more hint.
     pub fn and_hint(mut self, hint: impl Into<String>) -> Self {
         let hint = hint.into();
         if self.hint.is_empty() && self.more.is_empty() {
@@ -44,7 +45,7 @@ impl Reason {
         self
     }
 
-    /// Several, told one after another.
+    /// Joins several reasons, which are displayed one after another.
     pub fn all(reasons: impl IntoIterator<Item = Reason>) -> Self {
         let mut reasons = reasons.into_iter();
         let mut first = reasons.next().unwrap_or_default();
@@ -52,16 +53,16 @@ impl Reason {
         first
     }
 
-    /// Its parts in the order in which they are told.
+    /// Returns its lines in the order in which they are displayed.
     pub fn parts(&self) -> Vec<ReasonLine<'_>> {
-        let what = Some(ReasonLine::What(&self.what)).filter(|_| !self.what.is_empty());
+        let statement = Some(ReasonLine::What(&self.what)).filter(|_| !self.what.is_empty());
         let hint = Some(ReasonLine::Hint(&self.hint)).filter(|_| !self.hint.is_empty());
-        let own = what.into_iter().chain(hint);
-        own.chain(self.more.iter().flat_map(Reason::parts)).collect()
+        let first_lines = statement.into_iter().chain(hint);
+        first_lines.chain(self.more.iter().flat_map(Reason::parts)).collect()
     }
 }
 
-/// What is told of a reason on lines of its own.
+/// One displayed line of a reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReasonLine<'a> {
     What(&'a str),
@@ -85,12 +86,12 @@ impl fmt::Display for Reason {
     }
 }
 
-/// An error that may know what to do about it. Its own text says what went wrong, and nothing else.
+/// An error that may carry a hint. Its own text says what went wrong, and nothing else.
 pub trait Hinted: fmt::Display {
-    /// What to do about it, where that is known.
+    /// Advice to the user, where some is known.
     fn hint(&self) -> Option<String>;
 
-    /// Both.
+    /// Returns the text and the hint together.
     fn reason(&self) -> Reason {
         Reason::new(self, self.hint().unwrap_or_default())
     }
@@ -116,7 +117,7 @@ impl Hinted for Reason {
     }
 }
 
-/// Of these nothing is known but what they say.
+/// Implements [`Hinted`] for types that carry no hint.
 macro_rules! plain {
     ($($of:ty),*) => {$(
         impl Hinted for $of {

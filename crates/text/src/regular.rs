@@ -1,4 +1,5 @@
-//! Opens files that somebody else may have put there. A pipe would be waited for, and a device read, for ever.
+//! Opens and reads regular files at paths that another user may control: opening a pipe could block, and reading a
+//! device could go on for ever.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -7,59 +8,62 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, openat, statat};
 
-/// Whether a link at the end of a path is followed.
+/// Whether a symbolic link at the end of a path is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Links {
     Follow,
     Refuse,
 }
 
-/// Opens the file at `path` below `folder`, which must be a regular one, at once and without making it.
+/// Opens the file at `path` below `folder`, which must be regular, without blocking and without creating it.
 ///
 /// # Errors
-/// As open(2), and for everything else that can have a name.
+/// As open(2), and if the path names anything but a regular file.
 pub fn open_regular(folder: impl AsFd, path: &Path, access: OFlags, links: Links) -> io::Result<File> {
-    let (look, way) = match links {
+    let (stat_flags, open_flags) = match links {
         Links::Follow => (AtFlags::empty(), OFlags::empty()),
         Links::Refuse => (AtFlags::SYMLINK_NOFOLLOW, OFlags::NOFOLLOW),
     };
-    // Before it is opened: that alone can do something to a device.
-    must_be_regular(statat(&folder, path, look)?.st_mode)?;
-    let flags = access | way | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    // The type is checked before opening, because opening alone can affect a device.
+    must_be_regular(statat(&folder, path, stat_flags)?.st_mode)?;
+    let flags = access | open_flags | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(openat(&folder, path, flags, Mode::empty())?);
     must_be_regular(fstat(&file)?.st_mode)?;
     Ok(file)
 }
 
-/// A file that was named by whoever started us, wherever that leads: regular, and of at most so many bytes.
+/// Reads a file that the user named, through symbolic links: regular, and of at most `max_bytes` bytes.
 ///
 /// # Errors
-/// As [`open_regular`], and for one that is longer.
-pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+/// As [`open_regular`], and if the file is longer.
+pub fn read_regular(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     let file = open_regular(CWD, path, OFlags::RDONLY, Links::Follow)?;
-    if file.metadata()?.len() > most {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {most} bytes")));
+    if file.metadata()?.len() > max_bytes {
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!("it has more than {max_bytes} bytes"),
+        ));
     }
-    beginning(file, most)
+    read_at_most(file, max_bytes)
 }
 
-/// The first bytes of such a file, however long it is.
+/// Reads the first `max_bytes` bytes of such a file, however long it is.
 ///
 /// # Errors
 /// As [`open_regular`].
-pub fn read_beginning(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    beginning(open_regular(CWD, path, OFlags::RDONLY, Links::Follow)?, most)
+pub fn read_beginning(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+    read_at_most(open_regular(CWD, path, OFlags::RDONLY, Links::Follow)?, max_bytes)
 }
 
-/// The file may grow while it is read.
-fn beginning(file: File, most: u64) -> io::Result<Vec<u8>> {
+/// Stops at `max_bytes`, because the file may grow while it is read.
+fn read_at_most(file: File, max_bytes: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    file.take(most).read_to_end(&mut bytes)?;
+    file.take(max_bytes).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
 fn must_be_regular(mode: rustix::fs::RawMode) -> io::Result<()> {
-    let what = match FileType::from_raw_mode(mode) {
+    let kind = match FileType::from_raw_mode(mode) {
         FileType::RegularFile => return Ok(()),
         FileType::Symlink => "a link",
         FileType::Directory => "a folder",
@@ -67,7 +71,7 @@ fn must_be_regular(mode: rustix::fs::RawMode) -> io::Result<()> {
         FileType::Socket => "a socket",
         _ => "a device",
     };
-    Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {what} and no regular file")))
+    Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {kind} and no regular file")))
 }
 
 #[cfg(test)]

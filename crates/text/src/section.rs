@@ -1,4 +1,4 @@
-//! Reads one TOML table key by key: unknown keys, missing keys and wrong types become problems with a place.
+//! Reads one TOML table key by key: unknown keys, missing keys and wrong types become problems with a position.
 
 use std::cell::RefCell;
 
@@ -8,7 +8,7 @@ use super::source::{Node, TextProblem, TextSpan, Texts, TomlEntry, TomlTable, To
 use super::suggest::suggest;
 use super::value::filled_text;
 
-/// Everything found wrong so far.
+/// Collects the problems of a text.
 #[derive(Debug, Default)]
 pub struct Problems {
     list: RefCell<Vec<TextProblem>>,
@@ -32,36 +32,40 @@ impl Problems {
         self.count() == 0
     }
 
-    /// In file order: what is wrong at the top is the likeliest cause of what is wrong below.
+    /// The problems in file order, because a problem at the top is the likeliest cause of those below.
     pub fn into_sorted(self) -> Vec<TextProblem> {
         let mut list = self.list.into_inner();
         list.sort_by_key(|problem| problem.at);
         list
     }
 
-    /// Unwraps a value, or notes what is wrong with it.
+    /// Unwraps a value, or records the error as a problem.
     pub fn note<T>(&self, at: TextSpan, result: Result<T, Reason>) -> Option<T> {
         result.map_err(|error| self.add(at, error.what, error.hint)).ok()
     }
 
-    /// Notes a word that is not among the known ones; `what` names the kind of word.
-    pub fn must_be_known(&self, at: TextSpan, what: &str, word: &str, known: &[&str]) -> bool {
+    /// Records a problem if a word is not among the known ones; `kind` names the kind of word.
+    pub fn must_be_known(&self, at: TextSpan, kind: &str, word: &str, known: &[&str]) -> bool {
         let is_known = known.contains(&word);
         if !is_known {
-            self.add(at, format!("there is no {what} `{word}`"), suggest(word, known));
+            self.add(at, format!("there is no {kind} `{word}`"), suggest(word, known));
         }
         is_known
     }
 }
 
+/// A value with its position in the text.
 #[derive(Debug, Clone, Copy)]
 pub struct Placed<T> {
     pub at: TextSpan,
     pub value: T,
 }
 
-/// Reads a file of ours that is no plan as strictly: the tables in it, from the topmost with these keys on. `name` is what
-/// the file is called in messages.
+/// Reads a TOML file other than a plan as strictly as a plan. The topmost table may hold `keys`; `name` is what
+/// messages call the file.
+///
+/// # Errors
+/// Every fault of the text.
 pub fn read_strictly<T>(
     file: &str,
     text: &str,
@@ -72,7 +76,10 @@ pub fn read_strictly<T>(
     read_tree(file, text, |tree, _, problems| read(&Section::new(name, &tree, keys, problems)?))
 }
 
-/// Parses a file and hands it on; what comes of it, if nothing was wrong.
+/// Parses a file and passes its tree to `read`; returns the result if there is no problem.
+///
+/// # Errors
+/// Every fault of the text.
 pub fn read_tree<T>(
     file: &str,
     text: &str,
@@ -80,33 +87,33 @@ pub fn read_tree<T>(
 ) -> Result<T, TextError> {
     let (mut texts, problems) = (Texts::default(), Problems::default());
     let text = texts.add_file(file, text);
-    let found = match parse(&texts, text) {
+    let result = match parse(&texts, text) {
         Ok(tree) => read(tree, &mut texts, &problems),
-        Err(found) => {
-            found.into_iter().for_each(|problem| problems.push(problem));
+        Err(syntax_errors) => {
+            syntax_errors.into_iter().for_each(|problem| problems.push(problem));
             None
         }
     };
-    if found.is_none() && problems.is_empty() {
-        // A part that is missing has noted why; reported rather than trusted.
+    if result.is_none() && problems.is_empty() {
+        // A reader that returns `None` has recorded a problem; if it has not, that is reported rather than ignored.
         problems.add(texts.whole(text), "it is incomplete", "");
     }
-    found.filter(|_| problems.is_empty()).ok_or_else(|| texts.report(&problems.into_sorted()))
+    result.filter(|_| problems.is_empty()).ok_or_else(|| texts.report(&problems.into_sorted()))
 }
 
-/// One table, being read.
+/// One table while it is read.
 pub struct Section<'a> {
     name: &'a str,
-    /// Where its header stands.
+    /// Position of its header.
     pub at: TextSpan,
     table: &'a TomlTable,
-    has_strangers: bool,
+    has_unknown_keys: bool,
     pub problems: &'a Problems,
 }
 
 impl<'a> Section<'a> {
-    /// Starts to read `node` as the table called `name` (as a user would write it, `[goal]`, or what the whole file is, `the plan`), which
-    /// may hold `keys`.
+    /// Starts to read `node` as the table called `name`, which may hold `keys`. The name is what a user would write,
+    /// such as `[goal]`, or what the whole file is, such as `the plan`.
     pub fn new(name: &'a str, node: &'a Node, keys: &[&str], problems: &'a Problems) -> Option<Self> {
         let TomlValue::Table(table) = &node.value else {
             let message = format!("{name} must be a table, not {}", node.value.kind());
@@ -121,13 +128,13 @@ impl<'a> Section<'a> {
             problems.add(node.at, message, hint);
             return None;
         };
-        let mut has_strangers = false;
+        let mut has_unknown_keys = false;
         for entry in table.entries.iter().filter(|entry| !keys.contains(&entry.key.as_str())) {
-            has_strangers = true;
+            has_unknown_keys = true;
             let message = format!("unknown key `{}` in {name}", entry.key);
             problems.add(entry.key_at, message, suggest(&entry.key, keys));
         }
-        Some(Section { name, at: node.at, table, has_strangers, problems })
+        Some(Section { name, at: node.at, table, has_unknown_keys, problems })
     }
 
     pub fn entry(&self, key: &str) -> Option<&'a TomlEntry> {
@@ -138,12 +145,12 @@ impl<'a> Section<'a> {
         self.entry(key).is_some()
     }
 
-    /// A table within this one, where it is there; `name` is how a user would write it.
+    /// A table inside this one, if it is there; `name` is how a user would write it.
     pub fn inner(&self, key: &str, name: &'a str, keys: &[&str]) -> Option<Section<'a>> {
         Section::new(name, &self.entry(key)?.node, keys, self.problems)
     }
 
-    /// The same, and its absence is a problem.
+    /// As `get_section`, and its absence is a problem.
     pub fn needed_inner(&self, key: &str, name: &'a str, keys: &[&str]) -> Option<Section<'a>> {
         if !self.has(key) {
             self.lacks(self.at, &format!("{} lacks `{key}`", self.name), "");
@@ -151,13 +158,13 @@ impl<'a> Section<'a> {
         self.inner(key, name, keys)
     }
 
-    /// Notes what is wrong with the value of a key.
+    /// Records a problem with the value of a key.
     pub fn wrong(&self, key: &str, message: &str, hint: impl Into<String>) {
         let at = self.entry(key).map_or(self.at, |entry| entry.node.at);
         self.problems.add(at, format!("`{key}`: {message}"), hint);
     }
 
-    /// The members of a list of tables, `[[key]]`; `many` names them.
+    /// The entries of a list of tables, `[[key]]`; `many` names them in messages.
     pub fn list(&self, key: &str, many: &str) -> Option<(&'a TomlEntry, &'a [Node])> {
         let entry = self.entry(key)?;
         let TomlValue::Array(nodes) = &entry.node.value else {
@@ -168,34 +175,42 @@ impl<'a> Section<'a> {
         Some((entry, nodes))
     }
 
-    /// The tables of a list `[[key]]`, up to `most`, each of which may hold `keys`; `name` is how a user would write it.
-    pub fn tables(&self, key: &str, name: &'a str, keys: &[&str], most: usize) -> Option<Vec<Section<'a>>> {
+    /// The tables of a list `[[key]]`, 1 to `max_count` of them, each of which may hold `keys`; `name` is how a user
+    /// would write it.
+    pub fn tables(
+        &self,
+        key: &str,
+        name: &'a str,
+        keys: &[&str],
+        max_count: usize,
+    ) -> Option<Vec<Section<'a>>> {
         let entry = self.entry(key)?;
         let TomlValue::Array(nodes) = &entry.node.value else {
             let hint = format!("write {name}, with two brackets on each side");
             self.problems.add(entry.key_at, format!("{name} is a list"), hint);
             return None;
         };
-        if nodes.is_empty() || nodes.len() > most {
-            let message = format!("there must be 1 to {most} of {name}, but there are {}", nodes.len());
+        if nodes.is_empty() || nodes.len() > max_count {
+            let message = format!("there must be 1 to {max_count} of {name}, but there are {}", nodes.len());
             self.problems.add(entry.key_at, message, "");
             return None;
         }
         nodes.iter().map(|node| Section::new(name, node, keys, self.problems)).collect()
     }
 
-    /// The value of a key with its place, through one of the readers of `value.rs`.
+    /// Reads the value of a key with its position, by one of the functions in `value.rs`.
     pub fn placed<T>(&self, key: &str, read: impl Fn(&Node) -> Result<T, Reason>) -> Option<Placed<T>> {
         let Node { at, .. } = self.table.get(key)?.node;
         let result = read(&self.table.get(key)?.node).map_err(|error| error.after(format!("`{key}`: ")));
         self.problems.note(at, result).map(|value| Placed { at, value })
     }
 
+    /// Reads the value of a key, if it is there and valid.
     pub fn get<T>(&self, key: &str, read: impl Fn(&Node) -> Result<T, Reason>) -> Option<T> {
         self.placed(key, read).map(|placed| placed.value)
     }
 
-    /// As [`Section::placed`], and its absence is a problem; `example` shows how the line would look.
+    /// As `get_placed`, and the absence of the key is a problem; `example` shows a valid line.
     pub fn needed<T>(
         &self,
         key: &str,
@@ -209,26 +224,26 @@ impl<'a> Section<'a> {
         self.placed(key, read)
     }
 
-    /// As [`Section::get`], and its absence is a problem; without an example, where the key says enough.
+    /// As `get`, and the absence of the key is a problem; `example` may be empty where the key is clear enough.
     pub fn need<T>(&self, key: &str, example: &str, read: impl Fn(&Node) -> Result<T, Reason>) -> Option<T> {
         self.needed(key, example, read).map(|placed| placed.value)
     }
 
-    /// A word that must be among the known ones; `what` names the kind of word.
-    pub fn word(&self, key: &str, what: &str, known: &[&str]) -> Option<String> {
+    /// A word that must be among the known ones; `kind` names the kind of word in messages.
+    pub fn word(&self, key: &str, kind: &str, known: &[&str]) -> Option<String> {
         let Placed { at, value } = self.placed(key, filled_text)?;
-        self.problems.must_be_known(at, what, &value, known);
+        self.problems.must_be_known(at, kind, &value, known);
         Some(value)
     }
 
-    /// Notes that something is absent, unless a misspelt key is the likely reason, which is noted already.
+    /// Records that something is missing, unless an unknown key was found: that is probably the misspelt one.
     pub fn lacks(&self, at: TextSpan, message: &str, hint: &str) {
-        if !self.has_strangers {
+        if !self.has_unknown_keys {
             self.problems.add(at, message, hint);
         }
     }
 
-    /// Notes keys that may not stand together with `with`.
+    /// Records a problem for each of these keys that is there: they cannot be combined with `with`.
     pub fn forbid(&self, keys: &[&str], with: &str, hint: &str) {
         for entry in keys.iter().filter_map(|key| self.table.get(key)) {
             self.problems.add(entry.key_at, format!("`{}` does not go with {with}", entry.key), hint);

@@ -1,4 +1,4 @@
-//! TOML as a tree in which every key and value knows where it stands.
+//! Parses TOML into a tree in which every key and value has its position in the text.
 //!
 //! Several texts may share one tree (the file, and one per `--set`), so that an error always shows the text
 //! that caused it.
@@ -7,19 +7,21 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{Fault, TextError};
 
-/// A line may be as long as the file: so many characters of it are shown before, of and after what is to blame.
-const NEIGHBOURHOOD: usize = 100;
-/// Characters of a message, or of a hint, which may quote what is to blame.
+/// A line may be as long as the file: this many characters of it are shown before, of and after the fault.
+const CONTEXT_CHARACTERS: usize = 100;
+/// Longest message or hint in characters: both may quote the text.
 const LONGEST_MESSAGE: usize = 400;
 
-/// A stretch of one of the texts.
+/// A range of bytes in one of the texts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TextSpan {
+    /// Index of the text in [`Texts`].
     pub text: usize,
     pub start: usize,
     pub end: usize,
 }
 
+/// A value with its position.
 #[derive(Debug, Clone)]
 pub struct Node {
     pub at: TextSpan,
@@ -38,7 +40,7 @@ pub enum TomlValue {
 }
 
 impl TomlValue {
-    /// What it is, with its article, for a message.
+    /// Names the type with its article, for a message.
     pub fn kind(&self) -> &'static str {
         match self {
             TomlValue::Text(_) => "a string",
@@ -52,7 +54,7 @@ impl TomlValue {
     }
 }
 
-/// A table's entries in the order they are written.
+/// Entries of a table in the order in which they are written.
 #[derive(Debug, Clone, Default)]
 pub struct TomlTable {
     pub entries: Vec<TomlEntry>,
@@ -75,14 +77,16 @@ impl TomlTable {
     }
 }
 
+/// A problem and its position; [`Fault`] is the form in which it is shown.
 #[derive(Debug, Clone)]
 pub struct TextProblem {
     pub at: TextSpan,
     pub message: String,
-    /// May be empty.
+    /// Advice to the user, which may be empty.
     pub hint: String,
 }
 
+/// The texts that one tree is read from.
 #[derive(Debug, Default)]
 pub struct Texts {
     texts: Vec<SourceText>,
@@ -96,58 +100,60 @@ struct SourceText {
 }
 
 impl Texts {
-    /// Adds a file's text; returns its number.
+    /// Adds the text of a file; returns its index.
     pub fn add_file(&mut self, name: &str, content: &str) -> usize {
-        self.add(name, content, false)
+        self.add_source(name, content, false)
     }
 
-    /// Adds what was given to a command-line option; returns its number.
+    /// Adds the value of a command-line option; returns its index.
     pub fn add_text(&mut self, option: &str, content: &str) -> usize {
-        self.add(option, content, true)
+        self.add_source(option, content, true)
     }
 
-    /// The same; returns the place of all of it.
+    /// As `add_text`; returns the span of the whole text.
     pub fn add_option(&mut self, option: &str, content: &str) -> TextSpan {
         let text = self.add_text(option, content);
         self.whole(text)
     }
 
-    /// For what was refused without a reason.
+    /// Returns the problem of a text that the parser refused without a reason.
     pub fn no_toml(&self, text: usize) -> TextProblem {
         TextProblem { at: self.whole(text), message: "not TOML".to_owned(), hint: String::new() }
     }
 
-    fn add(&mut self, name: &str, content: &str, is_option: bool) -> usize {
+    fn add_source(&mut self, name: &str, content: &str, is_option: bool) -> usize {
         self.texts.push(SourceText { name: name.to_owned(), content: content.to_owned(), is_option });
         self.texts.len() - 1
     }
 
+    /// Returns the span of a whole text.
     pub fn whole(&self, text: usize) -> TextSpan {
         TextSpan { text, start: 0, end: self.texts[text].content.len() }
     }
 
-    /// Whether a table is written in braces, and so replaces what was there instead of adding to it.
+    /// Whether a table is written in braces, and so replaces an existing table instead of extending it.
     pub fn is_inline_table(&self, at: TextSpan) -> bool {
         self.texts[at.text].content.get(at.start..).is_some_and(|rest| rest.starts_with('{'))
     }
 
+    /// Builds the error that shows these problems.
     pub fn report(&self, problems: &[TextProblem]) -> TextError {
-        TextError(problems.iter().map(|problem| self.fault(problem)).collect())
+        TextError(problems.iter().map(|problem| self.locate_fault(problem)).collect())
     }
 
-    /// A problem with its line and column, and the line itself.
-    fn fault(&self, problem: &TextProblem) -> Fault {
+    /// Converts a problem to a fault with line, column and the source line.
+    fn locate_fault(&self, problem: &TextProblem) -> Fault {
         let text = &self.texts[problem.at.text];
         let content = text.content.as_str();
-        let start = boundary(content, problem.at.start);
+        let start = floor_boundary(content, problem.at.start);
         let line_start = content[..start].rfind('\n').map_or(0, |newline| newline + 1);
         let line_end = content[start..].find('\n').map_or(content.len(), |newline| start + newline);
-        let end = boundary(content, problem.at.end).clamp(start, line_end);
+        let end = floor_boundary(content, problem.at.end).clamp(start, line_end);
         let before = content[line_start..start].chars().count();
-        let left_out = before.saturating_sub(NEIGHBOURHOOD);
-        let width = content[start..end].trim_end().chars().count().min(NEIGHBOURHOOD);
+        let skipped = before.saturating_sub(CONTEXT_CHARACTERS);
+        let width = content[start..end].trim_end().chars().count().min(CONTEXT_CHARACTERS);
         let line = content[line_start..line_end].trim_end_matches('\r').chars();
-        let short = |text: &str| match text.char_indices().nth(LONGEST_MESSAGE) {
+        let shorten = |text: &str| match text.char_indices().nth(LONGEST_MESSAGE) {
             None => text.to_owned(),
             Some((end, _)) => format!("{}…", &text[..end]),
         };
@@ -155,24 +161,28 @@ impl Texts {
             file: text.name.clone(),
             line: (!text.is_option).then(|| content[..start].matches('\n').count() + 1),
             column: before + 1,
-            source_line: line.skip(left_out).take(before - left_out + width + NEIGHBOURHOOD).collect(),
-            indent: before - left_out,
+            source_line: line.skip(skipped).take(before - skipped + width + CONTEXT_CHARACTERS).collect(),
+            indent: before - skipped,
             width,
-            message: short(&problem.message),
-            hint: short(&problem.hint),
+            message: shorten(&problem.message),
+            hint: shorten(&problem.hint),
         }
     }
 }
 
-/// The last start of a character at or before `index`.
-fn boundary(content: &str, index: usize) -> usize {
+/// Finds the last character boundary at or before byte `index`.
+fn floor_boundary(content: &str, index: usize) -> usize {
     (0..=index.min(content.len())).rev().find(|index| content.is_char_boundary(*index)).unwrap_or(0)
 }
 
+/// Parses one of the texts.
+///
+/// # Errors
+/// All syntax errors, or the first number that does not fit.
 pub fn parse(texts: &Texts, text: usize) -> Result<Node, Vec<TextProblem>> {
     let (document, errors) = DeTable::parse_recoverable(&texts.texts[text].content);
     if errors.is_empty() {
-        let value = table(text, document.into_inner()).map_err(|problem| vec![problem])?;
+        let value = convert_table(text, document.into_inner()).map_err(|problem| vec![problem])?;
         return Ok(Node { at: TextSpan { text, start: 0, end: 0 }, value: TomlValue::Table(value) });
     }
     let problem = |error: &toml::de::Error| {
@@ -183,17 +193,21 @@ pub fn parse(texts: &Texts, text: usize) -> Result<Node, Vec<TextProblem>> {
     Err(errors.iter().map(problem).collect())
 }
 
-fn table(text: usize, source: DeTable<'_>) -> Result<TomlTable, TextProblem> {
+fn convert_table(text: usize, source: DeTable<'_>) -> Result<TomlTable, TextProblem> {
     let mut entries = Vec::new();
     for (key, value) in source {
         let key_at = TextSpan { text, start: key.span().start, end: key.span().end };
-        entries.push(TomlEntry { key: key.into_inner().into_owned(), key_at, node: node(text, value)? });
+        entries.push(TomlEntry {
+            key: key.into_inner().into_owned(),
+            key_at,
+            node: convert_node(text, value)?,
+        });
     }
     entries.sort_by_key(|entry| entry.key_at);
     Ok(TomlTable { entries })
 }
 
-fn node(text: usize, source: toml::Spanned<DeValue<'_>>) -> Result<Node, TextProblem> {
+fn convert_node(text: usize, source: toml::Spanned<DeValue<'_>>) -> Result<Node, TextProblem> {
     let at = TextSpan { text, start: source.span().start, end: source.span().end };
     let too_large = |digits: &str| TextProblem {
         at,
@@ -211,10 +225,10 @@ fn node(text: usize, source: toml::Spanned<DeValue<'_>>) -> Result<Node, TextPro
         }
         DeValue::Boolean(boolean) => TomlValue::Boolean(boolean),
         DeValue::Datetime(_) => TomlValue::Date,
-        DeValue::Array(array) => {
-            TomlValue::Array(array.into_iter().map(|item| node(text, item)).collect::<Result<_, _>>()?)
-        }
-        DeValue::Table(inner) => TomlValue::Table(table(text, inner)?),
+        DeValue::Array(array) => TomlValue::Array(
+            array.into_iter().map(|item| convert_node(text, item)).collect::<Result<_, _>>()?,
+        ),
+        DeValue::Table(inner) => TomlValue::Table(convert_table(text, inner)?),
     };
     Ok(Node { at, value })
 }

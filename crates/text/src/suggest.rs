@@ -1,31 +1,31 @@
-//! "Did you mean …?": the nearest right spelling of a word that is not known.
+//! Suggests known words that are near to a misspelt one: "did you mean …?".
 
-/// The known word nearest to `word`, if any is near enough to have been meant.
+/// Finds the known word nearest to `word`, if it is near enough to be a likely correction.
 pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    nearest_all(word, known).first().copied()
+    find_nearest(word, known).first().copied()
 }
 
-/// More words than this are not listed.
-const MOST_KNOWN: usize = 30;
-/// Fewer letters than this are in too many words.
-const SHORTEST: usize = 3;
+/// Longer lists of known words are not shown.
+const MAX_LISTED_WORDS: usize = 30;
+/// Shorter words are part of too many known words.
+const MIN_LETTERS: usize = 3;
 
-/// A hint for an unknown word: the nearest known ones, else all of them.
+/// Builds a hint for an unknown word: it names the nearest known words, or else all of them.
 pub fn suggest(word: &str, known: &[&str]) -> String {
-    let near = nearest_all(word, known);
-    // Words that hold it: `usb` in `usb-stick`.
-    let holds = |known: &&&str| word.len() >= SHORTEST && known.contains(word);
-    let akin = || known.iter().filter(holds).copied().take(4).collect::<Vec<&str>>();
-    match if near.is_empty() { akin() } else { near } {
-        meant if !meant.is_empty() => format!("did you mean {}?", either(&meant)),
-        _ if known.len() > MOST_KNOWN => {
+    let near = find_nearest(word, known);
+    // Known words that contain it: `usb` in `usb-stick`.
+    let contains_word = |known: &&&str| word.len() >= MIN_LETTERS && known.contains(word);
+    let containing_words = || known.iter().filter(contains_word).copied().take(4).collect::<Vec<&str>>();
+    match if near.is_empty() { containing_words() } else { near } {
+        suggestions if !suggestions.is_empty() => format!("did you mean {}?", either(&suggestions)),
+        _ if known.len() > MAX_LISTED_WORDS => {
             format!("most take `{}`; `fsverdict list` names all {}", known[0], known.len())
         }
         _ => format!("known: {}", known.join(", ")),
     }
 }
 
-/// `a`, `a or b`, `a, b or c`, each in backquotes.
+/// Joins words in backquotes: `a`, `a or b`, `a, b or c`.
 pub fn either(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
     match quoted.split_last() {
@@ -34,9 +34,9 @@ pub fn either(words: &[&str]) -> String {
     }
 }
 
-fn nearest_all<'a>(word: &str, known: &[&'a str]) -> Vec<&'a str> {
+fn find_nearest<'a>(word: &str, known: &[&'a str]) -> Vec<&'a str> {
     let lower = word.to_lowercase();
-    // One slip in three letters is still the same word; a slip of case is none.
+    // One typing error in three letters is tolerated; a difference in case is no error.
     let limit = (word.chars().count() / 3).max(1);
     let distance = |candidate: &str| strsim::damerau_levenshtein(&lower, &candidate.to_lowercase());
     let Some(smallest) =

@@ -1,4 +1,4 @@
-//! Quantities with units, as people write them: sizes and times.
+//! Quantities with units, as people write them: parses and formats sizes in bytes and lengths of time.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,14 +12,14 @@ use super::limits;
 use super::reason::Reason;
 use super::suggest::nearest;
 
-/// A size in bytes. In TOML a string with a unit (`"4GiB"`, `"2GB"`, `"64 KiB"`); in JSON a plain number.
+/// A size in bytes. In TOML it is a string with a unit (`"4GiB"`, `"2GB"`, `"64 KiB"`); in JSON it is a plain number.
 ///
-/// Shown in the largest unit that fits, exactly where three decimals or fewer suffice, else rounded to two.
+/// It is shown in the largest unit that fits, exactly where three decimals or fewer suffice, else rounded to two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Bytes(pub u64);
 
-/// Units of size, the smallest first; `KB` is understood as well as the correct `kB`.
+/// Units of size in ascending order; `KB` is accepted beside the correct `kB`.
 const SIZE_UNITS: &[(&str, u64)] = &[
     ("B", 1),
     ("kB", 1000),
@@ -33,7 +33,7 @@ const SIZE_UNITS: &[(&str, u64)] = &[
     ("TiB", 1 << 40),
 ];
 
-/// Units beyond all sizes that are read.
+/// Units beyond every size that is accepted.
 const LARGER_UNITS: [&str; 8] = ["PB", "PiB", "EB", "EiB", "ZB", "ZiB", "YB", "YiB"];
 
 const SIZE_HELP: &str = "sizes are written \"64KiB\", \"200MiB\", \"4GiB\" (powers of 1024) \
@@ -49,7 +49,7 @@ impl FromStr for Bytes {
         if number.is_empty() {
             return Err(Reason::new(format!("\"{text}\" is not a size"), SIZE_HELP));
         }
-        let factor = if unit.is_empty() { Some(1) } else { factor_of(SIZE_UNITS, unit) };
+        let factor = if unit.is_empty() { Some(1) } else { find_factor(SIZE_UNITS, unit) };
         let Some(factor) = factor else {
             let names: Vec<&str> = SIZE_UNITS.iter().map(|(name, _)| *name).collect();
             if let Some(larger) = LARGER_UNITS.iter().find(|name| name.eq_ignore_ascii_case(unit)) {
@@ -58,18 +58,19 @@ impl FromStr for Bytes {
                     format!("{} is the most that there is", Bytes(limits::SIZE)),
                 ));
             }
-            // Of another magnitude nothing was meant.
-            let alike = |name: &&str| {
+            // A unit of another magnitude is not a likely misspelling.
+            let has_same_initial = |name: &&str| {
                 name.get(..1).zip(unit.get(..1)).is_some_and(|(one, other)| one.eq_ignore_ascii_case(other))
             };
-            let guess =
-                nearest(unit, &names).filter(alike).map(|name| format!("did you mean \"{number}{name}\"? "));
+            let guess = nearest(unit, &names)
+                .filter(has_same_initial)
+                .map(|name| format!("did you mean \"{number}{name}\"? "));
             return Err(Reason::new(
                 format!("\"{text}\" has the unit `{unit}`, which is not a unit of size"),
                 format!("{}{SIZE_HELP}", guess.unwrap_or_default()),
             ));
         };
-        match multiply(number, factor) {
+        match multiply_decimal(number, factor) {
             Some(bytes) if bytes <= limits::SIZE => Ok(Bytes(bytes)),
             _ => Err(Reason::new(
                 format!("\"{text}\" is not a size: `{number}` is no number or too large"),
@@ -99,7 +100,7 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// Reads a length of time above zero.
+/// Parses a length of time above zero.
 ///
 /// # Errors
 /// As [`parse_duration`], on zero, and beyond 1000 days.
@@ -114,20 +115,20 @@ pub fn parse_time(text: &str) -> Result<Duration, Reason> {
     }
 }
 
-/// Reads a length of time such as `90s`, `20m`, `2h`, `1h30m`, `1.5h` or `2 days`, to the millisecond.
+/// Parses a length of time such as `90s`, `20m`, `2h`, `1h30m`, `1.5h` or `2 days`, to the millisecond.
 ///
 /// # Errors
-/// When a number or a unit is missing or wrong, and on months and years, which are not all of one length.
+/// If a number or a unit is missing or wrong, and on months and years, whose lengths vary.
 pub fn parse_duration(text: &str) -> Result<Duration, Reason> {
-    let what = if text.trim().parse::<f64>().is_ok() { "lacks a unit of time" } else { "is not a time" };
-    let wrong = || Reason::new(format!("\"{text}\" {what}"), TIME_HELP);
+    let problem = if text.trim().parse::<f64>().is_ok() { "lacks a unit of time" } else { "is not a time" };
+    let wrong = || Reason::new(format!("\"{text}\" {problem}"), TIME_HELP);
     let span = SpanParser::new().parse_span(text.trim()).map_err(|_| wrong())?;
     let exact = span.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(|_| wrong())?;
     let rounded = exact.round(Unit::Millisecond).map_err(|_| wrong())?;
     Duration::try_from(rounded).map_err(|_| wrong())
 }
 
-/// Writes a length of time so that [`parse_duration`] reads it back, to the millisecond: `1h30m`.
+/// Formats a length of time to the millisecond so that [`parse_duration`] reads it back: `1h30m`.
 pub fn duration_text(duration: Duration) -> String {
     let mut rest = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     let mut text = String::new();
@@ -140,7 +141,7 @@ pub fn duration_text(duration: Duration) -> String {
     if text.is_empty() { "0s".to_owned() } else { text }
 }
 
-/// Seconds without more digits than an estimate carries: `400ms`, `42s`, `3m10s`, `2h10m`.
+/// Formats seconds without more digits than an estimate supports: `400ms`, `42s`, `3m10s`, `2h10m`.
 pub fn rough_duration_text(seconds: f64) -> String {
     let step = match seconds {
         short if short < 1.0 => 0.1,
@@ -152,7 +153,7 @@ pub fn rough_duration_text(seconds: f64) -> String {
     duration_text(rounded)
 }
 
-fn factor_of(units: &[(&str, u64)], unit: &str) -> Option<u64> {
+fn find_factor(units: &[(&str, u64)], unit: &str) -> Option<u64> {
     units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor)
 }
 
@@ -163,8 +164,8 @@ fn split_number(text: &str) -> (&str, &str) {
     (number, rest.trim_start())
 }
 
-/// A decimal number times a factor, rounded to a whole; `None` when it is no number or does not fit.
-fn multiply(number: &str, factor: u64) -> Option<u64> {
+/// Multiplies a decimal number by a factor, rounded to a whole number; `None` if it is not a number or does not fit.
+fn multiply_decimal(number: &str, factor: u64) -> Option<u64> {
     let plain: String = number.chars().filter(|letter| *letter != '_').collect();
     let (whole, fraction) = plain.split_once('.').unwrap_or((&plain, ""));
     if whole.is_empty() || fraction.len() > 12 || (plain.contains('.') && fraction.is_empty()) {

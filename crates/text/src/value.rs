@@ -1,4 +1,4 @@
-//! Reads single values: each reader takes a node, and refuses what is of another type or out of bounds.
+//! Reads single TOML values: each function takes a node, and refuses other types and values out of bounds.
 
 use std::path::PathBuf;
 
@@ -18,6 +18,7 @@ pub fn text(node: &Node) -> Result<String, Reason> {
     }
 }
 
+/// Reads a string that does not consist of white space alone.
 pub fn filled_text(node: &Node) -> Result<String, Reason> {
     let text = text(node)?;
     if text.trim().is_empty() { Err(Reason::new("it is empty", "")) } else { Ok(text) }
@@ -30,7 +31,7 @@ pub fn boolean(node: &Node) -> Result<bool, Reason> {
     }
 }
 
-/// A whole number, zero or more.
+/// Reads a whole number, zero or more.
 pub fn whole(node: &Node) -> Result<u64, Reason> {
     match node.value {
         TomlValue::Integer(number) => u64::try_from(number)
@@ -43,7 +44,7 @@ pub fn whole(node: &Node) -> Result<u64, Reason> {
     }
 }
 
-/// A whole number, from one to [`limits::COUNT`].
+/// Reads a whole number from 1 to the largest count.
 pub fn count(node: &Node) -> Result<u64, Reason> {
     match whole(node)? {
         0 => Err(Reason::new("it may not be 0", "")),
@@ -54,7 +55,7 @@ pub fn count(node: &Node) -> Result<u64, Reason> {
     }
 }
 
-/// Any number.
+/// Reads any number.
 pub fn any_number(node: &Node) -> Result<f64, Reason> {
     match node.value {
         // Whole numbers that people write are far below 2^53.
@@ -64,7 +65,7 @@ pub fn any_number(node: &Node) -> Result<f64, Reason> {
     }
 }
 
-/// A list of pairs of numbers.
+/// Reads a list of pairs of numbers.
 pub fn pairs(node: &Node) -> Result<Vec<(f64, f64)>, Reason> {
     let hint = "pairs of numbers, as in [[1, 0.8], [100, 2.5]]";
     let TomlValue::Array(nodes) = &node.value else { return wrong_type("a list of pairs", node, hint) };
@@ -75,7 +76,7 @@ pub fn pairs(node: &Node) -> Result<Vec<(f64, f64)>, Reason> {
     nodes.iter().map(pair).collect()
 }
 
-/// A number that is 0, or positive and neither too large nor too small to calculate with.
+/// Reads a number that is 0, or positive and neither too large nor too small to calculate with.
 pub fn number(node: &Node) -> Result<f64, Reason> {
     let number = any_number(node)?;
     if number == 0.0 || (1.0 / limits::NUMBER..=limits::NUMBER).contains(&number) {
@@ -87,6 +88,7 @@ pub fn number(node: &Node) -> Result<f64, Reason> {
     ))
 }
 
+/// Reads a share, from 0 to 1.
 pub fn share(node: &Node) -> Result<f64, Reason> {
     match number(node)? {
         share if share <= 1.0 => Ok(share),
@@ -94,7 +96,7 @@ pub fn share(node: &Node) -> Result<f64, Reason> {
     }
 }
 
-/// A size above zero, with its unit.
+/// Reads a size above zero, with its unit.
 pub fn size(node: &Node) -> Result<Bytes, Reason> {
     match &node.value {
         TomlValue::Text(text) => match text.parse()? {
@@ -110,7 +112,7 @@ pub fn size(node: &Node) -> Result<Bytes, Reason> {
     }
 }
 
-/// A length of time above zero, with its unit.
+/// Reads a length of time above zero, with its unit.
 pub fn time(node: &Node) -> Result<std::time::Duration, Reason> {
     match &node.value {
         TomlValue::Text(text) => parse_time(text),
@@ -121,7 +123,7 @@ pub fn time(node: &Node) -> Result<std::time::Duration, Reason> {
     }
 }
 
-/// An absolute path: a plan must mean the same wherever it is run from.
+/// Reads an absolute path, because a plan must not depend on the working directory.
 pub fn absolute_path(node: &Node) -> Result<PathBuf, Reason> {
     let path = PathBuf::from(filled_text(node)?);
     if path.is_absolute() {
@@ -134,13 +136,13 @@ pub fn absolute_path(node: &Node) -> Result<PathBuf, Reason> {
     }
 }
 
-/// Absolute paths, as many as a command line would hold.
+/// Reads an array of absolute paths, at most as many as a command line would hold.
 pub fn paths(node: &Node) -> Result<Vec<PathBuf>, Reason> {
-    const MOST: usize = 100;
+    const MAX_PATHS: usize = 100;
     match &node.value {
-        TomlValue::Array(nodes) if nodes.len() <= MOST => nodes.iter().map(absolute_path).collect(),
+        TomlValue::Array(nodes) if nodes.len() <= MAX_PATHS => nodes.iter().map(absolute_path).collect(),
         TomlValue::Array(_) => {
-            Err(Reason::new(format!("it may name {MOST} paths at most"), "name a folder above them"))
+            Err(Reason::new(format!("it may name {MAX_PATHS} paths at most"), "name a folder above them"))
         }
         _ => wrong_type("an array of paths", node, "as in [\"/home/me/tools\"]"),
     }

@@ -1,9 +1,9 @@
-//! Words: options split as a shell splits them, and choices a user makes by a word.
+//! Splits and quotes words as a shell does, looks up choices by name, and recognises invisible characters.
 
 use super::reason::Reason;
 use super::suggest::suggest;
 
-/// The words of a line: white space separates, quotes and backslashes protect. Nothing is expanded.
+/// Splits a line into words: white space separates, quotes and backslashes protect. Nothing is expanded.
 pub fn split_words(line: &str) -> Result<Vec<String>, Reason> {
     shlex::split(line).ok_or_else(|| {
         Reason::new(
@@ -13,7 +13,7 @@ pub fn split_words(line: &str) -> Result<Vec<String>, Reason> {
     })
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell, where it needs quotes.
 pub fn quoted(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,+@%^".contains(letter);
     if !word.is_empty() && word.chars().all(plain) {
@@ -23,7 +23,7 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-/// What a word stands for among `known`; `wrong` begins the message about one that is not there.
+/// Finds the value that a word stands for among `known`; `wrong` begins the message about an unknown word.
 pub fn choose<T: Copy>(word: &str, known: &[(&str, T)], wrong: &str) -> Result<T, Reason> {
     known.iter().find(|(name, _)| *name == word).map(|(_, meant)| *meant).ok_or_else(|| {
         let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();

@@ -1,4 +1,4 @@
-//! Messages on sockets: whole ones out of a stream, with the descriptors that travel beside them.
+//! A stream socket that carries whole messages and the file descriptors that are sent with them.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -10,8 +10,8 @@ use rustix::net::{
     SendFlags, recvmsg, sendmsg,
 };
 
-/// Descriptors one message may carry: guest memory comes as eight at most.
-const DESCRIPTORS: usize = 8;
+/// File descriptors that one message may carry: guest memory has at most eight regions.
+const MAX_DESCRIPTORS: usize = 8;
 
 /// One end of a stream socket.
 #[derive(Debug)]
@@ -26,74 +26,76 @@ impl Connection {
         Connection { socket, bytes: VecDeque::new(), descriptors: VecDeque::new() }
     }
 
-    /// A message begins: what came with earlier ones and nobody took is closed, as far as nothing of this one is here yet.
+    /// Starts a message: closes the descriptors of earlier messages that were not taken, unless bytes of this message
+    /// have arrived already.
     pub(super) fn begin(&mut self) {
         if self.bytes.is_empty() {
             self.descriptors.clear();
         }
     }
 
-    /// Whether something was taken from the socket that nobody has received yet: waiting for the socket may be in vain.
+    /// Whether bytes were read from the socket that are not received yet: polling the socket would not report them.
     pub(super) fn holds_any(&self) -> bool {
         !self.bytes.is_empty()
     }
 
-    /// Fills `message`; false where the other end hung up.
+    /// Fills `message`; returns false if the other end hung up.
     pub(super) fn receive(&mut self, message: &mut [u8]) -> io::Result<bool> {
         while self.bytes.len() < message.len() {
-            if !self.fill()? {
+            if !self.fill_buffer()? {
                 return Ok(false);
             }
         }
-        let whole = self.bytes.drain(..message.len());
-        for (slot, byte) in message.iter_mut().zip(whole) {
+        let received = self.bytes.drain(..message.len());
+        for (slot, byte) in message.iter_mut().zip(received) {
             *slot = byte;
         }
         Ok(true)
     }
 
-    /// The next descriptors that came with what was received so far, so many at most.
+    /// Takes the next descriptors that came with the bytes received so far, at most `count`.
     pub(super) fn take_descriptors(&mut self, count: usize) -> Vec<OwnedFd> {
         self.descriptors.drain(..count.min(self.descriptors.len())).collect()
     }
 
-    fn fill(&mut self) -> io::Result<bool> {
+    /// Reads bytes and descriptors from the socket; returns false if the other end hung up.
+    fn fill_buffer(&mut self) -> io::Result<bool> {
         let mut bytes = [0; 1024];
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
-        let mut beside = RecvAncillaryBuffer::new(&mut space);
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let received = loop {
             let mut slices = [IoSliceMut::new(&mut bytes)];
-            match recvmsg(&self.socket, &mut slices, &mut beside, RecvFlags::CMSG_CLOEXEC) {
+            match recvmsg(&self.socket, &mut slices, &mut ancillary, RecvFlags::CMSG_CLOEXEC) {
                 Err(rustix::io::Errno::INTR) => {}
-                // A guest that ended with something unread from us resets the connection.
+                // A guest that ends before it has read everything resets the connection.
                 Err(rustix::io::Errno::CONNRESET) => return Ok(false),
                 other => break other?,
             }
         };
-        for message in beside.drain() {
+        for message in ancillary.drain() {
             if let RecvAncillaryMessage::ScmRights(descriptors) = message {
                 self.descriptors.extend(descriptors);
             }
         }
-        // Those of one message, which is all that may wait to be taken.
-        self.descriptors.truncate(DESCRIPTORS);
+        // Only the descriptors of one message may wait to be taken.
+        self.descriptors.truncate(MAX_DESCRIPTORS);
         self.bytes.extend(bytes.get(..received.bytes).unwrap_or_default());
         Ok(received.bytes > 0)
     }
 
-    /// Sends a whole message; false where the other end hung up.
+    /// Sends a whole message; returns false if the other end hung up.
     pub(super) fn send(&self, message: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<bool> {
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
-        let mut beside = SendAncillaryBuffer::new(&mut space);
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
         if !descriptors.is_empty() {
-            beside.push(SendAncillaryMessage::ScmRights(descriptors));
+            ancillary.push(SendAncillaryMessage::ScmRights(descriptors));
         }
         let mut sent = 0;
         while let Some(rest) = message.get(sent..).filter(|rest| !rest.is_empty()) {
-            match sendmsg(&self.socket, &[IoSlice::new(rest)], &mut beside, SendFlags::NOSIGNAL) {
+            match sendmsg(&self.socket, &[IoSlice::new(rest)], &mut ancillary, SendFlags::NOSIGNAL) {
                 Ok(bytes) => {
                     sent += bytes;
-                    beside = SendAncillaryBuffer::default();
+                    ancillary = SendAncillaryBuffer::default();
                 }
                 Err(rustix::io::Errno::INTR) => {}
                 Err(rustix::io::Errno::PIPE | rustix::io::Errno::CONNRESET) => return Ok(false),
@@ -110,7 +112,7 @@ impl AsFd for Connection {
     }
 }
 
-/// The little-endian number at `offset`; 0 beyond the end of a message that is too short.
+/// Reads the little-endian number at `offset`; it is 0 beyond the end of a message that is too short.
 pub(super) fn u32_at(message: &[u8], offset: usize) -> u32 {
     message.get(offset..offset + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes)
 }

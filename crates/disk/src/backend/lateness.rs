@@ -1,55 +1,56 @@
-//! How much later than the model gave requests were answered in real time, and how much of that is borne.
+//! Measures how much later than the model's times requests were answered in real time, and refuses trials that were
+//! too late.
 
 use hdrhistogram::Histogram;
 
 use crate::device::Completion;
 use fsverdict_text::Reason;
 
-/// Requests may be answered so much later on average, as a share of the time the model gave.
-const BORNE: f64 = 0.2;
+/// Largest mean lateness that is accepted, as a share of the time that the model gives.
+const MAX_LATENESS_SHARE: f64 = 0.2;
 
-/// Nanoseconds by which requests were late.
+/// Lateness of answers in nanoseconds.
 #[derive(Debug)]
 pub(super) struct Lateness {
-    by: Histogram<u64>,
-    sum: u64,
-    modelled: u64,
+    histogram: Histogram<u64>,
+    sum_ns: u64,
+    modelled_ns: u64,
 }
 
 impl Lateness {
-    /// Of no request so far; `None` never.
+    /// Starts without requests. `None` would mean an invalid precision of the histogram, which two digits are not.
     pub(super) fn new() -> Option<Self> {
-        Some(Lateness { by: Histogram::new(2).ok()?, sum: 0, modelled: 0 })
+        Some(Lateness { histogram: Histogram::new(2).ok()?, sum_ns: 0, modelled_ns: 0 })
     }
 
     pub(super) fn record(&mut self, completion: &Completion, now: u64) {
         let late = now.saturating_sub(completion.completed_ns);
-        // It grows as wide as it must.
-        let _ = self.by.record(late);
-        self.sum = self.sum.saturating_add(late);
-        let modelled = completion.completed_ns.saturating_sub(completion.submitted_ns);
-        self.modelled = self.modelled.saturating_add(modelled);
+        // The histogram grows as wide as it must, so that this does not fail.
+        let _ = self.histogram.record(late);
+        self.sum_ns = self.sum_ns.saturating_add(late);
+        let modelled_ns = completion.completed_ns.saturating_sub(completion.submitted_ns);
+        self.modelled_ns = self.modelled_ns.saturating_add(modelled_ns);
     }
 
-    /// All of it as a share of the time the model gave.
+    /// The sum of the lateness as a share of the time that the model gives.
     pub(super) fn share(&self) -> f64 {
-        self.sum as f64 / self.modelled.max(1) as f64
+        self.sum_ns as f64 / self.modelled_ns.max(1) as f64
     }
 
-    /// Median, 99th percentile, worst.
+    /// Median, 99th percentile and maximum, in nanoseconds.
     pub(super) fn quantiles_ns(&self) -> [u64; 3] {
-        [self.by.value_at_quantile(0.5), self.by.value_at_quantile(0.99), self.by.max()]
+        [self.histogram.value_at_quantile(0.5), self.histogram.value_at_quantile(0.99), self.histogram.max()]
     }
 
-    /// Why the times of a trial cannot be those of the model, if so.
+    /// Why the times of a trial differ too much from those of the model, if they do.
     pub(super) fn trouble(&self) -> Option<Reason> {
         let share = self.share();
-        (share > BORNE).then(|| {
+        (share > MAX_LATENESS_SHARE).then(|| {
             let reason = format!(
                 "the device did not keep its pace in real time: requests took {:.0} % longer than its model says \
                  ({:.0} % is borne), one in a hundred by {} µs or more",
                 share * 100.0,
-                BORNE * 100.0,
+                MAX_LATENESS_SHARE * 100.0,
                 self.quantiles_ns()[1] / 1000
             );
             Reason::new(reason, "a quieter machine, a slower model, or clock = \"simulated\"")

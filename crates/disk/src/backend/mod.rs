@@ -1,13 +1,14 @@
-//! Serves the modelled devices of a guest kernel, and keeps its clock: one process beside each guest, with one thread, no
-//! rights, and no clock of its own unless it is to keep the machine's, which takes a thread for each device.
+//! Serves the modelled devices of a guest kernel over vhost-user, and keeps its clock: one process without rights
+//! beside each guest. In simulated time it has one thread and no clock; in real time it keeps the machine's clock,
+//! with a thread for each device.
 //!
 //! ```text
 //! guest ── vhost-user socket ──► session ─► disk ─► model, store, trace     (one such line for each device)
 //!   └───── time-travel socket ─► clock ─┘
 //! ```
 //!
-//! Guest and devices never run at the same time: a kick, a call and a turn on the clock each wait for an answer. That
-//! makes a trial the same every time, and is why both belong on one processor.
+//! Guest and devices never run at the same time: a kick, a call and a turn on the clock each wait for an answer. This
+//! makes a trial deterministic, and is why both belong on one processor.
 
 use fsverdict_text::Hinted;
 
@@ -42,30 +43,31 @@ use states::{Contents, ServedStates};
 
 pub use tally::BackendReport;
 
-/// Which time a device keeps.
+/// The time that a device keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Clock {
-    /// That of the guest's clock.
+    /// The device keeps the time of the guest's clock.
     Simulated,
+    /// The device keeps the time of the machine's clock.
     Real,
 }
 
-/// Which device is to be served.
+/// Selects the device to serve.
 #[derive(Debug, Clone, Copy)]
 pub struct Served<'a> {
     /// As [`Model::find`] takes it.
     pub model: &'a str,
-    /// Of a class of devices; `None`: the typical one.
+    /// The member of a class of devices; `None` selects the typical one.
     pub draw: Option<Draw>,
     pub size_bytes: u64,
-    /// Of what is left to chance in it.
+    /// Seed of the device's random properties.
     pub seed: u64,
-    /// From then on, on the guest's clock, it answers every request with an error.
+    /// From this time on, on the guest's clock, the device answers every request with an error.
     pub fails_after: Option<Duration>,
 }
 
-/// A device cannot be served, or not any longer.
+/// Why a device cannot be served, or not any longer.
 #[derive(Debug, thiserror::Error)]
 pub enum BackendError {
     #[error(transparent)]
@@ -99,12 +101,13 @@ pub enum BackendError {
 }
 
 impl BackendError {
-    /// Whether this machine lacked something: a disk that fails to hold what is written to the device is not the device's.
+    /// Whether this machine lacked a resource. A host disk that cannot hold the data is not a fault of the modelled
+    /// device.
     fn is_of_machine(&self) -> bool {
         match self {
             BackendError::Store(error) => error.is_of_machine(),
             BackendError::Trace(_) | BackendError::WritingLog(_) => true,
-            BackendError::Io(error) => ran_out(error),
+            BackendError::Io(error) => is_out_of_resources(error),
             _ => false,
         }
     }
@@ -143,39 +146,42 @@ impl From<ImageStateError> for BackendError {
     }
 }
 
-/// What a log of the writes to a device is for.
+/// What a log of the writes to a device is used for.
 #[derive(Debug)]
 pub enum LogToServe {
-    /// To be written into this empty file, of so many bytes at most.
+    /// Records the writes in this empty file, of at most `bound` bytes.
     Record { file: File, bound: u64 },
-    /// To be read: the device holds the first of these states when it is first asked for its name, and the next each time after
-    /// that; its name is the state's number, from 0, and nothing when there are no more.
+    /// Replays the log: the device holds the first of these crash states when the guest first asks for its serial,
+    /// and the next each time after that. The serial is the number of the state, from 0, and empty when there are no
+    /// more.
     Enter {
         file: File,
         states: Vec<CrashState>,
-        /// What the device may lose.
+        /// The rule by which the device loses writes.
         rule: LossRule,
     },
-    /// To be read: the device holds all that was written, each time but for one of these blocks; none of them is it as it was
-    /// written. They take turns as states do.
+    /// Replays the log: the device holds everything that was written, except for one of these blocks at a time; for
+    /// `None` it is intact. The blocks take turns as states do.
     Rot { file: File, blocks: Vec<Option<RottenBlock>> },
 }
 
-/// A device with all that it takes to serve it.
+/// A device with the files and sockets that are needed to serve it.
 #[derive(Debug)]
 pub struct DeviceToServe<'a> {
     pub device: Served<'a>,
-    /// Empty, for what is written to it.
+    /// An empty file for the data that is written to the device.
     pub store: File,
-    /// Empty, for the trace, and how many bytes of it at most.
+    /// An empty file for the trace, and the largest size of the trace in bytes.
     pub trace: Option<(File, u64)>,
     pub log: Option<LogToServe>,
-    /// Listens for the disk's driver.
+    /// The socket that listens for the disk's driver.
     pub socket: OwnedFd,
 }
 
-/// Serves these devices to the guest that connects to their sockets and to that of the clock, until it hangs up; a report of
-/// each, in their order. What went wrong with the guest is in the first.
+/// Serves these devices to the guest that connects to their sockets and to that of the clock, until it hangs up.
+/// Returns a report of each device, in their order; an error of the guest is in the first. `silence` bounds the wall
+/// time for which a guest in simulated time may send nothing. If a device cannot be prepared, the only report is
+/// about that.
 pub fn serve(
     devices: Vec<DeviceToServe<'_>>,
     clock: Clock,
@@ -190,45 +196,45 @@ pub fn serve(
         }
         drivers.push(socket);
     }
-    let served = match clock {
+    let result = match clock {
         Clock::Simulated => simulated::serve(&mut disks, &drivers, clock_socket, silence),
-        Clock::Real => side_by_side(&mut disks, &drivers).map(|()| 0),
+        Clock::Real => serve_in_real_time(&mut disks, &drivers).map(|()| 0),
     };
-    let simulated_ns = served.unwrap_or_else(|error| {
+    let simulated_ns = result.unwrap_or_else(|error| {
         if let Some(disk) = disks.first_mut() {
             disk.tally.trouble(&error);
         }
         0
     });
-    let told = |disk: &mut ServedDisk| {
+    let finish = |disk: &mut ServedDisk| {
         disk.end();
         BackendReport { simulated_ns, held_bytes: disk.held_bytes(), ..disk.tally.report() }
     };
-    disks.iter_mut().map(told).collect()
+    disks.iter_mut().map(finish).collect()
 }
 
-/// In real time each device waits for itself.
-fn side_by_side(disks: &mut [ServedDisk], drivers: &[OwnedFd]) -> Result<(), BackendError> {
+/// Serves the devices in real time, with a thread for each, because each waits for its own events.
+fn serve_in_real_time(disks: &mut [ServedDisk], drivers: &[OwnedFd]) -> Result<(), BackendError> {
     std::thread::scope(|scope| {
-        let one = |(disk, driver): (&'_ mut ServedDisk, &'_ OwnedFd)| {
+        let serve_one = |(disk, driver): (&'_ mut ServedDisk, &'_ OwnedFd)| {
             connection(driver).and_then(|connection| real::serve(disk, connection))
         };
-        let mut all = disks.iter_mut().zip(drivers);
-        let first = all.next();
-        let others: Vec<_> = all.map(|one_of| scope.spawn(move || one(one_of))).collect();
-        let ended = first.map_or(Ok(()), one);
-        let joined = others
+        let mut pairs = disks.iter_mut().zip(drivers);
+        let first = pairs.next();
+        let threads: Vec<_> = pairs.map(|pair| scope.spawn(move || serve_one(pair))).collect();
+        let first_result = first.map_or(Ok(()), serve_one);
+        let results = threads
             .into_iter()
-            .map(|other| other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        joined.fold(ended, Result::and)
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        results.fold(first_result, Result::and)
     })
 }
 
-/// Whether this machine ran out of what the process itself takes: descriptors, memory. Room for its files is said by the
-/// errors of these.
-fn ran_out(error: &std::io::Error) -> bool {
-    let short = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::AGAIN];
-    Errno::from_io_error(error).is_some_and(|errno| short.contains(&errno))
+/// Whether this machine ran out of a resource of the process: descriptors or memory. A lack of space for files has
+/// errors of its own.
+fn is_out_of_resources(error: &std::io::Error) -> bool {
+    let exhausted = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::AGAIN];
+    Errno::from_io_error(error).is_some_and(|errno| exhausted.contains(&errno))
 }
 
 fn prepare(
@@ -254,7 +260,7 @@ fn prepare(
     ServedDisk::new(device, store, contents, trace.map_err(BackendError::Trace)?, fails_after)
 }
 
-/// A guest that ended before it connected never will: the conductor has shut the sockets then.
+/// Accepts the connection of a guest. The conductor shuts the sockets down if the guest ended before it connected.
 fn connection(listener: &OwnedFd) -> Result<OwnedFd, BackendError> {
     rustix::net::accept(listener).map_err(|errno| match errno {
         Errno::INVAL => BackendError::Absent,

@@ -1,5 +1,5 @@
-//! Real time: requests are answered when the machine's clock comes to the time the model gives. For kernels without
-//! simulated time, and to see whether simulated time distorts anything.
+//! Serves a device in real time: answers requests when the machine's clock reaches the time that the model gives.
+//! This is for kernels without simulated time, and shows whether simulated time distorts results.
 
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, OwnedFd};
@@ -11,60 +11,60 @@ use super::BackendError;
 use super::disk::ServedDisk;
 use super::session::{GuestAsks, GuestSession};
 
-/// Serves one guest to its end. How long it says nothing does not matter here: a trial has a time limit of its own.
+/// Serves one guest until it hangs up. A silent guest is not ended here, because a trial has a time limit of its own.
 pub(super) fn serve(disk: &mut ServedDisk, connection: OwnedFd) -> Result<(), BackendError> {
-    // The kernel would let a process sleep 50 µs longer, to save power (prctl(2), PR_SET_TIMERSLACK).
+    // By default the kernel may prolong a sleep by 50 µs to save power (prctl(2), PR_SET_TIMERSLACK).
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     disk.tally.watch_lateness();
     let mut session = GuestSession::new(connection, true);
-    let began = now();
+    let start_ns = monotonic_ns();
     loop {
-        let time = now() - began;
-        let due = disk.next_event(time);
-        if due.is_some_and(|due| due <= time) {
-            if disk.advance(time, session.memory()?)? {
+        let time_ns = monotonic_ns() - start_ns;
+        let due = disk.next_event(time_ns);
+        if due.is_some_and(|due| due <= time_ns) {
+            if disk.advance(time_ns, session.memory()?)? {
                 session.notify()?;
             }
             continue;
         }
         if !session.connection.holds_any() {
-            let heard = wait(&session, due.map(|due| due - time))?;
-            if heard.bell && disk.is_ready() {
-                disk.submit(now() - began, session.memory()?)?;
+            let ready = wait_for_guest(&session, due.map(|due| due - time_ns))?;
+            if ready.kick && disk.is_ready() {
+                disk.submit(monotonic_ns() - start_ns, session.memory()?)?;
             }
-            if !heard.message {
+            if !ready.message {
                 continue;
             }
         }
         match session.serve(disk)? {
             GuestAsks::Kick => {
-                disk.submit(now() - began, session.memory()?)?;
+                disk.submit(monotonic_ns() - start_ns, session.memory()?)?;
                 session.acknowledge()?;
             }
             GuestAsks::End => return Ok(()),
-            // It may have rung before its ring was set up.
+            // The guest may have kicked before its ring was set up.
             GuestAsks::Nothing if session.kick.is_some() && disk.is_ready() => {
-                disk.submit(now() - began, session.memory()?)?;
+                disk.submit(monotonic_ns() - start_ns, session.memory()?)?;
             }
             GuestAsks::Nothing => {}
         }
     }
 }
 
-/// The machine's clock, in nanoseconds.
-fn now() -> u64 {
+/// Time of the machine's monotonic clock, in nanoseconds.
+fn monotonic_ns() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     (time.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec as u64)
 }
 
-/// What was heard of a guest.
-struct Heard {
+/// What is ready to be read from a guest.
+struct ReadySources {
     message: bool,
-    bell: bool,
+    kick: bool,
 }
 
-/// Waits for the guest to say something, so many nanoseconds at most.
-fn wait(session: &GuestSession, limit: Option<u64>) -> Result<Heard, BackendError> {
+/// Waits until the guest sends a message or kicks, at most `limit` nanoseconds.
+fn wait_for_guest(session: &GuestSession, limit: Option<u64>) -> Result<ReadySources, BackendError> {
     let limit = limit.map(|nanoseconds| Timespec {
         tv_sec: (nanoseconds / 1_000_000_000) as i64,
         tv_nsec: (nanoseconds % 1_000_000_000) as i64,
@@ -74,18 +74,18 @@ fn wait(session: &GuestSession, limit: Option<u64>) -> Result<Heard, BackendErro
     let mut watched: Vec<PollFd<'_>> = descriptors.into_iter().flatten().map(watch).collect();
     match poll(&mut watched, limit.as_ref()) {
         Ok(_) => {}
-        Err(rustix::io::Errno::INTR) => return Ok(Heard { message: false, bell: false }),
+        Err(rustix::io::Errno::INTR) => return Ok(ReadySources { message: false, kick: false }),
         Err(error) => return Err(std::io::Error::from(error).into()),
     }
-    let said = |at: usize| watched.get(at).is_some_and(|watched| !watched.revents().is_empty());
-    let heard = Heard { message: said(0), bell: said(1) };
-    if let (true, Some(bell)) = (heard.bell, &session.kick) {
-        // How often it rang does not matter: the whole ring is looked through.
-        match rustix::io::read(bell, &mut [0; 8]) {
-            // Somebody else heard it, too.
+    let is_ready = |index: usize| watched.get(index).is_some_and(|watched| !watched.revents().is_empty());
+    let ready = ReadySources { message: is_ready(0), kick: is_ready(1) };
+    if let (true, Some(kick)) = (ready.kick, &session.kick) {
+        // The number of kicks does not matter, because the whole ring is examined.
+        match rustix::io::read(kick, &mut [0; 8]) {
+            // EAGAIN: another reader has consumed the kick.
             Ok(_) | Err(rustix::io::Errno::AGAIN) => {}
             Err(error) => return Err(std::io::Error::from(error).into()),
         }
     }
-    Ok(heard)
+    Ok(ready)
 }

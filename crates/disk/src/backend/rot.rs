@@ -1,4 +1,4 @@
-//! A served disk on which one block after the other is rotten: what it holds, and what cannot be read or written of it.
+//! Serves a disk on which one block after the other is rotten: its contents change, or it cannot be read or written.
 
 use std::fs::File;
 use std::ops::Range;
@@ -7,36 +7,38 @@ use super::BackendError;
 use crate::crash::{Decay, ROT_BLOCK, RottenBlock, RottenImage, WriteLog};
 use crate::device::{Action, Request, Store};
 
-const SECTORS: u64 = ROT_BLOCK / 512;
+const SECTORS_OF_BLOCK: u64 = ROT_BLOCK / 512;
 
-/// Blocks that are still to rot.
+/// The image, and the blocks that are still to rot.
 #[derive(Debug)]
 pub(super) struct ServedRot {
     image: RottenImage,
-    left: std::iter::Enumerate<std::vec::IntoIter<Option<RottenBlock>>>,
-    now: Option<RottenBlock>,
+    remaining: std::iter::Enumerate<std::vec::IntoIter<Option<RottenBlock>>>,
+    current: Option<RottenBlock>,
 }
 
 impl ServedRot {
     pub(super) fn new(log: File, blocks: Vec<Option<RottenBlock>>) -> Result<Self, BackendError> {
         let image = RottenImage::new(WriteLog::read(log)?);
-        Ok(ServedRot { image, left: blocks.into_iter().enumerate(), now: None })
+        Ok(ServedRot { image, remaining: blocks.into_iter().enumerate(), current: None })
     }
 
-    /// The next rots, and the one before is as it was; its number, or none where there are no more.
+    /// Restores the block before and makes the next one rot; returns its number, or `None` when there are no more.
     pub(super) fn next(&mut self, store: &mut Store) -> Result<Option<usize>, BackendError> {
-        let Some((number, rotten)) = self.left.next() else { return Ok(None) };
+        let Some((number, rotten)) = self.remaining.next() else { return Ok(None) };
         self.image.enter(store, rotten)?;
-        self.now = rotten;
+        self.current = rotten;
         Ok(Some(number))
     }
 
-    /// Whether the medium cannot do this. What cannot be read can be once it was written anew, as drives put another sector in its place.
+    /// Whether the medium cannot carry out a request. An unreadable block can be read again once it is completely
+    /// overwritten or discarded, because drives remap the sector then.
     pub(super) fn fails(&mut self, request: &Request) -> bool {
-        let Some(RottenBlock { block, decay }) = self.now else { return false };
-        let place = block.saturating_mul(SECTORS)..block.saturating_add(1).saturating_mul(SECTORS);
-        let asked = request.sector..request.end();
-        if !overlap(&place, &asked) {
+        let Some(RottenBlock { block, decay }) = self.current else { return false };
+        let rotten_sectors =
+            block.saturating_mul(SECTORS_OF_BLOCK)..block.saturating_add(1).saturating_mul(SECTORS_OF_BLOCK);
+        let request_sectors = request.sector..request.end();
+        if !ranges_overlap(&rotten_sectors, &request_sectors) {
             return false;
         }
         match (decay, request.operation) {
@@ -44,9 +46,10 @@ impl ServedRot {
                 true
             }
             (Decay::Unreadable, Action::Write | Action::WriteZeroes | Action::Discard)
-                if asked.start <= place.start && place.end <= asked.end =>
+                if request_sectors.start <= rotten_sectors.start
+                    && rotten_sectors.end <= request_sectors.end =>
             {
-                self.now = None;
+                self.current = None;
                 false
             }
             _ => false,
@@ -54,7 +57,7 @@ impl ServedRot {
     }
 }
 
-fn overlap(one: &Range<u64>, other: &Range<u64>) -> bool {
+fn ranges_overlap(one: &Range<u64>, other: &Range<u64>) -> bool {
     one.start < other.end && other.start < one.end
 }
 
@@ -77,7 +80,7 @@ mod tests {
         let blocks = ["rot-2-unreadable", "rot-2-unwritable", "rot-2-zero"];
         let blocks: Vec<Option<RottenBlock>> = blocks.iter().map(|name| name.parse().ok()).collect();
         let image = RottenImage::new(WriteLog::read(file).unwrap());
-        let mut rot = ServedRot { image, left: blocks.into_iter().enumerate(), now: None };
+        let mut rot = ServedRot { image, remaining: blocks.into_iter().enumerate(), current: None };
         let mut store = Store::new(tempfile::tempfile().unwrap(), 1 << 20).unwrap();
         let ask = |rot: &mut ServedRot, operation, sector, sectors| {
             rot.fails(&Request { id: 0, operation, sector, sectors })
@@ -86,7 +89,7 @@ mod tests {
         assert_eq!(rot.next(&mut store).unwrap(), Some(0));
         assert!(ask(&mut rot, Action::Read, 0, 17) && ask(&mut rot, Action::Read, 23, 1));
         assert!(!ask(&mut rot, Action::Read, 8, 8) && !ask(&mut rot, Action::Read, 24, 8));
-        // Part of it written anew leaves the rest; all of it puts another sector in its place.
+        // A write to a part of the block leaves the rest unreadable; a write to all of it remaps its sectors.
         assert!(!ask(&mut rot, Action::Write, 16, 4) && ask(&mut rot, Action::Read, 16, 8));
         assert!(!ask(&mut rot, Action::Write, 8, 16) && !ask(&mut rot, Action::Read, 16, 8));
         assert_eq!(rot.next(&mut store).unwrap(), Some(1));

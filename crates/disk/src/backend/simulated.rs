@@ -1,4 +1,5 @@
-//! Simulated time: whoever has the earliest thing to do has the next turn, guest or one of its devices, and time jumps to it.
+//! Simulated time: gives the next turn to the guest or the device with the earliest event, and makes time jump to
+//! that event.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
@@ -11,16 +12,18 @@ use super::disk::ServedDisk;
 use super::session::{GuestAsks, GuestSession};
 use super::simulation_clock::SimulationClock;
 
-/// How far a guest whose disk has nothing to do may go on by itself, in nanoseconds: where it is then, is known here, too.
-const STRIDE: u64 = 60 * 1_000_000_000;
-/// How long, in simulated nanoseconds, a guest may live without its disk. Linux writes what is dirty within a minute: longer is
-/// a program that sleeps, or one that waits for an answer that never comes.
-const IDLE: u64 = 3600 * 1_000_000_000;
+/// How long a guest may run by itself while its disks have no event, in simulated nanoseconds; then the clocks are
+/// synchronised.
+const MAX_FREE_RUN_NS: u64 = 60 * 1_000_000_000;
+/// How long a guest may run without using a disk, in simulated nanoseconds. Linux writes dirty pages back within a
+/// minute: a longer pause is a program that sleeps, or one that waits for an answer that never comes.
+const MAX_IDLE_NS: u64 = 3600 * 1_000_000_000;
 
-/// Serves one guest to its end, each of its disks on the socket of its driver; the nanoseconds of simulated time it took.
+/// Serves one guest until it hangs up, each of its disks on the socket of its driver; returns the simulated time in
+/// nanoseconds.
 ///
-/// `silence` bounds how long, in wall time, the guest may compute without asking for anything: a program that spins
-/// without reading a clock makes no time pass, and would spin for ever.
+/// `silence` bounds the wall time for which the guest may compute without sending anything: a program that spins
+/// without reading a clock makes no time pass, and would spin forever.
 pub(super) fn serve(
     disks: &mut [ServedDisk],
     drivers: &[OwnedFd],
@@ -35,20 +38,20 @@ pub(super) fn serve(
             simulated_ns = clock.now();
             match take_turn(disks, clock, &mut sessions)? {
                 Turn::Taken => continue,
-                Turn::Guests => {}
+                Turn::WaitForGuest => {}
                 Turn::End => break,
             }
         }
-        let of_clock = match clock.as_ref() {
+        let clock_source = match clock.as_ref() {
             Some(clock) => WaitSource::Connection(&clock.connection),
             None => WaitSource::Listener(clock_socket),
         };
-        let of_drivers = drivers.iter().zip(&sessions).map(|(driver, session)| match session {
+        let driver_sources = drivers.iter().zip(&sessions).map(|(driver, session)| match session {
             Some(session) => WaitSource::Connection(&session.connection),
             None => WaitSource::Listener(driver),
         });
-        let said = wait([of_clock].into_iter().chain(of_drivers), silence)?;
-        if said.is_empty() {
+        let readable = wait_for_sources([clock_source].into_iter().chain(driver_sources), silence)?;
+        if readable.is_empty() {
             let doing = if clock.as_ref().is_some_and(|clock| clock.waiting) {
                 "waited for something that never comes"
             } else {
@@ -56,26 +59,26 @@ pub(super) fn serve(
             };
             return Err(BackendError::Silent { seconds: silence.as_secs(), doing });
         }
-        let mut goes_on = true;
-        for at in said {
-            goes_on &= match at.checked_sub(1) {
+        let mut is_connected = true;
+        for index in readable {
+            is_connected &= match index.checked_sub(1) {
                 None => serve_clock(&mut clock, clock_socket)?,
-                Some(at) => match (drivers.get(at), sessions.get_mut(at)) {
+                Some(index) => match (drivers.get(index), sessions.get_mut(index)) {
                     (Some(driver), Some(session)) => {
-                        serve_driver(disks, at, driver, session, clock.as_mut())?
+                        serve_driver(disks, index, driver, session, clock.as_mut())?
                     }
                     _ => true,
                 },
             };
         }
-        if !goes_on {
+        if !is_connected {
             break;
         }
     }
     Ok(simulated_ns)
 }
 
-/// Hears the guest's clock; false where the guest hung up.
+/// Serves a message of the guest's clock; returns false if the guest hung up.
 fn serve_clock(clock: &mut Option<SimulationClock>, socket: &OwnedFd) -> Result<bool, BackendError> {
     match clock {
         None => {
@@ -86,10 +89,10 @@ fn serve_clock(clock: &mut Option<SimulationClock>, socket: &OwnedFd) -> Result<
     }
 }
 
-/// Hears the driver of the disk of this number; false where the guest hung up.
+/// Serves a message of the driver of the disk `index`; returns false if the guest hung up.
 fn serve_driver(
     disks: &mut [ServedDisk],
-    at: usize,
+    index: usize,
     driver: &OwnedFd,
     session: &mut Option<GuestSession>,
     clock: Option<&mut SimulationClock>,
@@ -98,13 +101,13 @@ fn serve_driver(
         *session = Some(GuestSession::new(super::connection(driver)?, false));
         return Ok(true);
     };
-    let Some(disk) = disks.get_mut(at) else { return Ok(true) };
+    let Some(disk) = disks.get_mut(index) else { return Ok(true) };
     match (session.serve(disk)?, clock) {
         (GuestAsks::Kick, Some(clock)) => {
             let now = clock.now();
             disk.submit(now, session.memory()?)?;
             let next = first_event(disks, now).map(|event| event.at_ns);
-            if !clock.free_until(next.unwrap_or(now.saturating_add(STRIDE)))? {
+            if !clock.free_until(next.unwrap_or(now.saturating_add(MAX_FREE_RUN_NS)))? {
                 return Ok(false);
             }
             session.acknowledge()?;
@@ -117,34 +120,35 @@ fn serve_driver(
 }
 
 enum Turn {
-    /// Somebody had one: look again.
+    /// The guest or a device had a turn, and the next one can be determined.
     Taken,
-    Guests,
-    /// The guest is gone.
+    /// The guest is running, or nothing has an event.
+    WaitForGuest,
+    /// The guest has hung up.
     End,
 }
 
-/// When a disk, by its number, has to have its turn.
+/// The time at which a disk, given by its number, needs a turn.
 struct DiskEvent {
     disk: usize,
     at_ns: u64,
 }
 
-/// The first disk that has to have a turn; of several at one moment, the one with the lowest number.
+/// Finds the disk that needs a turn first; of several at the same time, it takes the one with the lowest number.
 fn first_event(disks: &[ServedDisk], now: u64) -> Option<DiskEvent> {
     let events = disks.iter().enumerate();
     let events = events.filter_map(|(disk, served)| Some(DiskEvent { disk, at_ns: served.next_event(now)? }));
     events.min_by_key(|event| event.at_ns)
 }
 
-/// Gives whoever is first their turn, where the guest waits.
+/// Gives the next turn to the guest or the device with the earliest event, if the guest waits.
 fn take_turn(
     disks: &mut [ServedDisk],
     clock: &mut SimulationClock,
     sessions: &mut [Option<GuestSession>],
 ) -> Result<Turn, BackendError> {
     if !clock.waiting {
-        return Ok(Turn::Guests);
+        return Ok(Turn::WaitForGuest);
     }
     let (event, guest) = (first_event(disks, clock.now()), clock.wanted());
     if let Some(DiskEvent { disk, at_ns }) = event
@@ -158,61 +162,67 @@ fn take_turn(
         }
         return Ok(Turn::Taken);
     }
-    let Some(time) = guest else { return Ok(Turn::Guests) };
+    let Some(time) = guest else { return Ok(Turn::WaitForGuest) };
     let used = disks.iter().map(ServedDisk::last_used).max().unwrap_or(0);
-    if time.saturating_sub(used) > IDLE {
+    if time.saturating_sub(used) > MAX_IDLE_NS {
         return Err(BackendError::Idle);
     }
-    let until = event.map_or(time.saturating_add(STRIDE), |event| event.at_ns);
+    let until = event.map_or(time.saturating_add(MAX_FREE_RUN_NS), |event| event.at_ns);
     Ok(if clock.guest_runs(time, until)? { Turn::Taken } else { Turn::End })
 }
 
-/// Waits for the guest to have seen a call; before that it may ask for the time.
+/// Waits until the guest has seen a call; it may ask for the time before that.
 fn await_reply(session: &mut GuestSession, clock: &mut SimulationClock) -> Result<Turn, BackendError> {
     loop {
         let Some(backend) = &session.backend else { return Ok(Turn::End) };
         let sources = [WaitSource::Connection(&clock.connection), WaitSource::Connection(backend)];
-        let said = wait(sources.into_iter(), Duration::from_secs(60))?;
-        if said.contains(&0) && !clock.serve()? {
+        let readable = wait_for_sources(sources.into_iter(), Duration::from_secs(60))?;
+        if readable.contains(&0) && !clock.serve()? {
             return Ok(Turn::End);
         }
-        if said.contains(&1) {
+        if readable.contains(&1) {
             return Ok(if session.called()? { Turn::Taken } else { Turn::End });
         }
-        if said.is_empty() {
+        if readable.is_empty() {
             return Err(BackendError::Silent { seconds: 60, doing: "took no notice of its disk" });
         }
     }
 }
 
-/// What may have something to say.
+/// A socket that may become readable.
 enum WaitSource<'a> {
     Listener(&'a OwnedFd),
     Connection(&'a Connection),
 }
 
-/// Which of these, by their numbers, have something to be read, within a time.
-fn wait<'a>(
+/// Waits until at least one source is readable, at most `limit`; returns the indices of those that are.
+fn wait_for_sources<'a>(
     sources: impl Iterator<Item = WaitSource<'a>>,
     limit: Duration,
 ) -> Result<Vec<usize>, BackendError> {
-    let mut held: Vec<bool> = Vec::new();
+    let mut has_buffered: Vec<bool> = Vec::new();
     let mut watched: Vec<PollFd<'_>> = Vec::new();
     for source in sources {
         let (descriptor, holds) = match source {
             WaitSource::Listener(listener) => (listener.as_fd(), false),
             WaitSource::Connection(connection) => (connection.as_fd(), connection.holds_any()),
         };
-        held.push(holds);
+        has_buffered.push(holds);
         watched.push(PollFd::from_borrowed_fd(descriptor, PollFlags::IN));
     }
-    let limit = if held.contains(&true) { Duration::ZERO } else { limit };
+    let limit = if has_buffered.contains(&true) { Duration::ZERO } else { limit };
     let limit = Timespec::try_from(limit).unwrap_or(Timespec { tv_sec: 60, tv_nsec: 0 });
     loop {
         match poll(&mut watched, Some(&limit)) {
             Ok(_) => {
-                let say = watched.iter().zip(&held).map(|(one, held)| *held || !one.revents().is_empty());
-                return Ok(say.enumerate().filter_map(|(at, says)| says.then_some(at)).collect());
+                let ready = watched
+                    .iter()
+                    .zip(&has_buffered)
+                    .map(|(watch, buffered)| *buffered || !watch.revents().is_empty());
+                return Ok(ready
+                    .enumerate()
+                    .filter_map(|(index, is_ready)| is_ready.then_some(index))
+                    .collect());
             }
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(std::io::Error::from(error).into()),

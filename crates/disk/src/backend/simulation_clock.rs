@@ -1,5 +1,6 @@
-//! The clock a User-Mode-Linux guest asks for the time: messages on a socket, and memory shared with it where its
-//! kernel knows that (Linux 6.11 and later), which leaves only those that wait for something.
+//! Keeps the simulation clock of a User-Mode-Linux guest: messages on a socket, and memory shared with the guest
+//! where its kernel supports that (Linux 6.11 and later), which replaces all messages but those that wait for an
+//! event.
 //!
 //! Protocol: `include/uapi/linux/um_timetravel.h` and its user in `arch/um/kernel/time.c`.
 
@@ -12,7 +13,7 @@ use vm_memory::{Bytes, FileOffset, MmapRegion, VolatileMemory};
 use super::BackendError;
 use super::connection::{Connection, u32_at, u64_at};
 
-const MESSAGE: usize = 16;
+const MESSAGE_BYTES: usize = 16;
 
 const ACKNOWLEDGE: u32 = 0;
 const START: u32 = 1;
@@ -24,16 +25,16 @@ const RUN: u32 = 6;
 const FREE_UNTIL: u32 = 7;
 const GET_TIME_OF_DAY: u32 = 8;
 
-/// A guest without a timer asks for the end of time (`S64_MAX`): it waits for something from outside.
+/// A guest without a timer requests the end of time (`S64_MAX`): it waits for an external event.
 const FOREVER: u64 = 1 << 62;
 
-/// Who is who in the shared memory.
+/// Indices of the parties in the shared memory, and their number.
 const DEVICE: u16 = 0;
 const GUEST: u16 = 1;
 const PARTIES: u16 = 2;
 
-/// `struct um_timetravel_schedshm`: a page of header, then 128 bytes for each party.
-mod at {
+/// Offsets in `struct um_timetravel_schedshm`: a page of header, then 128 bytes for each party.
+mod offset {
     pub(super) const VERSION: usize = 0;
     pub(super) const LENGTH: usize = 4;
     pub(super) const FREE_UNTIL: usize = 8;
@@ -52,14 +53,14 @@ const SHARES: u32 = 1;
 /// The party wants to run at the time it wrote.
 const WANTS_TO_RUN: u32 = 1;
 
-/// The connection to a guest's clock.
+/// A connection to a guest's clock, with the time that it keeps.
 #[derive(Debug)]
 pub(super) struct SimulationClock {
     pub(super) connection: Connection,
     shared: SharedClock,
-    /// The guest's last word on when it wants to run, where it does not share memory.
-    wanted: Option<u64>,
-    /// Whether the guest has nothing to do before the time it wants.
+    /// Time at which the guest last asked to run, where it does not share memory.
+    requested_ns: Option<u64>,
+    /// Whether the guest has nothing to do before the time that it requested.
     pub(super) waiting: bool,
     acknowledged: bool,
     sequence: u32,
@@ -72,7 +73,7 @@ impl SimulationClock {
         Ok(SimulationClock {
             connection: Connection::new(socket),
             shared: SharedClock::new()?,
-            wanted: None,
+            requested_ns: None,
             waiting: false,
             acknowledged: true,
             sequence: 0,
@@ -83,21 +84,22 @@ impl SimulationClock {
 
     /// The time, in nanoseconds since the guest was started.
     pub(super) fn now(&mut self) -> u64 {
-        if self.shared.in_use() {
-            self.now = self.now.max(self.shared.read(at::NOW));
+        if self.shared.is_in_use() {
+            self.now = self.now.max(self.shared.read_field(offset::NOW));
         }
         self.now
     }
 
-    /// When the guest wants to run next; `None` where it waits for the device alone.
+    /// The time at which the guest wants to run next, in nanoseconds; `None` if it waits for the devices alone.
     pub(super) fn wanted(&self) -> Option<u64> {
-        let wanted = if self.shared.in_use() { self.shared.wanted() } else { self.wanted };
-        wanted.filter(|time| *time < FOREVER)
+        let requested_ns =
+            if self.shared.is_in_use() { self.shared.requested_ns() } else { self.requested_ns };
+        requested_ns.filter(|time| *time < FOREVER)
     }
 
-    /// Takes one message and answers it; false where the guest hung up.
+    /// Receives one message and answers it; returns false if the guest hung up.
     pub(super) fn serve(&mut self) -> Result<bool, BackendError> {
-        let mut message = [0; MESSAGE];
+        let mut message = [0; MESSAGE_BYTES];
         if !self.connection.receive(&mut message)? {
             return Ok(false);
         }
@@ -112,15 +114,15 @@ impl SimulationClock {
                 let memory = [self.shared.file.as_fd(), self.shared.file.as_fd()];
                 return Ok(self
                     .connection
-                    .send(&compose(ACKNOWLEDGE, sequence, u64::from(GUEST)), &memory)?);
+                    .send(&build_message(ACKNOWLEDGE, sequence, u64::from(GUEST)), &memory)?);
             }
             REQUEST => {
-                self.wanted = Some(time);
+                self.requested_ns = Some(time);
                 0
             }
             WAIT => {
                 self.waiting = true;
-                if self.shared.in_use() {
+                if self.shared.is_in_use() {
                     return Ok(true);
                 }
                 0
@@ -130,49 +132,51 @@ impl SimulationClock {
                 self.now = self.now.max(time);
                 0
             }
-            // The beginning is on the kernel's command line (`time-travel-start=`), so that this is not asked.
+            // The start time is on the kernel's command line (`time-travel-start=`), so that no guest asks for it.
             GET_TIME_OF_DAY => 0,
             _ => return Err(BackendError::Calendar { operation }),
         };
-        Ok(self.connection.send(&compose(ACKNOWLEDGE, sequence, answer), &[])?)
+        Ok(self.connection.send(&build_message(ACKNOWLEDGE, sequence, answer), &[])?)
     }
 
+    /// Gives the turn to a device, at this time in nanoseconds.
     pub(super) fn device_runs(&mut self, time: u64) {
         self.now = self.now.max(time);
-        self.shared.write(at::NOW, self.now);
-        self.shared.write(at::RUNNING, DEVICE);
+        self.shared.write_field(offset::NOW, self.now);
+        self.shared.write_field(offset::RUNNING, DEVICE);
     }
 
-    /// It is the guest's turn, at this time; it may go on by itself until then. False where
-    /// the guest hung up.
+    /// Gives the turn to the guest, at `time`; it may run by itself until `until`, both in nanoseconds. Returns false
+    /// if the guest hung up.
     pub(super) fn guest_runs(&mut self, time: u64, until: u64) -> Result<bool, BackendError> {
         self.now = self.now.max(time);
         self.waiting = false;
-        self.wanted = None;
-        if self.shared.in_use() {
-            self.shared.write(at::NOW, self.now);
-            self.shared.write(at::FREE_UNTIL, until);
-            self.shared.write(at::RUNNING, GUEST);
+        self.requested_ns = None;
+        if self.shared.is_in_use() {
+            self.shared.write_field(offset::NOW, self.now);
+            self.shared.write_field(offset::FREE_UNTIL, until);
+            self.shared.write_field(offset::RUNNING, GUEST);
             self.sequence += 1;
-            return Ok(self.connection.send(&compose(RUN, self.sequence, self.now), &[])?);
+            return Ok(self.connection.send(&build_message(RUN, self.sequence, self.now), &[])?);
         }
-        Ok(self.tell(RUN, self.now)? && self.tell(FREE_UNTIL, until)?)
+        Ok(self.send_and_await(RUN, self.now)? && self.send_and_await(FREE_UNTIL, until)?)
     }
 
-    /// Something will happen at the device earlier, or later, than was said. False where the guest hung up.
+    /// Announces that the next event of a device comes at `until`, earlier or later than before. Returns false if the
+    /// guest hung up.
     pub(super) fn free_until(&mut self, until: u64) -> Result<bool, BackendError> {
-        if self.shared.in_use() {
-            self.shared.write(at::FREE_UNTIL, until);
+        if self.shared.is_in_use() {
+            self.shared.write_field(offset::FREE_UNTIL, until);
             return Ok(true);
         }
-        self.tell(FREE_UNTIL, until)
+        self.send_and_await(FREE_UNTIL, until)
     }
 
-    /// Sends a message and serves the guest's until it is acknowledged.
-    fn tell(&mut self, operation: u32, time: u64) -> Result<bool, BackendError> {
+    /// Sends a message, and serves the guest's messages until it is acknowledged.
+    fn send_and_await(&mut self, operation: u32, time: u64) -> Result<bool, BackendError> {
         self.sequence += 1;
         self.acknowledged = false;
-        if !self.connection.send(&compose(operation, self.sequence, time), &[])? {
+        if !self.connection.send(&build_message(operation, self.sequence, time), &[])? {
             return Ok(false);
         }
         while !self.acknowledged {
@@ -184,8 +188,8 @@ impl SimulationClock {
     }
 }
 
-fn compose(operation: u32, sequence: u32, time: u64) -> [u8; MESSAGE] {
-    let mut message = [0; MESSAGE];
+fn build_message(operation: u32, sequence: u32, time: u64) -> [u8; MESSAGE_BYTES] {
+    let mut message = [0; MESSAGE_BYTES];
     let parts = operation.to_le_bytes().into_iter().chain(sequence.to_le_bytes()).chain(time.to_le_bytes());
     for (slot, byte) in message.iter_mut().zip(parts) {
         *slot = byte;
@@ -193,6 +197,7 @@ fn compose(operation: u32, sequence: u32, time: u64) -> [u8; MESSAGE] {
     message
 }
 
+/// The memory that is shared with the guest's clock.
 #[derive(Debug)]
 struct SharedClock {
     file: File,
@@ -201,41 +206,43 @@ struct SharedClock {
 
 impl SharedClock {
     fn new() -> Result<Self, BackendError> {
-        let length = at::HEADER + usize::from(PARTIES) * at::PARTY;
+        let length = offset::HEADER + usize::from(PARTIES) * offset::PARTY;
         let file =
             File::from(memfd_create("fsverdict-clock", MemfdFlags::CLOEXEC).map_err(std::io::Error::from)?);
         file.set_len(length as u64)?;
         let memory = MmapRegion::from_file(FileOffset::new(file.try_clone()?, 0), length)
             .map_err(BackendError::memory)?;
         let shared = SharedClock { file, memory };
-        shared.write(at::VERSION, SHARED_VERSION);
-        shared.write(at::LENGTH, length as u32);
-        shared.write(at::PARTIES, PARTIES);
-        shared.write(at::RUNNING, GUEST);
-        shared.write(at::HEADER + usize::from(DEVICE) * at::PARTY + at::CAPABILITY, SHARES);
+        shared.write_field(offset::VERSION, SHARED_VERSION);
+        shared.write_field(offset::LENGTH, length as u32);
+        shared.write_field(offset::PARTIES, PARTIES);
+        shared.write_field(offset::RUNNING, GUEST);
+        shared.write_field(offset::HEADER + usize::from(DEVICE) * offset::PARTY + offset::CAPABILITY, SHARES);
         Ok(shared)
     }
 
-    /// Whether the guest's kernel knows of this memory: it says so in it.
-    fn in_use(&self) -> bool {
-        self.read::<u32>(guests(at::CAPABILITY)) & SHARES != 0
+    /// Whether the guest's kernel uses this memory, which it shows by its capability bit.
+    fn is_in_use(&self) -> bool {
+        self.read_field::<u32>(guest_offset(offset::CAPABILITY)) & SHARES != 0
     }
 
-    fn wanted(&self) -> Option<u64> {
-        let wants = self.read::<u32>(guests(at::FLAGS)) & WANTS_TO_RUN != 0;
-        wants.then(|| self.read(guests(at::WANTS)))
+    /// The time at which the guest wants to run, if it does.
+    fn requested_ns(&self) -> Option<u64> {
+        let wants = self.read_field::<u32>(guest_offset(offset::FLAGS)) & WANTS_TO_RUN != 0;
+        wants.then(|| self.read_field(guest_offset(offset::WANTS)))
     }
 
-    /// Every place here lies within the mapping, so that neither can fail.
-    fn read<T: vm_memory::AtomicAccess + Default>(&self, offset: usize) -> T {
+    /// Every offset used here lies within the mapping, so that neither reading nor writing can fail.
+    fn read_field<T: vm_memory::AtomicAccess + Default>(&self, offset: usize) -> T {
         self.memory.as_volatile_slice().load(offset, std::sync::atomic::Ordering::Acquire).unwrap_or_default()
     }
 
-    fn write<T: vm_memory::AtomicAccess>(&self, offset: usize, value: T) {
+    fn write_field<T: vm_memory::AtomicAccess>(&self, offset: usize, value: T) {
         let _ = self.memory.as_volatile_slice().store(value, offset, std::sync::atomic::Ordering::Release);
     }
 }
 
-const fn guests(offset: usize) -> usize {
-    at::HEADER + GUEST as usize * at::PARTY + offset
+/// Returns the offset of a field in the guest's part.
+const fn guest_offset(offset: usize) -> usize {
+    offset::HEADER + GUEST as usize * offset::PARTY + offset
 }

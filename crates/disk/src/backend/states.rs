@@ -1,5 +1,5 @@
-//! What is done with the contents of a served disk beside keeping them: a log of them is written, or the disk takes on one state of
-//! such a log after the other.
+//! What is done with the contents of a served disk besides storing them: they are logged, or the disk presents one
+//! crash state or rotten block of such a log after the other.
 
 use std::fs::File;
 
@@ -13,29 +13,29 @@ pub(super) enum Contents {
     Kept,
     Recorded {
         log: LogWriter,
-        /// What the write that is being completed carried.
+        /// Data of the write that is being completed.
         data: Vec<u8>,
     },
     Entered(ServedStates),
     Rotten(ServedRot),
 }
 
-/// States that are still to be taken on.
+/// The image, and the crash states that are still to be presented.
 #[derive(Debug)]
 pub(super) struct ServedStates {
     image: StateImage,
-    left: std::iter::Enumerate<std::vec::IntoIter<CrashState>>,
+    remaining: std::iter::Enumerate<std::vec::IntoIter<CrashState>>,
 }
 
 impl ServedStates {
     pub(super) fn new(log: File, rule: LossRule, states: Vec<CrashState>) -> Result<Self, BackendError> {
         let image = StateImage::new(WriteLog::read(log)?, rule);
-        Ok(ServedStates { image, left: states.into_iter().enumerate() })
+        Ok(ServedStates { image, remaining: states.into_iter().enumerate() })
     }
 
-    /// Takes on the next; its number, or none where there are no more.
-    fn next(&mut self, store: &mut Store) -> Result<Option<usize>, BackendError> {
-        let Some((number, state)) = self.left.next() else { return Ok(None) };
+    /// Enters the next state; returns its number, or `None` when there are no more.
+    fn enter_next(&mut self, store: &mut Store) -> Result<Option<usize>, BackendError> {
+        let Some((number, state)) = self.remaining.next() else { return Ok(None) };
         self.image.enter(store, state)?;
         Ok(Some(number))
     }
@@ -46,37 +46,38 @@ impl Contents {
         Contents::Recorded { log, data: Vec::new() }
     }
 
-    /// The disk is asked for its name: what it is called besides what every disk here is.
+    /// Answers a request for the disk's serial: enters the next state or block, and returns its number, or an empty
+    /// text when there are no more. `None` stands for the serial that every other disk has.
     pub(super) fn named(&mut self, store: &mut Store) -> Result<Option<String>, BackendError> {
         let number = match self {
-            Contents::Entered(states) => states.next(store)?,
+            Contents::Entered(states) => states.enter_next(store)?,
             Contents::Rotten(rot) => rot.next(store)?,
             Contents::Kept | Contents::Recorded { .. } => return Ok(None),
         };
         Ok(Some(number.map_or_else(String::new, |number| number.to_string())))
     }
 
-    /// Whether the medium cannot do this: the guest is to be told so.
+    /// Whether the medium cannot carry out a request, which is then answered with an error.
     pub(super) fn fails(&mut self, request: &Request) -> bool {
         if let Contents::Rotten(rot) = self { rot.fails(request) } else { false }
     }
 
-    /// A piece of what a write carries.
+    /// Collects a piece of the data of a write.
     pub(super) fn take_in(&mut self, piece: &[u8]) {
         if let Contents::Recorded { data, .. } = self {
             data.extend_from_slice(piece);
         }
     }
 
-    /// A request is done, and what it carried is in the store.
+    /// Records a request that is done and whose data is in the store.
     pub(super) fn completed(&mut self, completion: &Completion) -> Result<(), BackendError> {
         let Contents::Recorded { log, data } = self else { return Ok(()) };
-        let recorded = log.record(completion, data).map_err(BackendError::WritingLog);
+        let result = log.record(completion, data).map_err(BackendError::WritingLog);
         data.clear();
-        recorded
+        result
     }
 
-    /// Writes what is left of a log; whether it is whole.
+    /// Finishes the log; returns whether it holds every write.
     pub(super) fn end(&mut self) -> Result<bool, BackendError> {
         match std::mem::replace(self, Contents::Kept) {
             Contents::Recorded { log, .. } => {

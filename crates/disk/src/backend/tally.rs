@@ -1,4 +1,4 @@
-//! What came of serving a device: counts, a digest of the trace, what went wrong.
+//! Collects the report about serving a device: counts, a digest of the trace, wear, lateness and the first error.
 
 use std::fs::File;
 
@@ -12,19 +12,19 @@ use crate::device::Wear;
 use crate::device::trace::{TraceWriter, Traced};
 use fsverdict_text::{Hinted, Reason};
 
-/// Counted while a device is served.
+/// Counters of a device while it is served.
 pub(super) struct Tally {
     requests: u64,
     digest: Xxh3Default,
     trace: Option<TraceWriter<File>>,
     left_out: u64,
-    /// Requests that got an error because the device had failed by then.
+    /// Requests that were answered with an error because the device had failed by then.
     pub(super) refused: u64,
     wear: Wear,
     log_is_full: bool,
     trouble: Option<Reason>,
     of_machine: bool,
-    /// In real time.
+    /// It is present only in real time.
     lateness: Option<Lateness>,
 }
 
@@ -34,48 +34,49 @@ impl std::fmt::Debug for Tally {
     }
 }
 
-/// What the process that served a device says at its end.
+/// The report that the process that served a device sends at its end.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct BackendReport {
-    /// Requests completed, or still underway at the end.
+    /// Requests completed, or still in flight at the end.
     pub requests: u64,
-    /// Those of them that are not in the trace, because it was full.
+    /// Requests that are not in the trace, because it was full.
     #[serde(default)]
     pub left_out: u64,
-    /// Requests that got an error because the device was told to fail and had; they are in no trace.
+    /// Requests that were answered with an error because the device was set up to fail and had failed; they are in no
+    /// trace.
     #[serde(default)]
     pub refused: u64,
-    /// Of every request in order of completion: when submitted and completed, what, where, how much. Equal digests mean
-    /// equal traces.
+    /// Digest over every request in order of completion: times of submission and completion, operation, place and
+    /// length. Equal digests mean equal traces.
     pub digest: u64,
-    /// nanoseconds of the simulation clock at the end.
+    /// Simulation clock at the end, in nanoseconds.
     pub simulated_ns: u64,
-    /// Bytes the store takes up on the disk below.
+    /// Space that the store takes up on the host's disk, in bytes.
     pub held_bytes: u64,
-    /// Nanoseconds by which completions came after the time the model gave: median, 99th percentile, worst. In simulated
-    /// time there is no lateness.
+    /// Nanoseconds by which completions came after the time that the model gives: median, 99th percentile and
+    /// maximum. In simulated time there is no lateness.
     pub lateness_ns: Option<[u64; 3]>,
-    /// Their sum as a share of the time the model gave.
+    /// Sum of the lateness as a share of the time that the model gives.
     #[serde(default)]
     pub lateness_share: Option<f64>,
-    /// Why the times are not the model's, where requests were answered too late.
+    /// Why the times are not those of the model, if requests were answered too late.
     #[serde(default)]
     pub late: Option<Reason>,
-    /// What the medium wrote in all.
+    /// Everything that the medium wrote.
     #[serde(default)]
     pub wear: Wear,
-    /// Of a device whose writes were to be recorded with their contents: some were not, because that log was full.
+    /// Whether the log of writes with contents is incomplete because it was full.
     #[serde(default)]
     pub log_is_full: bool,
-    /// Why the trial is not to be used, if so.
+    /// Why the trial cannot be used, if it cannot.
     pub trouble: Option<Reason>,
-    /// That is for this machine's sake, which had no room for the device, or no memory for its process.
+    /// Whether this machine caused that: it had no space for the device, or no memory for its process.
     #[serde(default)]
     pub of_machine: bool,
 }
 
 impl BackendReport {
-    /// Of a device that could not be served at all.
+    /// The report of a device that could not be served at all.
     pub(super) fn of(error: &BackendError) -> Self {
         BackendReport {
             trouble: Some(error.reason()),
@@ -101,17 +102,19 @@ impl Tally {
         }
     }
 
-    /// From now on it is recorded how late requests are answered.
+    /// Starts to record how late requests are answered.
     pub(super) fn watch_lateness(&mut self) {
         self.lateness = Lateness::new();
     }
 
+    /// Records the lateness of a request in real time.
     pub(super) fn answered(&mut self, completion: &Completion, now: u64) {
         if let Some(lateness) = &mut self.lateness {
             lateness.record(completion, now);
         }
     }
 
+    /// Adds a request to digest and trace.
     pub(super) fn record(&mut self, record: &Traced) {
         self.requests += 1;
         for number in [record.submitted_ns, record.completed_ns.unwrap_or(u64::MAX), record.sector] {
@@ -125,16 +128,17 @@ impl Tally {
         }
     }
 
-    /// Takes down what the medium has written.
+    /// Stores the wear of the medium.
     pub(super) fn worn(&mut self, wear: Wear) {
         self.wear = wear;
     }
 
-    /// Takes down whether all writes are in their log.
+    /// Stores whether the log holds all writes.
     pub(super) fn log_is_whole(&mut self, is_whole: bool) {
         self.log_is_full = !is_whole;
     }
 
+    /// Finishes the trace.
     pub(super) fn end(&mut self) {
         match self.trace.take().map(TraceWriter::finish) {
             Some(Ok((_, written))) => self.left_out = written.left_out,
@@ -143,7 +147,7 @@ impl Tally {
         }
     }
 
-    /// The first thing that went wrong is what is reported.
+    /// Records an error; the first one is reported.
     pub(super) fn trouble(&mut self, error: &BackendError) {
         if self.trouble.is_none() {
             self.trouble = Some(error.reason());

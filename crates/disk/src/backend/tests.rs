@@ -1,4 +1,4 @@
-//! Guests that mean no good: what they ask for, show and leave undone, on a device in real time.
+//! Malicious guests: tests invalid requests, memory and messages against a device in real time.
 
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
@@ -14,7 +14,7 @@ use super::connection::{Connection, u32_at};
 use super::{BackendError, BackendReport, Served, prepare, real};
 
 const SIZE: u64 = 1_000_000_000;
-/// Bytes of the guest's memory, and what lies where in it.
+/// Bytes of the guest's memory, and the addresses in it.
 const MEMORY: u64 = 1 << 16;
 const TABLE: u64 = 0;
 const AVAILABLE: u64 = 0x1000;
@@ -45,7 +45,7 @@ fn message(request: u32, words: &[u64]) -> Vec<u8> {
 }
 
 impl Guest {
-    /// Connected to a device of this model, with its memory shown and its ring ready.
+    /// A guest that is connected to a device of this model, has passed its memory and set up its ring.
     fn new(model: &str) -> Self {
         let (ours, theirs) =
             socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
@@ -71,7 +71,7 @@ impl Guest {
         assert!(self.connection.send(message, descriptors).unwrap());
     }
 
-    /// The payload of the next reply.
+    /// Receives the next reply; returns its payload.
     fn reply(&mut self) -> Vec<u8> {
         let mut head = [0; 12];
         assert!(self.connection.receive(&mut head).unwrap());
@@ -84,7 +84,7 @@ impl Guest {
         self.memory.write_all_at(bytes, at).unwrap();
     }
 
-    /// Asks for a sector to be written, or read, in a ring that was never used, and hears that this was seen.
+    /// Asks for a sector to be written or read, in an unused ring, and receives the acknowledgement.
     fn ask(&mut self, kind: u32, sector: u64) {
         let descriptors =
             [(HEADER, 16, 1_u16, 1_u16), (DATA, 512, if kind == 0 { 3 } else { 1 }, 2), (STATUS, 1, 2, 0)];
@@ -105,7 +105,7 @@ impl Guest {
         assert_eq!(self.reply().len(), 8);
     }
 
-    /// Waits for the bell, which has become one that does not wait.
+    /// Waits for a call through the eventfd, which the device has made non-blocking.
     fn is_called(&self) {
         let mut watched = [PollFd::new(&self.call, PollFlags::IN)];
         assert_eq!(poll(&mut watched, Some(&Timespec { tv_sec: 60, tv_nsec: 0 })), Ok(1));
@@ -118,7 +118,7 @@ impl Guest {
         status[0]
     }
 
-    /// Hangs up. Who serves it is waited for no longer than any device takes.
+    /// Hangs up, and waits for the device no longer than any device takes.
     fn end(self) -> BackendReport {
         drop(self.connection);
         for _ in 0..600 {

@@ -1,4 +1,4 @@
-//! Disks that can be timed: a real one, past all caches of the kernel, and a modelled one.
+//! Disks that calibration can time: a real one, bypassing the kernel's caches, and a modelled one.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
@@ -12,22 +12,23 @@ use rustix::io::{Errno, pread, pwrite};
 use crate::device::random::mix;
 use crate::device::{Action, Device, Model, ModelError, Request};
 
-/// What buffers, offsets and lengths are multiples of: what any device's blocks fit into.
+/// Buffers, offsets and lengths are multiples of this, in bytes, which is a multiple of any device's block.
 const ALIGNMENT: usize = 4096;
-const LONGEST: usize = 1 << 20;
+/// Largest read or write, in bytes.
+const MAX_LENGTH: usize = 1 << 20;
 
-/// Something that can be read, written and timed. What is read and written begins at a multiple of 4096 and is one, of at most
-/// 1 MiB at once; times are in nanoseconds.
+/// A disk that can be read, written and timed. Offsets and lengths are multiples of 4096 bytes; a length is at most 1
+/// MiB. Times are in nanoseconds.
 pub trait TimedDisk {
     fn size_bytes(&self) -> u64;
 
-    /// Reads `bytes` from `offset` on; returns how long that took.
+    /// Reads `bytes` from `offset` on; returns the time that this took.
     fn read(&mut self, offset: u64, bytes: u64) -> std::io::Result<u64>;
 
-    /// Writes `bytes` from `offset` on, whatever they are; returns how long that took.
+    /// Writes `bytes` of arbitrary data from `offset` on; returns the time that this took.
     fn write(&mut self, offset: u64, bytes: u64) -> std::io::Result<u64>;
 
-    /// Makes what was written durable; returns how long that took.
+    /// Makes written data durable; returns the time that this took.
     fn flush(&mut self) -> std::io::Result<u64>;
 }
 
@@ -44,13 +45,13 @@ impl Raw {
         let direct = OFlags::DIRECT.bits().cast_signed();
         let mut file = File::options().read(true).write(write).custom_flags(direct).open(path)?;
         let size_bytes = file.seek(SeekFrom::End(0))?;
-        // Devices that compress, or know zeroes, are not to.
-        let buffer = (0..LONGEST + ALIGNMENT).map(|at| mix(at as u64) as u8).collect();
+        // The data is not compressible and not zero, because some devices treat such data specially.
+        let buffer = (0..MAX_LENGTH + ALIGNMENT).map(|index| mix(index as u64) as u8).collect();
         Ok(Raw { file, size_bytes, buffer })
     }
 
-    /// Repeats a call until all of `bytes` are done.
-    fn timed(
+    /// Repeats a call until all of `bytes` are done; returns the time that this took, in nanoseconds.
+    fn time_call(
         &mut self,
         offset: u64,
         bytes: u64,
@@ -59,17 +60,17 @@ impl Raw {
         let aligned = self.buffer.as_ptr().align_offset(ALIGNMENT);
         let end = aligned.saturating_add(bytes as usize);
         let buffer = self.buffer.get_mut(aligned..end).ok_or(std::io::ErrorKind::InvalidInput)?;
-        let started = Instant::now();
-        let mut done = 0;
-        while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
-            match call(&self.file, rest, offset + done as u64) {
+        let start = Instant::now();
+        let mut done_bytes = 0;
+        while let Some(rest) = buffer.get_mut(done_bytes..).filter(|rest| !rest.is_empty()) {
+            match call(&self.file, rest, offset + done_bytes as u64) {
                 Ok(0) => return Err(std::io::ErrorKind::UnexpectedEof.into()),
-                Ok(count) => done += count,
+                Ok(count) => done_bytes += count,
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(started.elapsed().as_nanos() as u64)
+        Ok(start.elapsed().as_nanos() as u64)
     }
 }
 
@@ -79,21 +80,21 @@ impl TimedDisk for Raw {
     }
 
     fn read(&mut self, offset: u64, bytes: u64) -> std::io::Result<u64> {
-        self.timed(offset, bytes, |file, buffer, at| pread(file, buffer, at))
+        self.time_call(offset, bytes, |file, buffer, offset| pread(file, buffer, offset))
     }
 
     fn write(&mut self, offset: u64, bytes: u64) -> std::io::Result<u64> {
-        self.timed(offset, bytes, |file, buffer, at| pwrite(file, buffer, at))
+        self.time_call(offset, bytes, |file, buffer, offset| pwrite(file, buffer, offset))
     }
 
     fn flush(&mut self) -> std::io::Result<u64> {
-        let started = Instant::now();
+        let start = Instant::now();
         self.file.sync_data()?;
-        Ok(started.elapsed().as_nanos() as u64)
+        Ok(start.elapsed().as_nanos() as u64)
     }
 }
 
-/// A device of a model, in its own time.
+/// A device of a model, whose time is computed.
 #[derive(Debug)]
 pub struct ModelledDisk {
     device: Device,
@@ -106,24 +107,26 @@ impl ModelledDisk {
         Ok(ModelledDisk { device: Device::new(model, size_bytes, seed)?, now_ns: 0, requests: 0 })
     }
 
-    /// Split as a kernel would, all pieces submitted at once.
-    fn timed(&mut self, operation: Action, offset: u64, bytes: u64) -> std::io::Result<u64> {
+    /// Splits a request as a kernel would, submits all pieces at once, and returns the time until the last is done,
+    /// in nanoseconds.
+    fn time_request(&mut self, operation: Action, offset: u64, bytes: u64) -> std::io::Result<u64> {
         let (first, end) = (offset / 512, (offset + bytes) / 512);
-        let most = usize::try_from(self.device.limits().max_sectors_kb * 2).unwrap_or(1);
-        let pieces =
-            (first..end).step_by(most).map(|sector| (sector, (end - sector).min(most as u64) as u32));
+        let max_sectors = usize::try_from(self.device.limits().max_sectors_kb * 2).unwrap_or(1);
+        let pieces = (first..end)
+            .step_by(max_sectors)
+            .map(|sector| (sector, (end - sector).min(max_sectors as u64) as u32));
         // A flush has no sectors.
         let pieces: Vec<_> = if bytes == 0 { vec![(0, 0)] } else { pieces.collect() };
         for &(sector, sectors) in &pieces {
             self.device.submit(self.now_ns, Request { id: self.requests, operation, sector, sectors });
             self.requests += 1;
         }
-        let (started, mut completions) = (self.now_ns, Vec::new());
+        let (start_ns, mut completions) = (self.now_ns, Vec::new());
         while completions.len() < pieces.len() {
             self.now_ns = self.device.next_event().ok_or(std::io::ErrorKind::UnexpectedEof)?;
             self.device.advance(self.now_ns, &mut completions);
         }
-        Ok(self.now_ns - started)
+        Ok(self.now_ns - start_ns)
     }
 }
 
@@ -133,15 +136,15 @@ impl TimedDisk for ModelledDisk {
     }
 
     fn read(&mut self, offset: u64, bytes: u64) -> std::io::Result<u64> {
-        self.timed(Action::Read, offset, bytes)
+        self.time_request(Action::Read, offset, bytes)
     }
 
     fn write(&mut self, offset: u64, bytes: u64) -> std::io::Result<u64> {
-        self.timed(Action::Write, offset, bytes)
+        self.time_request(Action::Write, offset, bytes)
     }
 
     fn flush(&mut self) -> std::io::Result<u64> {
-        // A kernel sends none to a device that says it has no volatile cache.
-        if self.device.limits().volatile_cache { self.timed(Action::Flush, 0, 0) } else { Ok(0) }
+        // A kernel sends no flush to a device that reports no volatile cache.
+        if self.device.limits().volatile_cache { self.time_request(Action::Flush, 0, 0) } else { Ok(0) }
     }
 }

@@ -1,4 +1,4 @@
-//! Moves a model's numbers until it answers the grid as the device did.
+//! Calibrates a model: moves its numbers until it answers the grid as the device did.
 
 use super::disk::ModelledDisk;
 use super::figures::errors;
@@ -8,13 +8,13 @@ use crate::device::knobs::{Effect, Figures, Knob};
 use crate::device::{Model, ModelError};
 use fsverdict_text::{Grid, GridFindings, Hinted, Reason};
 
-/// A device could not be calibrated.
+/// Why a device could not be calibrated.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrateError {
-    /// The grid cannot be done on the model.
+    /// The grid cannot be measured on the model.
     #[error("cannot measure a device of that size: {0}")]
     Grid(#[from] std::io::Error),
-    /// No model to start from, or the numbers make none.
+    /// There is no model to start from, or the numbers form no valid model.
     #[error(transparent)]
     Model(#[from] ModelError),
 }
@@ -35,22 +35,25 @@ impl Hinted for CalibrateError {
     }
 }
 
+/// The model that calibration produced.
 #[derive(Debug)]
 pub struct Calibrated {
-    /// The model's file.
+    /// Text of the model's file, in TOML.
     pub toml: String,
-    /// Each number that was measured: section, key, value.
+    /// Measured numbers: section, key, value.
     pub numbers: Vec<(&'static str, &'static str, f64)>,
-    /// How far the model is from the device on the half of the grid it was not fitted to, by kind of access, as shares.
+    /// Errors of the model on the half of the grid that it was not fitted to, by kind of access, as shares.
     pub errors: Vec<(&'static str, f64)>,
 }
 
-const SPEEDS: [f64; 6] = [4200.0, 5400.0, 5900.0, 7200.0, 10_000.0, 15_000.0];
+/// Rotational speeds of disks, in revolutions per minute.
+const DISK_SPEEDS_RPM: [f64; 6] = [4200.0, 5400.0, 5900.0, 7200.0, 10_000.0, 15_000.0];
 
-/// Rounds of each step. A number moves by what is still missing; where one hides another, that takes several.
+/// Rounds of each step. A number moves by the remaining error; where one number hides another, this takes several
+/// rounds.
 const ROUNDS: usize = 10;
 
-/// What a model that is made is called, after which device, and when it was measured.
+/// Name of the new model, the device that was measured, and the date.
 #[derive(Debug, Clone, Copy)]
 pub struct Titled<'a> {
     pub name: &'a str,
@@ -58,8 +61,8 @@ pub struct Titled<'a> {
     pub date: &'a str,
 }
 
-/// Fits the model of `template`'s file, which keeps what the grid does not show, to what the grid found on a device of this
-/// size.
+/// Fits the model in the file `template` to the grid that was measured on a device of `size` bytes. Numbers that the
+/// grid does not show keep the template's values.
 pub fn calibrate(
     found: &GridFindings,
     size: u64,
@@ -68,9 +71,9 @@ pub fn calibrate(
 ) -> Result<Calibrated, CalibrateError> {
     let Titled { name, device, date } = titled;
     let size = size / 4096 * 4096;
-    let writes = found.has(Grid::Writing);
-    let real = Figures::of(found);
-    let like = value(template, "", "name").unwrap_or_default().trim_matches('"').to_owned();
+    let has_writes = found.has(Grid::Writing);
+    let measured_figures = Figures::of(found);
+    let template_name = value(template, "", "name").unwrap_or_default().trim_matches('"').to_owned();
     let mut text = template
         .lines()
         .skip_while(|line| line.starts_with('#'))
@@ -83,27 +86,27 @@ pub fn calibrate(
     ] {
         text = with(&text, section, key, &value);
     }
-    let answer = |text: &str, writing: bool| -> Result<GridFindings, CalibrateError> {
+    let run_grid = |text: &str, writing: bool| -> Result<GridFindings, CalibrateError> {
         let model = Model::read(text, name, None)?;
-        let on = |grid| Ok(measure(&mut ModelledDisk::new(&model, size, 1)?, grid)?);
-        if writing { on(Grid::Writing) } else { on(Grid::Reading) }
+        let run_half = |grid| Ok(measure(&mut ModelledDisk::new(&model, size, 1)?, grid)?);
+        if writing { run_half(Grid::Writing) } else { run_half(Grid::Reading) }
     };
     let knobs = Model::read(&text, name, None)?.knobs();
-    let (reads, writing) = (knobs.reading.len(), if writes { knobs.writing } else { &[] });
+    let (read_steps, writing) = (knobs.reading.len(), if has_writes { knobs.writing } else { &[] });
     let steps: Vec<&[Knob]> = [knobs.reading, writing].concat();
-    for (at, step) in steps.iter().enumerate() {
+    for (index, step) in steps.iter().enumerate() {
         let mut rounds: Vec<Vec<f64>> = Vec::new();
         for _ in 0..ROUNDS {
-            let said = Figures::of(&answer(&text, at >= reads)?);
+            let model_figures = Figures::of(&run_grid(&text, index >= read_steps)?);
             for Knob(section, key, figure, effect) in *step {
                 let old = number(&text, section, key).unwrap_or(0.0);
-                let new = effect.of(old, figure(&real), figure(&said));
-                // What the device does not show stays the template's.
+                let new = effect.corrected_number(old, figure(&measured_figures), figure(&model_figures));
+                // A number that the device does not show stays the template's.
                 if new.is_finite() {
                     text = with(&text, section, key, &rounded(new));
                 }
             }
-            text = ordered(text);
+            text = order_pairs(text);
             let values = step.iter().map(|Knob(section, key, ..)| number(&text, section, key));
             let values: Vec<f64> = values.map(|value| value.unwrap_or(f64::NAN)).collect();
             if rounds.last() == Some(&values) {
@@ -112,29 +115,30 @@ pub fn calibrate(
             }
             rounds.push(values);
         }
-        // Where the model's own answers hang on chance, every round moves a number by another: the mean of the late ones does less.
-        for (place, Knob(section, key, _, effect)) in step.iter().enumerate() {
-            let late: Vec<f64> = rounds.iter().skip(ROUNDS / 2).map(|values| values[place]).collect();
+        // Where the model's own answers vary by chance, every round moves a number differently; the mean of the late
+        // rounds varies less.
+        for (index, Knob(section, key, _, effect)) in step.iter().enumerate() {
+            let late: Vec<f64> = rounds.iter().skip(ROUNDS / 2).map(|values| values[index]).collect();
             let mean = late.iter().sum::<f64>() / late.len() as f64;
             if mean.is_finite() && !matches!(effect, Effect::Counts | Effect::Speed) {
                 text = with(&text, section, key, &rounded(mean));
             }
         }
     }
-    let mut said = answer(&text, false)?;
-    if writes {
-        said = said.and(answer(&text, true)?);
+    let mut predicted = run_grid(&text, false)?;
+    if has_writes {
+        predicted = predicted.and(run_grid(&text, true)?);
     }
-    let errors = errors(found, &said);
+    let errors = errors(found, &predicted);
     let numbers: Vec<_> = steps
         .iter()
         .copied()
         .flatten()
         .filter_map(|Knob(section, key, ..)| Some((*section, *key, number(&text, section, key)?)))
         .collect();
-    let shows = if writes { "measuring" } else { "reading" };
+    let measuring = if has_writes { "measuring" } else { "reading" };
     let mut toml = format!(
-        "# {device}, measured by `fsverdict calibrate` on {date}. What {shows} does not show is of the model {like}.\n"
+        "# {device}, measured by `fsverdict calibrate` on {date}. What {measuring} does not show is of the model {template_name}.\n"
     );
     for (kind, error) in &errors {
         toml += &format!(
@@ -148,8 +152,9 @@ pub fn calibrate(
     Ok(Calibrated { toml: toml + &text, numbers, errors })
 }
 
-/// What a noisy device shows can be no disk's: that the end is faster than the start, or a far jump than a near one.
-fn ordered(text: String) -> String {
+/// Corrects pairs that no disk can have, which a noisy device may show: an inner edge that is faster than the outer,
+/// or a long seek that is faster than a short one.
+fn order_pairs(text: String) -> String {
     let pairs = [("platter.seek", "minimum_ms", "average_ms"), ("platter", "inner_mb_s", "outer_mb_s")];
     pairs.iter().fold(text, |text, (section, less, more)| {
         match (number(&text, section, less), number(&text, section, more)) {
@@ -160,18 +165,21 @@ fn ordered(text: String) -> String {
 }
 
 impl Effect {
-    /// The number that follows where it was `old`, of a figure that is `real` on the device and was `said` by the model.
-    fn of(&self, old: f64, real: f64, said: f64) -> f64 {
+    /// The next value of a number that was `old`, for a figure that is `measured` on the device and `predicted` by
+    /// the model.
+    fn corrected_number(&self, old: f64, measured: f64, predicted: f64) -> f64 {
         match self {
-            Effect::Moves(scale) => (old + (real - said) * scale).max(0.001),
-            Effect::Rate => 1e3 / (1e3 / old + real - said).max(1e-3),
-            Effect::Times => old * real / said,
-            Effect::Slower => old * said / real,
-            Effect::Counts => (old + real - said).max(1.0),
+            Effect::Moves(scale) => (old + (measured - predicted) * scale).max(0.001),
+            Effect::Rate => 1e3 / (1e3 / old + measured - predicted).max(1e-3),
+            Effect::Times => old * measured / predicted,
+            Effect::Slower => old * predicted / measured,
+            Effect::Counts => (old + measured - predicted).max(1.0),
             Effect::Speed => {
-                let wanted = (old * said / real).ln();
-                let away = |speed: &f64| (speed.ln() - wanted).abs();
-                let nearest = SPEEDS.into_iter().min_by(|one, other| away(one).total_cmp(&away(other)));
+                let target = (old * predicted / measured).ln();
+                let distance = |speed: &f64| (speed.ln() - target).abs();
+                let nearest = DISK_SPEEDS_RPM
+                    .into_iter()
+                    .min_by(|one, other| distance(one).total_cmp(&distance(other)));
                 nearest.unwrap_or(old)
             }
         }
@@ -187,7 +195,8 @@ mod tests {
     use crate::device::{Model, built_in};
     use fsverdict_text::Grid;
 
-    /// Calibrates a device whose model is the built-in one with these numbers replaced, starting from the built-in one.
+    /// Calibrates a device whose model is the built-in one with these numbers replaced, starting from the built-in
+    /// one.
     fn find(like: &str, planted: &[(&str, &str, &str)], gib: u64) -> Calibrated {
         let template = built_in().iter().find(|model| model.name == like).unwrap().toml;
         let text = planted
@@ -212,7 +221,7 @@ mod tests {
                     ("link", "command_us", "400"),
                     ("link", "mb_s", "28"),
                     ("platter", "rpm", "7200"),
-                    // The template's, and hidden by the link.
+                    // The template's value stays, because the link hides this one.
                     ("platter", "outer_mb_s", "100"),
                     ("platter.seek", "minimum_ms", "1.7"),
                     ("platter.seek", "average_ms", "9.5"),
@@ -262,7 +271,7 @@ mod tests {
             for (section, key, value) in planted {
                 let is_it = |found: &&(&str, &str, f64)| (found.0, found.1) == (*section, *key);
                 let number = found.numbers.iter().find(is_it).unwrap().2;
-                // What an arm takes is seen through the wait for the platter, of 8 to 11 ms; so is a flush of a disk.
+                // A seek is measured through the rotational latency of 8 to 11 ms, and so is a disk's flush.
                 let planted = value.parse::<f64>().unwrap();
                 let allowed = match *key {
                     "flush_us" if like.contains("disk") => 1500.0,

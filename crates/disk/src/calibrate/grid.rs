@@ -1,4 +1,4 @@
-//! The grid: which reads and writes are timed.
+//! Measures the grid of calibration: selects the reads and writes that are timed, and measures them.
 
 use super::disk::TimedDisk;
 use crate::device::random::below;
@@ -6,51 +6,53 @@ use fsverdict_text::{Grid, GridFindings, GridKind};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
-/// Reads of each cell, and after jumps of each distance, where the wait for the platter hides the arm's time.
+/// Samples of each cell, and of each distance of jumps, where the rotational latency hides the seek time.
 const SAMPLES: u64 = 32;
 const JUMP_SAMPLES: u64 = 96;
 /// Lengths of reads: 4, 12 … 116 KiB, which no device splits.
 const LENGTHS: u64 = 15;
-/// Places along the device that are read from for a while: outer and inner tracks differ.
+/// Places along the device that are read sequentially, because outer and inner tracks differ.
 const PLACES: u64 = 16;
+/// Bytes that are read at each place.
 const PLACE: u64 = 8 * MIB;
-/// Several tracks.
-const ANGLES: u64 = 8 * MIB;
-/// Distances of jumps; their roots are spread evenly.
+/// Range by which the distance of jumps varies, in bytes: several tracks.
+const DISTANCE_VARIATION: u64 = 8 * MIB;
+/// Number of distances of jumps; their square roots are evenly spaced.
 const JUMPS: u64 = 24;
-/// Writes in a row before a flush, in steps of 2 MiB, and writes anywhere before one.
+/// Largest number of sequential writes before a flush, in steps of 2 MiB, and of random writes before one.
 const BURSTS: u64 = 16;
 const BURST_SAMPLES: u64 = 2;
-/// Of few before a flush more samples: they show what the flush takes.
-const SCATTERED: u64 = 96;
+/// Random writes for each number of writes before a flush. Small numbers get more samples, because they show the time
+/// of the flush.
+const SCATTERED_WRITES: u64 = 96;
 /// Streams that are written in turn, each within a unit of its own: 4 MiB, as most sticks and cards have them.
 const STREAMS: u64 = 12;
 const UNIT: u64 = 4 * MIB;
-/// Bytes of each write to a stream: one that no device splits.
+/// Bytes of each write to a stream, which no device splits.
 pub(super) const STREAMED: u64 = 64 * KIB;
 const ROUNDS: u64 = 8;
 
-/// Does a half of the grid on a disk: some 5700 reads, a minute or two on a slow one; or some 5000 writes of
-/// 700 MiB in all, up to ten minutes on a slow one.
+/// Measures one half of the grid on a disk: about 5700 reads, which take a minute or two on a slow one; or about 5000
+/// writes of 700 MiB in all, which take up to ten minutes on a slow one.
 ///
 /// # Errors
-/// When the disk is too small, or a read or write fails.
+/// When the disk is smaller than 512 MiB, or a read or write fails.
 pub fn measure(disk: &mut dyn TimedDisk, grid: Grid) -> std::io::Result<GridFindings> {
     let size = disk.size_bytes() / 4096 * 4096;
     if size < 4 * PLACES * PLACE {
-        let why = format!("it holds {} MiB, and {} are wanted", size / MIB, 4 * PLACES * PLACE / MIB);
-        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, why));
+        let message = format!("it holds {} MiB, and {} are wanted", size / MIB, 4 * PLACES * PLACE / MIB);
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, message));
     }
-    let mut found = GridFindings::default();
+    let mut findings = GridFindings::default();
     match grid {
-        Grid::Reading => read(disk, size, &mut found)?,
-        Grid::Writing => write(disk, size, &mut found)?,
+        Grid::Reading => measure_reads(disk, size, &mut findings)?,
+        Grid::Writing => measure_writes(disk, size, &mut findings)?,
     }
-    Ok(found)
+    Ok(findings)
 }
 
-/// Places drawn one after the other, the same for every disk of a size: each a multiple of `step`.
-fn places(seed: u64) -> impl FnMut(u64, u64) -> u64 {
+/// Returns a generator of random offsets, the same for every disk of a size: each is a multiple of `step`.
+fn random_offsets(seed: u64) -> impl FnMut(u64, u64) -> u64 {
     let mut drawn = 0;
     move |limit, step| {
         drawn += 1;
@@ -58,29 +60,29 @@ fn places(seed: u64) -> impl FnMut(u64, u64) -> u64 {
     }
 }
 
-fn lengths() -> impl Iterator<Item = u64> {
+fn cell_lengths() -> impl Iterator<Item = u64> {
     (0..LENGTHS).map(|number| (8 * number + 4) * KIB)
 }
 
-fn read(disk: &mut dyn TimedDisk, size: u64, found: &mut GridFindings) -> std::io::Result<()> {
-    let mut anywhere = places(0);
+fn measure_reads(disk: &mut dyn TimedDisk, size: u64, findings: &mut GridFindings) -> std::io::Result<()> {
+    let mut random_offset = random_offsets(0);
     let middle = size / 2 / MIB * MIB;
     for _ in 0..4 {
         disk.read(middle, 128 * KIB)?;
     }
-    for length in lengths() {
+    for length in cell_lengths() {
         let mut times_ns = Vec::new();
         for _ in 0..SAMPLES {
             times_ns.push(disk.read(middle, length)? as f64);
         }
-        found.add(GridKind::Again, length as f64, times_ns);
+        findings.add(GridKind::Again, length as f64, times_ns);
     }
-    for length in lengths() {
+    for length in cell_lengths() {
         let mut times_ns = Vec::new();
         for _ in 0..SAMPLES {
-            times_ns.push(disk.read(anywhere(size - length, 4096), length)? as f64);
+            times_ns.push(disk.read(random_offset(size - length, 4096), length)? as f64);
         }
-        found.add(GridKind::Anywhere, length as f64, times_ns);
+        findings.add(GridKind::Anywhere, length as f64, times_ns);
     }
     for place in 0..PLACES {
         let from = (size - PLACE) / (PLACES - 1) * place / MIB * MIB;
@@ -88,68 +90,70 @@ fn read(disk: &mut dyn TimedDisk, size: u64, found: &mut GridFindings) -> std::i
         for offset in (from..from + PLACE).step_by(MIB as usize) {
             times_ns.push(disk.read(offset, MIB)? as f64);
         }
-        // The first had to be gone to.
+        // The first read includes a seek.
         times_ns.remove(0);
-        found.add(GridKind::Onwards, from as f64 / size as f64, times_ns);
+        findings.add(GridKind::Onwards, from as f64 / size as f64, times_ns);
     }
     for jump in 1..=JUMPS {
         let root = jump as f64 / (JUMPS + 1) as f64;
         let distance = (root * root * size as f64) as u64 / 4096 * 4096;
         let mut times_ns = Vec::new();
         for sample in 0..JUMP_SAMPLES {
-            // Some tracks more or less: else every jump of a distance would end at the same angle to where it began.
-            let distance = distance + anywhere(ANGLES, 4096);
-            let near = anywhere(size - distance - 4096, 4096);
+            // The distance varies by some tracks, because otherwise every jump of a distance would end at the same
+            // angle.
+            let distance = distance + random_offset(DISTANCE_VARIATION, 4096);
+            let near = random_offset(size - distance - 4096, 4096);
             let (from, to) = if sample % 2 == 0 { (near, near + distance) } else { (near + distance, near) };
             disk.read(from, 4096)?;
             times_ns.push(disk.read(to, 4096)? as f64);
         }
-        found.add(GridKind::Jumps, root, times_ns);
+        findings.add(GridKind::Jumps, root, times_ns);
     }
     Ok(())
 }
 
-fn write(disk: &mut dyn TimedDisk, size: u64, found: &mut GridFindings) -> std::io::Result<()> {
-    let mut anywhere = places(1);
+fn measure_writes(disk: &mut dyn TimedDisk, size: u64, findings: &mut GridFindings) -> std::io::Result<()> {
+    let mut random_offset = random_offsets(1);
     let mut offset = size / 2 / UNIT * UNIT;
-    for length in lengths() {
+    for length in cell_lengths() {
         let mut times_ns = Vec::new();
         for _ in 0..SAMPLES {
             times_ns.push(disk.write(offset, length)? as f64);
             offset += length;
         }
-        found.add(GridKind::WritesOn, length as f64, times_ns);
+        findings.add(GridKind::WritesOn, length as f64, times_ns);
     }
     disk.flush()?;
     for burst in (1..=BURSTS).map(|number| 2 * number * MIB) {
         let mut times_ns = Vec::new();
         for _ in 0..BURST_SAMPLES {
-            let from = anywhere(size - burst, UNIT);
-            let mut took = 0;
+            let from = random_offset(size - burst, UNIT);
+            let mut write_ns = 0;
             for offset in (from..from + burst).step_by(MIB as usize) {
-                took += disk.write(offset, MIB)?;
+                write_ns += disk.write(offset, MIB)?;
             }
-            times_ns.push((took + disk.flush()?) as f64);
+            times_ns.push((write_ns + disk.flush()?) as f64);
         }
-        found.add(GridKind::Bursts, burst as f64, times_ns);
+        findings.add(GridKind::Bursts, burst as f64, times_ns);
     }
     for number in 1..=BURSTS {
         let mut times_ns = Vec::new();
-        for _ in 0..SCATTERED / number {
-            let mut took = 0;
+        for _ in 0..SCATTERED_WRITES / number {
+            let mut write_ns = 0;
             for _ in 0..number {
-                took += disk.write(anywhere(size - 4096, 4096), 4096)?;
+                write_ns += disk.write(random_offset(size - 4096, 4096), 4096)?;
             }
-            times_ns.push((took + disk.flush()?) as f64);
+            times_ns.push((write_ns + disk.flush()?) as f64);
         }
-        found.add(GridKind::Scattered, number as f64, times_ns);
+        findings.add(GridKind::Scattered, number as f64, times_ns);
     }
-    // Where every unit holds data, one more than can be open has the rest of another copied for each write.
+    // Once every unit holds data, a stream beyond the number of open units makes the device copy the rest of a unit
+    // for each write.
     for offset in (0..STREAMS * UNIT).step_by(MIB as usize) {
         disk.write(offset, MIB)?;
     }
     for streams in 1..=STREAMS {
-        // Twice: once to fit to, and once to compare with.
+        // Each number of streams is measured twice: once to fit to, and once to compare with.
         for _ in 0..2 {
             let mut times_ns = Vec::new();
             for round in 0..ROUNDS {
@@ -157,9 +161,9 @@ fn write(disk: &mut dyn TimedDisk, size: u64, found: &mut GridFindings) -> std::
                     times_ns.push(disk.write(stream * UNIT + round * STREAMED, STREAMED)? as f64);
                 }
             }
-            // The first write to each closes what was open before.
+            // The first write to each stream closes the units that were open before.
             let settled = times_ns.split_off(streams as usize);
-            found.add(GridKind::Streams, streams as f64, settled);
+            findings.add(GridKind::Streams, streams as f64, settled);
         }
     }
     disk.flush()?;

@@ -1,8 +1,9 @@
-//! Measures a device by reading it, and by writing where it may be erased, and writes what it finds as a model of it.
+//! Calibrates a model: measures a device with reads, and with writes where it may be erased, and produces a model of
+//! it.
 //!
-//! What is read and written, and in which order, is the grid; it is the same for the real device and for a modelled one. So a model is
-//! fitted by doing the grid on it, too, and moving its numbers until both answer alike. Half of the grid is left out of
-//! that; on it the fitted model has to say what the device will take, and by how much it errs is reported.
+//! The grid defines what is read and written, and in which order; it is the same for the real device and for a
+//! modelled one. A model is fitted by measuring the grid on it, too, and moving its numbers until both answer alike.
+//! Half of the grid is held out: the fitted model predicts it, and the error is reported.
 
 mod against;
 mod demerit;

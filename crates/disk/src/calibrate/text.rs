@@ -1,25 +1,29 @@
-//! A model's TOML with some of its numbers replaced, and its comments kept where they still hold.
+//! Edits a model's TOML text: reads and replaces single values, and keeps comments that still hold.
 
-/// The value of a key, as it is written; sections as in `[platter.seek]`, none for the top.
+/// Finds the value of a key as it is written; sections are named as in `[platter.seek]`, the top level is empty.
 pub(super) fn value<'a>(text: &'a str, section: &str, key: &str) -> Option<&'a str> {
-    let at = position(text, section, key)?;
-    let line = text.lines().nth(at)?;
+    let line_index = find_key(text, section, key)?;
+    let line = text.lines().nth(line_index)?;
     Some(line.split_once('=')?.1.split('#').next()?.trim())
 }
 
+/// The value of a key as a number.
 pub(super) fn number(text: &str, section: &str, key: &str) -> Option<f64> {
     value(text, section, key)?.replace('_', "").parse().ok()
 }
 
-/// The text with this value in place of the key's, or in a line of its own after the section's heading.
+/// Returns the text with the value of a key replaced, or added on a new line after the section's heading.
 pub(super) fn with(text: &str, section: &str, key: &str, value: &str) -> String {
     let line = format!("{key} = {value}");
-    let at = position(text, section, key);
+    let line_index = find_key(text, section, key);
     let mut lines: Vec<&str> = text.lines().collect();
-    match at {
-        Some(at) => lines[at] = &line,
+    match line_index {
+        Some(line_index) => lines[line_index] = &line,
         None => {
-            let after = lines.iter().position(|line| heading(line) == Some(section)).map_or(0, |at| at + 1);
+            let after = lines
+                .iter()
+                .position(|line| section_name(line) == Some(section))
+                .map_or(0, |index| index + 1);
             lines.insert(after, &line);
         }
     }
@@ -27,23 +31,24 @@ pub(super) fn with(text: &str, section: &str, key: &str, value: &str) -> String 
 }
 
 pub(super) fn has_section(text: &str, section: &str) -> bool {
-    text.lines().any(|line| heading(line) == Some(section))
+    text.lines().any(|line| section_name(line) == Some(section))
 }
 
-/// What stands between the brackets, where a line begins a section.
-fn heading(line: &str) -> Option<&str> {
+/// The name between the brackets, if a line begins a section.
+fn section_name(line: &str) -> Option<&str> {
     line.trim_start().strip_prefix('[')?.split(']').next()
 }
 
-fn position(text: &str, section: &str, key: &str) -> Option<usize> {
+/// Index of the line that defines a key.
+fn find_key(text: &str, section: &str, key: &str) -> Option<usize> {
     let mut current = "";
     text.lines().position(|line| {
-        current = heading(line).unwrap_or(current);
+        current = section_name(line).unwrap_or(current);
         current == section && line.split_once('=').is_some_and(|(name, _)| name.trim() == key)
     })
 }
 
-/// With as many digits as were measured.
+/// Formats a number with four significant digits.
 pub(super) fn rounded(number: f64) -> String {
     if number.fract() == 0.0 {
         return number.to_string();

@@ -1,5 +1,5 @@
-//! The content of a device in one state after another: what is durable goes into the store for good, and what may be lost is laid
-//! over it, to be taken away again.
+//! Builds the content of a device in one crash state after another: durable writes go into the store permanently, and
+//! the surviving others into an overlay that is dropped for the next state.
 
 use crate::device::{Action, Store, StoreError};
 
@@ -7,19 +7,20 @@ use super::log::{LogError, LoggedRequest, WriteLog};
 use super::loss::LossRule;
 use super::state::CrashState;
 
+/// Bytes of a sector.
 const SECTOR: u64 = 512;
 
-/// Brings a store from state to state. It costs least where each cut is behind the one before.
+/// Takes a store from state to state. This is cheapest if the cuts are in ascending order.
 #[derive(Debug)]
 pub struct StateImage {
     log: WriteLog,
     rule: LossRule,
-    /// How many requests the store holds for good.
-    reached: usize,
+    /// Number of requests of the log that the store holds permanently.
+    applied: usize,
     bytes: Vec<u8>,
 }
 
-/// A state cannot be made.
+/// Why a state cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageStateError {
     #[error(transparent)]
@@ -29,56 +30,61 @@ pub enum ImageStateError {
 }
 
 impl StateImage {
-    /// For a store that holds nothing yet.
+    /// For a store that is still empty.
     pub fn new(log: WriteLog, rule: LossRule) -> StateImage {
-        StateImage { log, rule, reached: 0, bytes: Vec::new() }
+        StateImage { log, rule, applied: 0, bytes: Vec::new() }
     }
 
     pub fn log(&self) -> &WriteLog {
         &self.log
     }
 
-    /// Makes the store hold this state, and forgets what was written over the last one.
+    /// Makes the store hold this state, and drops the overlay of the state before.
+    ///
+    /// # Errors
+    /// When the log cannot be read, or the store cannot be written.
     pub fn enter(&mut self, store: &mut Store, state: CrashState) -> Result<(), ImageStateError> {
-        self.keep_durable(store, state)?;
+        self.write_durable(store, state)?;
         store.lay_over();
-        self.lay_survivors(store, state)
+        self.write_survivors(store, state)
     }
 
-    /// The same for good: there is no other state after it.
+    /// As `enter_state`, but permanently: no other state can follow.
     pub fn write(mut self, store: &mut Store, state: CrashState) -> Result<(), ImageStateError> {
-        self.keep_durable(store, state)?;
-        self.lay_survivors(store, state)
+        self.write_durable(store, state)?;
+        self.write_survivors(store, state)
     }
 
-    fn keep_durable(&mut self, store: &mut Store, state: CrashState) -> Result<(), ImageStateError> {
+    /// Writes the requests that are durable in this state, from an empty store if it holds too many.
+    fn write_durable(&mut self, store: &mut Store, state: CrashState) -> Result<(), ImageStateError> {
         store.drop_overlay();
         let durable = self.log.durable(state.cut, self.rule);
-        if durable < self.reached {
+        if durable < self.applied {
             store.clear()?;
-            self.reached = 0;
+            self.applied = 0;
         }
-        while self.reached < durable {
-            if let Some(logged) = self.log.requests().get(self.reached).copied() {
-                self.apply(store, &logged, logged.request.sectors)?;
+        while self.applied < durable {
+            if let Some(logged) = self.log.requests().get(self.applied).copied() {
+                self.apply_request(store, &logged, logged.request.sectors)?;
             }
-            self.reached += 1;
+            self.applied += 1;
         }
         Ok(())
     }
 
-    fn lay_survivors(&mut self, store: &mut Store, state: CrashState) -> Result<(), ImageStateError> {
+    /// Writes the requests, or their first sectors, that survive in this state without being durable.
+    fn write_survivors(&mut self, store: &mut Store, state: CrashState) -> Result<(), ImageStateError> {
         for (number, request) in (0..).zip(self.log.uncertain(state.cut, self.rule)) {
             let Some(logged) = self.log.requests().get(request).copied() else { continue };
             if let Some(sectors) = state.survivors.keeps(number, logged.request.sectors) {
-                self.apply(store, &logged, sectors)?;
+                self.apply_request(store, &logged, sectors)?;
             }
         }
         Ok(())
     }
 
-    /// So many of its first sectors.
-    fn apply(
+    /// Applies the first sectors of a logged request to the store.
+    fn apply_request(
         &mut self,
         store: &mut Store,
         logged: &LoggedRequest,

@@ -1,4 +1,4 @@
-//! A log that was written before, read back: what was asked for and completed, in the order of completion.
+//! Reads a log of writes: requests with their contents, in the order of completion.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -9,17 +9,18 @@ use crate::device::{Action, Request};
 use super::loss::LossRule;
 use super::state::CrashState;
 
-/// How a log's file begins: what it is, and the version of its form.
+/// First bytes of a log's file: what it is, and the version of its format.
 pub(super) const MAGIC: &[u8; 8] = b"fsvwlog1";
-/// Bytes before each request's content.
+/// Bytes of the header before each request's content.
 pub(super) const HEADER: usize = 40;
+/// Bytes of a sector.
 const SECTOR: u64 = 512;
-/// More sectors in one write than a backend takes (`LARGEST` there).
-const MOST_SECTORS: u32 = 1 << 17;
-/// Requests of a log at most.
+/// Most sectors of one write: as many as the backend accepts (`MAX_REQUEST_BYTES` there).
+const MAX_WRITE_SECTORS: u32 = 1 << 17;
+/// Most requests of a log.
 pub(super) const MOST_REQUESTS: usize = 1 << 22;
 
-/// A log cannot be read.
+/// Why a log cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     #[error("cannot read the log of writes: {0}")]
@@ -30,24 +31,24 @@ pub enum LogError {
     Long,
     #[error("the log of writes is damaged at byte {at}")]
     Damaged {
-        /// In bytes.
+        /// Offset in bytes.
         at: u64,
     },
 }
 
-/// A request of the log.
+/// A request that the log contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoggedRequest {
     pub request: Request,
-    /// nanoseconds of the device's clock.
+    /// Times of submission and completion, in nanoseconds of the device's clock.
     pub submitted_ns: u64,
     pub completed_ns: u64,
-    /// Where in the file its content begins; 0: it has none, or zeroes alone.
+    /// Offset of its content in the file; 0 if it has none, or only zeroes.
     pub(super) content: u64,
 }
 
 impl LoggedRequest {
-    /// Whether it changes what the device holds.
+    /// Whether it changes the content of the device.
     pub fn changes(&self) -> bool {
         !matches!(self.request.operation, Action::Read | Action::Flush)
     }
@@ -57,6 +58,7 @@ impl LoggedRequest {
     }
 }
 
+/// Encodes the header of a request.
 pub(super) fn encode(logged: &LoggedRequest) -> [u8; HEADER] {
     let mut header = [0; HEADER];
     let numbers = [logged.submitted_ns, logged.completed_ns, logged.request.sector, logged.content];
@@ -68,10 +70,10 @@ pub(super) fn encode(logged: &LoggedRequest) -> [u8; HEADER] {
     header
 }
 
-/// A request at byte `at` of the file; none where the bytes are none.
-fn decode(header: &[u8; HEADER], at: u64) -> Option<LoggedRequest> {
-    let number = |place: usize| {
-        let bytes = header.get(place * 8..place * 8 + 8)?;
+/// Decodes the header of a request at byte `offset` of the file; `None` where it is invalid.
+fn decode_header(header: &[u8; HEADER], offset: u64) -> Option<LoggedRequest> {
+    let number = |index: usize| {
+        let bytes = header.get(index * 8..index * 8 + 8)?;
         Some(u64::from_le_bytes(bytes.try_into().ok()?))
     };
     let sectors = u32::from_le_bytes(header.get(32..36)?.try_into().ok()?);
@@ -81,12 +83,15 @@ fn decode(header: &[u8; HEADER], at: u64) -> Option<LoggedRequest> {
         LoggedRequest { request, submitted_ns: number(0)?, completed_ns: number(1)?, content: number(3)? };
     let is_write = operation == Action::Write;
     let has_place = request.sector.checked_add(u64::from(sectors))?.checked_mul(SECTOR).is_some();
-    let in_order = logged.submitted_ns <= logged.completed_ns && logged.content <= at + HEADER as u64;
-    (has_place && in_order && (!is_write || sectors <= MOST_SECTORS) && (is_write || logged.content == 0))
+    let in_order = logged.submitted_ns <= logged.completed_ns && logged.content <= offset + HEADER as u64;
+    (has_place
+        && in_order
+        && (!is_write || sectors <= MAX_WRITE_SECTORS)
+        && (is_write || logged.content == 0))
         .then_some(logged)
 }
 
-/// The requests of a device that change it, and its flushes, in the order of their completion; contents stay in the file.
+/// Requests that change a device, and its flushes, in the order of their completion; their contents stay in the file.
 #[derive(Debug)]
 pub struct WriteLog {
     file: File,
@@ -94,7 +99,8 @@ pub struct WriteLog {
 }
 
 impl WriteLog {
-    /// Reads a log as far as it goes: one whose writer was killed lacks its end. What is in memory of it is 56 bytes a request.
+    /// Reads a log up to its last whole request, because a writer that was killed leaves no end. It takes 56 bytes of
+    /// memory for each request.
     pub fn read(file: File) -> Result<WriteLog, LogError> {
         let length = file.metadata()?.len();
         let mut input = BufReader::with_capacity(1 << 20, file.try_clone()?);
@@ -103,22 +109,22 @@ impl WriteLog {
         if magic != *MAGIC {
             return Err(LogError::Foreign);
         }
-        let (mut at, mut requests) = (MAGIC.len() as u64, Vec::new());
+        let (mut offset, mut requests) = (MAGIC.len() as u64, Vec::new());
         let mut last_ns = 0;
-        while at + HEADER as u64 <= length {
+        while offset + HEADER as u64 <= length {
             let mut header = [0; HEADER];
             input.read_exact(&mut header)?;
-            let logged = decode(&header, at).filter(|logged| logged.completed_ns >= last_ns);
-            let logged = logged.ok_or(LogError::Damaged { at })?;
-            at += HEADER as u64;
+            let logged = decode_header(&header, offset).filter(|logged| logged.completed_ns >= last_ns);
+            let logged = logged.ok_or(LogError::Damaged { at: offset })?;
+            offset += HEADER as u64;
             last_ns = logged.completed_ns;
-            if logged.content == at {
+            if logged.content == offset {
                 let bytes = u64::from(logged.request.sectors) * SECTOR;
-                if at + bytes > length {
+                if offset + bytes > length {
                     break;
                 }
-                input.seek_relative(i64::try_from(bytes).map_err(|_| LogError::Damaged { at })?)?;
-                at += bytes;
+                input.seek_relative(i64::try_from(bytes).map_err(|_| LogError::Damaged { at: offset })?)?;
+                offset += bytes;
             }
             if requests.len() >= MOST_REQUESTS {
                 return Err(LogError::Long);
@@ -128,11 +134,12 @@ impl WriteLog {
         Ok(WriteLog { file, requests })
     }
 
+    /// The requests in the order of their completion.
     pub fn requests(&self) -> &[LoggedRequest] {
         &self.requests
     }
 
-    /// What a write carried; zeroes for what makes zeroes.
+    /// Reads the data of a write into `bytes`; the data is zeroes for requests that write zeroes.
     pub fn content(&self, logged: &LoggedRequest, bytes: &mut Vec<u8>) -> Result<(), LogError> {
         bytes.clear();
         bytes.resize(logged.request.sectors as usize * SECTOR as usize, 0);
@@ -142,24 +149,26 @@ impl WriteLog {
         Ok(())
     }
 
-    /// The number of the first request that may be lost when `cut` requests are completed: all before it were completed before a
-    /// flush was submitted that is among them. A device without a volatile cache loses none that is completed.
+    /// Number of requests at the beginning of the log that are durable when `cut` requests are completed: they were
+    /// completed before one of the completed flushes was submitted. A device without a volatile cache loses no
+    /// completed request.
     pub(super) fn durable(&self, cut: usize, rule: LossRule) -> usize {
-        /// A faulty device has written all but its last requests by itself.
-        const KEPT_BACK: usize = 64;
-        let done = self.requests.get(..cut).unwrap_or(&self.requests);
+        /// A faulty device has written all but its last requests without a flush.
+        const CACHED_REQUESTS: usize = 64;
+        let completed = self.requests.get(..cut).unwrap_or(&self.requests);
         if !rule.volatile {
-            return done.len();
+            return completed.len();
         }
         if !rule.flushes {
-            return done.len().saturating_sub(KEPT_BACK);
+            return completed.len().saturating_sub(CACHED_REQUESTS);
         }
-        let horizon = done.iter().filter(|one| one.is_flush()).map(|flush| flush.submitted_ns).max();
+        let horizon =
+            completed.iter().filter(|request| request.is_flush()).map(|flush| flush.submitted_ns).max();
         let Some(horizon) = horizon else { return 0 };
-        done.partition_point(|one| one.completed_ns <= horizon)
+        completed.partition_point(|request| request.completed_ns <= horizon)
     }
 
-    /// When power is cut once `cut` requests are completed, in nanoseconds of the device's clock.
+    /// The time of a power cut after `cut` completed requests, in nanoseconds of the device's clock.
     pub fn moment_ns(&self, cut: usize) -> u64 {
         cut.checked_sub(1).and_then(|last| self.requests.get(last)).map_or(0, |last| last.completed_ns)
     }
@@ -170,26 +179,29 @@ impl WriteLog {
         numbers.into_iter().filter_map(|number| self.requests.get(number).copied()).collect()
     }
 
-    /// Those of them that a state lacks, wholly or in part.
+    /// The uncertain requests that a state lacks, wholly or in part.
     pub fn lost(&self, state: CrashState, rule: LossRule) -> Vec<LoggedRequest> {
         let uncertain = self.uncertain_at(state.cut, rule);
-        let is_lost = |(number, one): &(u32, LoggedRequest)| {
-            state.survivors.keeps(*number, one.request.sectors).is_none_or(|kept| kept < one.request.sectors)
+        let is_lost = |(number, logged): &(u32, LoggedRequest)| {
+            state
+                .survivors
+                .keeps(*number, logged.request.sectors)
+                .is_none_or(|sectors| sectors < logged.request.sectors)
         };
-        (0..).zip(uncertain).filter(is_lost).map(|(_, one)| one).collect()
+        (0..).zip(uncertain).filter(is_lost).map(|(_, logged)| logged).collect()
     }
 
-    /// The numbers of the requests that may or may not have reached the medium when `cut` are completed: those completed that no
-    /// flush has made durable, and those underway.
+    /// The indices of the requests that may or may not have reached the medium when `cut` are completed: completed
+    /// requests that no flush has made durable, and requests in flight.
     pub(super) fn uncertain(&self, cut: usize, rule: LossRule) -> Vec<usize> {
-        /// A device takes fewer at once.
-        const UNDERWAY: usize = 1024;
-        let now = self.moment_ns(cut);
+        /// A device takes fewer requests at once.
+        const MAX_IN_FLIGHT: usize = 1024;
+        let now_ns = self.moment_ns(cut);
         let completed = self.durable(cut, rule)..cut.min(self.requests.len());
-        let underway = cut..self.requests.len().min(cut.saturating_add(UNDERWAY));
-        let is_underway =
-            |number: &usize| self.requests.get(*number).is_some_and(|one| one.submitted_ns <= now);
-        let all = completed.chain(underway.filter(is_underway));
-        all.filter(|number| self.requests.get(*number).is_some_and(LoggedRequest::changes)).collect()
+        let in_flight = cut..self.requests.len().min(cut.saturating_add(MAX_IN_FLIGHT));
+        let is_in_flight =
+            |number: &usize| self.requests.get(*number).is_some_and(|request| request.submitted_ns <= now_ns);
+        let candidates = completed.chain(in_flight.filter(is_in_flight));
+        candidates.filter(|number| self.requests.get(*number).is_some_and(LoggedRequest::changes)).collect()
     }
 }

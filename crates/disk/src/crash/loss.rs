@@ -1,26 +1,27 @@
-//! What a class of devices may lose when its power is cut.
+//! The rule by which a class of devices may lose writes when its power is cut.
 
 use serde::{Deserialize, Serialize};
 
 use crate::device::Model;
 
-/// What may become of writes that no flush has made durable.
+/// How writes that no flush has made durable may be lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LossRule {
     /// Whether completed writes can be lost until a flush.
     pub volatile: bool,
-    /// Whether a later write may survive an earlier one that does not: a disk's cache is written in the order of places, one of
-    /// flash in that of arrival, give or take its pages (Zheng et al., "Understanding the Robustness of SSDs under Power Fault",
-    /// FAST '13, found both in drives: where nothing is promised, any order is possible).
+    /// Whether a later write may survive an earlier one that is lost. A disk's cache is written in the order of
+    /// addresses, that of flash roughly in the order of arrival, by pages (Zheng et al., "Understanding the
+    /// Robustness of SSDs under Power Fault", FAST '13, found both in drives: without a guarantee, any order is
+    /// possible).
     pub any_order: bool,
-    /// Whether a flush makes anything durable.
+    /// Whether a flush makes any write durable.
     pub flushes: bool,
-    /// Sectors of 512 bytes that are written wholly or not at all: the device's physical block.
+    /// Sectors of 512 bytes that are written atomically: the device's physical block.
     pub unit_sectors: u32,
 }
 
 impl LossRule {
-    /// That of a model.
+    /// Derives the rule of a model.
     pub fn of(model: &Model) -> LossRule {
         let limits = model.limits(model.capacity());
         LossRule {
@@ -31,12 +32,12 @@ impl LossRule {
         }
     }
 
-    /// A device that keeps whatever it was given: nothing that is completed or underway is lost.
+    /// The rule of a device that loses nothing: completed writes and those in flight survive.
     pub fn nothing_lost(self) -> LossRule {
         LossRule { volatile: false, any_order: false, ..self }
     }
 
-    /// A faulty device: it says of each flush that it is done, and does nothing for it.
+    /// The rule of a faulty device, which reports each flush as done without doing anything.
     pub fn flushes_ignored(self) -> LossRule {
         LossRule { volatile: true, flushes: false, ..self }
     }

@@ -1,9 +1,10 @@
-//! What a device would hold had its power been cut: a log of all that was written, with its content, and the states that the rule
-//! of a device's class allows at any moment of it.
+//! Computes the states that a device may hold after a power cut: from a log of all writes with their contents, and
+//! the rule by which a class of devices may lose writes at any time.
 //!
-//! Pure arithmetic on what was recorded once: no power is cut, and no moment raced for. A write that was completed before a flush
-//! was submitted survives once that flush is completed (the rule of the kernel's dm-log-writes, Documentation/admin-guide/device-mapper/log-writes.rst);
-//! of what came later a device with a volatile cache may keep any part that its class allows.
+//! Everything is computed from one recording: no power is cut, and no time is raced for. A write that was completed
+//! before a flush was submitted survives once that flush is completed (the rule of the kernel's dm-log-writes,
+//! Documentation/admin-guide/device-mapper/log-writes.rst); of the later writes, a device with a volatile cache may
+//! keep any subset that its class allows.
 
 mod export;
 mod image;

@@ -1,54 +1,56 @@
-//! What may be wrong with a single block of a medium although nobody wrote it, and its name, from which it can be made again.
+//! Kinds of corruption of a single block of a medium, and the names of rotten blocks, from which each can be made
+//! again.
 //!
-//! The kinds are those of fault studies: bits that turn and blocks that cannot be read or written (Prabhakaran et al., "IRON File
-//! Systems", SOSP '05), and writes that arrive in part, elsewhere or not at all (Jaffer et al., "Evaluating File System Reliability on
-//! Solid State Drives", ATC '19: shorn after 3/8 or 7/8 of a block).
+//! The kinds are those of fault studies: flipped bits and blocks that cannot be read or written (Prabhakaran et al.,
+//! "IRON File Systems", SOSP '05), and writes that arrive in part, elsewhere or not at all (Jaffer et al.,
+//! "Evaluating File System Reliability on Solid State Drives", ATC '19: shorn after 3/8 or 7/8 of a block).
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Bytes of a block that rots.
+/// Size of a block that rots, in bytes.
 pub const ROT_BLOCK: u64 = 4096;
 /// Bits of such a block.
-const BITS: u64 = ROT_BLOCK * 8;
+const BITS_OF_BLOCK: u64 = ROT_BLOCK * 8;
 
-/// A block of a device with what is wrong with it.
+/// A block of a device, and the kind of its corruption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct RottenBlock {
-    /// Counted from 0, in blocks of [`ROT_BLOCK`] bytes.
+    /// Number of the block from 0, in blocks of `ROT_BLOCK_BYTES`.
     pub block: u64,
     pub decay: Decay,
 }
 
-/// What is wrong with a block.
+/// The kind of corruption of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Decay {
-    /// This bit has turned.
+    /// This bit is flipped.
     Flipped(u16),
-    /// All of it is zeroes.
+    /// The block holds zeroes.
     Zeroed,
-    /// Of the last write to it so many eighths arrived, the first; behind them is what was there before.
+    /// Only this many eighths of the last write arrived, the first ones; the rest of the block holds its content
+    /// before that write.
     Shorn(u8),
     /// The last write to it never arrived.
     Lost,
-    /// What was written to this other block arrived here.
+    /// The block holds what was written to this other block.
     Misdirected(u64),
-    /// Reading fails until it is written anew.
+    /// Reads fail until the block is written again.
     Unreadable,
-    /// Writing fails.
+    /// Writes fail.
     Unwritable,
 }
 
-/// What is no name of a rotten block.
+/// A text that does not name a rotten block.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no name of a rotten block: it is a block and what is wrong with it, as in rot-1234-flip77")]
 pub struct RotNameError(String);
 
 impl Decay {
-    /// The kinds, each with a value that stands for all of it.
+    /// All kinds, each with a representative value.
     pub const KINDS: [Decay; 8] = [
         Decay::Flipped(0),
         Decay::Zeroed,
@@ -60,7 +62,7 @@ impl Decay {
         Decay::Unwritable,
     ];
 
-    /// The kind in a word, for people.
+    /// The kind as one word, for the user.
     pub const fn word(self) -> &'static str {
         match self {
             Decay::Flipped(_) => "flipped",
@@ -73,7 +75,7 @@ impl Decay {
         }
     }
 
-    /// Whether the block holds other bytes than were written; else it is reading or writing that fails.
+    /// Whether the block holds other bytes than were written; otherwise reads or writes fail.
     pub const fn changes_content(self) -> bool {
         !matches!(self, Decay::Unreadable | Decay::Unwritable)
     }
@@ -98,12 +100,14 @@ impl FromStr for RottenBlock {
     type Err = RotNameError;
 
     fn from_str(name: &str) -> Result<RottenBlock, RotNameError> {
-        let read = || {
+        let parse_parts = || {
             let (block, decay) = name.strip_prefix("rot-")?.split_once('-')?;
-            let at = decay.find(|letter: char| letter.is_ascii_digit()).unwrap_or(decay.len());
-            let (word, number) = decay.split_at(at);
+            let digits_start = decay.find(|letter: char| letter.is_ascii_digit()).unwrap_or(decay.len());
+            let (word, number) = decay.split_at(digits_start);
             let decay = match (word, number) {
-                ("flip", bit) => Decay::Flipped(bit.parse().ok().filter(|bit| u64::from(*bit) < BITS)?),
+                ("flip", bit) => {
+                    Decay::Flipped(bit.parse().ok().filter(|bit| u64::from(*bit) < BITS_OF_BLOCK)?)
+                }
                 ("zero", "") => Decay::Zeroed,
                 ("shorn", eighths) => {
                     Decay::Shorn(eighths.parse().ok().filter(|eighths| (1..=7).contains(eighths))?)
@@ -116,7 +120,7 @@ impl FromStr for RottenBlock {
             };
             Some(RottenBlock { block: block.parse().ok()?, decay })
         };
-        read().ok_or_else(|| RotNameError(name.chars().take(40).collect()))
+        parse_parts().ok_or_else(|| RotNameError(name.chars().take(40).collect()))
     }
 }
 

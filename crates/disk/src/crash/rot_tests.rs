@@ -1,10 +1,10 @@
-//! Each kind of decay changes what it says, of one block, for as long as that block is the rotten one.
+//! Tests that each kind of decay changes its block, and only for as long as that block is the rotten one.
 
 use super::tests::{SIZE, done, log_of};
 use super::{Decay, ROT_BLOCK, RottenBlock, RottenImage};
 use crate::device::{Action, Completion, Store};
 
-/// Block 1 is written twice, the second time wholly; block 2 once, in part; block 3 is written and discarded.
+/// Block 1 is written twice, the second time completely; block 2 once, in part; block 3 is written and discarded.
 fn writes() -> Vec<Completion> {
     vec![
         done(Action::Write, 8, 8, 0, 10),
@@ -15,14 +15,14 @@ fn writes() -> Vec<Completion> {
     ]
 }
 
-fn left() -> (Store, RottenImage) {
+fn build_image() -> (Store, RottenImage) {
     let mut store = Store::new(tempfile::tempfile().unwrap(), SIZE).unwrap();
     let mut image = RottenImage::new(log_of(&writes()).1);
     image.enter(&mut store, None).unwrap();
     (store, image)
 }
 
-/// How often each byte comes in a block.
+/// The runs of equal bytes in a block: each byte and the length of its run.
 fn counts(store: &Store, block: u64) -> Vec<(u8, usize)> {
     let mut bytes = vec![0; ROT_BLOCK as usize];
     store.read_at(&mut bytes, block * ROT_BLOCK).unwrap();
@@ -32,7 +32,7 @@ fn counts(store: &Store, block: u64) -> Vec<(u8, usize)> {
 
 #[test]
 fn a_block_rots_as_its_name_says_and_the_next_finds_it_whole() {
-    let (mut store, mut image) = left();
+    let (mut store, mut image) = build_image();
     assert_eq!(image.log().written_blocks(0), [2, 1]);
     assert_eq!((image.log().written_blocks(30), image.log().written_blocks(32)), (vec![1], vec![]));
     let whole = [counts(&store, 1), counts(&store, 2)];
@@ -51,7 +51,7 @@ fn a_block_rots_as_its_name_says_and_the_next_finds_it_whole() {
         assert_eq!(rotten.to_string(), name);
         image.enter(&mut store, Some(rotten)).unwrap();
         assert_eq!(counts(&store, block), expected, "{name}");
-        // What is written meanwhile goes with it.
+        // What is written in the meantime is dropped with the rotten block.
         store.write_at(&[9; 8192], 4096).unwrap();
         image.enter(&mut store, None).unwrap();
         assert_eq!([counts(&store, 1), counts(&store, 2)], whole, "{name}");
@@ -60,7 +60,7 @@ fn a_block_rots_as_its_name_says_and_the_next_finds_it_whole() {
 
 #[test]
 fn what_is_the_same_as_before_has_not_rotted() {
-    let (store, image) = left();
+    let (store, image) = build_image();
     let changes = |name: &str| image.decayed(&store, name.parse().unwrap()).unwrap().is_some();
     assert!(changes("rot-1-zero") && changes("rot-5-flip0"));
     assert!(

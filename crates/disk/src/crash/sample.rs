@@ -1,4 +1,4 @@
-//! Which states are looked at, of more than anybody can: drawn by a seed, each once.
+//! Samples crash states by a seed, each once, because there are more of them than can be examined.
 
 use std::collections::HashSet;
 
@@ -8,24 +8,25 @@ use super::log::WriteLog;
 use super::loss::LossRule;
 use super::state::{CrashState, Survivors};
 
-/// From when to when power may be cut, in nanoseconds of the device's clock.
+/// The time in which power may be cut, in nanoseconds of the device's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CutWindow {
     pub from_ns: u64,
     pub until_ns: u64,
 }
 
-/// What a device holds in a state, without the name it goes by: equal where the bytes are.
+/// The content of a device in a state, without the state's name: it is equal where the bytes are.
 #[derive(PartialEq, Eq, Hash)]
-struct Kept {
+struct StateContent {
     durable: usize,
-    /// Numbers of requests with the sectors that are left of them.
+    /// Indices of requests, and the number of sectors that survive of each.
     chosen: Vec<(usize, u32)>,
 }
 
-/// Up to `wanted` states of these windows, which are in order and apart, no two of which hold the same or stand for the same moment; in the order in which an image
-/// can go from each to the next. `moment` counts what was promised by a time: of states with equal contents one
-/// is looked at for each promise.
+/// Draws up to `wanted` crash states in these windows, which are sorted and disjoint. No two of them have the same
+/// content and the same `moment`. They are in the order in which an image can go from each to the next. `moment` is
+/// the number of promises made by a time in nanoseconds: states with equal contents are examined once for each
+/// promise.
 pub fn sample(
     log: &WriteLog,
     rule: LossRule,
@@ -35,18 +36,18 @@ pub fn sample(
     moment: impl Fn(u64) -> usize,
 ) -> Vec<CrashState> {
     let requests = log.requests();
-    let numbers = |window: &CutWindow| {
-        let first = requests.partition_point(|one| one.completed_ns < window.from_ns);
-        let end = requests.partition_point(|one| one.completed_ns <= window.until_ns);
-        // Where nothing is completed in it, the device holds what it held before.
+    let completed_in = |window: &CutWindow| {
+        let first = requests.partition_point(|request| request.completed_ns < window.from_ns);
+        let end = requests.partition_point(|request| request.completed_ns <= window.until_ns);
+        // If no request completes in the window, the device holds what it held before.
         if first < end { first..end } else { first.saturating_sub(1)..end }
     };
-    let cuts: Vec<usize> = windows.iter().flat_map(numbers).map(|request| request + 1).collect();
-    let (mut states, mut seen): (Vec<CrashState>, HashSet<(Kept, usize)>) = Default::default();
+    let cuts: Vec<usize> = windows.iter().flat_map(completed_in).map(|request| request + 1).collect();
+    let (mut states, mut sampled): (Vec<CrashState>, HashSet<(StateContent, usize)>) = Default::default();
     if cuts.is_empty() {
         return states;
     }
-    // Where states are few, most draws are of those that were seen.
+    // Where there are few states, most draws repeat an earlier one.
     let draws = (wanted as u64).saturating_mul(8);
     for draw in 0..draws {
         if states.len() >= wanted {
@@ -56,9 +57,9 @@ pub fn sample(
             continue;
         };
         let uncertain = log.uncertain(cut, rule);
-        let state = CrashState { cut, survivors: survivors(log, &uncertain, rule, seed, draw) };
-        let kept = kept(log, state, rule);
-        if seen.insert((kept, moment(log.moment_ns(cut)))) {
+        let state = CrashState { cut, survivors: draw_survivors(log, &uncertain, rule, seed, draw) };
+        let content = state_content(log, state, rule);
+        if sampled.insert((content, moment(log.moment_ns(cut)))) {
             states.push(state);
         }
     }
@@ -66,8 +67,8 @@ pub fn sample(
     states
 }
 
-/// What survives, by this draw of the seed.
-fn survivors(log: &WriteLog, uncertain: &[usize], rule: LossRule, seed: u64, draw: u64) -> Survivors {
+/// Draws the writes that survive.
+fn draw_survivors(log: &WriteLog, uncertain: &[usize], rule: LossRule, seed: u64, draw: u64) -> Survivors {
     let count = uncertain.len() as u64;
     if count == 0 {
         return Survivors::None;
@@ -75,31 +76,32 @@ fn survivors(log: &WriteLog, uncertain: &[usize], rule: LossRule, seed: u64, dra
     if rule == rule.nothing_lost() {
         return Survivors::All;
     }
-    let chance = |which: u64, limit: u64| below(seed, draw * 4 + which, limit);
-    let one = chance(1, count) as u32;
+    let draw_below = |stream: u64, limit: u64| below(seed, draw * 4 + stream, limit);
+    let index = draw_below(1, count) as u32;
     let kinds = if rule.any_order { 7 } else { 4 };
-    match chance(2, kinds) {
+    match draw_below(2, kinds) {
         0 => Survivors::None,
         1 => Survivors::All,
-        2 => Survivors::First(one),
+        2 => Survivors::First(index),
         3 => {
-            let sectors = uncertain.get(one as usize).and_then(|number| log.requests().get(*number));
+            let sectors = uncertain.get(index as usize).and_then(|number| log.requests().get(*number));
             let units = sectors.map_or(0, |logged| logged.request.sectors / rule.unit_sectors);
             match units {
-                0 | 1 => Survivors::First(one),
+                0 | 1 => Survivors::First(index),
                 units => {
-                    let kept = 1 + chance(3, u64::from(units) - 1) as u32;
-                    Survivors::Torn { before: one, sectors: kept * rule.unit_sectors }
+                    let written = 1 + draw_below(3, u64::from(units) - 1) as u32;
+                    Survivors::Torn { before: index, sectors: written * rule.unit_sectors }
                 }
             }
         }
-        4 => Survivors::Only(one),
-        5 => Survivors::Without(one),
-        _ => Survivors::Some(chance(3, u64::from(u32::MAX)) as u32),
+        4 => Survivors::Only(index),
+        5 => Survivors::Without(index),
+        _ => Survivors::Some(draw_below(3, u64::from(u32::MAX)) as u32),
     }
 }
 
-fn kept(log: &WriteLog, state: CrashState, rule: LossRule) -> Kept {
+/// Computes the content of the device in a state.
+fn state_content(log: &WriteLog, state: CrashState, rule: LossRule) -> StateContent {
     let mut durable = log.durable(state.cut, rule);
     let mut chosen: Vec<(usize, u32)> = Vec::new();
     for (number, request) in (0..).zip(log.uncertain(state.cut, rule)) {
@@ -108,23 +110,23 @@ fn kept(log: &WriteLog, state: CrashState, rule: LossRule) -> Kept {
             chosen.push((request, sectors));
         }
     }
-    // What follows without a gap is as good as durable.
-    let whole = |(request, sectors): &(usize, u32)| {
+    // Survivors that follow the durable requests without a gap are as good as durable.
+    let is_complete = |(request, sectors): &(usize, u32)| {
         log.requests().get(*request).is_some_and(|logged| logged.request.sectors == *sectors)
     };
     let mut rest = chosen.into_iter().peekable();
     loop {
-        while log.requests().get(durable).is_some_and(|one| !one.changes()) && rest.peek().is_some() {
+        while log.requests().get(durable).is_some_and(|request| !request.changes()) && rest.peek().is_some() {
             durable += 1;
         }
-        match rest.next_if(|next| next.0 == durable && whole(next)) {
+        match rest.next_if(|next| next.0 == durable && is_complete(next)) {
             Some(_) => durable += 1,
             None => break,
         }
     }
-    // Flushes behind the last change make no difference to what is held.
-    while durable > 0 && log.requests().get(durable - 1).is_some_and(|one| !one.changes()) {
+    // Trailing flushes make no difference to the content.
+    while durable > 0 && log.requests().get(durable - 1).is_some_and(|request| !request.changes()) {
         durable -= 1;
     }
-    Kept { durable, chosen: rest.collect() }
+    StateContent { durable, chosen: rest.collect() }
 }

@@ -1,4 +1,4 @@
-//! One state in which a device may be found when its power comes back, and its name, from which it can be made again.
+//! One crash state that a device may be in when its power returns, and its name, from which it can be built again.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,61 +7,63 @@ use serde::{Deserialize, Serialize};
 
 use crate::device::random::mix;
 
-/// When power is cut, and what of the uncertain writes survives.
+/// The time of a power cut, and the uncertain writes that survive it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct CrashState {
-    /// How many requests of the log are completed.
+    /// Number of requests of the log that are completed.
     pub cut: usize,
     pub survivors: Survivors,
 }
 
-/// Which of the writes survive that may be lost. They are counted from 0 in the order of their completion.
+/// The uncertain writes that survive. They are counted from 0 in the order of their completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Survivors {
     None,
     All,
-    /// So many of the first.
+    /// The first ones, as many as this.
     First(u32),
-    /// One alone.
+    /// Only this one.
     Only(u32),
-    /// All but one.
+    /// All but this one.
     Without(u32),
-    /// Each or not, by chance of this seed.
+    /// Each survives or not, by a hash of this seed.
     Some(u32),
-    /// Those before this one, and so many sectors of it.
+    /// All before this one, and this many sectors of it.
     Torn {
         before: u32,
         sectors: u32,
     },
 }
 
-/// What is no name of a state.
+/// A text that does not name a crash state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no name of a state: it is a number and what survived, as in 1234-first3")]
 pub struct StateNameError(String);
 
 impl StateNameError {
-    /// About this text, of which the beginning is told.
+    /// For this text, of which the error quotes the beginning.
     pub fn of(name: &str) -> StateNameError {
         StateNameError(name.chars().take(40).collect())
     }
 }
 
 impl Survivors {
-    /// How much of the uncertain write of this number, of so many sectors, is there, in sectors; none where it was lost.
+    /// Number of sectors that survive of the uncertain write `number`, which has `sectors`; `None` where it is lost.
     pub(super) fn keeps(self, number: u32, sectors: u32) -> Option<u32> {
-        let whole = match self {
+        let survives = match self {
             Survivors::None => false,
             Survivors::All => true,
             Survivors::First(count) => number < count,
-            Survivors::Only(one) => number == one,
-            Survivors::Without(one) => number != one,
+            Survivors::Only(index) => number == index,
+            Survivors::Without(index) => number != index,
             Survivors::Some(seed) => mix(mix(u64::from(seed)) ^ u64::from(number)) & 1 == 1,
-            Survivors::Torn { before, sectors: kept } if number == before => return Some(kept.min(sectors)),
+            Survivors::Torn { before, sectors: written } if number == before => {
+                return Some(written.min(sectors));
+            }
             Survivors::Torn { before, .. } => number < before,
         };
-        whole.then_some(sectors)
+        survives.then_some(sectors)
     }
 }
 
@@ -84,10 +86,11 @@ impl FromStr for CrashState {
     type Err = StateNameError;
 
     fn from_str(name: &str) -> Result<CrashState, StateNameError> {
-        let read = || {
+        let parse_parts = || {
             let (cut, survivors) = name.split_once('-')?;
-            let at = survivors.find(|letter: char| letter.is_ascii_digit()).unwrap_or(survivors.len());
-            let (word, number) = survivors.split_at(at);
+            let digits_start =
+                survivors.find(|letter: char| letter.is_ascii_digit()).unwrap_or(survivors.len());
+            let (word, number) = survivors.split_at(digits_start);
             let survivors = match (word, number) {
                 ("none", "") => Survivors::None,
                 ("all", "") => Survivors::All,
@@ -95,15 +98,15 @@ impl FromStr for CrashState {
                 ("only", one) => Survivors::Only(one.parse().ok()?),
                 ("without", one) => Survivors::Without(one.parse().ok()?),
                 ("some", seed) => Survivors::Some(seed.parse().ok()?),
-                ("torn", both) => {
-                    let (before, sectors) = both.split_once('.')?;
+                ("torn", parts) => {
+                    let (before, sectors) = parts.split_once('.')?;
                     Survivors::Torn { before: before.parse().ok()?, sectors: sectors.parse().ok()? }
                 }
                 _ => return None,
             };
             Some(CrashState { cut: cut.parse().ok()?, survivors })
         };
-        read().ok_or_else(|| StateNameError::of(name))
+        parse_parts().ok_or_else(|| StateNameError::of(name))
     }
 }
 

@@ -1,4 +1,5 @@
-//! A small log whose states can be told by hand, and a device that keeps a promise or breaks it.
+//! Tests crash states on a small log whose states can be derived by hand, and on random logs against the kernel's
+//! format.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -25,7 +26,7 @@ pub(super) fn done(
     Completion { request: Request { id: 0, operation, sector, sectors }, submitted_ns, completed_ns }
 }
 
-/// Writes a log of these; a write carries its number, from 1, in each byte.
+/// Writes a log of these requests; each byte of a write is the request's number, from 1.
 pub(super) fn log_of(completions: &[Completion]) -> (File, WriteLog) {
     let file = tempfile::tempfile().unwrap();
     let mut writer = LogWriter::new(file.try_clone().unwrap(), 1 << 24).unwrap();
@@ -39,7 +40,7 @@ pub(super) fn log_of(completions: &[Completion]) -> (File, WriteLog) {
     assert!(!writer.is_full());
     writer.finish().unwrap();
     let read = std::os::unix::fs::FileExt::read_at;
-    // Reading begins where the file does.
+    // The log is read from the current offset of the file, which is the beginning in a copy.
     let copy = tempfile::tempfile().unwrap();
     let mut bytes = vec![0; file.metadata().unwrap().len() as usize];
     assert_eq!(read(&file, &mut bytes, 0).unwrap(), bytes.len());
@@ -47,7 +48,7 @@ pub(super) fn log_of(completions: &[Completion]) -> (File, WriteLog) {
     (copy.try_clone().unwrap(), WriteLog::read(copy).unwrap())
 }
 
-/// Two writes, a flush, and two more of which the second is underway until the end.
+/// Two writes, a flush, and two more writes that overlap in time, followed by a flush.
 fn small() -> Vec<Completion> {
     vec![
         done(Action::Write, 0, 1, 0, 10),
@@ -75,12 +76,12 @@ fn held(log: &[Completion], state: CrashState) -> [u8; 4] {
 fn what_was_completed_before_a_flush_was_submitted_stays() {
     let log = small();
     let held = |cut, survivors| held(&log, CrashState { cut, survivors });
-    // The flush came when the second write was underway: that may still be lost.
+    // The flush was submitted while the second write was in flight, so that this write may still be lost.
     assert_eq!(held(3, Survivors::None), [1, 0, 0, 0]);
     assert_eq!(held(3, Survivors::All), [1, 2, 2, 0]);
     assert_eq!(held(2, Survivors::None), [0, 0, 0, 0]);
     assert_eq!(held(3, Survivors::Torn { before: 0, sectors: 1 }), [1, 2, 0, 0]);
-    // At 40 the write that is completed at 50 is underway, and may be there already.
+    // At 40 ns the write that completes at 50 ns is in flight, and may be on the medium already.
     assert_eq!(held(4, Survivors::None), [1, 0, 0, 0]);
     assert_eq!(held(4, Survivors::Only(2)), [1, 0, 0, 5]);
     assert_eq!(held(4, Survivors::Without(2)), [4, 2, 2, 0]);
@@ -101,7 +102,7 @@ fn an_image_goes_from_state_to_state_and_back() {
     };
     let first = whole(&mut store, 4, Survivors::Some(3)).unwrap();
     let last = whole(&mut store, 6, Survivors::None).unwrap();
-    // What a guest writes over a state is gone with it.
+    // What a guest writes over a state is dropped with it.
     store.write_at(&[9; 700], 100).unwrap();
     store.discard(512 * 8, 512).unwrap();
     assert_eq!(whole(&mut store, 6, Survivors::None).unwrap(), last);
@@ -115,7 +116,7 @@ fn a_device_without_a_volatile_cache_loses_only_what_is_underway() {
     let through = LossRule { volatile: false, ..RULE };
     assert_eq!(log.uncertain(4, RULE), [1, 3, 4]);
     assert_eq!(log.uncertain(4, through), [4]);
-    // One that ignores flushes loses what they had made durable.
+    // A device that ignores flushes loses what they should have made durable.
     assert_eq!(log.uncertain(6, RULE.flushes_ignored()), [0, 1, 3, 4]);
     let nothing = sample(&log, RULE.nothing_lost(), &[ALL], 100, 1, |_| 0);
     assert!(nothing.iter().all(|state| [Survivors::None, Survivors::All].contains(&state.survivors)));
@@ -130,13 +131,13 @@ fn states_are_drawn_once_each_in_order_and_by_seed() {
     assert!(all.is_sorted_by_key(|state| state.cut));
     let contents: BTreeSet<[u8; 4]> = all.iter().map(|state| held(&small(), *state)).collect();
     assert_eq!(contents.len(), all.len(), "{all:?}");
-    // By hand: nothing, or the first, or (the second whole or torn, or not, with or without the first); behind the flush the second,
-    // the fourth and the fifth, each there or not, and the last flush.
+    // By hand: nothing; the first write; the second write whole or torn, with or without the first; after the flush
+    // the second, the fourth and the fifth write, each present or not; and the state after the last flush.
     assert!(contents.contains(&[1, 2, 0, 0]) && contents.contains(&[1, 0, 0, 5]), "{contents:?}");
-    // Nothing is torn from its end, and what a flush made durable is overwritten or there.
+    // No write is torn from its end, and what a flush made durable is overwritten or present.
     assert!(contents.iter().all(|held| held[1] != 0 || held[2] == 0), "{contents:?}");
     assert!(contents.iter().all(|held| held[3] != 5 || held[0] != 0), "{contents:?}");
-    // Where promises lie between two moments, equal contents are looked at for each.
+    // Where promises are made between two times, equal contents are sampled for each of them.
     let promised = sample(&log, RULE, &[ALL], 1000, 1, |now| usize::from(now >= 40));
     assert!(promised.len() > all.len());
     let late = CutWindow { from_ns: 60, until_ns: 80 };
@@ -154,7 +155,7 @@ fn a_content_is_kept_once_and_zeroes_never() {
     }
     writer.finish().unwrap();
     assert_eq!(file.metadata().unwrap().len(), 8 + 10 * 40 + 4096);
-    // Full, it says so, and holds what came before.
+    // A full log reports that, and holds what came before.
     let file = tempfile::tempfile().unwrap();
     let mut writer = LogWriter::new(file.try_clone().unwrap(), 580).unwrap();
     writer.record(&done(Action::Write, 0, 1, 0, 1), &[1; 512]).unwrap();
@@ -179,8 +180,9 @@ fn a_log_of_the_kernels_form_has_flushes_where_they_made_durable() {
     assert_eq!(entries, [(0, 1, 0), flush, (8, 2, 0), (0, 1, 0), (16, 1, 0), flush]);
 }
 
-/// Reads a log of the kernel's form up to its so manyth flush, by what log-writes.rst and `drivers/md/dm-log-writes.c` say of it
-/// alone: a sector with magic, version, entries and sector size; then each entry's place, length and flags in a sector, data behind.
+/// Replays a log in the kernel's format up to the flush of this number, following log-writes.rst and
+/// `drivers/md/dm-log-writes.c` alone: a sector with magic, version, number of entries and sector size; then for each
+/// entry a sector with place, length and flags, followed by the data.
 fn replayed(log: &[u8], flushes: usize) -> Vec<u8> {
     let number = |at: usize| u64::from_le_bytes(log[at..at + 8].try_into().unwrap()) as usize;
     let mut device = vec![0; SIZE as usize];
@@ -237,7 +239,7 @@ fn what_is_no_log_is_told() {
     assert!(matches!(WriteLog::read(file), Err(LogError::Foreign)));
     let (file, log) = log_of(&small());
     let length = file.metadata().unwrap().len();
-    // Whoever wrote it was killed.
+    // The writer was killed before it finished.
     file.set_len(length - 50).unwrap();
     std::io::Seek::rewind(&mut &file).unwrap();
     assert_eq!(WriteLog::read(file.try_clone().unwrap()).unwrap().requests().len(), log.requests().len() - 2);

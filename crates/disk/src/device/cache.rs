@@ -1,4 +1,4 @@
-//! The volatile write cache: what was taken from the host and is not yet on the medium.
+//! The volatile write cache: data that a device has accepted from the host and not yet written to the medium.
 
 use std::collections::BTreeMap;
 
@@ -6,26 +6,27 @@ use super::parameters;
 use super::planted::{Bug, planted};
 use super::request::Action;
 
+/// A range of sectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) sector: u64,
     pub(super) sectors: u64,
 }
 
-/// Dirty stretches in the order of their sectors, merged where they touch.
+/// Dirty extents in the order of their sectors, merged where they touch.
 #[derive(Debug)]
 pub(super) struct VolatileCache {
     pub(super) parameters: parameters::CacheParameters,
-    /// Start to end.
+    /// Maps the first sector of each dirty extent to its end.
     dirty: BTreeMap<u64, u64>,
     pub(super) dirty_sectors: u64,
-    /// On their way to the medium; their room is not free yet.
-    leaving_sectors: u64,
-    /// When it last became dirty.
+    /// Sectors on their way to the medium; they still take up room.
+    destaging_sectors: u64,
+    /// Time at which the cache last became dirty.
     pub(super) dirty_since_ns: u64,
-    /// Whether anything was written since the last flush: where not, there is nothing to do for the next.
+    /// Whether anything was written since the last flush; otherwise the next flush has nothing to do.
     pub(super) flush_is_due: bool,
-    /// Where the last write ended.
+    /// End of the last write, in sectors.
     last_end: u64,
     /// Whether the last request was a read.
     was_read: bool,
@@ -37,7 +38,7 @@ impl VolatileCache {
             parameters,
             dirty: BTreeMap::new(),
             dirty_sectors: 0,
-            leaving_sectors: 0,
+            destaging_sectors: 0,
             dirty_since_ns: 0,
             flush_is_due: false,
             last_end: 0,
@@ -45,44 +46,45 @@ impl VolatileCache {
         }
     }
 
-    /// What the firmware takes over taking a request in; to be asked once for each, in their order.
+    /// Time that the firmware takes to accept a request, in nanoseconds. It depends on the request before, so that it
+    /// must be asked once for each request, in their order.
     pub(super) fn taking_ns(&mut self, operation: Action, Extent { sector, sectors }: Extent) -> u64 {
         let after_read = std::mem::replace(&mut self.was_read, operation == Action::Read);
         if operation != Action::Write {
             return 0;
         }
-        let onwards = std::mem::replace(&mut self.last_end, sector + sectors) == sector;
-        let (after_write_ns, after_read_ns) = match onwards && !planted(Bug::TakenAlike) {
+        let is_sequential = std::mem::replace(&mut self.last_end, sector + sectors) == sector;
+        let (after_write_ns, after_read_ns) = match is_sequential && !planted(Bug::TakenAlike) {
             true => self.parameters.onwards_ns,
             false => self.parameters.elsewhere_ns,
         };
         if after_read && !planted(Bug::TakenAlike) { after_read_ns } else { after_write_ns }
     }
 
-    /// Whether all of it is on the medium.
+    /// Whether all data is on the medium.
     pub(super) fn is_clean(&self) -> bool {
-        self.dirty_sectors + self.leaving_sectors == 0
+        self.dirty_sectors + self.destaging_sectors == 0
     }
 
-    /// Sectors it could still take.
+    /// Sectors that the cache can still accept.
     pub(super) fn room(&self) -> u64 {
         if self.dirty.len() >= self.parameters.extents {
             return 0;
         }
-        self.parameters.sectors.saturating_sub(self.dirty_sectors + self.leaving_sectors)
+        self.parameters.sectors.saturating_sub(self.dirty_sectors + self.destaging_sectors)
     }
 
-    /// Whether it is time to write back without waiting for more.
+    /// Whether the cache is full enough to write back without waiting for more data.
     pub(super) fn is_half_full(&self) -> bool {
         self.dirty_sectors * 2 >= self.parameters.sectors || self.dirty.len() * 2 >= self.parameters.extents
     }
 
-    /// Whether there is no room, and none on its way.
+    /// Whether there is no room, and no write-back in progress that would make some.
     pub(super) fn is_stuck(&self) -> bool {
-        self.leaving_sectors == 0 && self.room() == 0
+        self.destaging_sectors == 0 && self.room() == 0
     }
 
-    /// Takes a stretch; what was there of it is replaced.
+    /// Adds an extent; older data of it is replaced.
     pub(super) fn insert(&mut self, now_ns: u64, extent: Extent) {
         if self.dirty.is_empty() {
             self.dirty_since_ns = now_ns;
@@ -102,6 +104,7 @@ impl VolatileCache {
         self.dirty_sectors += end - start;
     }
 
+    /// Drops the data of an extent.
     pub(super) fn remove(&mut self, extent: Extent) {
         let (start, end) = (extent.sector, extent.sector + extent.sectors);
         while let Some((&old, &old_end)) = self.dirty.range(..end).next_back() {
@@ -119,32 +122,33 @@ impl VolatileCache {
         }
     }
 
+    /// Whether all sectors of an extent are dirty.
     pub(super) fn holds(&self, extent: Extent) -> bool {
         let before = self.dirty.range(..=extent.sector).next_back();
         before.is_some_and(|(_, end)| *end >= extent.sector + extent.sectors)
     }
 
-    /// Dirty stretches in sweeping order from `sector` on, and round again from the first.
+    /// Dirty extents in the order of an elevator: from `sector` upwards, then from the first.
     pub(super) fn sweep(&self, sector: u64) -> impl Iterator<Item = Extent> {
         let extent = |(start, end): (&u64, &u64)| Extent { sector: *start, sectors: end - start };
         self.dirty.range(sector..).map(extent).chain(self.dirty.range(..sector).map(extent))
     }
 
-    /// Takes up to `most` sectors from the start of a dirty stretch to write them to the medium.
-    pub(super) fn take(&mut self, extent: Extent, most: u64) -> Extent {
-        let sectors = extent.sectors.min(most);
+    /// Takes up to `max_sectors` sectors from the start of a dirty extent to write them to the medium.
+    pub(super) fn take(&mut self, extent: Extent, max_sectors: u64) -> Extent {
+        let sectors = extent.sectors.min(max_sectors);
         self.dirty.remove(&extent.sector);
         if sectors < extent.sectors {
             self.dirty.insert(extent.sector + sectors, extent.sector + extent.sectors);
         }
         self.dirty_sectors -= sectors;
-        self.leaving_sectors += sectors;
+        self.destaging_sectors += sectors;
         Extent { sector: extent.sector, sectors }
     }
 
-    /// What was taken has reached the medium.
+    /// Releases the room of sectors that have reached the medium.
     pub(super) fn arrived(&mut self, sectors: u64) {
-        self.leaving_sectors -= sectors;
+        self.destaging_sectors -= sectors;
     }
 }
 
@@ -177,7 +181,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against the plainest model there is: one flag for each sector.
+        /// Compares the cache with the simplest model, which has one flag for each sector.
         #[test]
         fn stretches_are_what_flags_would_be(steps in prop::collection::vec(extent(), 1..60)) {
             let mut cache = VolatileCache::new(parameters());

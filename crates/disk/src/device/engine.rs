@@ -1,4 +1,5 @@
-//! How requests go through a device: queue, link, cache, medium, and back. Events in the order of their time.
+//! Runs a modelled device: moves requests through queue, link, cache and medium and back, as events in the order of
+//! time.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -14,18 +15,19 @@ use super::request::{Action, Completion, Request};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum EngineEvent {
-    /// The device has the command, and what it writes.
+    /// The device has the command and the data of a write.
     Received(usize),
-    /// The medium has done what was asked of it.
+    /// The medium has finished the access of a job.
     Accessed(usize),
-    /// This many sectors of the cache are on the medium.
+    /// This many sectors of the cache have reached the medium.
     Destaged(u64),
+    /// The request is complete.
     Finished(usize),
-    /// The cache may begin to write back.
+    /// The cache may start to write back.
     Wake,
 }
 
-/// Queue, link, cache and medium at work.
+/// The parts of a device, its requests and its pending events.
 #[derive(Debug)]
 pub(super) struct DeviceEngine {
     sectors: u64,
@@ -35,39 +37,41 @@ pub(super) struct DeviceEngine {
     cache: Option<VolatileCache>,
     medium: Box<dyn MediumModel>,
     now_ns: u64,
-    /// Submitted, and not yet taken into the queue.
+    /// Submitted requests that are not yet in the queue.
     waiting: VecDeque<(u64, Request)>,
     jobs: Jobs,
+    /// Number of requests in the queue.
     admitted: u32,
-    /// A flush that goes through no queue is inside: nothing else may enter.
-    barred: bool,
-    /// Inside, and wanting the medium, in order of arrival.
+    /// Whether a flush that cannot be queued is inside: no other request may enter.
+    blocked_by_flush: bool,
+    /// Jobs that wait for the medium, in order of arrival.
     pending: Vec<usize>,
-    /// Writes the cache has no room for, in order of arrival.
+    /// Writes that wait for room in the cache, in order of arrival.
     stalled: VecDeque<usize>,
     /// Flushes that wait until the cache is clean.
     flushes: Vec<usize>,
-    /// Flushes whose last step is underway; what is written meanwhile waits.
-    closing: u32,
-    /// Accesses the medium is at.
-    busy: usize,
+    /// Flushes whose last step is in progress; writes that arrive meanwhile wait.
+    closing_flushes: u32,
+    /// Accesses that the medium performs at present.
+    active_accesses: usize,
+    /// Time since which the medium has no access to perform.
     idle_since_ns: u64,
-    /// Whether the cache is being written back until nothing is left.
+    /// Whether the cache is being written back until it is clean.
     draining: bool,
-    /// When that may begin, where it is known.
+    /// Time at which that may start, if it is known.
     wake_ns: u64,
-    /// Whether the last access was for somebody who waits, rather than for the cache.
-    served_last: bool,
+    /// Whether the last access was for a waiting request, rather than for the cache.
+    served_request_last: bool,
     events: BinaryHeap<Reverse<(u64, u64, EngineEvent)>>,
     sequence: u64,
     done: VecDeque<Completion>,
-    /// Flushes that were answered with something not yet on the medium: there must be none.
+    /// Flushes that were answered while data was not yet on the medium. There must be none.
     #[cfg(test)]
     pub(super) broken_flushes: u64,
 }
 
-/// Longest a waiting request is passed over for nearer ones.
-const PATIENCE_NS: u64 = 1_000_000_000;
+/// Longest time for which a waiting request is passed over for nearer ones.
+const MAX_PASSED_OVER_NS: u64 = 1_000_000_000;
 
 impl DeviceEngine {
     pub(super) fn new(
@@ -86,16 +90,16 @@ impl DeviceEngine {
             waiting: VecDeque::new(),
             jobs: Jobs::default(),
             admitted: 0,
-            barred: false,
+            blocked_by_flush: false,
             pending: Vec::new(),
             stalled: VecDeque::new(),
             flushes: Vec::new(),
-            closing: 0,
-            busy: 0,
+            closing_flushes: 0,
+            active_accesses: 0,
             idle_since_ns: 0,
             draining: false,
             wake_ns: 0,
-            served_last: false,
+            served_request_last: false,
             events: BinaryHeap::new(),
             sequence: 0,
             done: VecDeque::new(),
@@ -108,13 +112,14 @@ impl DeviceEngine {
         &*self.medium
     }
 
+    /// Accepts a request at this time.
     pub(super) fn submit(&mut self, now_ns: u64, request: Request) {
         self.run_until(now_ns);
         self.waiting.push_back((self.now_ns, request));
-        self.admit();
+        self.admit_requests();
     }
 
-    /// When something happens that a request waits for.
+    /// Time of the next event that a request waits for.
     pub(super) fn next_event(&self) -> Option<u64> {
         if !self.done.is_empty() {
             return Some(self.now_ns);
@@ -125,43 +130,47 @@ impl DeviceEngine {
         self.events.peek().map(|Reverse((at_ns, ..))| *at_ns)
     }
 
+    /// Advances to this time, and adds the requests that are complete by then.
     pub(super) fn advance(&mut self, now_ns: u64, completions: &mut Vec<Completion>) {
         self.run_until(now_ns);
         completions.extend(self.done.drain(..));
     }
 
+    /// Requests that are not complete, with the times of their submission.
     pub(super) fn underway(&self) -> impl Iterator<Item = (u64, &Request)> {
         let waiting = self.waiting.iter().map(|(submitted_ns, request)| (*submitted_ns, request));
         let inside = self.jobs.iter().map(|job| (job.submitted_ns, &job.request));
         inside.chain(waiting)
     }
 
+    /// Handles all events up to this time.
     fn run_until(&mut self, now_ns: u64) {
         while let Some(Reverse((at_ns, ..))) = self.events.peek()
             && *at_ns <= now_ns
         {
             let Some(Reverse((at_ns, _, event))) = self.events.pop() else { break };
             self.now_ns = self.now_ns.max(at_ns);
-            self.handle(event);
+            self.handle_event(event);
         }
         self.now_ns = self.now_ns.max(now_ns);
     }
 
-    fn schedule(&mut self, at_ns: u64, event: EngineEvent) {
+    fn schedule_event(&mut self, at_ns: u64, event: EngineEvent) {
         self.sequence += 1;
         self.events.push(Reverse((at_ns.max(self.now_ns), self.sequence, event)));
     }
 
-    fn admit(&mut self) {
+    /// Moves waiting requests into the queue as far as it has room.
+    fn admit_requests(&mut self) {
         while self.admitted < self.queue.depth
-            && !self.barred
+            && !self.blocked_by_flush
             && let Some((submitted_ns, request)) = self.waiting.front().copied()
         {
             if request.operation == Action::Flush && !self.queue.flush_queued {
                 if self.admitted > 0 {
                     break;
                 }
-                self.barred = true;
+                self.blocked_by_flush = true;
             }
             self.waiting.pop_front();
             self.admitted += 1;
@@ -178,81 +187,85 @@ impl DeviceEngine {
             } else if let Some(cache) = &mut self.cache {
                 received_ns += cache.taking_ns(request.operation, self.jobs[slot].extent);
             }
-            self.schedule(received_ns, EngineEvent::Received(slot));
+            self.schedule_event(received_ns, EngineEvent::Received(slot));
         }
     }
 
-    fn handle(&mut self, event: EngineEvent) {
+    fn handle_event(&mut self, event: EngineEvent) {
         match event {
-            EngineEvent::Received(slot) => self.received(slot),
+            EngineEvent::Received(slot) => self.receive_job(slot),
             EngineEvent::Accessed(slot) => {
-                self.released();
+                self.finish_access();
                 let job = self.jobs[slot];
                 if job.request.operation == Action::Read {
-                    self.answer(slot, job.begin_ns);
+                    self.send_answer(slot, job.begin_ns);
                 } else {
-                    self.schedule(self.now_ns, EngineEvent::Finished(slot));
+                    self.schedule_event(self.now_ns, EngineEvent::Finished(slot));
                 }
             }
             EngineEvent::Destaged(sectors) => {
-                self.released();
+                self.finish_access();
                 if let Some(cache) = &mut self.cache {
                     cache.arrived(sectors);
                 }
-                self.unstall();
+                self.fill_cache();
             }
-            EngineEvent::Finished(slot) => self.finished(slot),
-            // What was due is seen to below.
+            EngineEvent::Finished(slot) => self.finish_job(slot),
+            // The work that is due is started below.
             EngineEvent::Wake => {}
         }
-        self.pump();
+        self.start_accesses();
     }
 
-    fn released(&mut self) {
-        self.busy -= 1;
+    fn finish_access(&mut self) {
+        self.active_accesses -= 1;
         self.idle_since_ns = self.now_ns;
     }
 
-    fn received(&mut self, slot: usize) {
+    /// Handles a request that the device has received.
+    fn receive_job(&mut self, slot: usize) {
         let DeviceJob { request, extent, .. } = self.jobs[slot];
         match request.operation {
             Action::Read => match &self.cache {
-                Some(cache) if cache.holds(extent) => self.answer(slot, self.now_ns),
+                Some(cache) if cache.holds(extent) => self.send_answer(slot, self.now_ns),
                 _ => self.pending.push(slot),
             },
-            Action::Write => self.write(slot),
-            Action::WriteZeroes if !self.write_zeroes => self.write(slot),
+            Action::Write => self.accept_write(slot),
+            Action::WriteZeroes if !self.write_zeroes => self.accept_write(slot),
             Action::Discard | Action::WriteZeroes => {
                 if let Some(cache) = &mut self.cache {
                     cache.remove(extent);
                 }
                 let end_ns = self.medium.discard(self.now_ns, extent);
-                self.schedule(end_ns, EngineEvent::Finished(slot));
+                self.schedule_event(end_ns, EngineEvent::Finished(slot));
             }
             Action::Flush => self.flushes.push(slot),
         }
     }
 
-    fn write(&mut self, slot: usize) {
+    /// Passes a write to the cache, or to the medium where there is no cache.
+    fn accept_write(&mut self, slot: usize) {
         if self.cache.is_some() {
             self.stalled.push_back(slot);
-            self.unstall();
+            self.fill_cache();
         } else {
             self.pending.push(slot);
         }
     }
 
-    /// The answer to a read goes over the link.
-    fn answer(&mut self, slot: usize, begin_ns: u64) {
+    /// Sends the answer to a read over the link.
+    fn send_answer(&mut self, slot: usize, begin_ns: u64) {
         let sectors = self.jobs[slot].extent.sectors;
         let end_ns = self.link.answer(begin_ns, self.now_ns, sectors);
-        self.schedule(end_ns, EngineEvent::Finished(slot));
+        self.schedule_event(end_ns, EngineEvent::Finished(slot));
     }
 
-    /// Lets writes into the cache as far as there is room, in order, piece by piece where one is larger than that.
-    fn unstall(&mut self) {
-        // What comes during a flush waits for its end, or the flush might never find the cache empty.
-        if !self.flushes.is_empty() || self.closing > 0 {
+    /// Accepts stalled writes into the cache as far as it has room, in their order; a larger write is accepted in
+    /// pieces.
+    fn fill_cache(&mut self) {
+        // Writes that arrive during a flush wait for its end, because otherwise the flush might never find the cache
+        // empty.
+        if !self.flushes.is_empty() || self.closing_flushes > 0 {
             return;
         }
         while let (Some(cache), Some(&slot)) = (&mut self.cache, self.stalled.front()) {
@@ -267,11 +280,12 @@ impl DeviceEngine {
                 break;
             }
             self.stalled.pop_front();
-            self.schedule(self.now_ns, EngineEvent::Finished(slot));
+            self.schedule_event(self.now_ns, EngineEvent::Finished(slot));
         }
     }
 
-    fn finished(&mut self, slot: usize) {
+    /// Completes a request.
+    fn finish_job(&mut self, slot: usize) {
         let DeviceJob { request, submitted_ns, .. } = self.jobs.leave(slot);
         self.done.push_back(Completion { request, submitted_ns, completed_ns: self.now_ns });
         self.admitted -= 1;
@@ -280,55 +294,63 @@ impl DeviceEngine {
             if self.cache.as_ref().is_some_and(|cache| !cache.is_clean() && !cache.parameters.protected) {
                 self.broken_flushes += 1;
             }
-            self.barred = false;
-            self.closing -= 1;
-            self.unstall();
+            self.blocked_by_flush = false;
+            self.closing_flushes -= 1;
+            self.fill_cache();
         }
-        self.admit();
+        self.admit_requests();
     }
 
-    /// Gives the medium what it can do now.
-    fn pump(&mut self) {
-        while self.busy < self.medium.parallel() {
-            let pressed = !self.flushes.is_empty() || !self.stalled.is_empty();
-            let destage = self.wants_destaging(pressed);
-            // Who waits for an answer goes first, but those who wait for room in the cache get every other turn.
-            let cache_first = destage && (self.pending.is_empty() || (pressed && self.served_last));
-            if cache_first && self.destage(pressed) {
+    /// Starts every access that the medium can begin now.
+    fn start_accesses(&mut self) {
+        while self.active_accesses < self.medium.parallel() {
+            let must_make_room = !self.flushes.is_empty() || !self.stalled.is_empty();
+            let destage = self.wants_destaging(must_make_room);
+            // Requests that wait for an answer come first, but those that wait for room in the cache get every other
+            // turn.
+            let cache_first =
+                destage && (self.pending.is_empty() || (must_make_room && self.served_request_last));
+            if cache_first && self.start_destaging(must_make_room) {
                 continue;
             }
             if self.pending.is_empty() {
                 break;
             }
-            self.serve();
+            self.start_access();
         }
         self.close_flushes();
     }
 
-    fn wants_destaging(&mut self, pressed: bool) -> bool {
+    /// Whether the cache is to be written back now; otherwise a wake-up is scheduled.
+    fn wants_destaging(&mut self, must_make_room: bool) -> bool {
         let Some(cache) = &self.cache else { return false };
         if cache.dirty_sectors == 0 {
             self.draining = false;
             return false;
         }
         let due_ns = cache.dirty_since_ns + cache.parameters.delay_ns;
-        self.draining |= pressed || cache.is_half_full() || due_ns <= self.now_ns;
+        self.draining |= must_make_room || cache.is_half_full() || due_ns <= self.now_ns;
         if !self.draining && self.wake_ns != due_ns {
             self.wake_ns = due_ns;
-            self.schedule(due_ns, EngineEvent::Wake);
+            self.schedule_event(due_ns, EngineEvent::Wake);
         }
         self.draining
     }
 
-    /// When the medium can begin: at once, unless it was at something of its own.
-    fn rouse(&mut self) -> u64 {
-        if self.busy == 0 { self.medium.rouse(self.idle_since_ns, self.now_ns) } else { self.now_ns }
+    /// Time at which the medium can begin: now, unless it is busy with background work.
+    fn access_start_ns(&mut self) -> u64 {
+        if self.active_accesses == 0 {
+            self.medium.rouse(self.idle_since_ns, self.now_ns)
+        } else {
+            self.now_ns
+        }
     }
 
-    fn serve(&mut self) {
-        let at_ns = self.rouse();
+    /// Starts the access of the next pending job.
+    fn start_access(&mut self) {
+        let at_ns = self.access_start_ns();
         let oldest = self.jobs[self.pending[0]].submitted_ns;
-        let choice = if self.queue.window <= 1 || oldest + PATIENCE_NS < self.now_ns {
+        let choice = if self.queue.window <= 1 || oldest + MAX_PASSED_OVER_NS < self.now_ns {
             0
         } else {
             let distance = |slot: usize| {
@@ -346,32 +368,34 @@ impl DeviceEngine {
             _ => self.medium.write(at_ns, extent),
         };
         self.jobs[slot].begin_ns = begin_ns;
-        self.busy += 1;
-        self.served_last = true;
-        self.schedule(end_ns, EngineEvent::Accessed(slot));
+        self.active_accesses += 1;
+        self.served_request_last = true;
+        self.schedule_event(end_ns, EngineEvent::Accessed(slot));
     }
 
-    /// Writes some of the cache back; whether there was something the medium would take.
-    fn destage(&mut self, pressed: bool) -> bool {
-        let at_ns = self.rouse();
+    /// Starts to write back a part of the cache; returns whether there is a part that the medium accepts.
+    fn start_destaging(&mut self, must_make_room: bool) -> bool {
+        let at_ns = self.access_start_ns();
         let Some(cache) = &mut self.cache else { return false };
-        let all = !self.flushes.is_empty() || (pressed && cache.is_stuck());
-        let Some((sectors, end_ns)) = self.medium.destage(at_ns, cache, all) else { return false };
-        self.busy += 1;
-        self.served_last = false;
-        self.schedule(end_ns, EngineEvent::Destaged(sectors));
+        let write_all = !self.flushes.is_empty() || (must_make_room && cache.is_stuck());
+        let Some((sectors, end_ns)) = self.medium.destage(at_ns, cache, write_all) else { return false };
+        self.active_accesses += 1;
+        self.served_request_last = false;
+        self.schedule_event(end_ns, EngineEvent::Destaged(sectors));
         true
     }
 
+    /// Starts the last step of the waiting flushes once the cache is clean.
     fn close_flushes(&mut self) {
         if self.flushes.is_empty() {
             return;
         }
         let mut end_ns = self.now_ns;
         if let Some(cache) = &mut self.cache {
-            let clean = if planted(Bug::FlushesLie) { cache.dirty_sectors == 0 } else { cache.is_clean() };
-            let clean = clean || cache.parameters.protected;
-            if !clean {
+            let can_close =
+                if planted(Bug::FlushesLie) { cache.dirty_sectors == 0 } else { cache.is_clean() };
+            let can_close = can_close || cache.parameters.protected;
+            if !can_close {
                 return;
             }
             if std::mem::take(&mut cache.flush_is_due) {
@@ -379,8 +403,8 @@ impl DeviceEngine {
             }
         }
         for slot in std::mem::take(&mut self.flushes) {
-            self.closing += 1;
-            self.schedule(end_ns, EngineEvent::Finished(slot));
+            self.closing_flushes += 1;
+            self.schedule_event(end_ns, EngineEvent::Finished(slot));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The requests inside a device, each in a slot of its own that is used again.
+//! The requests inside a device, each in a slot that is used again.
 
 use std::ops::{Index, IndexMut};
 
@@ -6,20 +6,22 @@ use super::cache::Extent;
 use super::medium::AccessSpan;
 use super::request::Request;
 
+/// A request inside a device.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DeviceJob {
     pub(super) request: Request,
-    /// What it is about, within the device: nothing, where a request lies beyond the end.
+    /// The part of the device that it concerns; empty where a request lies beyond the end.
     pub(super) extent: Extent,
     pub(super) submitted_ns: u64,
-    /// When the medium began to deliver what a read wants.
+    /// Time at which the medium began to deliver the data of a read.
     pub(super) begin_ns: u64,
-    /// From when until when its data come, where it is begun before they are there.
+    /// Time in which the data of a write arrives, where the write begins before all of it is there.
     pub(super) data: Option<AccessSpan>,
-    /// How much of a write the cache has taken, in sectors.
+    /// Sectors of a write that the cache has accepted.
     pub(super) taken: u64,
 }
 
+/// The slots, and whether each is in use.
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
     slots: Vec<(DeviceJob, bool)>,
@@ -27,7 +29,7 @@ pub(super) struct Jobs {
 }
 
 impl Jobs {
-    /// Takes a request in, on a device of this many sectors; returns its slot.
+    /// Adds a request to a device of this many sectors; returns its slot.
     pub(super) fn enter(&mut self, request: Request, submitted_ns: u64, device_sectors: u64) -> usize {
         let sector = request.sector.min(device_sectors);
         let sectors = u64::from(request.sectors).min(device_sectors - sector);
@@ -42,6 +44,7 @@ impl Jobs {
         }
     }
 
+    /// Removes a request and frees its slot.
     pub(super) fn leave(&mut self, slot: usize) -> DeviceJob {
         self.slots[slot].1 = false;
         self.free.push(slot);
@@ -49,7 +52,7 @@ impl Jobs {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &DeviceJob> {
-        self.slots.iter().filter(|(_, inside)| *inside).map(|(job, _)| job)
+        self.slots.iter().filter(|(_, is_used)| *is_used).map(|(job, _)| job)
     }
 }
 

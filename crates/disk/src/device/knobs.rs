@@ -1,55 +1,58 @@
-//! What of a model calibration can tell: which of its numbers follows from which figure of a device, and how.
+//! Numbers of a model that calibration can determine: the figure of a device that shows each, and how the number
+//! follows from it.
 
-/// Straight lines through what was timed on a device, in nanoseconds. Not a number where that was not done.
+/// Coefficients of straight lines through the times that were measured on a device, in nanoseconds; NaN where nothing
+/// was measured.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Figures {
-    /// What a read of nothing would take that the device still has in its memory.
+    /// Time of a read of zero bytes that the device has in its cache.
     pub(crate) command: f64,
-    /// What each byte takes on the way.
+    /// Time of each byte of such a read.
     pub(crate) link_byte: f64,
-    /// What a read of nothing would take that lies anywhere.
+    /// Time of a read of zero bytes at a random position.
     pub(crate) access: f64,
-    /// What each byte of it takes.
+    /// Time of each byte of such a read.
     pub(crate) access_byte: f64,
-    /// A byte where reading goes on, at the start of the device, at its end, and on the whole.
+    /// Time of a byte of sequential reads: at the start of the device, at its end, and on average.
     pub(crate) first_byte: f64,
     pub(crate) last_byte: f64,
     pub(crate) onward_byte: f64,
-    /// The shortest jump, and one of mean distance, where the platter hardly had to be waited for.
+    /// Time of the shortest seek, and of one of mean distance, both with little rotational latency.
     pub(crate) shortest: f64,
     pub(crate) mean_jump: f64,
-    /// How far reads after the same jump differ (standard deviation): a share of one rotation.
+    /// Standard deviation of reads after the same seek, which is a share of one rotation.
     pub(crate) spread: f64,
-    /// What a write of nothing would take that goes on.
+    /// Time of a sequential write of zero bytes.
     pub(crate) write_command: f64,
-    /// A byte of a long row of writes.
+    /// Time of a byte of a long sequence of writes.
     pub(crate) written_byte: f64,
-    /// What a flush takes beyond writing, and each scattered write before it.
+    /// Time of a flush besides writing, and of each random write before it.
     pub(crate) flush: f64,
     pub(crate) scattered: f64,
-    /// How many streams go as fast as one; and what a byte takes with more.
+    /// Number of streams that are as fast as one; and the time of a byte with more streams.
     pub(crate) streams: f64,
     pub(crate) copied_byte: f64,
 }
 
-/// How a number follows from a figure of the device and the same of the model.
+/// How a number follows from a figure of the device and the same figure of the model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Effect {
-    /// It moves by the difference, times this.
+    /// The number changes by the difference of the figures, times this factor.
     Moves(f64),
-    /// A rate in MB/s: its nanoseconds a byte move by the difference.
+    /// The number is a rate in MB/s, whose nanoseconds per byte change by the difference.
     Rate,
-    /// It takes as many times as long, or as little.
+    /// The number is scaled by the ratio of the device's figure to the model's.
     Times,
-    /// A rate in MB/s of what takes as many times as long.
+    /// The number is a rate in MB/s, which is divided by that ratio.
     Slower,
-    /// A number of things: it moves by the difference.
+    /// The number is a count, which changes by the difference.
     Counts,
-    /// Turns a minute: the spread of reads is a share of one; among the speeds that drives have.
+    /// The number is the revolutions per minute, divided by the ratio of the spreads and rounded to a speed that
+    /// drives have.
     Speed,
 }
 
-/// Section and key of a number, the figure that shows it, and how it follows from that.
+/// Section and key of a number, the figure that shows it, and how it follows from that figure.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Knob(
     pub(crate) &'static str,
@@ -58,10 +61,11 @@ pub(crate) struct Knob(
     pub(crate) Effect,
 );
 
-/// Knobs in steps: what comes later rests on what came before.
+/// Knobs in the steps in which they are fitted: later ones depend on earlier ones.
 pub(crate) type Steps = &'static [&'static [Knob]];
 
-/// What reading shows of a kind of medium, and what writing does besides; and what a trace of single requests does.
+/// The knobs of a kind of medium: those that reads show, those that writes show as well, and those that a trace
+/// shows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Knobs {
     pub(crate) reading: Steps,
@@ -69,22 +73,23 @@ pub(crate) struct Knobs {
     pub(crate) traced: &'static [TracedKnob],
 }
 
-/// A key that a trace shows: its section and name, and what it may be.
+/// A key that a trace shows: its section and name, and how the trace shows it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TracedKnob(pub(crate) &'static str, pub(crate) &'static str, pub(crate) ShownBy);
 
-/// What a trace shows of a key.
+/// How a trace shows a key.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ShownBy {
-    /// One of these, as a file has it; the first is what an absent key means. Told by each request's own time.
+    /// The value is one of these, as a file has it; the first is that of an absent key. The time of each request
+    /// shows it.
     Policy(&'static [&'static str]),
-    /// A time, in its unit, that requests which wait for no platter show: where the key is absent, as the key named here, or 0.
-    /// The number is what a millisecond is in its unit.
+    /// The value is a time in its unit, which requests show that do not wait for a platter. An absent key has the
+    /// value of the key named here, or 0. The number is one millisecond in the key's unit.
     Sharp(&'static str, f64),
-    /// The same of requests that do wait: only their distribution shows it.
+    /// As `Sharp`, but for requests that wait for a platter: only their distribution shows the value.
     Blurred(&'static str, f64),
-    /// A rate, shown by how time grows with length.
+    /// The value is a rate, which the growth of times with length shows.
     Rate,
-    /// The share of reads onwards that take far longer than they should.
+    /// The value is the share of sequential reads that take far longer than predicted.
     Missed,
 }

@@ -1,10 +1,10 @@
-//! Modelled devices: how long a disk, a stick or an SSD takes over each request, and why.
+//! Modelled devices: computes how long a disk, a stick or an SSD takes over each request.
 //!
-//! Pure calculation: no clock, no system call, no guest. Whoever keeps the clock submits requests and asks when
-//! something happens next. Time is in whole nanoseconds; the same requests at the same times under the same seed give the
-//! same answers on every machine. What the requests carry lies in the store, which knows nothing of time.
+//! Pure calculation: no clock, no system call, no guest. The owner of the clock submits requests and asks for the
+//! time of the next event. Times are whole nanoseconds; the same requests at the same times with the same seed give
+//! the same answers on every machine. The data of requests is in the store, which knows nothing of time.
 //!
-//! docs/device-models.md says what is modelled, from which sources, and what may be claimed.
+//! docs/device-models.md describes what is modelled, its sources, and which claims it supports.
 
 mod cache;
 mod engine;
@@ -38,6 +38,7 @@ pub use request::{Action, Completion, Request};
 pub use store::{Store, StoreError};
 pub use wear::Wear;
 
+/// A modelled device.
 #[derive(Debug)]
 pub struct Device {
     limits: Limits,
@@ -45,7 +46,7 @@ pub struct Device {
 }
 
 impl Device {
-    /// A device of this model and size, in the state the model's name says.
+    /// A device of this model and size, in the state that the model's name gives.
     pub fn new(model: &Model, size_bytes: u64, seed: u64) -> Result<Device, ModelError> {
         model.check_size(size_bytes)?;
         let parameters = &model.parameters;
@@ -57,29 +58,32 @@ impl Device {
         })
     }
 
-    /// What the guest must be given.
+    /// The limits that the guest must be given.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// Takes a request at `now_ns`, which is never before an earlier call's. Requests beyond the queue's depth wait. What
-    /// of a request lies beyond the device's end takes no time; it is the store that refuses it.
+    /// Accepts a request at `now_ns`, which is never before an earlier call's. Requests beyond the queue's depth
+    /// wait. The part of a request beyond the device's end takes no time; the store refuses it.
     pub fn submit(&mut self, now_ns: u64, request: Request) {
         self.engine.submit(now_ns, request);
     }
 
-    /// When `advance` must be called next, if nothing is submitted before: a completion is due then, or it is settled
-    /// then what comes first. `None` when nothing is underway; what a device does of its own accord asks for no call.
+    /// The time at which `advance` must be called next, if nothing is submitted before: a completion is due then, or
+    /// the next completion is decided then. `None` if no request is pending; background work of a device needs no
+    /// call.
     pub fn next_event(&self) -> Option<u64> {
         self.engine.next_event()
     }
 
-    /// Lets time pass until `now_ns`, and appends what was completed by then, in order of completion. It may be nothing.
+    /// Advances to `now_ns`, and appends the requests that are completed by then, in order of completion. There may
+    /// be none.
     pub fn advance(&mut self, now_ns: u64, completions: &mut Vec<Completion>) {
         self.engine.advance(now_ns, completions);
     }
 
-    /// Requests that were submitted and not completed, with when: after a loss of power each may have happened or not.
+    /// Requests that are not completed, with the times of their submission: after a power loss each may have been
+    /// carried out or not.
     pub fn underway(&self) -> impl Iterator<Item = (u64, &Request)> {
         self.engine.underway()
     }

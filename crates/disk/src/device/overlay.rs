@@ -1,78 +1,94 @@
-//! What is written over a store for a while: pages in memory, which are forgotten together.
+//! Lays an overlay over a store: pages in memory take temporary writes and are dropped together.
 
 use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// Bytes.
-const PAGE: usize = 4096;
-/// Pages at most: what a filesystem writes while it is mounted once is far less.
-const MOST: usize = (256 << 20) / PAGE;
+/// Bytes of a page.
+const PAGE_BYTES: usize = 4096;
+/// Most pages: a filesystem that is mounted once writes far less.
+const MAX_PAGES: usize = (256 << 20) / PAGE_BYTES;
 
-/// Why something cannot be written over a store.
+/// Why an overlay cannot be written.
 #[derive(Debug)]
 pub(super) enum OverlayError {
-    /// There are more pages than are kept.
+    /// It has its largest number of pages.
     Full,
-    /// What lies below cannot be read.
+    /// The store's file cannot be read.
     Below(std::io::Error),
 }
 
 /// Pages by their number.
 #[derive(Debug, Default)]
 pub(super) struct Overlay {
-    pages: HashMap<u64, Box<[u8; PAGE]>>,
+    pages: HashMap<u64, Box<[u8; PAGE_BYTES]>>,
 }
 
-/// A part of a page, and where it lies among the bytes that are read or written.
+/// A part of a page, and its place among the bytes that are read or written.
 struct Part {
     page: u64,
-    /// Of the page.
-    from: usize,
-    /// Of the bytes.
-    at: usize,
+    /// Offset in the page.
+    page_offset: usize,
+    /// Offset in the bytes.
+    buffer_offset: usize,
     length: usize,
 }
 
-fn parts(offset: u64, length: usize) -> impl Iterator<Item = Part> {
-    let mut at = 0;
+/// Splits a range of bytes at the boundaries of pages.
+fn split_at_pages(offset: u64, length: usize) -> impl Iterator<Item = Part> {
+    let mut buffer_offset = 0;
     std::iter::from_fn(move || {
-        let place = offset + at as u64;
-        let from = (place % PAGE as u64) as usize;
-        let part = Part { page: place / PAGE as u64, from, at, length: (PAGE - from).min(length - at) };
-        at += part.length;
+        let place = offset + buffer_offset as u64;
+        let page_offset = (place % PAGE_BYTES as u64) as usize;
+        let part = Part {
+            page: place / PAGE_BYTES as u64,
+            page_offset,
+            buffer_offset,
+            length: (PAGE_BYTES - page_offset).min(length - buffer_offset),
+        };
+        buffer_offset += part.length;
         (part.length > 0).then_some(part)
     })
 }
 
 impl Overlay {
-    /// Puts what was written over what the store holds there.
+    /// Replaces bytes that were read from the store by those of the overlay.
     pub(super) fn read_at(&self, bytes: &mut [u8], offset: u64) {
-        for part in parts(offset, bytes.len()) {
+        for part in split_at_pages(offset, bytes.len()) {
             let Some(page) = self.pages.get(&part.page) else { continue };
-            let slot = bytes.get_mut(part.at..part.at + part.length);
-            if let (Some(slot), Some(page)) = (slot, page.get(part.from..part.from + part.length)) {
+            let slot = bytes.get_mut(part.buffer_offset..part.buffer_offset + part.length);
+            if let (Some(slot), Some(page)) =
+                (slot, page.get(part.page_offset..part.page_offset + part.length))
+            {
                 slot.copy_from_slice(page);
             }
         }
     }
 
-    /// A page that is written in part has the rest of it from the store's file.
-    pub(super) fn write_at(&mut self, bytes: &[u8], offset: u64, below: &File) -> Result<(), OverlayError> {
-        for part in parts(offset, bytes.len()) {
+    /// Writes to the overlay. The rest of a page that is written in part comes from the store's file.
+    pub(super) fn write_at(
+        &mut self,
+        bytes: &[u8],
+        offset: u64,
+        store_file: &File,
+    ) -> Result<(), OverlayError> {
+        for part in split_at_pages(offset, bytes.len()) {
             if !self.pages.contains_key(&part.page) {
-                if self.pages.len() >= MOST {
+                if self.pages.len() >= MAX_PAGES {
                     return Err(OverlayError::Full);
                 }
-                let mut page = Box::new([0; PAGE]);
-                if part.length < PAGE {
-                    fill(page.as_mut_slice(), part.page * PAGE as u64, below).map_err(OverlayError::Below)?;
+                let mut page = Box::new([0; PAGE_BYTES]);
+                if part.length < PAGE_BYTES {
+                    fill_page(page.as_mut_slice(), part.page * PAGE_BYTES as u64, store_file)
+                        .map_err(OverlayError::Below)?;
                 }
                 self.pages.insert(part.page, page);
             }
             let page = self.pages.get_mut(&part.page);
-            let slot = page.and_then(|page| page.get_mut(part.from..part.from + part.length));
-            if let (Some(slot), Some(bytes)) = (slot, bytes.get(part.at..part.at + part.length)) {
+            let slot = page.and_then(|page| page.get_mut(part.page_offset..part.page_offset + part.length));
+            if let (Some(slot), Some(bytes)) =
+                (slot, bytes.get(part.buffer_offset..part.buffer_offset + part.length))
+            {
                 slot.copy_from_slice(bytes);
             }
         }
@@ -80,11 +96,11 @@ impl Overlay {
     }
 }
 
-/// A device need not end with a page.
-fn fill(page: &mut [u8], mut offset: u64, below: &File) -> std::io::Result<()> {
+/// Fills a page from the store's file. A device need not end with a page.
+fn fill_page(page: &mut [u8], mut offset: u64, store_file: &File) -> std::io::Result<()> {
     let mut rest = page;
     while !rest.is_empty() {
-        match below.read_at(rest, offset) {
+        match store_file.read_at(rest, offset) {
             Ok(0) => break,
             Ok(count) => {
                 rest = rest.get_mut(count..).unwrap_or_default();

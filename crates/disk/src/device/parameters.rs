@@ -1,47 +1,50 @@
-//! The numbers of what lies before a medium, in the units the calculation uses: bytes, sectors of 512 bytes, nanoseconds.
+//! Numbers of link, queue and cache of a device, in the units of the calculation: bytes, sectors of 512 bytes,
+//! nanoseconds.
 
-/// What lies between host and device.
+/// The link between host and device.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct LinkParameters {
     pub(super) byte_ns: f64,
-    /// Whether data goes both ways at once.
+    /// Whether data is transferred in both directions at once.
     pub(super) full_duplex: bool,
-    /// What each command takes of the link's own time.
+    /// Time for which each command occupies the link.
     pub(super) command_ns: u64,
-    /// What a read waits inside the device besides, without keeping others from it.
+    /// Time that a read takes inside the device in addition, without occupying the link.
     pub(super) read_ns: u64,
     /// As `read_ns`, for a write.
     pub(super) write_ns: u64,
 }
 
+/// The queue of a device.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Queue {
     pub(super) depth: u32,
     pub(super) max_sectors: u32,
-    /// Among how many of the waiting the device looks for the nearest.
+    /// Number of waiting requests among which the device looks for the nearest.
     pub(super) window: usize,
-    /// Whether a flush goes through the queue like the rest. ATA's does not: the queue runs empty first, and nothing
-    /// else is taken until it is done.
+    /// Whether a flush goes through the queue like other requests. ATA's does not: the queue runs empty first, and
+    /// nothing else is accepted until it is done.
     pub(super) flush_queued: bool,
 }
 
+/// The write cache of a device.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct CacheParameters {
     pub(super) sectors: u64,
-    /// Separate stretches it can hold.
+    /// Largest number of separate extents.
     pub(super) extents: usize,
-    /// Among how many of them it looks for the nearest, in the order of the sweep.
+    /// Number of extents among which it looks for the nearest, in the order of the sweep.
     pub(super) window: usize,
-    /// How long writing back waits for more, where nothing presses.
+    /// Time for which write-back waits for more data, unless room is needed.
     pub(super) delay_ns: u64,
-    /// What taking a write takes that begins where the last ended, after a write and after a read …
+    /// Time to accept a write that begins where the last one ended: after a write, and after a read.
     pub(super) onwards_ns: (u64, u64),
-    /// … and one that does not.
+    /// Time to accept any other write: after a write, and after a read.
     pub(super) elsewhere_ns: (u64, u64),
-    /// What a flush takes beyond writing back.
+    /// Time of a flush in addition to writing back.
     pub(super) flush_ns: u64,
-    /// Whether power-loss protection makes what is in it durable: then a flush writes nothing back.
+    /// Whether power-loss protection makes the cached data durable: then a flush writes nothing back.
     pub(super) protected: bool,
-    /// Whether the host is told of it, and sends flushes. Sticks and cards keep their buffer to themselves.
+    /// Whether the host is told of the cache, and sends flushes. Sticks and cards do not report their buffer.
     pub(super) announced: bool,
 }

@@ -1,48 +1,49 @@
-//! Bugs the tests plant, one at a time, to see that they would be caught. Outside tests there are none.
+//! Bugs that tests plant, one at a time, to check that they would be detected. Outside of tests there are none.
 
+/// A bug in the calculation of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bug {
-    /// The platter is always where it is wanted.
+    /// The platter is always at the requested angle.
     RotationForgotten,
-    /// The arm moves as far for a short way as for a long one.
+    /// The arm takes as long for a short seek as for the longest.
     SeeksAlwaysFull,
-    /// A flush is answered when the last write has left the cache, and not when it has arrived.
+    /// A flush is answered when the last write has left the cache, and not when it has reached the medium.
     FlushesLie,
-    /// Cleaning takes the block that has most to move.
+    /// Cleaning chooses the block with the most valid units.
     WorstVictim,
-    /// Pages that cleaning moves are not counted, nor is their time.
+    /// Pages that cleaning moves are not counted, and take no time.
     MovesAreFree,
-    /// One unit more is open than the model says.
+    /// One unit more can be open than the model says.
     UnitTooMany,
     /// The persistent cache never fills.
     CacheNeverFull,
-    /// The cache is written back from anywhere, not by the sweep.
+    /// The cache is written back in random order, not by the sweep.
     NoElevator,
     NoReadAhead,
     /// Tracks begin at the same angle everywhere.
     SkewForgotten,
-    /// Another head is on its track at once.
+    /// A switch of heads takes no time.
     HeadSwitchForgotten,
-    /// A read a little ahead of the head is positioned for.
+    /// A read slightly ahead of the head is positioned for, instead of awaited.
     StartsAgain,
-    /// What passes under the head on arrival is not read.
+    /// Sectors that pass under the head on arrival are not read.
     ArrivalForgotten,
     TurnForgotten,
-    /// What was written cannot be read from the buffer.
+    /// Written data cannot be read from the buffer.
     WrittenDropped,
-    /// Whatever a read finds, the firmware takes as long over it.
+    /// The firmware takes the same time over every read.
     OverheadsAlike,
-    /// The arm starts when the data have come.
+    /// The arm starts when the data has arrived.
     ArmWaits,
-    /// A read is sent from its first sector on.
+    /// A read is sent from its first sector on, without waiting for its share in the buffer.
     FillForgotten,
-    /// Reading ahead does not stop at a track or cylinder.
+    /// Read-ahead does not stop at a track or cylinder.
     TracksForgotten,
-    /// Reading ahead is never given up.
+    /// Read-ahead is never cut short.
     NeverBreaksOff,
-    /// A write is taken as fast wherever it goes.
+    /// Every write is accepted in the same time, wherever it goes.
     TakenAlike,
-    /// Without a cache, too, a page is kept open for the next write.
+    /// A page stays open for the next write, without a cache, too.
     PageKeptOpen,
 }
 
@@ -51,6 +52,7 @@ thread_local! {
     static PLANTED: std::cell::Cell<Option<Bug>> = const { std::cell::Cell::new(None) };
 }
 
+/// Whether the running test has planted this bug.
 #[inline]
 pub(super) fn planted(bug: Bug) -> bool {
     #[cfg(test)]
@@ -62,6 +64,7 @@ pub(super) fn planted(bug: Bug) -> bool {
     }
 }
 
+/// Runs a function with a planted bug.
 #[cfg(test)]
 pub(super) fn with<T>(bug: Option<Bug>, act: impl FnOnce() -> T) -> T {
     PLANTED.set(bug);

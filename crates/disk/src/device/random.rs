@@ -1,6 +1,6 @@
-//! Chance that is the same on every machine: a number for each seed and count, without a state to carry along.
+//! Pseudorandom numbers that are the same on every machine: computed from a seed and a count, without a state.
 
-/// A one-to-one scrambling of 64 bits (the finaliser of `SplitMix64`; Steele, Lea and Flood, OOPSLA 2014).
+/// Mixes 64 bits one-to-one (the finaliser of `SplitMix64`; Steele, Lea and Flood, OOPSLA 2014).
 pub(crate) fn mix(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -8,12 +8,12 @@ pub(crate) fn mix(number: u64) -> u64 {
     number ^ (number >> 31)
 }
 
-/// A number from 0 up to, not including, 1.
+/// Returns a uniform number from 0 to 1, excluding 1.
 pub(super) fn unit(seed: u64, count: u64) -> f64 {
     (mix(mix(seed) ^ count) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// A number from 0 up to, not including, `limit`.
+/// Returns a uniform whole number from 0 to `limit`, excluding `limit`.
 pub(crate) fn below(seed: u64, count: u64, limit: u64) -> u64 {
     ((u128::from(mix(mix(seed) ^ count)) * u128::from(limit)) >> 64) as u64
 }

@@ -1,15 +1,16 @@
-//! What a device is asked for, and its answer.
+//! Requests to a modelled device, and their completions.
 
+/// The operation of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Action {
     Read,
     Write,
-    /// What was written before it must survive a loss of power after it.
+    /// Everything written before it must survive a power loss after it.
     Flush,
-    /// The sectors' content is no longer wanted.
+    /// The content of the sectors is no longer needed.
     Discard,
-    /// The sectors are to read as zeroes.
+    /// The sectors must read as zeroes.
     WriteZeroes,
 }
 
@@ -30,10 +31,10 @@ impl Action {
     }
 }
 
-/// One request. Sectors are of 512 bytes, whatever the device's own blocks are.
+/// One request. Sectors have 512 bytes, whatever the device's own blocks are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// The caller's name for it; comes back with the completion. The device gives it no meaning.
+    /// Chosen by the caller, and returned with the completion. The device does not interpret it.
     pub id: u64,
     pub operation: Action,
     /// The first sector; 0 for a flush.
@@ -42,17 +43,18 @@ pub struct Request {
 }
 
 impl Request {
+    /// Returns the sector after the last one.
     pub fn end(&self) -> u64 {
         self.sector.saturating_add(u64::from(self.sectors))
     }
 }
 
-/// A request that is done. A modelled device never fails one: faults are made on the store, by the trace.
+/// A completed request. A modelled device never fails a request: errors come from the store and the backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
     pub request: Request,
-    /// When it was submitted, in nanoseconds of the simulation clock.
+    /// Time of submission, in nanoseconds of the simulation clock.
     pub submitted_ns: u64,
-    /// When it was done, in nanoseconds of the simulation clock.
+    /// Time of completion, in nanoseconds of the simulation clock.
     pub completed_ns: u64,
 }

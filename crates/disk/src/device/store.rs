@@ -1,4 +1,4 @@
-//! What a modelled device holds: a sparse file, so that a disk of 2 TB costs what is written to it.
+//! The content of a modelled device: a sparse file, so that a disk of 2 TB takes up only what is written to it.
 
 use std::fs::File;
 use std::io;
@@ -11,14 +11,14 @@ use fsverdict_text::Hinted;
 
 use super::overlay::{Overlay, OverlayError};
 
-/// Why the store could not do it. The guest is answered with an I/O error; the trial cannot be used.
+/// Why the store failed. The guest gets an I/O error, and the trial cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("the disk that holds the modelled device is full, after {held_bytes} bytes")]
     Full { held_bytes: u64 },
     #[error("{length} bytes at {offset} lie beyond the modelled device, which has {size_bytes}")]
     Beyond {
-        /// Where, in bytes.
+        /// Offset in bytes.
         offset: u64,
         length: u64,
         size_bytes: u64,
@@ -30,7 +30,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether the file failed that holds it, not who asked for it.
+    /// Whether the file that holds the content failed, rather than the request being invalid.
     pub fn is_of_machine(&self) -> bool {
         !matches!(self, StoreError::Beyond { .. } | StoreError::Overlaid)
     }
@@ -48,22 +48,22 @@ impl Hinted for StoreError {
     }
 }
 
-/// The content of a modelled device. What was never written, or was discarded, reads as zeroes.
+/// The content of a modelled device. Bytes that were never written, or were discarded, read as zeroes.
 #[derive(Debug)]
 pub struct Store {
     file: File,
     size_bytes: u64,
-    /// Whether the filesystem below can punch holes; where it cannot, zeroes are written.
-    punches: bool,
-    /// Takes all writes while it is there.
+    /// Whether the host's filesystem can punch holes; otherwise zeroes are written.
+    can_punch_holes: bool,
+    /// Takes all writes while it is present.
     overlay: Option<Overlay>,
 }
 
 impl Store {
-    /// A store in this file, which is open for reading and writing, empty, and best without a name.
+    /// A store in this file, which must be open for reading and writing, and empty; it is best without a name.
     pub fn new(file: File, size_bytes: u64) -> Result<Store, StoreError> {
         file.set_len(size_bytes).map_err(|source| StoreError::Failed { what: "size", source })?;
-        Ok(Store { file, size_bytes, punches: true, overlay: None })
+        Ok(Store { file, size_bytes, can_punch_holes: true, overlay: None })
     }
 
     pub fn size_bytes(&self) -> u64 {
@@ -75,89 +75,90 @@ impl Store {
         &self.file
     }
 
-    /// What it takes up on the disk below, in bytes.
+    /// Space that it takes up on the host's disk, in bytes.
     pub fn held_bytes(&self) -> u64 {
         self.file.metadata().map_or(0, |metadata| metadata.blocks() * 512)
     }
 
-    /// Fills `bytes` with what is at `offset` bytes.
+    /// Fills `bytes` with the content at byte `offset`.
     pub fn read_at(&self, bytes: &mut [u8], offset: u64) -> Result<(), StoreError> {
-        self.check(offset, bytes.len() as u64)?;
-        let failed = |source| StoreError::Failed { what: "read", source };
-        self.file.read_exact_at(bytes, offset).map_err(failed)?;
+        self.check_bounds(offset, bytes.len() as u64)?;
+        let to_error = |source| StoreError::Failed { what: "read", source };
+        self.file.read_exact_at(bytes, offset).map_err(to_error)?;
         if let Some(overlay) = &self.overlay {
             overlay.read_at(bytes, offset);
         }
         Ok(())
     }
 
-    /// From now on what is written, or discarded, lies over what the store holds, in memory and for a while.
+    /// Starts an overlay: from now on, writes and discards are kept in memory, over the content of the store.
     pub fn lay_over(&mut self) {
         self.overlay = Some(Overlay::default());
     }
 
-    /// It is again as it was before that.
+    /// Drops the overlay: the store is as it was before.
     pub fn drop_overlay(&mut self) {
         self.overlay = None;
     }
 
-    /// Nothing was ever written.
+    /// Empties the store, as if nothing was ever written.
     pub fn clear(&mut self) -> Result<(), StoreError> {
-        let failed = |source| StoreError::Failed { what: "clear", source };
+        let to_error = |source| StoreError::Failed { what: "clear", source };
         self.overlay = None;
-        self.file.set_len(0).and_then(|()| self.file.set_len(self.size_bytes)).map_err(failed)
+        self.file.set_len(0).and_then(|()| self.file.set_len(self.size_bytes)).map_err(to_error)
     }
 
-    /// Writes `bytes` at `offset` bytes. Many zeroes, of which tables of inodes are made, take up nothing.
+    /// Writes `bytes` at byte `offset`. Many zeroes, as in tables of inodes, take up no space.
     pub fn write_at(&mut self, bytes: &[u8], offset: u64) -> Result<(), StoreError> {
-        /// Fewer are not worth a hole.
-        const MANY: usize = 1 << 16;
-        if self.overlay.is_none() && bytes.len() >= MANY && all_zero(bytes) {
+        /// A shorter run of zeroes is not worth a hole.
+        const MIN_HOLE_BYTES: usize = 1 << 16;
+        if self.overlay.is_none() && bytes.len() >= MIN_HOLE_BYTES && all_zero(bytes) {
             return self.discard(offset, bytes.len() as u64);
         }
-        self.check(offset, bytes.len() as u64)?;
-        self.put(bytes, offset)
+        self.check_bounds(offset, bytes.len() as u64)?;
+        self.write_bytes(bytes, offset)
     }
 
-    fn put(&mut self, bytes: &[u8], offset: u64) -> Result<(), StoreError> {
+    /// Writes to the overlay, if there is one, and otherwise to the file.
+    fn write_bytes(&mut self, bytes: &[u8], offset: u64) -> Result<(), StoreError> {
         if let Some(overlay) = &mut self.overlay {
             return overlay.write_at(bytes, offset, &self.file).map_err(|error| match error {
                 OverlayError::Full => StoreError::Overlaid,
                 OverlayError::Below(source) => StoreError::Failed { what: "read", source },
             });
         }
-        self.file.write_all_at(bytes, offset).map_err(|source| self.failed("write", source))
+        self.file.write_all_at(bytes, offset).map_err(|source| self.to_store_error("write", source))
     }
 
-    /// Lets these bytes read as zeroes and gives their room back.
+    /// Makes these bytes read as zeroes, and releases their space.
     pub fn discard(&mut self, offset: u64, length: u64) -> Result<(), StoreError> {
-        self.check(offset, length)?;
-        if self.overlay.is_none() && self.punches && length > 0 {
+        self.check_bounds(offset, length)?;
+        if self.overlay.is_none() && self.can_punch_holes && length > 0 {
             let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
             match rustix::fs::fallocate(&self.file, flags, offset, length) {
                 Ok(()) => return Ok(()),
-                Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.punches = false,
-                Err(error) => return Err(self.failed("discard in", error.into())),
+                Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.can_punch_holes = false,
+                Err(error) => return Err(self.to_store_error("discard in", error.into())),
             }
         }
         let zeroes = [0; 1 << 16];
-        let mut at = offset;
-        while at < offset + length {
-            let now = (offset + length - at).min(zeroes.len() as u64);
-            self.put(&zeroes[..now as usize], at)?;
-            at += now;
+        let mut position = offset;
+        while position < offset + length {
+            let chunk_bytes = (offset + length - position).min(zeroes.len() as u64);
+            self.write_bytes(&zeroes[..chunk_bytes as usize], position)?;
+            position += chunk_bytes;
         }
         Ok(())
     }
 
-    fn check(&self, offset: u64, length: u64) -> Result<(), StoreError> {
+    fn check_bounds(&self, offset: u64, length: u64) -> Result<(), StoreError> {
         match offset.checked_add(length) {
             Some(end) if end <= self.size_bytes => Ok(()),
             _ => Err(StoreError::Beyond { offset, length, size_bytes: self.size_bytes }),
         }
     }
 
-    fn failed(&self, what: &'static str, source: io::Error) -> StoreError {
+    fn to_store_error(&self, what: &'static str, source: io::Error) -> StoreError {
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 StoreError::Full { held_bytes: self.held_bytes() }
@@ -167,9 +168,9 @@ impl Store {
     }
 }
 
-/// Page by page: what is none shows soon, and what is, is looked at many bytes at a time.
+/// Examines page by page: data is found early, and zeroes are compared many bytes at a time.
 fn all_zero(bytes: &[u8]) -> bool {
-    bytes.chunks(4096).all(|page| page.iter().fold(0, |seen, byte| seen | byte) == 0)
+    bytes.chunks(4096).all(|page| page.iter().fold(0, |bits, byte| bits | byte) == 0)
 }
 
 #[cfg(test)]
@@ -190,16 +191,16 @@ mod tests {
         store.read_at(&mut bytes, 1_999_990_000_000 + (1 << 19)).unwrap();
         assert_eq!(bytes, [0; 4096]);
         assert!(store.held_bytes() < 1 << 19, "{}", store.held_bytes());
-        // Zeroes over data are zeroes, and take up as little as where nothing was.
+        // Zeroes over data read as zeroes, and take up as little space as if nothing was there.
         store.write_at(&[7; 1 << 20], 4096).unwrap();
         store.write_at(&[0; 1 << 20], 4096).unwrap();
         store.write_at(&[0; 1 << 20], 1 << 30).unwrap();
         store.read_at(&mut bytes, 8192).unwrap();
         assert_eq!(bytes, [0; 4096]);
         assert!(store.held_bytes() < 1 << 19, "{}", store.held_bytes());
-        // Where no hole can be punched, zeroes are written.
+        // Zeroes are written where no hole can be punched.
         store.write_at(&[7; 1 << 17], 0).unwrap();
-        store.punches = false;
+        store.can_punch_holes = false;
         store.discard(10, (1 << 17) - 20).unwrap();
         let mut edge = [0; 12];
         store.read_at(&mut edge, 0).unwrap();
@@ -218,9 +219,9 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_named() {
-        // /dev/full answers every write as a full disk does.
+        // /dev/full fails every write as a full disk does.
         let full = std::fs::OpenOptions::new().read(true).write(true).open("/dev/full").unwrap();
-        let mut store = Store { file: full, size_bytes: 1 << 20, punches: false, overlay: None };
+        let mut store = Store { file: full, size_bytes: 1 << 20, can_punch_holes: false, overlay: None };
         let error = store.write_at(&[0; 512], 0).unwrap_err();
         assert!(matches!(error, StoreError::Full { .. }), "{error}");
         assert!(error.hint().unwrap().starts_with("make room"), "{error}");

@@ -1,17 +1,17 @@
-//! What a medium wrote, of what it was asked to write.
+//! Counts the wear of a medium: the amounts that the host and the medium wrote.
 
 use serde::{Deserialize, Serialize};
 
-/// Writing as the medium sees it, from the device's start on.
+/// Amounts written since the device's start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wear {
-    /// Sectors that came from the host.
+    /// Sectors that the host wrote.
     pub host_sectors: u64,
-    /// Sectors the medium wrote for them, its own tidying up included.
+    /// Sectors that the medium wrote for them, including its own cleaning.
     pub medium_sectors: u64,
-    /// Blocks or units erased, or bands rewritten.
+    /// Number of blocks or units erased, or of bands rewritten.
     pub erases: u64,
-    /// How often the most erased block was.
+    /// Number of erases of the most erased block.
     pub most_erased: u64,
 }
 

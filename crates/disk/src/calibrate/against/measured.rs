@@ -1,15 +1,15 @@
-//! Requests as they were measured on a device.
+//! Requests whose times were measured on a device, and their kinds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::device::Action;
 use crate::device::trace::Traced;
 
-/// A request, when it was issued and done, and what the trace calls it besides.
+/// A request, its times of submission and completion, and the word by which the trace classifies it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Measured {
     pub record: Traced,
-    /// What the trace says of it: `hit`, `miss`; empty where it says nothing.
+    /// The word that the trace has for it: `hit`, `miss`; empty where the trace gives none.
     pub word: String,
     pub durability: Durability,
     /// The line of the recording that shows its beginning or the whole of it, from 1 on; 0 where there are no lines.
@@ -25,22 +25,22 @@ pub struct Durability {
     pub fua: bool,
 }
 
-/// The kind of each request: its operation with what the trace says of it, where that tells requests of the operation
-/// apart, else whether it goes on where the one before it ended.
+/// Returns the kind of each request: its operation with the trace's word, where words differ within the operation;
+/// otherwise its operation and whether it is sequential to the request before.
 pub(super) fn kinds(trace: &[Measured]) -> Vec<String> {
     let mut words: BTreeMap<Action, BTreeSet<&str>> = BTreeMap::new();
-    for one in trace {
-        words.entry(one.record.operation).or_default().insert(&one.word);
+    for request in trace {
+        words.entry(request.record.operation).or_default().insert(&request.word);
     }
     let mut end = None;
-    let kind = |one: &Measured| {
-        let Traced { operation, sector, .. } = one.record;
+    let kind = |request: &Measured| {
+        let Traced { operation, sector, .. } = request.record;
         let name = operation.name();
-        let goes_on = end.replace(one.record.end()) == Some(sector);
+        let is_sequential = end.replace(request.record.end()) == Some(sector);
         if words.get(&operation).is_some_and(|words| words.len() > 1) {
-            return format!("{name} {}", one.word);
+            return format!("{name} {}", request.word);
         }
-        match (operation, goes_on) {
+        match (operation, is_sequential) {
             (Action::Read | Action::Write, true) => format!("{name} onwards"),
             (Action::Read | Action::Write, false) => format!("{name} elsewhere"),
             _ => name.to_owned(),

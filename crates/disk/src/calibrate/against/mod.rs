@@ -1,4 +1,4 @@
-//! A model against what was measured elsewhere: a trace of requests and how long each took, done again on the model.
+//! Compares a model with measurements made elsewhere: replays a trace of requests and their times on the model.
 
 mod fit;
 mod foreign;

@@ -1,4 +1,4 @@
-//! Traces in every form, and what a model says to them: to its own trace, exactly what is in it.
+//! Tests traces in every form: a model's own trace replays exactly, and faults name their line.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use crate::device::{Action, Completion, Device, Model, Request, random};
 
 const SIZE: u64 = 64 << 30;
 
-/// Requests on a device of the model, so many at once, with pauses; reads and writes, some of which go on.
+/// Requests on a device of the model with `depth` in flight, with pauses; reads and writes, some of them sequential.
 fn trace_of(model: &Model, depth: usize, count: u64) -> Vec<Completion> {
     let mut device = Device::new(model, model.capacity() / 512 * 512, 1).unwrap();
     let (mut done, mut now_ns, mut sector) = (Vec::new(), 0, 0);
@@ -70,7 +70,7 @@ fn one_request_at_a_time_is_issued_waited_for_and_thought_about() {
         writeln!(text, "{kind} {} {} {took:.3} {think:.3}", request.sector, request.sectors).unwrap();
     }
     let trace = read(text.as_bytes()).unwrap();
-    // The pause before the first is not in such a trace: only there the platter stands elsewhere.
+    // The pause before the first request is not in such a trace, so that the platter's angle differs.
     let (said, real) = (replay(&model, &trace).unwrap(), times(&trace));
     let off = said.iter().zip(&real).filter(|(one, other)| (**one - **other).abs() > 2.0).count();
     assert!(off <= 60, "{off} of {}", real.len());
@@ -97,7 +97,7 @@ fn logs_of_fio_and_blkparse_are_read() {
         trace.iter().map(|one| (one.record.operation, one.record.sector, one.record.sectors)).collect();
     assert_eq!(short, [(Action::Read, 16, 8), (Action::Write, 0, 16), (Action::Flush, 0, 0)]);
     assert_eq!(times(&trace), [1_500_000.0, 9_000_000.0, 500_000.0]);
-    // With the time of its issue, as `log_issue_time` gives it.
+    // This line has the time of issue, as `log_issue_time` gives it.
     let trace = read(b"2, 1500000, 0, 4096, 8192, 0, 1700000000000000000\n").unwrap();
     assert_eq!(times(&trace), [1_500_000.0]);
     let blkparse = "\
@@ -153,7 +153,7 @@ fn what_is_wrong_is_told_with_its_line() {
 }
 
 proptest! {
-    /// Whatever the lines are, they are read or refused, and what was read can be done.
+    /// Any lines are read or refused, and what is read can be replayed.
     #[test]
     fn no_trace_is_too_strange(lines in prop::collection::vec((any::<bool>(), 0..1_u64 << 24, 0..300_u64, 0.0..1e9_f64, 0.0..1e12_f64), 1..20), word in "[RW 0-9.,+eDC-]{0,30}") {
         let _ = read(word.as_bytes());

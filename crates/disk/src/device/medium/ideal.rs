@@ -1,4 +1,5 @@
-//! A medium on which every access takes the same, however many are underway: what is left is the filesystem's own doing.
+//! Models an ideal medium: every access takes the same time, however many are in flight, so that only the
+//! filesystem's own behaviour remains.
 
 use std::sync::Arc;
 

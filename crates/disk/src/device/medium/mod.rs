@@ -1,4 +1,5 @@
-//! Where the data is: what an access takes, and what it makes of the state the next one finds.
+//! Media of modelled devices: the trait by which the engine times accesses, and the kinds that a model's file can
+//! choose.
 
 mod flash;
 mod ideal;
@@ -16,26 +17,26 @@ use super::parameters;
 use super::planted::{Bug, planted};
 use super::wear::Wear;
 
-/// Every kind of medium there is.
+/// All kinds of medium.
 const KINDS: &[MediumKind] =
     &[ideal::KIND, platter::parameters::KIND, units::KIND, flash::parameters::KIND, shingles::KIND];
 
-/// A kind of medium: how a model's file tells of it.
+/// A kind of medium, and how a model's file describes it.
 #[derive(Debug)]
 pub(super) struct MediumKind {
-    /// The section that has its numbers.
+    /// Name of the section with its numbers.
     pub(super) section: &'static str,
-    /// The medium it lies on, where it is none by itself.
+    /// The section of the medium that it is built on; `None` if it is built on none.
     lies_on: Option<&'static str>,
-    /// What may have been done to it before the trial; the first is what a model without a state means.
+    /// States that it may have before the trial; the first is that of a model without a state.
     pub(super) states: &'static [&'static str],
-    /// The built-in model that stands for the kind.
+    /// A built-in model that is representative of the kind.
     pub(super) like: &'static str,
     read: fn(&ModelSource<'_, '_>) -> Option<Arc<dyn MediumParameters>>,
     pub(super) knobs: Knobs,
 }
 
-/// A model's file, as far as a medium needs to see it.
+/// The parts of a model's file that a medium needs.
 pub(super) struct ModelSource<'a, 'b> {
     pub(super) top: &'a Section<'b>,
     pub(super) capacity_bytes: u64,
@@ -48,50 +49,50 @@ pub(super) trait MediumParameters: std::fmt::Debug + Send + Sync {
     fn medium(&self, whole: &Whole) -> Box<dyn MediumModel>;
 }
 
-/// The device that a medium is made for.
+/// The device that a medium is built for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Whole {
-    /// Of the largest device of the model: places on it do not depend on how much of it is used.
+    /// Capacity of the largest device of the model: positions do not depend on the size that is used.
     pub(super) capacity_sectors: u64,
     pub(super) size_bytes: u64,
     pub(super) seed: u64,
 }
 
-/// What a model has for a medium.
+/// The medium that a model's file chooses.
 #[derive(Debug, Clone)]
 pub(super) struct ChosenMedium {
     pub(super) kind: &'static MediumKind,
     pub(super) parameters: Arc<dyn MediumParameters>,
 }
 
-/// The sections that media have in a model's file.
+/// The sections of a model's file that describe media.
 pub(super) fn sections() -> impl Iterator<Item = &'static str> {
     KINDS.iter().map(|kind| kind.section)
 }
 
 /// Reads the one medium that a model's file must have.
 pub(super) fn read(source: &ModelSource<'_, '_>) -> Option<ChosenMedium> {
-    let given = |kind: &&MediumKind| source.top.has(kind.section);
-    let grounds = || KINDS.iter().filter(|kind| kind.lies_on.is_none());
-    let all = grounds().map(|kind| kind.section).collect::<Vec<_>>().join("], [");
-    let mut found = grounds().filter(given);
-    let ground = found.next();
-    match (ground, found.next()) {
+    let is_given = |kind: &&MediumKind| source.top.has(kind.section);
+    let independent_kinds = || KINDS.iter().filter(|kind| kind.lies_on.is_none());
+    let names = independent_kinds().map(|kind| kind.section).collect::<Vec<_>>().join("], [");
+    let mut chosen = independent_kinds().filter(is_given);
+    let base = chosen.next();
+    match (base, chosen.next()) {
         (None, _) => {
-            source.top.wrong("name", "the model has no medium", format!("add one of [{all}]"));
+            source.top.wrong("name", "the model has no medium", format!("add one of [{names}]"));
         }
         (_, None) => {}
         (_, Some(second)) => {
-            let hint = format!("keep one of [{all}]");
+            let hint = format!("keep one of [{names}]");
             source.top.wrong(second.section, "there is another medium already", hint);
         }
     }
-    let mut kind = ground;
-    for (layer, below) in KINDS.iter().filter(given).filter_map(|kind| Some((kind, kind.lies_on?))) {
+    let mut kind = base;
+    for (layer, below) in KINDS.iter().filter(is_given).filter_map(|kind| Some((kind, kind.lies_on?))) {
         if !source.top.has(below) {
             let message = format!("they lie on a {below}, and there is none");
             source.top.wrong(layer.section, &message, format!("add [{below}]"));
-        } else if ground.is_some_and(|ground| ground.section == below) {
+        } else if base.is_some_and(|base| base.section == below) {
             kind = Some(layer);
         }
     }
@@ -99,68 +100,72 @@ pub(super) fn read(source: &ModelSource<'_, '_>) -> Option<ChosenMedium> {
     Some(ChosenMedium { kind, parameters: (kind.read)(source)? })
 }
 
-/// From when until when a medium is at an access.
+/// The time in which a medium performs an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct AccessSpan {
-    /// When data begins to come.
+    /// Time at which data starts to arrive.
     pub(super) begin_ns: u64,
     pub(super) end_ns: u64,
 }
 
-/// Most that is written back in one access, so that reads are not kept waiting: 1 MiB.
-const DESTAGE_SECTORS: u64 = 2048;
+/// Largest write-back in one access, so that reads do not wait long: 1 MiB.
+const MAX_DESTAGE_SECTORS: u64 = 2048;
 
-/// A medium. It is asked for one access after the other, at times that never go back.
+/// A medium. The engine asks for one access after the other, at times that never decrease.
 pub(super) trait MediumModel: std::fmt::Debug + Send {
-    /// How many accesses may be underway at once.
+    /// Number of accesses that may be in flight at once.
     fn parallel(&self) -> usize {
         1
     }
 
-    /// When it can begin, having had nothing to do from `idle_since_ns` until now.
+    /// Time at which it can start an access, if it was idle from `idle_since_ns` until now: background work may delay
+    /// it.
     fn rouse(&mut self, _idle_since_ns: u64, now_ns: u64) -> u64 {
         now_ns
     }
 
-    /// How long it would take to get to this sector.
+    /// Time until an access to this sector could start.
     fn distance(&self, _at_ns: u64, _write: bool, _sector: u64) -> u64 {
         0
     }
 
-    /// The sector after the last that was written or read.
+    /// The sector after the last one that was written or read.
     fn head(&self) -> u64 {
         0
     }
 
+    /// Reads an extent; returns the time of the access.
     fn read(&mut self, at_ns: u64, extent: Extent) -> AccessSpan;
 
+    /// Writes an extent; returns the time of the access.
     fn write(&mut self, at_ns: u64, extent: Extent) -> AccessSpan;
 
-    /// Whether a write is begun before its data have come, where there is no cache.
+    /// Whether a write starts before its data has arrived, if there is no cache.
     fn takes_early(&self) -> bool {
         false
     }
 
-    /// As `write`, with data that are still to come.
+    /// As `write`, with data that arrives in the time `data`.
     fn write_early(&mut self, at_ns: u64, data: AccessSpan, extent: Extent) -> AccessSpan {
         self.write(at_ns.max(data.end_ns), extent)
     }
 
-    /// Writes some of the cache back, whatever is best: how many sectors, and when they are there. With `all`,
-    /// nothing may be left waiting for company.
-    fn destage(&mut self, at_ns: u64, cache: &mut VolatileCache, _all: bool) -> Option<(u64, u64)> {
+    /// Writes a part of the cache back, which the medium chooses; returns the number of sectors, and the time at
+    /// which they are written. With `write_all`, nothing may be left waiting for more data.
+    fn destage(&mut self, at_ns: u64, cache: &mut VolatileCache, _write_all: bool) -> Option<(u64, u64)> {
         let nearest = |extent: &Extent| self.distance(at_ns, true, extent.sector);
-        let anywhere = planted(Bug::NoElevator).then(|| super::random::below(1, at_ns, 1 << 30));
-        let from = anywhere.unwrap_or_else(|| self.head());
-        let choice = cache.sweep(from).take(cache.parameters.window).min_by_key(nearest)?;
-        let extent = cache.take(choice, DESTAGE_SECTORS);
+        let random_sector = planted(Bug::NoElevator).then(|| super::random::below(1, at_ns, 1 << 30));
+        let start = random_sector.unwrap_or_else(|| self.head());
+        let choice = cache.sweep(start).take(cache.parameters.window).min_by_key(nearest)?;
+        let extent = cache.take(choice, MAX_DESTAGE_SECTORS);
         Some((extent.sectors, self.write(at_ns, extent).end_ns))
     }
 
-    /// The stretch is no longer wanted; returns when that is noted.
+    /// Marks an extent as unused; returns the time at which that is done.
     fn discard(&mut self, at_ns: u64, _extent: Extent) -> u64 {
         at_ns
     }
 
+    /// The amount that was written so far.
     fn wear(&self) -> Wear;
 }

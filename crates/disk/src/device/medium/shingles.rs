@@ -1,10 +1,10 @@
-//! Shingled tracks that the drive manages itself.
+//! Shingled tracks that the drive manages itself (drive-managed SMR).
 //!
-//! Tracks overlap within a band, so a band can only be written from its start to its end. What does not come that way
-//! goes to a persistent cache on the outermost tracks, a log, from where it is brought home band by band: read the band,
-//! write the merged band aside so that a loss of power cannot take it, write it in its place. That is done when the
-//! drive has nothing else to do, or when the cache is full, and then somebody waits for it. After Aghayev, Shafaei and
-//! Desnoyers, "Skylight: a window on shingled disk operation", FAST '15: static map, cleaning in order of age.
+//! Tracks overlap within a band, so that a band can only be written from its start to its end. Other writes go to a
+//! persistent cache on the outermost tracks, a log, which is cleaned band by band: the drive reads the band, writes
+//! the merged band elsewhere so that a power loss cannot destroy it, and writes it in its place. It does that when it
+//! is idle, or when the cache is full, and then requests wait for it. After Aghayev, Shafaei and Desnoyers,
+//! "Skylight: a window on shingled disk operation", FAST '15: the map is static, and bands are cleaned in order of age.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -17,8 +17,8 @@ use super::super::wear::Wear;
 use super::platter::{self, PlatterMedium};
 use super::{AccessSpan, MediumKind, MediumModel, MediumParameters, ModelSource, Whole};
 
-/// A stream of writes shorter than this does not count as one: 256 KiB.
-const STREAM_SECTORS: u64 = 512;
+/// A shorter sequential write at the start of a band does not start a stream: 256 KiB.
+const MIN_STREAM_SECTORS: u64 = 512;
 
 pub(super) const KIND: MediumKind = MediumKind {
     section: "shingles",
@@ -29,7 +29,7 @@ pub(super) const KIND: MediumKind = MediumKind {
     knobs: platter::parameters::KNOBS,
 };
 
-/// Shingled tracks managed by the drive.
+/// The numbers of shingled tracks that the drive manages.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ShinglesParameters {
     platter: platter::parameters::PlatterParameters,
@@ -37,7 +37,7 @@ pub(super) struct ShinglesParameters {
     cache_extents: u64,
     band_sectors: u64,
     idle_ns: u64,
-    /// How full the persistent cache is at the start, from 0 to 1.
+    /// Fill level of the persistent cache at the start, from 0 to 1.
     fill: f64,
 }
 
@@ -59,31 +59,35 @@ impl MediumParameters for ShinglesParameters {
     }
 }
 
+/// A shingled drive.
 #[derive(Debug)]
 struct Shingles {
     parameters: ShinglesParameters,
     platter: PlatterMedium,
     bands: u64,
-    /// Stretches whose newest content is in the persistent cache: from their first sector to their length and place.
+    /// Extents whose newest content is in the persistent cache: from the first sector to the length and the place in
+    /// the cache.
     cached: BTreeMap<u64, (u64, u64)>,
-    log: u64,
-    /// Bands with something in the cache, and how much.
-    soiled: HashMap<u64, Soiled>,
-    /// The same bands, the longest soiled first.
-    order: VecDeque<u64>,
+    /// Place in the cache at which the log continues.
+    log_end: u64,
+    /// Bands with data in the cache, and how much.
+    dirty_bands: HashMap<u64, DirtyBand>,
+    /// The same bands, the one that is dirty longest first.
+    cleaning_order: VecDeque<u64>,
     cached_sectors: u64,
     cached_extents: u64,
-    /// The band that is being written from its start, and the sector its writer must go on with.
+    /// The band that is being written from its start, and the sector at which the next write must start.
     stream: Option<(u64, u64)>,
     wear: Wear,
 }
 
+/// The data of a band that is in the persistent cache.
 #[derive(Debug, Clone, Copy, Default)]
-struct Soiled {
+struct DirtyBand {
     sectors: u64,
     extents: u64,
-    /// How many of the extents were there at the start.
-    foreign: u64,
+    /// Number of the extents that were there at the start.
+    initial_extents: u64,
 }
 
 impl Shingles {
@@ -93,78 +97,81 @@ impl Shingles {
             bands: sectors.div_ceil(parameters.band_sectors),
             parameters,
             cached: BTreeMap::new(),
-            log: 0,
-            soiled: HashMap::new(),
-            order: VecDeque::new(),
+            log_end: 0,
+            dirty_bands: HashMap::new(),
+            cleaning_order: VecDeque::new(),
             cached_sectors: 0,
             cached_extents: 0,
             stream: None,
             wear: Wear::default(),
         };
-        shingles.fill(seed);
+        shingles.fill_cache(seed);
         shingles
     }
 
-    /// Somebody else's writes of 4 KiB, spread evenly over the drive. Where they lie only matters when they are cleaned.
-    fn fill(&mut self, seed: u64) {
+    /// Fills the cache with writes of 4 KiB that came before the trial, spread evenly over the drive. Their places
+    /// matter only when they are cleaned.
+    fn fill_cache(&mut self, seed: u64) {
         let extents = (self.parameters.cache_sectors / 8).min(self.parameters.cache_extents);
         for count in 0..(extents as f64 * self.parameters.fill) as u64 {
             let band = random::below(seed, count, self.bands);
-            self.soil(band, 8);
-            self.soiled.entry(band).or_default().foreign += 1;
+            self.mark_dirty(band, 8);
+            self.dirty_bands.entry(band).or_default().initial_extents += 1;
         }
     }
 
-    fn soil(&mut self, band: u64, sectors: u64) {
-        let soiled = self.soiled.entry(band).or_insert_with(|| {
-            self.order.push_back(band);
-            Soiled::default()
+    /// Records data of a band in the cache.
+    fn mark_dirty(&mut self, band: u64, sectors: u64) {
+        let dirty_band = self.dirty_bands.entry(band).or_insert_with(|| {
+            self.cleaning_order.push_back(band);
+            DirtyBand::default()
         });
-        soiled.sectors += sectors;
-        soiled.extents += 1;
+        dirty_band.sectors += sectors;
+        dirty_band.extents += 1;
         self.cached_sectors += sectors;
         self.cached_extents += 1;
     }
 
+    /// Whether the cache has no room for this many sectors.
     fn is_full(&self, sectors: u64) -> bool {
         (self.cached_sectors + sectors > self.parameters.cache_sectors
             || self.cached_extents >= self.parameters.cache_extents)
             && !planted(Bug::CacheNeverFull)
     }
 
-    /// Where a band lies on the platter.
-    fn home(&self, sector: u64) -> u64 {
+    /// Returns the place of a sector on the platter, which is behind the cache.
+    fn platter_sector(&self, sector: u64) -> u64 {
         self.parameters.cache_sectors + sector
     }
 
-    /// Brings the band home that waits longest; returns when that is done.
-    fn clean(&mut self, at_ns: u64) -> u64 {
-        let Some(band) = self.order.pop_front() else { return at_ns };
-        let soiled = self.soiled.remove(&band).unwrap_or_default();
-        self.cached_sectors -= soiled.sectors;
-        self.cached_extents -= soiled.extents;
+    /// Cleans the band that is dirty longest; returns the time at which that is done.
+    fn clean_oldest_band(&mut self, at_ns: u64) -> u64 {
+        let Some(band) = self.cleaning_order.pop_front() else { return at_ns };
+        let dirty_band = self.dirty_bands.remove(&band).unwrap_or_default();
+        self.cached_sectors -= dirty_band.sectors;
+        self.cached_extents -= dirty_band.extents;
         let (first, sectors) = (band * self.parameters.band_sectors, self.parameters.band_sectors);
-        let whole = Extent { sector: self.home(first), sectors };
-        let mut now_ns = self.platter.read(at_ns, whole).end_ns;
-        // The cache is a log: what belongs to one band lies anywhere in it.
-        let mut pieces = self.forget(first, first + sectors);
+        let band_extent = Extent { sector: self.platter_sector(first), sectors };
+        let mut now_ns = self.platter.read(at_ns, band_extent).end_ns;
+        // The cache is a log: the extents of a band lie anywhere in it.
+        let mut pieces = self.remove_cached(first, first + sectors);
         let room = self.parameters.cache_sectors.saturating_sub(8).max(1);
-        let foreign = (0..soiled.foreign).map(|count| random::below(band, count, room));
-        pieces.extend(foreign.map(|sector| Extent { sector, sectors: 8 }));
+        let initial_extents = (0..dirty_band.initial_extents).map(|count| random::below(band, count, room));
+        pieces.extend(initial_extents.map(|sector| Extent { sector, sectors: 8 }));
         pieces.sort_unstable_by_key(|piece| piece.sector);
         for piece in pieces {
             now_ns = self.platter.read(now_ns, piece).end_ns;
         }
-        let aside = Extent { sector: 0, sectors: sectors.min(self.parameters.cache_sectors) };
-        now_ns = self.platter.put(now_ns, aside).end_ns;
+        let copy = Extent { sector: 0, sectors: sectors.min(self.parameters.cache_sectors) };
+        now_ns = self.platter.put(now_ns, copy).end_ns;
         self.wear.wrote(0, 2 * sectors);
         self.wear.erases += 1;
-        self.platter.put(now_ns, whole).end_ns
+        self.platter.put(now_ns, band_extent).end_ns
     }
 
-    /// Drops what the cache holds of these sectors; returns where it lay.
-    fn forget(&mut self, start: u64, end: u64) -> Vec<Extent> {
-        let mut lay = Vec::new();
+    /// Removes these sectors from the cache; returns their places in it.
+    fn remove_cached(&mut self, start: u64, end: u64) -> Vec<Extent> {
+        let mut removed = Vec::new();
         while let Some((&old, &(sectors, log))) = self.cached.range(..end).next_back() {
             let old_end = old + sectors;
             if old_end <= start {
@@ -172,7 +179,7 @@ impl Shingles {
             }
             self.cached.remove(&old);
             let (from, to) = (old.max(start), old_end.min(end));
-            lay.push(Extent { sector: log + (from - old), sectors: to - from });
+            removed.push(Extent { sector: log + (from - old), sectors: to - from });
             if old < start {
                 self.cached.insert(old, (start - old, log));
             }
@@ -180,61 +187,64 @@ impl Shingles {
                 self.cached.insert(end, (old_end - end, log + (end - old)));
             }
         }
-        lay
+        removed
     }
 
-    /// A write that comes in order, from the start of a band: it goes home at once.
-    fn write_home(&mut self, at_ns: u64, extent: Extent) -> AccessSpan {
+    /// Writes sequential data of a band in its place.
+    fn write_in_place(&mut self, at_ns: u64, extent: Extent) -> AccessSpan {
         let end = extent.sector + extent.sectors;
-        self.forget(extent.sector, end);
+        self.remove_cached(extent.sector, end);
         self.stream = Some((end / self.parameters.band_sectors, end));
         self.wear.wrote(extent.sectors, extent.sectors);
-        self.platter.put(at_ns, Extent { sector: self.home(extent.sector), sectors: extent.sectors })
+        self.platter
+            .put(at_ns, Extent { sector: self.platter_sector(extent.sector), sectors: extent.sectors })
     }
 
-    /// The writer of the band did not go on: what lay behind in it must be rewritten.
+    /// Ends a stream: the rest of its band must be rewritten.
     fn break_stream(&mut self) {
         if let Some((band, next)) = self.stream.take()
             && !next.is_multiple_of(self.parameters.band_sectors)
         {
-            self.soil(band, 0);
+            self.mark_dirty(band, 0);
         }
     }
 
-    fn write_aside(&mut self, at_ns: u64, extent: Extent) -> AccessSpan {
+    /// Writes to the persistent cache, and cleans bands before if it is full.
+    fn write_to_cache(&mut self, at_ns: u64, extent: Extent) -> AccessSpan {
         let mut now_ns = at_ns;
-        while self.is_full(extent.sectors) && !self.order.is_empty() {
-            now_ns = self.clean(now_ns);
+        while self.is_full(extent.sectors) && !self.cleaning_order.is_empty() {
+            now_ns = self.clean_oldest_band(now_ns);
         }
         let sectors = extent.sectors.min(self.parameters.cache_sectors);
-        if self.log + sectors > self.parameters.cache_sectors {
-            self.log = 0;
+        if self.log_end + sectors > self.parameters.cache_sectors {
+            self.log_end = 0;
         }
         let end = extent.sector + extent.sectors;
-        self.forget(extent.sector, end);
-        self.cached.insert(extent.sector, (extent.sectors, self.log));
-        self.soil(extent.sector / self.parameters.band_sectors, extent.sectors);
+        self.remove_cached(extent.sector, end);
+        self.cached.insert(extent.sector, (extent.sectors, self.log_end));
+        self.mark_dirty(extent.sector / self.parameters.band_sectors, extent.sectors);
         self.wear.wrote(extent.sectors, sectors);
-        let span = self.platter.put(now_ns, Extent { sector: self.log, sectors });
-        self.log += sectors;
+        let span = self.platter.put(now_ns, Extent { sector: self.log_end, sectors });
+        self.log_end += sectors;
         span
     }
 }
 
 impl MediumModel for Shingles {
-    /// What is idle for long cleans, one band after the other, and finishes the one it is at.
+    /// A drive that is idle for long cleans one band after the other, and finishes the one in progress before the
+    /// next access.
     fn rouse(&mut self, idle_since_ns: u64, now_ns: u64) -> u64 {
         let mut at_ns = idle_since_ns + self.parameters.idle_ns;
         let mut free_ns = now_ns;
-        while at_ns < now_ns && !self.order.is_empty() {
-            at_ns = self.clean(at_ns);
+        while at_ns < now_ns && !self.cleaning_order.is_empty() {
+            at_ns = self.clean_oldest_band(at_ns);
             free_ns = at_ns.max(now_ns);
         }
         free_ns
     }
 
     fn distance(&self, at_ns: u64, write: bool, sector: u64) -> u64 {
-        self.platter.distance(at_ns, write, self.home(sector))
+        self.platter.distance(at_ns, write, self.platter_sector(sector))
     }
 
     fn head(&self) -> u64 {
@@ -253,7 +263,7 @@ impl MediumModel for Shingles {
                 }
                 None => {
                     let next = self.cached.range(sector..end).next().map_or(end, |(start, _)| *start);
-                    Extent { sector: self.home(sector), sectors: next - sector }
+                    Extent { sector: self.platter_sector(sector), sectors: next - sector }
                 }
             };
             let part = self.platter.read(span.end_ns, piece);
@@ -265,21 +275,22 @@ impl MediumModel for Shingles {
     }
 
     fn write(&mut self, at_ns: u64, extent: Extent) -> AccessSpan {
-        // A write may reach into the next band; each band's share is a write of its own.
+        // A write may reach into the next band; each band's part is a separate write.
         let band = extent.sector / self.parameters.band_sectors;
         let band_end = (band + 1) * self.parameters.band_sectors;
         let sectors = extent.sectors.min(band_end - extent.sector);
         let part = Extent { sector: extent.sector, sectors };
-        let goes_on = self.stream.is_some_and(|(_, next)| next == extent.sector);
-        let begins = extent.sector == band * self.parameters.band_sectors && sectors >= STREAM_SECTORS;
-        let mut span = if goes_on || begins {
-            if !goes_on {
+        let continues = self.stream.is_some_and(|(_, next)| next == extent.sector);
+        let starts_stream =
+            extent.sector == band * self.parameters.band_sectors && sectors >= MIN_STREAM_SECTORS;
+        let mut span = if continues || starts_stream {
+            if !continues {
                 self.break_stream();
             }
-            self.write_home(at_ns, part)
+            self.write_in_place(at_ns, part)
         } else {
             self.break_stream();
-            self.write_aside(at_ns, part)
+            self.write_to_cache(at_ns, part)
         };
         if sectors < extent.sectors {
             let rest = Extent { sector: band_end, sectors: extent.sectors - sectors };

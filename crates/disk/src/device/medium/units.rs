@@ -1,8 +1,9 @@
-//! Sticks and cards: allocation units of megabytes, few of them open at once.
+//! Sticks and cards: allocation units of several megabytes, few of which can be open at once.
 //!
-//! A write into an open unit, going on where the last one ended, costs what it costs. Any other write into it goes to the
-//! unit's log, where it has one, or closes it; and to open one unit too many, the one used longest ago is closed. Closing
-//! copies what the unit lacks. After Bergmann, "Optimizing Linux with cheap flash drives", LWN 2011, and flashbench.
+//! A write to an open unit that continues where the last one ended takes only its own time. Any other write to it
+//! goes to the unit's log, where it has one, or closes it. To open one unit too many, the least recently used one is
+//! closed. Closing copies the data that the unit lacks. After Bergmann, "Optimizing Linux with cheap flash drives",
+//! LWN 2011, and flashbench.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -39,7 +40,7 @@ pub(super) const KIND: MediumKind = MediumKind {
 
 const KEYS: &str = "page unit open read_us read_mb_s write_us write_mb_s copy_mb_s erase_ms log_pages";
 
-/// Allocation units, few of them open at once: sticks and cards.
+/// Allocation units of sticks and cards, few of which can be open at once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct UnitsParameters {
     unit_sectors: u64,
@@ -51,7 +52,7 @@ pub(super) struct UnitsParameters {
     write_sector_ns: f64,
     copy_sector_ns: f64,
     erase_ns: u64,
-    /// Pages of an open unit's log for writes that do not go on where the last one ended; 0 for none.
+    /// Pages of an open unit's log for writes that do not continue where the last one ended; 0 for none.
     log_pages: u64,
     /// Whether every unit holds data at the start.
     filled: bool,
@@ -81,25 +82,27 @@ impl MediumParameters for UnitsParameters {
     }
 }
 
+/// The units of a stick or card.
 #[derive(Debug)]
 struct Units {
     parameters: UnitsParameters,
-    /// The one used longest ago first.
-    open: Vec<Open>,
-    /// How much of each unit that is not open holds data, from its start; units never written are absent.
-    held: HashMap<u64, u64>,
+    /// Open units, the least recently used first.
+    open: Vec<OpenUnit>,
+    /// Sectors with data, from the start of each unit that is not open; units never written are absent.
+    filled_sectors: HashMap<u64, u64>,
     erases: HashMap<u64, u64>,
     wear: Wear,
 }
 
-/// A unit that is being written anew.
+/// A unit that is being rewritten.
 #[derive(Debug, Clone, Copy)]
-struct Open {
+struct OpenUnit {
     unit: u64,
-    /// How far it is written, in sectors from its start.
+    /// Sectors that are written, from its start.
     written: u64,
-    /// How far the unit it replaces holds data.
-    held: u64,
+    /// Sectors with data in the unit that it replaces, from its start.
+    filled_sectors: u64,
+    /// Pages in its log.
     logged: u64,
 }
 
@@ -108,13 +111,13 @@ impl Units {
         Units {
             parameters,
             open: Vec::new(),
-            held: HashMap::new(),
+            filled_sectors: HashMap::new(),
             erases: HashMap::new(),
             wear: Wear::default(),
         }
     }
 
-    fn limit(&self) -> usize {
+    fn max_open(&self) -> usize {
         self.parameters.open + usize::from(planted(Bug::UnitTooMany))
     }
 
@@ -123,54 +126,55 @@ impl Units {
         (sectors as f64 * self.parameters.copy_sector_ns) as u64
     }
 
-    /// Closes a unit: what it lacks is copied from the old one, and where writes went to its log, all is put in order.
-    /// Then the old one is erased.
-    fn close(&mut self, index: usize) -> u64 {
+    /// Closes a unit: copies what it lacks from the old one, or all of it in order, if writes went to its log; then
+    /// erases the old one. Returns the time that this takes.
+    fn close_unit(&mut self, index: usize) -> u64 {
         let open = self.open.remove(index);
-        let rest = open.held.saturating_sub(open.written);
-        let whole = if open.logged > 0 { open.written.max(open.held) } else { rest };
-        self.held.insert(open.unit, open.written.max(open.held));
+        let rest = open.filled_sectors.saturating_sub(open.written);
+        let copied = if open.logged > 0 { open.written.max(open.filled_sectors) } else { rest };
+        self.filled_sectors.insert(open.unit, open.written.max(open.filled_sectors));
         let erases = self.erases.entry(open.unit).or_default();
         *erases += 1;
         self.wear.most_erased = self.wear.most_erased.max(*erases);
         self.wear.erases += 1;
-        self.copy_ns(whole) + self.parameters.erase_ns
+        self.copy_ns(copied) + self.parameters.erase_ns
     }
 
-    /// Makes this unit the open one used last; returns what that takes.
-    fn bring(&mut self, unit: u64) -> u64 {
+    /// Makes this unit the most recently used open one; returns the time that this takes.
+    fn open_unit(&mut self, unit: u64) -> u64 {
         if let Some(index) = self.open.iter().position(|open| open.unit == unit) {
             let open = self.open.remove(index);
             self.open.push(open);
             return 0;
         }
         let mut took_ns = 0;
-        while self.open.len() >= self.limit() {
-            took_ns += self.close(0);
+        while self.open.len() >= self.max_open() {
+            took_ns += self.close_unit(0);
         }
-        let never = if self.parameters.filled { self.parameters.unit_sectors } else { 0 };
-        let held = self.held.get(&unit).copied().unwrap_or(never);
-        self.open.push(Open { unit, written: 0, held, logged: 0 });
+        let unwritten = if self.parameters.filled { self.parameters.unit_sectors } else { 0 };
+        let filled_sectors = self.filled_sectors.get(&unit).copied().unwrap_or(unwritten);
+        self.open.push(OpenUnit { unit, written: 0, filled_sectors, logged: 0 });
         took_ns
     }
 
-    fn write_within(&mut self, unit: u64, from: u64, sectors: u64) -> u64 {
+    /// Writes sectors within one unit; returns the time that this takes.
+    fn write_to_unit(&mut self, unit: u64, from: u64, sectors: u64) -> u64 {
         let page = self.parameters.page_sectors;
         let end = from + sectors;
         let pages = end.div_ceil(page) - from / page;
-        let mut took_ns = self.bring(unit);
+        let mut took_ns = self.open_unit(unit);
         let Some(mut open) = self.open.last().copied() else { return took_ns };
         if from < open.written {
             if open.logged + pages > self.parameters.log_pages {
-                took_ns += self.close(self.open.len() - 1);
-                took_ns += self.bring(unit);
+                took_ns += self.close_unit(self.open.len() - 1);
+                took_ns += self.open_unit(unit);
                 open = self.open.last().copied().unwrap_or(open);
             } else {
                 open.logged += pages;
             }
         }
         if from >= open.written {
-            let gap = from.min(open.held).saturating_sub(open.written);
+            let gap = from.min(open.filled_sectors).saturating_sub(open.written);
             took_ns += self.copy_ns(gap);
             open.written = end;
         } else {
@@ -197,18 +201,18 @@ impl MediumModel for Units {
         let (mut sector, end) = (extent.sector, extent.sector + extent.sectors);
         while sector < end {
             let sectors = (end - sector).min(size - sector % size);
-            end_ns += self.write_within(sector / size, sector % size, sectors);
+            end_ns += self.write_to_unit(sector / size, sector % size, sectors);
             sector += sectors;
         }
         AccessSpan { begin_ns: at_ns, end_ns }
     }
 
     fn discard(&mut self, at_ns: u64, extent: Extent) -> u64 {
-        // Only whole units are given back: what is left of one must be kept all the same.
+        // Only whole units are released, because the rest of a unit must be kept.
         let size = self.parameters.unit_sectors;
         for unit in extent.sector.div_ceil(size)..(extent.sector + extent.sectors) / size {
             self.open.retain(|open| open.unit != unit);
-            self.held.insert(unit, 0);
+            self.filled_sectors.insert(unit, 0);
         }
         at_ns + self.parameters.write_ns
     }

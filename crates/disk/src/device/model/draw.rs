@@ -1,19 +1,19 @@
-//! Which device of a class a block is tried on.
+//! A draw selects the device of a class that a block of trials meets.
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// A draw from a class of devices: the same for all candidates of a block.
+/// A draw from a class of devices, which is the same for all candidates of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draw {
     pub seed: u64,
-    /// With the opposite in everything: what is high in the one draw is low in this.
+    /// Whether every position is mirrored: what is high in a draw is low in its mirror image.
     pub mirrored: bool,
 }
 
 impl Draw {
-    /// Where in a range the number of this key lies, from 0 to 1. Each key is drawn by itself, so that a key more in a model
-    /// changes no other.
+    /// Position of this key's number in its range, from 0 to 1. Each key is drawn independently, so that an
+    /// additional key in a model changes no other.
     pub fn place(&self, key: &str) -> f64 {
         let place =
             ((xxh3_64_with_seed(key.as_bytes(), self.seed) >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;

@@ -1,4 +1,4 @@
-//! The models: what is known of a kind of device, with the source of each number.
+//! Models of kinds of devices, with the source of each number.
 
 mod draw;
 mod read;
@@ -47,7 +47,7 @@ const BUILT_IN: &[BuiltIn] = built_in!(
     "usb-stick-mapped"
 );
 
-/// Every model inside the binary, by name.
+/// Returns every model inside the binary, sorted by name.
 pub fn built_in() -> &'static [BuiltIn] {
     BUILT_IN
 }
@@ -85,7 +85,7 @@ impl Hinted for ModelError {
     }
 }
 
-/// Everything a model's file says, for one of its states.
+/// All numbers of a model's file, for one of its states.
 #[derive(Debug, Clone)]
 pub(super) struct ModelParameters {
     pub(super) capacity_bytes: u64,
@@ -100,20 +100,20 @@ pub(super) struct ModelParameters {
     pub(super) medium: ChosenMedium,
 }
 
-/// A kind of device, in a state.
+/// A kind of device, in one of its states.
 #[derive(Debug, Clone)]
 pub struct Model {
-    /// The name it is asked for by, state included.
+    /// The name by which it is requested, state included.
     pub name: String,
     /// The version of its file. It grows with every change of a number.
     pub version: u64,
     pub summary: String,
-    /// What may have been done to its medium before; the first is what a name without a state means.
+    /// States that its medium may have before a trial; the first is that of a name without a state.
     pub states: &'static [&'static str],
     /// Whether it has a write cache that can be turned off: the state `write-through`.
     pub write_cache: bool,
     pub(super) parameters: ModelParameters,
-    /// What this one's numbers are where the file has a class of devices; nothing where it has one.
+    /// Its values of ranges and choices, if the file describes a class of devices; empty if it describes one.
     pub drawn: DrawnNumbers,
 }
 
@@ -129,13 +129,13 @@ impl Model {
         Model::read_member(found.toml, &format!("models/{base}.toml"), state, member)
     }
 
-    /// The model in a file of the user's own, where a path is given (something with a slash in it, or that ends in `.toml`,
-    /// before the state), else the built-in one of this name.
+    /// The model in a user's file, if `name` is a path (it has a slash, or ends in `.toml` before the state),
+    /// otherwise the built-in one of this name.
     pub fn find(name: &str) -> Result<Model, ModelError> {
         Model::find_member(name, Member::Typical)
     }
 
-    /// The same; of a class, the device that is drawn.
+    /// As [`Model::find`]; of a class, it takes the device that is drawn.
     pub fn find_drawn(name: &str, draw: &Draw) -> Result<Model, ModelError> {
         Model::find_member(name, Member::Drawn(&|key| draw.place(key)))
     }
@@ -149,7 +149,7 @@ impl Model {
         Model::read_member(&text, path, state, member)
     }
 
-    /// The file of the model of this name, as [`Model::find`] finds it, and the state that is asked for.
+    /// The text of the file that [`Model::find`] finds, and the requested state.
     pub fn file(name: &str) -> Result<(String, Option<&str>), ModelError> {
         if is_file(name) {
             let (path, state) = path_and_state(name);
@@ -159,7 +159,7 @@ impl Model {
         Ok((shipped(name, base)?.toml.to_owned(), state))
     }
 
-    /// Reads a model of the user's own, in this state. `file` is named in errors.
+    /// Reads a model from a user's file, in this state. Errors name `file`.
     pub fn read(text: &str, file: &str, state: Option<&str>) -> Result<Model, ModelError> {
         Model::read_member(text, file, state, Member::Typical)
     }
@@ -184,17 +184,17 @@ impl Model {
         Ok(model)
     }
 
-    /// Every state it may be asked for in, by itself.
+    /// All states in which it can be requested, each by itself.
     pub fn all_states(&self) -> Vec<&'static str> {
         self.states.iter().copied().chain(self.write_cache.then_some(WRITE_THROUGH)).collect()
     }
 
-    /// The bytes of the largest device of this model.
+    /// Capacity of the largest device of this model, in bytes.
     pub fn capacity(&self) -> u64 {
         self.parameters.capacity_bytes
     }
 
-    /// What the guest must be given for a device of this model.
+    /// The limits that the guest must be given for a device of this model.
     pub fn limits(&self, size_bytes: u64) -> Limits {
         let parameters = &self.parameters;
         Limits {
@@ -210,7 +210,7 @@ impl Model {
         }
     }
 
-    /// The built-in model that is nearest: itself, or one with such a medium.
+    /// Returns the nearest built-in model: itself, or one that is representative of its kind of medium.
     pub fn nearest(&self) -> &'static str {
         let own = split(&self.name).0;
         BUILT_IN
@@ -219,12 +219,12 @@ impl Model {
             .map_or(self.parameters.medium.kind.like, |model| model.name)
     }
 
-    /// What calibration can tell of such a device.
+    /// The numbers that calibration can determine of such a device.
     pub(crate) fn knobs(&self) -> Knobs {
         self.parameters.medium.kind.knobs
     }
 
-    /// Whether a device of this size can be of this model.
+    /// Checks whether a device of this size can be of this model.
     pub fn check_size(&self, size_bytes: u64) -> Result<(), ModelError> {
         let capacity = self.parameters.capacity_bytes;
         let (reason, hint) = if size_bytes > capacity {
@@ -245,8 +245,8 @@ impl Model {
     }
 }
 
-/// Whether there is such a device, by its model's name and, where one is given, its size. Of a model in a file nothing is known
-/// until the run opens it.
+/// Checks whether there is such a device, by its model's name and, if it is given, its size. A model in a file is not
+/// checked before the run opens it.
 pub fn can_be_had(name: &str, size: Option<Bytes>) -> Result<(), Reason> {
     if is_file(name) {
         return Ok(());
@@ -255,7 +255,7 @@ pub fn can_be_had(name: &str, size: Option<Bytes>) -> Result<(), Reason> {
     found.map_err(|error| error.reason())
 }
 
-/// The built-in model of this name, which was asked for by another if a state was given.
+/// Finds the built-in model `base`; the error names what was requested, with its state.
 fn shipped(asked: &str, base: &str) -> Result<&'static BuiltIn, ModelError> {
     BUILT_IN.iter().find(|model| model.name == base).ok_or_else(|| {
         let known: Vec<&str> = BUILT_IN.iter().map(|model| model.name).collect();
@@ -269,13 +269,14 @@ fn text_of(path: &str) -> Result<String, ModelError> {
     String::from_utf8(bytes).map_err(|error| unreadable(error.to_string()))
 }
 
-/// Whether it names a file, with or without a state.
+/// Whether a name is that of a file, with or without a state.
 fn is_file(name: &str) -> bool {
     let (path, _) = path_and_state(name);
     path.contains('/') || path.ends_with(".toml")
 }
 
-/// A path may have colons of its own: what follows the last is a state only if it could be one.
+/// Splits a path from its state. A path may contain colons: the part after the last one is a state only if it could
+/// be one.
 fn path_and_state(name: &str) -> (&str, Option<&str>) {
     match name.rsplit_once(':') {
         Some((path, state)) if !state.contains(['/', '.']) => (path, Some(state)),
@@ -283,7 +284,7 @@ fn path_and_state(name: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// A model's name and the state after its colon.
+/// Splits a model's name from the state after its colon.
 pub fn split(name: &str) -> (&str, Option<&str>) {
     match name.split_once(':') {
         Some((base, state)) => (base, Some(state)),

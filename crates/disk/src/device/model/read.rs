@@ -1,4 +1,4 @@
-//! From a model's TOML to its numbers. docs/device-models.md says what each key means.
+//! Reads the numbers of a model from its TOML. docs/device-models.md explains each key.
 
 use super::super::fields::{
     MS, RATE, SECTOR, TIME, US, byte_ns, bytes, flag, flag_or, keys, number, number_or, whole,
@@ -10,20 +10,20 @@ use crate::device::limits::Discard;
 use fsverdict_text::value::filled_text;
 use fsverdict_text::{DrawnNumbers, Member, Section, TextError, read_member};
 
-/// Nothing is larger: sector numbers and page numbers must fit.
+/// Largest size in bytes: sector numbers and page numbers must fit.
 const MOST: u64 = 1 << 44;
 
 const CACHE_KEYS: &str = "size extents window delay_ms flush_us protected onwards_us onwards_after_read_us elsewhere_us \
                           elsewhere_after_read_us announced";
 
-/// Reads one member of a model in this state, which its name lacks.
+/// Reads one member of a model in this state; the model's name does not contain the state.
 pub(super) fn read(
     text: &str,
     file: &str,
     state: AskedState<'_>,
     member: Member<'_>,
 ) -> Result<Model, TextError> {
-    // Where numbers may be ranges. What a guest sees of a device is the same of all of a class.
+    // Numbers of these sections may be ranges. A guest sees the same of every device of a class.
     let varied: Vec<&str> = ["link", "cache"].into_iter().chain(medium::sections()).collect();
     let known = [&["name", "version", "summary", "device", "queue"], &varied[..]].concat();
     let (model, drawn) =

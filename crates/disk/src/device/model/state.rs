@@ -1,12 +1,13 @@
-//! The state a model is asked for in: what follows the colon of its name.
+//! The state in which a model is requested: the part of its name after the colon.
 
 use super::Model;
 use fsverdict_text::suggest;
 
-/// The state of a device whose write cache is turned off, as `hdparm -W 0` does it: a write is answered when it is on the medium.
+/// State of a device whose write cache is turned off, as `hdparm -W 0` does it: a write is answered when it is on the
+/// medium.
 pub(super) const WRITE_THROUGH: &str = "write-through";
 
-/// A state taken apart: words joined by a plus, of which one may be the medium's and one [`WRITE_THROUGH`].
+/// A state split at its plus signs: one word may be the medium's and one [`WRITE_THROUGH`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AskedState<'a> {
     whole: &'a str,
@@ -15,14 +16,14 @@ pub(super) struct AskedState<'a> {
 }
 
 impl<'a> AskedState<'a> {
-    /// `None`: as it comes from the shop.
+    /// `None` is the state of a new device.
     pub(super) fn of(state: Option<&'a str>) -> AskedState<'a> {
         let whole = state.unwrap_or_default();
         let medium = whole.split('+').find(|word| !word.is_empty() && *word != WRITE_THROUGH);
         AskedState { whole, medium, write_through: whole.split('+').any(|word| word == WRITE_THROUGH) }
     }
 
-    /// What to do where the model has no such state; nothing where it has.
+    /// Advice if the model has no such state; `None` if it has.
     pub(super) fn refused(&self, model: &Model) -> Option<String> {
         let known = model.all_states();
         if let Some(word) = self.whole.split('+').find(|word| !known.contains(word)) {

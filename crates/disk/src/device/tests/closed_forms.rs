@@ -1,5 +1,5 @@
-//! Numbers that can be had by hand from a model's parameters, against what the device gives; and mistakes planted in the
-//! calculation, each of which one of them must notice.
+//! Compares modelled devices with closed forms computed from a model's parameters, and checks that each planted bug
+//! is detected by one of them.
 
 use super::super::planted::{Bug, with};
 use super::{Checked, disk_forms, flash_forms, platter_forms};

@@ -3,7 +3,7 @@
 use super::super::Action;
 use super::{Checked, carry_out, device, model, places, seconds, sequence, within};
 
-/// A disk with one zone, without a queue worth the name, at an infinitely fast link.
+/// This disk has one zone, no useful queue, and an infinitely fast link.
 const DISK: &str = r#"
 name = "disk"
 version = 1
@@ -39,7 +39,7 @@ const DISK_BYTES: u64 = 500_000_000_000;
 const TURN: f64 = 60.0 / 7200.0;
 const FULL: f64 = 0.8e-3 + (8.5e-3 - 0.8e-3) * 15.0 / 8.0;
 
-/// What a disk reads in sequence, one request at a time, is its rate: read-ahead hides what lies between two.
+/// Sequential reads, one request at a time, reach the disk's rate: read-ahead hides the time between two.
 pub(super) fn sequential_reads() -> Checked {
     let count = 2000;
     let bytes = count as f64 * 131_072.0;
@@ -50,7 +50,7 @@ pub(super) fn sequential_reads() -> Checked {
     let took =
         seconds(&carry_out(&mut device(hdd, None, 2_000_000_000_000), 1, sequence(Action::Read, count, 256)));
     within("sequential reads of hdd-7200, MB/s", bytes / took / 1e6, 210.0, 0.02)?;
-    // Behind USB 2.0 the link is narrower than the platter, and takes its time for every command.
+    // With USB 2.0 the link is slower than the platter, and takes time for every command.
     let usb = model("usb-disk-5400");
     let took =
         seconds(&carry_out(&mut device(usb, None, 2_000_000_000_000), 1, sequence(Action::Read, count, 240)));
@@ -69,7 +69,7 @@ pub(super) fn sequential_writes() -> Checked {
     Ok(())
 }
 
-/// The mean of √|c−c′| over two places drawn evenly by sector, where rates fall evenly with the cylinder.
+/// The mean of √|c−c′| over two places drawn uniformly by sector, where rates fall evenly with the cylinder.
 fn mean_root_distance(inner_share: f64) -> f64 {
     let steps = 400;
     let cylinder = |share: f64| {
@@ -90,7 +90,7 @@ pub(super) fn random_reads() -> Checked {
     let seek = 0.8e-3 + (FULL - 0.8e-3) * 8.0 / 15.0;
     let expected = 20e-6 + seek + TURN / 2.0 + 4096.0 / 150e6;
     within("random reads, ms", took / count as f64 * 1e3, expected * 1e3, 0.02)?;
-    // The built-in disks, with their zones.
+    // The built-in disks have zones.
     let disks = [
         ("hdd-7200", 13.0, 7200.0, 30e-6 + 4096.0 / 550e6),
         ("usb-disk-5400", 12.0, 5400.0, 250e-6 + 4096.0 / 33e6),
@@ -102,7 +102,8 @@ pub(super) fn random_reads() -> Checked {
         let expected = (1.0 + (full - 1.0) * mean_root_distance(0.5)) * 1e-3 + 30.0 / rpm + link;
         within(&format!("random reads of {name}, ms"), took / count as f64 * 1e3, expected * 1e3, 0.04)?;
     }
-    // The curve in two parts: the HP 97560 of Ruemmler and Wilkes, with 1962 cylinders of 19 heads and 72 sectors.
+    // This disk has a seek curve in two parts: the HP 97560 of Ruemmler and Wilkes, with 1962 cylinders of 19 heads
+    // and 72 sectors.
     let hp = DISK
         .replace("500GB", "1374128640B")
         .replace("7200", "4002")
@@ -126,19 +127,20 @@ pub(super) fn random_reads() -> Checked {
     within("random reads of the HP 97560, ms", took / count as f64 * 1e3, expected * 1e3, 0.04)
 }
 
-/// Writes gathered in the cache are written back in one sweep: seeks as short as the next of them is near.
+/// Writes that the cache gathered are written back in one sweep: each seek goes to the next of them.
 pub(super) fn elevator() -> Checked {
     let count = 500;
     let writes = places(5, count, DISK_BYTES, 8).map(|sector| (Action::Write, sector, 8));
     let done = carry_out(&mut device(DISK, None, DISK_BYTES), 1, writes.chain([(Action::Flush, 0, 0)]));
     let took = seconds(&done) - done[done.len() - 2].completed_ns as f64 / 1e9;
-    // Gaps between ordered random places are distributed exponentially: the mean root is Γ(3/2) of the mean's root.
+    // Gaps between sorted random places are exponentially distributed: the mean root is Γ(3/2) times the root of the
+    // mean.
     let root = 0.886_227 / (count as f64).sqrt();
     let each = 0.8e-3 + (FULL - 0.8e-3) * root + 0.5e-3 + TURN / 2.0 + 4096.0 / 150e6;
     within("a swept write, ms", took / count as f64 * 1e3, each * 1e3, 0.05)
 }
 
-/// A queue lets the disk choose the nearest: reads at depth 32 take less than half of what they take one by one.
+/// A queue lets the disk choose the nearest request: reads at depth 32 take less than half of their time at depth 1.
 pub(super) fn queue() -> Checked {
     let reads = || places(3, 4000, DISK_BYTES, 8).map(|sector| (Action::Read, sector, 8));
     let choosing = DISK.replace("depth = 32", "depth = 32\nwindow = 32");
@@ -157,7 +159,7 @@ band = "4MiB"
 idle_ms = 1000
 "#;
 
-/// Until the persistent cache is full, scattered writes go as fast as a log; then each waits for bands to be cleaned.
+/// Until the persistent cache is full, random writes are as fast as a log; then each waits for bands to be cleaned.
 pub(super) fn shingles() -> Checked {
     let toml = format!("{DISK}\n[shingles]\n{SHINGLED}")
         .replace("500GB", "2GB")
@@ -169,11 +171,12 @@ pub(super) fn shingles() -> Checked {
         let took = done[range.end - 1].completed_ns - done[range.start].completed_ns;
         range.len() as f64 / (took as f64 / 1e9)
     };
-    // Each of the bands grows from nothing to n stretches between two cleanings, all bands together hold 1000.
+    // Each band grows from no extents to n between two cleanings; all bands together hold 1000.
     let bands = (size as f64 / 4_194_304.0).ceil();
     let n = 2.0 * 1000.0 / bands;
     let band = 4_194_304.0 / 150e6;
-    // Read the band, write it aside, write it home, with an arm that goes to and fro; and its n stretches in the cache.
+    // The drive reads the band, writes it elsewhere and in its place, with seeks between them, and reads its n
+    // extents in the cache.
     let near = 0.8e-3 + (FULL - 0.8e-3) * (0.25_f64).sqrt() + TURN / 2.0;
     let clean = 3.0 * band + 3.0 * near + n * (0.8e-3 + TURN / 2.0);
     let fast = rate(100..900);
@@ -182,7 +185,8 @@ pub(super) fn shingles() -> Checked {
     if fast / slow > 20.0 { Ok(()) } else { Err(format!("no collapse: {fast:.0}/s, then {slow:.0}/s")) }
 }
 
-/// A flush is answered when all that was written before it is on the medium, however much is underway.
+/// A flush is answered when everything that was written before it is on the medium, however many requests are in
+/// flight.
 pub(super) fn flushes() -> Checked {
     for name in ["hdd-7200", "sata-ssd", "nvme-ssd", "usb-disk-5400", "smr-5400"] {
         let mut device = device(model(name), None, 64 << 30);
@@ -191,7 +195,7 @@ pub(super) fn flushes() -> Checked {
             _ => (Action::Write, sector, 8),
         });
         let done = carry_out(&mut device, 8, requests);
-        // Nothing was written since: the next flush has nothing to wait for.
+        // Nothing was written since, so that the next flush has nothing to wait for.
         let again = carry_out(&mut device, 1, [(Action::Flush, 0, 0), (Action::Flush, 0, 0)]);
         if again[1].completed_ns - again[1].submitted_ns > 1_000_000 {
             return Err(format!("{name}: a flush of nothing takes its time"));

@@ -30,7 +30,7 @@ copy_mb_s = 20
 erase_ms = 2
 "#;
 
-/// As many streams as units may be open go at the rate of writing; one more, and each write copies a unit.
+/// As many streams as units can be open have the rate of writing; with one more, each write copies a unit.
 pub(super) fn open_units() -> Checked {
     let (unit, chunk) = (4_194_304.0, 262_144.0);
     let rate = |streams: u64| {
@@ -41,16 +41,17 @@ pub(super) fn open_units() -> Checked {
         count * chunk / seconds(&carry_out(&mut device(STICK, Some("filled"), 8 << 30), 1, writes)) / 1e6
     };
     let write = 300e-6 + chunk / 12e6;
-    // Each unit is closed once, after its sixteen chunks: nothing to copy, one erase.
+    // Each unit is closed once, after its sixteen chunks: there is nothing to copy, and one erase.
     within("three streams, MB/s", rate(3), chunk / (write + 2e-3 / 16.0) / 1e6, 0.02)?;
     let copy = (unit - chunk) / 20e6 + 2e-3;
     within("four streams, MB/s", rate(4), chunk / (write + copy) / 1e6, 0.02)
 }
 
-/// What flashbench saw, from the numbers of the built-in stick: 6.27 MB/s with two units, 0.912 with three.
+/// The rates that flashbench measured, from the numbers of the built-in stick: 6.27 MB/s with two units, 0.912 with
+/// three.
 pub(super) fn flashbench() -> Checked {
     for (streams, expected) in [(2_u64, 6.27), (3, 0.912)] {
-        // The request of 256 KiB comes in the pieces usb-storage makes of it; its pieces stay together.
+        // The request of 256 KiB is split as usb-storage does it; its pieces stay together.
         let writes = (0..300).flat_map(|step| {
             (0..streams).flat_map(move |stream| {
                 let start = (stream * 300 + step) * 512;
@@ -105,7 +106,7 @@ fn between(before: Wear, after: Wear) -> f64 {
     (after.medium_sectors - before.medium_sectors) as f64 / (after.host_sectors - before.host_sectors) as f64
 }
 
-/// Writes every unit, then at random until all of flash has been cleaned several times; what of the last is moved.
+/// Write amplification of random writes, after as many others that clean all of flash several times.
 fn amplification(over_provisioning: f64, victim: &str, state: &str, size: u64, writes: u64) -> f64 {
     let mut device = device(&flash(over_provisioning, victim), Some(state), size);
     let random = |seed, count| places(seed, count, size, 8).map(|sector| (Action::Write, sector, 8));
@@ -115,7 +116,7 @@ fn amplification(over_provisioning: f64, victim: &str, state: &str, size: u64, w
     between(before, device.wear())
 }
 
-/// α/(α + W₀(−α·e^−α)), with α the flash there is for what the host sees (Desnoyers, SYSTOR 2012, for FIFO).
+/// α/(α + W₀(−α·e^−α)), where α is the ratio of all flash to what the host sees (Desnoyers, SYSTOR 2012, for FIFO).
 fn fifo(alpha: f64) -> f64 {
     // W₀(z) for z = −α·e^−α is the root w > −α of w·e^w = z.
     let z = -alpha * (-alpha).exp();
@@ -128,7 +129,7 @@ fn fifo(alpha: f64) -> f64 {
 
 pub(super) fn write_amplification() -> Checked {
     assert!((fifo(1.07) - 7.82).abs() < 0.01 && (fifo(1.28) - 2.48).abs() < 0.01);
-    // Blocks of 128 KiB: a thousand of them, so that the few that are free or open do not count.
+    // Blocks have 128 KiB: there are a thousand of them, so that the few free or open ones do not matter.
     let size = 128 << 20;
     within(
         "write amplification, 7 % more flash",
@@ -142,26 +143,26 @@ pub(super) fn write_amplification() -> Checked {
         fifo(1.28),
         0.05,
     )?;
-    // From fresh it comes to the same.
+    // A fresh device reaches the same value.
     within(
         "write amplification from fresh",
         amplification(0.28, "fifo", "fresh", size / 4, 30_000),
         fifo(1.28),
         0.05,
     )?;
-    // Where writes are even, greedy is better than FIFO, and not by much (Desnoyers, the same).
+    // With uniform writes, greedy is better than FIFO, but not by much (Desnoyers, the same).
     let gain = fifo(1.28) / amplification(0.28, "greedy", "steady", size, 30_000);
     if (1.0..1.1).contains(&gain) { Ok(()) } else { Err(format!("greedy is better than FIFO by {gain:.3}")) }
 }
 
-/// Random writes, as many as this; how many seconds they take, and what they cost.
+/// Performs this many random writes; returns the seconds that they take, and the wear.
 fn busy(mut device: super::Device, writes: u64) -> (f64, Wear) {
     let writes = places(2, writes, 1 << 28, 8).map(|sector| (Action::Write, sector, 8));
     let took = seconds(&carry_out(&mut device, 32, writes));
     (took, device.wear())
 }
 
-/// With the write cache off a write takes its own programming, alone in its page, and then that of the table.
+/// With the write cache off, a write takes the programming of its own page, and then of a page of the table.
 pub(super) fn write_through() -> Checked {
     let one = |depth, state| {
         let writes = places(3, 4000, 1 << 28, 8).map(|sector| (Action::Write, sector, 8));
@@ -195,8 +196,8 @@ pub(super) fn solid_state_rates() -> Checked {
     let writes: Vec<_> = sequence(Action::Write, 4000, 256).collect();
     let took = one(&toml, 8, writes.clone());
     within("sequential writes, MB/s", 4000.0 * 0.131_072 / took, 4.0 * 0.016_384 / 200e-6, 0.02)?;
-    // Where cleaning moves as much as it ever will, what is left of that rate: a move takes a page of programming and most
-    // of a page of reading.
+    // Where cleaning moves as much as it ever will, this remains of that rate: a move takes the programming of a page
+    // and most of its reading.
     let steady = device(&toml, Some("steady"), 1 << 28);
     let (took, wear) = busy(steady, 40_000);
     let pages = |sectors: u64| sectors as f64 * 512.0 / 16_384.0;
@@ -204,7 +205,7 @@ pub(super) fn solid_state_rates() -> Checked {
     let erases = wear.erases as f64 * 3e-3;
     let each = (written * (200e-6) + (written - host) / 0.6 * 50e-6) / 4.0 + erases;
     within("random writes of a steady device, s", took, each, 0.1)?;
-    // One page after the other: command, cells, channel, link.
+    // Reads at queue depth 1 take the time of command, cells, channel and link.
     let reads: Vec<_> = writes
         .into_iter()
         .chain(places(7, 4000, 512_000_000, 8).map(|sector| (Action::Read, sector, 8)))

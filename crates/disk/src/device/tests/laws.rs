@@ -1,4 +1,4 @@
-//! What holds for every model and any requests.
+//! Tests properties that hold for every model and any requests.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ fn every_model() -> Vec<Model> {
     models
 }
 
-/// Requests of every kind, near one another and far, at once and long after.
+/// Requests of every kind, near one another and far, at once and after long pauses.
 fn requests() -> impl Strategy<Value = Vec<(u64, Action, u64, u32)>> {
     let pause = prop::sample::select(vec![0_u64, 0, 1000, 300_000, 20_000_000, 3_000_000_000]);
     let operation = prop::sample::select(vec![
@@ -35,7 +35,7 @@ fn requests() -> impl Strategy<Value = Vec<(u64, Action, u64, u32)>> {
     ]);
     let place = (any::<u64>(), any::<bool>(), 0_u32..3000);
     let request = (pause, operation, place).prop_map(|(pause, operation, (sector, near, sectors))| {
-        // Now and then beyond the end.
+        // Some requests lie beyond the end.
         let last = SIZE / 512 + 1000;
         let sector = if near { sector % 10_000 } else { sector % last };
         if operation == Action::Flush {
@@ -47,7 +47,7 @@ fn requests() -> impl Strategy<Value = Vec<(u64, Action, u64, u32)>> {
     prop::collection::vec(request, 1..60)
 }
 
-/// Submits them at their times, heeding the device's events; fails where a law is broken.
+/// Submits requests at their times and advances to the device's events; panics where a property is violated.
 fn live(model: &Model, seed: u64, requests: &[(u64, Action, u64, u32)]) -> Vec<Completion> {
     let mut device = Device::new(model, SIZE, seed).unwrap();
     let mut done = Vec::new();
@@ -102,7 +102,7 @@ proptest! {
         }
     }
 
-    /// Asking in between changes nothing: time may pass in steps or at once.
+    /// Additional calls of `advance` change nothing: time may pass in steps or at once.
     #[test]
     fn how_often_it_is_asked_does_not_matter(requests in requests()) {
         for model in every_model() {

@@ -1,4 +1,4 @@
-//! What a device must do whatever its numbers are, and what closed forms say its numbers must give.
+//! Tests of modelled devices: properties that hold whatever the numbers are, and closed forms of their times.
 
 mod closed_forms;
 mod disk_forms;
@@ -10,7 +10,8 @@ mod unchanged;
 
 use super::{Action, Completion, Device, Model, Request, built_in, random};
 
-/// Does the requests with this many underway at once, each as soon as one before it is done; returns the completions.
+/// Performs requests with `depth` in flight, each submitted as soon as one before it is done; returns the
+/// completions.
 pub(super) fn carry_out(
     device: &mut Device,
     depth: usize,
@@ -38,24 +39,24 @@ pub(super) fn carry_out(
     done
 }
 
-/// A device made of a model's text, with some of its lines replaced.
+/// Builds a device from a model's text.
 pub(super) fn device(toml: &str, state: Option<&str>, size_bytes: u64) -> Device {
     let model = Model::read(toml, "test.toml", state).unwrap_or_else(|error| panic!("{error}"));
     Device::new(&model, size_bytes, 1).unwrap()
 }
 
-/// When the last of them was done, in seconds.
+/// Time at which the last of them completed, in seconds.
 pub(super) fn seconds(done: &[Completion]) -> f64 {
     done.last().map_or(0.0, |last| last.completed_ns as f64 / 1e9)
 }
 
-/// Random places for requests of this many sectors on a device of this size, aligned to themselves.
+/// Random places for requests of this many sectors on a device of this size, aligned to the request's size.
 pub(super) fn places(seed: u64, count: u64, size_bytes: u64, sectors: u32) -> impl Iterator<Item = u64> {
     let slots = size_bytes / 512 / u64::from(sectors);
     (0..count).map(move |index| random::below(seed, index, slots) * u64::from(sectors))
 }
 
-/// Requests one after the other from the first sector on.
+/// Sequential requests from the first sector on.
 pub(super) fn sequence(
     operation: Action,
     count: u64,
@@ -64,10 +65,10 @@ pub(super) fn sequence(
     (0..count).map(move |index| (operation, index * u64::from(sectors), sectors))
 }
 
-/// What a closed form finds: nothing wrong, or what.
+/// Result of a closed form: an error describes the deviation.
 pub(super) type Checked = Result<(), String>;
 
-/// Whether a measured number is as expected, but for this share of it.
+/// Checks that a measured number differs from the expected one by at most the share `tolerance`.
 pub(super) fn within(what: &str, measured: f64, expected: f64, tolerance: f64) -> Checked {
     let off = measured / expected - 1.0;
     let text = format!("{what}: {measured:.5}, expected {expected:.5}, off by {:.2} %", off * 100.0);

@@ -1,4 +1,4 @@
-//! The built-in models, and how wrong ones are told.
+//! Tests the built-in models, and the errors of invalid ones.
 
 use proptest::prelude::{any, prop, proptest};
 
@@ -15,7 +15,7 @@ fn every_built_in_model_reads_under_its_name_and_in_each_of_its_states() {
             let name = format!("{}:{state}", built_in.name);
             let model = Model::named(&name).unwrap();
             assert_eq!(model.name, name);
-            // The largest, too, in little memory.
+            // The largest device takes little memory, too.
             let largest = model.parameters.capacity_bytes;
             Device::new(&model, largest, 1).unwrap();
         }
@@ -81,7 +81,7 @@ fn wrong_models_are_told_with_their_place_and_what_to_do() {
     assert!(matches!(error, ModelError::Size { .. }) && error.to_string().contains("holds 32 GB"), "{error}");
 }
 
-/// The desktop disk, without what it leaves open of its firmware.
+/// The desktop disk, without the keys of its firmware that are choices.
 fn of_unsaid_firmware() -> String {
     let disk = built_in().iter().find(|model| model.name == "hdd-7200").unwrap().toml;
     let lines = disk.lines().filter(|line| !line.starts_with("through") && !line.starts_with("on_arrival"));
@@ -129,7 +129,7 @@ fn wrong_layouts_are_told_with_their_place() {
     }
 }
 
-/// Firmware that nobody published is a class.
+/// Firmware whose behaviour is not published is described as a class.
 #[test]
 fn what_a_drive_does_may_be_a_range_or_a_choice() {
     let disk = of_unsaid_firmware();
@@ -161,7 +161,7 @@ fn a_model_may_be_a_file_of_ones_own() {
 }
 
 proptest! {
-    /// Whatever is in the file, it is read or refused, and a device of what was read can be made.
+    /// Any file is read or refused, and a device of a model that was read can be built.
     #[test]
     fn no_text_is_too_strange(at in any::<prop::sample::Index>(), to in "\\PC{0,6}", model in 0..8_usize) {
         let toml = built_in()[model].toml;

@@ -1,9 +1,9 @@
-//! Closed forms of a drive as it is laid out, and of its firmware.
+//! Closed forms of a drive with a real layout, and of its firmware.
 
 use super::super::{Action, Device, Request};
 use super::{Checked, carry_out, device, places, seconds, within};
 
-/// One turn takes 10 ms, a sector 0.1 ms, a skew 1 or 2 ms; nothing else takes time.
+/// A rotation takes 10 ms, a sector 0.1 ms, a skew 1 or 2 ms; nothing else takes time.
 const DRIVE: &str = r#"
 name = "drive"
 version = 1
@@ -37,12 +37,12 @@ table = [[1, 1.0], [500, 6.0], [999, 8.0]]
 const BYTES: u64 = 204_800_000;
 const CYLINDER: u64 = 400;
 
-/// The drive with more lines in its `[platter]`.
+/// The drive with additional lines in its `[platter]` section.
 fn with_firmware(lines: &str) -> Device {
     device(&DRIVE.replace("segments = 4\n", &format!("segments = 4\n{lines}\n")), None, BYTES)
 }
 
-/// One request after a pause; how long it took, in milliseconds.
+/// Submits one request after a pause; returns the time that it takes, in milliseconds.
 fn ask(
     device: &mut Device,
     now_ns: &mut u64,
@@ -62,7 +62,8 @@ fn ask(
     took_ns as f64 / 1e6
 }
 
-/// What the last of these requests takes on a new drive, each after its pause in milliseconds.
+/// Time that the last of these requests takes on a new drive, in milliseconds. Each is submitted after its pause in
+/// milliseconds.
 fn last(device: &mut Device, requests: &[(u64, Action, u64, u32)]) -> f64 {
     let (mut now_ns, mut took) = (0, 0.0);
     for &(pause_ms, action, sector, sectors) in requests {
@@ -71,16 +72,17 @@ fn last(device: &mut Device, requests: &[(u64, Action, u64, u32)]) -> f64 {
     took
 }
 
-/// Reading on loses the skews and nothing else; to another head takes as long as the shortest seek.
+/// Sequential reading loses the skews and nothing else; a switch of heads takes as long as the shortest seek.
 pub(super) fn layout() -> Checked {
     let whole = last(&mut with_firmware(""), &[(0, Action::Read, 0, 800)]);
     let first = last(&mut with_firmware(""), &[(0, Action::Read, 0, 1)]);
-    // Eight tracks; three switches in each cylinder, and one between them.
+    // There are eight tracks: three switches in each cylinder, and a step between the cylinders.
     within("two cylinders, ms", whole - first, 8.0 * 10.0 + 6.0 * 1.0 + 2.0 - 0.1, 1e-3)?;
-    // 0.6 ms behind the first sector, but on the third track.
+    // The sector is 0.6 ms behind the first one, but on the third track.
     let switch = last(&mut with_firmware(""), &[(0, Action::Read, 0, 1), (0, Action::Read, 287, 1)]);
     within("another head, ms", switch, 10.7, 1e-3)?;
-    // Up the second cylinder from its last head, which lies below the last track of the first: two skews of 1 ms less.
+    // A seek to another cylinder takes the same time whichever heads are used, so that the order of the heads does
+    // not change it.
     let there = |lines: &str| {
         last(&mut with_firmware(lines), &[(0, Action::Read, 400, 1), (0, Action::Read, 110, 1)])
     };
@@ -104,7 +106,7 @@ pub(super) fn layout() -> Checked {
     within("random reads by the table, ms", took, mean + 5.0 + 0.1, 0.01)
 }
 
-/// A read ahead of the running head waits for it, and what lies between is kept.
+/// A read slightly ahead of the head waits for it, and the sectors between are kept.
 pub(super) fn through() -> Checked {
     let between = last(
         &mut with_firmware("through = true"),
@@ -113,7 +115,8 @@ pub(super) fn through() -> Checked {
     within("what was passed over, ms", between + 1.0, 1.0, 1e-3)
 }
 
-/// What passed under the head before the wanted sector came is there: of twenty sectors before it, if it waited for more.
+/// Sectors that pass under the head before the requested one are in the buffer: the one twenty sectors before it, if
+/// the head arrived before that.
 pub(super) fn on_arrival() -> Checked {
     let mut drive = with_firmware("on_arrival = true");
     let (mut now_ns, mut there, count) = (0, 0, 2000);
@@ -124,10 +127,10 @@ pub(super) fn on_arrival() -> Checked {
     within("reads behind the last", f64::from(there) / count as f64, 0.79, 0.05)
 }
 
-/// A head that wrote reads after the turn, and one that read writes.
+/// A head that wrote needs the turn before it reads, and one that read before it writes.
 pub(super) fn turn() -> Checked {
     for (before, after) in [(Action::Write, Action::Read), (Action::Read, Action::Write)] {
-        // 1.9 ms behind the first, which with a turn of 3 ms is a rotation more.
+        // The second request is 1.9 ms behind the first, which takes another rotation with a turn of 3 ms.
         let took = last(&mut with_firmware("turn_ms = 3"), &[(0, before, 0, 1), (0, after, 20, 1)]);
         within("a turn, ms", took, 12.0, 1e-3)?;
     }
@@ -140,7 +143,7 @@ pub(super) fn written_stay() -> Checked {
     within("what was written, ms", took + 1.0, 1.0, 1e-3)
 }
 
-/// A hit takes the one overhead, a miss the other.
+/// A hit takes its own overhead, and a miss another.
 pub(super) fn overheads() -> Checked {
     let lines = "hit_ms = 0.3\nhit_onwards_ms = 0.2\nmiss_ms = 4\nmiss_after_write_ms = 3";
     let hit = last(&mut with_firmware(lines), &[(0, Action::Read, 0, 1), (50, Action::Read, 3, 1)]);
@@ -153,12 +156,12 @@ pub(super) fn overheads() -> Checked {
     within("misses, ms", took(lines) - took(""), 4.0, 0.05)
 }
 
-/// At a link as slow as the platter: what overlaps, and what does not.
+/// Mean time of requests on a link as slow as the platter, in milliseconds: it shows which times overlap.
 fn slow_link(lines: &str, action: Action) -> f64 {
     let toml = DRIVE
         .replace("segments = 4\n", &format!("segments = 4\n{lines}\n"))
         .replace("mb_s = 1e6", "mb_s = 5.12")
-        // So that waits are not all whole milliseconds.
+        // With these skews, waits are not all whole milliseconds.
         .replace("skew = 10", "skew = 10.37")
         .replace("skew = 20", "skew = 20.71")
         .replace("[[1, 1.0], [500, 6.0], [999, 8.0]]", "[[1, 6.0]]");
@@ -167,7 +170,7 @@ fn slow_link(lines: &str, action: Action) -> f64 {
     seconds(&carry_out(&mut device(&toml, None, BYTES), 1, requests)) * 1e3 / count as f64
 }
 
-/// 50 sectors take 5 ms over the link and 5 ms on the platter; an arm takes 6 ms, and half a turn is 5 ms.
+/// 50 sectors take 5 ms over the link and 5 ms on the platter; a seek takes 6 ms, and half a rotation 5 ms.
 pub(super) fn early_arm() -> Checked {
     within("writes, ms", slow_link("", Action::Write), 5.0 + 6.0 + 5.0 + 5.0, 0.01)?;
     within(
@@ -194,7 +197,7 @@ pub(super) fn fill() -> Checked {
     )
 }
 
-/// Reading ahead ends where the policy says.
+/// Read-ahead ends where the policy says.
 pub(super) fn how_far_ahead() -> Checked {
     for (lines, end) in [
         ("ahead_tracks = 1", 100),
@@ -203,7 +206,7 @@ pub(super) fn how_far_ahead() -> Checked {
         ("segment = \"20480B\"", 50),
         ("segment = \"20480B\"\nahead_after_hit = false", 50),
     ] {
-        // From a sector that is not the first of its track, and long after.
+        // The first read is not at the start of its track, and the second follows long after it.
         let took = |sector| {
             last(&mut with_firmware(lines), &[(0, Action::Read, 10, 1), (200, Action::Read, sector, 1)])
         };
@@ -219,13 +222,13 @@ pub(super) fn how_far_ahead() -> Checked {
     if after_hit("") > 0.05 || after_hit("ahead_after_hit = false") < 0.05 {
         return Err("reading ahead after a hit".to_owned());
     }
-    // On two tracks: to the end of the third.
+    // The request lies on two tracks, so that the drive reads to the end of the third.
     let crossed = "ahead_tracks = 1\nahead_after_crossing = true";
     let took = last(&mut with_firmware(crossed), &[(0, Action::Read, 90, 20), (200, Action::Read, 299, 1)]);
     within("after a crossing, ms", took + 1.0, 1.0, 1e-3)
 }
 
-/// So many reads onwards find nothing read ahead.
+/// This share of sequential reads finds nothing that was read ahead.
 pub(super) fn breaks_off() -> Checked {
     let mut drive = with_firmware("breaks_off = 0.25");
     let (mut now_ns, mut late, count) = (0, 0, 4000);
@@ -236,7 +239,7 @@ pub(super) fn breaks_off() -> Checked {
     within("reads onwards that come late", f64::from(late) / count as f64, 0.25, 0.08)
 }
 
-/// A cache takes a write that goes on faster than another, and after a write faster than after a read.
+/// A cache accepts a sequential write faster than another, and a write after a write faster than one after a read.
 pub(super) fn taking() -> Checked {
     let cache = "[cache]\nsize = \"1MiB\"\nflush_us = 0\nonwards_us = 100\nonwards_after_read_us = 200\n\
                  elsewhere_us = 300\nelsewhere_after_read_us = 400\n[platter]";

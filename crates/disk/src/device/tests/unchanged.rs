@@ -1,13 +1,13 @@
-//! What the models that ship answer, request by request, as one number each: a mechanism that a model does not ask for must
-//! change nothing of it.
+//! Compares the completions of every built-in model with a recorded digest: a new mechanism must change nothing of a
+//! model that does not use it.
 
 use super::super::random::mix;
 use super::super::{Action, Completion, Device, Model, Request, built_in, random};
 
 const SIZE: u64 = 4 << 30;
 
-/// Name with state, version of the file, and what it answers. Who changes a number of a model raises its version and
-/// writes the new line that the test shows.
+/// Name with state, version of the file, and digest of the completions. A change of a model's numbers requires a
+/// higher version and the new line that the test shows.
 const ANSWERS: &[(&str, u64, u64)] = &[
     ("hdd-7200", 2, 0x2741f99e80c8ccdb),
     ("hdd-7200:write-through", 2, 0x50cf344f2e64ba58),
@@ -52,7 +52,8 @@ const ANSWERS: &[(&str, u64, u64)] = &[
     ("usb-stick-mapped:steady", 1, 0x4a34bb8fbdf3a8b5),
 ];
 
-/// Onwards, a little ahead, a little behind and anywhere; reads and writes, flushes and discards; at once and after pauses.
+/// Requests that are sequential, slightly ahead, slightly behind and random; reads and writes, flushes and discards;
+/// at once and after pauses.
 fn requests() -> Vec<(u64, Action, u64, u32)> {
     let mut sector = 0;
     let request = |at: u64| {
@@ -67,7 +68,7 @@ fn requests() -> Vec<(u64, Action, u64, u32)> {
             0 => Action::Flush,
             1 => Action::Discard,
             2 => Action::WriteZeroes,
-            // A while of mostly reading, and one of mostly writing.
+            // Periods of mostly reads alternate with periods of mostly writes.
             other if (other > 8) == (at / 50).is_multiple_of(2) => Action::Read,
             _ => Action::Write,
         };

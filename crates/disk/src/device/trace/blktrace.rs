@@ -1,4 +1,5 @@
-//! The form of the kernel's block layer tracer, version 7: `struct blk_io_trace` (include/uapi/linux/blktrace_api.h).
+//! Writes the binary format of the kernel's block layer tracer, version 7: `struct blk_io_trace`
+//! (include/uapi/linux/blktrace_api.h).
 
 use std::io::{self, Write};
 
@@ -7,7 +8,7 @@ use super::record::{Flags, Traced};
 
 /// `BLK_IO_TRACE_MAGIC` and `BLK_IO_TRACE_VERSION`.
 const MAGIC: u32 = 0x6561_7400 | 0x07;
-/// Actions: queued, given to the driver, completed; each with its category in the upper half.
+/// Actions: queued, issued to the driver, completed; each with its category in the upper half.
 const QUEUE: u32 = 1 | 1 << (4 + 16);
 const ISSUE: u32 = 7 | 1 << (6 + 16);
 const COMPLETE: u32 = 8 | 1 << (7 + 16);
@@ -19,7 +20,7 @@ const DISCARD: u32 = 1 << (13 + 16);
 /// The guest's /dev/vda: 254:0, as the kernel packs device numbers inside.
 const DEVICE: u32 = 254 << 20;
 
-/// Writes each request as queued and issued when it was submitted, and as completed when it was done, by time.
+/// Writes each request as queued and issued at its submission, and as completed at its completion, sorted by time.
 pub(super) fn write(records: &[Traced], out: &mut impl Write) -> io::Result<()> {
     let mut events: Vec<(u64, u32, &Traced)> = Vec::with_capacity(3 * records.len());
     for record in records {
@@ -44,10 +45,10 @@ pub(super) fn write(records: &[Traced], out: &mut impl Write) -> io::Result<()> 
         bytes[16..24].copy_from_slice(&record.sector.to_ne_bytes());
         bytes[24..28].copy_from_slice(&record.sectors.saturating_mul(512).to_ne_bytes());
         bytes[28..32].copy_from_slice(&(action | category).to_ne_bytes());
-        // 32: the process, unknown. 36: the device. 40: the processor, the first.
+        // Byte 32: the process, unknown. Byte 36: the device. Byte 40: the processor, the first.
         bytes[36..40].copy_from_slice(&DEVICE.to_ne_bytes());
         bytes[44..46].copy_from_slice(&error.to_ne_bytes());
-        // 46: nothing follows.
+        // Byte 46: nothing follows.
         out.write_all(&bytes)?;
     }
     Ok(())

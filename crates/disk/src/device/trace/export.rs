@@ -1,4 +1,4 @@
-//! A trace in the forms other programs read.
+//! Exports a trace in the formats of other programs.
 
 use std::io::{self, Write};
 
@@ -6,17 +6,17 @@ use super::super::request::Action;
 use super::blktrace;
 use super::record::{Flags, Traced};
 
-/// A form other programs read.
+/// A format that other programs read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TraceFormat {
-    /// What the kernel's block layer tracer writes: for blkparse, iowatcher, seekwatcher.
+    /// The format that the kernel's block layer tracer writes, and blkparse, iowatcher and seekwatcher read.
     Blktrace,
-    /// fio's I/O log, version 3, to do the requests again: `fio --read_iolog`.
+    /// fio's I/O log, version 3, which replays the requests: `fio --read_iolog`.
     Iolog,
     Csv,
 }
 
-/// Writes records in this form. `device` is what the I/O log is to be done on.
+/// Writes records in this format. `device` is the device on which the I/O log is to be replayed.
 pub fn export(records: &[Traced], format: TraceFormat, device: &str, out: &mut impl Write) -> io::Result<()> {
     match format {
         TraceFormat::Blktrace => blktrace::write(records, out),
@@ -25,7 +25,8 @@ pub fn export(records: &[Traced], format: TraceFormat, device: &str, out: &mut i
     }
 }
 
-/// fio(1), "Trace file format v3"; the times are microseconds, as in the logs fio writes itself.
+/// Writes the format of fio(1), "Trace file format v3"; times are microseconds, as in the logs that fio writes
+/// itself.
 fn iolog(records: &[Traced], device: &str, out: &mut impl Write) -> io::Result<()> {
     let mut records: Vec<&Traced> = records.iter().collect();
     records.sort_by_key(|record| record.submitted_ns);
@@ -37,7 +38,7 @@ fn iolog(records: &[Traced], device: &str, out: &mut impl Write) -> io::Result<(
         let (offset, length) = (record.sector.saturating_mul(512), u64::from(record.sectors) * 512);
         let action = match record.operation {
             Action::Read => "read",
-            // fio knows no action that writes zeroes: a write it is.
+            // fio has no action that writes zeroes: it becomes a write.
             Action::Write | Action::WriteZeroes => "write",
             Action::Flush => "sync",
             Action::Discard => "trim",

@@ -1,48 +1,50 @@
-//! Figures out of a trace: how much of what, how scattered, how deep, how long.
+//! Metrics of a trace: numbers of requests, bytes, seeks, queue depth and latencies.
 
 use super::super::request::Action;
 use super::record::Traced;
 
-/// What all requests of one operation come to.
+/// Totals of all requests of one operation.
 #[derive(Debug, Clone, Default)]
 pub struct Share {
     pub requests: u64,
     pub bytes: u64,
-    /// Of reads and writes, how many went on where the one submitted before them ended, whichever that was.
+    /// Number of reads and writes that start where the one submitted before them, of either operation, ended.
     pub sequential: u64,
-    /// Nanoseconds from submission to completion, the shortest first.
+    /// Times from submission to completion in nanoseconds, the shortest first.
     latencies_ns: Vec<u64>,
 }
 
 impl Share {
-    /// The latency that this share of the requests, from 0 to 1, did not exceed, in nanoseconds; `None` without any.
+    /// The latency that this share of the requests, from 0 to 1, does not exceed, in nanoseconds; `None` without
+    /// requests.
     pub fn latency_ns(&self, share: f64) -> Option<u64> {
         let rank = (share * self.latencies_ns.len() as f64).ceil() as usize;
         self.latencies_ns.get(rank.saturating_sub(1).min(self.latencies_ns.len().saturating_sub(1))).copied()
     }
 }
 
+/// Metrics of all requests of a trace.
 #[derive(Debug, Clone, Default)]
 pub struct Metrics {
     shares: [Share; Action::ALL.len()],
-    /// Reads and writes that did not go on where the one submitted before them ended.
+    /// Number of reads and writes that do not start where the one submitted before them ended.
     pub seeks: u64,
-    /// Sectors between where one ended and the next began, over all seeks.
+    /// Sum of the distances over all seeks, in sectors.
     pub seek_sectors: u64,
-    /// Requests that were not done when the trace ended.
+    /// Number of requests that were not completed when the trace ended.
     pub underway: u64,
-    /// From the first submission to the last completion, in nanoseconds.
+    /// Time from the first submission to the last completion, in nanoseconds.
     pub span_ns: u64,
-    /// Requests underway, on average over the time in which there were any.
+    /// Mean number of requests in flight, over the time in which there were any.
     pub mean_depth: f64,
     pub most_depth: u64,
 }
 
 impl Metrics {
-    /// Reckons up records, in any order.
+    /// Computes the metrics of records, in any order.
     pub fn new(records: &[Traced]) -> Metrics {
         let mut records: Vec<&Traced> = records.iter().collect();
-        // Stable: those of one moment stay in the order in which they were done.
+        // The sort is stable: records with the same time of submission stay in the order of completion.
         records.sort_by_key(|record| record.submitted_ns);
         let mut metrics = Metrics::default();
         let mut head = None;
@@ -83,7 +85,7 @@ impl Metrics {
             steps.push((record.submitted_ns, 1));
             steps.push((record.completed_ns.unwrap_or(last_ns).max(record.submitted_ns), -1));
         }
-        // At one moment, what ends makes room for what begins; what ends where it began is undone at once.
+        // At equal times, completions come before submissions; a request without duration changes nothing.
         steps.sort_unstable();
         let (mut depth, mut at_ns, mut busy_ns, mut area) = (0_i64, first.submitted_ns, 0_u64, 0.0);
         for (step_ns, change) in steps {
@@ -98,17 +100,17 @@ impl Metrics {
         self.mean_depth = if busy_ns > 0 { area / busy_ns as f64 } else { 0.0 };
     }
 
-    /// What one operation's requests come to.
+    /// Totals of the requests of one operation.
     pub fn share(&self, operation: Action) -> &Share {
         &self.shares[operation as usize]
     }
 
-    /// Reads and writes that went on where the one before them ended.
+    /// Number of reads and writes that start where the one before them ended.
     pub fn sequential(&self) -> u64 {
         self.shares.iter().map(|share| share.sequential).sum()
     }
 
-    /// Their share of all but the first, from 0 to 1.
+    /// Their share of all reads and writes but the first, from 0 to 1.
     pub fn sequential_share(&self) -> Option<f64> {
         let all = self.sequential() + self.seeks;
         (all > 0).then(|| self.sequential() as f64 / all as f64)

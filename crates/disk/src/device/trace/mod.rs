@@ -1,4 +1,5 @@
-//! The trace: every request a device was given, in a small file beside the journal, and what can be made of it.
+//! Traces hold every request of a device, in a small file beside the journal: this module writes, reads, measures and
+//! exports them.
 
 mod blktrace;
 mod export;

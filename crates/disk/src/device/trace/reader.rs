@@ -1,4 +1,4 @@
-//! Reads a trace back, also one whose end is missing.
+//! Reads a trace, including one whose end is missing.
 
 use std::io::{self, Read};
 
@@ -18,10 +18,10 @@ pub enum TraceError {
     Failed(#[from] io::Error),
 }
 
-/// Most bytes a piece may have; what claims more is damaged.
+/// Largest piece in bytes; a larger length means damage.
 const LARGEST_PIECE: u64 = 1 << 24;
 
-/// The records of a trace, in the order in which the requests were done.
+/// Records of a trace, in the order of completion.
 #[derive(Debug)]
 pub struct TraceReader<R: Read> {
     source: R,
@@ -44,7 +44,7 @@ impl<R: Read> TraceReader<R> {
         Ok(TraceReader { source, piece: Vec::new(), at: 0, before, records: 0, ended: false })
     }
 
-    /// The next piece; `false` at the end, also where the last was not written in full.
+    /// Reads the next piece; `false` at the end, and if the last piece is incomplete.
     fn next_piece(&mut self) -> Result<bool, TraceError> {
         let mut head = Vec::new();
         self.source.by_ref().take(4).read_to_end(&mut head)?;

@@ -1,32 +1,32 @@
-//! One request in a trace, and its form in bytes.
+//! One request in a trace, and its encoding in bytes.
 
 use super::super::request::{Action, Completion, Request};
 use super::submitter::Submitter;
 
-/// A request as it went: when it was submitted and done, what it was, and where.
+/// A traced request: its times, operation and place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Traced {
-    /// When it was submitted, in nanoseconds of the simulation clock.
+    /// Time of submission, in nanoseconds of the simulation clock.
     pub submitted_ns: u64,
-    /// When it was done; `None` when the trace ended first.
+    /// Time of completion, in nanoseconds; `None` if the trace ended before it.
     pub completed_ns: Option<u64>,
     pub operation: Action,
     /// Its first sector, of 512 bytes.
     pub sector: u64,
     pub sectors: u32,
     pub flags: Flags,
-    /// Who submitted it; `None` where the guest does not tell.
+    /// The thread that submitted it; `None` if the guest does not report that.
     pub by: Option<Submitter>,
 }
 
-/// What else is known of a request, as bits.
+/// Other properties of a request, as bits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Flags(pub u8);
 
 impl Flags {
-    /// The store could not do it, and the guest was answered with an error.
+    /// The request failed, and the guest got an error.
     pub const FAILED: Flags = Flags(1);
-    /// In bytes alone: who submitted it follows.
+    /// Used in the encoding only: the submitter follows.
     const TOLD: Flags = Flags(2);
 
     pub fn has(self, flags: Flags) -> bool {
@@ -57,13 +57,13 @@ impl Traced {
         self.sector.saturating_add(u64::from(self.sectors))
     }
 
-    /// How long it took, in nanoseconds.
+    /// Time from submission to completion, in nanoseconds.
     pub fn latency_ns(&self) -> Option<u64> {
         self.completed_ns.map(|completed_ns| completed_ns.saturating_sub(self.submitted_ns))
     }
 }
 
-/// What the next record is written as a difference from.
+/// The record before, from which the next one is encoded as a difference.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Before {
     submitted_ns: u64,
@@ -72,8 +72,8 @@ pub(super) struct Before {
 
 const UNDERWAY: u8 = 0x80;
 
-/// Appends a record: operation and flags in a byte each, then the differences from the one before as variable-length
-/// numbers, seven bits to a byte, the lowest first.
+/// Appends a record: operation and flags in a byte each, then differences from the record before as variable-length
+/// numbers, with seven bits in each byte, the lowest first.
 pub(super) fn encode(record: &Traced, before: &mut Before, bytes: &mut Vec<u8>) {
     let underway = if record.completed_ns.is_none() { UNDERWAY } else { 0 };
     bytes.push(record.operation as u8 | underway);
@@ -88,7 +88,7 @@ pub(super) fn encode(record: &Traced, before: &mut Before, bytes: &mut Vec<u8>) 
     *before = Before { submitted_ns: record.submitted_ns, end: record.end() };
 }
 
-/// Takes a record from the front of these bytes; `None` where they are none.
+/// Decodes a record from the front of these bytes; `None` where they are invalid.
 pub(super) fn decode(bytes: &mut &[u8], before: &mut Before) -> Option<Traced> {
     let [kind, flags, rest @ ..] = bytes else { return None };
     let (kind, flags) = (*kind, Flags(*flags));
@@ -109,7 +109,7 @@ pub(super) fn decode(bytes: &mut &[u8], before: &mut Before) -> Option<Traced> {
     Some(record)
 }
 
-/// Small differences, forth or back, as small numbers.
+/// Maps small positive and negative differences to small numbers.
 fn zigzag(difference: u64) -> u64 {
     let signed = difference.cast_signed();
     ((signed << 1) ^ (signed >> 63)).cast_unsigned()

@@ -1,28 +1,30 @@
-//! Who submitted a request, as far as its guest's kernel tells.
+//! The thread that submitted a request, as far as its guest's kernel reports it.
 
 /// The thread that submitted a request: a digest of its name, and whether it is the kernel's own.
 ///
-/// A laboratory kernel sends it in the field of a request's header that holds an I/O priority (`kernel/patches/0010`, which says
-/// how it is made); any other kernel sends a priority there, which has 16 bits and tells nothing.
+/// A laboratory kernel sends it in the field of a request's header that holds an I/O priority (`kernel/patches/0010`,
+/// which describes its encoding); any other kernel sends a priority there, which has 16 bits and identifies no
+/// thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Submitter(u32);
 
-/// It is one, and no priority.
+/// The field holds a submitter, and not a priority.
 const TOLD: u32 = 1 << 31;
 const OF_KERNEL: u32 = 1 << 30;
 
 impl Submitter {
-    /// What the header of a request says.
+    /// Decodes the field of a request's header; `None` where it holds a priority.
     pub fn told(header: u32) -> Option<Submitter> {
         (header & TOLD != 0).then_some(Submitter(header))
     }
 
-    /// A kernel's thread of this name; what follows a `/`, or a `-` before a digit, is of one disk alone and does not count.
+    /// Computes the digest of a kernel thread of this name; the part after a `/`, or after a `-` before a digit,
+    /// names a single disk and is ignored.
     pub fn kernel_thread(name: &str) -> Submitter {
         Submitter(Submitter::process(name).0 | OF_KERNEL)
     }
 
-    /// A thread of a program.
+    /// Computes the digest of a thread of a program.
     pub fn process(name: &str) -> Submitter {
         let digit = |at: usize| name.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
         let ends = |(at, letter): (usize, u8)| letter == b'/' || letter == b'-' && digit(at + 1);
@@ -40,7 +42,7 @@ impl Submitter {
         self.0 & OF_KERNEL != 0
     }
 
-    /// As in the header.
+    /// The number as it is in the header.
     pub fn number(self) -> u32 {
         self.0
     }
@@ -60,7 +62,7 @@ mod tests {
         let (thread, program) = (Submitter::kernel_thread("rsync"), Submitter::process("rsync"));
         assert!(thread != program && thread.is_kernel_thread() && !program.is_kernel_thread());
         assert_eq!(Submitter::told(thread.number()), Some(thread));
-        // Best effort, level 4: what a kernel sends that is not ours.
+        // An unpatched kernel sends this priority: best effort, level 4.
         assert_eq!(Submitter::told(2 << 13 | 4), None);
         assert_eq!(Submitter::told(0), None);
     }

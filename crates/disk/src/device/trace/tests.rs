@@ -1,3 +1,5 @@
+//! Tests of traces: writing, reading, damage, metrics, and exports that other programs read.
+
 use std::process::Command;
 
 use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, proptest};
@@ -51,7 +53,7 @@ proptest! {
     }
 }
 
-/// A trace of a real workload: what a disk and its queue make of random reads, writes and flushes.
+/// A trace of random reads, writes and flushes on a modelled disk with a queue.
 fn real(count: u64) -> Vec<Traced> {
     let mut device = Device::new(&Model::named("hdd-7200").unwrap(), 1 << 30, 1).unwrap();
     let requests = places(1, count, 1 << 30, 8).enumerate().map(|(index, sector)| match index % 10 {
@@ -77,7 +79,7 @@ fn a_trace_whose_end_is_missing_lacks_its_end_only() {
     }
 }
 
-/// A reader that does not know of submitters would take one for the next request.
+/// A reader that does not know submitters would take one for the next request.
 #[test]
 fn a_piece_says_whether_it_tells_of_submitters() {
     let untold = at(5, 6, Action::Read, 16);
@@ -148,7 +150,7 @@ fn what_is_underway_is_kept_as_such() {
     assert_eq!(Metrics::new(&records).underway, 40);
 }
 
-/// Runs a program on an export; its standard output.
+/// Runs a program on an export; returns its standard output.
 fn run(program: &str, arguments: &[&str], folder: &std::path::Path) -> String {
     let output = Command::new(program).args(arguments).current_dir(folder).output();
     let output = output.unwrap_or_else(|error| panic!("{program}: {error}; make setup installs it"));

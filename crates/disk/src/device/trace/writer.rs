@@ -1,4 +1,4 @@
-//! Writes a trace as it happens: compressed in pieces, up to a bound.
+//! Writes a trace while requests complete: compressed in pieces, up to a bound.
 
 use std::io::{self, Write};
 
@@ -7,40 +7,40 @@ use flate2::write::DeflateEncoder;
 
 use super::record::{Before, Traced, encode};
 
-/// How a trace's file begins: what it is, and the version of its form.
+/// First bytes of a trace's file: what it is, and the version of its format.
 pub(super) const MAGIC: &[u8; 8] = b"fsvtrac1";
-/// In a piece's length: it says of requests who submitted them. Readers that do not know of that take the length for damage,
-/// rather than who submitted a request for the next one.
+/// Bit in a piece's length: its records contain submitters. A reader that does not know this bit takes the length for
+/// damage, instead of a submitter for the next request.
 pub(super) const TELLS: u32 = 1 << 31;
 /// Bytes of records in a piece before compression.
 const PIECE: usize = 1 << 16;
 
-/// How a trace's file ends, or where it stopped being written.
+/// The size of a trace's file at its end, or where writing stopped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TraceSize {
     pub records: u64,
-    /// Records that came after the bound was reached, and are not.
+    /// Number of records that were left out because the bound was reached.
     pub left_out: u64,
     pub bytes: u64,
 }
 
 /// Appends records to a trace. Each piece can be read without those after it, so that a trace whose writer was killed
-/// lacks its end and nothing else.
+/// lacks only its end.
 #[derive(Debug)]
 pub struct TraceWriter<W: Write> {
     sink: W,
-    /// Bytes the file may have.
+    /// Largest size of the file, in bytes.
     bound: u64,
     records: Vec<u8>,
     in_piece: u64,
-    /// Whether one of them says who submitted it.
+    /// Whether one of the records in the piece has a submitter.
     tells: bool,
     before: Before,
     written: TraceSize,
 }
 
 impl<W: Write> TraceWriter<W> {
-    /// A trace of at most about this many bytes.
+    /// Starts a trace of about `bound` bytes at most.
     pub fn new(mut sink: W, bound: u64) -> io::Result<TraceWriter<W>> {
         sink.write_all(MAGIC)?;
         let written = TraceSize { bytes: MAGIC.len() as u64, ..TraceSize::default() };
@@ -49,7 +49,7 @@ impl<W: Write> TraceWriter<W> {
         Ok(TraceWriter { sink, bound, records, in_piece: 0, tells: false, before, written })
     }
 
-    /// Appends a record; past the bound it is only counted.
+    /// Appends a record; beyond the bound it is only counted.
     pub fn record(&mut self, record: &Traced) -> io::Result<()> {
         if self.written.bytes >= self.bound {
             self.written.left_out += 1;
@@ -76,12 +76,12 @@ impl<W: Write> TraceWriter<W> {
         self.records.clear();
         self.in_piece = 0;
         self.tells = false;
-        // A piece stands for itself.
+        // Each piece is decoded by itself.
         self.before = Before::default();
         Ok(())
     }
 
-    /// Writes what is left, and says what became of it all.
+    /// Writes the remaining records; returns the sink and the size of the trace.
     pub fn finish(mut self) -> io::Result<(W, TraceSize)> {
         self.end_piece()?;
         self.sink.flush()?;

@@ -1,21 +1,22 @@
-//! The blocks of flash: which is open, which are free, what each holds, and which is cleaned next.
+//! The erase blocks of flash: which is open, which are free, what each holds, and which is cleaned next.
 //!
-//! A block here is one erase block of every die together, written stripe by stripe, as many controllers do.
+//! A block here consists of one erase block of every die, and is written stripe by stripe, as many controllers do.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use super::super::super::planted::{Bug, planted};
 use super::parameters::Victim;
 
-/// No logical unit: padding.
+/// Owner of a unit that is padding and belongs to no logical unit.
 pub(super) const NOBODY: u32 = u32::MAX;
 
+/// A block of flash that is erased as a whole.
 #[derive(Debug, Default)]
 pub(super) struct EraseBlock {
-    /// Units that hold what is still wanted.
+    /// Number of units with valid data.
     pub(super) valid: u32,
     erases: u32,
-    /// The logical unit each was written for, where that was since the start.
+    /// The logical unit that each unit was written for; `None` if the block was not written since the start.
     pub(super) owners: Option<Vec<u32>>,
 }
 
@@ -24,17 +25,18 @@ pub(super) struct EraseBlocks {
     pub(super) blocks: Vec<EraseBlock>,
     pub(super) units: u32,
     victim: Victim,
-    /// By erases, the least worn first.
+    /// Free blocks by number of erases, the least worn first.
     free: BTreeSet<(u32, u32)>,
-    /// Full ones, in the order they were filled.
+    /// Full blocks, in the order in which they were filled.
     closed: VecDeque<u32>,
     pub(super) open: u32,
-    /// Erases so far, and the most of any block.
+    /// Number of erases so far, and the largest number of any block.
     pub(super) erased: (u64, u64),
 }
 
 impl EraseBlocks {
-    /// As many blocks as there are counts: those with something valid are closed, in this order; the rest is free.
+    /// Creates one block for each count of valid units: those above zero are closed, in this order; the others are
+    /// free.
     pub(super) fn new(valid: &[u32], units: u32, victim: Victim) -> EraseBlocks {
         let mut this = EraseBlocks {
             blocks: valid.iter().map(|valid| EraseBlock { valid: *valid, ..EraseBlock::default() }).collect(),
@@ -52,16 +54,18 @@ impl EraseBlocks {
                 this.closed.push_back(block);
             }
         }
-        this.open_next();
+        this.open_next_block();
         this
     }
 
+    /// Number of free blocks.
     pub(super) fn free(&self) -> usize {
         self.free.len()
     }
 
-    fn open_next(&mut self) {
-        // The model's sizes leave room to clean; should they ever not, a block is added rather than data lost.
+    /// Opens the least worn free block.
+    fn open_next_block(&mut self) {
+        // The model's sizes leave room for cleaning; if they ever do not, a block is added, so that no data is lost.
         let next = self.free.pop_first().map(|(_, block)| block).unwrap_or_else(|| {
             self.blocks.push(EraseBlock::default());
             self.blocks.len() as u32 - 1
@@ -70,12 +74,12 @@ impl EraseBlocks {
         self.open = next;
     }
 
-    /// Units written in the open block.
+    /// Number of units written in the open block.
     pub(super) fn written(&self) -> u32 {
         self.blocks[self.open as usize].owners.as_ref().map_or(0, |owners| owners.len() as u32)
     }
 
-    /// Writes the next unit of the open block; returns its number. A full block is closed.
+    /// Writes the next unit of the open block, and returns its number. A full block is closed.
     pub(super) fn append(&mut self, owner: u32) -> u32 {
         let (open, units) = (self.open, self.units);
         let block = &mut self.blocks[open as usize];
@@ -85,26 +89,26 @@ impl EraseBlocks {
         let slot = owners.len() as u32 - 1;
         if slot + 1 == units {
             self.closed.push_back(open);
-            self.open_next();
+            self.open_next_block();
         }
         open * units + slot
     }
 
-    /// The next block to clean, taken out of those that are full. `None` where nothing would be won.
+    /// Chooses the next block to clean, and removes it from the full ones. `None` where cleaning would gain nothing.
     pub(super) fn choose(&mut self) -> Option<u32> {
         let valid = |block: u32| self.blocks[block as usize].valid;
-        let numbered = || self.closed.iter().copied().enumerate();
-        let at = match self.victim {
+        let indexed_blocks = || self.closed.iter().copied().enumerate();
+        let index = match self.victim {
             _ if planted(Bug::WorstVictim) => {
-                numbered()
+                indexed_blocks()
                     .filter(|(_, block)| valid(*block) < self.units)
                     .max_by_key(|(_, block)| valid(*block))?
                     .0
             }
             Victim::Fifo => 0,
-            Victim::Greedy => numbered().min_by_key(|(_, block)| valid(*block))?.0,
+            Victim::Greedy => indexed_blocks().min_by_key(|(_, block)| valid(*block))?.0,
         };
-        let block = self.closed.remove(at)?;
+        let block = self.closed.remove(index)?;
         if self.blocks[block as usize].valid >= self.units && self.victim == Victim::Greedy {
             self.closed.push_back(block);
             return None;
@@ -112,6 +116,7 @@ impl EraseBlocks {
         Some(block)
     }
 
+    /// Erases a block and makes it free.
     pub(super) fn erase(&mut self, number: u32) {
         let block = &mut self.blocks[number as usize];
         block.owners = None;

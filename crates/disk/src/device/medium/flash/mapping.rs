@@ -1,20 +1,23 @@
-//! Which physical unit of 4 KiB holds which logical one: the table of a page-mapped translation layer, with memory only
-//! for what was written since the start.
+//! Maps logical to physical units of 4 KiB: the table of a page-mapped flash translation layer. It takes memory only
+//! for units that were written since the start.
 
 use super::permutation::Permutation;
 
+/// Where a logical unit is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PageAddress {
-    /// It was never written, or was discarded.
+    /// The unit was never written, or was discarded.
     Nowhere,
+    /// The unit is where it was at the start.
     Initial,
+    /// The unit is in this physical unit.
     At(u32),
 }
 
-/// How full each block is at the start, and of what.
+/// The number of valid units in each block at the start, and the logical units that they are.
 #[derive(Debug)]
 pub(super) struct Initial {
-    /// Valid units before each block, and at the end all of them.
+    /// Number of valid units before each block, followed by their total.
     starts: Vec<u64>,
     shuffle: Option<Permutation>,
 }
@@ -30,7 +33,7 @@ impl Initial {
         Initial { starts, shuffle }
     }
 
-    /// The block a logical unit was in, its index among the valid units there, and how many those were.
+    /// The block of a logical unit at the start, its index among the valid units there, and the number of these.
     pub(super) fn find(&self, logical: u64) -> (usize, u64, u64) {
         let index = self.shuffle.map_or(logical, |shuffle| shuffle.back(logical));
         let block = self.starts.partition_point(|start| *start <= index) - 1;
@@ -39,7 +42,7 @@ impl Initial {
         (block, index - start, end - start)
     }
 
-    /// How many units of a block were valid.
+    /// Number of units of a block that were valid at the start.
     pub(super) fn count(&self, block: usize) -> u64 {
         self.starts[block + 1] - self.starts[block]
     }
@@ -53,27 +56,33 @@ impl Initial {
 
 /// Logical units of one chunk, 256 KiB.
 const CHUNK: usize = 64;
+/// A chunk in which every unit is where it was at the start.
 const ALL_INITIAL: u32 = 0;
+/// A chunk in which no unit is mapped.
 const ALL_NOWHERE: u32 = 1;
-const OWN: u32 = 2;
+/// A chunk with a table: the number of the table is added to this.
+const FIRST_TABLE: u32 = 2;
+/// Entry of a table: the unit is not mapped.
 const NOWHERE: u32 = u32::MAX;
+/// Entry of a table: the unit is where it was at the start.
 const INITIAL: u32 = u32::MAX - 1;
 
+/// The table, in chunks.
 #[derive(Debug)]
 pub(super) struct Mapping {
-    /// For each chunk `ALL_INITIAL`, `ALL_NOWHERE`, or `OWN` and the number of its table.
+    /// For each chunk `ALL_INITIAL`, `ALL_NOWHERE`, or the sum of `FIRST_TABLE` and the number of its table.
     chunks: Vec<u32>,
     tables: Vec<[u32; CHUNK]>,
-    spare: Vec<u32>,
+    free_tables: Vec<u32>,
 }
 
 impl Mapping {
     pub(super) fn new(units: u64, written: bool) -> Mapping {
-        let all = if written { ALL_INITIAL } else { ALL_NOWHERE };
+        let state = if written { ALL_INITIAL } else { ALL_NOWHERE };
         Mapping {
-            chunks: vec![all; units.div_ceil(CHUNK as u64) as usize],
+            chunks: vec![state; units.div_ceil(CHUNK as u64) as usize],
             tables: Vec::new(),
-            spare: Vec::new(),
+            free_tables: Vec::new(),
         }
     }
 
@@ -81,7 +90,7 @@ impl Mapping {
         match self.chunks[logical as usize / CHUNK] {
             ALL_INITIAL => PageAddress::Initial,
             ALL_NOWHERE => PageAddress::Nowhere,
-            own => match self.tables[(own - OWN) as usize][logical as usize % CHUNK] {
+            entry => match self.tables[(entry - FIRST_TABLE) as usize][logical as usize % CHUNK] {
                 NOWHERE => PageAddress::Nowhere,
                 INITIAL => PageAddress::Initial,
                 physical => PageAddress::At(physical),
@@ -89,7 +98,7 @@ impl Mapping {
         }
     }
 
-    /// Whether a whole chunk that begins here holds nothing; then there is nothing to discard in it.
+    /// Length of the chunk that begins at this unit if no unit of it is mapped: there is nothing to discard in it.
     pub(super) fn empty_chunk(&self, logical: u64) -> Option<u64> {
         let empty =
             logical.is_multiple_of(CHUNK as u64) && self.chunks[logical as usize / CHUNK] == ALL_NOWHERE;
@@ -99,9 +108,9 @@ impl Mapping {
     pub(super) fn set(&mut self, logical: u64, physical: u32) {
         let chunk = logical as usize / CHUNK;
         let number = match self.chunks[chunk] {
-            all @ (ALL_INITIAL | ALL_NOWHERE) => {
-                let table = [if all == ALL_INITIAL { INITIAL } else { NOWHERE }; CHUNK];
-                let number = match self.spare.pop() {
+            state @ (ALL_INITIAL | ALL_NOWHERE) => {
+                let table = [if state == ALL_INITIAL { INITIAL } else { NOWHERE }; CHUNK];
+                let number = match self.free_tables.pop() {
                     Some(number) => {
                         self.tables[number as usize] = table;
                         number
@@ -111,21 +120,22 @@ impl Mapping {
                         self.tables.len() as u32 - 1
                     }
                 };
-                self.chunks[chunk] = OWN + number;
+                self.chunks[chunk] = FIRST_TABLE + number;
                 number
             }
-            own => own - OWN,
+            entry => entry - FIRST_TABLE,
         };
         self.tables[number as usize][logical as usize % CHUNK] = physical;
     }
 
+    /// Removes the mapping of a unit.
     pub(super) fn clear(&mut self, logical: u64) {
         self.set(logical, NOWHERE);
         let chunk = logical as usize / CHUNK;
-        let number = self.chunks[chunk] - OWN;
+        let number = self.chunks[chunk] - FIRST_TABLE;
         if self.tables[number as usize].iter().all(|place| *place == NOWHERE) {
             self.chunks[chunk] = ALL_NOWHERE;
-            self.spare.push(number);
+            self.free_tables.push(number);
         }
     }
 }

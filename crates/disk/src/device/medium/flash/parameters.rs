@@ -1,4 +1,4 @@
-//! The numbers of flash, and how a model's file gives them.
+//! Numbers of flash, and how they are read from a model's file.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub(in super::super) const KIND: MediumKind = MediumKind {
 const KEYS: &str = "channels dies_per_channel page block_pages read_us program_us erase_ms channel_mb_s \
                     over_provisioning reserve victim";
 
-/// Flash behind a translation layer that maps pages.
+/// Flash behind a page-mapped translation layer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct FlashParameters {
     pub(crate) channels: usize,
@@ -44,28 +44,29 @@ pub(crate) struct FlashParameters {
     pub(crate) program_ns: u64,
     pub(crate) erase_ns: u64,
     pub(crate) channel_byte_ns: f64,
-    /// Flash beyond what the host sees, as a share of what it sees.
+    /// Flash beyond the size that the host sees, as a share of that size.
     pub(crate) over_provisioning: f64,
-    /// Cleaning starts when fewer blocks than this share are free.
+    /// Cleaning starts when a smaller share of the blocks is free.
     pub(crate) reserve: f64,
     pub(crate) victim: Victim,
     pub(crate) state: FlashState,
 }
 
+/// How the next block to clean is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Victim {
     Greedy,
     Fifo,
 }
 
-/// What was done to flash before the trial.
+/// State of the flash before the trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FlashState {
-    /// Nothing, or everything discarded.
+    /// It was never written, or everything was discarded.
     Fresh,
-    /// Written once from end to end.
+    /// It was written once from end to end.
     Filled,
-    /// Written at random, evenly, until cleaning takes as much as it ever will.
+    /// It was written at random, uniformly, until the effort of cleaning no longer grew.
     Steady,
 }
 

@@ -1,9 +1,11 @@
-//! A shuffling of the numbers below a limit that needs no table: a Feistel network, walked until it lands below.
+//! A pseudorandom permutation of the numbers below a limit without a table: a Feistel network, applied until the
+//! result is below the limit.
 //!
-//! With it, a disk that was written at random has its pages in random places without a byte of memory for each.
+//! It places the pages of a randomly written disk at random, without memory for each of them.
 
 use super::super::super::random::mix;
 
+/// A permutation of the numbers below `limit`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Permutation {
     seed: u64,
@@ -19,39 +21,40 @@ impl Permutation {
         Permutation { seed, half_bits: bits.div_ceil(2), limit }
     }
 
-    fn round(&self, half: u64, round: u64) -> u64 {
+    fn round_value(&self, half: u64, round: u64) -> u64 {
         mix(half ^ self.seed.rotate_left(round as u32 * 16) ^ (round << 60)) & ((1 << self.half_bits) - 1)
     }
 
-    fn once(&self, number: u64) -> u64 {
+    fn permute_once(&self, number: u64) -> u64 {
         let (mut left, mut right) = (number >> self.half_bits, number & ((1 << self.half_bits) - 1));
         for round in 0..ROUNDS {
-            (left, right) = (right, left ^ self.round(right, round));
+            (left, right) = (right, left ^ self.round_value(right, round));
         }
         left << self.half_bits | right
     }
 
-    fn once_back(&self, number: u64) -> u64 {
+    fn invert_once(&self, number: u64) -> u64 {
         let (mut left, mut right) = (number >> self.half_bits, number & ((1 << self.half_bits) - 1));
         for round in (0..ROUNDS).rev() {
-            (left, right) = (right ^ self.round(left, round), left);
+            (left, right) = (right ^ self.round_value(left, round), left);
         }
         left << self.half_bits | right
     }
 
-    /// Where this number, below the limit, goes.
+    /// The number to which a number below the limit is mapped.
     pub(super) fn forth(&self, mut number: u64) -> u64 {
         loop {
-            number = self.once(number);
+            number = self.permute_once(number);
             if number < self.limit {
                 return number;
             }
         }
     }
 
+    /// The number that is mapped to this number.
     pub(super) fn back(&self, mut number: u64) -> u64 {
         loop {
-            number = self.once_back(number);
+            number = self.invert_once(number);
             if number < self.limit {
                 return number;
             }

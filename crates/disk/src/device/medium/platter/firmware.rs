@@ -1,4 +1,5 @@
-//! What a drive's firmware does besides moving the arm: how far it reads ahead, what it keeps, what it takes time over.
+//! The firmware of a drive, besides moving the arm: how far it reads ahead, what it keeps in its buffer, and its
+//! overheads.
 
 use super::super::super::fields::{MS, SECTOR, bytes, flag, number_or, whole_or};
 use fsverdict_text::Section;
@@ -8,40 +9,43 @@ pub(super) const KEYS: &str = "through on_arrival written_stay segment ahead_tra
                                turn_ms hit_ms hit_onwards_ms hit_after_write_ms miss_ms miss_after_write_ms write_ms \
                                write_after_write_ms early_arm read_fill write_fill";
 
-/// Where a key is absent the drive does nothing of the kind.
+/// An absent key means that the drive does nothing of this kind.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Firmware {
-    /// A read less than a rotation ahead of where the head reads on waits for it; what lies between is kept.
+    /// A read that is less than a rotation ahead of the head, which reads on, waits for it; the sectors between are
+    /// kept.
     pub(super) through: bool,
-    /// What passes under the head before the wanted sector comes is read as well.
+    /// Sectors that pass under the head before the requested one are read as well.
     pub(super) on_arrival: bool,
-    /// What was written can be read from the buffer.
+    /// Written data can be read from the buffer.
     pub(super) written_stay: bool,
-    /// The room of one stretch in the buffer, counted from where the last request began.
+    /// Room of one extent in the buffer, counted from the start of the last request.
     pub(super) segment_sectors: Option<u64>,
-    /// Reads ahead to the end of so many tracks, that of the request the first; 0: over any number of them.
+    /// Number of tracks to whose end the drive reads ahead, that of the request included; 0 means no limit.
     pub(super) ahead_tracks: u64,
-    /// After a request that lies on several tracks, one more of them.
+    /// After a request that lies on several tracks, the drive reads ahead over one more track.
     pub(super) ahead_after_crossing: bool,
     pub(super) stops_at_cylinder: bool,
-    /// Whether a request answered from the buffer makes it read farther.
+    /// Whether the drive reads farther ahead after a request that the buffer answered.
     pub(super) ahead_after_hit: bool,
-    /// The share of requests after which it does not read ahead, being at something of its own.
+    /// Share of requests after which the drive does not read ahead, because it is busy with other work.
     pub(super) breaks_off: f64,
-    /// The least that a write after a read waits for its head, and a read after a write.
+    /// Shortest time that a write after a read, and a read after a write, waits for its head.
     pub(super) turn_ns: f64,
-    /// Before an answer from the buffer is sent, after a read and after a write; and where the read before it ended here.
+    /// Time before an answer from the buffer is sent: after a read and after a write; and if the read before it ended
+    /// here.
     hit_ns: (f64, f64),
     hit_onwards_ns: f64,
-    /// Before the arm starts for a read.
+    /// Time before the arm starts for a read: after a read, and after a write.
     miss_ns: (f64, f64),
-    /// Before the arm starts for a write.
+    /// Time before the arm starts for a write: after a read, and after a write.
     write_ns: (f64, f64),
-    /// The arm of a write starts with the command, not when the data have come. Only without a write cache.
+    /// The arm starts for a write when the command arrives, not when the data has arrived. This applies only without
+    /// a write cache.
     pub(super) early_arm: bool,
-    /// What share of a read must be in the buffer before it is sent.
+    /// Share of a read that must be in the buffer before it is sent.
     pub(super) read_fill: f64,
-    /// What share of a write must have come before it is written, where the arm starts early.
+    /// Share of a write that must have arrived before it is written, if the arm starts early.
     pub(super) write_fill: f64,
 }
 

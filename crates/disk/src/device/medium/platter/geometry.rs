@@ -1,14 +1,16 @@
-//! Where a sector lies on a platter: on which cylinder, and how far round.
+//! Maps sectors to positions on a platter: cylinder, track and angle.
 //!
-//! A drive's own layout is in `laid.rs`; here is what stands for one where only rates are known. Sectors lie along one spiral. `along_ns` is how long reading from the first sector to this one takes, head and track
-//! switches spread evenly; modulo one rotation it is the sector's angle, because tracks are skewed by just what a switch
-//! takes. So reading on loses nothing, and sustained rates come out as the model gives them.
+//! The real layout of a drive is in `laid.rs`; here is an approximation for drives of which only the rates are known.
+//! Sectors lie along one spiral. `along_ns` is the time that reading from the first sector to this one takes, with
+//! head and track switches spread evenly; modulo one rotation it is the sector's angle, because tracks are skewed by
+//! exactly the time of a switch. So sequential reading loses no time, and sustained rates are those of the model.
 
 use super::super::super::planted::{Bug, planted};
 use super::laid::Laid;
 use super::parameters::{PlatterParameters, Seek, Surface};
 use super::place::{SectorPosition, TrackBounds};
 
+/// The layout of a platter, and the times of its arm.
 #[derive(Debug)]
 pub(super) struct Geometry {
     layout: TrackLayout,
@@ -20,12 +22,13 @@ pub(super) struct Geometry {
 
 #[derive(Debug)]
 enum TrackLayout {
-    /// By rates.
+    /// It is approximated from the rates.
     Smooth(Vec<SmoothZone>),
-    /// As the drive has it.
+    /// It is the real layout of the drive.
     Laid(Laid),
 }
 
+/// A zone of equal rate, from its first sector, position and cylinder on.
 #[derive(Debug)]
 struct SmoothZone {
     sector: f64,
@@ -45,7 +48,8 @@ impl Geometry {
                 (TrackLayout::Laid(laid), cylinders)
             }
             Surface::Smooth { outer_sector_ns, inner_sector_ns, zones } => {
-                let (zones, cylinders) = smooth(platter, *outer_sector_ns, *inner_sector_ns, *zones, sectors);
+                let (zones, cylinders) =
+                    build_smooth_zones(platter, *outer_sector_ns, *inner_sector_ns, *zones, sectors);
                 (TrackLayout::Smooth(zones), cylinders)
             }
         };
@@ -58,19 +62,20 @@ impl Geometry {
             head_switch_ns: platter.head_switch_ns,
         };
         if let TrackLayout::Laid(_) = geometry.layout {
-            // The other head stands a little beside its track: finding that is a seek, if a short one.
+            // The other head is a little beside its track: finding that is a seek, if a short one.
             geometry.head_switch_ns = geometry.head_switch_ns.max(geometry.seek_ns(1.0));
         }
         geometry
     }
 
+    /// Returns the position of a sector.
     pub(super) fn place(&self, sector: u64) -> SectorPosition {
         let zones = match &self.layout {
             TrackLayout::Laid(laid) => return laid.place(sector),
             TrackLayout::Smooth(zones) => zones,
         };
         let sector = sector as f64;
-        let zone = zone(zones, |zone| zone.sector <= sector);
+        let zone = find_zone(zones, |zone| zone.sector <= sector);
         let within = sector - zone.sector;
         let track = (within / zone.track_sectors).floor();
         let cylinder = zone.cylinder + (track / zone.heads).floor();
@@ -81,7 +86,7 @@ impl Geometry {
         }
     }
 
-    /// Where the last sector before this one ends, without what lies between tracks.
+    /// The position at which the last sector before `end` ends, without the skew between tracks.
     pub(super) fn finish_ns(&self, end: u64) -> f64 {
         match &self.layout {
             TrackLayout::Laid(laid) => laid.finish_ns(end),
@@ -89,31 +94,34 @@ impl Geometry {
         }
     }
 
-    /// The sector that is reached by reading on to this point, rounded down.
+    /// The sector that sequential reading reaches at this position, rounded down.
     pub(super) fn sector_at(&self, along_ns: f64) -> u64 {
         let zones = match &self.layout {
             TrackLayout::Laid(laid) => return laid.sector_at(along_ns),
             TrackLayout::Smooth(zones) => zones,
         };
-        let zone = zone(zones, |zone| zone.along_ns <= along_ns);
-        // A millionth more, so that a point computed from a sector gives that sector back.
+        let zone = find_zone(zones, |zone| zone.along_ns <= along_ns);
+        // A millionth is added, so that a position computed from a sector gives that sector.
         (zone.sector + (along_ns - zone.along_ns) / zone.sector_ns + 1e-6) as u64
     }
 
-    /// What lies on the track, and on the cylinder, of a sector.
+    /// The sectors on the track, and on the cylinder, of a sector.
     pub(super) fn bounds(&self, sector: u64) -> TrackBounds {
         let zones = match &self.layout {
             TrackLayout::Laid(laid) => return laid.bounds(sector),
             TrackLayout::Smooth(zones) => zones,
         };
-        let zone = zone(zones, |zone| zone.sector <= sector as f64);
+        let zone = find_zone(zones, |zone| zone.sector <= sector as f64);
         let track = ((sector as f64 - zone.sector) / zone.track_sectors).floor();
-        let at = |track: f64| (zone.sector + track * zone.track_sectors).ceil() as u64;
+        let first_sector_of = |track: f64| (zone.sector + track * zone.track_sectors).ceil() as u64;
         let cylinder = (track / zone.heads).floor() + 1.0;
-        TrackBounds { track: (at(track), at(track + 1.0)), cylinder_end: at(cylinder * zone.heads) }
+        TrackBounds {
+            track: (first_sector_of(track), first_sector_of(track + 1.0)),
+            cylinder_end: first_sector_of(cylinder * zone.heads),
+        }
     }
 
-    /// How long the arm takes from one place to another.
+    /// Time that the arm takes from one position to another, or the switch of heads on the same cylinder.
     pub(super) fn arm_ns(&self, from: SectorPosition, to: SectorPosition) -> f64 {
         let distance = (from.cylinder - to.cylinder).abs();
         if distance > 0.0 {
@@ -125,9 +133,10 @@ impl Geometry {
         }
     }
 
+    /// Time of a seek over a number of cylinders.
     fn seek_ns(&self, distance: f64) -> f64 {
         match &self.seek {
-            Seek::Table(table) => interpolated(table, distance),
+            Seek::Table(table) => interpolate(table, distance),
             Seek::Root { minimum_ns, full_ns } => {
                 minimum_ns + (full_ns - minimum_ns) * (distance / self.cylinders).sqrt()
             }
@@ -136,21 +145,22 @@ impl Geometry {
         }
     }
 
+    /// Time of a seek over all cylinders.
     pub(super) fn full_seek_ns(&self) -> f64 {
         self.seek_ns(self.cylinders)
     }
 
-    /// How long from `ready_ns` until this place comes round: less than one rotation. What was missed by less than a
-    /// microsecond, the rounding of times, was not missed: then it is negative.
+    /// Rotational latency from `ready_ns` until this position comes round: less than one rotation. A position that
+    /// was missed by less than a microsecond, the rounding of times, counts as not missed: then the time is negative.
     pub(super) fn wait_ns(&self, ready_ns: f64, place: SectorPosition) -> f64 {
         let wait = (place.along_ns - ready_ns).rem_euclid(self.rotation_ns);
         if wait > self.rotation_ns - 1e3 { wait - self.rotation_ns } else { wait }
     }
 }
 
-/// Zones of as many cylinders each, with rates that fall evenly from the outermost to the innermost; and how many cylinders
-/// that makes.
-fn smooth(
+/// Builds zones of equal numbers of cylinders, with rates that fall evenly from the outermost to the innermost;
+/// returns them and the total number of cylinders.
+fn build_smooth_zones(
     platter: &PlatterParameters,
     outer_sector_ns: f64,
     inner_sector_ns: f64,
@@ -170,24 +180,25 @@ fn smooth(
             let sector_ns = 1.0 / rate(zone);
             let track_sectors = (platter.rotation_ns + platter.head_switch_ns) / sector_ns;
             let this = SmoothZone { sector, sector_ns, along_ns, cylinder, track_sectors, heads };
-            let held = (sectors as f64 * rate(zone) / total).floor();
-            sector += held;
-            along_ns += held * sector_ns;
-            cylinder += (held / (track_sectors * heads)).ceil();
+            let zone_sectors = (sectors as f64 * rate(zone) / total).floor();
+            sector += zone_sectors;
+            along_ns += zone_sectors * sector_ns;
+            cylinder += (zone_sectors / (track_sectors * heads)).ceil();
             this
         })
         .collect();
     (zones, cylinder)
 }
 
-fn zone(zones: &[SmoothZone], after: impl Fn(&SmoothZone) -> bool) -> &SmoothZone {
+/// The last zone for which a condition holds that is true for the first zones.
+fn find_zone(zones: &[SmoothZone], after: impl Fn(&SmoothZone) -> bool) -> &SmoothZone {
     &zones[zones.partition_point(after).saturating_sub(1)]
 }
 
-/// Between the two distances of the table that are nearest; beyond its ends, as at them.
-fn interpolated(table: &[(f64, f64)], distance: f64) -> f64 {
-    let at = table.partition_point(|(known, _)| *known <= distance);
-    match (at.checked_sub(1).and_then(|before| table.get(before)), table.get(at)) {
+/// Interpolates between the two nearest distances of the table; beyond its ends, the nearest value counts.
+fn interpolate(table: &[(f64, f64)], distance: f64) -> f64 {
+    let index = table.partition_point(|(known, _)| *known <= distance);
+    match (index.checked_sub(1).and_then(|before| table.get(before)), table.get(index)) {
         (Some((from, least)), Some((to, most))) => least + (most - least) * (distance - from) / (to - from),
         (Some((_, ns)), None) | (None, Some((_, ns))) => *ns,
         (None, None) => 0.0,

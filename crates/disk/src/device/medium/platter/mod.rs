@@ -1,4 +1,4 @@
-//! Rotating platters: arm, rotation, and the buffer of what was read ahead.
+//! Rotating platters: seek, rotational latency, read-ahead, and the drive's buffer.
 
 mod buffer;
 mod firmware;
@@ -15,33 +15,35 @@ use super::{AccessSpan, MediumModel};
 use buffer::DriveBuffer;
 use geometry::Geometry;
 
+/// A platter with its arm and its buffer.
 #[derive(Debug)]
 pub(super) struct PlatterMedium {
     parameters: parameters::PlatterParameters,
     geometry: Geometry,
-    /// Where the platter stood at the start, as a time.
+    /// Angle of the platter at the start, as a time.
     phase_ns: f64,
     head: u64,
-    /// Reading on since the last read, until something else is wanted.
+    /// The read-ahead since the last read, until another access needs the head.
     stream: Option<Prefetch>,
     buffer: DriveBuffer,
     /// Whether the last access was a write.
     wrote: bool,
-    /// Reads that were not in the buffer.
+    /// Number of reads that were not in the buffer.
     misses: u64,
     seed: u64,
     wear: Wear,
 }
 
-/// The head reads on by itself.
+/// A read-ahead in progress.
 #[derive(Debug, Clone, Copy)]
 struct Prefetch {
     /// The first sector in the buffer.
     from: u64,
-    /// The head was at this point of the spiral …
+    /// Position of the head at the time `at_ns`.
     along_ns: f64,
-    /// … at this time.
+    /// Time of that position, in nanoseconds.
     at_ns: f64,
+    /// The sector at which it stops.
     limit: u64,
 }
 
@@ -62,13 +64,13 @@ impl PlatterMedium {
         }
     }
 
-    /// From `at_ns` until the sector is under the head.
+    /// Time from `at_ns` until the sector is under the head.
     fn positioning_ns(&self, at_ns: f64, write: bool, sector: u64) -> f64 {
         let arm_ns = self.arm_ns(at_ns, write, sector);
         arm_ns + self.rotation_ns(at_ns + arm_ns, sector)
     }
 
-    /// From `at_ns` until the head is on the track and can read, or write.
+    /// Time from `at_ns` until the head is on the track and can read or write.
     fn arm_ns(&self, at_ns: f64, write: bool, sector: u64) -> f64 {
         let to = self.geometry.place(sector);
         let mut arm_ns = self.geometry.arm_ns(self.geometry.place(self.head_at(at_ns)), to);
@@ -78,14 +80,14 @@ impl PlatterMedium {
         if write && arm_ns > 0.0 {
             arm_ns = (arm_ns + self.parameters.write_settle_ns).max(0.0);
         }
-        // Reading and writing parts of a head lie beside one another.
+        // The reading and the writing part of a head lie beside one another.
         if write != self.wrote && !planted(Bug::TurnForgotten) {
             arm_ns = arm_ns.max(self.parameters.firmware.turn_ns);
         }
         arm_ns
     }
 
-    /// From when the head is ready until the sector comes.
+    /// Rotational latency of a sector once the head is ready.
     fn rotation_ns(&self, ready_ns: f64, sector: u64) -> f64 {
         if planted(Bug::RotationForgotten) {
             return 0.0;
@@ -93,32 +95,32 @@ impl PlatterMedium {
         self.geometry.wait_ns(ready_ns + self.phase_ns, self.geometry.place(sector))
     }
 
-    /// Where the head is, having read on.
+    /// The sector that the head has reached, with read-ahead.
     fn head_at(&self, at_ns: f64) -> u64 {
-        self.stream.map_or(self.head, |stream| self.reached(&stream, at_ns))
+        self.stream.map_or(self.head, |stream| self.reached_sector(&stream, at_ns))
     }
 
-    /// How far a stream has come.
-    fn reached(&self, stream: &Prefetch, at_ns: f64) -> u64 {
+    /// The sector that a read-ahead has reached.
+    fn reached_sector(&self, stream: &Prefetch, at_ns: f64) -> u64 {
         self.geometry.sector_at(stream.along_ns + (at_ns - stream.at_ns).max(0.0)).min(stream.limit)
     }
 
-    /// The first sector of a stream that is still in the buffer: what is far behind is overwritten.
-    fn kept_from(&self, stream: &Prefetch, reached: u64) -> u64 {
+    /// The first sector of a read-ahead that is still in the buffer: older ones are overwritten.
+    fn first_buffered(&self, stream: &Prefetch, reached: u64) -> u64 {
         let segment = self.parameters.firmware.segment_sectors;
         segment.map_or(stream.from, |segment| stream.from.max(reached.saturating_sub(segment)))
     }
 
-    /// The head leaves; what it read stays in the buffer.
-    fn leave(&mut self, at_ns: f64) {
+    /// Ends the read-ahead; the sectors that it read stay in the buffer.
+    fn end_prefetch(&mut self, at_ns: f64) {
         let Some(stream) = self.stream.take() else { return };
-        let reached = self.reached(&stream, at_ns);
+        let reached = self.reached_sector(&stream, at_ns);
         self.head = reached;
-        self.buffer.keep(self.kept_from(&stream, reached), reached);
+        self.buffer.keep(self.first_buffered(&stream, reached), reached);
     }
 
-    /// How far it reads on after a request.
-    fn limit(&self, begin: u64, end: u64) -> u64 {
+    /// Computes the sector at which read-ahead stops after a request.
+    fn prefetch_limit(&self, begin: u64, end: u64) -> u64 {
         let firmware = &self.parameters.firmware;
         let ahead = if planted(Bug::NoReadAhead) { 0 } else { self.parameters.read_ahead_sectors };
         let mut limit = end + ahead;
@@ -126,7 +128,7 @@ impl PlatterMedium {
             limit = limit.min(begin + segment);
         }
         if firmware.ahead_tracks > 0 && !planted(Bug::TracksForgotten) {
-            // What ends with its track goes on with the next.
+            // After a request that ends with its track, the next track counts.
             let bounds = self.geometry.bounds(end);
             let mut track_end = bounds.track.1;
             let crossed = firmware.ahead_after_crossing && begin < bounds.track.0;
@@ -141,39 +143,43 @@ impl PlatterMedium {
         limit.max(end)
     }
 
-    /// Reads on from a sector that is under the head at `start_ns`, after a request from `begin` on; returns when `end` is read.
-    fn stream_from(&mut self, from: u64, sector: u64, start_ns: f64, begin: u64, end: u64) -> f64 {
+    /// Starts to read on from `sector`, which is under the head at `start_ns`, after a request that starts at
+    /// `begin`; returns the time at which `end` is read.
+    fn start_prefetch(&mut self, from: u64, sector: u64, start_ns: f64, begin: u64, end: u64) -> f64 {
         let along_ns = self.geometry.place(sector).along_ns;
-        // Where nothing is to be read yet, it ends where it begins.
+        // If there is nothing to read yet, it ends where it begins.
         let finish_ns = if end > sector { self.geometry.finish_ns(end) } else { along_ns };
-        let from = self.not_overwritten(from, end);
-        self.stream = Some(Prefetch { from, along_ns, at_ns: start_ns, limit: self.limit(begin, end) });
+        let from = self.first_that_fits(from, end);
+        self.stream =
+            Some(Prefetch { from, along_ns, at_ns: start_ns, limit: self.prefetch_limit(begin, end) });
         start_ns + (finish_ns - along_ns)
     }
 
-    /// The buffer has its size: what is far behind is overwritten. (A segment's size is heeded when it is asked what is in it.)
-    fn not_overwritten(&self, from: u64, end: u64) -> u64 {
+    /// The first sector that the size of the buffer leaves in it. The size of a segment is applied when the buffer is
+    /// searched.
+    fn first_that_fits(&self, from: u64, end: u64) -> u64 {
         match self.parameters.firmware.segment_sectors {
             Some(_) => from,
             None => from.max(end.saturating_sub(self.parameters.read_ahead_sectors)),
         }
     }
 
-    /// Writes without counting: whoever stands above counts.
+    /// Writes without counting wear, for a medium built on the platter that counts it.
     pub(super) fn put(&mut self, at_ns: u64, extent: Extent) -> AccessSpan {
-        self.put_early(at_ns, at_ns, extent)
+        self.write_with_early_arm(at_ns, at_ns, extent)
     }
 
-    /// Writes what is there at `ready_ns`, with an arm that starts before.
-    fn put_early(&mut self, at_ns: u64, ready_ns: u64, extent: Extent) -> AccessSpan {
+    /// Writes data that has arrived at `ready_ns`, with an arm that starts before.
+    fn write_with_early_arm(&mut self, at_ns: u64, ready_ns: u64, extent: Extent) -> AccessSpan {
         let firmware = self.parameters.firmware;
-        let at = at_ns as f64 + firmware.write_ns(self.wrote);
+        let arm_start = at_ns as f64 + firmware.write_ns(self.wrote);
         let end = extent.sector + extent.sectors;
-        let on_track = at + self.arm_ns(at, true, extent.sector);
-        let ready = if planted(Bug::ArmWaits) { ready_ns as f64 + (on_track - at) } else { ready_ns as f64 };
-        let begins = on_track.max(ready);
-        let start = begins + self.rotation_ns(begins, extent.sector);
-        self.leave(at);
+        let on_track = arm_start + self.arm_ns(arm_start, true, extent.sector);
+        let ready =
+            if planted(Bug::ArmWaits) { ready_ns as f64 + (on_track - arm_start) } else { ready_ns as f64 };
+        let head_ready = on_track.max(ready);
+        let start = head_ready + self.rotation_ns(head_ready, extent.sector);
+        self.end_prefetch(arm_start);
         self.buffer.forget(extent);
         if firmware.written_stay && !planted(Bug::WrittenDropped) {
             self.buffer.keep(extent.sector, end);
@@ -181,13 +187,13 @@ impl PlatterMedium {
         (self.head, self.wrote) = (end, true);
         let (begin, finish) = (self.geometry.place(extent.sector).along_ns, self.geometry.finish_ns(end));
         let finish = finish.max(begin);
-        AccessSpan { begin_ns: start.max(at) as u64, end_ns: (start + finish - begin).ceil() as u64 }
+        AccessSpan { begin_ns: start.max(arm_start) as u64, end_ns: (start + finish - begin).ceil() as u64 }
     }
 
-    /// Whether what is wanted is in the stream's buffer, or begins where it is reading, or soon will be.
-    fn is_in_stream(&self, stream: &Prefetch, at_ns: f64, sector: u64) -> bool {
-        let reached = self.reached(stream, at_ns);
-        if (self.kept_from(stream, reached)..=reached).contains(&sector) {
+    /// Whether a sector is in the buffer of the read-ahead, or where it is reading, or where it soon will be.
+    fn is_in_prefetch(&self, stream: &Prefetch, at_ns: f64, sector: u64) -> bool {
+        let reached = self.reached_sector(stream, at_ns);
+        if (self.first_buffered(stream, reached)..=reached).contains(&sector) {
             return true;
         }
         let ahead_ns = self.geometry.place(sector).along_ns - self.geometry.place(reached).along_ns;
@@ -197,32 +203,33 @@ impl PlatterMedium {
             && (0.0..self.parameters.rotation_ns).contains(&ahead_ns)
     }
 
-    /// A read from the stream's buffer, or from where it is reading; returns when it is there.
-    fn read_on(&mut self, stream: Prefetch, at: f64, miss_ns: f64, begin: u64, end: u64) -> f64 {
+    /// Reads from the buffer of the read-ahead, or from where it is reading; returns the time at which the data is
+    /// there.
+    fn read_from_prefetch(&mut self, stream: Prefetch, now: f64, miss_ns: f64, begin: u64, end: u64) -> f64 {
         let firmware = self.parameters.firmware;
-        let reached = self.reached(&stream, at);
-        let from = self.not_overwritten(self.kept_from(&stream, reached), end);
-        let limit = if firmware.ahead_after_hit { self.limit(begin, end) } else { end };
+        let reached = self.reached_sector(&stream, now);
+        let from = self.first_that_fits(self.first_buffered(&stream, reached), end);
+        let limit = if firmware.ahead_after_hit { self.prefetch_limit(begin, end) } else { end };
         if reached < stream.limit {
-            // It is being read, and goes on so much farther.
+            // The data is being read, and the read-ahead is extended.
             self.stream = Some(Prefetch { from, limit: limit.max(stream.limit), ..stream });
             return stream.at_ns + (self.geometry.finish_ns(end) - stream.along_ns);
         }
         if end > reached {
-            let at = at + miss_ns;
-            let start = at + self.positioning_ns(at, false, reached);
-            return self.stream_from(from, reached, start, begin, end);
+            let now = now + miss_ns;
+            let start = now + self.positioning_ns(now, false, reached);
+            return self.start_prefetch(from, reached, start, begin, end);
         }
-        // It had stopped with a full buffer; once half of that is used up it reads on from there.
+        // The read-ahead had stopped with a full buffer; once half of that is consumed, it reads on from there.
         let half_used = match firmware.segment_sectors {
             Some(segment) => reached < limit && reached - end < segment / 2,
             None => reached - end < self.parameters.read_ahead_sectors / 2,
         };
         if half_used && firmware.ahead_after_hit {
-            let start = at + self.positioning_ns(at, false, reached);
-            self.stream_from(from, reached, start, begin.max(from), reached);
+            let start = now + self.positioning_ns(now, false, reached);
+            self.start_prefetch(from, reached, start, begin.max(from), reached);
         }
-        at
+        now
     }
 }
 
@@ -243,52 +250,54 @@ impl MediumModel for PlatterMedium {
         let firmware = self.parameters.firmware;
         let end = extent.sector + extent.sectors;
         let after_write = self.wrote && !planted(Bug::OverheadsAlike);
-        let onwards = !self.wrote && self.head == extent.sector;
-        let (hit_ns, mut miss_ns) = (firmware.hit_ns(after_write, onwards), firmware.miss_ns(after_write));
+        let is_sequential = !self.wrote && self.head == extent.sector;
+        let (hit_ns, mut miss_ns) =
+            (firmware.hit_ns(after_write, is_sequential), firmware.miss_ns(after_write));
         if planted(Bug::OverheadsAlike) {
             miss_ns = hit_ns;
         }
-        let at = at_ns as f64;
-        let sent = at + hit_ns;
+        let now = at_ns as f64;
+        let hit_time = now + hit_ns;
         if self.buffer.holds(extent) {
             self.wrote = false;
-            return AccessSpan { begin_ns: sent as u64, end_ns: sent as u64 };
+            return AccessSpan { begin_ns: hit_time as u64, end_ns: hit_time as u64 };
         }
         if let Some(stream) = self.stream
-            && self.is_in_stream(&stream, at, extent.sector)
+            && self.is_in_prefetch(&stream, now, extent.sector)
         {
-            let there = self.read_on(stream, at, miss_ns, extent.sector, end);
+            let finish = self.read_from_prefetch(stream, now, miss_ns, extent.sector, end);
             (self.head, self.wrote) = (end, false);
-            return AccessSpan { begin_ns: sent as u64, end_ns: there.max(sent).ceil() as u64 };
+            return AccessSpan { begin_ns: hit_time as u64, end_ns: finish.max(hit_time).ceil() as u64 };
         }
-        let at = at + miss_ns;
-        let on_track = at + self.arm_ns(at, false, extent.sector);
+        let now = now + miss_ns;
+        let on_track = now + self.arm_ns(now, false, extent.sector);
         let start = on_track + self.rotation_ns(on_track, extent.sector);
-        self.leave(at);
+        self.end_prefetch(now);
         (self.head, self.wrote) = (end, false);
         let from = if firmware.on_arrival && !planted(Bug::ArrivalForgotten) {
             let under_head = self.geometry.place(extent.sector).along_ns - (start - on_track);
             let track = self.geometry.bounds(extent.sector).track.0;
-            // What is half under the head when it arrives is not read.
+            // A sector that is half under the head when the head arrives is not read.
             (self.geometry.sector_at(under_head.max(0.0)) + 1).clamp(track, extent.sector.max(track))
         } else {
             extent.sector
         };
-        let there = self.stream_from(from, extent.sector, start, extent.sector, end);
+        let finish = self.start_prefetch(from, extent.sector, start, extent.sector, end);
         self.misses += 1;
-        let broken_off = super::super::random::unit(self.seed, self.misses) < firmware.breaks_off;
-        if let Some(stream) = self.stream.as_mut().filter(|_| broken_off && !planted(Bug::NeverBreaksOff)) {
+        let is_cut_short = super::super::random::unit(self.seed, self.misses) < firmware.breaks_off;
+        if let Some(stream) = self.stream.as_mut().filter(|_| is_cut_short && !planted(Bug::NeverBreaksOff)) {
             stream.limit = end;
         }
-        let filled =
-            if planted(Bug::FillForgotten) { start } else { start + firmware.read_fill * (there - start) };
-        AccessSpan { begin_ns: filled.max(at) as u64, end_ns: there.ceil() as u64 }
+        let begin =
+            if planted(Bug::FillForgotten) { start } else { start + firmware.read_fill * (finish - start) };
+        AccessSpan { begin_ns: begin.max(now) as u64, end_ns: finish.ceil() as u64 }
     }
 
     fn write_early(&mut self, at_ns: u64, data: AccessSpan, extent: Extent) -> AccessSpan {
         self.wear.wrote(extent.sectors, extent.sectors);
         let share = (data.end_ns - data.begin_ns) as f64 * self.parameters.firmware.write_fill;
-        let AccessSpan { begin_ns, end_ns } = self.put_early(at_ns, data.begin_ns + share as u64, extent);
+        let AccessSpan { begin_ns, end_ns } =
+            self.write_with_early_arm(at_ns, data.begin_ns + share as u64, extent);
         AccessSpan { begin_ns, end_ns: end_ns.max(data.end_ns) }
     }
 

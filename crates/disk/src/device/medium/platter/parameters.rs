@@ -1,4 +1,4 @@
-//! The numbers of a platter, and how a model's file gives them.
+//! Numbers of a platter, and how they are read from a model's file.
 
 use std::sync::Arc;
 
@@ -26,8 +26,8 @@ pub(in super::super) const KNOBS: Knobs = Knobs {
             Knob("link", "command_us", |f| f.command, Effect::Moves(1e-3)),
             Knob("link", "mb_s", |f| f.link_byte, Effect::Rate),
         ],
-        // Before the rates: at a wrong speed reading on seems to take another time, and a rate that is moved for that does not
-        // come back where the link is the narrower place and hides it.
+        // The speed comes before the rates: at a wrong speed sequential reads seem to take another time, and a rate
+        // that is moved for that does not return if the link is the bottleneck and hides it.
         &[Knob("platter", "rpm", |f| f.spread, Effect::Speed)],
         &[
             Knob("platter", "outer_mb_s", |f| f.first_byte, Effect::Rate),
@@ -45,66 +45,62 @@ pub(in super::super) const KNOBS: Knobs = Knobs {
     traced: super::traced::TRACED,
 };
 
-/// Keys of every platter, of one by its rates, of one as the drive has it, and of its firmware.
+/// Keys of every platter, of one given by its rates, of one given by its real layout, and of a zone of that.
 const KEYS: &str = "seek rpm heads head_switch_ms write_settle_ms read_ahead segments";
 const SMOOTH_KEYS: &str = "outer_mb_s inner_mb_s zones";
 const LAID_KEYS: &str = "zone to_and_fro";
 const ZONE_KEYS: &str =
     "first cylinders sectors track_skew cylinder_skew offset front track_spares cylinder_spares spares";
 
-/// Longest list that is taken.
+/// Longest lists that are accepted.
 const MOST_ZONES: usize = 1000;
 const MOST_SEEKS: usize = 10_000;
 
+/// The numbers of a platter.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PlatterParameters {
     pub(crate) rotation_ns: f64,
     pub(crate) surface: Surface,
     pub(crate) heads: u32,
     pub(crate) seek: Seek,
-    /// To another track of the same cylinder.
+    /// Time of the switch to another track of the same cylinder.
     pub(crate) head_switch_ns: f64,
-    /// What a write waits longer than a read until the head has settled.
+    /// Time by which a write waits longer than a read until the head has settled.
     pub(crate) write_settle_ns: f64,
-    /// How far it reads on when nothing else is wanted.
+    /// Sectors that the drive reads ahead when nothing else is requested.
     pub(crate) read_ahead_sectors: u64,
-    /// How many separate stretches of what it read it remembers.
+    /// Number of separate extents of read data that the buffer holds.
     pub(crate) segments: usize,
     /// Whether every second cylinder is filled from its last head to its first.
     pub(crate) to_and_fro: bool,
     pub(crate) firmware: Firmware,
 }
 
-/// How sectors are spread over the cylinders.
+/// Distribution of sectors over the cylinders.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Surface {
-    /// Zones of as many cylinders each. Sustained rates, head and track switches included, at the outer and the inner edge:
-    /// nanoseconds a sector.
-    Smooth {
-        outer_sector_ns: f64,
-        inner_sector_ns: f64,
-        zones: u32,
-    },
-    Laid {
-        zones: Arc<[LaidZone]>,
-    },
+    /// Zones of equal numbers of cylinders, with the sustained rates at the outer and the inner edge, head and track
+    /// switches included, in nanoseconds per sector.
+    Smooth { outer_sector_ns: f64, inner_sector_ns: f64, zones: u32 },
+    /// The zones of the drive's real layout.
+    Laid { zones: Arc<[LaidZone]> },
 }
 
-/// A zone as a drive has it. Skews and the offset are in its sectors, of which they may be parts.
+/// A zone of a drive's real layout. Skews and the offset are in its sectors, and may be fractions of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct LaidZone {
     /// Its first cylinder.
     pub(crate) first: u64,
     pub(crate) cylinders: u64,
-    /// Sectors that fit on a track.
+    /// Number of sectors that fit on a track.
     pub(crate) track_sectors: u64,
-    /// How much farther round the next track of the cylinder begins.
+    /// Skew from a track to the next track of the cylinder.
     pub(crate) track_skew: f64,
-    /// The same of the first track of the next cylinder.
+    /// Skew from a cylinder to the first track of the next cylinder.
     pub(crate) cylinder_skew: f64,
-    /// How far round the zone's first track begins.
+    /// Angle at which the zone's first track begins.
     pub(crate) offset: f64,
-    /// Sectors that hold nothing: at the start of the zone, at the end of each track, each cylinder and the zone.
+    /// Sectors without data: at the start of the zone, and at the end of each track, each cylinder and the zone.
     pub(crate) front_sectors: u64,
     pub(crate) track_spares: u64,
     pub(crate) cylinder_spares: u64,
@@ -112,21 +108,21 @@ pub(crate) struct LaidZone {
 }
 
 impl LaidZone {
-    /// How many sectors it holds.
+    /// Number of sectors that it holds.
     pub(crate) fn sectors(&self, heads: u32) -> u64 {
         let cylinder = u64::from(heads) * (self.track_sectors - self.track_spares) - self.cylinder_spares;
         (self.cylinders * cylinder).saturating_sub(self.front_sectors + self.spares)
     }
 }
 
-/// The time the arm takes over a distance.
+/// Time of a seek by its distance in cylinders.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Seek {
-    /// From the shortest, by the root of the distance, to the longest.
+    /// It grows with the square root of the distance, from the shortest to the longest seek.
     Root { minimum_ns: f64, full_ns: f64 },
     /// `a + b√d` up to `knee` cylinders, `c + e·d` beyond (Ruemmler and Wilkes, IEEE Computer 27(3), 1994).
     Knee { a_ns: f64, b_ns: f64, knee: f64, c_ns: f64, e_ns: f64 },
-    /// By cylinders, straight lines between those that are given.
+    /// Pairs of a number of cylinders and a time, with straight lines between them.
     Table(Arc<[(f64, f64)]>),
 }
 
@@ -136,7 +132,7 @@ impl MediumParameters for PlatterParameters {
     }
 }
 
-/// The numbers of the `[platter]` of a model, which others may lie on.
+/// Reads the `[platter]` section of a model, which other media may be built on.
 pub(in super::super) fn read(source: &ModelSource<'_, '_>) -> Option<PlatterParameters> {
     let known = [KEYS, SMOOTH_KEYS, LAID_KEYS, super::firmware::KEYS].map(keys).concat();
     let section = &source.top.inner("platter", "[platter]", &known)?;

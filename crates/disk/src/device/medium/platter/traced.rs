@@ -1,4 +1,4 @@
-//! What a trace of requests shows of a drive's firmware that no data sheet tells.
+//! Numbers of a drive's firmware that a trace of requests shows and no data sheet states.
 
 use super::super::super::knobs::{ShownBy, TracedKnob};
 
