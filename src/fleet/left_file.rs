@@ -12,8 +12,7 @@ use rustix::fs::{CWD, OFlags};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::guard::LeftDevice;
-use crate::host::whole_file;
-use fsverdict_text::{Links, open_regular};
+use fsverdict_text::{FolderHandle, Links, open_regular};
 
 use super::FleetError;
 use super::kept::state_folder;
@@ -53,6 +52,7 @@ impl LeftFile {
         let folder = self.0.parent().unwrap_or(Path::new("/"));
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
         let text = serde_json::to_vec(left).unwrap_or_default();
-        whole_file::replace_private(&self.0, &text).map_err(failed)
+        let name = self.0.file_name().unwrap_or_default();
+        FolderHandle::open(folder).and_then(|folder| folder.file(name).replace_private(&text)).map_err(failed)
     }
 }

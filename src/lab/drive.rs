@@ -1,6 +1,5 @@
 //! Starts what a lab made ready, hears its events, and ends it when its time is up.
 
-use std::io::{BufRead, BufReader, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc;
@@ -21,12 +20,10 @@ use fsverdict_text::{Bytes, Reason, duration_text};
 
 use super::LabError;
 use super::console::Console;
+use super::event_lines::{LONGEST_EVENT, read_lines};
 use super::first_process::SupervisorWatch;
 use super::interruption::{Interruption, signal_from_outside, terminating_signal};
 
-/// No event is longer, in bytes, and no more of them wait to be handled.
-const LONGEST_EVENT: u64 = 16 << 20;
-const WAITING_EVENTS: usize = 8;
 /// How long a lab may take to end by itself after its last event.
 const FAREWELL: Duration = Duration::from_secs(20);
 
@@ -127,7 +124,7 @@ pub(super) fn drive(
     drop(command);
     drop(inherited);
     let console = Console::listen(console_reader);
-    let lines = lines_of(std::fs::File::from(events));
+    let lines = read_lines(std::fs::File::from(events));
     let mut reported = None;
     let mut has_long_line = false;
     let mut late = false;
@@ -370,64 +367,6 @@ impl Felled {
 
 fn signal(status: Option<ExitStatus>) -> Option<i32> {
     status.and_then(terminating_signal)
-}
-
-/// The lines of a trial as they come; `None` in place of one that is too long. A trial that sends faster than its events are
-/// handled waits.
-fn lines_of(events: impl Read + Send + 'static) -> mpsc::Receiver<Option<String>> {
-    let (send, receive) = mpsc::sync_channel(WAITING_EVENTS);
-    std::thread::spawn(move || {
-        let mut events = BufReader::new(events);
-        while let Ok(Some(line)) = read_line(&mut events, LONGEST_EVENT) {
-            let line = line.map(|line| String::from_utf8_lossy(&line).into_owned());
-            if send.send(line).is_err() {
-                break;
-            }
-        }
-    });
-    receive
-}
-
-/// The next line without its end, or `Some(None)` where it has more than `most` bytes; `None` at the end of all.
-fn read_line(events: &mut impl BufRead, most: u64) -> std::io::Result<Option<Option<Vec<u8>>>> {
-    let mut line = Vec::new();
-    if events.by_ref().take(most + 1).read_until(b'\n', &mut line)? == 0 {
-        return Ok(None);
-    }
-    if line.last() == Some(&b'\n') {
-        line.pop();
-        return Ok(Some(Some(line)));
-    }
-    if line.len() as u64 <= most {
-        return Ok(Some(Some(line)));
-    }
-    drop(line);
-    // The rest of it is read in pieces, and forgotten.
-    let mut piece = Vec::new();
-    while events.by_ref().take(most + 1).read_until(b'\n', &mut piece)? > 0 && piece.last() != Some(&b'\n') {
-        piece.clear();
-    }
-    Ok(Some(None))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::{BufReader, Read, repeat};
-
-    use super::read_line;
-
-    #[test]
-    fn a_line_without_end_takes_bounded_memory_and_what_follows_is_read() {
-        let input = b"first\n\n".chain(repeat(b'x').take(100_000_000)).chain(&b"\nlast\nno end"[..]);
-        let mut input = BufReader::new(input);
-        let mut next = || read_line(&mut input, 1000).unwrap();
-        assert_eq!(next(), Some(Some(b"first".to_vec())));
-        assert_eq!(next(), Some(Some(Vec::new())));
-        assert_eq!(next(), Some(None));
-        assert_eq!(next(), Some(Some(b"last".to_vec())));
-        assert_eq!(next(), Some(Some(b"no end".to_vec())));
-        assert_eq!(next(), None);
-    }
 }
 
 /// Ends its process when it goes out of scope, whatever happened.

@@ -11,6 +11,7 @@ mod console;
 mod description;
 mod drive;
 mod entry;
+mod event_lines;
 mod first_process;
 mod free_cpu;
 mod guest;

@@ -47,6 +47,7 @@ mod tests {
             interrupted,
             unheard: false,
             stopped: false,
+            device_error: None,
         }
     }
 

@@ -91,6 +91,7 @@ impl JournalBounds {
                 check_length("sites", beginning.sites.as_ref().map_or(0, Vec::len), CANDIDATES)
             }
             Event::StepStarted { .. }
+            | Event::Device(_)
             | Event::BlockFinished { .. }
             | Event::TrialStarted {}
             | Event::Command(_)

@@ -4,8 +4,8 @@
 
 mod beginning;
 pub mod bonnie;
-mod bounds;
 mod bounded;
+mod bounds;
 mod course;
 pub mod db_bench;
 pub mod dbench;

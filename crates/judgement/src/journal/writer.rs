@@ -1,8 +1,7 @@
 //! Appends to a journal. One writer at a time; when `append` returns, the event is on the disk.
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, BufReader, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
