@@ -123,7 +123,16 @@ impl Lab for Player {
             left.iter().position(|id| *id == (block, candidate.as_str())).map(|at| left.remove(at)).is_some();
         let (status, reason) = if fails || killed { (Status::Failed, "it broke") } else { (Status::Ok, "") };
         let (reason, hint) = (reason.to_owned(), String::new());
-        Ok(TrialEnd { status, reason, hint, wall: 1.0, killed, unheard: false, stopped: false })
+        Ok(TrialEnd {
+            status,
+            reason,
+            hint,
+            wall: 1.0,
+            killed,
+            unheard: false,
+            stopped: false,
+            device_error: None,
+        })
     }
 }
 
