@@ -309,7 +309,7 @@ mod tests {
             let found = before.describe_difference(&snapshot(&machine, "sda"), 1 << 30);
             match said {
                 Some(said) => {
-                    assert!(found.as_ref().is_some_and(|found| found.contains(said)), "{field}: {found:?}")
+                    assert!(found.as_ref().is_some_and(|found| found.contains(said)), "{field}: {found:?}");
                 }
                 None => assert_eq!(found, None, "{field}"),
             }

@@ -39,7 +39,7 @@ pub struct LeaseTicket {
     blank: bool,
     /// How the device was when nobody but fsverdict had written to it: it must still be so right before the first write.
     #[serde(default)]
-    left: Option<DeviceSnapshot>,
+    left: Option<Box<DeviceSnapshot>>,
 }
 
 impl LeaseTicket {
@@ -94,7 +94,7 @@ impl LeaseTicket {
 
     /// The same permission for a device that was left as this snapshot says.
     pub(super) fn with_snapshot(&self, left: DeviceSnapshot) -> Self {
-        LeaseTicket { left: Some(left), ..self.clone() }
+        LeaseTicket { left: Some(left.into()), ..self.clone() }
     }
 
     /// Takes a snapshot of the device, open as `file`.

@@ -299,7 +299,8 @@ fn try_once(disk: &LoopDisk, hold: &HeldLease, trial: &str) {
 }
 
 /// Where the guard's knowledge of a device is created or refreshed. Each gives the lease with that knowledge.
-const KNOWLEDGE: &[(&str, fn(&LoopDisk) -> HeldLease)] = &[
+type Knowledge = (&'static str, fn(&LoopDisk) -> HeldLease);
+const KNOWLEDGE: &[Knowledge] = &[
     ("the claim, before any trial", |disk| disk.examine(None).unwrap().into_ticket().unwrap().1),
     ("the claim of a device that was named", |disk| {
         disk.format(&["mkfs.ext4", "-q", "-U", UUID]);
@@ -349,7 +350,8 @@ const KNOWLEDGE: &[(&str, fn(&LoopDisk) -> HeldLease)] = &[
 ];
 
 /// Where that knowledge is used, before the first write of a trial. Each says why the device is refused, if it is.
-const CHECKS: &[(&str, fn(&LoopDisk, &HeldLease, &dyn Fn()) -> Option<Refusal>)] = &[
+type Check = (&'static str, fn(&LoopDisk, &HeldLease, &dyn Fn()) -> Option<Refusal>);
+const CHECKS: &[Check] = &[
     ("between two trials", |_, hold, strike| {
         strike();
         hold.check_unused(&Root::default()).err()
@@ -417,7 +419,8 @@ fn loop_what_somebody_writes_between_two_trials_is_not_written_over() {
 }
 
 /// Every way to write to the bytes of a device; what must be said of it. A partition stands for the part of a disk.
-const WAYS: &[(&str, fn(&LoopDisk), &str)] = &[
+type Way = (&'static str, fn(&LoopDisk), &'static str);
+const WAYS: &[Way] = &[
     ("a write past the cache", |disk| write_as_a_stranger(disk, SIZE / 2), "4 KiB written"),
     (
         "a write that is still in memory",

@@ -111,7 +111,7 @@ pub enum AttachmentError {
 #[derive(Debug)]
 pub(super) enum ClaimedDisk<'a> {
     Image(OwnedFd),
-    Block(ClaimedLease, &'a HeldLease),
+    Block(Box<ClaimedLease>, &'a HeldLease),
 }
 
 impl ClaimedDisk<'_> {
@@ -172,7 +172,7 @@ impl Attachment {
             }
             Attachment::Device { hold, .. } => {
                 let ticket = self.ticket()?;
-                Ok(ClaimedDisk::Block(hold.redeem(&Root::default(), &ticket)?, hold))
+                Ok(ClaimedDisk::Block(hold.redeem(&Root::default(), &ticket)?.into(), hold))
             }
             Attachment::Folders { .. } | Attachment::Modelled { .. } => Err(unsupported()),
         }
