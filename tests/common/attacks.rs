@@ -55,7 +55,6 @@ impl Victim {
         let folder = place.path().join("victim");
         fs::create_dir(&folder).unwrap();
         fs::write(folder.join("file"), SECRET).unwrap();
-        // In the place of a folder of the run it has files of all the names that are used there.
         Victim { folder }
     }
 
@@ -139,5 +138,14 @@ pub fn copy_of_run(from: &Path, to: &Path) {
     tool(&["cp", "-a", from.to_str().unwrap(), to.to_str().unwrap()]);
     if is_root() {
         tool(&["chown", "-R", "65534:65534", to.to_str().unwrap()]);
+    }
+}
+
+/// Removes what has this path, a link or a folder, if anything has; after names were exchanged it may be either.
+pub fn remove_any(path: &Path) {
+    match path.symlink_metadata() {
+        Ok(known) if known.is_dir() => fs::remove_dir_all(path).unwrap(),
+        Ok(_) => fs::remove_file(path).unwrap(),
+        Err(_) => {}
     }
 }

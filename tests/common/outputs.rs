@@ -28,8 +28,8 @@ pub const WRITERS: [Writer; 20] = [
     Writer { arguments: &["report", "run", "--format", "csv", "-o", "{}/out"], writes: &["out"] },
     Writer { arguments: &["report", "run", "--format", "json", "-o", "{}/out"], writes: &["out"] },
     Writer { arguments: &["report", "{}/run", "--open"], writes: &["run/report.html"] },
-    Writer { arguments: &["compare", "run", "run", "-o", "{}/out"], writes: &["out"] },
-    Writer { arguments: &["compare", "run", "run", "--format", "html", "-o", "{}/out"], writes: &["out"] },
+    Writer { arguments: &["compare", "run", "other", "-o", "{}/out"], writes: &["out"] },
+    Writer { arguments: &["compare", "run", "other", "--format", "html", "-o", "{}/out"], writes: &["out"] },
     Writer { arguments: &["trace", "run", "ext3", "-o", "{}/out"], writes: &["out"] },
     Writer { arguments: &["trace", "run", "ext3", "--format", "csv", "-o", "{}/out"], writes: &["out"] },
     Writer { arguments: &["trace", "run", "ext3", "--format", "iolog", "-o", "{}/out"], writes: &["out"] },
@@ -63,6 +63,7 @@ impl Writer {
 /// What the commands read, beside the folder `into`: a run, a trace of a device, and, in that folder, what is written to where it lies.
 pub fn inputs(place: &Place, into: &Path) {
     place.recorded();
+    place.recorded_as("other");
     exported(place);
     let run = place.path().join("run");
     fs::create_dir(run.join("traces")).unwrap();

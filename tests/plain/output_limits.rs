@@ -42,7 +42,7 @@ fn a_limit_on_the_size_of_files_leaves_no_half_a_file() {
         let written = listed(&out);
         let seen = in_shell(&place, &limited, &arguments, "");
         assert_eq!(listed(&out), written, "{arguments:?}: {seen:#?}");
-        assert_eq!(seen.code, Some(1), "{arguments:?}: {seen:#?}");
+        assert!(matches!(seen.code, Some(1 | 2)), "{arguments:?}: {seen:#?}");
         for name in writer.writes.iter().filter(|name| !name.contains('/')) {
             fs::remove_file(out.join(name)).unwrap();
         }
@@ -62,7 +62,7 @@ fn results(command: &str) -> Result<&'static [&'static [&'static str]], &'static
             &["report", "run", "--format", "csv"],
             &["report", "run", "--format", "json"],
         ],
-        "compare" => &[&["compare", "run", "run"], &["compare", "run", "run", "--format", "csv"]],
+        "compare" => &[&["compare", "run", "other"], &["compare", "run", "other", "--format", "csv"]],
         "trace" => &[&["trace", "run", "ext3"], &["trace", "run", "ext3", "--format", "csv"]],
         "bundle" => &[&["bundle", "run", "-o", "bundled"]],
         "merge" => &[&["merge", "out/shared"]],

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-use crate::common::attacks::{ATTACKS, Attack, Victim, content, copy_of_run, files, to_its_end};
+use crate::common::attacks::{ATTACKS, Attack, Victim, content, copy_of_run, files, remove_any, to_its_end};
 use crate::common::{PROGRAM, Place, is_root, not_run, tool};
 
 const PLAN: &str = r#"
@@ -112,7 +112,7 @@ fn uml_cuts_that_are_swapped_for_a_link_meanwhile_lead_nowhere() {
     for name in ["cuts", "traces"] {
         copy_of_run(&whole, &run);
         let (own, theirs) = (run.join(name), place.path().join("theirs"));
-        let _ = fs::remove_file(&theirs);
+        remove_any(&theirs);
         symlink(place.path().join("victim"), &theirs).unwrap();
         let stop = AtomicBool::new(false);
         let times = std::thread::scope(|scope| {
@@ -142,7 +142,7 @@ fn uml_cuts_that_are_swapped_for_a_link_meanwhile_lead_nowhere() {
 
 /// What writes an image or a log of a state outside of the run.
 const OUTPUTS: [&[&str]; 3] = [
-    &["crash", "run", "ext4", "1-all", "--image", "small/out", "--yes"],
+    &["crash", "run", "ext4", "60-all", "--image", "small/out", "--yes"],
     &["crash", "run", "ext4", "rot-77-zero", "--image", "small/out", "--yes"],
     &["crash", "run", "ext4", "--export", "small/out", "--part", "0", "--yes"],
 ];
