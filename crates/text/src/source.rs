@@ -11,6 +11,8 @@ use super::error::{Fault, TextError};
 const NEIGHBOURHOOD: usize = 100;
 /// Characters of a message, or of a hint, which may quote what is to blame.
 const LONGEST_MESSAGE: usize = 400;
+/// Faults of a file that are told.
+const MOST_FAULTS: usize = 100;
 
 /// A stretch of one of the texts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -131,8 +133,16 @@ impl Texts {
         self.texts[at.text].content.get(at.start..).is_some_and(|rest| rest.starts_with('{'))
     }
 
+    /// The first of these problems with their places. A file of a stranger's may have one in each of many thousand lines, each of
+    /// which would be looked up from the beginning.
     pub fn report(&self, problems: &[TextProblem]) -> TextError {
-        TextError(problems.iter().map(|problem| self.fault(problem)).collect())
+        let (shown, rest) = problems.split_at(problems.len().min(MOST_FAULTS));
+        let more = rest.first().map(|first| TextProblem {
+            at: first.at,
+            message: format!("{} more faults from here on", rest.len()),
+            hint: "put those before right, and look again".to_owned(),
+        });
+        TextError(shown.iter().chain(&more).map(|problem| self.fault(problem)).collect())
     }
 
     /// A problem with its line and column, and the line itself.
@@ -217,4 +227,20 @@ fn node(text: usize, source: toml::Spanned<DeValue<'_>>) -> Result<Node, TextPro
         DeValue::Table(inner) => TomlValue::Table(table(text, inner)?),
     };
     Ok(Node { at, value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MOST_FAULTS;
+    use crate::read_strictly;
+
+    #[test]
+    fn of_many_faults_the_first_are_told_and_the_rest_counted() {
+        let text: String = (0..20_000).map(|number| format!("[a{number}]\nx = 1\n")).collect();
+        let error = read_strictly::<()>("p.toml", &text, "the plan", &["title"], |_| None).unwrap_err();
+        assert_eq!(error.0.len(), MOST_FAULTS + 1);
+        let last = error.0.last().unwrap();
+        assert!(last.message.ends_with("more faults from here on"), "{last:?}");
+        assert_eq!(last.line, Some(2 * MOST_FAULTS + 1));
+    }
 }
