@@ -225,7 +225,7 @@ fn nothing_hostile_passes_through_any_command_in_any_form() {
     lay_out(place.path());
     let tree = Cli::command();
     let known: Vec<&str> =
-        tree.get_subcommands().filter(|one| !one.is_hide_set()).map(|one| one.get_name()).collect();
+        tree.get_subcommands().filter(|one| !one.is_hide_set()).map(clap::Command::get_name).collect();
     let rows: Vec<&str> = COMMANDS.iter().map(|(name, _)| *name).collect();
     assert_eq!(known, rows, "every command has its row");
     let (mut wrong, mut shown, mut tried) = (Vec::new(), 0, 0);

@@ -11,6 +11,8 @@ use super::error::{Fault, TextError};
 const CONTEXT_CHARACTERS: usize = 100;
 /// Longest message or hint in characters: both may quote the text.
 const LONGEST_MESSAGE: usize = 400;
+/// Faults of a file that are told.
+const MOST_FAULTS: usize = 100;
 
 /// A range of bytes in one of the texts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -136,9 +138,16 @@ impl Texts {
         self.texts[at.text].content.get(at.start..).is_some_and(|rest| rest.starts_with('{'))
     }
 
-    /// Builds the error that shows these problems.
+    /// Builds the error that shows the first of these problems, and the number of the others: an untrusted file may have a problem
+    /// in each of many thousand lines, and each lookup starts at the first line.
     pub fn report(&self, problems: &[TextProblem]) -> TextError {
-        TextError(problems.iter().map(|problem| self.locate_fault(problem)).collect())
+        let (shown, rest) = problems.split_at(problems.len().min(MOST_FAULTS));
+        let more = rest.first().map(|first| TextProblem {
+            at: first.at,
+            message: format!("{} more faults from here on", rest.len()),
+            hint: "put those before right, and look again".to_owned(),
+        });
+        TextError(shown.iter().chain(&more).map(|problem| self.locate_fault(problem)).collect())
     }
 
     /// Converts a problem to a fault with line, column and the source line.
@@ -231,4 +240,20 @@ fn convert_node(text: usize, source: toml::Spanned<DeValue<'_>>) -> Result<Node,
         DeValue::Table(inner) => TomlValue::Table(convert_table(text, inner)?),
     };
     Ok(Node { at, value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MOST_FAULTS;
+    use crate::read_strictly;
+
+    #[test]
+    fn of_many_faults_the_first_are_told_and_the_rest_counted() {
+        let text: String = (0..20_000).map(|number| format!("[a{number}]\nx = 1\n")).collect();
+        let error = read_strictly::<()>("p.toml", &text, "the plan", &["title"], |_| None).unwrap_err();
+        assert_eq!(error.0.len(), MOST_FAULTS + 1);
+        let last = error.0.last().unwrap();
+        assert!(last.message.ends_with("more faults from here on"), "{last:?}");
+        assert_eq!(last.line, Some(2 * MOST_FAULTS + 1));
+    }
 }
