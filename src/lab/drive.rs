@@ -310,26 +310,6 @@ fn read_line(events: &mut impl BufRead, most: u64) -> std::io::Result<Option<Opt
     Ok(Some(None))
 }
 
-#[cfg(test)]
-mod tests {
-    use std::io::{BufReader, Read, repeat};
-
-    use super::read_line;
-
-    #[test]
-    fn a_line_without_end_takes_bounded_memory_and_what_follows_is_read() {
-        let input = b"first\n\n".chain(repeat(b'x').take(100_000_000)).chain(&b"\nlast\nno end"[..]);
-        let mut input = BufReader::new(input);
-        let mut next = || read_line(&mut input, 1000).unwrap();
-        assert_eq!(next(), Some(Some(b"first".to_vec())));
-        assert_eq!(next(), Some(Some(Vec::new())));
-        assert_eq!(next(), Some(None));
-        assert_eq!(next(), Some(Some(b"last".to_vec())));
-        assert_eq!(next(), Some(Some(b"no end".to_vec())));
-        assert_eq!(next(), None);
-    }
-}
-
 /// Ends its process when it goes out of scope, whatever happened.
 struct Supervisor(Child);
 
@@ -358,5 +338,25 @@ impl Supervisor {
 impl Drop for Supervisor {
     fn drop(&mut self) {
         let _ = self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufReader, Read, repeat};
+
+    use super::read_line;
+
+    #[test]
+    fn a_line_without_end_takes_bounded_memory_and_what_follows_is_read() {
+        let input = b"first\n\n".chain(repeat(b'x').take(100_000_000)).chain(&b"\nlast\nno end"[..]);
+        let mut input = BufReader::new(input);
+        let mut next = || read_line(&mut input, 1000).unwrap();
+        assert_eq!(next(), Some(Some(b"first".to_vec())));
+        assert_eq!(next(), Some(Some(Vec::new())));
+        assert_eq!(next(), Some(None));
+        assert_eq!(next(), Some(Some(b"last".to_vec())));
+        assert_eq!(next(), Some(Some(b"no end".to_vec())));
+        assert_eq!(next(), None);
     }
 }
