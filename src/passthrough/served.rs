@@ -305,7 +305,7 @@ mod tests {
         |name, _| std::fs::create_dir(name).unwrap(),
         |name, _| drop(std::os::unix::net::UnixListener::bind(name).unwrap()),
         |name, _| {
-            rustix::fs::mknodat(rustix::fs::CWD, name, rustix::fs::FileType::Fifo, Mode::RWXU, 0).unwrap()
+            rustix::fs::mknodat(rustix::fs::CWD, name, rustix::fs::FileType::Fifo, Mode::RWXU, 0).unwrap();
         },
     ];
 

@@ -115,13 +115,13 @@ impl KeptFindings {
 
 impl FindingsFile {
     /// Writes a line. A file that has become long gets outcomes alone, so that all of it can be read again.
-    fn add(&mut self, line: KeptLine) -> std::io::Result<()> {
+    fn add(&mut self, mut line: KeptLine) -> std::io::Result<()> {
         let as_text = |line: &KeptLine| -> std::io::Result<Vec<u8>> {
             let mut text = serde_json::to_vec(line)?;
             text.push(b'\n');
             Ok(text)
         };
-        let (mut line, mut text) = (line.clone(), as_text(&line)?);
+        let mut text = as_text(&line)?;
         if self.length + text.len() as u64 > self.most
             && let KeptLine::Found(finding) = line
         {

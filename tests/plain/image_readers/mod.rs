@@ -13,7 +13,7 @@ use fsverdict_judgement::journal::{BlockUse, StopReason};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::common::PROGRAM;
+use crate::common::{PROGRAM, Place};
 use cases::CASES;
 use images::{BLOCK, Image, RECIPES};
 
@@ -177,4 +177,23 @@ fn a_reader_that_needs_more_memory_than_it_may_have_says_so() {
     let process = LayoutProcess::without_sandbox(PROGRAM, limits);
     let layout = process.read_layout(recipe.filesystem, &image.file, image.size, &[0; 100_000]).unwrap();
     assert_eq!(layout.stopped.unwrap().to_string(), "stopped: the reader used more than 1 MiB");
+}
+
+#[test]
+fn where_reading_stopped_is_in_every_form_of_the_report() {
+    let place = Place::new();
+    place.recorded();
+    let path = place.path().join("run/journal.jsonl");
+    let journal = std::fs::read_to_string(&path).unwrap();
+    let rotten = r#"{"at":"2026-11-21T07:57:36Z","event":"rotten","candidate":"btrfs","looked":1,"held":{"map":{"blocks":1,"looked":1,"outcomes":{"unharmed":1}}},"decays":{},"stopped":{"block":4711,"reason":"refers_to_itself"},"trace":"x"}"#;
+    std::fs::write(&path, format!("{journal}{rotten}\n")).unwrap();
+    for form in
+        [&["report", "run"][..], &["report", "run", "--format", "markdown"], &["report", "run", "--all"]]
+    {
+        place.fsverdict(form).exits(0).shows_broken(&["stopped: block 4711 refers to itself"]);
+    }
+    let json = place.fsverdict(&["report", "run", "--format", "json"]);
+    let report: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(report["rot"][0]["stopped"]["block"], 4711);
+    assert_eq!(report["rot"][0]["stopped"]["reason"], "refers_to_itself");
 }

@@ -126,7 +126,15 @@ impl Lab for Player {
         let (status, reason) = if fails || killed { (Status::Failed, "it broke") } else { (Status::Ok, "") };
         let (reason, hint) = (reason.to_owned(), String::new());
         let interrupted = (killed && self.tale.from_outside).then_some(Interruption::Signal(9));
-        Ok(TrialEnd { status, reason, hint, wall: 1.0, killed, interrupted, unheard: false, stopped: false,
+        Ok(TrialEnd {
+            status,
+            reason,
+            hint,
+            wall: 1.0,
+            killed,
+            interrupted,
+            unheard: false,
+            stopped: false,
             device_error: None,
         })
     }

@@ -73,7 +73,9 @@ mod tests {
     /// A finding, each field of which is as long as a guest likes.
     fn hostile(field: usize) -> StateFinding {
         let long = |own: usize| if own == field { "\u{1b}é".repeat(400_000) } else { "x".to_owned() };
-        let many = |own: usize| if own == field { vec![long(1); 100_000] } else { vec!["x".to_owned()] };
+        let many = |own: usize| {
+            if own == field { vec!["\u{1b}".repeat(1000); 50_000] } else { vec!["x".to_owned()] }
+        };
         let ages = format!("[{}]", vec!["{\"looked\":4294967295,\"lost\":4294967295}"; 50_000].join(","));
         StateFinding {
             state: long(0),
