@@ -106,6 +106,10 @@ fn attack(lab: &str, name: &str, signal: i32, kills: Kills) -> Outcome {
     let plan = place.plan("plan", &plan(&place, lab, name));
     let mut command = place.command(&["run", &plan, "--out", "run", "--quiet"]);
     command.args(["--set", "protocol.disturbed=false"]).stdout(Stdio::null());
+    if lab == "simulated" {
+        // One trial at a time, so that it is known whose process is killed.
+        command.args(["--jobs", "1"]);
+    }
     command.stderr(fs::File::create(&stderr).unwrap()).env("PATH", waiting_tools(&place));
     let mut running = Running { place: &place, child: command.spawn().unwrap() };
     let wanted = match kills {
