@@ -1,4 +1,5 @@
-//! The processes that work for a trial, each of which somebody can kill. A test kills every one of them, in each lab that has it.
+//! The processes that work for a trial, each of which somebody can kill. Tests kill every one of them, natively and in
+//! guests of the lab uml.
 
 /// A process that works for a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

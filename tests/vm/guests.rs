@@ -119,7 +119,12 @@ fn vm_a_kernel_that_panics_says_why() {
     // Not enough for what it boots into.
     let seen = place.run(&(command("true") + "memory = \"80MiB\"\n"), &[]);
     seen.exits(1).says(&["hint: it seems to lack memory"]);
-    place.failed("ext4", &["Kernel panic"]);
+    // Some kernels say in their panic that memory ran out, which is not the candidate's failure.
+    let (status, reason) = place.status("ext4");
+    assert!(
+        ["failed", "skipped"].contains(&status.as_str()) && reason.contains("Kernel panic"),
+        "{status}: {reason}"
+    );
     place.is_left_clean();
 }
 

@@ -72,9 +72,14 @@ mod tests {
         assert!(wait_for_end(&mut quiet).unwrap().success());
         assert!(reader.read(&mut bytes).is_err());
         let mut stopped = Command::new("sleep").arg("0.3").spawn().unwrap();
-        for signal in [Signal::STOP, Signal::CONT] {
-            kill_process(Pid::from_child(&stopped), signal).unwrap();
+        let process = Pid::from_child(&stopped);
+        kill_process(process, Signal::STOP).unwrap();
+        // One that goes on before it has stopped was never stopped (signal(7)).
+        let state = || std::fs::read_to_string(format!("/proc/{}/stat", stopped.id())).unwrap();
+        while !state().contains(") T ") {
+            std::thread::yield_now();
         }
+        kill_process(process, Signal::CONT).unwrap();
         assert!(wait_for_end(&mut stopped).unwrap().success());
         assert!(reader.read(&mut bytes).unwrap() > 0);
     }

@@ -106,6 +106,10 @@ fn attack(lab: &str, name: &str, signal: i32, kills: Kills) -> Outcome {
     let plan = place.plan("plan", &plan(&place, lab, name));
     let mut command = place.command(&["run", &plan, "--out", "run", "--quiet"]);
     command.args(["--set", "protocol.disturbed=false"]).stdout(Stdio::null());
+    if lab == "simulated" {
+        // One trial at a time, so that it is known whose process is killed.
+        command.args(["--jobs", "1"]);
+    }
     command.stderr(fs::File::create(&stderr).unwrap()).env("PATH", waiting_tools(&place));
     let mut running = Running { place: &place, child: command.spawn().unwrap() };
     let wanted = match kills {
@@ -299,12 +303,14 @@ fn find(place: &Place, name: &str) -> Option<u32> {
                 "{tool} is in the table of processes, and this test does not know it"
             );
             let bin = place.path().join("bin");
-            first(&|_, line: &[String]| {
-                line.first().is_some_and(|word| word.ends_with("sh"))
-                    && programs
-                        .iter()
-                        .any(|program| line.iter().any(|word| *word == bin.join(program).to_string_lossy()))
-            })
+            let is_tool = |line: &[String]| {
+                let is_program = |word: &String| {
+                    programs.iter().any(|program| *word == bin.join(program).to_string_lossy())
+                };
+                line.first().is_some_and(|word| word.ends_with("sh")) && line.iter().any(is_program)
+            };
+            // What it has just forked has its command line for a moment.
+            first(&|pid, line: &[String]| is_tool(line) && !is_tool(&line_of(parent(pid))))
         }
     };
     // What lost its parent meanwhile has another one, which is none of this run's.
