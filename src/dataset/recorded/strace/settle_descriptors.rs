@@ -68,7 +68,8 @@ impl StraceReader {
         let Some(descriptor) = call.value().and_then(|value| i32::try_from(value).ok()) else {
             return self.settle_failed_open(moment, call, &named);
         };
-        let real = shown.path().cloned().or_else(|| asked.map(|asked| self.paths.resolve(&asked)));
+        let real =
+            shown.path().cloned().or_else(|| asked.map(|asked| self.paths.resolve(&asked).into_owned()));
         let (description, settled) = self.opened(moment, &named, how, real.as_deref());
         self.install(moment, descriptor, description, has_flag(how, "O_CLOEXEC"));
         settled

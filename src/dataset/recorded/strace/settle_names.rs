@@ -209,7 +209,7 @@ impl StraceReader {
 
     /// What is open keeps its file under the new path.
     fn move_paths(&mut self, from: &Path, to: &Path, exchanges: bool) {
-        let (from, to) = (self.paths.resolve(from), self.paths.resolve(to));
+        let (from, to) = (self.paths.resolve(from).into_owned(), self.paths.resolve(to).into_owned());
         let moved = |path: &Path| {
             let swap = |one: &Path, other: &Path| {
                 let rest = path.strip_prefix(one).ok()?;
@@ -278,7 +278,7 @@ impl StraceReader {
         let Some(link) = self.absolute_of(moment, folder, call.argument(path)) else { return };
         let Some(above) = link.parent() else { return };
         let target = super::paths::without_dots(&above.join(target));
-        let target = self.paths.resolve(&target);
+        let target = self.paths.resolve(&target).into_owned();
         self.paths.add_link(link, target);
     }
 }

@@ -82,8 +82,7 @@ impl StraceReader {
 
     fn make_process(&mut self, moment: &Moment, call: &SystemCall<'_>) {
         let Some(child) = child_of(call) else { return };
-        // A process of this number that was met while this call was under way is the one.
-        if self.processes.contains(child) {
+        if moment.child_met || self.processes.contains(child) {
             return;
         }
         let flags = call.arguments().iter().find_map(|argument| {
@@ -191,7 +190,7 @@ impl StraceReader {
             Ok(absolute) => {
                 let place = self.place_of(&absolute);
                 if let Some(process) = self.processes.get(moment.process) {
-                    process.directory.borrow_mut().path = Some(self.paths.resolve(&absolute));
+                    process.directory.borrow_mut().path = Some(self.paths.resolve(&absolute).into_owned());
                 }
                 if let NamedFile::Inside(relative) = &place
                     && let Some(name) = self.calls.number(relative)
