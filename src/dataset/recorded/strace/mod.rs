@@ -6,6 +6,7 @@
 mod call;
 mod clock;
 mod descriptors;
+mod install;
 mod line;
 mod lookup;
 mod paths;
@@ -13,9 +14,13 @@ mod processes;
 mod reader;
 mod references;
 mod settle;
+mod settle_close;
 mod settle_descriptors;
+mod settle_memory;
 mod settle_names;
 mod settle_process;
+mod settle_status;
+mod settle_submit;
 mod settle_transfer;
 mod source;
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::call::{Returned, SystemCall};
 use super::descriptors::Opened;
 use super::reader::{Moment, Settled, StraceReader};
 use super::settle::{NamedFile, lost, outside};
-use super::settle_transfer::size_in;
+use super::settle_status::size_in;
 use super::value::{field, has_flag, quoted_path};
 use crate::dataset::recorded::account::CallWeight;
 use crate::dataset::recorded::known_files::NameBearer;
