@@ -45,4 +45,5 @@ mod steps;
 mod studies;
 mod traced_programs;
 mod traces;
+mod traces_of_calls;
 mod words;
