@@ -145,7 +145,11 @@ fn goes_on<'a>(place: &Place<'a>, begin: usize, length: usize) -> Option<&'a str
     let is_clock = first == Some(':') && second.is_some_and(|letter| letter.is_ascii_digit());
     let is_hexadecimal =
         place.text[begin..].starts_with("0x") && second.is_some_and(|letter| letter.is_ascii_hexdigit());
-    let goes_on = !comma && (whole > length || is_clock || is_hexadecimal);
+    // `1m30s` is one time.
+    let behind_letters = rest.trim_start_matches(char::is_alphabetic);
+    let is_compound = behind_letters.len() < rest.len()
+        && behind_letters.starts_with(|letter: char| letter.is_ascii_digit());
+    let goes_on = !comma && (whole > length || is_clock || is_hexadecimal || is_compound);
     goes_on.then(|| rest.split_whitespace().next().unwrap_or(rest))
 }
 
@@ -305,6 +309,7 @@ mod tests {
             ("0:01.23elapsed", "01.23", "begins before"),
             ("1:02", "1", "goes on with `:02`"),
             ("0x1f", "0", "goes on with `x1f`"),
+            ("1m30s", "1", "goes on with `m30s`"),
             ("tps = -3", "3", "begins before what was caught: `-3`"),
             ("1234.5", "5", "begins before"),
             ("1234", "4", "begins before"),

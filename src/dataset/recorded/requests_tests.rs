@@ -209,6 +209,24 @@ fn what_cannot_be_used_is_told_with_its_cause() {
     assert_eq!(recorded(text.as_bytes(), &wanted).unwrap().account.kept, 2);
 }
 
+#[test]
+fn a_log_of_fio_is_of_latencies_by_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let wanted = RecordRequest { below: None, at_most: ROOM, device: None };
+    for (name, cause) in [
+        ("x_clat.1.log", None),
+        ("x_lat.1.log", None),
+        ("x_bw.1.log", Some("a log of bandwidths")),
+        ("x_iops.1.log", Some("a log of requests per second")),
+    ] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, "5, 100000, 1, 4096, 8192, 0\n").unwrap();
+        let found = super::recorded_file(&path, &wanted);
+        assert_eq!(found.is_err(), cause.is_some(), "{name}");
+        assert!(found.err().is_none_or(|reason| reason.what.contains(cause.unwrap())), "{name}");
+    }
+}
+
 /// What `fsverdict trace --format iolog` writes is read as what was done.
 #[test]
 fn an_iolog_of_our_own_reads_back_as_it_was() {

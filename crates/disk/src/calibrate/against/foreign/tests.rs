@@ -126,6 +126,16 @@ const BLKPARSE: &[Member] = &[
         unread: &[],
     },
     Member {
+        name: "bios that are completed as one, where nothing but Q and C was recorded",
+        text: "8,0 0 1 0.000 9 Q W 100 + 8 [x]\n8,0 0 2 0.001 9 Q W 108 + 8 [x]\n8,0 0 3 0.002 9 Q W 116 + 16 [x]\n8,0 0 4 0.003 0 C W 100 + 32 [0]\n8,0 0 5 0.004 9 Q W 200 + 8 [x]\n8,0 0 6 0.005 0 C W 200 + 16 [0]\n",
+        requests: &[
+            (Action::Write, 100, 8, 3000),
+            (Action::Write, 108, 8, 2000),
+            (Action::Write, 116, 16, 1000),
+        ],
+        unread: &[("issued before", 1), ("before the recording ended", 1)],
+    },
+    Member {
         name: "flushes, pre-flush and FUA",
         text: "8,0 0 1 0.000 9 D FN [kworker/0:1H]\n8,0 0 2 0.001 0 C FN 0 [0]\n8,0 0 3 0.001 9 D WFS 100 + 8 [jbd2]\n8,0 0 4 0.002 0 C WFS 100 + 8 [0]\n8,0 0 5 0.003 9 D FF 0 + 0 [x y]\n8,0 0 6 0.007 0 C FF 0 + 0 [0]\n",
         requests: &[(Action::Flush, 0, 0, 1000), (Action::Write, 100, 8, 1000), (Action::Flush, 0, 0, 4000)],

@@ -117,6 +117,19 @@ impl RequestTracker {
     pub(super) fn complete(&mut self, event: &BlockEvent<'_>, error: i64) -> Result<(), String> {
         let letters = BlockLetters::new(event.rwbs, event.sectors);
         let found = self.find(letters.operation, event.sector, event.sectors);
+        let merged = if found.is_none() {
+            self.find_merged(letters.operation, event.sector, event.sectors)
+        } else {
+            Vec::new()
+        };
+        if !merged.is_empty() {
+            for number in merged {
+                let Some(mut done) = self.pending.remove(&number) else { continue };
+                done.failed |= error != 0;
+                self.finish(number, &done, event.at_ns)?;
+            }
+            return Ok(());
+        }
         let Some((number, pending)) = found.and_then(|number| Some((number, self.pending.get_mut(&number)?)))
         else {
             self.account.seen += 1;
@@ -223,6 +236,37 @@ impl RequestTracker {
             }
         }
         Some(number)
+    }
+
+    /// Takes away the requests that together are these sectors: bios that the kernel merged are completed as one. None where they are
+    /// not all there.
+    fn find_merged(&mut self, operation: BlockOperation, sector: u64, sectors: u64) -> Vec<u64> {
+        let Some(end) = sector.checked_add(sectors) else { return Vec::new() };
+        let (mut at, mut found) = (sector, Vec::new());
+        while at < end && found.len() < MOST_ASKED {
+            let waiting = self.ranges.get(&(operation, at));
+            let whole = |&&(length, number): &&(u64, u64)| {
+                at + length <= end && self.pending.get(&number).is_some_and(|one| one.remaining == length)
+            };
+            let Some((length, number)) = waiting.and_then(|waiting| waiting.iter().find(whole)).copied()
+            else {
+                break;
+            };
+            found.push((at, length, number));
+            at += length;
+        }
+        if at != end {
+            return Vec::new();
+        }
+        for (start, length, number) in &found {
+            if let Some(waiting) = self.ranges.get_mut(&(operation, *start)) {
+                waiting.retain(|one| one != &(*length, *number));
+                if waiting.is_empty() {
+                    self.ranges.remove(&(operation, *start));
+                }
+            }
+        }
+        found.into_iter().map(|(_, _, number)| number).collect()
     }
 
     pub(super) fn end(mut self) -> Read {
