@@ -76,7 +76,9 @@ impl Hinted for KernelBuildError {
             KernelBuildError::NotAPackage { .. } => "have it sent again, or exported again; what is in it was not used".to_owned(),
             KernelBuildError::Unknown { hint, .. } => hint.clone(),
             KernelBuildError::Program(error) => return error.hint(),
-            KernelBuildError::File { source, .. } => return advice(source).map(str::to_owned),
+            KernelBuildError::File { source, .. } => {
+                return advice(source).map(str::to_owned).or_else(|| source.hint());
+            }
         })
     }
 }
