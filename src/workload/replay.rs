@@ -341,11 +341,15 @@ impl<'a> Replayer<'a> {
             CallWork::Rename { from, to } | CallWork::Link { from, to } => (from, Some(to)),
             _ => return Ok(()),
         };
-        let parent = match self.parent(name) {
-            // What is looked for where there is no directory is not there either.
-            Err(_) if matches!(work, CallWork::Look { .. }) => return self.look_by_path(name),
-            parent => parent?,
-        };
+        if let CallWork::Look { .. } = work {
+            let parent =
+                self.trace.names().get((name as usize).wrapping_sub(1)).map_or(0, |name| name.parent);
+            // A directory is not opened for it, which may not be there.
+            if parent != 0 && !self.folders.contains_key(&parent) {
+                return self.look_by_path(name);
+            }
+        }
+        let parent = self.parent(name)?;
         let other = second.map(|second| self.parent(second)).transpose()?;
         if let CallWork::List { name } = work {
             self.keep_open(name)?;

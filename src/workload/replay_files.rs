@@ -25,7 +25,7 @@ impl Replayer<'_> {
         Ok(())
     }
 
-    /// Looks for a name in a directory that is not there.
+    /// Looks for a name in a directory that is not open, by its path.
     pub(super) fn look_by_path(&mut self, name: u32) -> Result<(), CallFailure> {
         let mut parts = Vec::new();
         let mut at = name;
