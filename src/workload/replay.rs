@@ -203,7 +203,7 @@ impl<'a> Mover<'a> {
 
 /// Makes the calls of a trace in a folder.
 pub(super) struct Replayer<'a> {
-    trace: &'a CallTrace,
+    pub(super) trace: &'a CallTrace,
     content: &'a Content,
     pub(super) root: BorrowedFd<'a>,
     pace: Pace,
@@ -343,7 +343,7 @@ impl<'a> Replayer<'a> {
         };
         let parent = match self.parent(name) {
             // What is looked for where there is no directory is not there either.
-            Err(_) if matches!(work, CallWork::Look { .. }) => return Ok(()),
+            Err(_) if matches!(work, CallWork::Look { .. }) => return self.look_by_path(name),
             parent => parent?,
         };
         let other = second.map(|second| self.parent(second)).transpose()?;

@@ -7,6 +7,8 @@ use std::time::Instant;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::dataset::look;
+
 use super::replay::{CallFailure, Replayer};
 
 /// What a filesystem that has no files without a name answers (open(2), O_TMPFILE).
@@ -20,6 +22,27 @@ impl Replayer<'_> {
         let start = Instant::now();
         rustix::fs::fsync(self.folder(name)).map_err(|errno| ("fsync a directory in", errno))?;
         self.synced(start);
+        Ok(())
+    }
+
+    /// Looks for a name in a directory that is not there.
+    pub(super) fn look_by_path(&mut self, name: u32) -> Result<(), CallFailure> {
+        let mut parts = Vec::new();
+        let mut at = name;
+        while at > 0 {
+            parts.push(self.text(at).to_bytes());
+            at = self.trace.names().get(at as usize - 1).map_or(0, |name| name.parent);
+        }
+        parts.reverse();
+        // No number has a zero byte in it.
+        let path = CString::new(parts.join(&b'/')).unwrap_or_default();
+        let start = Instant::now();
+        match look(self.root, &path) {
+            Ok(_) | Err(Errno::NOENT | Errno::NOTDIR) => {}
+            Err(errno) => return Err(("look at a file in", errno)),
+        }
+        self.calls.since(start);
+        self.names.since(start);
         Ok(())
     }
 

@@ -39,4 +39,5 @@ mod steps;
 mod studies;
 mod traced_programs;
 mod traces;
+mod traces_of_calls;
 mod words;

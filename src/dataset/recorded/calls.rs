@@ -36,7 +36,6 @@ pub(super) struct CallRecorder {
     pub(super) shortest_pause_ns: u64,
     /// Whether the next call is the first that stands for one of the recording.
     counting: bool,
-    pub(super) left_out: BTreeMap<String, u64>,
     pub(super) notes: Vec<String>,
     /// Its reader counts every call or request here.
     pub(super) account: Account,
@@ -53,7 +52,6 @@ impl CallRecorder {
             line: 0,
             counting: false,
             shortest_pause_ns: SHORTEST_PAUSE_NS,
-            left_out: BTreeMap::new(),
             notes: Vec::new(),
             account: Account::new(unit),
         }
@@ -80,13 +78,6 @@ impl CallRecorder {
         let added = add(self);
         self.counting = counting;
         added
-    }
-
-    pub(super) fn leave_out(&mut self, what: &str) {
-        // Strangers' words are counted, but not without end.
-        if self.left_out.len() < 200 || self.left_out.contains_key(what) {
-            *self.left_out.entry(what.to_owned()).or_insert(0) += 1;
-        }
     }
 
     /// Whether it takes no more.
@@ -297,7 +288,6 @@ impl CallRecorder {
                     _ => {
                         let why =
                             "reads of what came into a file unseen (mmap, other programs), or of nothing";
-                        self.leave_out(why);
                         return lost(why);
                     }
                 }
@@ -367,7 +357,6 @@ impl CallRecorder {
             CallWork::RemoveDirectory { name } => self.files.remove_directory(name),
             CallWork::Rename { from, to } => {
                 if self.files.bearer(from) == NameBearer::Directory {
-                    self.leave_out("renames of directories");
                     return lost("renames of directories");
                 }
                 self.files.rename(from, to);

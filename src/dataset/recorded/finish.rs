@@ -38,7 +38,6 @@ impl CallRecorder {
                 continue;
             }
             if state.apply(work).is_err() {
-                self.leave_out(DOES_NOT_FOLLOW);
                 self.drop_call(&slot, work, DOES_NOT_FOLLOW);
                 continue;
             }
@@ -57,7 +56,7 @@ impl CallRecorder {
             let of = if beyond > 0 { "more than " } else { "" };
             self.notes.push(format!("Shortened: its first {} calls of {of}{all}.", trace.calls().len()));
         }
-        Ok(CapturedCalls { trace, form, notes: self.notes, left_out: self.left_out, account: self.account })
+        Ok(CapturedCalls { trace, form, notes: self.notes, account: self.account })
     }
 
     fn names_before(&self) -> Vec<TracedName> {

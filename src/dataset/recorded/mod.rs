@@ -14,7 +14,6 @@ mod requests;
 mod requests_tests;
 mod strace;
 
-use std::collections::BTreeMap;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
@@ -55,8 +54,6 @@ pub struct CapturedCalls {
     pub form: &'static str,
     /// Sentences for people: what was shortened, and what is known that is not in it.
     pub notes: Vec<String>,
-    /// How often something is not kept, by what it is.
-    pub left_out: BTreeMap<String, u64>,
     /// What became of every call or request of the recording.
     pub account: Account,
 }

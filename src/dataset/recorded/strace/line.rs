@@ -94,7 +94,7 @@ fn skip_name(text: &[u8]) -> &[u8] {
         let after = &inner[at + end + 1..];
         let ends = match after {
             [b']', ..] => true,
-            [b' ', rest @ ..] => trim(rest).first().is_some_and(|byte| !matches!(byte, b'>' | b'<')),
+            [b' ', rest @ ..] => may_follow_a_process(trim(rest)),
             _ => false,
         };
         if ends {
@@ -103,6 +103,13 @@ fn skip_name(text: &[u8]) -> &[u8] {
         at += end + 1;
     }
     text
+}
+
+/// Whether a text is what stands behind a process: a time, a number or pointer in brackets, or what happened.
+fn may_follow_a_process(text: &[u8]) -> bool {
+    let word = split_word(text).map_or(text, |(word, _)| word);
+    let marks = [&b"["[..], b"<... ", b"+++ ", b"--- ", b"????"];
+    parse_time(word).is_some() || starts_call(text) || marks.iter().any(|mark| text.starts_with(mark))
 }
 
 /// Seconds with or without a fraction, or a time of day.
@@ -121,8 +128,10 @@ pub(super) fn parse_time(word: &[u8]) -> Option<PrintedTime> {
             .then_some(PrintedTime::Seconds(first.checked_mul(1_000_000_000)?.checked_add(fraction_ns)?));
     };
     let (second, third) = (parse_u64(second)?, parse_u64(third?)?);
-    (first < 24 && second < 60 && third <= 60)
-        .then_some(PrintedTime::OfDay(((first * 60 + second) * 60 + third) * 1_000_000_000 + fraction_ns))
+    if first >= 24 || second >= 60 || third > 60 {
+        return None;
+    }
+    Some(PrintedTime::OfDay(((first * 60 + second) * 60 + third) * 1_000_000_000 + fraction_ns))
 }
 
 /// Digits behind a decimal point, in billionths.

@@ -6,6 +6,7 @@
 mod call;
 mod clock;
 mod descriptors;
+mod install;
 mod line;
 mod lookup;
 mod paths;
@@ -13,9 +14,13 @@ mod processes;
 mod reader;
 mod references;
 mod settle;
+mod settle_close;
 mod settle_descriptors;
+mod settle_memory;
 mod settle_names;
 mod settle_process;
+mod settle_status;
+mod settle_submit;
 mod settle_transfer;
 mod source;
 #[cfg(test)]
@@ -98,8 +103,8 @@ fn read_source(source: &mut dyn LineSource, below: Option<&Path>) -> Result<Capt
     let mut reader = StraceReader::new(below);
     let mut lines = Lookahead::new(source);
     while let Some(line) = lines.next_line().map_err(unreadable)? {
-        let input = InputLine { number: line.number, text: &line.text, process: line.process };
-        let process = reader.process_of(&input, split_prefix(&line.text).0);
+        let input = InputLine { number: line.number, rest: line.rest(), process: line.process };
+        let process = reader.process_of(&input);
         if !reader.knows(process) {
             find_maker(&mut reader, &mut lines, process).map_err(unreadable)?;
         }
@@ -118,9 +123,8 @@ fn find_maker(reader: &mut StraceReader, lines: &mut Lookahead<'_>, process: u32
     }
     for distance in 0..MOST_AHEAD {
         let Some(line) = lines.peek(distance)? else { break };
-        let (prefix, rest) = split_prefix(&line.text);
-        let LineKind::Resumed(name, rest) = line_kind(rest) else { continue };
-        let Some(maker) = prefix.process.filter(|maker| makers.contains(maker)) else { continue };
+        let LineKind::Resumed(name, rest) = line_kind(line.rest()) else { continue };
+        let Some(maker) = line.process.filter(|maker| makers.contains(maker)) else { continue };
         if !settle_process::MAKE_PROCESS.iter().any(|one| one.as_bytes() == name) {
             continue;
         }

@@ -1,6 +1,8 @@
 //! Where paths lead: below the folder that is meant, or elsewhere, also through symbolic links that the recording shows.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 /// Links that are known at once, and how many lead from one to the next.
@@ -34,7 +36,12 @@ impl FolderPaths {
 
     pub(super) fn place(&self, path: &Path) -> Place {
         let real = self.resolve(path);
-        for folder in [&self.real_folder, &self.folder] {
+        let folders = [Some(&self.real_folder), Some(&self.folder).filter(|one| **one != self.real_folder)];
+        for folder in folders.into_iter().flatten() {
+            // Most paths are elsewhere, which their bytes tell sooner than their components.
+            if !real.as_os_str().as_bytes().starts_with(folder.as_os_str().as_bytes()) {
+                continue;
+            }
             if let Ok(rest) = real.strip_prefix(folder) {
                 return match rest.as_os_str().is_empty() {
                     true => Place::Folder,
@@ -46,11 +53,11 @@ impl FolderPaths {
     }
 
     /// A path behind all links that are known.
-    pub(super) fn resolve(&self, path: &Path) -> PathBuf {
-        let mut path = path.to_path_buf();
+    pub(super) fn resolve<'a>(&self, path: &'a Path) -> Cow<'a, Path> {
         if self.links.is_empty() {
-            return path;
+            return Cow::Borrowed(path);
         }
+        let mut path = path.to_path_buf();
         for _ in 0..LONGEST_CHAIN {
             let found = path.ancestors().find_map(|above| self.links.get_key_value(above));
             let Some((link, target)) = found else { break };
@@ -60,7 +67,7 @@ impl FolderPaths {
                 false => target.join(rest),
             };
         }
-        path
+        Cow::Owned(path)
     }
 
     /// A link is known to lead somewhere.
@@ -68,7 +75,7 @@ impl FolderPaths {
         // A link that leads below itself has no end.
         if link != target && !target.starts_with(&link) && self.links.len() < MOST_LINKS {
             self.links.insert(link, target);
-            self.real_folder = self.resolve(&self.folder);
+            self.real_folder = self.resolve(&self.folder).into_owned();
         }
     }
 
@@ -79,17 +86,17 @@ impl FolderPaths {
 
     pub(super) fn remove_link(&mut self, link: &Path) {
         if self.links.remove(link).is_some() {
-            self.real_folder = self.resolve(&self.folder);
+            self.real_folder = self.resolve(&self.folder).into_owned();
         }
     }
 
     /// A file was opened by one path, and strace shows another: the directories differ by a link.
     pub(super) fn learn(&mut self, asked: &Path, shown: &Path) {
         let resolved = self.resolve(asked);
-        if resolved == shown {
+        if *resolved == *shown {
             return;
         }
-        let (mut link, mut target) = (resolved.as_path(), shown);
+        let (mut link, mut target) = (&*resolved, shown);
         while let (Some(name), Some(other)) = (link.file_name(), target.file_name()) {
             let (Some(above), Some(other_above)) = (link.parent(), target.parent()) else { break };
             if name != other {
@@ -97,12 +104,17 @@ impl FolderPaths {
             }
             (link, target) = (above, other_above);
         }
-        self.add_link(link.to_path_buf(), target.to_path_buf());
+        let (link, target) = (link.to_path_buf(), target.to_path_buf());
+        self.add_link(link, target);
     }
 }
 
 /// An absolute path without `.` and `..`.
 pub(super) fn without_dots(path: &Path) -> PathBuf {
+    let bytes = path.as_os_str().as_bytes();
+    if !bytes.ends_with(b"/") && !bytes.windows(2).any(|pair| pair == b"/." || pair == b"//") {
+        return path.to_path_buf();
+    }
     let mut plain = PathBuf::new();
     for component in path.components() {
         match component {

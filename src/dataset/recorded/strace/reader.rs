@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::call::{SystemCall, call_name, parse_call};
 use super::descriptors::{DescriptionId, Descriptions};
-use super::line::{LineKind, Prefix, line_kind, split_prefix};
+use super::line::{LineKind, line_kind};
 use super::paths::FolderPaths;
 use super::processes::Processes;
 use super::value;
@@ -27,6 +27,8 @@ pub(super) struct Moment {
     pub(super) times: (u64, u64),
     /// What its first argument led to when it began: another thread may have closed that since.
     pub(super) pinned: Option<(i32, DescriptionId)>,
+    /// Whether the process that it makes was met while it was under way, and may be gone again.
+    pub(super) child_met: bool,
 }
 
 /// A call that was begun and has not ended yet.
@@ -44,8 +46,9 @@ pub(super) struct Underway {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InputLine<'a> {
     pub(super) number: u64,
-    pub(super) text: &'a [u8],
-    /// Its process, where the file that it is in says so (-ff).
+    /// What stands behind process and time.
+    pub(super) rest: &'a [u8],
+    /// Its process, where it or its file says so.
     pub(super) process: Option<u32>,
 }
 
@@ -85,8 +88,8 @@ impl StraceReader {
     }
 
     /// The process of a line.
-    pub(super) fn process_of(&mut self, line: &InputLine<'_>, prefix: Prefix) -> u32 {
-        match line.process.or(prefix.process) {
+    pub(super) fn process_of(&mut self, line: &InputLine<'_>) -> u32 {
+        match line.process {
             Some(process) => {
                 if !self.names_processes {
                     // strace without -o names processes only once there are several: the first of them is the one before.
@@ -112,7 +115,7 @@ impl StraceReader {
 
     /// Takes one line.
     pub(super) fn take_line(&mut self, line: &InputLine<'_>, process: u32, now_ns: u64) {
-        let (_, rest) = split_prefix(line.text);
+        let rest = line.rest;
         let kind = line_kind(rest);
         if !matches!(kind, LineKind::Nothing) {
             self.meet(process);
@@ -120,7 +123,7 @@ impl StraceReader {
         match kind {
             LineKind::Whole(text) => {
                 self.calls.account.see();
-                let moment = Moment { process, times: (now_ns, now_ns), pinned: None };
+                let moment = Moment { process, times: (now_ns, now_ns), pinned: None, child_met: false };
                 self.take_call(moment, line.number, text);
             }
             LineKind::Unfinished(text) => self.begin_call(process, now_ns, line.number, text),
@@ -174,7 +177,7 @@ impl StraceReader {
         };
         begun.text.extend_from_slice(rest);
         let times = (begun.began_ns, now_ns);
-        let moment = Moment { process, times, pinned: begun.pinned };
+        let moment = Moment { process, times, pinned: begun.pinned, child_met: begun.child_met };
         self.take_call(moment, begun.line, &begun.text);
         if let Some((_, description)) = begun.pinned {
             self.calls.uncounted();

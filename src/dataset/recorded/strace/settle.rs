@@ -92,13 +92,15 @@ impl StraceReader {
 
     /// A call that the trace cannot make, or that failed: it is counted where it concerns the folder.
     pub(super) fn settle_by_references(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Settled {
+        // Of these calls the second argument says what they do.
+        let what = match call.name {
+            "ioctl" | "fcntl" | "fcntl64" => format!("{} {}", call.name, call.argument_text(1)),
+            name => name.to_owned(),
+        };
         let reason = match call.returned {
-            Returned::Error(error) => format!("{} that failed ({error})", call.name),
-            Returned::Unknown => format!("{} that was interrupted or did not return", call.name),
-            Returned::Value(_) if call.name.starts_with("ioctl") || call.name.starts_with("fcntl") => {
-                format!("{} {}", call.name, call.argument_text(1))
-            }
-            Returned::Value(_) => call.name.to_owned(),
+            Returned::Error(error) => format!("{what} that failed ({error})"),
+            Returned::Unknown => format!("{what} that was interrupted or did not return"),
+            Returned::Value(_) => what,
         };
         // What failed moved nothing, and sync_file_range(2) makes nothing durable.
         let weight = CallWeight::NONE;
@@ -173,6 +175,13 @@ impl StraceReader {
         path: &Path,
     ) -> Result<PathBuf, &'static str> {
         let process = self.processes.get(moment.process).cloned();
+        let folder_shown = folder.and_then(descriptor);
+        if let Some(shown) = folder_shown.as_ref().filter(|shown| shown.number.is_none())
+            && let (Some(path), Some(process)) = (shown.shown.path(), &process)
+        {
+            // With -y, AT_FDCWD tells the working directory, whatever the path is.
+            process.directory.borrow_mut().path = Some(path.clone());
+        }
         if path.is_absolute() {
             let root = process.and_then(|process| process.directory.borrow().root.clone());
             return Ok(match (root, path.strip_prefix("/")) {
@@ -180,7 +189,7 @@ impl StraceReader {
                 _ => without_dots(path),
             });
         }
-        let above = match folder.and_then(descriptor) {
+        let above = match folder_shown {
             Some(shown) if shown.number.is_some() => match shown.shown {
                 ShownFile::Path { path, .. } => Some(path),
                 _ => match self.find(moment, folder) {
@@ -189,14 +198,7 @@ impl StraceReader {
                 },
             },
             // AT_FDCWD, or a call that knows nothing else.
-            shown => {
-                if let (Some(path), Some(process)) =
-                    (shown.and_then(|one| one.shown.path().cloned()), &process)
-                {
-                    process.directory.borrow_mut().path = Some(path);
-                }
-                process.and_then(|process| process.directory.borrow().path.clone())
-            }
+            _ => process.and_then(|process| process.directory.borrow().path.clone()),
         };
         above.map(|above| without_dots(&above.join(path))).ok_or(UNKNOWN_FOLDER)
     }

@@ -5,16 +5,13 @@ use std::path::Path;
 use fsverdict_judgement::plan::{CallWork, OpenFlags};
 
 use super::call::{Returned, SystemCall};
-use super::descriptors::{Description, DescriptionId, DoubtfulClose, Opened};
-use super::lookup::{Target, UNKNOWN_DESCRIPTOR};
+use super::descriptors::{Description, DescriptionId, Opened};
+use super::lookup::Target;
 use super::reader::{Moment, Settled, StraceReader};
 use super::settle::{NamedFile, followed, kept, lost, outside};
-use super::value::{ShownFile, descriptor, field, has_flag, number, quoted_path, shown_file};
+use super::value::{ShownFile, descriptor, field, has_flag, quoted_path, shown_file};
 use crate::dataset::recorded::account::CallWeight;
 use crate::dataset::recorded::known_files::NameBearer;
-
-/// The largest number of a descriptor that close_range(2) is followed to.
-const LARGEST_DESCRIPTOR: i64 = i32::MAX as i64;
 
 impl StraceReader {
     pub(super) fn settle_descriptor_call(
@@ -68,7 +65,8 @@ impl StraceReader {
         let Some(descriptor) = call.value().and_then(|value| i32::try_from(value).ok()) else {
             return self.settle_failed_open(moment, call, &named);
         };
-        let real = shown.path().cloned().or_else(|| asked.map(|asked| self.paths.resolve(&asked)));
+        let real =
+            shown.path().cloned().or_else(|| asked.map(|asked| self.paths.resolve(&asked).into_owned()));
         let (description, settled) = self.opened(moment, &named, how, real.as_deref());
         self.install(moment, descriptor, description, has_flag(how, "O_CLOEXEC"));
         settled
@@ -193,114 +191,6 @@ impl StraceReader {
         };
         self.install(moment, descriptor, description, has_flag(how, "O_CLOEXEC"));
         Some(settled)
-    }
-
-    fn close(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Settled {
-        let Some(shown) = call.argument(0).and_then(descriptor) else { return outside() };
-        let Some(number) = shown.number else { return outside() };
-        if let Some((_, id)) = moment.pinned {
-            // It took effect when it began: what is left of it is released with the call.
-            return self.settle_closed(id, self.descriptions.get(id).is_some_and(Description::is_last));
-        }
-        let Some(table) = self.processes.table(moment.process) else { return outside() };
-        let known = table.borrow().descriptors.contains_key(&number) || table.borrow().guess.is_some();
-        if !known {
-            table.borrow_mut().closed.insert(number);
-            return match &shown.shown {
-                ShownFile::Path { path, .. } if self.place_of(path) != NamedFile::Outside => {
-                    lost("closes of files that were opened before the recording", CallWeight::NONE)
-                }
-                ShownFile::Nothing if !table.borrow().complete => lost(UNKNOWN_DESCRIPTOR, CallWeight::NONE),
-                _ => outside(),
-            };
-        }
-        // This tells threads from children, where the path says so.
-        let target = self.find_number(moment, number, &shown.shown);
-        let Some(table) = self.processes.table(moment.process) else { return outside() };
-        let former = {
-            let mut table = table.borrow_mut();
-            table.closed.insert(number);
-            table.descriptors.remove(&number)
-        };
-        let Some(former) = former else {
-            return match target {
-                Target::Lost(why) => lost(why, CallWeight::NONE),
-                _ => outside(),
-            };
-        };
-        if former.doubtful {
-            return self.close_doubtfully(moment, number, former.description);
-        }
-        let settled = self.settle_closed(former.description, false);
-        let closed = self.release(former.description, moment.times, None);
-        if closed { kept(CallWeight::NONE) } else { settled }
-    }
-
-    /// What a close is worth that closed a file for good, or one of several descriptors of it.
-    fn settle_closed(&self, id: DescriptionId, last: bool) -> Settled {
-        match self.descriptions.get(id).map(|one| one.opened) {
-            Some(Opened::File { .. }) if last => kept(CallWeight::NONE),
-            Some(Opened::File { .. } | Opened::Directory { .. }) => followed(),
-            Some(Opened::Lost(why)) => lost(why, CallWeight::NONE),
-            _ => outside(),
-        }
-    }
-
-    /// A close of a descriptor that may be that of another process: its place among the calls is kept free.
-    fn close_doubtfully(&mut self, moment: &Moment, number: i32, id: DescriptionId) -> Settled {
-        let settled = self.settle_closed(id, false);
-        let file = self.descriptions.get(id).is_some_and(|one| matches!(one.opened, Opened::File { .. }));
-        match self.processes.table(moment.process) {
-            Some(table) if file => {
-                let slot = self.calls.reserve(moment.times);
-                self.doubtful_closes += 1;
-                table.borrow_mut().doubtful_closes.insert(number, DoubtfulClose { description: id, slot });
-            }
-            _ => self.descriptions.release_doubtful(id),
-        }
-        settled
-    }
-
-    fn close_range(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Settled {
-        let (Some(first), Some(last)) =
-            (call.argument(0).and_then(number), call.argument(1).and_then(number))
-        else {
-            return outside();
-        };
-        let flags = call.argument_text(2);
-        if has_flag(flags, "CLOSE_RANGE_UNSHARE") {
-            self.own_table(moment.process);
-        }
-        let Some(table) = self.processes.table(moment.process) else { return outside() };
-        let last = if last < 0 { LARGEST_DESCRIPTOR } else { last.min(LARGEST_DESCRIPTOR) };
-        let mut inside: Vec<i32> = table
-            .borrow()
-            .descriptors
-            .keys()
-            .copied()
-            .filter(|number| (first..=last).contains(&i64::from(*number)))
-            .collect();
-        inside.sort_unstable();
-        let mut settled = outside();
-        for number in inside {
-            if has_flag(flags, "CLOSE_RANGE_CLOEXEC") {
-                if let Some(one) = table.borrow_mut().descriptors.get_mut(&number) {
-                    one.closes_on_exec = true;
-                }
-                continue;
-            }
-            let former = table.borrow_mut().descriptors.remove(&number);
-            table.borrow_mut().closed.insert(number);
-            let Some(former) = former else { continue };
-            let own = self.settle_closed(former.description, false);
-            let closed = self.drop_descriptor(former, moment.times);
-            if closed {
-                settled = kept(CallWeight::NONE);
-            } else if settled == outside() && own == followed() {
-                settled = own;
-            }
-        }
-        settled
     }
 
     fn copy_descriptor(&mut self, moment: &Moment, call: &SystemCall<'_>, closes_on_exec: bool) -> Settled {

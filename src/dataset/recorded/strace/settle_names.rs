@@ -8,7 +8,7 @@ use super::call::{Returned, SystemCall};
 use super::descriptors::Opened;
 use super::reader::{Moment, Settled, StraceReader};
 use super::settle::{NamedFile, lost, outside};
-use super::settle_transfer::size_in;
+use super::settle_status::size_in;
 use super::value::{field, has_flag, quoted_path};
 use crate::dataset::recorded::account::CallWeight;
 use crate::dataset::recorded::known_files::NameBearer;
@@ -209,7 +209,7 @@ impl StraceReader {
 
     /// What is open keeps its file under the new path.
     fn move_paths(&mut self, from: &Path, to: &Path, exchanges: bool) {
-        let (from, to) = (self.paths.resolve(from), self.paths.resolve(to));
+        let (from, to) = (self.paths.resolve(from).into_owned(), self.paths.resolve(to).into_owned());
         let moved = |path: &Path| {
             let swap = |one: &Path, other: &Path| {
                 let rest = path.strip_prefix(one).ok()?;
@@ -278,7 +278,7 @@ impl StraceReader {
         let Some(link) = self.absolute_of(moment, folder, call.argument(path)) else { return };
         let Some(above) = link.parent() else { return };
         let target = super::paths::without_dots(&above.join(target));
-        let target = self.paths.resolve(&target);
+        let target = self.paths.resolve(&target).into_owned();
         self.paths.add_link(link, target);
     }
 }

@@ -1,18 +1,16 @@
-//! Calls that make and end processes, move them to another directory, and map files into their memory.
+//! Calls that make and end processes, and move them to another directory.
 
 use std::cell::RefCell;
 use std::rc::Rc;
-
-use fsverdict_judgement::plan::CallWork;
 
 use super::call::{SystemCall, call_name, parse_call};
 use super::descriptors::{Descriptor, DescriptorTable, Opened};
 use super::line::{count_digits, find, parse_u64};
 use super::lookup::Target;
-use super::processes::{Mapping, Memory, Process, SharedParts};
+use super::processes::{Process, SharedParts};
 use super::reader::{Moment, Settled, StraceReader};
 use super::settle::{NamedFile, followed, lost, outside};
-use super::value::{has_flag, number, quoted_path};
+use super::value::{has_flag, quoted_path};
 use crate::dataset::recorded::account::CallWeight;
 
 /// Calls that make a process or thread.
@@ -82,8 +80,7 @@ impl StraceReader {
 
     fn make_process(&mut self, moment: &Moment, call: &SystemCall<'_>) {
         let Some(child) = child_of(call) else { return };
-        // A process of this number that was met while this call was under way is the one.
-        if self.processes.contains(child) {
+        if moment.child_met || self.processes.contains(child) {
             return;
         }
         let flags = call.arguments().iter().find_map(|argument| {
@@ -191,7 +188,7 @@ impl StraceReader {
             Ok(absolute) => {
                 let place = self.place_of(&absolute);
                 if let Some(process) = self.processes.get(moment.process) {
-                    process.directory.borrow_mut().path = Some(self.paths.resolve(&absolute));
+                    process.directory.borrow_mut().path = Some(self.paths.resolve(&absolute).into_owned());
                 }
                 if let NamedFile::Inside(relative) = &place
                     && let Some(name) = self.calls.number(relative)
@@ -221,97 +218,6 @@ impl StraceReader {
         {
             process.directory.borrow_mut().root =
                 Some(root).filter(|root| *root != std::path::Path::new("/"));
-        }
-    }
-
-    /// mmap(2): what is stored into memory is not seen.
-    fn map(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Settled {
-        let id = match self.find(moment, call.argument(4)) {
-            Target::Known(id) => id,
-            Target::Outside => return outside(),
-            Target::Lost(why) => return lost(why, CallWeight::NONE),
-        };
-        match self.descriptions.get(id).map(|one| one.opened) {
-            None | Some(Opened::Elsewhere) => return outside(),
-            Some(_) => {}
-        }
-        if let Some(description) = self.descriptions.get_mut(id) {
-            description.may_be_directory = false;
-        }
-        let shared = has_flag(call.argument_text(3), "MAP_SHARED")
-            || has_flag(call.argument_text(3), "MAP_SHARED_VALIDATE");
-        if !shared || !has_flag(call.argument_text(2), "PROT_WRITE") {
-            return lost("mmap", CallWeight::NONE);
-        }
-        let start = call.value().unwrap_or_default() as u64;
-        let length = call.argument(1).and_then(number).unwrap_or_default().max(0) as u64;
-        if let Some(process) = self.processes.get(moment.process).cloned() {
-            self.descriptions.hold(id);
-            let mapping = Mapping { end: start.saturating_add(length), description: id };
-            let former = process.memory.borrow_mut().mappings.insert(start, mapping);
-            if let Some(former) = former {
-                self.release(former.description, moment.times, None);
-            }
-        }
-        lost(
-            "mmap of a file for writing (its stores cannot be seen)",
-            CallWeight { unsized_requests: 1, ..CallWeight::NONE },
-        )
-    }
-
-    fn unmap(&mut self, moment: &Moment, call: &SystemCall<'_>) {
-        let (Some(start), Some(length)) =
-            (call.argument(0).and_then(number), call.argument(1).and_then(number))
-        else {
-            return;
-        };
-        let (start, end) = (start as u64, (start as u64).saturating_add(length as u64));
-        let Some(process) = self.processes.get(moment.process).cloned() else { return };
-        let inside: Vec<u64> =
-            process.memory.borrow().mappings.range(start..end).map(|(at, _)| *at).collect();
-        for at in inside {
-            let mapping = process.memory.borrow_mut().mappings.remove(&at);
-            let Some(mapping) = mapping else { continue };
-            if mapping.end > end {
-                // Its end stays.
-                process.memory.borrow_mut().mappings.insert(end, mapping);
-            } else {
-                self.release(mapping.description, moment.times, None);
-            }
-        }
-    }
-
-    fn remap(&mut self, moment: &Moment, call: &SystemCall<'_>) {
-        let (Some(from), Some(to)) = (call.argument(0).and_then(number), call.value()) else { return };
-        let length = call.argument(2).and_then(number).unwrap_or_default() as u64;
-        let Some(process) = self.processes.get(moment.process).cloned() else { return };
-        let mut memory: std::cell::RefMut<'_, Memory> = process.memory.borrow_mut();
-        if let Some(mapping) = memory.mappings.remove(&(from as u64)) {
-            let end = (to as u64).saturating_add(length);
-            memory.mappings.insert(to as u64, Mapping { end, ..mapping });
-        }
-    }
-
-    /// msync(2) makes durable what was stored into a mapping: it is fdatasync(2) of the file.
-    fn sync_mapping(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Settled {
-        let Some(at) = call.argument(0).and_then(number).map(|at| at as u64) else { return outside() };
-        let Some(process) = self.processes.get(moment.process).cloned() else { return outside() };
-        let mapping = process.memory.borrow().mappings.range(..=at).next_back().map(|(_, one)| *one);
-        let Some(mapping) = mapping.filter(|mapping| at < mapping.end) else {
-            return match process.table.borrow().complete {
-                true => outside(),
-                false => lost("msync of memory that was mapped before the recording", CallWeight::sync()),
-            };
-        };
-        if !has_flag(call.argument_text(2), "MS_SYNC") {
-            return lost("msync without MS_SYNC", CallWeight::NONE);
-        }
-        match self.descriptions.get(mapping.description).map(|one| one.opened) {
-            Some(Opened::File { open }) => {
-                self.keep_on_file(moment, CallWork::Fdatasync { file: open }, CallWeight::sync())
-            }
-            Some(Opened::Lost(why)) => lost(why, CallWeight::sync()),
-            _ => outside(),
         }
     }
 }

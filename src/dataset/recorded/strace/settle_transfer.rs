@@ -7,7 +7,7 @@ use super::descriptors::{DescriptionId, Opened};
 use super::lookup::Target;
 use super::reader::{Moment, Settled, StraceReader};
 use super::settle::{NamedFile, followed, kept, lost, outside};
-use super::value::{bracketed, field, has_flag, number};
+use super::value::{bracketed, has_flag, number};
 use crate::dataset::recorded::account::{CallOutcome, CallWeight};
 
 /// Where bytes come from or go to.
@@ -74,7 +74,7 @@ impl StraceReader {
         Some(settled)
     }
 
-    fn end(&mut self, moment: &Moment, argument: Option<&[u8]>) -> End {
+    pub(super) fn end(&mut self, moment: &Moment, argument: Option<&[u8]>) -> End {
         match self.find(moment, argument) {
             Target::Known(id) => self.end_of(id),
             Target::Outside => End::Outside,
@@ -82,7 +82,7 @@ impl StraceReader {
         }
     }
 
-    fn end_of(&self, id: DescriptionId) -> End {
+    pub(super) fn end_of(&self, id: DescriptionId) -> End {
         match self.descriptions.get(id).map(|one| one.opened) {
             Some(Opened::File { open }) => End::File { id, open },
             Some(Opened::Lost(why)) => End::Lost(why),
@@ -90,7 +90,7 @@ impl StraceReader {
         }
     }
 
-    fn is_directory_inside(&self, id: DescriptionId) -> bool {
+    pub(super) fn is_directory_inside(&self, id: DescriptionId) -> bool {
         self.descriptions.get(id).is_some_and(|one| matches!(one.opened, Opened::Directory { .. }))
     }
 
@@ -112,17 +112,17 @@ impl StraceReader {
         }
     }
 
-    fn is_used_as_file(&mut self, id: DescriptionId) {
+    pub(super) fn is_used_as_file(&mut self, id: DescriptionId) {
         if let Some(description) = self.descriptions.get_mut(id) {
             description.may_be_directory = false;
         }
     }
 
-    fn position(&self, id: DescriptionId) -> u64 {
+    pub(super) fn position(&self, id: DescriptionId) -> u64 {
         self.descriptions.get(id).map_or(0, |one| one.position)
     }
 
-    fn set_position(&mut self, id: DescriptionId, position: u64) {
+    pub(super) fn set_position(&mut self, id: DescriptionId, position: u64) {
         if let Some(description) = self.descriptions.get_mut(id) {
             description.position = position;
         }
@@ -146,7 +146,7 @@ impl StraceReader {
     }
 
     /// A read that moved so many bytes, at the position where no place is given.
-    fn read_file(
+    pub(super) fn read_file(
         &mut self,
         moment: &Moment,
         (id, open): (DescriptionId, u32),
@@ -205,7 +205,7 @@ impl StraceReader {
     }
 
     /// A write that moved so many bytes.
-    fn write_file(
+    pub(super) fn write_file(
         &mut self,
         moment: &Moment,
         (id, open): (DescriptionId, u32),
@@ -374,177 +374,10 @@ impl StraceReader {
             _ => outside(),
         }
     }
-
-    /// io_submit(2): several requests in one call.
-    fn submit(&mut self, moment: &Moment, call: &SystemCall<'_>, submitted: u64) -> Settled {
-        let requests = call.argument(2).map(structures).unwrap_or_default();
-        let shown = requests.len() as u64;
-        let (mut settled, mut weight) = (outside(), CallWeight::NONE);
-        for request in requests.into_iter().take(usize::try_from(submitted).unwrap_or(0)) {
-            let one = self.submit_one(moment, request);
-            weight =
-                CallWeight { bytes: weight.bytes + one.1.bytes, syncs: weight.syncs + one.1.syncs, ..weight };
-            if one.0 != CallOutcome::Outside {
-                settled.0 = one.0;
-            }
-        }
-        let hidden = submitted.saturating_sub(shown);
-        if hidden > 0 {
-            let weight = CallWeight { unsized_requests: hidden, ..weight };
-            return lost(
-                "io_submit whose requests the recording does not show (strace -e abbrev=%file,%desc)",
-                weight,
-            );
-        }
-        (settled.0, weight)
-    }
-
-    fn submit_one(&mut self, moment: &Moment, request: &[u8]) -> Settled {
-        let either = |name: &str| field(request, &format!("aio_{name}")).or_else(|| field(request, name));
-        let code = either("lio_opcode").and_then(|code| std::str::from_utf8(code).ok()).map_or_else(
-            || {
-                // Versions before 5 print `{data=0, pwrite, fildes=3, …}`.
-                let words = std::str::from_utf8(request).unwrap_or_default();
-                ["pwritev", "preadv", "pwrite", "pread", "fdsync", "fsync"]
-                    .into_iter()
-                    .find(|word| has_flag(words, word))
-                    .unwrap_or_default()
-                    .to_owned()
-            },
-            |code| code.trim_start_matches("IOCB_CMD_").to_ascii_lowercase(),
-        );
-        let vectors: u64 = match code.ends_with('v') {
-            true => lengths(either("buf").unwrap_or_default()),
-            false => 0,
-        };
-        let bytes = either("nbytes").and_then(number).and_then(|length| u64::try_from(length).ok());
-        let length = if vectors > 0 { vectors } else { bytes.unwrap_or(0) };
-        let place = either("offset").and_then(number).and_then(|place| u64::try_from(place).ok());
-        let (end, weight) = (self.end(moment, either("fildes")), CallWeight::bytes(length));
-        let (id, open) = match end {
-            End::File { id, open } => (id, open),
-            End::Outside => return outside(),
-            End::Lost(why) => return lost(why, weight),
-        };
-        self.is_used_as_file(id);
-        match code.as_str() {
-            "pread" | "preadv" => self.read_file(moment, (id, open), length, place, None),
-            "pwrite" | "pwritev" => {
-                let flags =
-                    either("rw_flags").and_then(|flags| std::str::from_utf8(flags).ok()).unwrap_or_default();
-                let appends =
-                    self.descriptions.get(id).is_some_and(|one| one.appends) || has_flag(flags, "RWF_APPEND");
-                let mut settled = self.write_file(moment, (id, open), length, place, appends);
-                if has_flag(flags, "RWF_DSYNC") || has_flag(flags, "RWF_SYNC") {
-                    self.calls.on_file(moment.times, CallWork::Fdatasync { file: open });
-                    settled.1.syncs = 1;
-                }
-                settled
-            }
-            "fsync" => self.keep_on_file(moment, CallWork::Fsync { file: open }, CallWeight::sync()),
-            "fdsync" => self.keep_on_file(moment, CallWork::Fdatasync { file: open }, CallWeight::sync()),
-            other => lost(&format!("requests of io_submit to {other}"), CallWeight::NONE),
-        }
-    }
-
-    /// fstat(2) tells how large a file is, and that it is one.
-    fn status_of_open(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Settled {
-        match self.find(moment, call.argument(0)) {
-            Target::Known(id) => self.settle_status(id, call),
-            Target::Outside => outside(),
-            Target::Lost(why) => lost(why, CallWeight::NONE),
-        }
-    }
-
-    /// What a status says of an open file.
-    pub(super) fn settle_status(&mut self, id: DescriptionId, call: &SystemCall<'_>) -> Settled {
-        let status = call.arguments().iter().find(|argument| argument.starts_with(b"{"));
-        let mode = status.and_then(|status| field(status, "st_mode").or_else(|| field(status, "stx_mode")));
-        if mode.is_some_and(|mode| mode.starts_with(b"S_IFDIR")) {
-            self.turn_into_directory(id);
-        }
-        match self.end_of(id) {
-            End::File { open, .. } => {
-                if mode.is_some_and(|mode| mode.starts_with(b"S_IFREG")) {
-                    self.is_used_as_file(id);
-                    if let Some(size) = status.and_then(|status| size_in(status)) {
-                        self.calls.open_has_size(open, size);
-                    }
-                }
-                followed()
-            }
-            End::Lost(why) => lost(why, CallWeight::NONE),
-            End::Outside if self.is_directory_inside(id) => followed(),
-            End::Outside => outside(),
-        }
-    }
-
-    /// getdents(2): the first call of several stands for the whole listing.
-    fn list(&mut self, moment: &Moment, call: &SystemCall<'_>, moved: u64) -> Settled {
-        let id = match self.find(moment, call.argument(0)) {
-            Target::Known(id) => id,
-            Target::Outside => return outside(),
-            Target::Lost(why) => return lost(why, CallWeight::NONE),
-        };
-        let Some(name) = self.turn_into_directory(id) else {
-            return match self.end_of(id) {
-                End::Outside => outside(),
-                _ => lost("listings of what was taken for a file", CallWeight::NONE),
-            };
-        };
-        if moved == 0 || self.position(id) > 0 {
-            return followed();
-        }
-        self.set_position(id, 1);
-        self.keep_names(moment, CallWork::List { name }, CallWeight::NONE)
-    }
 }
 
 impl End {
     fn is_inside(self) -> bool {
         matches!(self, End::File { .. })
     }
-}
-
-/// The size that a status says, as far as a file may be large.
-pub(super) fn size_in(status: &[u8]) -> Option<u64> {
-    let size = field(status, "st_size").or_else(|| field(status, "stx_size")).and_then(number)?;
-    u64::try_from(size).ok().filter(|size| *size <= 1 << 50)
-}
-
-/// The structures of a list: `[{…}, {…}]`.
-fn structures(list: &[u8]) -> Vec<&[u8]> {
-    let (mut found, mut depth, mut start, mut quoted, mut escaped) = (Vec::new(), 0_usize, 0, false, false);
-    for (at, byte) in list.iter().enumerate() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = true,
-            b'"' => quoted = !quoted,
-            _ if quoted => {}
-            b'{' => {
-                if depth == 0 {
-                    start = at;
-                }
-                depth += 1;
-            }
-            b'}' => {
-                depth = depth.saturating_sub(1);
-                if depth == 0 {
-                    found.push(&list[start..=at]);
-                }
-            }
-            _ => {}
-        }
-    }
-    found
-}
-
-/// The sum of the lengths of vectors: `[{iov_base=…, iov_len=4096}, …]`.
-fn lengths(list: &[u8]) -> u64 {
-    structures(list)
-        .into_iter()
-        .filter_map(|vector| {
-            field(vector, "iov_len").and_then(number).and_then(|length| u64::try_from(length).ok())
-        })
-        .sum()
 }

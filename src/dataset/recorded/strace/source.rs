@@ -18,9 +18,25 @@ const PIECE: usize = 64 << 10;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SourceLine {
     pub(super) number: u64,
-    pub(super) text: Vec<u8>,
+    text: Vec<u8>,
+    /// Where the text goes on behind its process and time.
+    rest: usize,
     pub(super) process: Option<u32>,
     pub(super) now_ns: u64,
+}
+
+impl SourceLine {
+    fn new(number: u64, text: Vec<u8>, process: Option<u32>, clock: &mut RecordingClock) -> Self {
+        let (prefix, rest) = split_prefix(&text);
+        let rest = text.len() - rest.len();
+        let now_ns = clock.advance(prefix.time);
+        Self { number, rest, process: process.or(prefix.process), now_ns, text }
+    }
+
+    /// The line without its process and time.
+    pub(super) fn rest(&self) -> &[u8] {
+        &self.text[self.rest..]
+    }
 }
 
 /// Gives lines.
@@ -75,8 +91,7 @@ impl LineSource for OneFile<'_> {
             return Ok(None);
         }
         self.number += 1;
-        let now_ns = self.clock.advance(split_prefix(&text).0.time);
-        Ok(Some(SourceLine { number: self.number, text, process: None, now_ns }))
+        Ok(Some(SourceLine::new(self.number, text, None, &mut self.clock)))
     }
 
     fn is_timed(&self) -> bool {
@@ -115,9 +130,7 @@ impl ProcessFile {
             }
             read += text.len() + 1;
             self.number += 1;
-            let now_ns = self.clock.advance(split_prefix(&text).0.time);
-            let line =
-                SourceLine { number: self.number, text: text.clone(), process: Some(self.process), now_ns };
+            let line = SourceLine::new(self.number, text.clone(), Some(self.process), &mut self.clock);
             self.ready.push_back(line);
         }
         self.offset = input.stream_position()?;

@@ -1,0 +1,105 @@
+//! Files that are mapped into memory: what is stored there is not seen, and what is made durable is.
+
+use fsverdict_judgement::plan::CallWork;
+
+use super::call::SystemCall;
+use super::descriptors::Opened;
+use super::lookup::Target;
+use super::processes::{Mapping, Memory};
+use super::reader::{Moment, Settled, StraceReader};
+use super::settle::{lost, outside};
+use super::value::{has_flag, number};
+use crate::dataset::recorded::account::CallWeight;
+
+impl StraceReader {
+    /// mmap(2): what is stored into memory is not seen.
+    pub(super) fn map(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Settled {
+        let id = match self.find(moment, call.argument(4)) {
+            Target::Known(id) => id,
+            Target::Outside => return outside(),
+            Target::Lost(why) => return lost(why, CallWeight::NONE),
+        };
+        match self.descriptions.get(id).map(|one| one.opened) {
+            None | Some(Opened::Elsewhere) => return outside(),
+            Some(_) => {}
+        }
+        if let Some(description) = self.descriptions.get_mut(id) {
+            description.may_be_directory = false;
+        }
+        let shared = has_flag(call.argument_text(3), "MAP_SHARED")
+            || has_flag(call.argument_text(3), "MAP_SHARED_VALIDATE");
+        if !shared || !has_flag(call.argument_text(2), "PROT_WRITE") {
+            return lost("mmap", CallWeight::NONE);
+        }
+        let start = call.value().unwrap_or_default() as u64;
+        let length = call.argument(1).and_then(number).unwrap_or_default().max(0) as u64;
+        if let Some(process) = self.processes.get(moment.process).cloned() {
+            self.descriptions.hold(id);
+            let mapping = Mapping { end: start.saturating_add(length), description: id };
+            let former = process.memory.borrow_mut().mappings.insert(start, mapping);
+            if let Some(former) = former {
+                self.release(former.description, moment.times, None);
+            }
+        }
+        lost(
+            "mmap of a file for writing (its stores cannot be seen)",
+            CallWeight { unsized_requests: 1, ..CallWeight::NONE },
+        )
+    }
+
+    pub(super) fn unmap(&mut self, moment: &Moment, call: &SystemCall<'_>) {
+        let (Some(start), Some(length)) =
+            (call.argument(0).and_then(number), call.argument(1).and_then(number))
+        else {
+            return;
+        };
+        let (start, end) = (start as u64, (start as u64).saturating_add(length as u64));
+        let Some(process) = self.processes.get(moment.process).cloned() else { return };
+        let inside: Vec<u64> =
+            process.memory.borrow().mappings.range(start..end).map(|(at, _)| *at).collect();
+        for at in inside {
+            let mapping = process.memory.borrow_mut().mappings.remove(&at);
+            let Some(mapping) = mapping else { continue };
+            if mapping.end > end {
+                // Its end stays.
+                process.memory.borrow_mut().mappings.insert(end, mapping);
+            } else {
+                self.release(mapping.description, moment.times, None);
+            }
+        }
+    }
+
+    pub(super) fn remap(&mut self, moment: &Moment, call: &SystemCall<'_>) {
+        let (Some(from), Some(to)) = (call.argument(0).and_then(number), call.value()) else { return };
+        let length = call.argument(2).and_then(number).unwrap_or_default() as u64;
+        let Some(process) = self.processes.get(moment.process).cloned() else { return };
+        let mut memory: std::cell::RefMut<'_, Memory> = process.memory.borrow_mut();
+        if let Some(mapping) = memory.mappings.remove(&(from as u64)) {
+            let end = (to as u64).saturating_add(length);
+            memory.mappings.insert(to as u64, Mapping { end, ..mapping });
+        }
+    }
+
+    /// msync(2) makes durable what was stored into a mapping: it is fdatasync(2) of the file.
+    pub(super) fn sync_mapping(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Settled {
+        let Some(at) = call.argument(0).and_then(number).map(|at| at as u64) else { return outside() };
+        let Some(process) = self.processes.get(moment.process).cloned() else { return outside() };
+        let mapping = process.memory.borrow().mappings.range(..=at).next_back().map(|(_, one)| *one);
+        let Some(mapping) = mapping.filter(|mapping| at < mapping.end) else {
+            return match process.table.borrow().complete {
+                true => outside(),
+                false => lost("msync of memory that was mapped before the recording", CallWeight::sync()),
+            };
+        };
+        if !has_flag(call.argument_text(2), "MS_SYNC") {
+            return lost("msync without MS_SYNC", CallWeight::NONE);
+        }
+        match self.descriptions.get(mapping.description).map(|one| one.opened) {
+            Some(Opened::File { open }) => {
+                self.keep_on_file(moment, CallWork::Fdatasync { file: open }, CallWeight::sync())
+            }
+            Some(Opened::Lost(why)) => lost(why, CallWeight::sync()),
+            _ => outside(),
+        }
+    }
+}

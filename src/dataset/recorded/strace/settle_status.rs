@@ -1,0 +1,72 @@
+//! What a status or a listing tells of an open file or directory.
+
+use fsverdict_judgement::plan::CallWork;
+
+use super::call::SystemCall;
+use super::descriptors::DescriptionId;
+use super::lookup::Target;
+use super::reader::{Moment, Settled, StraceReader};
+use super::settle::{followed, lost, outside};
+use super::settle_transfer::End;
+use super::value::{field, number};
+use crate::dataset::recorded::account::CallWeight;
+
+impl StraceReader {
+    /// fstat(2) tells how large a file is, and that it is one.
+    pub(super) fn status_of_open(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Settled {
+        match self.find(moment, call.argument(0)) {
+            Target::Known(id) => self.settle_status(id, call),
+            Target::Outside => outside(),
+            Target::Lost(why) => lost(why, CallWeight::NONE),
+        }
+    }
+
+    /// What a status says of an open file.
+    pub(super) fn settle_status(&mut self, id: DescriptionId, call: &SystemCall<'_>) -> Settled {
+        let status = call.arguments().iter().find(|argument| argument.starts_with(b"{"));
+        let mode = status.and_then(|status| field(status, "st_mode").or_else(|| field(status, "stx_mode")));
+        if mode.is_some_and(|mode| mode.starts_with(b"S_IFDIR")) {
+            self.turn_into_directory(id);
+        }
+        match self.end_of(id) {
+            End::File { open, .. } => {
+                if mode.is_some_and(|mode| mode.starts_with(b"S_IFREG")) {
+                    self.is_used_as_file(id);
+                    if let Some(size) = status.and_then(|status| size_in(status)) {
+                        self.calls.open_has_size(open, size);
+                    }
+                }
+                followed()
+            }
+            End::Lost(why) => lost(why, CallWeight::NONE),
+            End::Outside if self.is_directory_inside(id) => followed(),
+            End::Outside => outside(),
+        }
+    }
+
+    /// getdents(2): the first call of several stands for the whole listing.
+    pub(super) fn list(&mut self, moment: &Moment, call: &SystemCall<'_>, moved: u64) -> Settled {
+        let id = match self.find(moment, call.argument(0)) {
+            Target::Known(id) => id,
+            Target::Outside => return outside(),
+            Target::Lost(why) => return lost(why, CallWeight::NONE),
+        };
+        let Some(name) = self.turn_into_directory(id) else {
+            return match self.end_of(id) {
+                End::Outside => outside(),
+                _ => lost("listings of what was taken for a file", CallWeight::NONE),
+            };
+        };
+        if moved == 0 || self.position(id) > 0 {
+            return followed();
+        }
+        self.set_position(id, 1);
+        self.keep_names(moment, CallWork::List { name }, CallWeight::NONE)
+    }
+}
+
+/// The size that a status says, as far as a file may be large.
+pub(super) fn size_in(status: &[u8]) -> Option<u64> {
+    let size = field(status, "st_size").or_else(|| field(status, "stx_size")).and_then(number)?;
+    u64::try_from(size).ok().filter(|size| *size <= 1 << 50)
+}

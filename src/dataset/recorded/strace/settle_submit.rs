@@ -1,0 +1,121 @@
+//! Requests of io_submit(2): several in one call, as two generations of strace print them.
+
+use fsverdict_judgement::plan::CallWork;
+
+use super::call::SystemCall;
+use super::reader::{Moment, Settled, StraceReader};
+use super::settle::{lost, outside};
+use super::settle_transfer::End;
+use super::value::{field, has_flag, number};
+use crate::dataset::recorded::account::{CallOutcome, CallWeight};
+
+impl StraceReader {
+    /// io_submit(2): several requests in one call.
+    pub(super) fn submit(&mut self, moment: &Moment, call: &SystemCall<'_>, submitted: u64) -> Settled {
+        let requests = call.argument(2).map(structures).unwrap_or_default();
+        let shown = requests.len() as u64;
+        let (mut settled, mut weight) = (outside(), CallWeight::NONE);
+        for request in requests.into_iter().take(usize::try_from(submitted).unwrap_or(0)) {
+            let one = self.submit_one(moment, request);
+            weight =
+                CallWeight { bytes: weight.bytes + one.1.bytes, syncs: weight.syncs + one.1.syncs, ..weight };
+            if one.0 != CallOutcome::Outside {
+                settled.0 = one.0;
+            }
+        }
+        let hidden = submitted.saturating_sub(shown);
+        if hidden > 0 {
+            let weight = CallWeight { unsized_requests: hidden, ..weight };
+            return lost(
+                "io_submit whose requests the recording does not show (strace -e abbrev=%file,%desc)",
+                weight,
+            );
+        }
+        (settled.0, weight)
+    }
+
+    fn submit_one(&mut self, moment: &Moment, request: &[u8]) -> Settled {
+        let either = |name: &str| field(request, &format!("aio_{name}")).or_else(|| field(request, name));
+        let code = either("lio_opcode").and_then(|code| std::str::from_utf8(code).ok()).map_or_else(
+            || {
+                // Versions before 5 print `{data=0, pwrite, fildes=3, …}`.
+                let words = std::str::from_utf8(request).unwrap_or_default();
+                ["pwritev", "preadv", "pwrite", "pread", "fdsync", "fsync"]
+                    .into_iter()
+                    .find(|word| has_flag(words, word))
+                    .unwrap_or_default()
+                    .to_owned()
+            },
+            |code| code.trim_start_matches("IOCB_CMD_").to_ascii_lowercase(),
+        );
+        let vectors: u64 = match code.ends_with('v') {
+            true => lengths(either("buf").unwrap_or_default()),
+            false => 0,
+        };
+        let bytes = either("nbytes").and_then(number).and_then(|length| u64::try_from(length).ok());
+        let length = if vectors > 0 { vectors } else { bytes.unwrap_or(0) };
+        let place = either("offset").and_then(number).and_then(|place| u64::try_from(place).ok());
+        let (end, weight) = (self.end(moment, either("fildes")), CallWeight::bytes(length));
+        let (id, open) = match end {
+            End::File { id, open } => (id, open),
+            End::Outside => return outside(),
+            End::Lost(why) => return lost(why, weight),
+        };
+        self.is_used_as_file(id);
+        match code.as_str() {
+            "pread" | "preadv" => self.read_file(moment, (id, open), length, place, None),
+            "pwrite" | "pwritev" => {
+                let flags =
+                    either("rw_flags").and_then(|flags| std::str::from_utf8(flags).ok()).unwrap_or_default();
+                let appends =
+                    self.descriptions.get(id).is_some_and(|one| one.appends) || has_flag(flags, "RWF_APPEND");
+                let mut settled = self.write_file(moment, (id, open), length, place, appends);
+                if has_flag(flags, "RWF_DSYNC") || has_flag(flags, "RWF_SYNC") {
+                    self.calls.on_file(moment.times, CallWork::Fdatasync { file: open });
+                    settled.1.syncs = 1;
+                }
+                settled
+            }
+            "fsync" => self.keep_on_file(moment, CallWork::Fsync { file: open }, CallWeight::sync()),
+            "fdsync" => self.keep_on_file(moment, CallWork::Fdatasync { file: open }, CallWeight::sync()),
+            other => lost(&format!("requests of io_submit to {other}"), CallWeight::NONE),
+        }
+    }
+}
+
+/// The structures of a list: `[{…}, {…}]`.
+fn structures(list: &[u8]) -> Vec<&[u8]> {
+    let (mut found, mut depth, mut start, mut quoted, mut escaped) = (Vec::new(), 0_usize, 0, false, false);
+    for (at, byte) in list.iter().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => quoted = !quoted,
+            _ if quoted => {}
+            b'{' => {
+                if depth == 0 {
+                    start = at;
+                }
+                depth += 1;
+            }
+            b'}' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    found.push(&list[start..=at]);
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The sum of the lengths of vectors: `[{iov_base=…, iov_len=4096}, …]`.
+fn lengths(list: &[u8]) -> u64 {
+    structures(list)
+        .into_iter()
+        .filter_map(|vector| {
+            field(vector, "iov_len").and_then(number).and_then(|length| u64::try_from(length).ok())
+        })
+        .sum()
+}

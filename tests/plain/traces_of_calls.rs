@@ -1,0 +1,126 @@
+//! What `capture --trace` makes of what strace wrote: the account in the plan, the warning and the refusal, and files of several processes.
+
+use std::path::{Path, PathBuf};
+
+use crate::common::{Place, not_run};
+
+const OPEN: &str = "7 1.0 open(\"/srv/secret\", O_RDWR|O_CREAT|O_EXCL, 0600) = 3\n";
+
+fn capture(place: &Place, record: &str, more: &[&str]) -> crate::common::Seen {
+    std::fs::write(place.path().join("calls.txt"), record).unwrap();
+    let arguments = ["capture", "--trace", "calls.txt", "--below", "/srv"];
+    place.fsverdict(&[&arguments, more].concat())
+}
+
+#[test]
+fn what_is_lost_is_told_in_the_first_line_and_much_of_it_is_an_error() {
+    let place = Place::new();
+    let kept = "7 2.0 write(3, \"\"..., 1000) = 1000\n7 3.0 fsync(3) = 0\n".repeat(50);
+    let hidden = "7 4.0 write(9, \"\"..., 2000) = 2000\n";
+    // Nothing lost, 2 of 52 kilobytes, and 26 of 76.
+    let whole = capture(&place, &format!("{OPEN}{kept}"), &[]).exits(0);
+    assert!(whole.stdout.starts_with("# calls that strace saw"), "{}", whole.stdout);
+    assert!(whole.stdout.contains("\n# Account: 101 calls seen = 101 kept + 0 not kept + 0 outside.\n"));
+    let some = capture(&place, &format!("{OPEN}{kept}{hidden}"), &[]).exits(0);
+    let first = some.stdout.lines().next().unwrap();
+    assert_eq!(first, "# Warning: 4 % of the bytes that were recorded are not kept.");
+    assert!(
+        some.stdout.contains("(record with strace -y) (1), 2000 bytes, first in line 102: write(9"),
+        "{}",
+        some.stdout
+    );
+    let much = format!("{OPEN}{kept}{}", hidden.repeat(13));
+    capture(&place, &much, &[]).exits(2).says(&[
+        "34 % of the bytes in it are not kept",
+        "Of 114 calls, 101 are kept",
+        "(13, first in line 102)",
+        "--partial",
+    ]);
+    let partial = capture(&place, &much, &["--partial"]).exits(0);
+    assert!(partial.stdout.starts_with("# Warning: 34 % of the bytes"), "{}", partial.stdout);
+    let syncs = format!("{OPEN}{kept}7 5.0 msync(0x7f00, 4096, MS_SYNC) = 0\n");
+    let syncs = capture(&place, &syncs, &[]).exits(0);
+    assert!(syncs.stdout.starts_with("# Warning: 2 % of the syncs"), "{}", syncs.stdout);
+    assert!(!partial.stdout.contains("secret") && !syncs.stdout.contains("secret"));
+}
+
+#[test]
+fn files_of_each_process_are_one_record() {
+    let place = Place::new();
+    for (process, text) in [
+        (
+            7,
+            "1.0 open(\"/srv/a\", O_RDWR|O_CREAT|O_EXCL) = 3\n2.0 fork() = 8\n5.0 write(3, \"\"..., 10) = 10\n",
+        ),
+        (8, "3.0 write(3, \"\"..., 100) = 100\n"),
+    ] {
+        std::fs::write(place.path().join(format!("calls.{process}")), text).unwrap();
+    }
+    std::fs::write(place.path().join("calls.txt"), "of another program").unwrap();
+    let plan = place.fsverdict(&["capture", "--trace", "calls", "--below", "/srv"]).exits(0).stdout;
+    assert!(plan.contains("open 1 1 create\n+2000000 write 1 0 100\n+2000000 write 1 100 10\n"), "{plan}");
+    place
+        .fsverdict(&["capture", "--trace", "calls.tx", "--below", "/srv"])
+        .exits(2)
+        .says(&["cannot use calls.tx"]);
+}
+
+/// What the small recordings beside the repository must come to: words that the plan, or the error, has.
+const FAULTS: &[(&str, &[&str])] = &[
+    (
+        "Y",
+        &["open 1 1 create", "rename 1 2", "fsyncdir 0", "mkdir 3", "fsyncdir 3", "12 calls seen = 12 kept"],
+    ),
+    ("append-known-size", &["file 0 3 65536", "write 1 65536 100", "read 1 0 4096", "write 1 65636 100"]),
+    ("close-by-thread", &["write 1 0 1000", "close 1", "open 2 2 create", "write 2 0 500", "close 2"]),
+    ("dup", &["write 1 0 4096", "write 1 4096 4096", "write 1 8192 4096", "read 1 0 4096"]),
+    (
+        "failed-calls",
+        &["write 1 0 40960", "(ENOSPC) (1)", "(EIO) (1)", "(EDQUOT) (1)", "3 kept + 3 not kept"],
+    ),
+    ("fsync-directory", &["rename 1 2", "fsyncdir 0", "fsyncdir 3"]),
+    ("io-submit", &["write 1 0 4096", "write 1 4096 4096", "write 1 8192 4096", "write 1 12288 4096"]),
+    ("io-uring", &["io_uring_enter (10"]),
+    ("llseek", &["write 1 0 1000", "write 1 8192 1000"]),
+    ("names-1", &["6 calls seen = 6 kept", "write 1 0 1000", "close 1", "write 2 0 1000", "close 2"]),
+    ("no-o", &["7 calls seen = 7 kept", "close 1", "read 2 0 1000", "unlink 1"]),
+    (
+        "not-counted",
+        &[
+            "FICLONE that failed (EOPNOTSUPP)",
+            "F_SETLKW (1)",
+            "fadvise64 (1)",
+            "getxattr (1)",
+            "mknodat (1)",
+            "readahead (1)",
+        ],
+    ),
+    ("r", &["+500000 write 1 0 100", "+500000 write 1 100 100", "+500000 fsync 1", "+500000 close 1"]),
+    ("relative-names", &["open 1 1 create", "write 1 0 8192", "fsync 1", "close 1", "rename 1 2"]),
+    ("relative-no-y", &["open 1 1 create", "write 1 0 8192", "fsync 1", "close 1", "rename 1 2"]),
+    ("renamed-while-open", &["write 1 0 4096", "rename 1 2", "write 1 4096 4096", "fsync 1", "close 1"]),
+    ("rwf-dsync", &["write 1 0 4096", "write 1 4096 4096", "fdatasync 1"]),
+    ("socket-reuses-number", &["write 1 0 1000", "write 1 1000 1000"]),
+    ("symlink", &["write 1 0 1000", "fsync 1", "close 1"]),
+    ("t-midnight", &["+999960 write", "+1999988 write", "+2999988 fsync", "+4998800 close"]),
+    ("tmpfile-linkat", &["opentmp 1 0", "write 1 0 8192", "fsync 1", "linkopen 1 1"]),
+];
+
+#[test]
+fn recordings_that_were_read_wrongly_once_come_out_right() {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/faults");
+    let folder = std::env::var_os("FSVERDICT_FAULTS").map_or(beside, PathBuf::from);
+    if !folder.is_dir() {
+        return not_run(&format!("there are no recordings in {}", folder.display()));
+    }
+    let place = Place::new();
+    for (name, words) in FAULTS {
+        let path = folder.join(format!("strace-{name}.txt"));
+        let below = if *name == "symlink" { "/srv/db/link" } else { "/srv/db" };
+        let seen = place.fsverdict(&["capture", "--trace", path.to_str().unwrap(), "--below", below]);
+        let told = format!("{}{}", seen.stdout, seen.stderr);
+        for word in *words {
+            assert!(told.contains(word), "{name}: {word}:\n{told}");
+        }
+    }
+}
