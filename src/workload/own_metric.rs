@@ -226,7 +226,7 @@ mod tests {
             let read = read(found.clone(), unit, &dd(line), "");
             match (read, expected) {
                 (Ok(value), Ok(expected)) => {
-                    assert!((value - expected).abs() < 1e-9 * expected, "{line}: {value}")
+                    assert!((value - expected).abs() < 1e-9 * expected, "{line}: {value}");
                 }
                 (Err(error), Err(why)) => assert!(error.what.contains(why), "{line}: {}", error.what),
                 (read, _) => panic!("{line}: {read:?}"),

@@ -83,7 +83,8 @@ fn number_length(text: &str) -> usize {
     let letters: Vec<(usize, char)> = text.char_indices().collect();
     let is_digit = |at: usize| letters.get(at).is_some_and(|(_, letter)| letter.is_ascii_digit());
     let mut at = usize::from(letters.first().is_some_and(|(_, letter)| matches!(letter, '-' | '+' | '−')));
-    if !is_digit(at) && !(matches!(letters.get(at), Some((_, '.' | ','))) && is_digit(at + 1)) {
+    let begins_with_fraction = matches!(letters.get(at), Some((_, '.' | ','))) && is_digit(at + 1);
+    if !is_digit(at) && !begins_with_fraction {
         return 0;
     }
     while is_digit(at)

@@ -244,7 +244,7 @@ mod tests {
             let found = metric.kept_as_printed(2.0, word, attached);
             match (&found, kept) {
                 (Ok(found), Ok(kept)) => {
-                    assert!((found - kept).abs() < 1e-9 * kept, "{word} {unit}: {found}")
+                    assert!((found - kept).abs() < 1e-9 * kept, "{word} {unit}: {found}");
                 }
                 (Err(reason), Err(part)) => assert!(reason.what.contains(part), "{word} {unit}: {reason:?}"),
                 _ => panic!("{word} for {unit}: {found:?}"),
