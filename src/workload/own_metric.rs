@@ -6,7 +6,7 @@ use fsverdict_judgement::plan::{NumberSource, OwnMetric, is_printed_unit, number
 use fsverdict_text::Reason;
 
 use super::json::{BrokenJson, last_document};
-use super::printed_number::{Place, read_number};
+use super::printed_number::{NumberPlace, read_number};
 
 /// Of the last lines of an output so many are shown, and so many characters of each.
 const LINES: usize = 6;
@@ -87,7 +87,7 @@ fn matched(pattern: &str, printed: Printed<'_>, metric: &OwnMetric) -> Result<f6
         ),
     })?;
     kept_of(
-        &Place {
+        &NumberPlace {
             text: printed.stdout,
             begin,
             end,
@@ -118,9 +118,9 @@ fn pointed_at(pointer: &str, printed: Printed<'_>, metric: &OwnMetric) -> Result
         )
     })?;
     match tree.pointer(pointer) {
-        Some(serde_json::Value::Number(number)) => kept_of(&Place::whole(&number.to_string()), metric),
+        Some(serde_json::Value::Number(number)) => kept_of(&NumberPlace::whole(&number.to_string()), metric),
         Some(serde_json::Value::String(text)) => {
-            let place = Place::whole(text);
+            let place = NumberPlace::whole(text);
             kept_of(&place, metric).map_err(|unread| Unread {
                 what: format!("the text at {pointer}, {}", unread.what),
                 ..unread
@@ -138,7 +138,7 @@ fn pointed_at(pointer: &str, printed: Printed<'_>, metric: &OwnMetric) -> Result
 }
 
 /// The number at a place, with the unit behind it, in the unit that the journal keeps.
-fn kept_of(place: &Place<'_>, metric: &OwnMetric) -> Result<f64, Unread> {
+fn kept_of(place: &NumberPlace<'_>, metric: &OwnMetric) -> Result<f64, Unread> {
     let unread = |reason: Reason| Unread::new(reason.what, reason.hint);
     let printed = read_number(place).map_err(unread)?;
     if printed.value < 0.0 {
@@ -226,7 +226,7 @@ mod tests {
             let read = read(found.clone(), unit, &dd(line), "");
             match (read, expected) {
                 (Ok(value), Ok(expected)) => {
-                    assert!((value - expected).abs() < 1e-9 * expected, "{line}: {value}")
+                    assert!((value - expected).abs() < 1e-9 * expected, "{line}: {value}");
                 }
                 (Err(error), Err(why)) => assert!(error.what.contains(why), "{line}: {}", error.what),
                 (read, _) => panic!("{line}: {read:?}"),

@@ -9,7 +9,7 @@ const HINT: &str = "let the pattern catch the whole number: ([-+0-9.,eE]+)";
 
 /// Where a number stands in what was printed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct NumberPlace<'a> {
     pub(super) text: &'a str,
     /// The first byte that was caught, and the one behind the last.
     pub(super) begin: usize,
@@ -20,7 +20,7 @@ pub(super) struct Place<'a> {
     pub(super) separated_behind: bool,
 }
 
-impl<'a> Place<'a> {
+impl<'a> NumberPlace<'a> {
     /// A text that is a number as a whole.
     pub(super) fn whole(text: &'a str) -> Self {
         Self { text, begin: 0, end: text.len(), separated_before: false, separated_behind: false }
@@ -42,7 +42,7 @@ pub(super) struct PrintedNumber<'a> {
 ///
 /// # Errors
 /// When it is none, may be one of two, or is only a part of one.
-pub(super) fn read_number<'a>(place: &Place<'a>) -> Result<PrintedNumber<'a>, Reason> {
+pub(super) fn read_number<'a>(place: &NumberPlace<'a>) -> Result<PrintedNumber<'a>, Reason> {
     let caught = &place.text[place.begin..place.end];
     let trimmed = caught.trim_start();
     let begin = place.end - trimmed.len();
@@ -83,7 +83,8 @@ fn number_length(text: &str) -> usize {
     let letters: Vec<(usize, char)> = text.char_indices().collect();
     let is_digit = |at: usize| letters.get(at).is_some_and(|(_, letter)| letter.is_ascii_digit());
     let mut at = usize::from(letters.first().is_some_and(|(_, letter)| matches!(letter, '-' | '+' | '−')));
-    if !is_digit(at) && !(matches!(letters.get(at), Some((_, '.' | ','))) && is_digit(at + 1)) {
+    let begins_with_fraction = matches!(letters.get(at), Some((_, '.' | ','))) && is_digit(at + 1);
+    if !is_digit(at) && !begins_with_fraction {
         return 0;
     }
     while is_digit(at)
@@ -109,7 +110,7 @@ fn is_separator(letter: char) -> bool {
 }
 
 /// What stands before the number and belongs to it.
-fn begins_before(place: &Place<'_>, begin: usize) -> Option<String> {
+fn begins_before(place: &NumberPlace<'_>, begin: usize) -> Option<String> {
     let mut before = place.text[..begin].chars().rev();
     let (last, second) = (before.next()?, before.next());
     let is_digit = |letter: Option<char>| letter.is_some_and(|letter| letter.is_ascii_digit());
@@ -136,7 +137,7 @@ fn begins_before(place: &Place<'_>, begin: usize) -> Option<String> {
 }
 
 /// What stands behind the number and belongs to it.
-fn goes_on<'a>(place: &Place<'a>, begin: usize, length: usize) -> Option<&'a str> {
+fn goes_on<'a>(place: &NumberPlace<'a>, begin: usize, length: usize) -> Option<&'a str> {
     let rest = &place.text[begin + length..];
     let whole = number_length(&place.text[begin..]);
     let mut letters = rest.chars();
@@ -250,11 +251,11 @@ fn shorten(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Place, read_number};
+    use super::{NumberPlace, read_number};
 
     fn read(text: &str, caught: &str, separated: bool) -> Result<(f64, String), String> {
         let begin = text.find(caught).unwrap();
-        let place = Place {
+        let place = NumberPlace {
             text,
             begin,
             end: begin + caught.len(),

@@ -69,11 +69,11 @@ struct Benchmark<'a> {
     operations: Option<f64>,
     /// What stands in the parentheses at the end of its line.
     remark: &'a str,
-    histograms: Vec<Histogram<'a>>,
+    histograms: Vec<KindHistogram<'a>>,
 }
 
 /// The latencies of one kind of operation.
-struct Histogram<'a> {
+struct KindHistogram<'a> {
     /// `read`, `write`, …
     kind: &'a str,
     count: f64,
@@ -144,7 +144,7 @@ fn read_benchmark<'a>(name: &'a str, told: &'a str) -> Result<Benchmark<'a>, Ada
 fn read_histogram_line<'a>(line: &'a str, benchmark: &mut Benchmark<'a>) -> Result<(), String> {
     if let Some(kind) = line.trim().strip_prefix("Microseconds per ") {
         let kind = kind.trim_end_matches(':');
-        benchmark.histograms.push(Histogram { kind, count: 0.0, latencies: [None; 4] });
+        benchmark.histograms.push(KindHistogram { kind, count: 0.0, latencies: [None; 4] });
         return Ok(());
     }
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -177,7 +177,8 @@ fn read_histogram_line<'a>(line: &'a str, benchmark: &mut Benchmark<'a>) -> Resu
 
 fn add_benchmark(reading: &mut Reading, benchmark: &Benchmark<'_>) {
     let Benchmark { name, metrics, rate, operations, remark, histograms } = benchmark;
-    let sampled: Vec<&Histogram<'_>> = histograms.iter().filter(|histogram| histogram.count > 0.0).collect();
+    let sampled: Vec<&KindHistogram<'_>> =
+        histograms.iter().filter(|histogram| histogram.count > 0.0).collect();
     // Where it did none it prints "1 operations", a rate, and no histogram.
     if sampled.is_empty() && operations.is_some_and(|count| count <= 1.0) {
         reading.notes.push(format!("db_bench did no operation of {name}, and there is no number of it"));

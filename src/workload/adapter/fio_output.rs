@@ -158,10 +158,13 @@ pub(super) struct GroupReading {
     pub(super) too_fast: Vec<&'static str>,
 }
 
+/// What a job did in one direction.
+type DirectionOf = fn(&FioJob) -> Option<&FioDirection>;
+
 /// The measurements of jobs that ran at the same time; nothing where they did nothing.
 pub(super) fn measure_group(jobs: &[&FioJob]) -> GroupReading {
     let mut reading = GroupReading::default();
-    let directions: [(fn(&FioJob) -> Option<&FioDirection>, &[MetricInfo; 8]); 4] = [
+    let directions: [(DirectionOf, &[MetricInfo; 8]); 4] = [
         (|job| job.read.as_ref(), &fio::READ),
         (|job| job.write.as_ref(), &fio::WRITE),
         (|job| job.trim.as_ref(), &fio::TRIM),

@@ -36,7 +36,7 @@ const OLD: &str = r#"{
 /// A metric, where its number stands in the last document, and by how much it is multiplied.
 type Expected = (&'static str, &'static str, f64);
 
-struct Member {
+struct FioMember {
     name: &'static str,
     text: &'static str,
     expected: &'static [Expected],
@@ -47,8 +47,8 @@ struct Member {
 
 const NS: f64 = 1e-9;
 
-const MEMBERS: &[Member] = &[
-    Member {
+const MEMBERS: &[FioMember] = &[
+    FioMember {
         name: "fdatasync, which fio 3.33 does not count in total_ios",
         text: FDATASYNC,
         expected: &[
@@ -61,7 +61,7 @@ const MEMBERS: &[Member] = &[
         absent: &["read", "trim", "mixed"],
         written: 128 << 10,
     },
-    Member {
+    FioMember {
         name: "several documents, of which the last is the whole",
         text: STATUS,
         expected: &[
@@ -72,7 +72,7 @@ const MEMBERS: &[Member] = &[
         absent: &["read", "sync"],
         written: 3 << 20,
     },
-    Member {
+    FioMember {
         name: "no clock was read",
         text: GTOD_REDUCE,
         expected: &[
@@ -82,7 +82,7 @@ const MEMBERS: &[Member] = &[
         absent: &["latency"],
         written: 0,
     },
-    Member {
+    FioMember {
         name: "reads and writes as one",
         text: MIXED,
         expected: &[
@@ -94,7 +94,7 @@ const MEMBERS: &[Member] = &[
         absent: &["read", "write"],
         written: 0,
     },
-    Member {
+    FioMember {
         name: "reads and writes apart and as one",
         text: BOTH,
         expected: &[
@@ -105,14 +105,14 @@ const MEMBERS: &[Member] = &[
         absent: &["trim"],
         written: 0,
     },
-    Member {
+    FioMember {
         name: "the whole latency was not measured, but that of completion",
         text: NO_LATENCY,
         expected: &[("fio_write_latency_p50", "/jobs/0/write/clat_ns/percentile/50.000000", NS)],
         absent: &["mean", "max"],
         written: 1 << 20,
     },
-    Member {
+    FioMember {
         name: "fio 2 counts microseconds and KiB",
         text: OLD,
         expected: &[
@@ -135,7 +135,7 @@ fn is_near(one: f64, other: f64) -> bool {
 
 #[test]
 fn what_fio_measured_is_read_and_what_it_did_not_is_absent() {
-    for Member { name, text, expected, absent, written } in MEMBERS {
+    for FioMember { name, text, expected, absent, written } in MEMBERS {
         let reading = Fio.read(text, "").unwrap_or_else(|error| panic!("{name}: {error}"));
         let document = last_document(text);
         for (metric, pointer, factor) in *expected {

@@ -64,7 +64,7 @@ const MULTIPLIERS: &[(&str, f64)] = &[
 
 /// What a word behind a number says.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Printed {
+enum PrintedWord {
     Unit {
         unit: Unit,
         factor: f64,
@@ -78,7 +78,7 @@ enum Printed {
 }
 
 /// Reads the word behind a number.
-fn read_word(word: &str, attached: bool) -> Printed {
+fn read_word(word: &str, attached: bool) -> PrintedWord {
     let word = word.replace('μ', "µ");
     // `/sec` and `ps` are `/s`; what is taken for each operation is a time.
     let mut normal = word.clone();
@@ -99,28 +99,28 @@ fn read_word(word: &str, attached: bool) -> Printed {
         normal = format!("{rate}B/s");
     }
     match normal.as_str() {
-        "KB" => return Printed::Either("kB", "KiB"),
-        "KB/s" => return Printed::Either("kB/s", "KiB/s"),
+        "KB" => return PrintedWord::Either("kB", "KiB"),
+        "KB/s" => return PrintedWord::Either("kB/s", "KiB/s"),
         _ => {}
     }
     if let Some((_, factor)) = BIT_RATES.iter().find(|(name, _)| *name == normal) {
-        return Printed::Unit { unit: Unit::BytesPerSecond, factor: *factor };
+        return PrintedWord::Unit { unit: Unit::BytesPerSecond, factor: *factor };
     }
     let known = ALIASES.iter().find(|(name, _)| *name == normal).map_or(normal.as_str(), |(_, unit)| unit);
     if let Ok(written) = unit_written(known)
         && !matches!(known, "1" | "count")
     {
-        return Printed::Unit { unit: written.unit, factor: written.factor };
+        return PrintedWord::Unit { unit: written.unit, factor: written.factor };
     }
     if let Some((_, factor)) = MULTIPLIERS.iter().find(|(name, _)| *name == normal).filter(|_| attached) {
-        return Printed::Multiplier(*factor);
+        return PrintedWord::Multiplier(*factor);
     }
-    if normal.ends_with("/s") { Printed::RateOf } else { Printed::Unknown }
+    if normal.ends_with("/s") { PrintedWord::RateOf } else { PrintedWord::Unknown }
 }
 
 /// Whether a word that is caught together with a number says what the number is in.
 pub fn is_printed_unit(word: &str) -> bool {
-    read_word(word, true) != Printed::Unknown
+    read_word(word, true) != PrintedWord::Unknown
 }
 
 impl OwnMetric {
@@ -147,17 +147,21 @@ impl OwnMetric {
             )
         };
         match read_word(word, attached) {
-            Printed::Unknown => Ok(self.kept(number)),
-            Printed::Unit { unit, factor } if unit == kept => Ok(number * factor),
+            PrintedWord::Unknown => Ok(self.kept(number)),
+            PrintedWord::Unit { unit, factor } if unit == kept => Ok(number * factor),
             // A letter on its own may be anything.
-            Printed::Unit { .. } if !attached && word.chars().count() == 1 && word != "s" && word != "%" => {
+            PrintedWord::Unit { .. }
+                if !attached && word.chars().count() == 1 && word != "s" && word != "%" =>
+            {
                 Ok(self.kept(number))
             }
-            Printed::Unit { .. } => Err(mismatch()),
-            Printed::Either(one, other) if self.unit == one || self.unit == other => Ok(self.kept(number)),
-            Printed::Either(..) if matches!(kept, Unit::Bytes | Unit::BytesPerSecond) => Err(ambiguous()),
-            Printed::Either(..) => Err(mismatch()),
-            Printed::Multiplier(factor) => match kept {
+            PrintedWord::Unit { .. } => Err(mismatch()),
+            PrintedWord::Either(one, other) if self.unit == one || self.unit == other => {
+                Ok(self.kept(number))
+            }
+            PrintedWord::Either(..) if matches!(kept, Unit::Bytes | Unit::BytesPerSecond) => Err(ambiguous()),
+            PrintedWord::Either(..) => Err(mismatch()),
+            PrintedWord::Multiplier(factor) => match kept {
                 Unit::PerSecond | Unit::Count | Unit::Ratio => Ok(self.kept(number * factor)),
                 Unit::Bytes if word.ends_with('i') => Ok(number * factor),
                 // The plan says which of the two it is.
@@ -169,19 +173,19 @@ impl OwnMetric {
                 Unit::Bytes | Unit::BytesPerSecond => Err(ambiguous()),
                 Unit::Seconds => Err(mismatch()),
             },
-            Printed::RateOf if kept == Unit::PerSecond => {
+            PrintedWord::RateOf if kept == Unit::PerSecond => {
                 let prefix = word.split('/').next().unwrap_or_default();
                 let factor =
                     MULTIPLIERS.iter().find(|(name, _)| *name == prefix).map_or(1.0, |(_, factor)| *factor);
                 Ok(self.kept(number * factor))
             }
             // `125M/s`: the plan says which of the two it is.
-            Printed::RateOf
+            PrintedWord::RateOf
                 if kept == Unit::BytesPerSecond && self.unit.starts_with(word.trim_end_matches("/s")) =>
             {
                 Ok(self.kept(number))
             }
-            Printed::RateOf => Err(mismatch()),
+            PrintedWord::RateOf => Err(mismatch()),
         }
     }
 }
@@ -240,7 +244,7 @@ mod tests {
             let found = metric.kept_as_printed(2.0, word, attached);
             match (&found, kept) {
                 (Ok(found), Ok(kept)) => {
-                    assert!((found - kept).abs() < 1e-9 * kept, "{word} {unit}: {found}")
+                    assert!((found - kept).abs() < 1e-9 * kept, "{word} {unit}: {found}");
                 }
                 (Err(reason), Err(part)) => assert!(reason.what.contains(part), "{word} {unit}: {reason:?}"),
                 _ => panic!("{word} for {unit}: {found:?}"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::block_event::{BlockEvent, BlockEventKind};
 use super::tracker::{RequestTracker, follow};
-use super::{MOST_REQUESTS, Read, TraceFault, too_many, whole};
+use super::{MOST_REQUESTS, ReadLines, TraceFault, too_many, whole};
 
 /// Devices that are named in an error.
 const MOST_NAMED: usize = 8;
@@ -25,7 +25,7 @@ pub(super) fn read_block_events(
     text: &str,
     parse: EventParser,
     device: Option<&str>,
-) -> Result<Read, TraceFault> {
+) -> Result<ReadLines, TraceFault> {
     let mut devices: BTreeMap<&str, EventCounts> = BTreeMap::new();
     let mut last = None;
     for (at, line) in text.lines().enumerate() {
@@ -85,7 +85,7 @@ pub(super) fn read_block_events(
         let what = format!("no request of {device} was both begun and completed: {}", read.account.reasons());
         return Err(whole(&what, "record for longer"));
     }
-    Ok(Read { notes, ..read })
+    Ok(ReadLines { notes, ..read })
 }
 
 fn choose<'a>(
