@@ -8,11 +8,11 @@ use fsverdict::workload::{Ledger, Workplace, run, verify};
 use fsverdict_judgement::plan::{CallTrace, Dataset, Operation, Pace};
 
 /// The folder below which the calls are made.
-pub const FOLDER: &str = "data";
+pub(crate) const FOLDER: &str = "data";
 
 /// Lays out what is there before the trace in `before`, renames that to `after`, and makes the calls there, so that a recording of this
 /// process tells the calls from the laying out by the folder. Then everything that must be there is compared.
-pub fn replay_calls(
+pub(crate) fn replay_calls(
     calls: CallTrace,
     before: &Path,
     after: &Path,

@@ -252,7 +252,11 @@ impl Program {
                 // Another thread closes, opens and writes: descriptors and working directory are the same.
                 let steps = [Step::Close, Step::Open, Step::Write, Step::Sync];
                 std::thread::scope(|scope| {
-                    scope.spawn(|| steps.into_iter().for_each(|step| drop(self.step(step))));
+                    scope.spawn(|| {
+                        for step in steps {
+                            self.step(step);
+                        }
+                    });
                 });
             }
             Step::Look => {
