@@ -14,11 +14,11 @@ use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use fsverdict::host::placement::{Pinned, Placement};
-use fsverdict::lab::backend::{Backend, DeviceOrder, Files, GuestSockets, Sockets};
-use fsverdict::sandbox::possible_isolation;
 use fsverdict_disk::backend::{Clock, Served};
 use fsverdict_disk::device::built_in;
+use fsverdict_lab::lab::backend::{Backend, DeviceOrder, Files, GuestSockets, Sockets};
+use fsverdict_linux::host::placement::{Pinned, Placement};
+use fsverdict_linux::sandbox::possible_isolation;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::net::{

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use fsverdict::dataset::{Prepared, prepare};
-use fsverdict::workload::{Ledger, Workplace, run};
 use fsverdict_judgement::plan::{Dataset, Operation, Pace};
 use fsverdict_text::Bytes;
+use fsverdict_workload::dataset::{Prepared, prepare};
+use fsverdict_workload::workload::{Ledger, Workplace, run};
 
 const FILES: u64 = 65_536;
 const SIZE: u64 = 1000;

@@ -13,10 +13,10 @@ use std::mem::MaybeUninit;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use fsverdict::dataset::{Prepared, prepare};
-use fsverdict::workload::{Ledger, Workplace, run};
 use fsverdict_judgement::plan::{Dataset, Operation, TreeShape};
 use fsverdict_text::Bytes;
+use fsverdict_workload::dataset::{Prepared, prepare};
+use fsverdict_workload::workload::{Ledger, Workplace, run};
 use rustix::fs::{AtFlags, Mode, OFlags, RawDir, StatxFlags};
 
 const FILES: u64 = 50_000;
@@ -87,7 +87,8 @@ fn main() {
     let dataset = prepare("flat", &spec, 1).unwrap();
     // The same names in the same order, so that only what surrounds the calls differs.
     let names: Vec<CString> = {
-        let staged = fsverdict::dataset::stage(&dataset, &folder.path().join("names"), None).unwrap();
+        let staged =
+            fsverdict_workload::dataset::stage(&dataset, &folder.path().join("names"), None).unwrap();
         let names = std::fs::read_dir(staged.path).unwrap().map(|entry| entry.unwrap().file_name());
         names.map(|name| CString::new(name.into_encoded_bytes()).unwrap()).collect()
     };

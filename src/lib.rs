@@ -6,31 +6,6 @@
 // Both panic where nobody listens: talk goes through host/talk.rs, results are written to standard output.
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
-pub mod host;
-
-pub mod sandbox;
-
-pub mod guard;
-
-pub mod kernel;
-
-pub mod passthrough;
-
-pub mod filesystem;
-pub mod layer;
-
-pub mod anatomy;
-
-pub mod dataset;
-
-pub mod workload;
-
-pub mod measure;
-
-pub mod trial;
-
-pub mod lab;
-
 pub mod study;
 
 pub mod fleet;

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::host::output_file::{Existing, write_output};
 use fsverdict_disk::calibrate::{Demerit, Measured, TraceScore, first_fifth, fit_to_trace, read, replay};
 use fsverdict_disk::device::Model;
+use fsverdict_linux::host::output_file::{Existing, write_output};
 use fsverdict_report::{AgainstReport, Shares, TracePart, write_against};
 use fsverdict_text::{Hinted, Reason, read_regular};
 

@@ -21,9 +21,9 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 
-use crate::host::output_file::{Existing, write_output};
-use crate::host::talk::say;
 use fsverdict_judgement::plan::{DeviceSource, Plan, once_each, write};
+use fsverdict_linux::host::output_file::{Existing, write_output};
+use fsverdict_linux::host::talk::say;
 use fsverdict_report::wrap;
 use fsverdict_text::{Hinted, Reason, parse_time, quoted};
 

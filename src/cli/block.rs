@@ -8,10 +8,10 @@ use std::thread::scope;
 use clap::Args;
 
 use crate::fleet::{BlockEnd, BlockOrder, Site, conduct_block, merge, shared_run};
-use crate::host::talk::say;
 use crate::study::{Permission, RunFolder};
 use fsverdict_judgement::plan::{DeviceSource, Overrides};
 use fsverdict_judgement::verdict::DeviceRun;
+use fsverdict_linux::host::talk::say;
 use fsverdict_report::{DeviceReport, write_devices};
 use fsverdict_text::{Reason, quoted};
 

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::fleet::{Hiding, bundle, bundle_name};
-use crate::host::results::result_writer;
 use crate::study::RunFolder;
+use fsverdict_linux::host::results::result_writer;
 use fsverdict_report::count;
 use fsverdict_text::{Bytes, quoted};
 

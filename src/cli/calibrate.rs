@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::host::block_device::BlockDevice;
-use crate::host::limits::check;
-use crate::host::output_file::{Existing, write_output};
-use crate::host::results::result_writer;
-use crate::host::root::Root;
-use crate::host::talk::say;
 use crate::study::{Permission, measure_device};
 use fsverdict_disk::calibrate::{Raw, TimedDisk, Titled, calibrate, measure};
 use fsverdict_disk::device::{Model, built_in};
 use fsverdict_judgement::plan::{ClockChoice, DeviceSource, LabChoice, Overrides, Plan};
+use fsverdict_linux::host::block_device::BlockDevice;
+use fsverdict_linux::host::limits::check;
+use fsverdict_linux::host::output_file::{Existing, write_output};
+use fsverdict_linux::host::results::result_writer;
+use fsverdict_linux::host::root::Root;
+use fsverdict_linux::host::talk::say;
 use fsverdict_text::{Grid, GridFindings, Hinted, Reason, suggest};
 
 use super::against;

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::dataset::{CapturedShape, capture};
-use crate::host::results::result_writer;
 use fsverdict_judgement::plan::check_dataset_name;
+use fsverdict_linux::host::results::result_writer;
 use fsverdict_text::{Bytes, Reason, limits};
+use fsverdict_workload::dataset::{CapturedShape, capture};
 
 use super::capture_trace::{self, TraceCapture};
 use super::{CliError, Exit};
@@ -137,8 +137,8 @@ links        = [{links}]
 mod tests {
     use super::as_dataset;
     use crate::cli::with_vocabulary;
-    use crate::dataset::{capture, prepare};
     use fsverdict_judgement::plan::{Overrides, read_with};
+    use fsverdict_workload::dataset::{capture, prepare};
 
     const REST: &str = "
 title = 't'
@@ -172,7 +172,7 @@ phase = [{ name = 'write', operation = 'tree.write', dataset = 'captured' }]
         assert_eq!((totals.files, totals.directories, totals.bytes), (400, 8, shape.bytes));
         assert!(replayed.notes.is_empty(), "{:?}", replayed.notes);
         let again = tempfile::tempdir().unwrap();
-        let staged = crate::dataset::stage(&replayed, &again.path().join("x"), None).unwrap();
+        let staged = fsverdict_workload::dataset::stage(&replayed, &again.path().join("x"), None).unwrap();
         let back = capture(&staged.path).unwrap();
         for hundredth in [10, 25, 50, 75, 90] {
             let (one, other) = (shape.sizes[hundredth] as f64, back.sizes[hundredth] as f64);

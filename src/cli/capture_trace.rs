@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::dataset::{
+use fsverdict_linux::host::results::result_writer;
+use fsverdict_text::{Bytes, Reason};
+use fsverdict_workload::dataset::{
     Account, CapturedCalls, REFUSAL_SHARE, RecordRequest, STRACE_COMMAND, WARNING_SHARE, recorded_file,
 };
-use crate::host::results::result_writer;
-use fsverdict_text::{Bytes, Reason};
 
 use super::{CliError, Exit};
 
@@ -171,8 +171,8 @@ cold      = true
 mod tests {
     use super::as_plan;
     use crate::cli::with_vocabulary;
-    use crate::dataset::{RecordRequest, recorded};
     use fsverdict_judgement::plan::{Overrides, read_with, write};
+    use fsverdict_workload::dataset::{RecordRequest, recorded};
 
     fn plan_of(record: &[u8], below: Option<&str>) -> String {
         let wanted = RecordRequest { below: below.map(Into::into), at_most: 64 << 20, device: None };

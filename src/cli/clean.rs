@@ -4,9 +4,9 @@ use std::io::Write;
 
 use clap::Args;
 
-use crate::host::results::result_writer;
-use crate::host::root::Root;
-use crate::sandbox::leftovers;
+use fsverdict_linux::host::results::result_writer;
+use fsverdict_linux::host::root::Root;
+use fsverdict_linux::sandbox::leftovers;
 use fsverdict_text::{Hinted, Reason};
 
 use super::{CliError, Exit};

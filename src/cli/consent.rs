@@ -4,11 +4,11 @@ use std::fs::Metadata;
 use std::io::{BufRead, IsTerminal};
 use std::os::unix::fs::MetadataExt;
 
-use crate::host::talk;
-use crate::host::talk::say;
-use crate::lab::hidden_from;
 use crate::study::OpenedRun;
 use fsverdict_judgement::plan::{AXES, AxisLevel, AxisRole, Dataset, DeviceSource, PhaseWork, Plan};
+use fsverdict_lab::lab::hidden_from;
+use fsverdict_linux::host::talk;
+use fsverdict_linux::host::talk::say;
 use fsverdict_report::{count, in_lines};
 use fsverdict_text::{Reason, quoted};
 

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::host::output_file::{Existing, OutputFile};
-use crate::host::results::result_writer;
-use crate::host::talk::say;
 use crate::study::{CutName, CutProgress, MinimisedState, PowerCutting, RunFolder, StateTold};
 use fsverdict_judgement::journal::{Event, OpenJournal, PowerCuts};
 use fsverdict_judgement::plan::{Candidate, Plan};
+use fsverdict_linux::host::output_file::{Existing, OutputFile};
+use fsverdict_linux::host::results::result_writer;
+use fsverdict_linux::host::talk::say;
 use fsverdict_report::count;
 use fsverdict_text::{Hinted, suggest};
 

@@ -3,10 +3,10 @@
 
 use std::io::{BufRead, IsTerminal};
 
-use crate::guard::Refusal;
-use crate::host::talk;
-use crate::host::talk::say;
 use fsverdict_judgement::plan::DeviceSource;
+use fsverdict_linux::guard::Refusal;
+use fsverdict_linux::host::talk;
+use fsverdict_linux::host::talk::say;
 use fsverdict_text::Reason;
 
 use super::CliError;

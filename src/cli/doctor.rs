@@ -5,13 +5,13 @@ use std::io::Write;
 
 use clap::Args;
 
-use crate::host::results::result_writer;
-use crate::kernel::{KernelCache, KernelEntry, in_the_way};
-use crate::lab::{by_default, every};
-use crate::layer::usual_layers;
 use crate::study::{Permission, Prospect};
 use fsverdict_judgement::plan::{Candidate, Overrides, Plan};
+use fsverdict_lab::kernel::{KernelCache, KernelEntry, in_the_way};
+use fsverdict_lab::lab::{by_default, every};
+use fsverdict_linux::host::results::result_writer;
 use fsverdict_report::width;
+use fsverdict_stack::layer::usual_layers;
 use fsverdict_text::{Hinted, Reason};
 
 use super::consent::PlanOrigin;
@@ -157,6 +157,6 @@ fn everything() -> Result<Plan, CliError> {
         let layered: Vec<Candidate> = usual_layers().map(|layers| plain.on(layers)).collect();
         [plain].into_iter().chain(layered)
     };
-    plan.candidates = crate::filesystem::names().iter().flat_map(with_layers).collect();
+    plan.candidates = fsverdict_stack::filesystem::names().iter().flat_map(with_layers).collect();
     Ok(plan)
 }

@@ -3,13 +3,13 @@
 
 use std::io::Write;
 
-use crate::dataset::readable;
-use crate::host::results::result_writer;
-use crate::lab::{ChosenLab, Lab, LabError};
 use crate::study::{DeviceProspect, Permission, Prospect, SessionError, order};
 use fsverdict_judgement::plan::{Dataset, DeviceSource, Plan};
+use fsverdict_lab::lab::{ChosenLab, Lab, LabError};
+use fsverdict_linux::host::results::result_writer;
 use fsverdict_report::in_lines;
 use fsverdict_text::{Hinted, Reason, duration_text};
+use fsverdict_workload::dataset::readable;
 
 use super::consent::PlanOrigin;
 use super::forecast::forecast;
@@ -47,7 +47,7 @@ pub(super) fn show(
             }
             None => {
                 writeln!(out, "{}:", in_lines(&candidate.name))?;
-                for line in crate::trial::command_lines(plan, place) {
+                for line in fsverdict_lab::trial::command_lines(plan, place) {
                     writeln!(out, "  {}", in_lines(&line))?;
                 }
             }

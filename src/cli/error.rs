@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 
-use crate::host::talk::say_styled;
+use fsverdict_linux::host::talk::say_styled;
 use fsverdict_report::in_lines;
 use fsverdict_text::{Hinted, Reason, ReasonLine};
 

@@ -7,9 +7,9 @@ use clap::Args;
 use crate::fleet::{
     Fleet, FleetError, Merged, On, conduct_fleet, keep, kept, merge, sites_of_run, state_folder,
 };
-use crate::host::talk::say;
 use crate::study::RunFolder;
 use fsverdict_judgement::plan::Plan;
+use fsverdict_linux::host::talk::say;
 use fsverdict_text::{Reason, quoted};
 
 use super::report::show_run;

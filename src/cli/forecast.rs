@@ -2,19 +2,19 @@
 
 use std::path::PathBuf;
 
-use crate::dataset::room_for;
-use crate::filesystem::written_by_mkfs;
-use crate::host::procfs::memory;
-use crate::host::root::Root;
-use crate::lab::ChosenLab;
 use crate::study::{Prospect, RunFolder};
-use crate::trial::bytes_to_stage;
 use fsverdict_judgement::journal::Run;
 use fsverdict_judgement::plan::{
     Dataset, DeviceSource, Operation, Phase, PhaseWork, Plan, Until, bytes_written, image_room,
 };
+use fsverdict_lab::lab::ChosenLab;
+use fsverdict_lab::trial::bytes_to_stage;
+use fsverdict_linux::host::procfs::memory;
+use fsverdict_linux::host::root::Root;
 use fsverdict_report::{count, listing};
+use fsverdict_stack::filesystem::written_by_mkfs;
 use fsverdict_text::{Bytes, duration_text, rough_duration_text};
+use fsverdict_workload::dataset::room_for;
 
 /// How many of the latest runs are looked through for one of the same work.
 const LATEST: usize = 20;

@@ -6,10 +6,10 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
-use crate::host::talk::say;
 use crate::study::RunFolder;
 use fsverdict_judgement::journal::{Run, TrialStanding};
 use fsverdict_judgement::plan::{DeviceSource, Plan};
+use fsverdict_linux::host::talk::say;
 use fsverdict_text::{Reason, quoted};
 
 /// From now on. What the run has open ends with the program, as it does when it is killed; there is nothing to undo here.

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::host::results::result_writer;
-use crate::host::root::names_in;
-use crate::host::talk::say;
-use crate::kernel::{
+use fsverdict_judgement::plan::{Overrides, Plan, read_with};
+use fsverdict_lab::kernel::{
     Attendant, KernelCache, KernelEntry, KernelTrial, Lack, Progress, Recipe, Subject, build, export, import,
 };
-use crate::lab::{by_default, try_kernel};
-use fsverdict_judgement::plan::{Overrides, Plan, read_with};
+use fsverdict_lab::lab::{by_default, try_kernel};
+use fsverdict_linux::host::results::result_writer;
+use fsverdict_linux::host::root::names_in;
+use fsverdict_linux::host::talk::say;
 
 use super::vocabulary::{read_plan, with_vocabulary};
 use super::{CliError, Exit};
@@ -239,10 +239,10 @@ impl Attendant for Keeper {
         let (mut filesystems, mut others) = (Vec::new(), Vec::new());
         for Lack { symbol, note } in lacking {
             let note = if note.is_empty() { String::new() } else { format!(" ({note})") };
-            let serves = |one: &&&crate::filesystem::Filesystem| {
+            let serves = |one: &&&fsverdict_stack::filesystem::Filesystem| {
                 one.drivers.iter().any(|driver| driver.config == *symbol)
             };
-            match crate::filesystem::registry().iter().find(serves) {
+            match fsverdict_stack::filesystem::registry().iter().find(serves) {
                 Some(filesystem) => filesystems.push(format!("{}{note}", filesystem.name)),
                 None => others.push((*symbol).to_owned()),
             }

@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::Args;
 
 use super::{CliError, Exit};
-use crate::host::results::result_writer;
+use fsverdict_linux::host::results::result_writer;
 
 #[derive(Debug, Args)]
 pub(super) struct ListArguments {
@@ -68,19 +68,28 @@ fn entries(what: What) -> Vec<ListEntry> {
     };
     match what {
         What::Filesystems => {
-            let all = crate::filesystem::registry().iter().copied().chain([&crate::filesystem::DIRECTORY]);
+            let all = fsverdict_stack::filesystem::registry()
+                .iter()
+                .copied()
+                .chain([&fsverdict_stack::filesystem::DIRECTORY]);
             all.map(|filesystem| own(filesystem.name, filesystem.title)).collect()
         }
-        What::Layers => [crate::layer::NO_LAYER]
+        What::Layers => [fsverdict_stack::layer::NO_LAYER]
             .into_iter()
-            .chain(crate::layer::registry().iter().map(|layer| (layer.name, layer.summary)))
+            .chain(fsverdict_stack::layer::registry().iter().map(|layer| (layer.name, layer.summary)))
             .map(|(name, summary)| own(name, summary))
-            .chain(crate::layer::SCHEDULERS.iter().map(|scheduler| own(scheduler.name, scheduler.summary)))
+            .chain(
+                fsverdict_stack::layer::SCHEDULERS
+                    .iter()
+                    .map(|scheduler| own(scheduler.name, scheduler.summary)),
+            )
             .collect(),
         What::Operations => {
             fsverdict_judgement::plan::Operation::all().map(|one| own(one.name(), one.summary())).collect()
         }
-        What::Adapters => crate::workload::adapters().iter().map(|a| own(a.name(), a.summary())).collect(),
+        What::Adapters => {
+            fsverdict_workload::workload::adapters().iter().map(|a| own(a.name(), a.summary())).collect()
+        }
         What::Presets => fsverdict_judgement::plan::presets()
             .iter()
             .map(|preset| ListEntry { group: Some(preset.asker), ..own(preset.name, preset.summary) })
@@ -93,15 +102,16 @@ fn entries(what: What) -> Vec<ListEntry> {
                 ref states => own(&model.name, &format!("{} (:{})", model.summary, states.join(", :"))),
             })
             .collect(),
-        What::Profiles => {
-            crate::dataset::PROFILES.iter().map(|profile| own(profile.name, profile.summary)).collect()
-        }
+        What::Profiles => fsverdict_workload::dataset::PROFILES
+            .iter()
+            .map(|profile| own(profile.name, profile.summary))
+            .collect(),
         What::Metrics => fsverdict_judgement::journal::METRICS
             .iter()
             .filter(|metric| metric.group != fsverdict_judgement::journal::Group::Former)
-            .chain(crate::workload::adapters().iter().flat_map(|adapter| adapter.metrics()))
+            .chain(fsverdict_workload::workload::adapters().iter().flat_map(|adapter| adapter.metrics()))
             .map(|metric| own(metric.name, metric.meaning))
             .collect(),
-        What::Labs => crate::lab::LABS.iter().map(|lab| own(lab.name(), lab.summary)).collect(),
+        What::Labs => fsverdict_lab::lab::LABS.iter().map(|lab| own(lab.name(), lab.summary)).collect(),
     }
 }

@@ -44,9 +44,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::host::own_folder;
-use crate::host::talk::{say, say_styled};
-use crate::sandbox::OF_MACHINE;
+use fsverdict_linux::host::own_folder;
+use fsverdict_linux::host::talk::{say, say_styled};
+use fsverdict_linux::sandbox::OF_MACHINE;
 
 pub use error::{CliError, Exit};
 pub use run_files::{RunFile, run_files};
@@ -140,7 +140,7 @@ enum Command {
 
 /// Runs the program.
 pub fn main() -> ExitCode {
-    crate::host::syscall::keep_ended_children();
+    fsverdict_linux::host::syscall::keep_ended_children();
     errors_instead_of_death_by_size();
     if let Some(code) = inner_step() {
         return ExitCode::from(code);
@@ -222,19 +222,19 @@ fn inner_step() -> Option<u8> {
     match arguments.next()?.as_str() {
         "sandbox" => {
             let inmate = arguments.next().is_some_and(|second| second == "--inmate");
-            Some(crate::sandbox::enter(inmate).unwrap_or_else(|error| {
+            Some(fsverdict_linux::sandbox::enter(inmate).unwrap_or_else(|error| {
                 say(&format!("fsverdict: {error}"));
                 if error.is_of_machine() { OF_MACHINE } else { 126 }
             }))
         }
-        "agent" => Some(crate::trial::agent()),
-        "stage" => Some(crate::trial::stage()),
-        "guest" => Some(crate::lab::guest(arguments)),
+        "agent" => Some(fsverdict_lab::trial::agent()),
+        "stage" => Some(fsverdict_lab::trial::stage()),
+        "guest" => Some(fsverdict_lab::lab::guest(arguments)),
         own_folder::STAND_BY => Some(own_folder::stand_by(std::env::args_os().nth(2))),
-        crate::passthrough::COMMAND => Some(crate::passthrough::main(arguments)),
-        "launch" => Some(crate::lab::launch(arguments)),
-        crate::anatomy::COMMAND => Some(crate::anatomy::main(arguments)),
-        crate::lab::backend::COMMAND => Some(crate::lab::backend::main()),
+        fsverdict_stack::passthrough::COMMAND => Some(fsverdict_stack::passthrough::main(arguments)),
+        "launch" => Some(fsverdict_lab::lab::launch(arguments)),
+        fsverdict_stack::anatomy::COMMAND => Some(fsverdict_stack::anatomy::main(arguments)),
+        fsverdict_lab::lab::backend::COMMAND => Some(fsverdict_lab::lab::backend::main()),
         _ => None,
     }
 }

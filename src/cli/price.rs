@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::host::talk::say;
 use crate::study::price;
 use fsverdict_judgement::journal::{Event, OpenJournal};
+use fsverdict_linux::host::talk::say;
 
 use super::consent::Consent;
 use super::opened::read_run;

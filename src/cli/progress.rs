@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::host::talk::{say, screenful};
 use crate::study::Observer;
-use crate::trial::THE_KERNEL;
 use fsverdict_judgement::journal::{Event, Status, TrialId};
+use fsverdict_lab::trial::THE_KERNEL;
+use fsverdict_linux::host::talk::{say, screenful};
 use fsverdict_report::in_lines;
 use fsverdict_text::{Reason, rough_duration_text};
 

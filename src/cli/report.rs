@@ -7,12 +7,12 @@ use std::thread::scope;
 
 use clap::Args;
 
-use crate::host::output_file::{Existing, write_output};
-use crate::host::results::result_writer;
-use crate::host::talk::say;
 use crate::study::RunFolder;
 use fsverdict_judgement::journal::{CandidateStatus, Run};
 use fsverdict_judgement::plan::Plan;
+use fsverdict_linux::host::output_file::{Existing, write_output};
+use fsverdict_linux::host::results::result_writer;
+use fsverdict_linux::host::talk::say;
 use fsverdict_report::{Format, Report, ReportError, TerminalLook, packed_rows};
 use fsverdict_text::{FolderFile, Hinted, Reason, each_of, quoted};
 

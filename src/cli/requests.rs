@@ -1,8 +1,8 @@
 //! For the page: what a modelled device was asked for, by the traces in a run's folder.
 
-use crate::lab::TraceFile;
 use fsverdict_judgement::journal::{Run, Trial};
 use fsverdict_judgement::plan::Plan;
+use fsverdict_lab::lab::TraceFile;
 use fsverdict_report::Requests;
 use fsverdict_text::FolderHandle;
 

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::host::talk::say;
 use crate::study::{Permission, Resumed, Session, SessionError};
 use fsverdict_judgement::plan::{DeviceSource, Plan};
+use fsverdict_linux::host::talk::say;
 use fsverdict_text::Hinted;
 
 use super::device::{ask, erases_a_device};

@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::host::results::result_writer;
-use crate::host::talk::say;
 use crate::study::{CutName, PowerCutting, RotTold, RunFolder};
 use fsverdict_disk::crash::RottenBlock;
 use fsverdict_judgement::journal::{CandidateStatus, Event, OpenJournal, RotOutcome, RottenBlocks, Run};
 use fsverdict_judgement::plan::{Candidate, Plan};
+use fsverdict_linux::host::results::result_writer;
+use fsverdict_linux::host::talk::say;
 
 use super::opened::read_run;
 use super::{CliError, Exit};

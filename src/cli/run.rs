@@ -9,10 +9,10 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::fleet::{FleetError, shared_run};
-use crate::host::talk::say;
-use crate::lab::{ChosenLab, choose, choose_to_look};
 use crate::study::{FolderRequest, Observer, Permission, RunFolder, Session, SessionError, Silent};
 use fsverdict_judgement::plan::{Blocks, DeviceSource, LabChoice, Overrides, Plan, Twice};
+use fsverdict_lab::lab::{ChosenLab, choose, choose_to_look};
+use fsverdict_linux::host::talk::say;
 use fsverdict_report::{TerminalLook, wrap};
 use fsverdict_text::{Hinted, is_steering, parse_time, quoted};
 
@@ -50,7 +50,7 @@ pub(super) struct RunArguments {
     #[arg(long, value_name = "image:SIZE|model:NAME@SIZE|PATH")]
     pub(super) device: Vec<DeviceSource>,
     /// Keep only candidates of these filesystems or names
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = Among(crate::filesystem::names), hide_possible_values = true)]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = Among(fsverdict_stack::filesystem::names), hide_possible_values = true)]
     fs: Vec<String>,
     /// This many blocks (one block is one trial of every candidate), or from MIN to MAX until the verdict is certain
     #[arg(long, value_name = "N|MIN-MAX", allow_hyphen_values = true)]

@@ -1,9 +1,9 @@
 //! Every file that a command reads or writes in the folder of a run: one table, over which the tests of attacks iterate.
 
 use crate::fleet::{ROSTER, RUN_KEY, SITES, Shards, Site, slurm_log_name};
-use crate::lab::TRACES;
 use crate::study::{CUTS, MINIMISE, PLAN_FILE};
 use fsverdict_judgement::journal::FILE_NAME;
+use fsverdict_lab::lab::TRACES;
 
 use super::report::{REPORTS, name_of_report};
 

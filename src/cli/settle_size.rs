@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::guard::LeftDevice;
-use crate::host::talk::say;
-use crate::lab::choose;
 use crate::study::{FolderRequest, Permission, Session};
 use fsverdict_judgement::plan::{DeviceSource, Overrides, Plan, bytes_written};
 use fsverdict_judgement::verdict::SizeRun;
+use fsverdict_lab::lab::choose;
+use fsverdict_linux::guard::LeftDevice;
+use fsverdict_linux::host::talk::say;
 use fsverdict_report::{Format, SizeReport, TerminalLook, write_sizes};
 use fsverdict_text::{Bytes, Hinted, Reason, duration_text, quoted};
 

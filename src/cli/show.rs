@@ -6,10 +6,10 @@ use std::path::Path;
 
 use clap::Args;
 
-use crate::host::results::result_writer;
 use crate::study::RunFolder;
 use fsverdict_disk::device;
 use fsverdict_judgement::plan::{Overrides, preset, write};
+use fsverdict_linux::host::results::result_writer;
 use fsverdict_text::{Reason, suggest};
 
 use super::vocabulary::{PathOrAmong, read_plan, shown_names};

@@ -1,10 +1,10 @@
 //! For the end of a verdict: how whom it takes is made on a system of one's own.
 
-use crate::filesystem::find;
-use crate::layer::{Layer, LayerPlace};
-use crate::trial::{Arrangement, Below, LayerSite};
 use fsverdict_judgement::plan::{Candidate, split_layer, with_devices};
+use fsverdict_lab::trial::{Arrangement, Below, LayerSite};
 use fsverdict_report::{ToUse, shell_word};
+use fsverdict_stack::filesystem::find;
+use fsverdict_stack::layer::{Layer, LayerPlace};
 
 /// Whoever types the lines has named it: the device of this number.
 fn device(number: usize) -> String {
@@ -33,7 +33,8 @@ const NO_CLEANER: &str = "Measured without its garbage collector, which mount(8)
 /// None for a folder of the user's, which was there before. `devices` is how many the plan has.
 pub(super) fn to_use(candidate: &Candidate, devices: usize) -> Option<ToUse> {
     let filesystem = find(&candidate.filesystem)?;
-    let layers: Vec<&Layer> = candidate.layers.names().map(crate::layer::find).collect::<Option<_>>()?;
+    let layers: Vec<&Layer> =
+        candidate.layers.names().map(fsverdict_stack::layer::find).collect::<Option<_>>()?;
     let options: Vec<&str> = candidate.layers.names().map(|layer| split_layer(layer).1).collect();
     let arrangement = Arrangement::of(candidate, devices);
     let used: Vec<usize> = (1..=devices).filter(|number| arrangement.uses(*number)).collect();
@@ -144,8 +145,8 @@ mod tests {
     use std::process::Command;
 
     use super::to_use;
-    use crate::filesystem::registry;
     use fsverdict_judgement::plan::Candidate;
+    use fsverdict_stack::filesystem::registry;
 
     fn candidate(filesystem: &str, encryption: &str) -> Candidate {
         let mut candidate: Candidate = serde_json::from_value(serde_json::json!({
@@ -252,7 +253,7 @@ mod tests {
         let kernel = std::fs::read_to_string("/proc/filesystems").unwrap();
         let mut mounted = Vec::new();
         for filesystem in registry() {
-            if crate::sandbox::program::locate(filesystem.mkfs.program).is_none() {
+            if fsverdict_linux::sandbox::program::locate(filesystem.mkfs.program).is_none() {
                 // No Debian release has the tools.
                 assert_eq!(filesystem.name, "bcachefs");
                 continue;

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::host::results::binary_result_writer;
-use crate::lab::{TRACES, TraceFile};
 use crate::study::RunFolder;
 use fsverdict_disk::device::Action;
 use fsverdict_disk::device::trace::{Flags, Metrics, TraceFormat, Traced, export};
+use fsverdict_lab::lab::{TRACES, TraceFile};
+use fsverdict_linux::host::results::binary_result_writer;
 use fsverdict_text::{Bytes, Hinted, Reason, suggest};
 
 use super::report::write_to;

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::sandbox::program::locate;
+use fsverdict_linux::sandbox::program::locate;
 
 /// Programs that open a file in whatever the user prefers, first come first served.
 const OPENERS: [&str; 4] = ["xdg-open", "wslview", "sensible-browser", "x-www-browser"];

@@ -19,23 +19,25 @@ use super::error::CliError;
 
 /// Calls `read` with the words that the rooms below the plan know.
 pub fn with_vocabulary<T>(read: impl FnOnce(&Vocabulary<'_>) -> T) -> T {
-    let filesystems = crate::filesystem::names();
-    let layers = crate::layer::names();
-    let profiles: Vec<&str> = crate::dataset::PROFILES.iter().map(|profile| profile.name).collect();
-    let adapters: Vec<&str> = crate::workload::adapters().iter().map(|adapter| adapter.name()).collect();
-    let of_adapters = crate::workload::adapters().iter().flat_map(|adapter| adapter.metrics());
+    let filesystems = fsverdict_stack::filesystem::names();
+    let layers = fsverdict_stack::layer::names();
+    let profiles: Vec<&str> =
+        fsverdict_workload::dataset::PROFILES.iter().map(|profile| profile.name).collect();
+    let adapters: Vec<&str> =
+        fsverdict_workload::workload::adapters().iter().map(|adapter| adapter.name()).collect();
+    let of_adapters = fsverdict_workload::workload::adapters().iter().flat_map(|adapter| adapter.metrics());
     let measured =
         fsverdict_judgement::journal::METRICS.iter().filter(|metric| metric.group != Group::Former);
     let metrics: Vec<&str> = measured.chain(of_adapters).map(|metric| metric.name).collect();
     read(&Vocabulary {
         filesystems: &filesystems,
         layers: &layers,
-        layer: crate::layer::check,
+        layer: fsverdict_stack::layer::check,
         adapters: &adapters,
         profiles: &profiles,
         metrics: &metrics,
         unit_of: |name| metric(name).or_else(|| adapter_metric(name)).map(|known| known.unit),
-        least_device: crate::layer::least_device,
+        least_device: fsverdict_stack::layer::least_device,
         model: fsverdict_disk::device::can_be_had,
     })
 }

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::lab::{ChosenLab, choose};
 use crate::study::{Observer, OneBlock, Permission, RunFolder, SessionError};
-use crate::trial::seeds;
 use fsverdict_judgement::journal::Facts;
 use fsverdict_judgement::plan::{DeviceSource, Plan, digest};
+use fsverdict_lab::lab::{ChosenLab, choose};
+use fsverdict_lab::trial::seeds;
 
 use super::FleetError;
 use super::left_file::LeftFile;

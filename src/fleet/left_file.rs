@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, OFlags};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::guard::LeftDevice;
+use fsverdict_linux::guard::LeftDevice;
 use fsverdict_text::{FolderHandle, Links, open_regular};
 
 use super::FleetError;

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::sandbox::program::{Program, succeeded};
+use fsverdict_linux::sandbox::program::{Program, succeeded};
 use fsverdict_text::{FolderHandle, Hinted};
 
 use super::FleetError;
@@ -101,7 +101,7 @@ impl FleetEngine for Slurm {
 }
 
 fn slurm(argv: &[&str]) -> Result<String, FleetError> {
-    let failed = |error: crate::sandbox::program::ProgramError| FleetError::Engine(error.reason());
+    let failed = |error: fsverdict_linux::sandbox::program::ProgramError| FleetError::Engine(error.reason());
     let record = Program::new(argv.iter().copied()).limit(LIMIT).run("slurm").map_err(failed)?;
     succeeded(record).map(|record| record.stdout).map_err(failed)
 }

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::host::talk::say;
-use crate::sandbox::program::{Program, ProgramError, succeeded};
-use crate::sandbox::{Isolation, Sandbox, inherit};
 use crate::study::BLOCK_ATTEMPTS;
 use fsverdict_judgement::plan::Plan;
+use fsverdict_linux::host::talk::say;
+use fsverdict_linux::sandbox::program::{Program, ProgramError, succeeded};
+use fsverdict_linux::sandbox::{Isolation, Sandbox, inherit};
 use fsverdict_text::{FolderHandle, Hinted, Reason, duration_text, quoted};
 
 use super::FleetError;

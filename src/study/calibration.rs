@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::lab::choose;
-use crate::trial::TrialSpec;
 use fsverdict_judgement::journal::{Event, Status};
 use fsverdict_judgement::plan::Plan;
+use fsverdict_lab::lab::choose;
+use fsverdict_lab::trial::TrialSpec;
 use fsverdict_text::{Grid, GridFindings, Reason};
 
 use super::claim::Permission;

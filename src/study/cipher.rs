@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::layer::Cipher;
-use crate::sandbox::program::Program;
+use fsverdict_linux::sandbox::program::Program;
+use fsverdict_stack::layer::Cipher;
 
 /// Bytes that are enciphered at once: a sector of LUKS, as small as it gets.
 const PIECE: &str = "512";

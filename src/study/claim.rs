@@ -3,15 +3,15 @@
 
 use std::path::Path;
 
-use crate::guard::{Refusal, examine};
-use crate::host::block_device::BlockDevice;
-use crate::host::image::{create, create_store, look, scratch_folder};
-use crate::host::own_folder::lies_on;
-use crate::host::root::Root;
-use crate::lab::{Attachment, Attachments};
 use fsverdict_disk::device::{Device, Model};
 use fsverdict_judgement::journal::Facts;
 use fsverdict_judgement::plan::{DeviceSource, Plan, image_room, once_each};
+use fsverdict_lab::lab::{Attachment, Attachments};
+use fsverdict_linux::guard::{Refusal, examine};
+use fsverdict_linux::host::block_device::BlockDevice;
+use fsverdict_linux::host::image::{create, create_store, look, scratch_folder};
+use fsverdict_linux::host::own_folder::lies_on;
+use fsverdict_linux::host::root::Root;
 use fsverdict_text::Hinted;
 
 use super::error::SessionError;
@@ -175,5 +175,5 @@ fn refused(error: impl Hinted) -> SessionError {
 
 /// What the most demanding filesystem of the plan needs, in bytes.
 fn smallest(plan: &Plan) -> u64 {
-    plan.candidates.iter().map(crate::layer::least_device).max().unwrap_or(0)
+    plan.candidates.iter().map(fsverdict_stack::layer::least_device).max().unwrap_or(0)
 }

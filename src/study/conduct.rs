@@ -1,8 +1,8 @@
 //! The loop over blocks.
 
-use crate::lab::{Attachments, Lab};
 use fsverdict_judgement::journal::{Caution, Ending, Event, OpenJournal, TrialId};
 use fsverdict_judgement::plan::Plan;
+use fsverdict_lab::lab::{Attachments, Lab};
 use fsverdict_text::Reason;
 
 use super::conclusion::{Conclusion, next_to_try, still_in};

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::filesystem::Tool;
-use crate::host::root::Root;
-use crate::sandbox::program::Program;
 use fsverdict_judgement::journal::Facts;
 use fsverdict_judgement::plan::Plan;
+use fsverdict_linux::host::root::Root;
+use fsverdict_linux::sandbox::program::Program;
+use fsverdict_stack::filesystem::Tool;
 
 /// Everything about this machine that a reader may hold against the numbers.
 pub(super) fn environment(plan: &Plan) -> Facts {
-    let mut facts = crate::host::environment::environment(&Root::default());
+    let mut facts = fsverdict_linux::host::environment::environment(&Root::default());
     facts.insert("fsverdict.version".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
     for (program, tool) in tools(plan) {
         if let Some(line) = version(&tool) {
@@ -22,10 +22,10 @@ pub(super) fn environment(plan: &Plan) -> Facts {
 
 fn tools(plan: &Plan) -> BTreeMap<&'static str, Tool> {
     let of_candidate = plan.candidates.iter().flat_map(|candidate| {
-        let filesystem = crate::filesystem::find(&candidate.filesystem)
+        let filesystem = fsverdict_stack::filesystem::find(&candidate.filesystem)
             .into_iter()
-            .flat_map(crate::filesystem::Filesystem::tools);
-        filesystem.chain(crate::layer::of(candidate).flat_map(|layer| layer.tools.iter().copied()))
+            .flat_map(fsverdict_stack::filesystem::Filesystem::tools);
+        filesystem.chain(fsverdict_stack::layer::of(candidate).flat_map(|layer| layer.tools.iter().copied()))
     });
     of_candidate.map(|tool| (tool.program, tool)).collect()
 }

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::host::limits::LimitError;
-use crate::lab::LabError;
 use fsverdict_judgement::journal::JournalError;
+use fsverdict_lab::lab::LabError;
+use fsverdict_linux::host::limits::LimitError;
 use fsverdict_text::{Hinted, Reason};
 
 use super::folder::RunFolderError;

@@ -1,7 +1,7 @@
 //! Counts how often a guest that is no trial of the run is ended from outside: it is started again, and after some times the
 //! command stops, because nothing is known of the candidate by then.
 
-use crate::lab::{ATTEMPTS, Interruption, LabError, TrialEnd, describe_interruptions};
+use fsverdict_lab::lab::{ATTEMPTS, Interruption, LabError, TrialEnd, describe_interruptions};
 use fsverdict_text::Reason;
 
 use super::error::SessionError;
@@ -34,8 +34,8 @@ impl Interruptions {
 #[cfg(test)]
 mod tests {
     use super::Interruptions;
-    use crate::lab::{Interruption, TrialEnd};
     use fsverdict_judgement::journal::Status;
+    use fsverdict_lab::lab::{Interruption, TrialEnd};
 
     fn end(interrupted: Option<Interruption>) -> TrialEnd {
         TrialEnd {

@@ -11,10 +11,10 @@ use std::time::Duration;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::trial::{Drawn, seeds};
 use fsverdict_disk::device::Draw;
 use fsverdict_judgement::journal::Run;
 use fsverdict_judgement::plan::{DevicesChoice, NuisancesChoice, Plan};
+use fsverdict_lab::trial::{Drawn, seeds};
 
 /// The fact that shows whether they are drawn.
 pub(super) const NUISANCES: &str = "circumstances";

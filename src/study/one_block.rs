@@ -1,9 +1,9 @@
 //! One block by itself, in a journal of its own: for machines that do a run's blocks between them.
 
-use crate::guard::LeftDevice;
-use crate::lab::{ChosenLab, LabError};
 use fsverdict_judgement::journal::{Event, Facts};
 use fsverdict_judgement::plan::{DeviceSource, Plan};
+use fsverdict_lab::lab::{ChosenLab, LabError};
+use fsverdict_linux::guard::LeftDevice;
 use fsverdict_text::FolderFile;
 
 use super::claim::Permission;

@@ -4,16 +4,16 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::host::procfs::{cpu_info, kernel_threads};
-use crate::host::root::Root;
-use crate::lab::{Attachment, Attachments, Lab, choose};
-use crate::trial::TrialSpec;
 use fsverdict_judgement::journal::{
     CpuPrice, CpuPrices, Event, Observation, Run, Status, Trial, TrialId, Unpriced,
 };
 use fsverdict_judgement::plan::{
     Candidate, DeviceSource, Environment, LabChoice, Layers, Plan, bytes_written, image_room, split_layer,
 };
+use fsverdict_lab::lab::{Attachment, Attachments, Lab, choose};
+use fsverdict_lab::trial::TrialSpec;
+use fsverdict_linux::host::procfs::{cpu_info, kernel_threads};
+use fsverdict_linux::host::root::Root;
 use fsverdict_text::{Bytes, Reason};
 
 use super::cipher::{CipherPrice, cipher_price};
@@ -110,7 +110,7 @@ fn layer_price(
     known: &mut BTreeMap<&'static str, Result<CipherPrice, String>>,
 ) -> Result<Option<CipherPrice>, String> {
     let cannot = || format!("what {name} computes cannot be measured here");
-    let layer = crate::layer::find(name).ok_or_else(cannot)?;
+    let layer = fsverdict_stack::layer::find(name).ok_or_else(cannot)?;
     // The description's cipher is the default one.
     if layer.cipher.is_some() && OF_CIPHERS.iter().any(|option| split_layer(name).1.contains(option)) {
         return Err(cannot());

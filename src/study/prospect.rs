@@ -1,15 +1,15 @@
 //! What a run would meet, before it begins: the checks that it makes itself, none of which writes to or claims what is not its own.
 
-use crate::filesystem;
-use crate::lab::{Lab, not_installed};
-use crate::layer::{self, Layer, LayerKind};
-use crate::trial::outlives_a_device;
-use crate::workload::{Adapter, adapter};
 use fsverdict_judgement::plan::{
     ArrayState, Candidate, Dataset, FilesystemAbility, Operation, Phase, PhaseWork, Plan, RequiredProperty,
     split_layer,
 };
+use fsverdict_lab::lab::{Lab, not_installed};
+use fsverdict_lab::trial::outlives_a_device;
+use fsverdict_stack::filesystem;
+use fsverdict_stack::layer::{self, Layer, LayerKind};
 use fsverdict_text::Reason;
+use fsverdict_workload::workload::{Adapter, adapter};
 
 use super::claim::{DeviceProspect, Permission};
 use super::error::SessionError;

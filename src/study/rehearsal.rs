@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::host::image::scratch_folder;
-use crate::lab::{Attachment, Attachments, Lab, choose};
-use crate::trial::TrialSpec;
 use fsverdict_judgement::journal::{Event, Status};
 use fsverdict_judgement::plan::{Candidate, DeviceSource, Environment, Plan};
+use fsverdict_lab::lab::{Attachment, Attachments, Lab, choose};
+use fsverdict_lab::trial::TrialSpec;
+use fsverdict_linux::host::image::scratch_folder;
 use fsverdict_text::{Bytes, Reason};
 
 /// As large as an image is at first: of a whole disk some mkfs write tables for minutes.
@@ -51,7 +51,7 @@ pub(super) fn refusals<'a>(
 }
 
 fn refusal(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) -> Option<Reason> {
-    let least = crate::layer::least_device(candidate);
+    let least = fsverdict_stack::layer::least_device(candidate);
     let small = size.min(SMALL.max(least));
     let (step, said) = rehearse(plan, lab, small, candidate)?;
     let large = size.min(LARGE);

@@ -7,10 +7,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::trial::Repeats;
 use fsverdict_judgement::journal::{Run, Status, Trial};
 use fsverdict_judgement::plan::{Operation, Phase, PhaseWork, Plan};
 use fsverdict_judgement::statistics::median;
+use fsverdict_lab::trial::Repeats;
 
 /// Beyond so many repetitions the differences between trials are all that is left.
 const MOST: f64 = 10.0;

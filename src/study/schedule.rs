@@ -5,9 +5,9 @@ use std::hash::{BuildHasher, RandomState};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::trial::seeds;
 use fsverdict_judgement::journal::Run;
 use fsverdict_judgement::plan::Plan;
+use fsverdict_lab::trial::seeds;
 
 /// The fact that shows a run's seed of the order.
 pub(super) const ORDER_SEED: &str = "order.seed";

@@ -1,14 +1,14 @@
 //! A run from its first event to its last: begun or carried on, with its folder, lab, device and journal.
 
-use crate::guard::LeftDevice;
-use crate::host::limits::{LimitError, check};
-use crate::host::procfs::memory;
-use crate::host::root::Root;
-use crate::lab::{Attachment, Attachments, ChosenLab, Lab, LabError, choose, lacking};
 use fsverdict_judgement::journal::{
     Beginning, Caution, Event, Facts, JournalError, OpenJournal, Run, SCHEMA,
 };
 use fsverdict_judgement::plan::{DeviceSource, Plan};
+use fsverdict_lab::lab::{Attachment, Attachments, ChosenLab, Lab, LabError, choose, lacking};
+use fsverdict_linux::guard::LeftDevice;
+use fsverdict_linux::host::limits::{LimitError, check};
+use fsverdict_linux::host::procfs::memory;
+use fsverdict_linux::host::root::Root;
 use fsverdict_text::{FolderFile, Reason};
 
 use super::claim::Permission;

@@ -3,14 +3,14 @@
 //!
 //! Only certain shortages are told: what phases keep at the same time, and what command lines write, nobody knows.
 
-use crate::filesystem::{FewInodes, Filesystem, find};
 use fsverdict_judgement::plan::{Candidate, Dataset, Flow, Needs, Phase, PhaseWork, Plan, least_space};
+use fsverdict_stack::filesystem::{FewInodes, Filesystem, find};
 use fsverdict_text::{Bytes, Reason};
 
 /// Why a candidate cannot hold the plan's data on a device of this size, if that is certain.
 pub(super) fn shortage(plan: &Plan, candidate: &Candidate, device: u64) -> Option<Reason> {
     let filesystem = find(&candidate.filesystem)?;
-    let least = crate::layer::least_device(candidate);
+    let least = fsverdict_stack::layer::least_device(candidate);
     // With other options a mkfs may get along with less.
     if device < least && candidate.mkfs.is_empty() {
         return Some(Reason::new(

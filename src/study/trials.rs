@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::scope;
 
-use crate::lab::{ATTEMPTS, Interruption, LabError, TrialEnd, describe_interruptions};
-use crate::trial::{Drawn, Repeats, TrialSpec};
 use fsverdict_judgement::journal::{Caution, DeviceEvent, Event, Observation, Status, Surroundings, TrialId};
 use fsverdict_judgement::plan::Candidate;
+use fsverdict_lab::lab::{ATTEMPTS, Interruption, LabError, TrialEnd, describe_interruptions};
+use fsverdict_lab::trial::{Drawn, Repeats, TrialSpec};
 use fsverdict_text::{Hinted, Reason};
 
 use super::conduct::Study;

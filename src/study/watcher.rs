@@ -12,12 +12,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::param::clock_ticks_per_second;
 
-use crate::host::block_device::DeviceNumber;
-use crate::host::procfs::{CpuTimes, ProcessStat, cpu_times};
-use crate::host::root::Root;
-use crate::host::sysfs::{SECTOR, bottom_devices, device_stat, partition_parent};
-use crate::lab::{Attachment, Attachments};
 use fsverdict_judgement::journal::{Sentinel, Surroundings};
+use fsverdict_lab::lab::{Attachment, Attachments};
+use fsverdict_linux::host::block_device::DeviceNumber;
+use fsverdict_linux::host::procfs::{CpuTimes, ProcessStat, cpu_times};
+use fsverdict_linux::host::root::Root;
+use fsverdict_linux::host::sysfs::{SECTOR, bottom_devices, device_stat, partition_parent};
 
 use super::clocks::{ClockReadings, ClockWatch};
 use super::sentinel::sentinel;
@@ -189,9 +189,9 @@ fn beside_partition(root: &Root, path: &Path) -> Option<SharedDisk> {
 #[cfg(test)]
 mod tests {
     use super::{Machine, SharedDisk, Watcher, all, foreign};
-    use crate::host::procfs::CpuTimes;
-    use crate::host::root::Root;
-    use crate::lab::Attachment;
+    use fsverdict_lab::lab::Attachment;
+    use fsverdict_linux::host::procfs::CpuTimes;
+    use fsverdict_linux::host::root::Root;
 
     #[test]
     fn foreign_cpu_is_what_is_not_ours_in_user_mode() {

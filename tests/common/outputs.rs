@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use fsverdict::lab::TraceFile;
 use fsverdict_disk::device::trace::{Flags, TraceWriter, Traced};
 use fsverdict_disk::device::{Action, Completion, Request};
+use fsverdict_lab::lab::TraceFile;
 use fsverdict_text::FolderHandle;
 
 use super::Place;

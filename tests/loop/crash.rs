@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use fsverdict::lab::ATTEMPTS;
+use fsverdict_lab::lab::ATTEMPTS;
 use rustix::process::Signal;
 
 use crate::common::labs::crash::{

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::common::{Disk, Place, tool};
-use fsverdict::host::root::Root;
-use fsverdict::measure::{Fresh, MeasureError, Meter, SettleLimits, WorkDone, settle};
+use fsverdict_linux::host::root::Root;
+use fsverdict_workload::measure::{Fresh, MeasureError, Meter, SettleLimits, WorkDone, settle};
 
 const MIB: u64 = 1 << 20;
 

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use fsverdict::dataset::prepare;
-use fsverdict::workload::{Ledger, WorkError, Workplace, run, verify, verify_written};
 use fsverdict_judgement::plan::{Dataset, Operation, Pace, TreeForm, TreeShape};
 use fsverdict_text::Bytes;
+use fsverdict_workload::dataset::prepare;
+use fsverdict_workload::workload::{Ledger, WorkError, Workplace, run, verify, verify_written};
 
 use crate::common::tool;
 

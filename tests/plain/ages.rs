@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use fsverdict::dataset::{Prepared, prepare};
-use fsverdict::workload::{
-    Done, Ledger, WorkError, Workplace, layout, run, verify, verify_written, write_again,
-};
 use fsverdict_judgement::plan::{Dataset, Operation, Remake, TreeForm, TreeShape};
 use fsverdict_text::Bytes;
+use fsverdict_workload::dataset::{Prepared, prepare};
+use fsverdict_workload::workload::{
+    Done, Ledger, WorkError, Workplace, layout, run, verify, verify_written, write_again,
+};
 
 const CHANGED: f64 = 0.05;
 

@@ -8,8 +8,8 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use fsverdict::cli::with_vocabulary;
-use fsverdict::dataset::{prepare, stage};
 use fsverdict_judgement::plan::{Dataset, Overrides, TreeShape, read_with};
+use fsverdict_workload::dataset::{prepare, stage};
 
 use crate::common::Place;
 

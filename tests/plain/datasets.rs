@@ -5,9 +5,9 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
-use fsverdict::dataset::{CompareError, HardLinks, Manifest, prepare, stage};
 use fsverdict_judgement::plan::{Dataset, TreeForm, TreeShape};
 use fsverdict_text::Bytes;
+use fsverdict_workload::dataset::{CompareError, HardLinks, Manifest, prepare, stage};
 
 fn shape(profile: &str) -> TreeShape {
     TreeShape {

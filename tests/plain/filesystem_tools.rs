@@ -8,8 +8,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use fsverdict::filesystem::{Distribution, Filesystem, Meaning, Package, Tool, find, registry};
-use fsverdict::layer::{self, LayerPlace};
+use fsverdict_stack::filesystem::{Distribution, Filesystem, Meaning, Package, Tool, find, registry};
+use fsverdict_stack::layer::{self, LayerPlace};
 use tempfile::TempDir;
 
 const MIB: u64 = 1 << 20;

@@ -8,10 +8,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fsverdict::dataset::{Prepared, Staged, prepare, stage};
-use fsverdict::workload::{Done, Ledger, WorkError, Workplace, run, verify, verify_written};
 use fsverdict_judgement::plan::{Dataset, Operation, OperationKind, Pace, TreeForm, TreeShape};
 use fsverdict_text::Bytes;
+use fsverdict_workload::dataset::{Prepared, Staged, prepare, stage};
+use fsverdict_workload::workload::{Done, Ledger, WorkError, Workplace, run, verify, verify_written};
 
 fn tree(files: u64, size: u64) -> Dataset {
     Dataset::Tree(TreeShape {

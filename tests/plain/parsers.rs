@@ -9,19 +9,19 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use fsverdict::cli::with_vocabulary;
-use fsverdict::dataset::{RecordRequest, recorded};
 use fsverdict::fleet::{Fleet, On, open_bundle};
-use fsverdict::kernel::{
-    Attendant, KernelCache, KernelProof, KernelTrial, Lack, Progress, Subject, export, import,
-};
-use fsverdict::lab::is_kernel_package;
-use fsverdict::workload::adapter;
 use fsverdict_disk::device::trace::{Flags, TraceReader, TraceWriter, Traced};
 use fsverdict_disk::device::{Action, Device, Model, built_in};
 use fsverdict_judgement::journal::Run;
 use fsverdict_judgement::plan::{CallTrace, Overrides, Plan, digest, presets, read_with};
 use fsverdict_judgement::verdict::Deliberation;
+use fsverdict_lab::kernel::{
+    Attendant, KernelCache, KernelProof, KernelTrial, Lack, Progress, Subject, export, import,
+};
+use fsverdict_lab::lab::is_kernel_package;
 use fsverdict_report::{Format, Report, plan_in_page, write};
+use fsverdict_workload::dataset::{RecordRequest, recorded};
+use fsverdict_workload::workload::adapter;
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 
 /// One damage to an input; places are shares of its length.
@@ -162,39 +162,39 @@ targets! {
         }
     };
     bonnie: vec![
-        include_bytes!("../../src/workload/adapter/fixtures/bonnie-2.00.csv").to_vec(),
-        include_bytes!("../../src/workload/adapter/fixtures/bonnie-2.00-files-only.csv").to_vec(),
+        include_bytes!("../../crates/workload/src/workload/adapter/fixtures/bonnie-2.00.csv").to_vec(),
+        include_bytes!("../../crates/workload/src/workload/adapter/fixtures/bonnie-2.00-files-only.csv").to_vec(),
         Vec::new(),
     ], |bytes: &[u8]| understood("bonnie++", bytes, b"");
     fio: vec![
-        include_bytes!("../../src/workload/adapter/fixtures/fio-3.33.json").to_vec(),
-        include_bytes!("../../src/workload/adapter/fixtures/fio-3.33-two-jobs.json").to_vec(),
+        include_bytes!("../../crates/workload/src/workload/adapter/fixtures/fio-3.33.json").to_vec(),
+        include_bytes!("../../crates/workload/src/workload/adapter/fixtures/fio-3.33-two-jobs.json").to_vec(),
     ], |bytes: &[u8]| understood("fio", bytes, b"");
     fio_log: vec![b"1001, 100, 1, 0, 0\n2001, 50, 1, 0, 0\n3002, 20, 1, 0, 0, 5\n1000, 10, 0, 0, 0\n".to_vec()], |bytes: &[u8]| {
-        understood("fio", include_bytes!("../../src/workload/adapter/fixtures/fio-3.33-two-jobs.json"), bytes);
+        understood("fio", include_bytes!("../../crates/workload/src/workload/adapter/fixtures/fio-3.33-two-jobs.json"), bytes);
     };
     fs_mark: vec![
-        include_bytes!("../../src/workload/adapter/fixtures/fs_mark-3.3.txt").to_vec(),
-        include_bytes!("../../src/workload/adapter/fixtures/fs_mark-3.3-terse.txt").to_vec(),
+        include_bytes!("../../crates/workload/src/workload/adapter/fixtures/fs_mark-3.3.txt").to_vec(),
+        include_bytes!("../../crates/workload/src/workload/adapter/fixtures/fs_mark-3.3-terse.txt").to_vec(),
     ], |bytes: &[u8]| understood("fs_mark", bytes, b"");
-    dbench: vec![include_bytes!("../../src/workload/adapter/fixtures/dbench-4.00.txt").to_vec()], |bytes: &[u8]| {
+    dbench: vec![include_bytes!("../../crates/workload/src/workload/adapter/fixtures/dbench-4.00.txt").to_vec()], |bytes: &[u8]| {
         understood("dbench", bytes, b"");
     };
-    db_bench: vec![include_bytes!("../../src/workload/adapter/fixtures/db_bench-7.8.txt").to_vec()], |bytes: &[u8]| {
+    db_bench: vec![include_bytes!("../../crates/workload/src/workload/adapter/fixtures/db_bench-7.8.txt").to_vec()], |bytes: &[u8]| {
         understood("db_bench", bytes, b"");
     };
-    sqlite: vec![include_bytes!("../../src/workload/adapter/fixtures/sqlite-3.40.txt").to_vec()], |bytes: &[u8]| {
+    sqlite: vec![include_bytes!("../../crates/workload/src/workload/adapter/fixtures/sqlite-3.40.txt").to_vec()], |bytes: &[u8]| {
         understood("sqlite", bytes, b"");
     };
     git: vec![
-        include_bytes!("../../src/workload/adapter/fixtures/git-2.39-status.jsonl").to_vec(),
-        include_bytes!("../../src/workload/adapter/fixtures/git-2.39-gc.jsonl").to_vec(),
+        include_bytes!("../../crates/workload/src/workload/adapter/fixtures/git-2.39-status.jsonl").to_vec(),
+        include_bytes!("../../crates/workload/src/workload/adapter/fixtures/git-2.39-gc.jsonl").to_vec(),
     ], |bytes: &[u8]| understood("git", b"", bytes);
-    pgbench: vec![include_bytes!("../../src/workload/adapter/fixtures/pgbench-15.txt").to_vec()], |bytes: &[u8]| {
-        understood("pgbench", bytes, include_bytes!("../../src/workload/adapter/fixtures/pgbench-15.log"));
+    pgbench: vec![include_bytes!("../../crates/workload/src/workload/adapter/fixtures/pgbench-15.txt").to_vec()], |bytes: &[u8]| {
+        understood("pgbench", bytes, include_bytes!("../../crates/workload/src/workload/adapter/fixtures/pgbench-15.log"));
     };
-    pgbench_log: vec![include_bytes!("../../src/workload/adapter/fixtures/pgbench-15.log").to_vec()], |bytes: &[u8]| {
-        understood("pgbench", include_bytes!("../../src/workload/adapter/fixtures/pgbench-15.txt"), bytes);
+    pgbench_log: vec![include_bytes!("../../crates/workload/src/workload/adapter/fixtures/pgbench-15.log").to_vec()], |bytes: &[u8]| {
+        understood("pgbench", include_bytes!("../../crates/workload/src/workload/adapter/fixtures/pgbench-15.txt"), bytes);
     };
     vhost_user_messages: vec![guest::conversation(1), guest::conversation(40)], |bytes: &[u8]| {
         guest::talks(bytes, &guest::memory());

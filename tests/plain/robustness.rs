@@ -151,7 +151,13 @@ fn random_bytes_behind_the_end_of_a_journal_are_left_out() {
 #[test]
 fn no_duration_comes_from_the_time_of_day() {
     let package = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders = ["src/measure", "src/trial", "src/workload", "src/sandbox", "crates/disk/src"];
+    let folders = [
+        "crates/workload/src/measure",
+        "crates/lab/src/trial",
+        "crates/workload/src/workload",
+        "crates/linux/src/sandbox",
+        "crates/disk/src",
+    ];
     let mut waiting: Vec<std::path::PathBuf> = folders.map(|folder| package.join(folder)).into();
     let mut files = 0;
     while let Some(folder) = waiting.pop() {

@@ -18,11 +18,15 @@ struct RoomCrate {
 }
 
 /// Ground floor first.
-const CRATES: [RoomCrate; 5] = [
+const CRATES: [RoomCrate; 9] = [
     RoomCrate { folder: "crates/text/src", name: "fsverdict_text", room: Some("text") },
     RoomCrate { folder: "crates/disk/src", name: "fsverdict_disk", room: None },
     RoomCrate { folder: "crates/judgement/src", name: "fsverdict_judgement", room: None },
     RoomCrate { folder: "crates/report/src", name: "fsverdict_report", room: Some("report") },
+    RoomCrate { folder: "crates/linux/src", name: "fsverdict_linux", room: None },
+    RoomCrate { folder: "crates/stack/src", name: "fsverdict_stack", room: None },
+    RoomCrate { folder: "crates/workload/src", name: "fsverdict_workload", room: None },
+    RoomCrate { folder: "crates/lab/src", name: "fsverdict_lab", room: None },
     RoomCrate { folder: "src", name: "fsverdict", room: None },
 ];
 

@@ -11,9 +11,9 @@ const ROOMS: [&str; 9] = [
     "src/study/",
     "src/cli/",
     "src/fleet/",
-    "src/lab/trace",
-    "src/lab/write_log",
-    "src/lab/attachment",
+    "crates/lab/src/lab/trace",
+    "crates/lab/src/lab/write_log",
+    "crates/lab/src/lab/attachment",
     "crates/judgement/src/",
     "crates/report/src/",
     "crates/disk/src/",
@@ -139,5 +139,5 @@ fn nothing_in_the_folder_of_a_run_is_used_by_its_path() {
         uses("fn f() {\n    std::fs::write(folder.path().join(\"x\"), \"\")\n}\n"),
         ["fs::write(", ".path().join("]
     );
-    assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/host/output_file.rs").exists());
+    assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/linux/src/host/output_file.rs").exists());
 }

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fsverdict::cli::RunFile;
-use fsverdict::lab::TraceFile;
 use fsverdict_disk::device::trace::{Flags, TraceWriter, Traced};
 use fsverdict_disk::device::{Action, Completion, Request};
+use fsverdict_lab::lab::TraceFile;
 use fsverdict_text::FolderHandle;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 

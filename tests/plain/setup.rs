@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fsverdict::filesystem::{Distribution, Package, Tool, registry};
-use fsverdict::layer;
-use fsverdict::workload::adapters;
+use fsverdict_stack::filesystem::{Distribution, Package, Tool, registry};
+use fsverdict_stack::layer;
+use fsverdict_workload::workload::adapters;
 
 /// One line of the script's table.
 struct Need {

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fsverdict::dataset::{Prepared, prepare};
-use fsverdict::workload::{Ledger, WorkError, Workplace, run, verify, verify_written};
 use fsverdict_judgement::plan::{Dataset, Operation};
 use fsverdict_text::Bytes;
+use fsverdict_workload::dataset::{Prepared, prepare};
+use fsverdict_workload::workload::{Ledger, WorkError, Workplace, run, verify, verify_written};
 
 struct Kept {
     folder: tempfile::TempDir,

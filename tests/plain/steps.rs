@@ -2,7 +2,7 @@
 
 use crate::common::Place;
 use crate::common::labs::steps::{EVERYTHING, SCHEDULED, plan, spec, told};
-use fsverdict::trial::{Act, Step, Timed, TrialCourse, command_lines};
+use fsverdict_lab::trial::{Act, Step, Timed, TrialCourse, command_lines};
 
 /// A dry run names the checks and the waits, too.
 #[test]

@@ -1,8 +1,8 @@
 //! Traces of modelled devices are shown in figures and given to other programs.
 
-use fsverdict::lab::TraceFile;
 use fsverdict_disk::device::trace::{Flags, TraceWriter, Traced};
 use fsverdict_disk::device::{Action, Completion, Request};
+use fsverdict_lab::lab::TraceFile;
 use fsverdict_text::FolderHandle;
 
 use crate::common::Place;

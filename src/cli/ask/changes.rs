@@ -8,8 +8,8 @@ use fsverdict_judgement::plan::{
 use fsverdict_report::listing;
 use fsverdict_text::{Bytes, Reason};
 
-use crate::filesystem;
 use crate::study::{has_property, inability};
+use fsverdict_stack::filesystem;
 
 use super::question::{AskedDevice, Question};
 

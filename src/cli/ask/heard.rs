@@ -8,7 +8,7 @@ use std::time::Duration;
 use fsverdict_judgement::plan::{Preset, RequiredProperty};
 use fsverdict_text::parse_time;
 
-use crate::filesystem;
+use fsverdict_stack::filesystem;
 
 use super::words::{device_called, must_called, plain, preset_called};
 

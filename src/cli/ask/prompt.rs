@@ -2,8 +2,8 @@
 
 use std::io::BufRead;
 
-use crate::host::talk::{self, say};
 use fsverdict_judgement::plan::RequiredProperty;
+use fsverdict_linux::host::talk::{self, say};
 use fsverdict_report::wrap;
 use fsverdict_text::Reason;
 

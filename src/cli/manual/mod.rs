@@ -9,8 +9,8 @@ use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 use roff::{Roff, bold, roman};
 
-use crate::host::output_file::{Existing, write_output};
-use crate::host::results::result_writer;
+use fsverdict_linux::host::output_file::{Existing, write_output};
+use fsverdict_linux::host::results::result_writer;
 use fsverdict_text::{Hinted, Reason, suggest};
 
 use super::{Cli, CliError, EXIT_STATUS, Exit, STARTS, viewer};

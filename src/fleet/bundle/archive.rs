@@ -10,10 +10,10 @@ use flate2::write::GzEncoder;
 use rustix::fs::{CWD, OFlags};
 use tar::{Archive, Builder, Entry, EntryType, Header};
 
-use crate::host::output_file::{Existing, OutputFile};
 use crate::study::{LONGEST_PLAN, PLAN_FILE};
 use fsverdict_judgement::journal::{FILE_NAME, JournalError, Record, Run};
 use fsverdict_judgement::plan::Plan;
+use fsverdict_linux::host::output_file::{Existing, OutputFile};
 use fsverdict_text::{Hinted, Links, Reason, open_regular};
 
 use super::BundleError;

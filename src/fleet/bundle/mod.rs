@@ -10,10 +10,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::host::root::Root;
 use crate::study::RunFolder;
 use fsverdict_judgement::journal::{Record, Run, read_in_folder};
 use fsverdict_judgement::plan::{Dataset, Plan, digest, grouped};
+use fsverdict_linux::host::root::Root;
 
 use hide::{hide, learn, leave_out};
 use names::{HiddenKind, NameReplacer, is_public};

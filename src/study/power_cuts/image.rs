@@ -4,12 +4,12 @@ use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use crate::dataset::{Prepared, prepare_with_names};
-use crate::host::output_file::{Existing, OutputFile};
 use fsverdict_disk::crash::{LogError, StateImage, export};
 use fsverdict_disk::device::Store;
 use fsverdict_judgement::plan::Candidate;
+use fsverdict_linux::host::output_file::{Existing, OutputFile};
 use fsverdict_text::{Hinted, Reason};
+use fsverdict_workload::dataset::{Prepared, prepare_with_names};
 
 use super::several::on_another;
 use super::{CutName, PowerCutting, StateTold, plain};

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::scope;
 use std::time::Duration;
 
-use crate::lab::TrialEnd;
-use crate::trial::TrialSpec;
 use fsverdict_disk::crash::{CrashState, WriteLog};
 use fsverdict_judgement::journal::{CutOutcome, Event, LossAges, StateFinding, Status};
 use fsverdict_judgement::plan::Candidate;
+use fsverdict_lab::lab::TrialEnd;
+use fsverdict_lab::trial::TrialSpec;
 use fsverdict_text::Reason;
 
 use super::kept::KeptFindings;

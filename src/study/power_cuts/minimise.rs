@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use crate::study::error::SessionError;
-use crate::trial::sequence_bounds;
-use crate::workload::{OneSequence, SequenceWork, SequencesRecord};
 use fsverdict_disk::crash::{CrashState, WriteLog};
 use fsverdict_judgement::journal::StateFinding;
 use fsverdict_judgement::plan::{Candidate, Dataset};
+use fsverdict_lab::trial::sequence_bounds;
+use fsverdict_workload::workload::{OneSequence, SequenceWork, SequencesRecord};
 
 use super::kept::KeptFindings;
 use super::look::CutStates;

@@ -18,14 +18,14 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::lab::{Attachments, ChosenLab, choose};
-use crate::trial::{Drawn, sequence_bounds};
-use crate::workload::SequenceWork;
 use fsverdict_disk::crash::LossRule;
 use fsverdict_disk::device::Model;
 use fsverdict_judgement::journal::PowerCuts;
 use fsverdict_judgement::plan::{Candidate, Faults, Operation, Phase, PhaseWork, Plan};
+use fsverdict_lab::lab::{Attachments, ChosenLab, choose};
+use fsverdict_lab::trial::{Drawn, sequence_bounds};
 use fsverdict_text::{FolderFile, FolderHandle, Hinted, Reason};
+use fsverdict_workload::workload::SequenceWork;
 
 use super::claim::Permission;
 use super::error::SessionError;

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::lab::{LabError, LogPurpose, WriteLogFile};
-use crate::trial::{TrialSpec, sequence_bounds};
-use crate::workload::{Recheck, SavedFolder, SavedPhase, SequenceWork, SequencesRecord, WrittenFolder};
 use fsverdict_disk::crash::WriteLog;
 use fsverdict_judgement::journal::{Event, Observation, ProgramPromise, Save, SequenceBatch, Status};
 use fsverdict_judgement::plan::{Candidate, Dataset, Operation, Phase, PhaseWork, Plan};
+use fsverdict_lab::lab::{LabError, LogPurpose, WriteLogFile};
+use fsverdict_lab::trial::{TrialSpec, sequence_bounds};
 use fsverdict_text::{FolderFile, Hinted, Reason};
+use fsverdict_workload::workload::{
+    Recheck, SavedFolder, SavedPhase, SequenceWork, SequencesRecord, WrittenFolder,
+};
 
 use super::{PowerCutting, remove, unusable};
 use crate::study::error::SessionError;

@@ -9,13 +9,13 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::read::GzEncoder;
 
-use crate::filesystem::find;
-use crate::lab::LabError;
 use crate::study::error::SessionError;
-use crate::workload::SequencesRecord;
 use fsverdict_disk::crash::StateImage;
 use fsverdict_disk::device::Store;
 use fsverdict_judgement::plan::Candidate;
+use fsverdict_lab::lab::LabError;
+use fsverdict_stack::filesystem::find;
+use fsverdict_workload::workload::SequencesRecord;
 
 use super::record::CutRecord;
 use super::script_text::{ListingComparison, PIECE, ScriptParts};

@@ -5,8 +5,8 @@ use fsverdict_judgement::plan::Candidate;
 
 use super::PowerCutting;
 use super::record::CutRecord;
-use crate::lab::{LogPurpose, WriteLogFile};
 use crate::study::error::SessionError;
+use fsverdict_lab::lab::{LogPurpose, WriteLogFile};
 
 impl PowerCutting<'_> {
     /// What each device is to hold in these states, which are named by the first of them.

@@ -1,10 +1,10 @@
 //! A state that loses what another did, by less: the fewest writes that were lost, and whether it comes twice.
 
 use crate::study::error::SessionError;
-use crate::workload::SequencesRecord;
 use fsverdict_disk::crash::{CrashState, Survivors, WriteLog};
 use fsverdict_judgement::journal::StateFinding;
 use fsverdict_judgement::plan::Candidate;
+use fsverdict_workload::workload::SequencesRecord;
 
 use super::record::CutRecord;
 use super::{CutName, PowerCutting};

@@ -5,8 +5,8 @@ use fsverdict_judgement::plan::Candidate;
 use fsverdict_text::Reason;
 
 use crate::study::error::SessionError;
-use crate::trial::CutLook;
-use crate::workload::{Recheck, SavedFolder, SequencesRecord};
+use fsverdict_lab::trial::CutLook;
+use fsverdict_workload::workload::{Recheck, SavedFolder, SequencesRecord};
 
 use super::PowerCutting;
 use super::record::CutRecord;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::filesystem::{DocumentedPrice, documented_prices};
-use crate::workload::{PROMISES, Promise};
 use fsverdict_judgement::journal::{LossAges, PowerCuts, StateFinding};
 use fsverdict_judgement::plan::Candidate;
+use fsverdict_stack::filesystem::{DocumentedPrice, documented_prices};
+use fsverdict_workload::workload::{PROMISES, Promise};
 
 use super::CutName;
 

@@ -4,11 +4,11 @@ use std::sync::Mutex;
 use std::thread::scope;
 use std::time::Duration;
 
-use crate::lab::{LogPurpose, TrialEnd, WriteLogFile};
-use crate::trial::{RotLook, TrialSpec};
 use fsverdict_disk::crash::{Decay, RottenBlock};
 use fsverdict_judgement::journal::{BlockUse, Event, PlacedRot, RotFinding, RotOutcome, Status};
 use fsverdict_judgement::plan::Candidate;
+use fsverdict_lab::lab::{LogPurpose, TrialEnd, WriteLogFile};
+use fsverdict_lab::trial::{RotLook, TrialSpec};
 use fsverdict_text::Reason;
 
 use crate::study::error::SessionError;

@@ -7,13 +7,13 @@ mod tally;
 
 use std::path::Path;
 
-use crate::anatomy::{BLOCK, ImageReader, KnownContent, LayoutLimits, LayoutProcess, block_uses};
-use crate::dataset::prepare;
 use fsverdict_disk::crash::{Decay, ROT_BLOCK, RottenBlock, RottenImage};
 use fsverdict_disk::device::Store;
 use fsverdict_judgement::journal::{BlockUse, PlacedRot, ReadingStopped, RottenBlocks};
 use fsverdict_judgement::plan::Candidate;
+use fsverdict_stack::anatomy::{BLOCK, ImageReader, KnownContent, LayoutLimits, LayoutProcess, block_uses};
 use fsverdict_text::Reason;
+use fsverdict_workload::dataset::prepare;
 
 use super::error::SessionError;
 use super::power_cuts::{

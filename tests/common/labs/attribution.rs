@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use fsverdict::lab::{ATTEMPTS, TRIAL_PROCESSES, TrialProcess};
+use fsverdict_lab::lab::{ATTEMPTS, TRIAL_PROCESSES, TrialProcess};
 
 use crate::common::{Journal, Place, Running, tool};
 
@@ -288,7 +288,7 @@ fn find(place: &Place, name: &str) -> Option<u32> {
             first(&|pid, line: &[String]| has(line, "sleep 0.3") && has(&line_of(parent(pid)), "IS_READY"))
         }
         "FUSE server" => first(&|_, line: &[String]| {
-            line.get(1).is_some_and(|word| word == fsverdict::passthrough::COMMAND)
+            line.get(1).is_some_and(|word| word == fsverdict_stack::passthrough::COMMAND)
         }),
         "staging process" => step("stage"),
         "supervisor of a guest" => guest().map(parent).map(parent),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use fsverdict::lab::ATTEMPTS;
+use fsverdict_lab::lab::ATTEMPTS;
 
 use crate::common::{Journal, Place, Running, kill, tool};
 

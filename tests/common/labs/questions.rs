@@ -1,7 +1,7 @@
 //! Numbers of a plan's own, what a goal requires, and who keeps a phase company.
 
 use crate::common::{Place, not_run};
-use fsverdict::sandbox::program::locate;
+use fsverdict_linux::sandbox::program::locate;
 
 /// A plan of one command, `do`, with this goal, and with these lines after its phase.
 fn with(lab: &str, goal: &str, command: &str, lines: &str) -> String {

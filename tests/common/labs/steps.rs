@@ -1,8 +1,8 @@
 //! A dry run tells what the journal then has.
 
 use fsverdict::cli::with_vocabulary;
-use fsverdict::trial::{Repeats, TrialCourse, TrialSpec};
 use fsverdict_judgement::plan::{Overrides, Plan, read_with};
+use fsverdict_lab::trial::{Repeats, TrialCourse, TrialSpec};
 use serde_json::Value;
 
 use crate::common::Place;

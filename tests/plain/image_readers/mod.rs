@@ -8,8 +8,10 @@ mod images;
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 
-use fsverdict::anatomy::{ImageLayout, ImageReader, KnownContent, LayoutLimits, LayoutProcess, block_uses};
 use fsverdict_judgement::journal::{BlockUse, StopReason};
+use fsverdict_stack::anatomy::{
+    ImageLayout, ImageReader, KnownContent, LayoutLimits, LayoutProcess, block_uses,
+};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -9,12 +9,12 @@ mod player;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use fsverdict::lab::{Attachment, Lab};
 use fsverdict::study::{Silent, Study};
 use fsverdict_judgement::journal::{
     Beginning, CandidateStatus, Event, Facts, OpenJournal, Run, SCHEMA, TrialId, read,
 };
 use fsverdict_judgement::plan::{Blocks, Candidate, Disturbance, Plan, digest};
+use fsverdict_lab::lab::{Attachment, Lab};
 use fsverdict_report::{Format, Report, write};
 use fsverdict_text::{Bytes, FolderHandle};
 use player::{Machine, Player, RECORDED, Tale, lock};

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use fsverdict::lab::{Attachments, Interruption, Lab, LabError, TrialEnd, Watch};
 use fsverdict::study::Watcher;
-use fsverdict::trial::TrialSpec;
 use fsverdict_judgement::journal::{Event, FILE_NAME, Facts, Learnt, Status, Surroundings, TrialId, read};
 use fsverdict_judgement::plan::Candidate;
+use fsverdict_lab::lab::{Attachments, Interruption, Lab, LabError, TrialEnd, Watch};
+use fsverdict_lab::trial::TrialSpec;
 use fsverdict_text::Reason;
 
 const RECORDED_BLOCKS: u32 = 8;

@@ -1,0 +1,111 @@
+//! Why there is no laboratory kernel.
+
+use std::path::{Path, PathBuf};
+
+use fsverdict_text::{Bytes, Hinted};
+
+/// Bytes a build takes up: sources 1.7 GiB where all are unpacked, objects 0.2 GiB.
+pub(super) const ROOM: u64 = 2 << 30;
+
+/// A kernel cannot be built, found or removed.
+#[derive(Debug, thiserror::Error)]
+pub enum KernelBuildError {
+    #[error("there are no kernel sources here: /usr/src has no linux-source-*.tar.*")]
+    NoSources,
+    #[error("{} is not a tarball or a tree of kernel sources: {reason}", path.display())]
+    NotSources { path: PathBuf, reason: String },
+    #[error("not installed, and needed to build a kernel: {programs}")]
+    MissingPrograms { programs: String, hint: String },
+    #[error("a kernel build takes {wanted_gib} GiB, and {} has {free_gib} GiB left", folder.display())]
+    NoRoom { folder: PathBuf, wanted_gib: u64, free_gib: u64 },
+    #[error("{step}: the disk of {} is full, with {} left: a kernel build takes up to {}", folder.display(), Bytes(*free), Bytes(ROOM))]
+    Full { step: &'static str, folder: PathBuf, free: u64 },
+    #[error("another fsverdict is building this kernel just now")]
+    Busy,
+    #[error("the patch {patch} does not apply to {release}: {said}")]
+    Patch { patch: String, release: String, said: String, hint: &'static str },
+    #[error("the sources {release} cannot be configured as a laboratory kernel; not taken: {options}")]
+    Options { release: String, options: String },
+    #[error("{step} failed; its last lines:\n{lines}")]
+    Step { step: &'static str, lines: String, log: PathBuf },
+    #[error("the kernel {failed}")]
+    Trial { failed: String, log: PathBuf, way_on: &'static str },
+    #[error("there is a kernel {name} in the cache already")]
+    There { name: String },
+    #[error("{} is no kernel that `fsverdict kernel export` wrote, or it is damaged: {reason}", path.display())]
+    NotAPackage { path: PathBuf, reason: String },
+    #[error("there is no kernel `{name}` in the cache")]
+    Unknown { name: String, hint: String },
+    #[error(transparent)]
+    Program(#[from] fsverdict_linux::sandbox::program::ProgramError),
+    #[error("cannot {what} {}: {source}", path.display())]
+    File { what: &'static str, path: PathBuf, source: std::io::Error },
+}
+
+/// What to do about a file that cannot be used.
+fn advice(error: &std::io::Error) -> Option<&'static str> {
+    Some(match error.kind() {
+        _ if error.raw_os_error() == Some(rustix::io::Errno::PERM.raw_os_error()) => {
+            "`lsattr -d` shows whether it is append-only or immutable (chattr(1)); a mount or a container may forbid it, too"
+        }
+        std::io::ErrorKind::PermissionDenied => {
+            "`ls -ld` shows whose it is: XDG_CACHE_HOME and HOME say which cache is used"
+        }
+        std::io::ErrorKind::NotFound => {
+            "name a linux-*.tar.xz, or a folder with the kernel's Makefile and arch/um in it, that is there"
+        }
+        std::io::ErrorKind::ReadOnlyFilesystem => "set XDG_CACHE_HOME to a folder that can be written",
+        _ => return None,
+    })
+}
+
+impl Hinted for KernelBuildError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            KernelBuildError::NoSources => "install the package linux-source-6.12 (Debian), linux-source (Ubuntu) or kernel-devel's source package, or name a tarball or a tree: `fsverdict kernel build linux-6.12.tar.xz` (https://kernel.org)".to_owned(),
+            KernelBuildError::NotSources { .. } => "name a linux-*.tar.xz, or a folder with the kernel's Makefile and arch/um in it".to_owned(),
+            KernelBuildError::MissingPrograms { hint, .. } => hint.clone(),
+            KernelBuildError::NoRoom { .. } => "make room, or set XDG_CACHE_HOME to a folder on another disk".to_owned(),
+            KernelBuildError::Full { .. } => "make room there, or set XDG_CACHE_HOME to a folder on another disk; the same command carries on where this stopped".to_owned(),
+            KernelBuildError::Busy => "wait for it, and it is in `fsverdict kernel list`".to_owned(),
+            KernelBuildError::Patch { hint, .. } => (*hint).to_owned(),
+            KernelBuildError::Options { .. } => "Linux 6.1, 6.12 and 7.2 are known to do; `fsverdict kernel build` of such a tree".to_owned(),
+            KernelBuildError::Step { log, .. } => format!("the whole log is {}; the same command carries on where this stopped, and `fsverdict kernel list` says how to remove what it left", log.display()),
+            KernelBuildError::Trial { log, way_on, .. } => format!("the whole record is {}; {way_on}", log.display()),
+            KernelBuildError::There { name } => format!("`fsverdict kernel remove {name}` removes it, if the other one is to take its place"),
+            KernelBuildError::NotAPackage { .. } => "have it sent again, or exported again; what is in it was not used".to_owned(),
+            KernelBuildError::Unknown { hint, .. } => hint.clone(),
+            KernelBuildError::Program(error) => return error.hint(),
+            KernelBuildError::File { source, .. } => {
+                return advice(source).map(str::to_owned).or_else(|| source.hint());
+            }
+        })
+    }
+}
+
+/// Bytes that are free where a folder is.
+pub(super) fn free(folder: &Path) -> std::io::Result<u64> {
+    let room = rustix::fs::statvfs(folder)?;
+    Ok(room.f_bavail.saturating_mul(room.f_frsize))
+}
+
+impl KernelBuildError {
+    pub(super) fn full(step: &'static str, folder: &Path) -> Self {
+        KernelBuildError::Full { step, folder: folder.to_owned(), free: free(folder).unwrap_or(0) }
+    }
+}
+
+/// For `map_err`: what was tried with which file.
+pub(super) fn file<E: Into<std::io::Error>>(
+    what: &'static str,
+    path: &Path,
+) -> impl FnOnce(E) -> KernelBuildError {
+    use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+    let path = path.to_owned();
+    move |source| match source.into() {
+        source if [StorageFull, QuotaExceeded].contains(&source.kind()) => {
+            KernelBuildError::full(what, path.parent().unwrap_or(&path))
+        }
+        source => KernelBuildError::File { what, path, source },
+    }
+}

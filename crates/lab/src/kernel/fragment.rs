@@ -1,0 +1,127 @@
+//! The options of a laboratory kernel, and which of them a configured tree took.
+
+/// The options, with a reason beside each.
+pub(super) const FRAGMENT: &str = include_str!("../../../../kernel/laboratory.config");
+
+/// Marks an option that not every tree has.
+const OPTIONAL: &str = "where there is one";
+
+/// Without these no trial runs in simulated time.
+const ESSENTIAL: [&str; 9] = [
+    "CONFIG_64BIT",
+    "CONFIG_HOSTFS",
+    "CONFIG_SSL",
+    "CONFIG_BLK_DEV_UBD",
+    "CONFIG_VIRTIO_UML",
+    "CONFIG_VIRTIO_BLK",
+    "CONFIG_UML_TIME_TRAVEL_SUPPORT",
+    "CONFIG_PID_NS",
+    "CONFIG_PROC_FS",
+];
+
+/// What a configured tree did not take.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Refused {
+    /// Without which no trial runs.
+    pub essential: Vec<String>,
+    pub wanted: Vec<String>,
+    /// Nobody expects every tree to have them.
+    pub optional: Vec<String>,
+}
+
+/// The fragment without its comments, as `KCONFIG_ALLCONFIG` takes it.
+pub(super) fn plain() -> String {
+    options().map(|(name, value, _)| format!("{name}={value}\n")).collect()
+}
+
+/// The options that are to be on, each with what is known of when Linux has it.
+pub(super) fn wanted() -> impl Iterator<Item = (&'static str, &'static str)> {
+    options().filter(|(_, value, _)| *value == "y").map(|(name, ..)| (name, note(name)))
+}
+
+/// What is known of when Linux has an option that not every tree has; empty where nothing is.
+fn note(symbol: &str) -> &'static str {
+    let line = FRAGMENT.lines().find(|line| line.split('=').next() == Some(symbol));
+    let comment = line.and_then(|line| line.split_once(OPTIONAL)).map_or("", |(_, rest)| rest);
+    comment.strip_prefix(": ").unwrap_or("")
+}
+
+fn options() -> impl Iterator<Item = (&'static str, &'static str, bool)> {
+    FRAGMENT.lines().filter_map(|line| {
+        let (option, comment) = line.split_once('#').unwrap_or((line, ""));
+        let (name, value) = option.trim().split_once('=')?;
+        Some((name, value, comment.contains(OPTIONAL)))
+    })
+}
+
+/// What to do about a kernel without this option: build one, if that gives it.
+#[must_use]
+pub fn way_out(symbol: &str) -> String {
+    match options().find(|(name, value, _)| *name == symbol && *value == "y") {
+        Some((.., false)) => format!("`fsverdict kernel build` makes one with {symbol}"),
+        Some((.., true)) => {
+            let note = note(symbol);
+            let note = if note.is_empty() { String::new() } else { format!(": {note}") };
+            format!(
+                "`fsverdict kernel build SOURCE` makes one with it, of sources that have {symbol}{note} (`--patch` adds what others lack)"
+            )
+        }
+        None => format!(
+            "build a User-Mode-Linux kernel with {symbol}=y (ARCH=um), and name it: `kernel = \"/path/to/linux\"` beside `lab = \"uml\"` in the plan"
+        ),
+    }
+}
+
+/// Compares the fragment with a `.config`.
+pub(super) fn refused(config: &str) -> Refused {
+    let taken: std::collections::BTreeMap<&str, &str> =
+        config.lines().filter_map(|line| line.split_once('=')).collect();
+    let mut refused = Refused::default();
+    for (name, value, optional) in options() {
+        if taken.get(name).copied().unwrap_or("n") == value {
+            continue;
+        }
+        let list = if ESSENTIAL.contains(&name) {
+            &mut refused.essential
+        } else if optional {
+            &mut refused.optional
+        } else {
+            &mut refused.wanted
+        };
+        list.push(name.to_owned());
+    }
+    refused
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ESSENTIAL, options, plain, refused};
+
+    #[test]
+    fn every_option_is_named_once_and_no_module() {
+        let mut names: Vec<_> = options().map(|(name, _, _)| name).collect();
+        let is_value = |value: &str| ["y", "n"].contains(&value) || value.starts_with('"');
+        assert!(options().all(|(name, value, _)| name.starts_with("CONFIG_") && is_value(value)));
+        assert!(ESSENTIAL.iter().all(|name| names.contains(name)));
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn options_that_did_not_take_are_named() {
+        let all: String =
+            plain().lines().filter(|line| !line.ends_with("=n")).map(|line| format!("{line}\n")).collect();
+        assert_eq!(refused(&all), super::Refused::default());
+        let without = all
+            .replace("CONFIG_VIRTIO_UML=y\n", "# CONFIG_VIRTIO_UML is not set\n")
+            .replace("CONFIG_BCACHEFS_FS=y\n", "")
+            .replace("CONFIG_XFS_FS=y\n", "CONFIG_XFS_FS=m\n")
+            + "CONFIG_MODULES=y\n";
+        let found = refused(&without);
+        assert_eq!(found.essential, ["CONFIG_VIRTIO_UML"]);
+        assert_eq!(found.wanted, ["CONFIG_MODULES", "CONFIG_XFS_FS"]);
+        assert_eq!(found.optional, ["CONFIG_BCACHEFS_FS"]);
+    }
+}

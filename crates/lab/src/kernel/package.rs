@@ -1,0 +1,263 @@
+//! A built kernel as one file, to be carried to other machines: a compressed tar archive with what is said of it, its
+//! configuration and itself, in this order, in one folder of its name.
+//!
+//! What is read may be a stranger's: three regular files of bounded sizes under the names that are expected, and nothing else;
+//! no path in it is followed. The digests show damage, not who made it.
+
+use std::io::{BufReader, BufWriter, Read, Write};
+use std::path::{Component, Path};
+
+use flate2::Compression;
+use flate2::bufread::GzDecoder;
+use flate2::write::GzEncoder;
+use rustix::fs::{CWD, OFlags};
+use serde::{Deserialize, Serialize};
+use tar::{Archive, Builder, Entry, EntryType, Header};
+use xxhash_rust::xxh3::Xxh3Default;
+
+use super::attendant::{Attendant, passed, tried};
+use super::cache::{
+    CONFIG, KERNEL, KernelCache, KernelEntry, KernelFacts, LARGEST_CONFIG, LARGEST_FACTS, LARGEST_KERNEL,
+};
+use super::error::{KernelBuildError, file, free};
+use super::outcome::Subject;
+use super::source::is_release;
+use super::staged::StagedSources;
+use fsverdict_linux::host::foreign::harmless;
+use fsverdict_linux::host::output_file::{Existing, OutputFile};
+use fsverdict_text::{Links, open_regular};
+
+/// What comes first in a package.
+const LABEL: &str = "kernel.json";
+/// Another one has another meaning.
+const SCHEMA: u32 = 1;
+/// Bytes that stay free where a kernel is taken over.
+const MARGIN: u64 = 64 << 20;
+const ANEW: &str = "nothing of it is in the cache";
+
+/// What a package says of what is in it.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Label {
+    schema: u32,
+    facts: KernelFacts,
+    config: PackagePart,
+    linux: PackagePart,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PackagePart {
+    bytes: u64,
+    /// XXH3 of 128 bits, in 32 hexadecimal digits.
+    xxh3: String,
+}
+
+/// Writes the kernel of this name into a new file, and says which it was.
+///
+/// # Errors
+/// When there is no such kernel, or the file is there already or cannot be written.
+pub fn export(cache: &KernelCache, name: &str, path: &Path) -> Result<KernelEntry, KernelBuildError> {
+    let entry = cache.find(name)?;
+    let read = || file("read", &entry.kernel);
+    let config = entry.config().map_err(file("read the configuration beside", &entry.kernel))?;
+    let kernel = || open_regular(CWD, &entry.kernel, OFlags::RDONLY, Links::Follow);
+    let linux = measured(kernel().map_err(read())?, LARGEST_KERNEL).map_err(read())?;
+    // How it did, it did on this machine.
+    let facts = KernelFacts { trial: None, imported: None, ..entry.facts.clone() };
+    let label = Label {
+        schema: SCHEMA,
+        config: measured(config.as_slice(), LARGEST_CONFIG).map_err(read())?,
+        linux,
+        facts,
+    };
+    let write = || -> std::io::Result<()> {
+        let output = OutputFile::create(path, Existing::Keep)?;
+        let label_text = serde_json::to_vec_pretty(&label)?;
+        let mut archive = Builder::new(GzEncoder::new(BufWriter::new(output.file()), Compression::default()));
+        let mut append = |name: &str, bytes: u64, mode: u32, content: &mut dyn Read| {
+            let mut header = Header::new_ustar();
+            header.set_size(bytes);
+            header.set_mode(mode);
+            archive.append_data(&mut header, Path::new(&entry.name).join(name), content)
+        };
+        append(LABEL, label_text.len() as u64, 0o644, &mut label_text.as_slice())?;
+        append(CONFIG, label.config.bytes, 0o644, &mut config.as_slice())?;
+        append(KERNEL, label.linux.bytes, 0o755, &mut kernel()?)?;
+        archive.into_inner()?.finish()?.flush()?;
+        output.finish()
+    };
+    write().map_err(file("write", path))?;
+    Ok(entry)
+}
+
+/// Takes a kernel into the cache that somebody exported, once it was tried.
+///
+/// # Errors
+/// When the file is no such package, or is damaged; when there is a kernel of its name; when it fails its trial.
+pub fn import(
+    cache: &KernelCache,
+    path: &Path,
+    attendant: &mut dyn Attendant,
+) -> Result<KernelEntry, KernelBuildError> {
+    let wrong = |reason: String| KernelBuildError::NotAPackage { path: path.to_owned(), reason };
+    let io = |error: std::io::Error| wrong(error.to_string());
+    let opened = open_regular(CWD, path, OFlags::RDONLY, Links::Follow).map_err(file("read", path))?;
+    let longest = LARGEST_FACTS + LARGEST_CONFIG + LARGEST_KERNEL + (1 << 20);
+    let mut archive = Archive::new(GzDecoder::new(BufReader::new(opened)).take(longest));
+    // As they are: else names longer than a header would be read into memory, however long.
+    let mut entries = archive.entries().map_err(io)?.raw(true);
+    let mut next = |name: &str, longest: u64| {
+        let entry = entries.next().ok_or_else(|| wrong(format!("it ends before its {name}")))?.map_err(io)?;
+        let folder = fitting(&entry, name, longest).map_err(wrong)?;
+        Ok::<_, KernelBuildError>((entry, folder))
+    };
+    let (mut entry, folder) = next(LABEL, LARGEST_FACTS)?;
+    let mut text = Vec::new();
+    entry.read_to_end(&mut text).map_err(io)?;
+    let label: Label =
+        serde_json::from_slice(&text).map_err(|error| wrong(format!("its {LABEL}: {error}")))?;
+    let mut facts = checked(&label, &folder).map_err(wrong)?;
+    let name = facts.name();
+    if cache.list().iter().any(|entry| entry.name == name) {
+        return Err(KernelBuildError::There { name });
+    }
+    let of_it = |folder: String| {
+        if folder == name { Ok(()) } else { Err(wrong(format!("it holds a folder beside {name}"))) }
+    };
+
+    let (entry, folder) = next(CONFIG, LARGEST_CONFIG)?;
+    of_it(folder)?;
+    let mut config = Vec::new();
+    let mut measuring = Measuring::of(entry);
+    measuring.read_to_end(&mut config).map_err(io)?;
+    measuring.is(&label.config, CONFIG).map_err(wrong)?;
+
+    let (entry, folder) = next(KERNEL, LARGEST_KERNEL)?;
+    of_it(folder)?;
+    std::fs::create_dir_all(&cache.own).map_err(file("make", &cache.own))?;
+    let room = free(&cache.own).map_err(file("look at the disk of", &cache.own))?;
+    if room < entry.size().saturating_add(MARGIN) {
+        return Err(KernelBuildError::full("take over a kernel", &cache.own));
+    }
+    let staged = StagedSources::begin(cache, &name)?;
+    let mut measuring = Measuring::of(entry);
+    staged.put_kernel(&mut measuring).map_err(|error| match error {
+        // What was read came to no end, or the archive was cut short.
+        KernelBuildError::File { source, .. } => io(source),
+        other => other,
+    })?;
+    measuring.is(&label.linux, KERNEL).map_err(wrong)?;
+    if entries.next().is_some() {
+        return Err(wrong(format!("it holds more than {LABEL}, {CONFIG} and {KERNEL}")));
+    }
+    // To the end, where the checksum is.
+    let mut rest = archive.into_inner();
+    std::io::copy(&mut rest, &mut std::io::sink()).map_err(io)?;
+    if rest.limit() == 0 {
+        return Err(wrong("it does not end where its files do".to_owned()));
+    }
+    if rest.into_inner().into_inner().read(&mut [0]).map_err(io)? > 0 {
+        return Err(wrong("something follows its end".to_owned()));
+    }
+    staged.put_config(&config)?;
+
+    let subject = Subject { kernel: &staged.kernel(), release: &facts.release, config: &config };
+    let log = cache.log_of(&name);
+    let trial = tried(&log, subject, attendant)?;
+    facts.trial = Some(passed(trial, &name, &log, ANEW)?);
+    facts.imported = Some(jiff::Timestamp::now());
+    staged.keep(cache, &facts)
+}
+
+/// The facts of a package that can be believed as far as names go: what they say is shown to people, and its name becomes a
+/// folder.
+fn checked(label: &Label, folder: &str) -> Result<KernelFacts, String> {
+    let Label { schema, facts, .. } = label;
+    if *schema != SCHEMA {
+        return Err(format!("it is of schema {schema}, and this fsverdict knows {SCHEMA}"));
+    }
+    let is_digest = |text: &str| {
+        text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+    };
+    if !is_release(&facts.release) || !is_digest(&facts.digest) {
+        return Err("its release or digest is none".to_owned());
+    }
+    if facts.name() != folder {
+        return Err(format!("it says that it is {}, and its folder has another name", facts.name()));
+    }
+    let all = |texts: &[String]| texts.iter().map(|text| harmless(text)).collect();
+    Ok(KernelFacts {
+        release: facts.release.clone(),
+        digest: facts.digest.clone(),
+        source: harmless(&facts.source.to_string_lossy()).into(),
+        patches: all(&facts.patches),
+        refused: all(&facts.refused),
+        compiler: harmless(&facts.compiler),
+        built: facts.built,
+        trial: None,
+        imported: None,
+    })
+}
+
+/// The folder of an entry that is the file which is expected; else what it is.
+fn fitting(entry: &Entry<'_, impl Read>, name: &str, longest: u64) -> Result<String, String> {
+    let path = entry.path().map_err(|error| error.to_string())?;
+    let shown: String = harmless(&path.to_string_lossy()).chars().take(200).collect();
+    let parts: Vec<Component<'_>> = path.components().collect();
+    let folder = match parts.as_slice() {
+        [Component::Normal(folder), Component::Normal(file)] if *file == name => folder.to_str(),
+        _ => None,
+    };
+    let folder = folder.ok_or_else(|| format!("it holds `{shown}` where `FOLDER/{name}` is to be"))?;
+    if entry.header().entry_type() != EntryType::Regular {
+        return Err(format!("`{shown}` in it is not a file"));
+    }
+    if entry.size() > longest {
+        return Err(format!("`{shown}` in it is larger than {} MiB", longest >> 20));
+    }
+    Ok(folder.to_owned())
+}
+
+/// Counts and digests what is read through it.
+struct Measuring<R> {
+    inner: R,
+    digest: Xxh3Default,
+    bytes: u64,
+}
+
+impl<R: Read> Measuring<R> {
+    fn of(inner: R) -> Self {
+        Measuring { inner, digest: Xxh3Default::new(), bytes: 0 }
+    }
+
+    fn part(&self) -> PackagePart {
+        PackagePart { bytes: self.bytes, xxh3: format!("{:032x}", self.digest.digest128()) }
+    }
+
+    fn is(&self, said: &PackagePart, name: &str) -> Result<(), String> {
+        if self.part() == *said {
+            Ok(())
+        } else {
+            Err(format!("its {name} is not what was exported (digest)"))
+        }
+    }
+}
+
+impl<R: Read> Read for Measuring<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.digest.update(buffer.get(..count).unwrap_or_default());
+        self.bytes += count as u64;
+        Ok(count)
+    }
+}
+
+fn measured(content: impl Read, most: u64) -> std::io::Result<PackagePart> {
+    let mut measuring = Measuring::of(content.take(most + 1));
+    std::io::copy(&mut measuring, &mut std::io::sink())?;
+    if measuring.bytes > most {
+        return Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, "no package would take it"));
+    }
+    Ok(measuring.part())
+}

@@ -1,0 +1,169 @@
+//! Patches: our own, which are part of the program, and the user's.
+
+use std::path::PathBuf;
+
+use fsverdict_linux::sandbox::Sandbox;
+use fsverdict_linux::sandbox::program::Program;
+use fsverdict_text::read_regular;
+
+use super::error::{KernelBuildError, file};
+use super::scratch::{Scratch, says_full};
+
+/// The first and the last version that a patch is for.
+type Versions = [[u32; 2]; 2];
+
+/// Bytes of a patch: from one release to the next it has some 80 MB.
+const LARGEST: u64 = 512 << 20;
+
+const ALL: Versions = [[0, 0], [u32::MAX, 0]];
+
+/// Our own, by name. Between them they serve every tree from Linux 6.1 on.
+const OWN: [(&str, &str, Versions); 13] = [
+    ("0001-um-seed.patch", include_str!("../../../../kernel/patches/0001-um-seed.patch"), ALL),
+    (
+        "0002-um-xstate.patch",
+        include_str!("../../../../kernel/patches/0002-um-xstate.patch"),
+        [ALL[0], [6, 12]],
+    ),
+    (
+        "0003-um-yield.patch",
+        include_str!("../../../../kernel/patches/0003-um-yield.patch"),
+        [ALL[0], [6, 10]],
+    ),
+    (
+        "0004-um-yield-6.11.patch",
+        include_str!("../../../../kernel/patches/0004-um-yield-6.11.patch"),
+        [[6, 11], ALL[1]],
+    ),
+    (
+        "0005-blk-flush-restart.patch",
+        include_str!("../../../../kernel/patches/0005-blk-flush-restart.patch"),
+        ALL,
+    ),
+    ("0006-um-seed-alone.patch", include_str!("../../../../kernel/patches/0006-um-seed-alone.patch"), ALL),
+    (
+        "0007-um-zero-page.patch",
+        include_str!("../../../../kernel/patches/0007-um-zero-page.patch"),
+        [[7, 1], ALL[1]],
+    ),
+    (
+        "0008-um-live-registers.patch",
+        include_str!("../../../../kernel/patches/0008-um-live-registers.patch"),
+        [[6, 12], [6, 12]],
+    ),
+    (
+        "0009-um-names.patch",
+        include_str!("../../../../kernel/patches/0009-um-names.patch"),
+        [[6, 12], [6, 12]],
+    ),
+    (
+        "0010-blk-submitter.patch",
+        include_str!("../../../../kernel/patches/0010-blk-submitter.patch"),
+        [[6, 12], [6, 12]],
+    ),
+    ("0011-um-aes.patch", include_str!("../../../../kernel/patches/0011-um-aes.patch"), [[6, 1], [6, 12]]),
+    (
+        "0012-um-crc32c.patch",
+        include_str!("../../../../kernel/patches/0012-um-crc32c.patch"),
+        [[6, 1], [6, 12]],
+    ),
+    (
+        "0013-crc32c-fast.patch",
+        include_str!("../../../../kernel/patches/0013-crc32c-fast.patch"),
+        [[6, 14], ALL[1]],
+    ),
+];
+
+/// So many of them, the first, are part of every kernel's digest, applied or not. Who adds one for some releases adds it behind
+/// these, and only those releases' kernels are others then: whoever has one need not build it anew.
+const IN_EVERY_DIGEST: usize = 6;
+
+#[derive(Debug, Clone)]
+pub(super) struct Patch {
+    pub(super) name: String,
+    pub(super) text: Vec<u8>,
+    own: bool,
+    /// Part of the digest of those kernels alone that it is applied to.
+    pub(super) later: bool,
+    versions: Versions,
+}
+
+/// Our own patches and the user's, in the order they are applied.
+pub(super) fn patches(users: &[PathBuf]) -> Result<Vec<Patch>, KernelBuildError> {
+    let own = OWN.into_iter().enumerate().map(|(at, (name, text, versions))| {
+        let later = at >= IN_EVERY_DIGEST;
+        Ok(Patch { name: name.to_owned(), text: text.into(), own: true, later, versions })
+    });
+    let users = users.iter().map(|path| {
+        let text = read_regular(path, LARGEST).map_err(file("read the patch", path))?;
+        Ok(Patch { name: path.display().to_string(), text, own: false, later: false, versions: ALL })
+    });
+    own.chain(users).collect()
+}
+
+impl Patch {
+    /// Whether this release lacks what it does.
+    pub(super) fn is_for(&self, release: &str) -> bool {
+        let mut numbers = release.split('.').map_while(|number| number.parse().ok());
+        let version = [numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)];
+        self.versions[0] <= version && version <= self.versions[1]
+    }
+
+    /// Applies it to the sources.
+    pub(super) fn apply(
+        &self,
+        scratch: &Scratch,
+        release: &str,
+        sandbox: &Sandbox,
+    ) -> Result<(), KernelBuildError> {
+        // By its path: a folder that was entered before the sandbox's mounts were made is read-only.
+        let folder = format!("--directory={}", scratch.tree().display());
+        let patch =
+            Program::new(["patch", "-p1", "--forward", "--batch", "--no-backup-if-mismatch", &folder]);
+        let patch = patch.inside(sandbox.clone()).variable("TMPDIR", scratch.temporary()).input(&self.text);
+        let record = patch.run("patch the sources")?;
+        if record.exit == Some(0) {
+            return Ok(());
+        }
+        let said = format!("{}{}", record.stdout, record.stderr);
+        if let Some(full) = scratch.full("patch the sources", says_full(&said)) {
+            return Err(full);
+        }
+        Err(KernelBuildError::Patch {
+            patch: self.name.clone(),
+            release: release.to_owned(),
+            said: said.trim().lines().take(4).collect::<Vec<_>>().join("; "),
+            hint: if self.own {
+                "trees of Linux 6.1, 6.12 and 7.2 are known to do"
+            } else {
+                "the patch must be made for this release, with paths that `patch -p1` takes"
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OWN, patches};
+
+    /// One that lay there and was not applied cost a kernel that did not start.
+    #[test]
+    fn every_patch_in_the_folder_is_applied_in_order() {
+        let mut there: Vec<String> = std::fs::read_dir("kernel/patches")
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        there.sort();
+        assert_eq!(OWN.map(|(name, ..)| name.to_owned()).to_vec(), there);
+    }
+
+    #[test]
+    fn a_release_that_has_what_a_patch_does_is_not_patched() {
+        for (release, expected) in
+            [("6.1.192", 7), ("6.12.117", 10), ("6.13.0-rc3", 4), ("7.0", 5), ("7.2.13", 6)]
+        {
+            let own = patches(&[]).unwrap();
+            assert_eq!(own.iter().filter(|patch| patch.is_for(release)).count(), expected, "{release}");
+        }
+    }
+}

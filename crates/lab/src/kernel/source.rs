@@ -1,0 +1,276 @@
+//! Kernel sources: the distribution's package, a tarball, or a tree.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use xxhash_rust::xxh3::Xxh3Default;
+
+use fsverdict_linux::host::beneath::Beneath;
+use fsverdict_linux::sandbox::Sandbox;
+use fsverdict_linux::sandbox::program::{Program, succeeded};
+
+use super::error::{KernelBuildError, file};
+use super::scratch::{Scratch, says_full};
+
+/// Bytes of a makefile or a Kconfig file of a kernel's.
+const LARGEST: u64 = 4 << 20;
+/// Where distributions put the sources of their kernels.
+const PACKAGED: &str = "/usr/src";
+
+/// Most of a kernel's sources are drivers of devices and processors that User-Mode Linux has not. What they are made of
+/// stays packed, 1.3 of 1.7 GiB; Kconfig files and makefiles come along, since others name them.
+const LEFT_PACKED: [&str; 21] = [
+    "*/Documentation/*.rst",
+    "*/Documentation/*.txt",
+    "*/Documentation/*.yaml",
+    "*/arch/[!ux]*/*.[chS]",
+    "*/arch/*.dts*",
+    "*/drivers/accel/*.[ch]",
+    "*/drivers/clk/*.[ch]",
+    "*/drivers/crypto/*.[ch]",
+    "*/drivers/gpu/*.[ch]",
+    "*/drivers/iio/*.[ch]",
+    "*/drivers/infiniband/*.[ch]",
+    "*/drivers/media/*.[ch]",
+    "*/drivers/net/*/*.[ch]",
+    "*/drivers/pinctrl/*.[ch]",
+    "*/drivers/scsi/*.[ch]",
+    "*/drivers/staging/*.[ch]",
+    "*/drivers/usb/*.[ch]",
+    "*/drivers/video/*.[ch]",
+    "*/sound/*.[ch]",
+    "*/tools/perf/*",
+    "*/tools/testing/*",
+];
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum KernelSource {
+    /// A file tar(1) can read.
+    Tarball(PathBuf),
+    /// A folder; it is copied, and not written to.
+    Tree(PathBuf),
+}
+
+impl KernelSource {
+    /// What the user named, or the newest the distribution has.
+    pub(super) fn find(named: Option<&Path>) -> Result<Self, KernelBuildError> {
+        let Some(path) = named else {
+            return newest_tarball(Path::new(PACKAGED))
+                .map(KernelSource::Tarball)
+                .ok_or(KernelBuildError::NoSources);
+        };
+        let path = path.canonicalize().map_err(file("find the sources", path))?;
+        if path.is_file() {
+            return Ok(KernelSource::Tarball(path));
+        }
+        check(&path)?;
+        Ok(KernelSource::Tree(path))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        match self {
+            KernelSource::Tarball(path) | KernelSource::Tree(path) => path,
+        }
+    }
+
+    /// Adds what makes these sources these: a tarball's content; of a tree the names, sizes and times of its files.
+    pub(super) fn digest(&self, digest: &mut Xxh3Default) -> Result<(), KernelBuildError> {
+        match self {
+            KernelSource::Tarball(path) => {
+                let failed = || file("read", path);
+                let mut tarball = std::fs::File::open(path).map_err(failed())?;
+                let mut buffer = vec![0; 1 << 20];
+                loop {
+                    let count = tarball.read(&mut buffer).map_err(failed())?;
+                    if count == 0 {
+                        return Ok(());
+                    }
+                    digest.update(buffer.get(..count).unwrap_or_default());
+                }
+            }
+            KernelSource::Tree(path) => digest_tree(path, digest),
+        }
+    }
+
+    /// Puts a copy of the sources into their folder, which is empty: all of a tree, and of a tarball what a build
+    /// needs or, for a user's patches, the whole.
+    pub(super) fn unpack(
+        &self,
+        scratch: &Scratch,
+        whole: bool,
+        sandbox: &Sandbox,
+    ) -> Result<(), KernelBuildError> {
+        let folder = &*scratch.tree();
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let mut argv: Vec<String> = Vec::new();
+        match self {
+            KernelSource::Tarball(path) => {
+                argv.extend(["tar", "--extract", "--strip-components=1"].map(str::to_owned));
+                argv.extend(["--no-same-owner", "--no-same-permissions"].map(str::to_owned));
+                argv.extend([format!("--directory={}", text(folder)), format!("--file={}", text(path))]);
+                let left = LEFT_PACKED.iter().filter(|_| !whole);
+                argv.extend(left.map(|pattern| format!("--exclude={pattern}")));
+            }
+            KernelSource::Tree(path) => {
+                argv.extend(["cp", "--archive", "--reflink=auto"].map(str::to_owned));
+                argv.extend([format!("{}/.", text(path)), text(folder)]);
+            }
+        }
+        let program = Program::new(argv).inside(sandbox.clone());
+        let record = program.run("unpack the sources")?;
+        let full = || scratch.full("unpack the sources", says_full(&record.stderr));
+        if record.exit != Some(0)
+            && let Some(full) = full()
+        {
+            return Err(full);
+        }
+        if matches!(self, KernelSource::Tarball(_)) && record.exit != Some(0) {
+            let reason = record.stderr.lines().next().unwrap_or("tar cannot read it").to_owned();
+            return Err(KernelBuildError::NotSources { path: self.path().to_owned(), reason });
+        }
+        succeeded(record)?;
+        check(folder).map_err(|error| match error {
+            KernelBuildError::NotSources { reason, .. } => {
+                KernelBuildError::NotSources { path: self.path().to_owned(), reason }
+            }
+            other => other,
+        })
+    }
+}
+
+/// Whether a folder holds kernel sources that know User-Mode Linux.
+fn check(folder: &Path) -> Result<(), KernelBuildError> {
+    let lacks = |reason: &str| {
+        Err(KernelBuildError::NotSources { path: folder.to_owned(), reason: reason.to_owned() })
+    };
+    if release(folder).is_none() {
+        return lacks("its Makefile names no version");
+    }
+    if Beneath::open(folder).and_then(|folder| folder.file("arch/um/Kconfig", LARGEST)).is_err() {
+        return lacks("it has no arch/um, which is User-Mode Linux");
+    }
+    Ok(())
+}
+
+/// The release a tree's Makefile names, e.g. `6.12.117`.
+pub(super) fn release(tree: &Path) -> Option<String> {
+    let makefile = Beneath::open(tree).and_then(|tree| tree.read("Makefile", LARGEST)).ok()?;
+    let makefile = String::from_utf8_lossy(&makefile);
+    let value = |key: &str| {
+        makefile.lines().take(20).find_map(|line| {
+            let (name, value) = line.split_once('=')?;
+            (name.trim() == key).then(|| value.trim().to_owned())
+        })
+    };
+    let (version, patch) = (value("VERSION")?, value("PATCHLEVEL")?);
+    let sub = value("SUBLEVEL").filter(|sub| !sub.is_empty()).map_or(String::new(), |sub| format!(".{sub}"));
+    let release = format!("{version}.{patch}{sub}{}", value("EXTRAVERSION").unwrap_or_default());
+    is_release(&release).then_some(release)
+}
+
+/// Whether this can be a kernel's release. It becomes a part of paths and of what is printed.
+#[must_use]
+pub fn is_release(text: &str) -> bool {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || ".-+_~".contains(letter);
+    text.len() <= 64 && text.starts_with(|letter: char| letter.is_ascii_digit()) && text.chars().all(plain)
+}
+
+fn newest_tarball(folder: &Path) -> Option<PathBuf> {
+    let version = |path: &PathBuf| -> Option<Vec<u32>> {
+        let name = path.file_name()?.to_str()?.strip_prefix("linux-source-")?;
+        let (version, _) = name.split_once(".tar")?;
+        version.split('.').map(|part| part.parse().ok()).collect()
+    };
+    let entries = std::fs::read_dir(folder).ok()?;
+    entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter_map(|path| Some((version(&path)?, path)))
+        .max()
+        .map(|(_, path)| path)
+}
+
+fn digest_tree(root: &Path, digest: &mut Xxh3Default) -> Result<(), KernelBuildError> {
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let listing = std::fs::read_dir(&folder).map_err(file("read", &folder))?;
+        let mut entries: Vec<_> = listing.filter_map(Result::ok).map(|entry| entry.path()).collect();
+        entries.sort();
+        for path in entries {
+            let facts = std::fs::symlink_metadata(&path).map_err(file("look at", &path))?;
+            if facts.is_dir() {
+                // What a version control system keeps is no part of the sources.
+                if path.file_name().is_none_or(|name| name != ".git") {
+                    folders.push(path);
+                }
+                continue;
+            }
+            let changed = facts.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+            let name = path.strip_prefix(root).unwrap_or(&path);
+            digest.update(name.as_os_str().as_encoded_bytes());
+            digest.update(&facts.len().to_le_bytes());
+            digest.update(&changed.unwrap_or_default().as_nanos().to_le_bytes());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KernelSource, check, newest_tarball, release};
+
+    fn tree(makefile: &str, um: bool) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("Makefile"), makefile).unwrap();
+        if um {
+            std::fs::create_dir_all(folder.path().join("arch/um")).unwrap();
+            std::fs::write(folder.path().join("arch/um/Kconfig"), "").unwrap();
+        }
+        folder
+    }
+
+    #[test]
+    fn a_tree_says_its_release() {
+        for (makefile, expected) in [
+            (
+                "# SPDX\nVERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 117\nEXTRAVERSION =\nNAME = x\n",
+                Some("6.12.117"),
+            ),
+            ("VERSION = 6\nPATCHLEVEL = 13\nSUBLEVEL = 0\nEXTRAVERSION = -rc3\n", Some("6.13.0-rc3")),
+            ("all:\n\tcc x.c\n", None),
+            ("VERSION = /etc\nPATCHLEVEL = 1\n", None),
+            ("VERSION = 6\nPATCHLEVEL = 1\nEXTRAVERSION = /../../etc\n", None),
+            ("VERSION = 6\nPATCHLEVEL = 1\nEXTRAVERSION = \x1b[2J\n", None),
+        ] {
+            assert_eq!(release(tree(makefile, true).path()).as_deref(), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_no_kernel_is_refused_with_the_reason() {
+        let said = |makefile: &str, um| check(tree(makefile, um).path()).unwrap_err().to_string();
+        assert!(said("all:\n", true).contains("names no version"));
+        assert!(said("VERSION = 6\nPATCHLEVEL = 1\n", false).contains("arch/um"));
+        assert!(
+            KernelSource::find(Some("/no/such/tree".as_ref()))
+                .unwrap_err()
+                .to_string()
+                .contains("/no/such/tree")
+        );
+    }
+
+    #[test]
+    fn the_newest_package_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in [
+            "linux-source-6.1.tar.xz",
+            "linux-source-6.12.tar.xz",
+            "linux-source-6.9.tar.xz",
+            "linux-6.99.tar",
+        ] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        assert_eq!(newest_tarball(folder.path()).unwrap(), folder.path().join("linux-source-6.12.tar.xz"));
+        assert_eq!(newest_tarball(&folder.path().join("none")), None);
+    }
+}

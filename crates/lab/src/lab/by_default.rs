@@ -1,0 +1,179 @@
+//! The kernel of a plan that names none: the newest in the cache that was tried and carries what the plan asks for, its
+//! filesystems, its layers and its clock.
+
+use crate::kernel::{KernelCache, KernelEntry, KernelTrial, way_out};
+use fsverdict_judgement::plan::{Candidate, Plan, once_each};
+
+use super::kernel::{Kernel, parse_configuration};
+use super::modelled;
+
+/// Which kernel it is, and why it and no other.
+#[derive(Debug, Clone)]
+pub struct ByDefault {
+    pub entry: KernelEntry,
+    pub why: String,
+}
+
+/// One in the cache, and what it is worth to a plan: better ones are greater.
+struct RankedKernel {
+    entry: KernelEntry,
+    /// Whether it can keep the plan's clock, how many of its candidates it carries, and whether it was tried.
+    worth: (bool, usize, bool),
+    /// The candidates' filesystems and layers that it does not carry.
+    lacks: Vec<String>,
+}
+
+/// The kernel in the cache that a plan takes for the candidates that name none. One that failed its trial is none.
+pub fn by_default(plan: &Plan) -> Option<ByDefault> {
+    choose(plan, KernelCache::of_user().list())
+}
+
+fn choose(plan: &Plan, entries: Vec<KernelEntry>) -> Option<ByDefault> {
+    let nameless: Vec<&Candidate> =
+        plan.candidates.iter().filter(|candidate| plan.kernel_of(candidate).is_none()).collect();
+    let mut rivals: Vec<RankedKernel> = entries
+        .into_iter()
+        .filter(|entry| !matches!(entry.facts.trial, Some(KernelTrial::Failed(_))))
+        .map(|entry| RankedKernel::of(entry, plan, &nameless))
+        .collect();
+    // They come in order of their releases, and of equals the last is taken.
+    let at = (0..rivals.len()).max_by_key(|at| rivals.get(*at).map(|rival| rival.worth))?;
+    let newer: Vec<String> = rivals.drain(at + 1..).map(|rival| rival.why_not()).collect();
+    let taken = rivals.pop()?;
+    let tried = if taken.worth.2 { "tried" } else { "not tried" };
+    let mut why = match taken.lacks.as_slice() {
+        [] => format!("the newest in the cache that carries all of the plan ({tried})"),
+        lacks => format!(
+            "of those in the cache it carries most of the plan ({tried}), and nothing for {}",
+            lacks.join(", ")
+        ),
+    };
+    for text in newer {
+        why.push_str("; ");
+        why.push_str(&text);
+    }
+    Some(ByDefault { entry: taken.entry, why })
+}
+
+impl RankedKernel {
+    fn of(entry: KernelEntry, plan: &Plan, nameless: &[&Candidate]) -> Self {
+        let kernel = at_rest(&entry);
+        let in_time = !plan.device.source.is_modelled()
+            || modelled::clock(plan.clock, std::iter::once(&kernel)).is_ok()
+                && modelled::driver(&kernel).is_ok();
+        let unfit = nameless.iter().filter(|candidate| kernel.modules(candidate).is_err());
+        let lacks = once_each(unfit.clone().map(|candidate| what_it_takes(&kernel, candidate)));
+        let worth = (in_time, nameless.len() - unfit.count(), entry.facts.trial.is_some());
+        RankedKernel { entry, worth, lacks }
+    }
+
+    /// Why it was not taken although it is newer.
+    fn why_not(&self) -> String {
+        let name = &self.entry.name;
+        if !self.worth.0 {
+            format!("{name} is newer, and cannot keep the plan's clock")
+        } else if self.lacks.is_empty() {
+            format!("{name} is newer, and was not tried (`fsverdict kernel build` of its sources does)")
+        } else {
+            format!("{name} is newer, and has nothing for {}", self.lacks.join(", "))
+        }
+    }
+}
+
+/// What a candidate takes that this kernel has not: its filesystem, or what lies below.
+fn what_it_takes(kernel: &Kernel, candidate: &Candidate) -> String {
+    let filesystem = Candidate::plain(&candidate.filesystem);
+    if kernel.modules(&filesystem).is_err() {
+        return candidate.filesystem.clone();
+    }
+    let scheduler = candidate.scheduler.as_deref().unwrap_or_default();
+    if candidate.layers.is_empty() { scheduler.to_owned() } else { candidate.layers.to_string() }
+}
+
+/// A kernel in the cache by its configuration there, without being asked. Nothing is known to be in one that lacks it.
+fn at_rest(entry: &KernelEntry) -> Kernel {
+    let config = entry.config().unwrap_or_default();
+    Kernel {
+        path: entry.kernel.clone(),
+        way_out,
+        release: entry.facts.release.clone(),
+        modules: None,
+        configuration: parse_configuration(&String::from_utf8_lossy(&config)),
+        seen: true,
+        why: None,
+        cooperates: false,
+    }
+}
+
+/// What to do about a kernel without this option: name one in the cache that has it, or build one.
+pub(super) fn way_to(symbol: &str) -> String {
+    let having =
+        |entry: &KernelEntry| at_rest(entry).configuration.get(symbol).is_some_and(|value| value == "y");
+    match KernelCache::of_user().list().into_iter().rfind(having) {
+        Some(entry) => format!(
+            "the kernel {} in the cache has it: `kernel = \"{}\"` in the plan takes that one",
+            entry.name, entry.facts.release
+        ),
+        None => way_out(symbol),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::choose;
+    use crate::kernel::KernelCache;
+    use fsverdict_judgement::plan::{Candidate, Plan};
+
+    const FACTS: &str = r#"{"release":"RELEASE","digest":"00000000000000aa","source":"/s","patches":[],"refused":[],"compiler":"gcc","built":"2026-01-01T00:00:00Z"TRIAL}"#;
+    const PASSED: &str = r#","trial":{"passed":{"at":"2026-01-01T00:00:00Z","filesystems":["ext4"],"encryptions":[],"without_tools":[],"trace":"0"}}"#;
+    const FAILED: &str =
+        r#","trial":{"failed":{"at":"2026-01-01T00:00:00Z","what":"a trial of ext4","reason":"panic"}}"#;
+
+    fn put(folder: &Path, release: &str, config: &str, trial: &str) {
+        let folder = folder.join(format!("{release}-00000000000000aa"));
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("linux"), "").unwrap();
+        std::fs::write(folder.join("config"), config).unwrap();
+        let facts = FACTS.replace("RELEASE", release).replace("TRIAL", trial);
+        std::fs::write(folder.join("facts.json"), facts).unwrap();
+    }
+
+    fn plan(filesystems: &[&str]) -> Plan {
+        let mut plan: Plan =
+            serde_json::from_str(include_str!("../../../../tests/runs/demo/plan.json")).unwrap();
+        plan.candidates = filesystems.iter().map(|name| Candidate::plain(name)).collect();
+        plan
+    }
+
+    #[test]
+    fn the_newest_that_was_tried_and_carries_all_is_taken() {
+        let (ext4, both) = ("CONFIG_EXT4_FS=y\n", "CONFIG_EXT4_FS=y\nCONFIG_REISERFS_FS=y\n");
+        let place = tempfile::tempdir().unwrap();
+        let taken = |filesystems: &[&str]| {
+            let found = choose(&plan(filesystems), KernelCache::at(place.path()).list());
+            found.map_or((String::new(), String::new()), |found| (found.entry.facts.release, found.why))
+        };
+        assert_eq!(taken(&["ext4"]).0, "");
+        put(place.path(), "6.1.9", both, "");
+        assert_eq!(taken(&["ext4"]).0, "6.1.9");
+        assert!(taken(&["ext4"]).1.contains("not tried"));
+        put(place.path(), "7.2.1", ext4, PASSED);
+        put(place.path(), "7.3.0", ext4, "");
+        put(place.path(), "8.0.0", both, FAILED);
+        let (release, why) = taken(&["ext4"]);
+        assert_eq!(release, "7.2.1");
+        assert!(why.contains("7.3.0-00000000000000aa is newer, and was not tried"), "{why}");
+        assert!(!why.contains("8.0.0"), "{why}");
+        // One that was not tried and carries all goes before one that was and does not.
+        let (release, why) = taken(&["ext4", "reiserfs"]);
+        assert_eq!(release, "6.1.9");
+        assert!(why.contains("7.2.1-00000000000000aa is newer, and has nothing for reiserfs"), "{why}");
+        put(place.path(), "6.12.9", both, PASSED);
+        assert_eq!(taken(&["ext4", "reiserfs"]).0, "6.12.9");
+        let (release, why) = taken(&["ext4", "reiser4"]);
+        assert_eq!(release, "7.2.1");
+        assert!(why.contains("nothing for reiser4"), "{why}");
+    }
+}

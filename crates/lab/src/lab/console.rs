@@ -1,0 +1,153 @@
+//! What is kept of a console: a kernel's last words, and what was said since the trial's step began.
+
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Read};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+
+use fsverdict_linux::host::foreign::harmless;
+
+/// How many of the last lines go into the reason of a failed trial.
+const LAST_LINES: usize = 12;
+/// What the line holds in which a kernel says why it gives up.
+const PANIC: &str = "Kernel panic";
+/// What Linux says when nothing comes of its start (hung_task.c), every two minutes.
+const STUCK: &str = "INFO: task swapper";
+/// What Linux says when it kills a program, or gives up, because memory ran out (mm/oom_kill.c).
+const OUT_OF_MEMORY: [&str; 3] =
+    ["Out of memory: Kill", "Out of memory and no killable", "System is deadlocked on memory"];
+/// How a line of a guest's first process begins, which says how its agent ended, or why there was none.
+const FIRST_PROCESS: &str = "fsverdict guest: ";
+/// A longer line, in bytes, counts as several.
+const LONGEST_LINE: u64 = 1000;
+/// How long is waited for the end of a console whose program has ended.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+pub(super) struct Console {
+    kept: Arc<Mutex<ConsoleTail>>,
+    ended: mpsc::Receiver<()>,
+}
+
+#[derive(Default)]
+struct ConsoleTail {
+    /// Why a kernel gave up; a long trace of calls follows it.
+    panic: Option<String>,
+    /// Whether it killed a program, or gave up, because memory ran out, in whatever step.
+    out_of_memory: bool,
+    /// Whether the guest's first process said why it ended without a result.
+    explained: bool,
+    last: VecDeque<String>,
+}
+
+impl Console {
+    /// Reads a console to its end, in the background.
+    pub(super) fn listen(console: impl Read + Send + 'static) -> Self {
+        let (send, ended) = mpsc::channel();
+        let kept = Arc::new(Mutex::new(ConsoleTail::default()));
+        let shared = Arc::clone(&kept);
+        std::thread::spawn(move || {
+            let mut console = BufReader::new(console);
+            let mut line = Vec::new();
+            // Without an end of line a console would fill the memory.
+            while matches!(console.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line), Ok(1..)) {
+                let text = harmless(String::from_utf8_lossy(&line).trim_end());
+                line.clear();
+                let Ok(mut kept) = shared.lock() else { break };
+                if kept.panic.is_none() && text.contains(PANIC) {
+                    kept.panic = Some(text.clone());
+                }
+                kept.explained |= text.contains(FIRST_PROCESS);
+                kept.out_of_memory |= OUT_OF_MEMORY.iter().any(|words| text.contains(words));
+                if kept.last.len() == LAST_LINES {
+                    kept.last.pop_front();
+                }
+                kept.last.push_back(text);
+            }
+            let _ = send.send(());
+        });
+        Console { kept, ended }
+    }
+
+    /// A step begins: what a kernel said while it started, and of other steps, is no cause of what happens in this one.
+    pub(super) fn forget(&self) {
+        if let Ok(mut kept) = self.kept.lock() {
+            kept.last.clear();
+        }
+    }
+
+    /// Whether a kernel gave up. To be asked once its console has ended.
+    pub(super) fn has_panic(&self) -> bool {
+        let _ = self.ended.recv_timeout(PATIENCE);
+        self.kept.lock().is_ok_and(|kept| kept.panic.is_some())
+    }
+
+    /// Whether a kernel ran out of memory, in whatever step. To be asked once its console has ended.
+    pub(super) fn ran_out_of_memory(&self) -> bool {
+        let _ = self.ended.recv_timeout(PATIENCE);
+        self.kept.lock().is_ok_and(|kept| kept.out_of_memory)
+    }
+
+    /// Whether a guest's first process said how its agent ended, or why there was none. To be asked once the console has ended.
+    pub(super) fn is_explained(&self) -> bool {
+        let _ = self.ended.recv_timeout(PATIENCE);
+        self.kept.lock().is_ok_and(|kept| kept.explained)
+    }
+
+    /// Whether a kernel that did not come to its first program said that it has no memory, that it waits for ever with what
+    /// it boots into half unpacked (Linux 6.1.192 does at 96 MiB), or could not say anything.
+    pub(super) fn lacks_memory(&self) -> bool {
+        let _ = self.ended.recv_timeout(PATIENCE);
+        self.kept.lock().is_ok_and(|kept| match &kept.panic {
+            Some(panic) => panic.contains("memory"),
+            None => kept.last.is_empty() || kept.last.iter().any(|line| line.contains(STUCK)),
+        })
+    }
+
+    /// Whether a kernel said that its host gave it no memory to begin with (`setup_physmem` of arch/um).
+    pub(super) fn was_refused_memory(&self) -> bool {
+        let _ = self.ended.recv_timeout(PATIENCE);
+        let refused = |line: &String| line.contains("setup_physmem") && line.contains("failed");
+        self.kept.lock().is_ok_and(|kept| kept.last.iter().any(refused))
+    }
+
+    /// The reason, followed by what was said.
+    pub(super) fn after(&self, reason: &str) -> String {
+        let _ = self.ended.recv_timeout(PATIENCE);
+        let Ok(kept) = self.kept.lock() else { return reason.to_owned() };
+        let panic = kept.panic.as_ref().map_or(String::new(), |line| format!(": {line}"));
+        if kept.last.is_empty() {
+            return format!("{reason}{panic}");
+        }
+        let said: Vec<&str> = kept.last.iter().map(String::as_str).collect();
+        format!("{reason}{panic}; its console's last lines:\n{}", said.join("\n"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::Console;
+
+    #[test]
+    fn what_was_said_before_the_step_is_no_cause_and_a_panic_is() {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let console = Console::listen(reader);
+        writer.write_all(b"Booting\nKernel panic - not syncing: a\n").unwrap();
+        while console.kept.lock().unwrap().last.len() < 2 {
+            std::thread::yield_now();
+        }
+        console.forget();
+        writer.write_all(b"\x1b[31mred\nand more").unwrap();
+        drop(writer);
+        let text = console.after("ended");
+        assert!(
+            text.starts_with("ended: Kernel panic - not syncing: a; its console's last lines:\n"),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("red\nand more") && !text.contains("Booting") && !text.contains('\x1b'),
+            "{text}"
+        );
+    }
+}

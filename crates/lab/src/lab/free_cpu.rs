@@ -1,0 +1,111 @@
+//! In simulated time computing takes none. Where it would take a share that matters, a reader of the times must know.
+
+use crate::trial::TrialSpec;
+use fsverdict_disk::device::Limits;
+use fsverdict_judgement::journal::{Event, is_of_cpu};
+use fsverdict_judgement::plan::{Dataset, once_each};
+use fsverdict_stack::filesystem::{compresses, searches_directories};
+
+/// A device with a queue deeper than SATA's 32 answers in tens of microseconds, in which a processor does little.
+const DEEP: u32 = 32;
+/// With so many files in one directory a search from its start is felt: to fill one of 10 000 took ext3 without its index
+/// 4.8 s natively, and 0.5 s with it (docs/then-and-now.md), so that 1000 take some 50 ms.
+const CROWD: u64 = 1000;
+
+/// What must be known of the times of a trial on a device with these limits, each in a sentence.
+pub(super) fn cautions(spec: &TrialSpec, limits: &Limits) -> Vec<String> {
+    let candidate = &spec.candidate;
+    let crowded = |dataset: &Dataset| matches!(dataset, Dataset::Flat { files, .. } if *files >= CROWD);
+    let of_layers = once_each(fsverdict_stack::layer::of(candidate).filter_map(|layer| layer.free_cpu));
+    let known = [
+        (
+            compresses(candidate),
+            "CPU is taken as free: what compressing costs is not in these times, so that compression looks cheaper than it is",
+        ),
+        (
+            searches_directories(candidate) && spec.datasets.values().any(crowded),
+            "CPU is taken as free: what searching a directory without an index costs, which grows with the square of its files, is not in these times, so that it looks far cheaper than it is",
+        ),
+        (
+            limits.queue_depth > DEEP,
+            "CPU is taken as free, and beside a device as fast as this one it is much of what work takes: these times are a lower bound",
+        ),
+    ];
+    let known = known.into_iter().filter(|(applies, _)| *applies).map(|(_, text)| text);
+    of_layers.into_iter().chain(known).map(str::to_owned).collect()
+}
+
+/// Takes out of what a guest measured what it says of CPU time: the ticks of a clock that stands still while it computes.
+pub(super) fn forget(event: &mut Event) {
+    if let Event::Observation(observation) = event {
+        observation.measurements.retain(|found| !is_of_cpu(&found.metric));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::time::Duration;
+
+    use super::cautions;
+    use crate::trial::TrialSpec;
+    use fsverdict_disk::device::Model;
+    use fsverdict_judgement::journal::TrialId;
+    use fsverdict_judgement::plan::{Candidate, Dataset, Layers};
+    use fsverdict_text::Bytes;
+
+    #[test]
+    fn who_profits_from_a_free_processor_is_named() {
+        let cases = [
+            ("ext4", "", &[][..], 5000, "usb-disk-5400", &[][..]),
+            ("ext4", "", &["luks2"], 0, "sata-ssd", &["cipher"]),
+            ("btrfs", "compress=zstd", &[], 5000, "usb-stick", &["compressing"]),
+            (
+                "f2fs",
+                "compress_algorithm=lz4",
+                &["luks1"],
+                0,
+                "nvme-ssd",
+                &["cipher", "compressing", "a lower bound"],
+            ),
+            ("reiser4", "", &[], 0, "hdd-7200", &["compressing"]),
+            ("ext4", "-O ^dir_index", &[], 5000, "hdd-7200", &["searching"]),
+            ("ext4", "-O ^dir_index", &[], 500, "hdd-7200", &[]),
+            ("ext2", "", &[], 5000, "hdd-7200", &[]),
+            ("vfat", "", &[], 5000, "usb-stick", &["searching"]),
+        ];
+        for (filesystem, option, layers, files, model, wanted) in cases {
+            let candidate = Candidate {
+                mkfs: option.split(' ').map(str::to_owned).collect(),
+                layers: Layers::of(layers.iter().copied()).unwrap(),
+                ..Candidate::plain(filesystem)
+            };
+            let spec = TrialSpec {
+                trial: TrialId { block: 1, candidate: filesystem.to_owned(), attempt: 1 },
+                seed: 1,
+                candidate,
+                datasets: BTreeMap::from([(
+                    "crowd".to_owned(),
+                    Dataset::Flat { files, file_size: Bytes(1024) },
+                )]),
+                phases: Vec::new(),
+                services: Vec::new(),
+                repeats: BTreeMap::new(),
+                limit: Duration::from_secs(1),
+                drawn: None,
+                calibration: None,
+                cuts: None,
+                rot: None,
+                part: 0,
+                only: None,
+                devices: 1,
+            };
+            let shown = cautions(&spec, &Model::find(model).unwrap().limits(1 << 30));
+            assert_eq!(shown.len(), wanted.len(), "{filesystem} on {model}: {shown:?}");
+            // By which the report knows them (`HeldCaution::tilts`).
+            let known = |text: &String| text.starts_with("CPU is taken as free");
+            assert!(shown.iter().all(known), "{shown:?}");
+            assert!(shown.iter().zip(wanted).all(|(text, word)| text.contains(word)), "{shown:?}");
+        }
+    }
+}

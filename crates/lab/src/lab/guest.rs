@@ -1,0 +1,165 @@
+//! `fsverdict guest`: the first process of a guest kernel. It makes the guest habitable, runs the agent in a sandbox
+//! as the native lab does, and powers off.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+
+use crate::trial::{Assignment, EVENTS_VARIABLE, Modules, QueueLimits, TrialDevice, agent_sandbox};
+use fsverdict_linux::host::mounts;
+use fsverdict_linux::host::talk::say;
+use fsverdict_linux::sandbox::inherit;
+use fsverdict_linux::sandbox::program::{Program, succeeded};
+
+use super::LABS;
+
+/// Where the conductor put the trial's description: the guest's second disk, which ends in zeros.
+const DESCRIPTION: &str = "/dev/ubdb";
+/// How long a device may take to appear that the host promised.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How the first process of a lab's guests gets to what it needs.
+pub(super) struct Arrival {
+    /// Says among the words of its command line that it is that lab's guest; a guest that is told none is that of the one
+    /// lab without a word.
+    pub(super) word: Option<&'static str>,
+    /// The file that the trial's description is in, where the command line names it.
+    pub(super) description: &'static str,
+    /// Where events leave the guest.
+    pub(super) events: &'static str,
+    /// Goes to the host's root, and says whether the nodes under /dev are the host's.
+    pub(super) enter: fn() -> std::io::Result<bool>,
+}
+
+/// Runs the guest to its end. Does not return where powering off works; what went wrong is on the console.
+///
+/// Its arguments say which lab's it is, and name the description's file where it is none of its disks; the kernel adds words
+/// of its own to them.
+pub fn main(arguments: impl Iterator<Item = String>) -> u8 {
+    let words: Vec<String> = arguments.collect();
+    if let Err(error) = live(&words) {
+        say(&format!("fsverdict guest: {error}"));
+    }
+    rustix::fs::sync();
+    match rustix::system::reboot(rustix::system::RebootCommand::PowerOff) {
+        Ok(()) => 0,
+        Err(error) => {
+            say(&format!("fsverdict guest: cannot power off: {error}"));
+            1
+        }
+    }
+}
+
+fn live(words: &[String]) -> Result<(), Box<dyn std::error::Error>> {
+    let is_told = |told: &str| words.iter().any(|word| word == told);
+    let arrivals = || LABS.iter().filter_map(|lab| lab.arrival.as_ref());
+    let arrival = arrivals()
+        .find(|arrival| arrival.word.is_some_and(is_told))
+        .or_else(|| arrivals().find(|arrival| arrival.word.is_none()))
+        .ok_or("no lab has such guests")?;
+    // In the sandbox's memory, which this guest's own /dev is about to cover; or in an initramfs, which is about to be left.
+    let from_file =
+        is_told(arrival.description).then(|| read_description(arrival.description)).transpose()?;
+    let is_dev_of_host = (arrival.enter)()?;
+    mounts::kernel("proc", Path::new("/proc"), false)?;
+    mounts::kernel("sysfs", Path::new("/sys"), false)?;
+    // They have the names of the guest's, and numbers of their own.
+    if is_dev_of_host {
+        mounts::kernel("devtmpfs", Path::new("/dev"), false)?;
+    }
+    // The host's set-user-ID programs belong to the host's root, who in an ordinary user's guest is somebody else:
+    // mount(8) would lose the rights it was started with.
+    mounts::forbid_set_user_id(Path::new("/"))?;
+    mounts::memory(Path::new("/run"), "755")?;
+    // A guest starts with an empty environment; tools look for their helpers along it.
+    let usual = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+    let description = from_file.map_or_else(|| read_description(DESCRIPTION), Ok)?;
+    let assignment: Assignment = serde_json::from_str(&description)?;
+    let path = match &assignment.bench.programs {
+        Some(first) => format!("{first}:{usual}"),
+        None => usual.to_owned(),
+    };
+    // The driver of the disk may be among them.
+    if let Some(modules) = &assignment.bench.modules {
+        load(modules)?;
+    }
+    for device in &assignment.bench.devices {
+        if let TrialDevice::Guest { path, queue: Some(queue) } = device {
+            limit_queue(path, *queue)?;
+        }
+    }
+    let events = open_events(arrival.events)?;
+    let (reader, writer) = std::io::pipe()?;
+    let sandbox = agent_sandbox(&assignment);
+    let mut agent = sandbox
+        .command()?
+        .env("PATH", path)
+        .env(EVENTS_VARIABLE, inherit(events.as_fd())?.to_string())
+        .stdin(reader)
+        .spawn()?;
+    std::io::Write::write_all(&mut { writer }, description.as_bytes())?;
+    let status = agent.wait()?;
+    if !status.success() {
+        say(&format!("fsverdict guest: the agent ended with {status}"));
+    }
+    Ok(())
+}
+
+/// Opens the line for events, as one that changes nothing. A virtual machine's is there once its host has said so.
+fn open_events(path: &str) -> std::io::Result<File> {
+    let began = Instant::now();
+    while !Path::new(path).exists() && began.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let events = File::options().write(true).open(path);
+    let events = events.map_err(|error| std::io::Error::other(format!("cannot open {path}: {error}")))?;
+    match tcgetattr(&events) {
+        Ok(mut line) => {
+            line.make_raw();
+            tcsetattr(&events, OptionalActions::Now, &line)?;
+        }
+        Err(rustix::io::Errno::NOTTY) => {}
+        Err(error) => return Err(error.into()),
+    }
+    Ok(events)
+}
+
+/// Filesystems and schedulers decide by these when they are made and mounted.
+fn limit_queue(disk: &Path, limits: QueueLimits) -> std::io::Result<()> {
+    let name = disk.file_name().unwrap_or_default();
+    let queue = Path::new("/sys/block").join(name).join("queue");
+    std::fs::write(queue.join("rotational"), if limits.rotational { "1" } else { "0" })?;
+    std::fs::write(queue.join("max_sectors_kb"), limits.max_sectors_kb.to_string())
+}
+
+fn read_description(file: &str) -> std::io::Result<String> {
+    let mut bytes = Vec::new();
+    File::open(file)?.read_to_end(&mut bytes)?;
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    bytes.truncate(end);
+    String::from_utf8(bytes).map_err(std::io::Error::other)
+}
+
+/// Loads modules from a folder that is not where modprobe expects it, and has the kernel look there for what it finds
+/// missing later: ciphers, code pages.
+fn load(modules: &Modules) -> Result<(), Box<dyn std::error::Error>> {
+    let parent = Path::new("/run/modules/lib/modules");
+    std::fs::create_dir_all(parent)?;
+    if let Some(version) = modules.folder.file_name() {
+        std::os::unix::fs::symlink(&modules.folder, parent.join(version))?;
+    }
+    let program = "/run/modules/modprobe";
+    std::fs::write(program, "#!/bin/sh\nexec modprobe -d /run/modules \"$@\"\n")?;
+    std::fs::set_permissions(program, std::fs::Permissions::from_mode(0o755))?;
+    // Not where a kernel has all that built in.
+    let _ = std::fs::write("/proc/sys/kernel/modprobe", program);
+    for name in &modules.names {
+        succeeded(Program::new(["modprobe", "-d", "/run/modules", name]).run("load modules")?)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! Where a run's datasets are staged: in memory where they fit, else on a scratch disk; natively once for all trials.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use crate::trial::{Assignment, STAGED, Staging, TestBench, TrialDevice, TrialSpec, staging_sandbox};
+use fsverdict_judgement::plan::StagingChoice;
+use fsverdict_linux::host::image;
+use fsverdict_linux::host::procfs::memory;
+use fsverdict_linux::host::root::Root;
+use fsverdict_linux::host::secrets::Secrets;
+use fsverdict_linux::sandbox::{FROM_OUTSIDE, inherit};
+use fsverdict_text::Reason;
+
+use super::LabError;
+use super::interruption::{ATTEMPTS, Interruption, describe_interruptions, terminating_signal};
+
+/// Datasets that lie in the mounts of a process that is no more, for every trial to start from.
+#[derive(Debug)]
+pub(super) struct Held {
+    /// Open, it keeps the mounts; they are gone with the conductor.
+    namespace: OwnedFd,
+    on_disk: Option<PathBuf>,
+}
+
+/// How one try of staging ended.
+enum StagingEnd {
+    Held(Held),
+    /// By this signal, from outside.
+    Killed(i32),
+}
+
+impl Held {
+    /// Stages what `spec` needs, as [`Held::stage_once`] does, and again where the process that does it is killed.
+    pub(super) fn stage(
+        spec: &TrialSpec,
+        secrets: &Secrets,
+        choice: StagingChoice,
+        bytes: u64,
+        folder: &Path,
+    ) -> Result<Self, LabError> {
+        let mut signals = Vec::new();
+        while signals.len() < ATTEMPTS {
+            match Self::stage_once(spec, secrets, choice, bytes, folder)? {
+                StagingEnd::Held(held) => return Ok(held),
+                StagingEnd::Killed(signal) => signals.push(Interruption::Signal(signal)),
+            }
+        }
+        let text = format!("the process that stages the datasets was {}", describe_interruptions(&signals));
+        let hint = "see who ended it (`dmesg` names what ran out of memory)";
+        Err(LabError::Machine(Reason::new(text, hint)))
+    }
+
+    /// Stages what `spec` needs, `bytes` at most, without what is secret, beside images in `folder` where memory is too small.
+    fn stage_once(
+        spec: &TrialSpec,
+        secrets: &Secrets,
+        choice: StagingChoice,
+        bytes: u64,
+        folder: &Path,
+    ) -> Result<StagingEnd, LabError> {
+        let disk = if in_memory(choice, bytes) { None } else { Some(disk_for(bytes, folder)?) };
+        let staging = match &disk {
+            Some(disk) => Staging::Disk {
+                device: TrialDevice::image(inherit(disk.as_fd())?),
+                folder: folder.to_owned(),
+            },
+            None => Staging::Memory,
+        };
+        let bench = TestBench {
+            // Nothing is formatted while datasets are staged.
+            devices: Vec::new(),
+            staging,
+            idle_load: 0.0,
+            modules: None,
+            programs: None,
+            selected: BTreeMap::new(),
+            device_rate: None,
+        };
+        let assignment = Assignment { spec: spec.clone(), bench };
+        let mut sandbox = staging_sandbox(&assignment);
+        sandbox.secrets = secrets.clone();
+        let mut command = sandbox.command()?;
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let mut line = serde_json::to_vec(&assignment).map_err(std::io::Error::from)?;
+        line.push(b'\n');
+        let input = child.stdin.take();
+        let mut said = String::new();
+        if let (Some(mut input), Some(output)) = (input.as_ref(), child.stdout.take()) {
+            // A process that ended early says so by what it did not say.
+            let _ = input.write_all(&line);
+            let mut output = BufReader::new(output);
+            while output.read_line(&mut said)? > 0 && said.trim_end() != STAGED {}
+        }
+        let namespace = std::fs::File::open(format!("/proc/{}/ns/mnt", child.id()));
+        drop(input);
+        let status = child.wait()?;
+        if let Some(signal) = terminating_signal(status).filter(|signal| FROM_OUTSIDE.contains(signal)) {
+            return Ok(StagingEnd::Killed(signal));
+        }
+        if said.trim_end() != STAGED || !status.success() {
+            let said = said.trim_end();
+            let told = serde_json::from_str(said).ok();
+            return Err(LabError::Staging(told.unwrap_or_else(|| match said {
+                "" => Reason::plain(format!("it ended with {status}")),
+                said => Reason::plain(said),
+            })));
+        }
+        let namespace = namespace?.into();
+        Ok(StagingEnd::Held(Held { namespace, on_disk: disk.map(|_| folder.to_owned()) }))
+    }
+
+    /// A descriptor of the mounts for one more sandbox, and what its agent is told.
+    pub(super) fn lend(&self) -> std::io::Result<(OwnedFd, Staging)> {
+        Ok((self.namespace.try_clone()?, Staging::Held { on_disk: self.on_disk.clone() }))
+    }
+}
+
+/// Whether what takes this many bytes is to lie in memory: if not chosen otherwise, where it leaves at least half of
+/// what is free to the caches, which are part of what is measured.
+pub(super) fn in_memory(choice: StagingChoice, bytes: u64) -> bool {
+    match choice {
+        StagingChoice::Memory => true,
+        StagingChoice::Disk => false,
+        StagingChoice::Auto => memory(&Root::default()).is_ok_and(|memory| bytes <= memory.available / 2),
+    }
+}
+
+/// A scratch disk for datasets of this size, formatted by whoever stages them.
+pub(super) fn disk_for(bytes: u64, folder: &Path) -> Result<OwnedFd, LabError> {
+    /// For what a filesystem needs itself.
+    const MARGIN: u64 = 256 << 20;
+    let size = bytes.saturating_add(bytes / 5).saturating_add(MARGIN).next_multiple_of(1 << 20);
+    Ok(image::create(folder, size, size).map_err(super::attachment::AttachmentError::from)?)
+}

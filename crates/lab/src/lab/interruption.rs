@@ -1,0 +1,98 @@
+//! What ends a trial from outside: a signal that somebody sent, memory that ran out, a debugger, the end of a process that
+//! works for the trial. None of them says anything about the candidate, however often it happens.
+
+use std::fmt;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+use fsverdict_judgement::journal::CommandRecord;
+
+use fsverdict_linux::sandbox::FROM_OUTSIDE;
+
+/// How many times a trial is tried that ends from outside each time. After that its candidate is skipped.
+pub const ATTEMPTS: usize = 3;
+
+/// Why a trial ended that nothing inside it ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interruption {
+    /// One of its processes was killed by a signal that no program sends to itself.
+    Signal(i32),
+    /// This machine, or the control group of the run, ran out of memory, and the kernel killed a process for it.
+    OutOfMemory,
+    /// The guest ran out of the memory that the plan gives it: filesystem, workload and memory do not fit together.
+    GuestOutOfMemory,
+    /// A debugger held it and did not let go.
+    Debugger,
+    /// The guest ended in the middle of its work and said nothing of it, neither a panic nor what became of its agent: as QEMU and
+    /// a User-Mode-Linux kernel end that are sent SIGTERM.
+    GuestEnded,
+    /// The process that serves its device crashed.
+    DeviceProcess,
+}
+
+impl Interruption {
+    /// Whether the trial can end otherwise when it is tried again. A guest has as much memory as before.
+    pub fn can_pass(self) -> bool {
+        self != Interruption::GuestOutOfMemory
+    }
+}
+
+impl fmt::Display for Interruption {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Interruption::Signal(signal) => write!(formatter, "killed by signal {signal}"),
+            Interruption::OutOfMemory => formatter.write_str("killed by signal 9 because memory ran out"),
+            Interruption::GuestOutOfMemory => formatter.write_str("its guest ran out of memory"),
+            Interruption::Debugger => formatter.write_str("held by a debugger"),
+            Interruption::GuestEnded => formatter.write_str("its guest was ended in the middle of its work"),
+            Interruption::DeviceProcess => formatter.write_str("the process of its device crashed"),
+        }
+    }
+}
+
+/// What ended the tries of one trial, as in `killed by signal 9 three times`.
+pub fn describe_interruptions(interruptions: &[Interruption]) -> String {
+    let times = match interruptions.len() {
+        0 | 1 => String::new(),
+        2 => " twice".to_owned(),
+        3 => " three times".to_owned(),
+        more => format!(" {more} times"),
+    };
+    match interruptions {
+        [] => String::new(),
+        [first, rest @ ..] if rest.iter().all(|other| other == first) => format!("{first}{times}"),
+        mixed => {
+            let each: Vec<String> = mixed.iter().map(Interruption::to_string).collect();
+            format!("ended from outside{times} ({})", each.join("; "))
+        }
+    }
+}
+
+/// The signal that ended a process, or the one that a sandbox's supervisor reports as 128 and the signal.
+pub(super) fn terminating_signal(status: ExitStatus) -> Option<i32> {
+    status.signal().or(status.code().filter(|code| *code > 128).map(|code| code - 128))
+}
+
+/// The signal from outside that ended a program of a trial, if one did; shells and supervisors report it as 128 and the signal.
+pub(super) fn signal_from_outside(record: &CommandRecord) -> Option<i32> {
+    FROM_OUTSIDE
+        .into_iter()
+        .find(|signal| record.signal == Some(*signal) || record.exit == Some(128 + signal))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Interruption, describe_interruptions};
+
+    #[test]
+    fn interruptions_are_counted_and_named() {
+        let killed = Interruption::Signal(9);
+        assert_eq!(describe_interruptions(&[killed; 3]), "killed by signal 9 three times");
+        assert_eq!(describe_interruptions(&[killed; 2]), "killed by signal 9 twice");
+        assert_eq!(describe_interruptions(&[Interruption::GuestOutOfMemory]), "its guest ran out of memory");
+        assert_eq!(
+            describe_interruptions(&[killed, Interruption::Signal(15), killed]),
+            "ended from outside three times (killed by signal 9; killed by signal 15; killed by signal 9)"
+        );
+    }
+}

@@ -1,0 +1,156 @@
+//! The kernels of a run in a lab with guests: the plan's, or those its candidates name; and what each can run.
+
+use std::path::{Path, PathBuf};
+
+use crate::kernel::KernelCache;
+use crate::trial::Modules;
+use fsverdict_judgement::plan::{Candidate, Plan, once_each};
+use fsverdict_linux::host::procfs::has_cpu_flag;
+use fsverdict_linux::host::root::Root;
+use fsverdict_linux::sandbox::Isolation;
+use fsverdict_linux::sandbox::program::locate;
+use fsverdict_stack::layer::{SCHEDULERS, Scheduler, find_scheduler};
+use fsverdict_text::Reason;
+
+use super::LabError;
+use super::by_default::{by_default, way_to};
+use super::kernel::{Kernel, Provision, fits_amx};
+use super::scheduler_obstacle::scheduler_obstacle;
+
+/// The kernel's name where a distribution packages it.
+const PROGRAM: &str = "linux.uml";
+/// What a guest needs built in, whatever is tried in it.
+const SYMBOLS: [&str; 4] = ["CONFIG_HOSTFS", "CONFIG_PID_NS", "CONFIG_BLK_DEV_UBD", "CONFIG_SSL"];
+
+#[derive(Debug)]
+pub(super) struct GuestKernels {
+    /// As the plan names them, each once; the first is that of the first candidate.
+    first: Kernel,
+    others: Vec<(PathBuf, Kernel)>,
+}
+
+impl GuestKernels {
+    /// Finds and asks every kernel of a plan.
+    pub(super) fn find(
+        plan: &Plan,
+        usable: impl Fn(Option<&Path>) -> Result<Kernel, LabError>,
+    ) -> Result<Self, LabError> {
+        let mut named = plan.candidates.iter().map(|candidate| plan.kernel_of(candidate));
+        let first = named.next().unwrap_or(plan.kernel.as_deref());
+        let mut others: Vec<(PathBuf, Kernel)> = Vec::new();
+        for name in named.flatten().filter(|name| Some(*name) != first) {
+            if others.iter().all(|(known, _)| known != name) {
+                others.push((name.to_owned(), usable(Some(name))?));
+            }
+        }
+        Ok(GuestKernels { first: usable(first)?, others })
+    }
+
+    pub(super) fn each(&self) -> impl Iterator<Item = &Kernel> {
+        std::iter::once(&self.first).chain(self.others.iter().map(|(_, kernel)| kernel))
+    }
+
+    pub(super) fn of(&self, plan: &Plan, candidate: &Candidate) -> &Kernel {
+        let name = plan.kernel_of(candidate);
+        let found = self.others.iter().find(|(known, _)| Some(known.as_path()) == name);
+        found.map_or(&self.first, |(_, kernel)| kernel)
+    }
+
+    pub(super) fn releases(&self) -> String {
+        self.each().map(|kernel| kernel.release.as_str()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The User-Mode-Linux kernel of this name, asked about itself.
+pub(super) fn usable(plan: &Plan, name: Option<&Path>, isolation: Isolation) -> Result<Kernel, LabError> {
+    let (path, why) = find(plan, name)?;
+    let kernel = Kernel { why, way_out: way_to, ..Kernel::inspect(&path, isolation)? };
+    let packaged = locate(PROGRAM).is_some_and(|packaged| packaged == path);
+    let has_amx = has_cpu_flag(&Root::default(), "amx_tile").unwrap_or(false);
+    if packaged && has_amx && !fits_amx(&kernel.release) {
+        return Err(LabError::UnknownProcessor { path, release: kernel.release });
+    }
+    match SYMBOLS.into_iter().find(|symbol| kernel.provides(symbol) != Provision::Builtin) {
+        Some(symbol) => Err(LabError::LacksSymbol { path, symbol }),
+        None => Ok(kernel),
+    }
+}
+
+/// A kernel by path or by its name in the cache; without a name the one in the cache that fits the plan, which has its
+/// filesystems built in and starts on processors the packaged one does not know, and why it; else the packaged one.
+fn find(plan: &Plan, name: Option<&Path>) -> Result<(PathBuf, Option<String>), LabError> {
+    match name {
+        Some(path) if path.is_absolute() => Ok((path.to_owned(), None)),
+        Some(name) => Ok((KernelCache::of_user().find(&name.to_string_lossy())?.kernel, None)),
+        None => match by_default(plan) {
+            Some(found) => Ok((found.entry.kernel, Some(found.why))),
+            None => locate(PROGRAM).map(|path| (path, None)).ok_or(LabError::NoKernel),
+        },
+    }
+}
+
+impl Kernel {
+    /// The modules a guest must load for a candidate, that of its disk's driver among them, and where it finds others.
+    pub(super) fn modules_for(&self, candidate: &Candidate, driver: Option<&str>) -> Option<Modules> {
+        let mut names = self.modules(candidate).unwrap_or_default();
+        names.extend(driver.map(str::to_owned));
+        Some(Modules { folder: self.modules.clone()?, names })
+    }
+
+    /// The modules a candidate needs, or what this kernel lacks for it.
+    pub(super) fn modules(&self, candidate: &Candidate) -> Result<Vec<String>, Reason> {
+        let lacks = |symbol: &str| {
+            Reason::new(
+                format!("the kernel {} ({}) has no {symbol}", self.path.display(), self.release),
+                (self.way_out)(symbol),
+            )
+        };
+        let mut names = Vec::new();
+        if let Some(filesystem) = fsverdict_stack::filesystem::find(&candidate.filesystem) {
+            let provided = filesystem.drivers.iter().find_map(|driver| match self.provides(driver.config) {
+                Provision::Builtin => Some(&[][..]),
+                Provision::Module => Some(driver.modules),
+                Provision::Absent => None,
+            });
+            let first = filesystem.drivers.first().map_or("driver for it", |driver| driver.config);
+            names.extend(provided.ok_or_else(|| lacks(first))?.iter().map(|name| (*name).to_owned()));
+        }
+        for layer in fsverdict_stack::layer::of(candidate) {
+            let mut modular = false;
+            for symbol in layer.config {
+                match self.provides(symbol) {
+                    Provision::Builtin => {}
+                    Provision::Module => modular = true,
+                    Provision::Absent => return Err(lacks(symbol)),
+                }
+            }
+            if modular {
+                names.extend(layer.modules.iter().map(|name| (*name).to_owned()));
+            }
+        }
+        if let Some(wanted) = &candidate.scheduler {
+            names.extend(self.scheduler_module(wanted)?);
+        }
+        Ok(once_each(names))
+    }
+
+    /// The module of an I/O scheduler, where it is one; or which schedulers there are.
+    fn scheduler_module(&self, wanted: &str) -> Result<Option<String>, Reason> {
+        let provision = |scheduler: &Scheduler| {
+            scheduler.driver.map_or(Provision::Builtin, |(symbol, _)| self.provides(symbol))
+        };
+        let offered: Vec<String> = SCHEDULERS
+            .iter()
+            .filter(|scheduler| provision(scheduler) != Provision::Absent)
+            .map(|scheduler| scheduler.name.to_owned())
+            .collect();
+        let whom = format!("the kernel {} ({})", self.path.display(), self.release);
+        match scheduler_obstacle(wanted, &whom, &offered) {
+            Some(obstacle) => Err(obstacle),
+            None => Ok(find_scheduler(wanted)
+                .filter(|scheduler| provision(scheduler) == Provision::Module)
+                .and_then(|scheduler| scheduler.driver)
+                .map(|(_, module)| module.to_owned())),
+        }
+    }
+}

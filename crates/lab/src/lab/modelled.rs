@@ -1,0 +1,405 @@
+//! Trials on modelled devices: a process of ours serves them, and keeps the clock of a guest that knows simulated time.
+
+use std::path::Path;
+use std::time::Duration;
+
+use fsverdict_linux::host::limits::HINT;
+use fsverdict_linux::host::placement::{Pinned, Placement};
+use fsverdict_linux::sandbox::Isolation;
+use fsverdict_linux::sandbox::program::locate;
+
+use fsverdict_disk::backend::{BackendReport, Clock, Served};
+use fsverdict_disk::device::{Device, Draw, Limits, Model, fastest_rate};
+use fsverdict_judgement::journal::{Caution, Event, Learnt, Status, TrialId};
+
+use crate::trial::seeds;
+use fsverdict_judgement::plan::ClockChoice;
+use fsverdict_text::{DrawnNumbers, Hinted, Reason};
+
+use super::backend::{Backend, DeviceOrder, Files, GuestSockets, ServingError, Sockets};
+use super::drive::TrialEnd;
+use super::interruption::Interruption;
+use super::kernel::{Kernel, Provision};
+use super::traced::{Spans, TracedDevice};
+use super::write_log::OpenLog;
+use super::{Attachments, LabError, launch};
+
+/// What a kernel must have built in to be given simulated time.
+const SYMBOLS: [&str; 3] = [TIME_TRAVEL, BUS, DRIVER.0];
+const TIME_TRAVEL: &str = "CONFIG_UML_TIME_TRAVEL_SUPPORT";
+/// What it must have for a modelled device in real time: this, and its driver, as a module at least.
+const BUS: &str = "CONFIG_VIRTIO_UML";
+const DRIVER: (&str, &str) = ("CONFIG_VIRTIO_BLK", "virtio_blk");
+/// Where the guest finds its description.
+pub(super) const DESCRIPTION: &str = "/dev/shm/fsverdict-trial";
+/// When the guest thinks it starts, in nanoseconds since 1970: 2023-11-14. Never another, so that no two trials differ.
+const START: u64 = 1_700_000_000_000_000_000;
+/// The guest kernel's descriptors of the first disk's socket, the clock's, and the pipe for events; the other disks' follow.
+pub(super) const LENT_DESCRIPTORS: [i32; 3] = [launch::LENT, launch::LENT + 1, launch::LENT + 2];
+/// Bytes of a trace at most.
+const TRACE: u64 = 256 << 20;
+/// Seconds of wall time a guest may compute without asking for time or disk, or half of what its trial may take.
+const SILENCE: u64 = 120;
+
+/// The disk of this number, from 1, as the guest sees it.
+pub(super) fn disk_name(number: usize) -> String {
+    disk_of("/dev/vd", number)
+}
+
+/// The name of the disk of this number, from 1, among those that begin so.
+pub(super) fn disk_of(begins: &str, number: usize) -> String {
+    let letter = u8::try_from(number.saturating_sub(1)).unwrap_or(u8::MAX);
+    format!("{begins}{}", char::from(b'a'.saturating_add(letter)))
+}
+
+/// Whether a kernel can be given simulated time; if not, what it lacks.
+fn lacks(kernel: &Kernel) -> Option<&'static str> {
+    SYMBOLS.into_iter().find(|symbol| kernel.provides(symbol) != Provision::Builtin)
+}
+
+/// Whose time a modelled device keeps for these kernels.
+pub(super) fn clock<'a>(
+    choice: ClockChoice,
+    mut kernels: impl Iterator<Item = &'a Kernel>,
+) -> Result<Clock, LabError> {
+    let unfit = kernels.find_map(|kernel| Some((kernel, lacks(kernel)?)));
+    match (choice, unfit) {
+        (ClockChoice::Real, _) | (ClockChoice::Auto, Some((_, TIME_TRAVEL))) => Ok(Clock::Real),
+        (_, None) => Ok(Clock::Simulated),
+        (_, Some((kernel, symbol))) => Err(LabError::NoSimulatedTime { path: kernel.path.clone(), symbol }),
+    }
+}
+
+/// The module a guest must load to see a modelled device, if it is one; or what its kernel lacks for that.
+pub(super) fn driver(kernel: &Kernel) -> Result<Option<&'static str>, &'static str> {
+    match (kernel.provides(BUS), kernel.provides(DRIVER.0)) {
+        (Provision::Builtin, Provision::Builtin) => Ok(None),
+        (Provision::Builtin, Provision::Module) => Ok(Some(DRIVER.1)),
+        (Provision::Builtin, Provision::Absent) => Err(DRIVER.0),
+        _ => Err(BUS),
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Modelled<'a> {
+    pub(super) model: &'a str,
+    pub(super) size: u64,
+    pub(super) isolation: Isolation,
+    /// Of the run.
+    pub(super) seed: u64,
+    pub(super) clock: Clock,
+    /// Which of a class of devices; `None`: the typical one.
+    pub(super) draw: Option<Draw>,
+    /// Which of the candidate's devices it is, from 1.
+    pub(super) number: usize,
+    /// From then on it answers every request with an error.
+    pub(super) fails_after: Option<Duration>,
+}
+
+impl Modelled<'_> {
+    /// The device of this class that a block meets: each of several has a draw of its own.
+    pub(super) fn drawn_by(self, draw: Option<Draw>) -> Self {
+        let of_this = |draw: Draw| Draw { seed: seeds::of_further_device(draw.seed, self.number), ..draw };
+        Modelled { draw: draw.map(of_this), ..self }
+    }
+
+    /// The same of so many times the size, in whole MiB where that is another one; no larger than its model is.
+    pub(super) fn of_size(self, factor: f64) -> Self {
+        // Bytes are far below 2⁵³.
+        let size = (self.size as f64 * factor) as u64;
+        let size = size.min(self.found().map_or(size, |model| model.capacity().max(self.size)));
+        Modelled { size: if size == self.size { size } else { size >> 20 << 20 }, ..self }
+    }
+
+    /// What was drawn of a class of devices, by key of the model; nothing of one device.
+    pub(super) fn drawn(&self) -> Result<DrawnNumbers, LabError> {
+        Ok(if self.draw.is_some() { self.found()?.drawn } else { DrawnNumbers::new() })
+    }
+
+    /// The numbers in which devices of its class differ, as the typical one has them.
+    pub(super) fn class(&self) -> DrawnNumbers {
+        self.found().map_or_else(|_| DrawnNumbers::new(), |model| model.drawn)
+    }
+
+    /// Bytes per second that it can move; none where its model takes no time.
+    fn fastest_rate(&self) -> Result<Option<u64>, LabError> {
+        fastest_rate(&self.found()?, self.size).map_err(|error| LabError::Given(error.reason()))
+    }
+
+    /// What the guest must be given before it makes a filesystem.
+    pub(super) fn limits(&self) -> Result<Limits, LabError> {
+        Ok(self.found()?.limits(self.size))
+    }
+
+    fn found(&self) -> Result<Model, LabError> {
+        let found = match &self.draw {
+            Some(draw) => Model::find_drawn(self.model, draw),
+            None => Model::find(self.model),
+        };
+        found.map_err(|error| LabError::Given(error.reason()))
+    }
+
+    /// The model's name and version, for people.
+    pub(super) fn title(&self) -> String {
+        self.found()
+            .map_or_else(|_| self.model.to_owned(), |model| format!("{} v{}", model.name, model.version))
+    }
+
+    /// The device of a trial, as it is before the first request.
+    pub(super) fn device(&self, trial: &TrialId) -> Result<Device, LabError> {
+        let failed = |error: fsverdict_disk::device::ModelError| LabError::Given(error.reason());
+        Device::new(&self.found()?, self.size, self.seed(trial)).map_err(failed)
+    }
+
+    /// The seed of everything that is left to chance in a trial: the same for all candidates of a block.
+    fn seed(&self, trial: &TrialId) -> u64 {
+        seeds::of_further_device(seeds::of_device(self.seed, trial.block), self.number)
+    }
+
+    fn served(&self, trial: &TrialId) -> Served<'_> {
+        Served {
+            model: self.model,
+            draw: self.draw,
+            size_bytes: self.size,
+            seed: self.seed(trial),
+            fails_after: self.fails_after,
+        }
+    }
+}
+
+/// Bytes per second that the devices of a trial can move together; none where there is no modelled one, or one takes no time.
+pub(super) fn fastest_together(devices: &[Modelled<'_>]) -> Result<Option<u64>, LabError> {
+    let rates = devices.iter().map(Modelled::fastest_rate).collect::<Result<Option<Vec<u64>>, _>>()?;
+    Ok(rates.map(|rates| rates.iter().sum()).filter(|total| *total > 0))
+}
+
+/// Starts serving the devices of a trial. What is given back are descriptors the guest must inherit.
+pub(super) fn serve(
+    devices: &[Modelled<'_>],
+    trial: &TrialId,
+    attachments: &Attachments,
+    placement: Placement,
+    limit: Duration,
+) -> Result<(Backend, GuestSockets), LabError> {
+    let failed = |error: ServingError| LabError::Host(error.to_string());
+    let first = devices.first().ok_or_else(|| std::io::Error::from(rustix::io::Errno::NODEV))?;
+    let sockets = Sockets::new(devices.len())?;
+    let files = |device: &Modelled<'_>| -> Result<_, LabError> {
+        Ok((attachments.store()?, attachments.trace(trial, device.number)?))
+    };
+    let files = devices.iter().map(files).collect::<Result<Vec<_>, _>>()?;
+    let logs = attachments.logs()?;
+    // In simulated time guest and device take turns: on one processor they need not wake each other across two.
+    let _pinned = Pinned::to(match first.clock {
+        Clock::Simulated => placement.guest,
+        Clock::Real => placement.server,
+    })?;
+    let orders: Vec<DeviceOrder<'_>> = devices
+        .iter()
+        .zip(&files)
+        .map(|(device, (store, trace))| DeviceOrder {
+            device: device.served(trial),
+            files: Files {
+                store,
+                trace: trace.as_ref().map(|trace| (trace, TRACE)),
+                log: logs.iter().find(|log| log.device == device.number).map(OpenLog::lend),
+            },
+        })
+        .collect();
+    let silence = SILENCE.min(limit.as_secs() / 2).max(1);
+    Backend::start(&orders, first.clock, silence, first.isolation, sockets).map_err(failed)
+}
+
+/// The words of the kernel's command line that make its devices and its clock ours.
+pub(super) fn words(devices: &[Modelled<'_>], trial: &TrialId) -> Result<Vec<String>, LabError> {
+    let Some(first) = devices.first() else { return Ok(Vec::new()) };
+    let [_, clock, _] = LENT_DESCRIPTORS;
+    let mut words: Vec<String> = disk_descriptors(devices.len())
+        .map(|disk| format!("virtio_uml.device=/proc/self/fd/{disk}:2"))
+        .collect();
+    words.push(format!("virtio_blk.queue_depth={}", queue_depth(devices)?));
+    if first.clock == Clock::Simulated {
+        words.push(format!("time-travel=ext:1:/proc/self/fd/{clock}"));
+        words.push(format!("time-travel-start={START}"));
+    }
+    // Where programs lie in memory is chance, too.
+    words.extend([format!("seed={}", first.seed(trial)), "norandmaps".to_owned()]);
+    Ok(words)
+}
+
+/// The guest kernel's descriptors of so many disks' sockets. Those of the second and all after it follow what a guest with one
+/// has, whose command line stays as it was.
+pub(super) fn disk_descriptors(disks: usize) -> impl Iterator<Item = i32> {
+    let [first, _, last] = LENT_DESCRIPTORS;
+    [first].into_iter().chain(last + 1..).take(disks)
+}
+
+/// How many requests the guest's driver gives to a device at once. It has one number for all of them: the largest, so that
+/// none is held back.
+pub(super) fn queue_depth(devices: &[Modelled<'_>]) -> Result<u32, LabError> {
+    let depths = devices.iter().map(|device| Ok(device.limits()?.queue_depth));
+    Ok(depths.collect::<Result<Vec<_>, LabError>>()?.into_iter().max().unwrap_or(1))
+}
+
+/// The command line of the guest's sandbox: it puts the description where the guest finds it and becomes the kernel.
+pub(super) fn argv(program: &Path, description: i32, lent: &[i32], kernel: Vec<String>) -> Vec<String> {
+    let lent: Vec<String> = lent.iter().map(ToString::to_string).collect();
+    let mut argv = vec![
+        program.to_string_lossy().into_owned(),
+        launch::COMMAND.to_owned(),
+        description.to_string(),
+        DESCRIPTION.to_owned(),
+        lent.join(","),
+    ];
+    // The guest's memory begins where the heap of its kernel does, and the host lets that vary.
+    let steady = locate("setarch").map(|path| path.to_string_lossy().into_owned());
+    argv.extend(steady.into_iter().flat_map(|program| [program, "--addr-no-randomize".to_owned()]));
+    argv.extend(kernel);
+    argv
+}
+
+/// What a trial leaves of its devices: its phases in time, and the traces of its requests with the devices as they were before
+/// the first, if they are kept.
+pub(super) struct Trail<'a> {
+    pub(super) spans: &'a Spans,
+    pub(super) devices: Vec<TracedDevice>,
+}
+
+/// Adds to a trial's end what the process says that served its device. A guest that was stopped for a while has not
+/// noticed it: its time stood still.
+///
+/// An error, not the end of a trial, where the process says that this machine had no room for the device.
+/// What the `trail` says of the phases is handed to `watch`, too. Where nobody concludes anything from
+/// times (not `timed`), a device that was late is no reason to fail. `at` is what the guest was at, if it had said anything.
+pub(super) fn close(
+    endpoint: Backend,
+    end: TrialEnd,
+    at: Option<&str>,
+    timed: bool,
+    trail: Trail<'_>,
+    watch: &mut dyn FnMut(Event),
+) -> Result<TrialEnd, LabError> {
+    let reports = match endpoint.finish() {
+        Ok(reports) => reports,
+        Err(error) => {
+            return Ok(TrialEnd {
+                killed: true,
+                interrupted: Some(error.interruption()),
+                unheard: end.unheard || at.is_none() && matches!(error, ServingError::Killed { .. }),
+                ..failed(&end, Reason::plain(format!("the device's process: {error}")))
+            });
+        }
+    };
+    let at = at.unwrap_or("before its first step");
+    let of_machine = reports.iter().find(|report| report.of_machine);
+    if let Some(Reason { what, hint, .. }) = of_machine.and_then(|report| report.trouble.as_ref()) {
+        let hint = if hint.is_empty() { HINT } else { hint };
+        return Err(LabError::Machine(Reason::new(format!("{what} ({at})"), hint)));
+    }
+    // Whatever its device says of a guest that was ended before it asked for anything follows from that.
+    if end.unheard {
+        return Ok(end);
+    }
+    let device_seconds = reports.first().and_then(seconds);
+    let facts = (1..).zip(&reports).flat_map(|(number, report)| facts(number, report)).collect();
+    watch(Event::Facts { facts, learnt: Learnt { device_seconds, ..Learnt::default() } });
+    if !trail.devices.is_empty() {
+        match trail.spans.observations(trail.devices) {
+            Ok(observations) => observations.into_iter().for_each(&mut *watch),
+            Err(error) => {
+                let text = format!("nothing is said of seeks: {error}");
+                watch(Event::Caution(Caution { phase: String::new(), text }));
+            }
+        }
+    }
+    let late = reports.iter().find_map(|report| report.late.clone());
+    if let (Some(late), false) = (&late, timed) {
+        watch(Event::Caution(Caution { phase: String::new(), text: late.what.clone() }));
+    }
+    let in_real_time = reports.iter().any(|report| report.lateness_ns.is_some());
+    let trouble = reports.into_iter().find_map(|report| report.trouble);
+    Ok(match trouble.or(late.filter(|_| timed)) {
+        Some(Reason { what, hint, .. }) => failed(&end, Reason::new(format!("{what} ({at})"), hint)),
+        None => TrialEnd { stopped: end.stopped && in_real_time, ..end },
+    })
+}
+
+/// Failed for what the device's process says, and what was known before: a kernel's last words say why it asked for nothing
+/// more.
+fn failed(end: &TrialEnd, why: Reason) -> TrialEnd {
+    let Reason { what: mut reason, hint, .. } = why;
+    if !end.reason.is_empty() {
+        reason = format!("{reason}\n{}", end.reason);
+    }
+    let interrupted = end.interrupted.filter(|interruption| *interruption != Interruption::GuestEnded);
+    TrialEnd {
+        status: Status::Failed,
+        reason,
+        hint,
+        // A guest that was ended from outside asks for nothing more; one without its device ends by itself.
+        killed: end.killed && interrupted.is_some(),
+        interrupted,
+        stopped: false,
+        wall: end.wall,
+        unheard: end.unheard,
+        device_error: None,
+    }
+}
+
+/// What the trial took on its device, in simulated time, to the microsecond.
+fn seconds(report: &BackendReport) -> Option<f64> {
+    let is_real = report.lateness_ns.is_some() && report.lateness_share.is_some();
+    (!is_real).then(|| (report.simulated_ns as f64 / 1e3).round() / 1e6)
+}
+
+/// What is said of the device of this number, from 1.
+fn facts(number: usize, report: &BackendReport) -> fsverdict_judgement::journal::Facts {
+    let of = if number > 1 { format!("device.{number}.") } else { "device.".to_owned() };
+    let fact = |name: &str, value: String| (format!("{of}{name}"), value);
+    let mut facts = fsverdict_judgement::journal::Facts::from([
+        fact("requests", report.requests.to_string()),
+        fact("held", report.held_bytes.to_string()),
+        fact("erases", report.wear.erases.to_string()),
+        fact("medium_written", (report.wear.medium_sectors * 512).to_string()),
+        fact("trace", format!("{:016x}", report.digest)),
+    ]);
+    facts.extend(report.log_is_full.then(|| fact("log_is_full", "true".to_owned())));
+    facts.extend((report.refused > 0).then(|| fact("refused", report.refused.to_string())));
+    facts.extend(match (report.lateness_ns, report.lateness_share) {
+        (Some([median, late, worst]), Some(share)) => {
+            let shown = format!("p50 {}, p99 {}, worst {} µs", median / 1000, late / 1000, worst / 1000);
+            vec![fact("lateness", shown), fact("lateness_share", format!("{share:.4}"))]
+        }
+        // The clock is one for all of them.
+        _ if number > 1 => Vec::new(),
+        _ => vec![fact("seconds", format!("{:.6}", report.simulated_ns as f64 / 1e9))],
+    });
+    facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Clock, Isolation, Model, Modelled};
+
+    #[test]
+    fn a_size_that_is_drawn_goes_with_its_model() {
+        let all = 2_000_000_000_000;
+        for (size, factor, expected) in
+            [(all, 1.04, all), (all, 0.5, 999_999_668_224), (all / 2, 1.5, 1_499_999_502_336)]
+        {
+            let modelled = Modelled {
+                model: "usb-disk-5400",
+                size,
+                isolation: Isolation::None,
+                seed: 0,
+                clock: Clock::Simulated,
+                draw: None,
+                number: 1,
+                fails_after: None,
+            };
+            let drawn = modelled.of_size(factor);
+            assert_eq!(drawn.size, expected);
+            Model::find(drawn.model).unwrap().check_size(drawn.size).unwrap();
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! The `native` lab: this machine's kernel. The agent is a child process in a sandbox; root only.
+
+use std::collections::BTreeMap;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::sync::OnceLock;
+
+use crate::trial::{Assignment, Staging, TestBench, TrialSpec, agent_sandbox, bytes_to_stage};
+use fsverdict_judgement::journal::{Caution, Event};
+use fsverdict_judgement::plan::{Candidate, DeviceSource, LabChoice, Plan, StagingChoice, folder_room};
+use fsverdict_linux::host::borrowed_scheduler;
+use fsverdict_linux::host::own_folder::usable;
+use fsverdict_linux::host::procfs::known_filesystems;
+use fsverdict_linux::host::root::Root;
+use fsverdict_linux::host::secrets::Secrets;
+use fsverdict_linux::host::sysfs::Schedulers;
+use fsverdict_linux::sandbox::{Isolation, inherit, possible_isolation};
+use fsverdict_stack::layer::{Layer, LayerKind, find_scheduler};
+use fsverdict_text::{Hinted, Reason};
+use fsverdict_workload::measure::{IDLE_WINDOW, idle_load};
+
+use super::attachment::LentDevice;
+use super::drive::{Stops, TrialEnd, drive};
+use super::held::Held;
+use super::hidden::hidden_from;
+use super::scheduler_obstacle::scheduler_obstacle;
+use super::{Attachments, Lab, LabEntry, LabError, Watch, missing_tools};
+
+pub(super) const ENTRY: LabEntry = LabEntry {
+    choice: LabChoice::Native,
+    summary: "this machine's kernel: on a real device or a scratch image as root, in a folder of yours as anybody",
+    takes: |source| !source.is_modelled(),
+    prepare: |plan, _| Ok(Box::new(Native::prepare(plan)?)),
+    arrival: None,
+};
+
+/// This machine's kernel.
+#[derive(Debug)]
+pub(super) struct Native {
+    known: Vec<String>,
+    on_image: bool,
+    /// Name in sysfs of the device, or of one of its kind.
+    device: String,
+    /// Bytes that a trial writes into a folder at least.
+    room: u64,
+    staging: StagingChoice,
+    /// Measured once, right before the first trial.
+    idle_load: OnceLock<f64>,
+    /// Staged once, right before the first trial that needs it.
+    held: OnceLock<Held>,
+    /// What trials do not see of this machine.
+    secrets: Secrets,
+}
+
+impl Native {
+    /// Checks that native trials are possible here.
+    fn prepare(plan: &Plan) -> Result<Self, LabError> {
+        let root = rustix::process::geteuid().is_root();
+        if !root && plan.device.source != DeviceSource::Folders {
+            return Err(LabError::NotRoot);
+        }
+        match possible_isolation() {
+            Isolation::None if root => Err(LabError::NoNamespaces),
+            Isolation::None => Err(LabError::NoUserNamespaces),
+            Isolation::Namespaces | Isolation::UserNamespaces => Self::describe(plan),
+        }
+    }
+
+    /// The same, for somebody who only looks.
+    pub(super) fn describe(plan: &Plan) -> Result<Self, LabError> {
+        let known = known_filesystems(&Root::new("/")).map_err(|error| LabError::Host(error.to_string()))?;
+        let (on_image, device) = match &plan.device.source {
+            // Loop devices are all alike; the one an image gets is not known yet.
+            DeviceSource::Image(_) | DeviceSource::Model { .. } | DeviceSource::Folders => {
+                (true, "loop0".to_owned())
+            }
+            DeviceSource::Path(path) => (false, kernel_name(path)),
+        };
+        Ok(Native {
+            known,
+            on_image,
+            device,
+            room: folder_room(plan),
+            staging: plan.device.staging,
+            idle_load: OnceLock::new(),
+            held: OnceLock::new(),
+            secrets: hidden_from(plan, []),
+        })
+    }
+
+    /// The staged datasets of the run, if its trials need any.
+    fn held(
+        &self,
+        spec: &TrialSpec,
+        attachments: &Attachments,
+        watch: Watch<'_>,
+    ) -> Result<Option<&Held>, LabError> {
+        // Each trial in a folder stages them anew: an ordinary user can join nobody's mounts, and those of the process that
+        // staged are read-only, the user's folder among them.
+        if spec.candidate.path.is_some() {
+            return Ok(None);
+        }
+        if self.held.get().is_none() {
+            let Some(bytes) = bytes_to_stage(&spec.datasets, &spec.phases) else { return Ok(None) };
+            watch(Event::StepStarted { step: "stage".to_owned() });
+            let held = Held::stage(spec, &self.secrets, self.staging, bytes, &attachments.scratch_folder()?)?;
+            let _ = self.held.set(held);
+        }
+        Ok(self.held.get())
+    }
+
+    fn has_driver(&self, filesystem: &str) -> bool {
+        self.known.iter().any(|known| known == filesystem) || loadable(filesystem)
+    }
+
+    /// A scheduler that this device cannot be set to. One that cannot be asked for yet is for the trial to find out.
+    fn scheduler_obstacle(&self, wanted: &str) -> Option<Reason> {
+        let offered = Schedulers::of(&Root::default(), &self.device).ok()??.available;
+        // The kernel loads a module when the scheduler is set.
+        let module = find_scheduler(wanted).and_then(|scheduler| scheduler.driver);
+        if module.is_some_and(|(_, module)| loadable(module)) {
+            return None;
+        }
+        let whom = if self.on_image { "a loop device here" } else { self.device.as_str() };
+        scheduler_obstacle(wanted, whom, &offered)
+    }
+}
+
+fn kernel_name(device: &Path) -> String {
+    let real = std::fs::canonicalize(device).unwrap_or_else(|_| device.to_owned());
+    real.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Whether the kernel itself offers the device mapper; a node below `/dev/mapper` proves nothing.
+fn has_device_mapper() -> bool {
+    Root::default()
+        .text("proc/misc")
+        .is_ok_and(|text| text.lines().any(|line| line.ends_with(" device-mapper")))
+}
+
+/// Whether this kernel could load the module; asking changes nothing.
+fn loadable(module: &str) -> bool {
+    let probe = fsverdict_linux::sandbox::program::Program::new(["modprobe", "--dry-run", "--quiet", module])
+        .run("probe");
+    probe.is_ok_and(|record| record.exit == Some(0))
+}
+
+impl Lab for Native {
+    fn name(&self) -> &'static str {
+        ENTRY.name()
+    }
+
+    fn fidelity(&self) -> String {
+        "native kernel".to_owned()
+    }
+
+    fn facts(&self) -> fsverdict_judgement::journal::Facts {
+        fsverdict_judgement::journal::Facts::new()
+    }
+
+    fn obstacle(&self, candidate: &Candidate) -> Option<Reason> {
+        if let Some(folder) = &candidate.path {
+            return usable(folder, self.room).err().map(|error| error.reason());
+        }
+        let sandbox = "the uml lab may have it: --lab uml";
+        if !self.has_driver(&candidate.filesystem) {
+            let lacking = format!("this kernel has no driver for {}", candidate.filesystem);
+            return Some(Reason::new(lacking, sandbox));
+        }
+        if let Some(layer) = fsverdict_stack::layer::of(candidate).find(|layer| !layer.kind.goes_by_itself())
+        {
+            // The kernel removes a mapping with its last user, and stops no array and no volume by itself.
+            let what = if layer.kind == LayerKind::Array { "array" } else { "volume" };
+            let lacking =
+                format!("a trial that is killed would leave its {what} ({}) on this machine", layer.name);
+            return Some(Reason::new(lacking, "a guest's kernel takes it with it: --lab uml, or --lab vm"));
+        }
+        if let Some(layer) = fsverdict_stack::layer::of(candidate)
+            .find(|layer| layer.kind.is_above() && !self.has_driver(layer.driver))
+        {
+            return Some(Reason::new(format!("this kernel has no driver for {}", layer.driver), sandbox));
+        }
+        let lacks_driver =
+            |layer: &&Layer| !layer.kind.is_above() && !has_device_mapper() && !loadable(layer.driver);
+        if let Some(layer) = fsverdict_stack::layer::of(candidate).find(lacks_driver) {
+            let lacking = format!("this kernel has no device mapper, which {} needs", layer.name);
+            return Some(Reason::new(lacking, sandbox));
+        }
+        let scheduler = candidate.scheduler.as_deref().and_then(|wanted| self.scheduler_obstacle(wanted));
+        scheduler.or_else(|| missing_tools(candidate))
+    }
+
+    fn command_line(&self) -> Vec<String> {
+        ["fsverdict", "agent"].map(str::to_owned).into()
+    }
+
+    fn run(
+        &self,
+        spec: &TrialSpec,
+        attachments: &Attachments,
+        _job: usize,
+        watch: Watch<'_>,
+    ) -> Result<TrialEnd, LabError> {
+        let mut inherited: Vec<OwnedFd> = Vec::new();
+        let idle_load =
+            *self.idle_load.get_or_init(|| idle_load(&Root::default(), IDLE_WINDOW).unwrap_or(0.0));
+        let (mut devices, mut folders) = (Vec::new(), Vec::new());
+        for LentDevice { device, file, folder } in attachments.lend(spec.candidate.path.as_deref())? {
+            devices.push(device);
+            inherited.extend(file);
+            folders.extend(folder);
+        }
+        let mut joins = None;
+        let staging = match self.held(spec, attachments, watch)? {
+            Some(held) => {
+                let (namespace, staging) = held.lend()?;
+                joins = Some(inherit(namespace.as_fd())?);
+                inherited.push(namespace);
+                staging
+            }
+            None => Staging::Memory,
+        };
+        let bench = TestBench {
+            devices,
+            staging,
+            idle_load,
+            modules: None,
+            programs: None,
+            selected: BTreeMap::new(),
+            device_rate: None,
+        };
+        let assignment = Assignment { spec: spec.clone(), bench };
+        let (events, sender) =
+            rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
+        let (reader, writer) = std::io::pipe()?;
+        let mut sandbox = agent_sandbox(&assignment);
+        // The mounts it joins have their covers.
+        if joins.is_none() {
+            sandbox.secrets = self.secrets.clone();
+        }
+        sandbox.joins = joins;
+        let stops = Stops::of(&mut sandbox, &mut inherited)?;
+        let mut command = sandbox.command()?;
+        // Standard output is the console; events go their own way.
+        command.env(crate::trial::EVENTS_VARIABLE, inherit(sender.as_fd())?.to_string()).stdin(reader);
+        inherited.push(sender);
+        // Small enough for a pipe's buffer or not: a thread feeds it.
+        let description = serde_json::to_vec(&assignment).map_err(std::io::Error::from)?;
+        std::thread::spawn(move || std::io::Write::write_all(&mut { writer }, &description));
+        let mut watch_devices = |event| match event {
+            Event::Device(event) => attachments.hear(&event),
+            other => watch(other),
+        };
+        let end = drive(command, events, &stops, spec, &mut watch_devices, inherited, None)?;
+        if let Some(own) = folders.pop() {
+            let path = own.path().to_owned();
+            if let Err(error) = own.remove() {
+                let text = format!(
+                    "{} could not be removed: {error}; `fsverdict clean` tries again",
+                    path.display()
+                );
+                watch(Event::Caution(Caution { phase: String::new(), text }));
+            }
+            return Ok(end);
+        }
+        // An agent that was killed could not.
+        for (name, _) in borrowed_scheduler::left_behind(&Root::default()) {
+            borrowed_scheduler::put_back(&Root::default(), &name)?;
+        }
+        Ok(end)
+    }
+}

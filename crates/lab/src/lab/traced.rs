@@ -1,0 +1,263 @@
+//! What a modelled device has to say of each phase once the trial is over: how scattered its requests were, how deep its
+//! queue, what its medium wrote for them.
+
+use std::collections::BTreeSet;
+
+use fsverdict_disk::device::trace::{Metrics, TraceError, TraceReader, Traced};
+use fsverdict_disk::device::{Device, Request, Wear};
+use fsverdict_judgement::journal::{
+    BackgroundWork, Caution, Event, Facts, Learnt, Measurement, Observation, Unit,
+};
+
+use super::background::BackgroundFigures;
+use super::trace_file::TraceFile;
+use fsverdict_stack::filesystem::BackgroundJob;
+
+/// Of a filesystem that does something by itself, under a kernel that does not tell.
+const UNTOLD: &str = "what the filesystem does by itself is counted to the phases: this kernel does not tell who submits a request. \
+                      One of Linux 6.12 that `fsverdict kernel build` makes anew does";
+
+/// The phases of a trial on the clock, as they are heard of.
+#[derive(Debug, Default)]
+pub(super) struct Spans {
+    phases: Vec<PhaseSpan>,
+    /// What the trial's filesystem does by itself.
+    jobs: &'static [BackgroundJob],
+}
+
+#[derive(Debug)]
+struct PhaseSpan {
+    phase: String,
+    cache: String,
+    repetition: u32,
+    /// nanoseconds of the simulation clock.
+    began: u64,
+    ended: u64,
+}
+
+impl Spans {
+    pub(super) fn beside(jobs: &'static [BackgroundJob]) -> Spans {
+        Spans { jobs, ..Spans::default() }
+    }
+
+    /// Takes down an event's phase, if it has one.
+    pub(super) fn note(&mut self, event: &Event) {
+        let Event::Observation(observation) = event else { return };
+        let of = |name: &str| observation.value(name).map(|seconds| (seconds * 1e9) as u64);
+        if let (Some(began), Some(durable)) = (of("began"), of("durable")) {
+            let Observation { phase, cache, repetition, .. } = observation.clone();
+            self.phases.push(PhaseSpan { phase, cache, repetition, began, ended: began + durable });
+        }
+    }
+
+    /// What the traces say of every phase, all devices together. A trial's devices, as they were before their first requests, say
+    /// what their media did: the same requests at the same times wear them in the same way.
+    pub(super) fn observations(&self, devices: Vec<TracedDevice>) -> Result<Vec<Event>, TraceError> {
+        let mut figures: Vec<PhaseFigures> = self.phases.iter().map(|_| PhaseFigures::default()).collect();
+        for TracedDevice { trace, mut device } in devices {
+            let reader = TraceReader::new(std::io::BufReader::new(trace.open()?))?;
+            let mut records = reader.collect::<Result<Vec<_>, _>>()?;
+            records.sort_by_key(|record| record.submitted_ns);
+            let mut left = records.as_slice();
+            for (span, figures) in self.phases.iter().zip(&mut figures) {
+                let began = wear_at(&mut device, &mut left, span.began);
+                let ended = wear_at(&mut device, &mut left, span.ended);
+                figures.add(&Metrics::new(span.of(&records)), began, ended);
+                figures.background.add(span.began..span.ended, &records, self.jobs);
+            }
+        }
+        let mut events: Vec<Event> =
+            self.phases.iter().zip(&figures).map(|(span, figures)| span.observe(figures)).collect();
+        let background = self.background(&figures);
+        if !background.is_empty() {
+            let learnt = Learnt { background, ..Learnt::default() };
+            events.push(Event::Facts { facts: Facts::new(), learnt });
+        }
+        let untold = !figures.is_empty() && figures.iter().all(|figures| !figures.background.told);
+        if untold && !self.jobs.is_empty() {
+            events.push(Event::Caution(Caution { phase: String::new(), text: UNTOLD.to_owned() }));
+        }
+        Ok(events)
+    }
+
+    /// Which of the filesystem's jobs were met in which phases.
+    fn background(&self, figures: &[PhaseFigures]) -> Vec<BackgroundWork> {
+        let work = |(number, job): (usize, &BackgroundJob)| {
+            let met = |(span, figures): (&PhaseSpan, &PhaseFigures)| {
+                figures.background.jobs.contains(&number).then(|| span.phase.clone())
+            };
+            let phases: BTreeSet<String> = self.phases.iter().zip(figures).filter_map(met).collect();
+            let (does, avoided_by) = (job.does.to_owned(), job.avoided_by.to_owned());
+            (!phases.is_empty()).then_some(BackgroundWork {
+                phases,
+                does,
+                once_a_mount: job.once_a_mount,
+                avoided_by,
+            })
+        };
+        self.jobs.iter().enumerate().filter_map(work).collect()
+    }
+}
+
+/// A device's trace, and the device as it was before the first request.
+pub(super) struct TracedDevice {
+    pub(super) trace: TraceFile,
+    pub(super) device: Device,
+}
+
+/// What all devices of a trial come to in one phase.
+#[derive(Debug, Default)]
+struct PhaseFigures {
+    seeks: u64,
+    sequential: u64,
+    /// Summed over those devices that were asked for anything; their number.
+    depth: f64,
+    asked: u32,
+    medium_sectors: u64,
+    erases: u64,
+    background: BackgroundFigures,
+}
+
+impl PhaseFigures {
+    fn add(&mut self, metrics: &Metrics, began: Wear, ended: Wear) {
+        self.seeks += metrics.seeks;
+        self.sequential += metrics.sequential();
+        if metrics.most_depth > 0 {
+            self.depth += metrics.mean_depth;
+            self.asked += 1;
+        }
+        self.medium_sectors += ended.medium_sectors - began.medium_sectors;
+        self.erases += ended.erases - began.erases;
+    }
+}
+
+/// What a device's medium has done by `until`, and with it the requests submitted before that.
+fn wear_at(device: &mut Device, left: &mut &[Traced], until: u64) -> Wear {
+    let mut done = Vec::new();
+    let mut pass = |device: &mut Device, until: u64| {
+        while let Some(due) = device.next_event().filter(|due| *due <= until) {
+            device.advance(due, &mut done);
+            done.clear();
+        }
+    };
+    while let [record, rest @ ..] = *left
+        && record.submitted_ns < until
+    {
+        pass(device, record.submitted_ns);
+        let Traced { operation, sector, sectors, submitted_ns, .. } = *record;
+        device.submit(submitted_ns, Request { id: 0, operation, sector, sectors });
+        *left = rest;
+    }
+    pass(device, until);
+    device.wear()
+}
+
+impl PhaseSpan {
+    /// The requests submitted in it, of these in the order of their submission.
+    fn of<'a>(&self, records: &'a [Traced]) -> &'a [Traced] {
+        let from = records.partition_point(|record| record.submitted_ns < self.began);
+        let to = records.partition_point(|record| record.submitted_ns < self.ended);
+        records.get(from..to).unwrap_or_default()
+    }
+
+    fn observe(&self, figures: &PhaseFigures) -> Event {
+        let mut measurements = Vec::with_capacity(5);
+        let mut push = |metric: &'static str, unit, value: f64| {
+            measurements.push(Measurement::new(metric, unit, value));
+        };
+        let all = figures.sequential + figures.seeks;
+        if all > 0 {
+            push("seeks", Unit::Count, figures.seeks as f64);
+            push("sequential_share", Unit::Ratio, figures.sequential as f64 / all as f64);
+            push("queue_depth", Unit::Ratio, figures.depth / f64::from(figures.asked.max(1)));
+        }
+        push("medium_written", Unit::Bytes, figures.medium_sectors as f64 * 512.0);
+        push("erases", Unit::Count, figures.erases as f64);
+        let background = &figures.background;
+        if background.told {
+            push("background", Unit::Seconds, background.busy_ns * 1e-9);
+            push("background_requests", Unit::Count, background.requests as f64);
+            push("background_bytes", Unit::Bytes, background.sectors as f64 * 512.0);
+        }
+        let (phase, cache) = (self.phase.clone(), self.cache.clone());
+        let repetition = self.repetition;
+        Event::Observation(Observation {
+            phase,
+            measurements,
+            histograms: Vec::new(),
+            cache,
+            repetition,
+            unwritten: Vec::new(),
+            course: None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Spans, TraceFile, TracedDevice};
+    use fsverdict_disk::device::trace::{Flags, TraceWriter, Traced};
+    use fsverdict_disk::device::{Action, Completion, Device, Model, Request};
+    use fsverdict_judgement::journal::{Event, Measurement, Observation, Unit};
+    use fsverdict_text::FolderHandle;
+
+    fn phase(name: &str, began: f64, durable: f64) -> Event {
+        let seconds = |metric: &'static str, value| Measurement::new(metric, Unit::Seconds, value);
+        Event::Observation(Observation {
+            phase: name.to_owned(),
+            measurements: vec![seconds("durable", durable), seconds("began", began)],
+            histograms: Vec::new(),
+            cache: "fresh".to_owned(),
+            repetition: 0,
+            unwritten: Vec::new(),
+            course: None,
+        })
+    }
+
+    #[test]
+    fn each_phase_has_its_own_requests() {
+        let folder = tempfile::tempdir().unwrap();
+        let trace = TraceFile::of(&FolderHandle::open(folder.path()).unwrap(), "ext4", 1, 1);
+        let mut writer = TraceWriter::new(trace.create().unwrap(), 1 << 20).unwrap();
+        // In the first second one request after the other, in the second all over the place.
+        for number in 0..20_u64 {
+            let sector = if number < 10 { number * 8 } else { 100_000 - number * 1000 };
+            let request = Request { id: number, operation: Action::Write, sector, sectors: 8 };
+            let submitted_ns = number * 100_000_000;
+            let completion = Completion { request, submitted_ns, completed_ns: submitted_ns + 50_000_000 };
+            writer.record(&Traced::done(&completion, Flags::default())).unwrap();
+        }
+        writer.finish().unwrap();
+        let mut spans = Spans::default();
+        [phase("write", 0.0, 1.0), phase("overwrite", 1.0, 1.0)].iter().for_each(|event| spans.note(event));
+        let stick = || Device::new(&Model::find("usb-stick").unwrap(), 1 << 30, 1).unwrap();
+        let traced = || TracedDevice { trace: trace.clone(), device: stick() };
+        let events = spans.observations(vec![traced()]).unwrap();
+        // Pages of 16 KiB while writing goes on; what does not go on closes the unit and copies what it holds.
+        let expected =
+            [("write", [0.0, 1.0, 1.0, 163_840.0, 0.0]), ("overwrite", [9.0, 0.0, 1.0, 14_581_760.0, 4.0])];
+        assert_eq!(events.len(), expected.len());
+        let names = ["seeks", "sequential_share", "queue_depth", "medium_written", "erases"];
+        for (event, (phase, values)) in events.into_iter().zip(expected) {
+            let Event::Observation(found) = event else { panic!("{event:?}") };
+            let found_values: Vec<(&str, f64)> =
+                found.measurements.iter().map(|one| (one.metric.as_ref(), one.value)).collect();
+            assert_eq!(
+                (found.phase.as_str(), found_values),
+                (phase, names.into_iter().zip(values).collect())
+            );
+        }
+        // Of a filesystem that does something by itself it is said that nobody told.
+        spans.jobs = fsverdict_stack::filesystem::find("ext4").unwrap().background;
+        let events = spans.observations(vec![traced()]).unwrap();
+        assert!(matches!(&events[..], [_, _, Event::Caution(said)] if said.text == super::UNTOLD));
+        spans.jobs = &[];
+        // Two that were asked for the same: what is counted doubles, what is a share or a mean stays.
+        let both = spans.observations(vec![traced(), traced()]).unwrap();
+        for (event, (_, [seeks, share, depth, written, erases])) in both.into_iter().zip(expected) {
+            let Event::Observation(found) = event else { panic!("{event:?}") };
+            let values: Vec<f64> = found.measurements.iter().map(|one| one.value).collect();
+            assert_eq!(values, [2.0 * seeks, share, depth, 2.0 * written, 2.0 * erases]);
+        }
+    }
+}

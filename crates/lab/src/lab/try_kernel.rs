@@ -1,0 +1,163 @@
+//! Tries a kernel before any plan takes it: it answers, boots, runs the agent, makes, mounts and checks each filesystem that
+//! it says it has, opens each usual layer, and gives the same trace twice.
+//!
+//! It is tried as every guest is: in its sandbox, without this machine's devices.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::time::Duration;
+
+use crate::kernel::{KernelFailure, KernelProof, KernelTrial, Subject};
+use crate::trial::TrialSpec;
+use fsverdict_judgement::journal::{Event, Status};
+use fsverdict_judgement::plan::{Candidate, DeviceSource, Plan};
+use fsverdict_linux::host::image::scratch_folder;
+use fsverdict_linux::sandbox::possible_isolation;
+use fsverdict_stack::layer::usual_layers;
+
+use super::choose::choose;
+use super::kernel::{Kernel, parse_configuration};
+use super::{Attachment, Lab, missing_tools};
+
+/// Of one trial, in wall time; idle, one takes a second or two.
+const LIMIT: Duration = Duration::from_secs(180);
+
+/// What failed, and why.
+type Failed = (String, String);
+
+/// Tries a kernel with the work of this plan, whose device is a modelled one; how it did, and a record of it for people. `heard` is
+/// told what it is at.
+pub fn try_kernel(plan: &Plan, subject: Subject<'_>, heard: &mut dyn FnMut(&str)) -> (KernelTrial, String) {
+    let mut trying = Trying { plan, subject, heard, record: String::new() };
+    let at = jiff::Timestamp::now();
+    let trial = match trying.all() {
+        Ok(proof) => KernelTrial::Passed(proof),
+        Err((what, reason)) => {
+            trying.note(&format!("FAILED: {what}: {reason}"));
+            KernelTrial::Failed(KernelFailure { at, what, reason })
+        }
+    };
+    (trial, trying.record)
+}
+
+struct Trying<'a> {
+    plan: &'a Plan,
+    subject: Subject<'a>,
+    heard: &'a mut dyn FnMut(&str),
+    record: String,
+}
+
+impl Trying<'_> {
+    fn note(&mut self, text: &str) {
+        let _ = writeln!(self.record, "{text}");
+    }
+
+    fn begin(&mut self, what: &str) {
+        (self.heard)(what);
+        self.note(&format!("== {what}"));
+    }
+
+    fn all(&mut self) -> Result<KernelProof, Failed> {
+        let kernel = self.asked()?;
+        let carried = |candidate: &Candidate| kernel.modules(candidate).is_ok();
+        let all: Vec<Candidate> =
+            fsverdict_stack::filesystem::names().into_iter().map(Candidate::plain).filter(carried).collect();
+        let (without_tools, able): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|candidate| missing_tools(candidate).is_some());
+        let failed = |reason: String| ("a filesystem to try it with".to_owned(), reason);
+        let worker = able.iter().find(|candidate| candidate.filesystem == "ext4").or(able.first());
+        let worker =
+            worker.ok_or_else(|| failed("this machine has the tools of none that it has".to_owned()))?;
+        let layered: Vec<Candidate> = usual_layers()
+            .map(|layers| worker.on(layers))
+            .filter(|candidate| carried(candidate) && missing_tools(candidate).is_none())
+            .collect();
+        let mut plan = self.plan.clone();
+        plan.kernel = Some(self.subject.kernel.to_owned());
+        plan.candidates = able.iter().cloned().chain(layered.iter().cloned()).collect();
+        let lab = choose(&plan, plan.lab).map_err(|error| ("the lab uml".to_owned(), error.to_string()))?.lab;
+        for candidate in &plan.candidates {
+            self.begin(&candidate.name);
+            let spec = TrialSpec::without_work(candidate.clone(), plan.protocol.seed, LIMIT);
+            self.trial(lab.as_ref(), &spec)?;
+        }
+        let trace = self.twice(lab.as_ref(), worker)?;
+        let names = |candidates: Vec<Candidate>| candidates.into_iter().map(|one| one.filesystem).collect();
+        Ok(KernelProof {
+            at: jiff::Timestamp::now(),
+            layers: layered.iter().map(|candidate| candidate.layers.to_string()).collect(),
+            without_tools: names(without_tools),
+            filesystems: names(able),
+            trace,
+        })
+    }
+
+    /// What it says of itself is what is said of it.
+    fn asked(&mut self) -> Result<Kernel, Failed> {
+        self.begin("what it says of itself");
+        let failed = |reason: String| ("what it says of itself".to_owned(), reason);
+        let kernel = Kernel::inspect(self.subject.kernel, possible_isolation())
+            .map_err(|error| failed(error.to_string()))?;
+        // A tree that is a clone of the kernel's adds to it that it was changed.
+        if !kernel.release.starts_with(self.subject.release) {
+            return Err(failed(format!(
+                "it is to be Linux {}, and says {}",
+                self.subject.release, kernel.release
+            )));
+        }
+        if kernel.configuration != parse_configuration(&String::from_utf8_lossy(self.subject.config)) {
+            return Err(failed("its configuration is not the one that lies beside it".to_owned()));
+        }
+        Ok(kernel)
+    }
+
+    /// The same work twice, which has to give the same requests at the same nanosecond; the digest of them.
+    fn twice(&mut self, lab: &dyn Lab, candidate: &Candidate) -> Result<String, Failed> {
+        let spec = TrialSpec {
+            datasets: self.plan.datasets.clone(),
+            phases: self.plan.phases.clone(),
+            services: self.plan.services.clone(),
+            repeats: BTreeMap::new(),
+            ..TrialSpec::without_work(candidate.clone(), self.plan.protocol.seed, LIMIT)
+        };
+        let what = format!("the same trial of {} twice", candidate.name);
+        self.begin(&what);
+        let traces = [self.trial(lab, &spec)?, self.trial(lab, &spec)?];
+        match traces {
+            [Some(one), Some(other)] if one == other => Ok(one),
+            [Some(one), Some(other)] => {
+                Err((what, format!("the traces are {one} and {other}, and have to be the same")))
+            }
+            _ => Err((what, "its device's process said nothing of a trace".to_owned())),
+        }
+    }
+
+    /// One trial, to its end; the digest of its device's trace.
+    fn trial(&mut self, lab: &dyn Lab, spec: &TrialSpec) -> Result<Option<String>, Failed> {
+        let failed = |step: &str, reason: String| {
+            let at = if step.is_empty() { String::new() } else { format!(", at `{step}`") };
+            (format!("a trial of {}{at}", spec.candidate.name), reason)
+        };
+        let DeviceSource::Model { name, size } = &self.plan.device.source else {
+            return Err(failed("", "its device is not a modelled one".to_owned()));
+        };
+        let folder = scratch_folder(None).map_err(|error| failed("", error.to_string()))?;
+        let attachment = Attachment::Modelled { model: name.clone(), size: size.0, folder, traces: None };
+        let (mut trace, mut step) = (None, String::new());
+        let mut record = String::new();
+        let mut watch = |event: Event| match event {
+            Event::Facts { facts, .. } => trace = trace.take().or_else(|| facts.get("device.trace").cloned()),
+            Event::StepStarted { step: begun } => step = begun,
+            Event::Command(command) => {
+                let _ = writeln!(record, "{}: exit {:?}", command.argv.join(" "), command.exit);
+                let _ = write!(record, "{}{}", command.stdout, command.stderr);
+            }
+            _ => {}
+        };
+        let ended = lab.run(spec, &attachment.into(), 0, &mut watch);
+        self.note(record.trim_end());
+        let end = ended.map_err(|error| failed(&step, error.to_string()))?;
+        self.note(&format!("it ended {:?} after {:.1} s", end.status, end.wall));
+        if end.status == Status::Ok { Ok(trace) } else { Err(failed(&step, end.reason)) }
+    }
+}

@@ -1,0 +1,250 @@
+//! The `uml` lab: a Linux kernel as an ordinary process (User-Mode Linux), fresh for every trial.
+//!
+//! The guest's root is the host's, read-only; its first disk is an unlinked scratch image or a cleared block device,
+//! its second the trial's description, its first serial line a pipe for events. The kernel runs in a sandbox, so that
+//! it and its helper processes end with the conductor, and sees a tree it could not write even if told to: it may be
+//! any program the plan names, and has the rights to read and nothing else, whoever started it.
+
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+use crate::trial::TrialSpec;
+use fsverdict_disk::backend::Clock;
+use fsverdict_judgement::journal::{Facts, TrialId};
+use fsverdict_judgement::plan::{Candidate, DeviceSource, LabChoice, NuisancesChoice, Plan};
+use fsverdict_linux::sandbox::{Devices, Isolation, possible_isolation};
+use fsverdict_text::Reason;
+
+use super::description::{UBD_OF_STAGING, describe, ubd_disks, ubd_number};
+use super::drive::TrialEnd;
+use super::guest::Arrival;
+use super::guests::{DiskService, Guests, Habits, Handover, MEMORY_FOLDER, Ordered, Start};
+use super::kernel::Kernel;
+use super::kernels::{self, GuestKernels};
+use super::modelled::{self, DESCRIPTION, LENT_DESCRIPTORS, disk_of};
+use super::{Attachments, GuestMemory, Lab, LabEntry, LabError, Watch};
+
+/// Where a guest's sandbox shows this program.
+const FIRST_PROGRAM: &str = "/dev/shm/fsverdict";
+
+pub(super) const ENTRY: LabEntry = LabEntry {
+    choice: LabChoice::Uml,
+    summary: "a Linux kernel as an ordinary process: no root, no real disk",
+    takes: |source| *source != DeviceSource::Folders,
+    prepare: |plan, _| Ok(Box::new(Uml::prepare(plan)?)),
+    arrival: Some(ARRIVAL),
+};
+
+/// Its root is the host's from the start, its first serial line the way out.
+const ARRIVAL: Arrival =
+    Arrival { word: None, description: DESCRIPTION, events: "/dev/ttyS0", enter: is_dev_of_host };
+
+/// Whether the nodes under /dev are the host's, seen through hostfs.
+fn is_dev_of_host() -> std::io::Result<bool> {
+    /// `HOSTFS_SUPER_MAGIC` (`include/uapi/linux/magic.h`).
+    const HOSTFS: i64 = 0x00c0_ffee;
+    Ok(rustix::fs::statfs("/dev")?.f_type == HOSTFS)
+}
+
+const HABITS: Habits = Habits {
+    disk: |number| disk_of(UBD, ubd_number(number) + 1),
+    // Its number is the one that is left between the first disk of the candidate and the others.
+    staging: |_| disk_of(UBD, UBD_OF_STAGING + 1),
+    devices: Devices::Bare,
+    timed: true,
+    same_clock: true,
+};
+/// How the names of its own disks begin.
+const UBD: &str = "/dev/ubd";
+
+#[derive(Debug)]
+struct Uml(Guests);
+
+/// What a guest boots, and into how much memory, in bytes.
+struct Boots<'a> {
+    first_program: &'a Path,
+    kernel: &'a Kernel,
+    memory: u64,
+}
+
+impl Uml {
+    /// Finds the kernel: the plan's, or the packaged one.
+    fn prepare(plan: &Plan) -> Result<Self, LabError> {
+        let isolation = possible_isolation();
+        let kernels = GuestKernels::find(plan, |name| kernels::usable(plan, name, isolation))?;
+        let modelled = plan.device.source.is_modelled();
+        let clock = if modelled { modelled::clock(plan.clock, kernels.each())? } else { Clock::Real };
+        for kernel in kernels.each().filter(|_| modelled) {
+            modelled::driver(kernel)
+                .map_err(|symbol| LabError::LacksSymbol { path: kernel.path.clone(), symbol })?;
+        }
+        Ok(Uml(Guests::new(plan, isolation, kernels, clock)?))
+    }
+
+    /// The command line of the kernel, with descriptors by number.
+    fn argv(&self, boots: &Boots<'_>, disks: Vec<String>, events: i32, description: &str) -> Vec<String> {
+        let Boots { first_program, kernel, memory } = boots;
+        let mut argv = vec![kernel.path.to_string_lossy().into_owned()];
+        argv.extend([
+            format!("mem={}M", memory.div_ceil(1 << 20)),
+            "root=/dev/root".into(),
+            "rootfstype=hostfs".into(),
+            "rootflags=/".into(),
+            "ro".into(),
+            // The packaged kernel mounts it by itself, over the description in the sandbox's /dev.
+            "devtmpfs.mount=0".into(),
+            format!("init={}", first_program.display()),
+        ]);
+        if kernel.cooperates {
+            // Where this machine does not let it, it traces its programs as ever: what they ask of their disks is the same.
+            argv.push("seccomp=auto".into());
+        }
+        if self.0.clock == Clock::Real {
+            // Not measured at each boot, which takes hundredths of a second: nothing here waits by counting loops.
+            argv.push("lpj=10000000".into());
+        }
+        argv.extend(disks);
+        argv.extend([
+            "con=null".into(),
+            "con0=null,fd:1".into(),
+            format!("ssl0=null,fd:{events}"),
+            format!("uml_dir={MEMORY_FOLDER}/"),
+            "quiet".into(),
+            "--".into(),
+            "guest".into(),
+        ]);
+        argv.extend(Some(description.to_owned()).filter(|description| !description.is_empty()));
+        argv
+    }
+
+    /// Where a guest finds this program: always at the same place, wherever it lies. How long a path is, the guest's kernel
+    /// knows: it takes memory for each folder.
+    fn first_program<'a>(&self, program: &'a Path) -> &'a Path {
+        if self.0.isolation == Isolation::None { program } else { Path::new(FIRST_PROGRAM) }
+    }
+
+    fn start(&self, program: &Path, given: Handover<'_>) -> Result<Start, LabError> {
+        let description = describe(given.assignment)?;
+        let first_program = self.first_program(program);
+        let boots = Boots { first_program, kernel: given.kernel, memory: given.memory };
+        let shown = (first_program != program).then(|| (program.to_owned(), first_program.to_owned()));
+        let Handover { events, disks, .. } = given;
+        Ok(match given.served {
+            Some(DiskService { models, clock }) => {
+                let words = modelled::words(models, given.trial)?;
+                let kernel = self.argv(&boots, words, LENT_DESCRIPTORS[2], DESCRIPTION);
+                let mut disks = disks.into_iter();
+                let first = disks.next().ok_or_else(|| std::io::Error::from(rustix::io::Errno::NODEV))?;
+                let mut lent = vec![first, clock, events];
+                lent.extend(disks);
+                let numbers: Vec<i32> = lent.iter().map(AsRawFd::as_raw_fd).collect();
+                let argv = modelled::argv(first_program, description.as_raw_fd(), &numbers, kernel);
+                lent.push(description);
+                Start { argv, lent, shown }
+            }
+            None => {
+                let staging = given.staging.as_ref().map(AsRawFd::as_raw_fd);
+                let numbers: Vec<i32> = disks.iter().map(AsRawFd::as_raw_fd).collect();
+                let words = ubd_disks(&numbers, description.as_raw_fd(), staging);
+                let argv = self.argv(&boots, words, events.as_raw_fd(), "");
+                let lent = disks.into_iter().chain([description, events]).chain(given.staging).collect();
+                Start { argv, lent, shown }
+            }
+        })
+    }
+}
+
+impl Lab for Uml {
+    fn name(&self) -> &'static str {
+        ENTRY.name()
+    }
+
+    fn fidelity(&self) -> String {
+        let kernel = format!("Linux {} as a process", self.0.kernels.releases());
+        let memory = self.0.memory_title();
+        match (self.0.models_title(), self.0.clock) {
+            (None, _) => format!(
+                "sandbox: {kernel} (User-Mode Linux), one CPU, {memory}; a system call costs far more than natively, so times on a fast disk are mostly CPU; bytes, requests and flushes are right"
+            ),
+            (Some(models), Clock::Simulated) => {
+                let drawn = match self.0.plan.protocol.circumstances {
+                    NuisancesChoice::Drawn => {
+                        ", drawn within 5 % for each block, as the device's size and its start are"
+                    }
+                    NuisancesChoice::Fixed => "",
+                };
+                let varied = self.0.varied();
+                let class = if varied.is_empty() {
+                    String::new()
+                } else {
+                    format!(", each block on another device of its class ({} drawn)", varied.join(", "))
+                };
+                format!("device time on the {models}{class}; CPU taken as free; {kernel}, {memory}{drawn}")
+            }
+            (Some(models), Clock::Real) => format!(
+                "real time on the {models}; {kernel}, {memory}; a system call costs far more than natively"
+            ),
+        }
+    }
+
+    fn facts(&self) -> Facts {
+        self.0.facts()
+    }
+
+    fn obstacle(&self, candidate: &Candidate) -> Option<Reason> {
+        self.0.obstacle(candidate)
+    }
+
+    fn memory(&self) -> Option<GuestMemory> {
+        Some(self.0.guest_memory())
+    }
+
+    fn side_by_side(&self) -> Option<usize> {
+        self.0.side_by_side()
+    }
+
+    fn command_line(&self) -> Vec<String> {
+        // The numbers differ from trial to trial; a reader who repeats it by hand names files instead.
+        let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("fsverdict"));
+        let Some(first) = self.0.plan.candidates.first() else { return Vec::new() };
+        let first_program = self.first_program(&program);
+        let boots = Boots { first_program, kernel: self.0.kernel(first), memory: self.0.memory(first) };
+        let modelled = self.0.modelled(first);
+        if modelled.is_empty() {
+            let disks: Vec<i32> = (3..).take(self.0.plan.device.count()).collect();
+            let next = disks.last().map_or(3, |last| last + 1);
+            return self.argv(&boots, ubd_disks(&disks, next, None), next + 1, "");
+        }
+        let trial = TrialId { block: 1, candidate: String::new(), attempt: 1 };
+        let disks = modelled::words(&modelled, &trial).unwrap_or_default();
+        self.argv(&boots, disks, LENT_DESCRIPTORS[2], DESCRIPTION)
+    }
+
+    fn run(
+        &self,
+        spec: &TrialSpec,
+        attachments: &Attachments,
+        job: usize,
+        watch: Watch<'_>,
+    ) -> Result<TrialEnd, LabError> {
+        let program = std::env::current_exe()?;
+        // A quotation mark would open a word that the kernel reads on behind the blank after it.
+        if self
+            .first_program(&program)
+            .to_string_lossy()
+            .contains(|letter: char| letter.is_whitespace() || letter == '"')
+        {
+            return Err(LabError::PathOfProgram(program));
+        }
+        let kernel = self.0.kernel(&spec.candidate);
+        let modelled = !self.0.modelled(&spec.candidate).is_empty();
+        let driver = modelled::driver(kernel).ok().flatten().filter(|_| modelled);
+        self.0.run(
+            &Ordered { spec, attachments, job },
+            HABITS,
+            driver,
+            |given| self.start(&program, given),
+            watch,
+        )
+    }
+}

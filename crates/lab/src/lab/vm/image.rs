@@ -1,0 +1,202 @@
+//! Kernels for virtual machines: a file as distributions install it, a package of theirs, or a tree that was built.
+
+use std::path::{Path, PathBuf};
+
+use crate::kernel::{is_release, numbers};
+use crate::lab::kernel::{Kernel, Provision, parse_configuration};
+use crate::lab::{Intent, LabError};
+use fsverdict_linux::host::beneath::Beneath;
+use fsverdict_linux::host::root::names_in;
+use fsverdict_linux::sandbox::Isolation;
+use fsverdict_text::{read_beginning, read_regular};
+
+use super::error::{INSTALLED, KernelFileError, NAME};
+use super::package;
+
+/// What a guest needs before it sees its root, and to see its disk and be heard: symbols and modules.
+pub(super) const DRIVERS: [(&str, &str); 5] = [
+    ("CONFIG_VIRTIO_PCI", "virtio_pci"),
+    ("CONFIG_VIRTIO_BLK", "virtio_blk"),
+    ("CONFIG_VIRTIO_CONSOLE", "virtio_console"),
+    ("CONFIG_NET_9P_VIRTIO", "9pnet_virtio"),
+    ("CONFIG_9P_FS", "9p"),
+];
+
+/// What a guest needs built in.
+const SYMBOLS: [&str; 4] =
+    ["CONFIG_BLK_DEV_INITRD", "CONFIG_DEVTMPFS", "CONFIG_PID_NS", "CONFIG_SERIAL_8250_CONSOLE"];
+/// Bytes of a kernel's configuration.
+const LARGEST_CONFIG: u64 = 4 << 20;
+
+/// The kernel of this name, fit for a guest; without a name the newest this machine has installed.
+pub(super) fn usable(name: Option<&Path>, isolation: Isolation, intent: Intent) -> Result<Kernel, LabError> {
+    let kernel = match name {
+        None => installed(&newest(Path::new(INSTALLED)).ok_or(KernelFileError::NoneInstalled)?)?,
+        Some(name) if !name.is_absolute() => return Err(KernelFileError::OfUml(name.to_owned()).into()),
+        Some(path) if path.is_dir() => built(path, isolation, intent)?,
+        Some(path) if path.extension().is_some_and(|extension| extension == "deb") => {
+            packaged(path, isolation, intent)?
+        }
+        Some(path) => installed(path)?,
+    };
+    let path = || kernel.path.clone();
+    if let Some(symbol) = SYMBOLS.into_iter().find(|symbol| kernel.provides(symbol) != Provision::Builtin) {
+        return Err(LabError::LacksSymbol { path: path(), symbol });
+    }
+    match DRIVERS.into_iter().find(|(symbol, _)| kernel.provides(symbol) == Provision::Absent) {
+        Some((symbol, _)) if kernel.configuration.contains_key(symbol) => {
+            Err(KernelFileError::NoModules { path: path(), release: kernel.release, symbol }.into())
+        }
+        Some((symbol, _)) => Err(LabError::LacksSymbol { path: path(), symbol }),
+        None => Ok(kernel),
+    }
+}
+
+/// The newest of the kernels in a folder, by the numbers in their names.
+fn newest(folder: &Path) -> Option<PathBuf> {
+    let names = names_in(folder).into_iter().filter(|name| name.starts_with(NAME));
+    let newest = names.max_by_key(|name| numbers(name))?;
+    Some(folder.join(newest))
+}
+
+/// A kernel's file, with configuration and modules where distributions put them.
+fn installed(path: &Path) -> Result<Kernel, KernelFileError> {
+    let release = release(path)?;
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let above = folder.parent().unwrap_or(folder);
+    let modules = [&above.join("lib"), &above.join("usr/lib"), Path::new("/lib")]
+        .map(|libraries| libraries.join("modules").join(&release))
+        .into_iter()
+        .find(|folder| folder.join("modules.dep").is_file());
+    let beside = [folder, Path::new(INSTALLED)].map(|folder| folder.join(format!("config-{release}")));
+    let among_modules = modules.iter().map(|modules| modules.join("config"));
+    let Some(text) =
+        beside.into_iter().chain(among_modules).find_map(|path| read_regular(&path, LARGEST_CONFIG).ok())
+    else {
+        return Err(KernelFileError::NoConfiguration { path: path.to_owned(), release });
+    };
+    Ok(kernel(path, release, modules, &String::from_utf8_lossy(&text)))
+}
+
+fn kernel(path: &Path, release: String, modules: Option<PathBuf>, configuration: &str) -> Kernel {
+    let configuration = parse_configuration(configuration);
+    Kernel {
+        path: path.to_owned(),
+        way_out,
+        release,
+        modules,
+        configuration,
+        seen: true,
+        why: None,
+        cooperates: false,
+    }
+}
+
+fn way_out(symbol: &str) -> String {
+    format!(
+        "name a kernel that has {symbol}: kernel = \"/path/…\", a file, a .deb of a linux-image, or a built tree"
+    )
+}
+
+/// What a kernel's file says of itself (Documentation/arch/x86/boot.rst: `header`, `kernel_version`).
+fn release(path: &Path) -> Result<String, KernelFileError> {
+    let failed = |source| KernelFileError::Read { path: path.to_owned(), source };
+    let bytes = read_beginning(path, 1 << 16).map_err(failed)?;
+    let strange = |reason| KernelFileError::NoKernel { path: path.to_owned(), reason };
+    if bytes.get(0x202..0x206) != Some(b"HdrS") {
+        return Err(strange("is no Linux kernel for PCs that can be booted (bzImage)"));
+    }
+    let at = bytes.get(0x20e..0x210).map_or(0, |two| usize::from(two[0]) | usize::from(two[1]) << 8);
+    let text = bytes.get(at + 0x200..).unwrap_or_default();
+    let word = text.split(|byte| *byte == b' ' || *byte == 0).next().unwrap_or_default();
+    let word = String::from_utf8_lossy(word).into_owned();
+    if is_release(&word) { Ok(word) } else { Err(strange("does not say which release it is")) }
+}
+
+/// A package of a distribution's kernel, unpacked into the cache and not installed.
+fn packaged(path: &Path, isolation: Isolation, intent: Intent) -> Result<Kernel, LabError> {
+    let Some(folder) = package::unpacked(path, isolation, intent)? else {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let release = format!("of {name} (unpacked when it is run: what it can do is seen then)");
+        // Shown in the command line that would be run.
+        let shown = PathBuf::from(format!("{} (unpacked when it is run)", path.display()));
+        return Ok(Kernel { seen: false, ..kernel(&shown, release, None, "") });
+    };
+    let lacks = || KernelFileError::NoKernel { path: path.to_owned(), reason: "holds no kernel" };
+    Ok(installed(&newest(&folder.join("boot")).ok_or_else(lacks)?)?)
+}
+
+/// A tree in which a kernel was built, with its modules installed into the cache.
+fn built(tree: &Path, isolation: Isolation, intent: Intent) -> Result<Kernel, LabError> {
+    let failed = |source| KernelFileError::Read { path: tree.to_owned(), source };
+    let tree = tree.canonicalize().map_err(failed)?;
+    let inside = Beneath::open(&tree).map_err(failed)?;
+    let Ok(configuration) = inside.read(".config", LARGEST_CONFIG) else {
+        return Err(KernelFileError::NoKernel {
+            path: tree,
+            reason: "is no tree in which a kernel was built",
+        }
+        .into());
+    };
+    let image = tree.join("arch/x86/boot/bzImage");
+    inside.file("arch/x86/boot/bzImage", u64::MAX).map_err(failed)?;
+    let (release, order) = (release(&image)?, tree.join("modules.order"));
+    let modules = match inside.file("modules.order", u64::MAX) {
+        Ok(_) => {
+            let folder = package::installed(&tree, &[&image, &order], isolation, intent)?;
+            Some(folder.join("lib/modules").join(&release))
+        }
+        Err(_) => None,
+    };
+    Ok(kernel(&image, release, modules, &String::from_utf8_lossy(&configuration)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KernelFileError, installed, newest, release};
+
+    /// The head of a kernel's file, as far as it is looked at.
+    fn head(version: &str) -> Vec<u8> {
+        let mut bytes = vec![0; 0x1000];
+        bytes[0x202..0x206].copy_from_slice(b"HdrS");
+        bytes[0x20e..0x210].copy_from_slice(&0x100_u16.to_le_bytes());
+        bytes[0x300..0x300 + version.len()].copy_from_slice(version.as_bytes());
+        bytes
+    }
+
+    #[test]
+    fn a_kernels_file_says_its_release_and_others_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("vmlinuz");
+        let cases = [
+            (head("6.1.0-56-amd64 (debian-kernel@lists.debian.org) #1 SMP"), Ok("6.1.0-56-amd64")),
+            (head("../../etc"), Err("which release")),
+            (head(""), Err("which release")),
+            (b"\x7fELF".to_vec(), Err("no Linux kernel")),
+            (Vec::new(), Err("no Linux kernel")),
+        ];
+        for (bytes, wanted) in cases {
+            std::fs::write(&path, bytes).unwrap();
+            match (release(&path), wanted) {
+                (Ok(found), Ok(wanted)) => assert_eq!(found, wanted),
+                (Err(found), Err(wanted)) => assert!(found.to_string().contains(wanted), "{found}"),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn the_newest_is_taken_and_one_without_its_configuration_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in
+            ["vmlinuz-6.9.1-amd64", "vmlinuz-6.12.3-1-amd64", "vmlinuz-6.1.0-56-amd64", "initrd.img-7.0"]
+        {
+            std::fs::write(folder.path().join(name), head("6.12.3-1-amd64 ")).unwrap();
+        }
+        let path = newest(folder.path()).unwrap();
+        assert!(path.ends_with("vmlinuz-6.12.3-1-amd64"), "{path:?}");
+        assert!(matches!(installed(&path), Err(KernelFileError::NoConfiguration { .. })));
+        std::fs::write(folder.path().join("config-6.12.3-1-amd64"), "CONFIG_A=y\n").unwrap();
+        assert_eq!(installed(&path).unwrap().release, "6.12.3-1-amd64");
+    }
+}

@@ -1,0 +1,12 @@
+//! Where trials run: laboratory kernels, the agent that carries out a trial, and the labs `native`, `uml` and `vm`.
+//!
+//! Each module below imports only from those above it.
+
+// Both panic when nobody reads the stream: messages go through host/talk.rs, results are written to standard output.
+#![warn(clippy::print_stderr, clippy::print_stdout)]
+
+pub mod kernel;
+
+pub mod trial;
+
+pub mod lab;

@@ -1,0 +1,252 @@
+//! Looks at the states that cuts of power left on a device, one after the other in one guest: mounts, reads, writes, unmounts and
+//! checks each, and tells what it came to.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::time::Instant;
+
+use fsverdict_judgement::journal::{CutOutcome, Event, StateFinding};
+use fsverdict_linux::host::syscall::files_reader::FilesReader;
+use fsverdict_stack::filesystem::Meaning;
+use fsverdict_workload::workload::{SavedReading, SequencesLooking, SequencesRecord};
+
+use super::agent::Agent;
+use super::error::TrialError;
+use super::looks::ChangingDevices;
+use super::spec::CutLook;
+use super::stack::{MOUNT, Stack};
+
+/// How much is told of what was seen in one state, in bytes.
+const SEEN: usize = 600;
+
+/// A file that a filesystem has to take after a crash.
+const TAKEN: &str = "fsverdict-after-a-cut";
+
+/// What is learnt of one state on the way.
+#[derive(Default)]
+struct StateLook {
+    /// Who said that something is wrong, in words.
+    told: Vec<String>,
+    replayed: bool,
+    repaired: bool,
+    reading: SavedReading,
+}
+
+impl Agent<'_> {
+    pub(super) fn look_after_cuts(&mut self, stack: &mut Stack<'_>) -> Result<(), TrialError> {
+        let look = self.spec.cuts.clone().unwrap_or(CutLook {
+            moments_ns: Vec::new(),
+            thorough: Vec::new(),
+            folders: Vec::new(),
+            sequences: None,
+            rechecks: Vec::new(),
+            written: Vec::new(),
+        });
+        let sequences = look.sequences.as_ref().map(SequencesRecord::looking);
+        let mut looked = CutLooking { look: &look, sequences, reader: FilesReader::default() };
+        let devices = ChangingDevices::of(stack);
+        loop {
+            // Of the state before, nothing may be left in memory.
+            stack.forget_device()?;
+            let Some(at) = devices.next()? else { return Ok(()) };
+            let number = at.to_string();
+            stack.step(&number);
+            let moment_ns = look.moments_ns.get(at).copied().unwrap_or(0);
+            let is_thorough = look.thorough.get(at).copied().unwrap_or(true);
+            let mut finding = match self.reopen_layers(stack) {
+                Ok(()) => self.state(stack, &mut looked, moment_ns, is_thorough)?,
+                Err(error) => StateLook::unopened(stack, &error),
+            };
+            self.close_layers(stack)?;
+            finding.state = number;
+            stack.sink.send(&Event::AfterCut(finding));
+        }
+    }
+
+    fn state(
+        &self,
+        stack: &mut Stack<'_>,
+        look: &mut CutLooking<'_>,
+        moment_ns: u64,
+        is_thorough: bool,
+    ) -> Result<StateFinding, TrialError> {
+        let mut found = StateLook::default();
+        let began = Instant::now();
+        let recovery = stack.filesystem.recovery;
+        if recovery.repair_first {
+            found.repaired = repair(stack, &mut found.told)?;
+        }
+        let mut mounted = stack.mount_state();
+        if let (Err(error), false) = (&mounted, recovery.repair_first) {
+            found.told.push(error.to_string());
+            if repair(stack, &mut found.told)? {
+                found.repaired = true;
+                mounted = stack.mount_state();
+            }
+        }
+        let back_s = began.elapsed().as_secs_f64();
+        if let Err(error) = mounted {
+            found.told.push(error.to_string());
+            found.hear(stack);
+            return Ok(found.finding(CutOutcome::Unmountable, back_s));
+        }
+        found.hear(stack);
+        self.read_all(look, moment_ns, &mut found.reading);
+        self.look_besides(stack, look.look, moment_ns, &mut found.reading)?;
+        look.remove(moment_ns, if is_thorough { usize::MAX } else { 1 }, &mut found.reading);
+        found.write();
+        found.hear(stack);
+        stack.unmount_state()?;
+        // What a mount says is right may not be: its own checker has the last word.
+        let complaint = if is_thorough || found.is_wrong() { stack.complaint()? } else { None };
+        if let Some(what) = complaint {
+            found.told.push(what);
+            if !found.repaired && repair(stack, &mut found.told)? {
+                found.repaired = true;
+                if stack.mount_state().is_ok() {
+                    self.read_again(stack, look, moment_ns, &mut found)?;
+                    stack.unmount_state()?;
+                }
+            }
+        }
+        let outcome = found.outcome();
+        Ok(found.finding(outcome, back_s))
+    }
+
+    /// What the checker left is what counts; what could not be read before it said something by that. Of sequences the first reading stays:
+    /// they have been removed.
+    fn read_again(
+        &self,
+        stack: &Stack<'_>,
+        look: &mut CutLooking<'_>,
+        moment_ns: u64,
+        found: &mut StateLook,
+    ) -> Result<(), TrialError> {
+        if look.sequences.is_some() {
+            return Ok(());
+        }
+        let before = std::mem::take(&mut found.reading);
+        found.told.extend(before.errors);
+        self.read_all(look, moment_ns, &mut found.reading);
+        self.look_besides(stack, look.look, moment_ns, &mut found.reading)?;
+        // Before the repair it may have been made, and not been let go.
+        let _ = std::fs::remove_file(Path::new(MOUNT).join(TAKEN));
+        found.write();
+        Ok(())
+    }
+
+    fn read_all(&self, look: &mut CutLooking<'_>, moment_ns: u64, reading: &mut SavedReading) {
+        if let (Some(record), Some(looking)) = (&look.look.sequences, &look.sequences) {
+            record.look(looking, Path::new(MOUNT), moment_ns, reading);
+        }
+        for folder in &look.look.folders {
+            let Ok(material) = self.materials.get(&folder.dataset) else { continue };
+            let reader = Some(&mut look.reader);
+            let read = folder.read(Path::new(MOUNT), &material.prepared, moment_ns, reader);
+            reading.ages.merge(&read.ages);
+            for (promise, seen) in read.broken {
+                reading.broken.entry(promise).or_insert(seen);
+            }
+            reading.errors.extend(read.errors);
+        }
+    }
+}
+
+/// What must be found, and what of it is made once.
+struct CutLooking<'a> {
+    look: &'a CutLook,
+    sequences: Option<SequencesLooking>,
+    reader: FilesReader,
+}
+
+impl CutLooking<'_> {
+    /// What lies there must let itself be removed.
+    fn remove(&self, moment_ns: u64, most: usize, reading: &mut SavedReading) {
+        if let (Some(record), Some(looking)) = (&self.look.sequences, &self.sequences) {
+            record.remove(looking, Path::new(MOUNT), moment_ns, most, reading);
+        }
+    }
+}
+
+impl StateLook {
+    /// What lies below the filesystem could not be opened, so that there is none.
+    fn unopened(stack: &mut Stack<'_>, error: &TrialError) -> StateFinding {
+        let mut found = StateLook { told: vec![error.to_string()], ..StateLook::default() };
+        found.hear(stack);
+        found.finding(CutOutcome::Unmountable, 0.0)
+    }
+
+    /// What the kernel said meanwhile.
+    fn hear(&mut self, stack: &mut Stack<'_>) {
+        let recovery = stack.filesystem.recovery;
+        for line in stack.said_at_all() {
+            self.replayed |= recovery.replayed.iter().any(|word| line.text.contains(word));
+            // An error for each block of a file that is gone is one.
+            if line.is_error() && !self.told.contains(&line.text) {
+                self.told.push(line.text);
+            }
+        }
+    }
+
+    /// A filesystem that is mounted takes a file, keeps it and lets it go.
+    fn write(&mut self) {
+        let path = Path::new(MOUNT).join(TAKEN);
+        let written = File::create_new(&path)
+            .and_then(|mut file| file.write_all(&[0x5a; 5000]).and_then(|()| file.sync_all()))
+            .and_then(|()| std::fs::read(&path))
+            .and_then(|bytes| match bytes == [0x5a; 5000] {
+                true => std::fs::remove_file(&path),
+                false => Err(std::io::Error::other("another content was read than was written")),
+            });
+        if let Err(error) = written {
+            self.reading.broken.entry("writable").or_insert_with(|| format!("a new file: {error}"));
+        }
+    }
+
+    /// Something is gone, or somebody complained.
+    fn is_wrong(&self) -> bool {
+        self.repaired
+            || !self.told.is_empty()
+            || !self.reading.broken.is_empty()
+            || !self.reading.errors.is_empty()
+    }
+
+    fn outcome(&self) -> CutOutcome {
+        let lost = !self.reading.broken.is_empty() || !self.reading.errors.is_empty();
+        // A checker that repaired something said so.
+        let said = self.repaired || !self.told.is_empty() || !self.reading.errors.is_empty();
+        match (lost, self.repaired) {
+            (true, _) if !said => CutOutcome::SilentLoss,
+            (true, _) => CutOutcome::LossReported,
+            (false, true) => CutOutcome::Repaired,
+            (false, false) if self.replayed => CutOutcome::Replayed,
+            (false, false) => CutOutcome::Unharmed,
+        }
+    }
+
+    fn finding(self, outcome: CutOutcome, back_s: f64) -> StateFinding {
+        let broken = self.reading.broken.keys().map(|name| (*name).to_owned()).collect();
+        let seen = self.reading.broken.values().chain(&self.reading.errors).chain(&self.told);
+        let mut seen = seen.map(String::as_str).collect::<Vec<_>>().join("; ");
+        seen.truncate(seen.floor_char_boundary(SEEN));
+        StateFinding { state: String::new(), outcome, broken, seen, back_s, ages: self.reading.ages }
+    }
+}
+
+/// Has the checker repair what it can; whether it had anything to do. What it says it could not is told.
+fn repair(stack: &mut Stack<'_>, told: &mut Vec<String>) -> Result<bool, TrialError> {
+    let Some(record) = stack.repair()? else { return Ok(false) };
+    let meaning = record.exit.and_then(|status| stack.filesystem.repair_meaning(status));
+    let gave_up = |line: &&str| stack.filesystem.recovery.gave_up.iter().any(|words| line.contains(words));
+    told.extend(record.stdout.lines().find(gave_up).map(|line| line.trim().to_owned()));
+    match meaning {
+        Some(Meaning::Clean) => Ok(false),
+        Some(Meaning::Corrected | Meaning::CorrectedReboot) => Ok(true),
+        other => {
+            let words = other.map_or("no answer", Meaning::words);
+            told.push(format!("{}: {words}", record.argv.join(" ")));
+            Ok(true)
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! Looks at a device of which one block after the other is rotten, in one guest: mounts it, reads everything, writes, unmounts, checks,
+//! repairs and reads again, and tells what came of it and who noticed.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use fsverdict_judgement::journal::{Event, RotFinding, RotOutcome, RotWitness, SyncAnswer};
+use fsverdict_linux::host::foreign::harmless;
+use fsverdict_linux::host::kernel_log::LogLine;
+use fsverdict_stack::filesystem::Meaning;
+use fsverdict_workload::workload::SavedReading;
+
+use super::agent::Agent;
+use super::error::TrialError;
+use super::looks::ChangingDevices;
+use super::spec::RotLook;
+use super::stack::{MOUNT, Stack};
+use super::sync_after_error::TriedSyncs;
+
+/// How much is told of what was seen, in bytes.
+const SEEN: usize = 600;
+/// What is written anew beside what is there: it must not lie over anything.
+const TAKEN: &str = "fsverdict-after-rot";
+const TAKEN_BYTES: usize = 1 << 20;
+/// The kernel says the same ten times in five seconds and no more (include/linux/ratelimit_types.h): in simulated time waiting is free.
+const QUIET: Duration = Duration::from_secs(6);
+
+/// What is learnt of one rotten block on the way.
+#[derive(Default)]
+struct RotSeen {
+    told: Vec<String>,
+    noticed: BTreeSet<RotWitness>,
+    /// What was read first, and who had noticed anything by then.
+    first: SavedReading,
+    warned: bool,
+    /// What was read in the end; none where it was mounted no more.
+    last: Option<SavedReading>,
+    repaired: bool,
+    /// It cannot be written to, or its checker has complaints that stay.
+    impaired: bool,
+    /// Where it takes no writes: what fsync said of them.
+    sync: Option<SyncAnswer>,
+}
+
+impl Agent<'_> {
+    /// What the kernel says of the first, of which nothing is rotten, it says of any.
+    pub(super) fn look_after_rot(&mut self, stack: &mut Stack<'_>) -> Result<(), TrialError> {
+        let Some(look) = self.spec.rot.clone() else { return Ok(()) };
+        let devices = ChangingDevices::of(stack);
+        let mut usual: BTreeSet<String> = BTreeSet::new();
+        loop {
+            stack.forget_device()?;
+            std::thread::sleep(QUIET);
+            let Some(at) = devices.next()? else { return Ok(()) };
+            let number = at.to_string();
+            stack.step(&number);
+            let mut seen = RotSeen::default();
+            let rewrites = look.rewrites.get(at).copied().unwrap_or(false);
+            let usual_now = if at == 0 { None } else { Some(&usual) };
+            let heard = self.rotten(stack, &look, rewrites, &mut seen, usual_now)?;
+            if at == 0 {
+                usual.extend(heard);
+            }
+            let finding = seen.finding(number);
+            stack.sink.send(&Event::AfterRot(finding));
+        }
+    }
+
+    /// Opens what lies below the filesystem, looks, and closes it again; what the kernel said.
+    fn rotten(
+        &self,
+        stack: &mut Stack<'_>,
+        look: &RotLook,
+        rewrites: bool,
+        seen: &mut RotSeen,
+        usual: Option<&BTreeSet<String>>,
+    ) -> Result<Vec<String>, TrialError> {
+        let mut hearing = RotHearing { usual: usual.cloned(), heard: Vec::new() };
+        let looked = match self.reopen_layers(stack) {
+            Ok(()) => self.mounted_rot(stack, look, rewrites, seen, &mut hearing),
+            Err(error) => {
+                seen.noticed.insert(RotWitness::Mount);
+                seen.told.push(error.to_string());
+                Ok(())
+            }
+        };
+        hearing.hear(stack, seen);
+        looked.and(self.close_layers(stack)).map(|()| hearing.heard)
+    }
+
+    fn mounted_rot(
+        &self,
+        stack: &mut Stack<'_>,
+        look: &RotLook,
+        rewrites: bool,
+        seen: &mut RotSeen,
+        hearing: &mut RotHearing,
+    ) -> Result<(), TrialError> {
+        let mut mounted = stack.mount_rotten();
+        if let Err(error) = &mounted {
+            seen.noticed.insert(RotWitness::Mount);
+            seen.told.push(error.to_string());
+            hearing.hear(stack, seen);
+            mend(stack, seen)?;
+            mounted = stack.mount_rotten();
+        }
+        if mounted.is_err() {
+            return Ok(());
+        }
+        let mut first = SavedReading::default();
+        self.read_saved(look, &mut first);
+        if !first.errors.is_empty() {
+            seen.noticed.insert(RotWitness::Read);
+        }
+        hearing.hear(stack, seen);
+        seen.warned = !seen.noticed.is_empty();
+        seen.first = first;
+        let written = write_beside().and_then(|()| if rewrites { write_over(look) } else { Ok(()) });
+        if let Err(error) = written {
+            seen.noticed.insert(RotWitness::Write);
+            seen.told.push(format!("writing: {error}"));
+            seen.impaired = true;
+        }
+        hearing.hear(stack, seen);
+        stack.unmount_state()?;
+        if let Some(what) = stack.complaint()? {
+            seen.noticed.insert(RotWitness::Checker);
+            seen.told.push(what);
+            mend(stack, seen)?;
+        }
+        if stack.mount_rotten().is_err() {
+            return Ok(());
+        }
+        let mut last = SavedReading::default();
+        self.read_saved(look, &mut last);
+        if let Err(error) = take_away(seen.impaired) {
+            seen.noticed.insert(RotWitness::Write);
+            seen.told.push(format!("reading and removing what was written: {error}"));
+            last.broken.entry("writable").or_insert_with(|| error.to_string());
+        }
+        hearing.hear(stack, seen);
+        let tried = rewrites.then(|| TriedSyncs::over(look));
+        stack.unmount_state()?;
+        seen.last = Some(last);
+        if let Some(tried) = tried
+            && stack.mount_rotten().is_ok()
+        {
+            seen.note_syncs(&tried);
+            stack.unmount_state()?;
+        }
+        Ok(())
+    }
+
+    fn read_saved(&self, look: &RotLook, reading: &mut SavedReading) {
+        for folder in &look.folders {
+            let Ok(material) = self.materials.get(&folder.dataset) else { continue };
+            // One after the other, as programs read: a block that cannot be read then fails what asked for it, and nothing beside.
+            let SavedReading { broken, errors, .. } =
+                folder.read(Path::new(MOUNT), &material.prepared, u64::MAX, None);
+            for (promise, what) in broken {
+                reading.broken.entry(promise).or_insert(what);
+            }
+            reading.errors.extend(errors);
+        }
+    }
+}
+
+/// What the kernel says that it does not say of a device that is whole.
+struct RotHearing {
+    /// None while the device is whole.
+    usual: Option<BTreeSet<String>>,
+    heard: Vec<String>,
+}
+
+impl RotHearing {
+    fn hear(&mut self, stack: &mut Stack<'_>, seen: &mut RotSeen) {
+        for line in stack.said_at_all().into_iter().filter(LogLine::is_warning) {
+            let words: String = line.text.chars().filter(|letter| !letter.is_ascii_digit()).collect();
+            match &self.usual {
+                None => self.heard.push(words),
+                Some(usual) if usual.contains(&words) => {}
+                Some(_) => {
+                    seen.noticed.insert(RotWitness::Kernel);
+                    seen.told.push(line.text);
+                }
+            }
+        }
+    }
+}
+
+/// A file beside what is there, which is durable then.
+fn write_beside() -> std::io::Result<()> {
+    let mut file = File::create_new(Path::new(MOUNT).join(TAKEN))?;
+    file.write_all(&vec![0x5a; TAKEN_BYTES])?;
+    file.sync_all()
+}
+
+/// Each file's own content over itself: a medium that takes no writes shows itself.
+fn write_over(look: &RotLook) -> std::io::Result<()> {
+    use std::os::unix::fs::FileExt;
+    for folder in &look.folders {
+        for entry in std::fs::read_dir(Path::new(MOUNT).join(&folder.into))? {
+            let path = entry?.path();
+            let bytes = std::fs::read(&path)?;
+            File::options().write(true).open(&path)?.write_all_at(&bytes, 0)?;
+        }
+    }
+    let mount = File::open(MOUNT)?;
+    rustix::fs::syncfs(&mount)?;
+    Ok(())
+}
+
+/// What was written is there as it was written, if it could be written, and goes.
+fn take_away(was_refused: bool) -> std::io::Result<()> {
+    let path = Path::new(MOUNT).join(TAKEN);
+    if was_refused {
+        let _ = std::fs::remove_file(&path);
+        return Ok(());
+    }
+    if std::fs::read(&path)? != vec![0x5a; TAKEN_BYTES] {
+        return Err(std::io::Error::other("another content was read than was written"));
+    }
+    std::fs::remove_file(&path)
+}
+
+/// Has the checker repair what it can, one way after the other, until it is content.
+fn mend(stack: &mut Stack<'_>, seen: &mut RotSeen) -> Result<(), TrialError> {
+    for options in stack.filesystem.recovery.repairs {
+        let record = stack.repair_with(options)?;
+        let meaning = record.exit.and_then(|status| stack.filesystem.repair_meaning(status));
+        seen.repaired = true;
+        match stack.complaint()? {
+            None => {
+                seen.impaired = false;
+                return Ok(());
+            }
+            Some(_) => {
+                let words = meaning.map_or("no answer", Meaning::words);
+                seen.told.push(format!("{}: {words}", record.argv.join(" ")));
+            }
+        }
+    }
+    seen.impaired = true;
+    Ok(())
+}
+
+impl RotSeen {
+    /// What fsync said that is not so is a promise that was broken without a word.
+    fn note_syncs(&mut self, tried: &TriedSyncs) {
+        let Some((answer, path)) = tried.answer() else { return };
+        self.sync = Some(answer);
+        let name = path.strip_prefix(MOUNT).unwrap_or(path).display();
+        match answer {
+            SyncAnswer::NeverTold => {
+                let what = format!("{name}: written over and synced, and not there after the next mount");
+                self.first.broken.entry("fsync").or_insert(what);
+            }
+            SyncAnswer::ToldOnce | SyncAnswer::ToldOnceAndShown => self.told.push(format!(
+                "{name}: the first fsync failed, the second said that all is done, and it is not"
+            )),
+            _ => {}
+        }
+    }
+
+    fn outcome(&self) -> RotOutcome {
+        let Some(last) = &self.last else { return RotOutcome::Unmountable };
+        let before_checker = self.noticed.iter().any(|one| *one != RotWitness::Checker);
+        let is_lost = !last.broken.is_empty() || !last.errors.is_empty();
+        // Given for right, before anybody had said anything.
+        let is_deceived = !self.first.broken.is_empty() && !self.warned;
+        match (is_deceived, is_lost) {
+            (true, _) | (false, true) if self.noticed.is_empty() => RotOutcome::SilentLoss,
+            (true, _) => RotOutcome::LossFound,
+            (false, true) if before_checker => RotOutcome::LossReported,
+            (false, true) => RotOutcome::LossFound,
+            (false, false) if self.impaired => RotOutcome::Impaired,
+            (false, false) if self.repaired => RotOutcome::Repaired,
+            (false, false) if !self.noticed.is_empty() => RotOutcome::Healed,
+            (false, false) => RotOutcome::Unharmed,
+        }
+    }
+
+    fn finding(self, state: String) -> RotFinding {
+        let outcome = self.outcome();
+        let none = SavedReading::default();
+        let last = self.last.as_ref().unwrap_or(&none);
+        let broken: BTreeSet<&str> = self.first.broken.keys().chain(last.broken.keys()).copied().collect();
+        let lines: Vec<&String> = self
+            .first
+            .broken
+            .values()
+            .chain(&self.first.errors)
+            .chain(last.broken.values())
+            .chain(&last.errors)
+            .chain(&self.told)
+            .collect();
+        let mut told: Vec<&str> = Vec::new();
+        for line in lines.into_iter().map(String::as_str) {
+            if !told.contains(&line) {
+                told.push(line);
+            }
+        }
+        // Checkers move the cursor about.
+        let mut seen = harmless(&told.join("; ")).replace('\u{2408}', "");
+        seen.truncate(seen.floor_char_boundary(SEEN));
+        RotFinding {
+            state,
+            outcome,
+            noticed: self.noticed.into_iter().collect(),
+            broken: broken.into_iter().map(str::to_owned).collect(),
+            seen,
+            sync: self.sync,
+        }
+    }
+}

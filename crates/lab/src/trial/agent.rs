@@ -1,0 +1,314 @@
+//! `fsverdict agent`: runs one trial, whatever kernel it finds itself on, and tells the conductor.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::Path;
+use std::time::Duration;
+
+use fsverdict_judgement::journal::{CommandRecord, Event, Facts, Measurement, Observation, Status, Unit};
+use fsverdict_judgement::plan::ArrayState;
+use fsverdict_linux::host::root::Root;
+use fsverdict_linux::host::talk::say;
+use fsverdict_linux::sandbox::program::report_stops_to;
+use fsverdict_linux::sandbox::{OF_MACHINE, STOPS_VARIABLE};
+use fsverdict_stack::filesystem::reads_without_trace;
+use fsverdict_text::{Hinted, Reason};
+use fsverdict_workload::measure::{Meter, Quiet};
+use fsverdict_workload::workload::{Ledger, verify_written};
+
+use super::act::Act;
+use super::bare_device::BareDevice;
+use super::calibration::calibrate;
+use super::company::Companions;
+use super::error::TrialError;
+use super::sink::Sink;
+use super::spec::{Assignment, TrialSpec};
+use super::stack::{MOUNT, Stack};
+use super::staging::{Materials, ROOM};
+use super::steps::{Step, TrialCourse};
+
+/// Environment variable with the number of the descriptor that events go to.
+pub const EVENTS_VARIABLE: &str = "FSVERDICT_EVENTS";
+
+/// What a trial needs at hand from its first step to its last.
+pub(super) struct Agent<'a> {
+    pub(super) assignment: &'a Assignment,
+    pub(super) spec: &'a TrialSpec,
+    pub(super) materials: Materials,
+    pub(super) variables: Vec<(String, OsString)>,
+    pub(super) ledger: Ledger,
+    /// None before there is nothing here but the trial.
+    pub(super) meter: Option<Meter>,
+    /// How often the step under way has been done before.
+    pub(super) repetition: u32,
+    /// What was timed, and is not in the journal yet.
+    pub(super) timed: Option<Observation>,
+    /// What the checker said, and has not been judged yet.
+    pub(super) checked: Option<CommandRecord>,
+    /// What goes on while phases do.
+    pub(super) company: Companions,
+    /// The device since the phase's data were durable, while what it left behind is verified.
+    pub(super) quiet: Option<Quiet>,
+}
+
+/// Runs the trial described on standard input. Returns the exit status; the result itself goes out as events.
+pub fn agent() -> u8 {
+    let assignment: Assignment = match serde_json::from_reader(std::io::stdin().lock()) {
+        Ok(assignment) => assignment,
+        Err(error) => {
+            say(&format!(
+                "fsverdict agent: no trial on standard input ({error}); the conductor starts agents, not people"
+            ));
+            return 2;
+        }
+    };
+    let number = std::env::var(EVENTS_VARIABLE).ok().and_then(|number| number.parse().ok());
+    let Some(events) = number.and_then(fsverdict_linux::host::syscall::own) else {
+        say(&format!("fsverdict agent: {EVENTS_VARIABLE} names no open descriptor"));
+        return 2;
+    };
+    // Programs that the trial starts have no business with it.
+    let _ = rustix::io::fcntl_setfd(&events, rustix::io::FdFlags::CLOEXEC);
+    let stops = std::env::var(STOPS_VARIABLE).ok().and_then(|number| number.parse().ok());
+    if let Some(stops) = stops.and_then(fsverdict_linux::host::syscall::own) {
+        let _ = rustix::io::fcntl_setfd(&stops, rustix::io::FdFlags::CLOEXEC);
+        report_stops_to(stops);
+    }
+    let mut sink = Sink::from_pipe(File::from(events));
+    let mut of_machine = false;
+    let result = run(&assignment, &mut sink, &mut of_machine);
+    // A guest's memory is what the plan gave it.
+    if let (Err(complaint), true, false) = (&result, of_machine, assignment.bench.is_in_guest()) {
+        say(&format!("fsverdict agent: {}", complaint.what));
+        return OF_MACHINE;
+    }
+    let status = if result.is_ok() { Status::Ok } else { Status::Failed };
+    let Reason { what: reason, hint, .. } = result.err().unwrap_or_default();
+    sink.send(&Event::TrialFinished { status, reason, hint, wall: 0.0 });
+    0
+}
+
+/// From a bare device to a bare device; the reason when it failed, complaints of the tear-down after it.
+fn run(assignment: &Assignment, sink: &mut Sink, of_machine: &mut bool) -> Result<(), Reason> {
+    let spec = &assignment.spec;
+    std::fs::create_dir_all(ROOM).map_err(|error| Reason::plain(format!("cannot make {ROOM}: {error}")))?;
+    // A tmpfs of its own, so that commands see it read-only while /tmp around it is theirs.
+    fsverdict_linux::host::mounts::memory(Path::new(ROOM), "755").map_err(Reason::plain)?;
+    let mut stack =
+        Stack::new(sink, &spec.candidate, spec.devices, spec.limit).map_err(|error| error.reason())?;
+    let course = TrialCourse::of(spec);
+    let mut agent = Agent::new(assignment);
+    let result = course.steps.iter().try_for_each(|step| agent.walk(&mut stack, step)).map_err(|error| {
+        *of_machine = error.is_of_machine();
+        if let Some(event) = error.device_event() {
+            stack.sink.send(&Event::Device(event));
+        }
+        if let Some(record) = error.untold_record() {
+            stack.sink.command(record);
+        }
+        let mut complaint = error.reason();
+        complaint.what += &stack.said_by_kernel();
+        complaint
+    });
+    let complaints = agent.take_down(&mut stack, &course.last).join("; ");
+    if result.is_err() || !complaints.is_empty() {
+        let errors = stack.device_errors();
+        errors.into_iter().for_each(|error| stack.sink.send(&Event::Device(error)));
+    }
+    match (result, complaints.is_empty()) {
+        (Ok(()), true) => Ok(()),
+        (Ok(()), false) => Err(Reason::plain(format!(
+            "the work was done, but not everything could be taken down: {complaints}"
+        ))),
+        (Err(error), true) => Err(error),
+        (Err(mut error), false) => {
+            error.what += &format!("\nafter that, not everything could be taken down: {complaints}");
+            Err(error)
+        }
+    }
+}
+
+impl<'a> Agent<'a> {
+    fn new(assignment: &'a Assignment) -> Self {
+        Agent {
+            assignment,
+            spec: &assignment.spec,
+            materials: Materials::default(),
+            variables: Vec::new(),
+            ledger: Ledger::new(),
+            meter: None,
+            repetition: 0,
+            timed: None,
+            checked: None,
+            company: Companions::default(),
+            quiet: None,
+        }
+    }
+
+    fn walk(&mut self, stack: &mut Stack<'_>, step: &Step<'_>) -> Result<(), TrialError> {
+        if let Some(name) = step.name {
+            stack.step(name);
+        }
+        self.repetition = 0;
+        self.all(stack, &step.first)?;
+        if !step.each.is_empty() {
+            for repetition in 0..self.times(stack, step.name.unwrap_or_default()) {
+                self.repetition = repetition;
+                self.all(stack, &step.each)?;
+            }
+        }
+        self.all(stack, &step.then)
+    }
+
+    fn all(&mut self, stack: &mut Stack<'_>, acts: &[Act<'_>]) -> Result<(), TrialError> {
+        acts.iter().try_for_each(|act| self.act(stack, *act))
+    }
+
+    /// Takes down whatever is still up. Everything that fails is told; nothing is left out because of it.
+    fn take_down(&mut self, stack: &mut Stack<'_>, last: &Step<'_>) -> Vec<String> {
+        if let Some(name) = last.name {
+            stack.step(name);
+        }
+        // Nothing can be unmounted that somebody still works on.
+        self.company.end_all(stack);
+        last.past_errors(|act| self.act(stack, act))
+    }
+
+    /// How many times a step is done. By the rule alone only where reading leaves no trace: else the first reader writes the
+    /// times of access, and those after it do not.
+    fn times(&self, stack: &Stack<'_>, step: &str) -> u32 {
+        let traceless = || {
+            let mount = stack.resolved_mount();
+            mount.is_none_or(|mount| reads_without_trace(&mount.options))
+        };
+        match self.spec.repeats.get(step) {
+            Some(repeats) if repeats.asked_for || traceless() => repeats.times.max(1),
+            _ => 1,
+        }
+    }
+
+    fn act(&mut self, stack: &mut Stack<'_>, act: Act<'_>) -> Result<(), TrialError> {
+        match act {
+            Act::Claim => stack.claim(&self.assignment.bench.devices)?,
+            Act::Discard => stack.each_bare(BareDevice::discard)?,
+            Act::Scheduler(name) => stack.each_bare(|bare| bare.set_scheduler(name))?,
+            Act::DescribeDevice => stack.describe_device(),
+            Act::LookAfterCuts => self.look_after_cuts(stack)?,
+            Act::LookAfterRot => self.look_after_rot(stack)?,
+            Act::Calibrate(grid) => calibrate(&stack.top(), grid, stack.sink)?,
+            Act::Stage => {
+                self.materials = Materials::gather(self.assignment, stack.sink)?;
+                self.variables = self.materials.variables();
+            }
+            Act::ShutIn => self.shut_in(stack)?,
+            Act::Pause => std::thread::sleep(self.spec.drawn.map_or(Duration::ZERO, |drawn| drawn.pause)),
+            Act::DiscardAgain => self.discard_again(stack)?,
+            Act::Layer(at, act) => stack.layer(at, act)?,
+            Act::Aside(phase, line) => self.aside(stack, phase, line)?,
+            Act::StartService(service) => self.start_service(stack, service)?,
+            Act::StopService(service) => self.stop_service(stack, service)?,
+            Act::TakeOut => stack.take_out()?,
+            Act::PutBack => stack.put_back()?,
+            Act::Begin(state) => stack.begin_beside(state)?,
+            Act::Finish(state) => self.finish_beside(stack, state)?,
+            Act::Timed(timed, cache) => self.timed(stack, timed, cache)?,
+            Act::Record => self.record(stack),
+            Act::Judge => self.judge(stack)?,
+            Act::NoChecker(name) => {
+                let text = format!("{} has no checker: nothing was checked or timed", stack.filesystem.name);
+                stack.sink.caution(name, text);
+            }
+            Act::DescribeMount => describe_mount(stack)?,
+            Act::Settle(phase) => self.settle(stack, phase),
+            Act::CheckAged => self.check_aged(stack)?,
+            Act::MakeAnew => stack.make_anew()?,
+            Act::CopyAgain(phase) => self.copy_again(stack, phase)?,
+            Act::ShowFolder => stack.mount()?,
+            Act::Unmount => stack.unmount()?,
+            Act::SyncDevice => stack.sync_device()?,
+            Act::ForgetDevice => stack.forget_device()?,
+            Act::ForgetFolder(phase) => stack.forget_folder(phase)?,
+            Act::Mount => stack.mount_again()?,
+            Act::Verify(phase) => self.verify(phase)?,
+            Act::VerifyDevice(phase) => self.verify_device(stack, phase)?,
+            Act::NeverStored(phase) => Self::never_stored(stack, phase),
+            Act::VerifyAll => self.verify_all()?,
+            Act::UnmountLeft => stack.unmount_left()?,
+            Act::Release => stack.release()?,
+        }
+        Ok(())
+    }
+
+    /// From here on there is nothing of the machine but what the trial needs, and the cost of that is measured.
+    fn shut_in(&mut self, stack: &mut Stack<'_>) -> Result<(), TrialError> {
+        stack.shut_in()?;
+        let devices = stack.device_names();
+        let meter = Meter::new(&Root::new("/"), &devices, self.assignment.bench.idle_load)?;
+        meter.cautions.iter().for_each(|caution| stack.sink.caution(&caution.phase, caution.text.clone()));
+        self.meter = Some(meter);
+        Ok(())
+    }
+
+    /// What went on beside the phase is waited for, and its time kept with the phase's.
+    fn finish_beside(&mut self, stack: &mut Stack<'_>, state: ArrayState) -> Result<(), TrialError> {
+        let seconds = stack.finish_beside()?;
+        // It moved the devices until now.
+        self.quiet = None;
+        let metric = if state == ArrayState::Scrubbing { "scrub" } else { "rebuild" };
+        if let Some(observation) = &mut self.timed {
+            let measured = Measurement::new(metric, Unit::Seconds, seconds);
+            observation.measurements.push(measured);
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, stack: &mut Stack<'_>) {
+        if let Some(observation) = self.timed.take() {
+            stack.sink.observation(Observation { repetition: self.repetition, ..observation });
+        }
+    }
+
+    /// After the check: everything that should lie there does, read back from the device.
+    fn verify_all(&self) -> Result<(), TrialError> {
+        let materials = &self.materials;
+        let find = |name: &str| {
+            materials.get(name).ok().map(|material| (&material.prepared, material.staged.as_ref()))
+        };
+        Ok(verify_written(Path::new(MOUNT), &self.ledger, find)?)
+    }
+}
+
+/// Notes how the filesystem is that was just mounted, and what keeps it company.
+fn describe_mount(stack: &mut Stack<'_>) -> Result<(), TrialError> {
+    stack.note_fresh()?;
+    stack.sink.facts(mount_facts(stack));
+    tell_of_cleaner(stack);
+    Ok(())
+}
+
+/// A garbage collector changes what is measured, whether it runs or not: told with the numbers, not only in the journal.
+fn tell_of_cleaner(stack: &mut Stack<'_>) {
+    let Some(cleaner) = stack.filesystem.cleaner else { return };
+    let (name, program) = (stack.filesystem.title, cleaner.tool.program);
+    let text = match stack.cleaner_runs() {
+        true => format!("the garbage collector of {name} ({program}) was running beside the phases"),
+        false => format!(
+            "the garbage collector of {name} ({program}) was not running: nothing removed or overwritten gave its space back"
+        ),
+    };
+    stack.sink.caution("", text);
+}
+
+fn mount_facts(stack: &Stack<'_>) -> Facts {
+    let mut facts = Facts::new();
+    if let Some(mount) = stack.resolved_mount() {
+        facts.insert("mount.options".to_owned(), mount.options);
+        facts.insert("mount.filesystem_options".to_owned(), mount.filesystem_options);
+        facts.insert("mount.type".to_owned(), mount.filesystem);
+    }
+    if let Some(cleaner) = stack.filesystem.cleaner {
+        let state = if stack.cleaner_runs() { "running" } else { "not running" };
+        facts.insert(format!("cleaner.{}", cleaner.tool.program), state.to_owned());
+    }
+    facts
+}

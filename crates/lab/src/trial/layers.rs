@@ -1,0 +1,297 @@
+//! The layers of a trial, in the order they lie in: each is made and opened on what lies below, held open, and gone again with
+//! its last user, which is the descriptor kept here.
+
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use fsverdict_judgement::plan::{Candidate, Operation, split_layer};
+use fsverdict_stack::layer::{Layer, LayerKind, LayerLine, LayerPlace};
+
+use super::act::OfLayer;
+use super::arrangement::{Arrangement, Below, LayerSite};
+use super::error::TrialError;
+
+/// What layers ask of the machine they are opened on.
+pub(super) trait Mapper {
+    /// Runs a program; it must end well.
+    fn must(&mut self, step: &str, argv: Vec<String>) -> Result<(), TrialError>;
+
+    /// Runs a program for the record, however it ends.
+    fn note(&mut self, step: &str, argv: Vec<String>) -> Result<(), TrialError>;
+
+    /// How many bytes these nodes have together.
+    fn bytes(&mut self, nodes: &[String]) -> Option<u64>;
+
+    /// Puts the key where it is looked for; the path of the file.
+    fn key(&mut self) -> Result<&'static str, TrialError>;
+
+    /// The kernel's own node of the opened layer of this name, and what holds it open. The one below /dev/mapper goes when its
+    /// removal is asked for.
+    fn opened(&mut self, kind: LayerKind, name: &str) -> Result<OpenNode, TrialError>;
+
+    /// Waits until nobody else has this node to himself: the kernel closes what lay on it a moment after that is gone.
+    fn becomes_free(&mut self, node: &Path);
+
+    /// Whether the opened layer of this name and node goes in time.
+    fn goes(&mut self, kind: LayerKind, name: &str, node: &Path) -> bool;
+}
+
+/// An opened layer's node, with what holds it open.
+#[derive(Debug)]
+pub(super) struct OpenNode {
+    pub(super) path: PathBuf,
+    pub(super) held: File,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct OpenLayers {
+    each: Vec<OpenLayer>,
+}
+
+#[derive(Debug)]
+struct OpenLayer {
+    layer: &'static Layer,
+    options: String,
+    site: LayerSite,
+    /// The kernel's node, once it was opened.
+    node: Option<PathBuf>,
+    held: Option<File>,
+}
+
+/// A layer's own name, which begins with that of the device it lies on; `at` is how many layers lie below. It is unique on the
+/// machine, so that `fsverdict clean` can tell ours and two runs do not collide.
+pub(super) fn mapping(device: &str, at: usize) -> String {
+    if at == 0 { format!("fsverdict-{device}") } else { format!("fsverdict-{device}-{}", at + 1) }
+}
+
+impl OpenLayers {
+    /// The layers of a candidate as they are arranged, none of them open.
+    pub(super) fn of(candidate: &Candidate, arrangement: &Arrangement) -> Result<Self, TrialError> {
+        let find = |name: &str| {
+            let layer = fsverdict_stack::layer::find(name);
+            let layer = layer.ok_or_else(|| TrialError::Unknown(format!("layer `{name}`")))?;
+            Ok::<_, TrialError>((layer, split_layer(name).1.to_owned()))
+        };
+        let known = candidate.layers.names().map(find).collect::<Result<Vec<_>, _>>()?;
+        let closed = |site: &LayerSite| {
+            let (layer, options) = known.get(site.layer)?.clone();
+            Some(OpenLayer { layer, options, site: site.clone(), node: None, held: None })
+        };
+        Ok(OpenLayers { each: arrangement.sites.iter().filter_map(closed).collect() })
+    }
+
+    /// The nodes of those that are open, the topmost first.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = &Path> {
+        self.each.iter().rev().filter_map(|one| one.node.as_deref())
+    }
+
+    /// The node of what lies there, once it is open.
+    pub(super) fn node(&self, below: Below, devices: &[PathBuf]) -> Option<PathBuf> {
+        match below {
+            Below::Device(number) => devices.get(number.checked_sub(1)?).cloned(),
+            Below::Site(at) => self.each.get(at)?.node.clone(),
+        }
+    }
+
+    /// The nodes below `/dev` that their programs need.
+    pub(super) fn needs(&self) -> impl Iterator<Item = &'static Path> {
+        self.each.iter().flat_map(|one| one.layer.nodes).map(Path::new)
+    }
+
+    /// Does one thing with the layer at the place of this number, counted from the devices up.
+    pub(super) fn act(
+        &mut self,
+        at: usize,
+        act: OfLayer,
+        devices: &[PathBuf],
+        mapper: &mut dyn Mapper,
+    ) -> Result<(), TrialError> {
+        let layer = self.at(at)?.layer;
+        match act {
+            OfLayer::Make => self.run(layer.make, at, devices, mapper),
+            OfLayer::Open => self.open(layer.open, at, devices, mapper),
+            OfLayer::Reopen => self.open(layer.reopen.unwrap_or(layer.open), at, devices, mapper),
+            OfLayer::Mark => self.run(layer.mark, at, devices, mapper),
+            OfLayer::Fill => self.fill(at, devices, mapper),
+            OfLayer::Describe => {
+                let Some(line) = layer.describe else { return Ok(()) };
+                let argv = self.argv(line, at, devices, mapper)?;
+                mapper.note(line.step, argv)
+            }
+            OfLayer::Close => self.close(at, devices, mapper),
+        }
+    }
+
+    /// The command line that makes the snapshot of this number, or gives it up, on the topmost layer that can.
+    pub(super) fn snapshot(
+        &self,
+        operation: Operation,
+        id: &str,
+        devices: &[PathBuf],
+        mapper: &mut dyn Mapper,
+    ) -> Result<Option<Vec<String>>, TrialError> {
+        let able = |(at, one): (usize, &OpenLayer)| Some((at, one.layer.snapshots?));
+        let Some((at, snapshots)) = self.each.iter().enumerate().rev().find_map(able) else {
+            return Ok(None);
+        };
+        let argv = match operation {
+            Operation::SnapshotCreate => snapshots.create,
+            Operation::SnapshotDelete => snapshots.delete,
+            _ => return Ok(None),
+        };
+        self.placed(at, devices, mapper, |place| argv(place, id)).map(Some)
+    }
+
+    /// Puts what lies on the topmost layer back to what it kept under this number. Nothing is mounted.
+    pub(super) fn roll_back(
+        &mut self,
+        id: &str,
+        devices: &[PathBuf],
+        mapper: &mut dyn Mapper,
+    ) -> Result<(), TrialError> {
+        let at = self.each.len().saturating_sub(1);
+        let layer = self.at(at)?.layer;
+        let snapshots =
+            layer.snapshots.ok_or_else(|| TrialError::Unknown("layer to go back on".to_owned()))?;
+        if let Some(one) = self.each.get_mut(at) {
+            one.held = None;
+            one.node.iter().for_each(|node| mapper.becomes_free(node));
+        }
+        for argv in self.placed(at, devices, mapper, |place| (snapshots.rollback)(place, id))? {
+            mapper.must("snapshot.rollback", argv)?;
+        }
+        self.hold(at, devices, mapper)
+    }
+
+    fn run(
+        &self,
+        line: Option<LayerLine>,
+        at: usize,
+        devices: &[PathBuf],
+        mapper: &mut dyn Mapper,
+    ) -> Result<(), TrialError> {
+        let Some(line) = line else { return Ok(()) };
+        let argv = self.argv(line, at, devices, mapper)?;
+        mapper.must(line.step, argv)
+    }
+
+    fn fill(&self, at: usize, devices: &[PathBuf], mapper: &mut dyn Mapper) -> Result<(), TrialError> {
+        let one = self.at(at)?;
+        let (Some(line), Some(node)) = (one.layer.fill, &one.node) else { return Ok(()) };
+        let below = [node.to_string_lossy().into_owned()];
+        let name = self.name(at, devices);
+        let key = mapper.key()?;
+        let bytes = mapper.bytes(&below);
+        let place = LayerPlace { below: &below, name: &name, options: &one.options, key, bytes };
+        mapper.must(line.step, (line.argv)(&place))
+    }
+
+    /// Seals each layer that is: from here on what lies on it is only read.
+    pub(super) fn seal(&mut self, devices: &[PathBuf], mapper: &mut dyn Mapper) -> Result<(), TrialError> {
+        for at in 0..self.each.len() {
+            let Some(seal) = self.at(at)?.layer.seal else { continue };
+            self.close(at, devices, mapper)?;
+            self.run(Some(seal.make), at, devices, mapper)?;
+            self.open(seal.open, at, devices, mapper)?;
+            self.run(Some(seal.mark), at, devices, mapper)?;
+            let argv = self.argv(seal.describe, at, devices, mapper)?;
+            mapper.note(seal.describe.step, argv)?;
+        }
+        Ok(())
+    }
+
+    /// Holds it open until the trial ends.
+    fn open(
+        &mut self,
+        line: LayerLine,
+        at: usize,
+        devices: &[PathBuf],
+        mapper: &mut dyn Mapper,
+    ) -> Result<(), TrialError> {
+        self.run(Some(line), at, devices, mapper)?;
+        self.hold(at, devices, mapper)
+    }
+
+    fn hold(&mut self, at: usize, devices: &[PathBuf], mapper: &mut dyn Mapper) -> Result<(), TrialError> {
+        let layer = self.at(at)?.layer;
+        let OpenNode { path, held } = mapper.opened(layer.kind, &self.name(at, devices))?;
+        if let Some(one) = self.each.get_mut(at) {
+            (one.node, one.held) = (Some(path), Some(held));
+        }
+        Ok(())
+    }
+
+    /// Lets go of it, if it is open, and waits until it is gone.
+    fn close(&mut self, at: usize, devices: &[PathBuf], mapper: &mut dyn Mapper) -> Result<(), TrialError> {
+        let name = self.name(at, devices);
+        let Some(one) = self.each.get_mut(at) else { return Ok(()) };
+        one.held = None;
+        let (layer, Some(node)) = (one.layer, one.node.clone()) else { return Ok(()) };
+        if layer.close.is_some() {
+            mapper.becomes_free(&node);
+        }
+        let taken_down = self.run(layer.close, at, devices, mapper);
+        if taken_down.is_ok() && !mapper.goes(layer.kind, &name, &node) {
+            let left = format!("the device {name} of the layer {} is still there", layer.name);
+            return Err(TrialError::Host(left));
+        }
+        // A mapping's own node goes a moment before what it held of the devices below (dm.c, free_dev).
+        if let (true, LayerKind::Mapping | LayerKind::Array) = (taken_down.is_ok(), layer.kind) {
+            let below = self.at(at)?.site.below.iter();
+            below.filter_map(|below| self.node(*below, devices)).for_each(|node| mapper.becomes_free(&node));
+        }
+        if let Some(one) = self.each.get_mut(at) {
+            one.node = None;
+        }
+        taken_down
+    }
+
+    fn at(&self, at: usize) -> Result<&OpenLayer, TrialError> {
+        self.each.get(at).ok_or_else(|| TrialError::Host(format!("there is no layer {}", at + 1)))
+    }
+
+    /// What the layer at this place is called.
+    fn name(&self, at: usize, devices: &[PathBuf]) -> String {
+        let site = self.each.get(at).map(|one| &one.site);
+        let device = site.and_then(|site| devices.get(site.device.checked_sub(1)?));
+        mapping(&name_of(device.map_or(Path::new(""), PathBuf::as_path)), site.map_or(0, |site| site.layer))
+    }
+
+    fn argv(
+        &self,
+        line: LayerLine,
+        at: usize,
+        devices: &[PathBuf],
+        mapper: &mut dyn Mapper,
+    ) -> Result<Vec<String>, TrialError> {
+        self.placed(at, devices, mapper, line.argv)
+    }
+
+    /// The command line that this makes of where the layer lies.
+    fn placed<T>(
+        &self,
+        at: usize,
+        devices: &[PathBuf],
+        mapper: &mut dyn Mapper,
+        argv: impl FnOnce(&LayerPlace<'_>) -> T,
+    ) -> Result<T, TrialError> {
+        let one = self.at(at)?;
+        let node = |below: &Below| {
+            let node = self.node(*below, devices);
+            node.map(|node| node.to_string_lossy().into_owned())
+                .ok_or_else(|| TrialError::Host(format!("what lies below layer {} is not open", at + 1)))
+        };
+        let below = one.site.below.iter().map(node).collect::<Result<Vec<_>, _>>()?;
+        let name = self.name(at, devices);
+        let key = mapper.key()?;
+        let bytes = mapper.bytes(&below);
+        Ok(argv(&LayerPlace { below: &below, name: &name, options: &one.options, key, bytes }))
+    }
+}
+
+fn name_of(device: &Path) -> String {
+    device.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}

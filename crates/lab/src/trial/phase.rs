@@ -1,0 +1,446 @@
+//! What is timed: the work on two clocks, verified outside them, settled.
+
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use fsverdict_judgement::journal::{CommandRecord, Event, Measurement, Observation, Unit};
+use fsverdict_judgement::plan::{Flow, Operation, OwnMetric, Phase, PhaseWork};
+use fsverdict_linux::host::procfs::memory;
+use fsverdict_linux::host::root::Root;
+use fsverdict_linux::host::sysfs::{bottom_devices, has_volatile_cache};
+use fsverdict_linux::sandbox::program::{Program, locate};
+use fsverdict_workload::dataset::{HardLinks, Manifest, open_below, open_path};
+use fsverdict_workload::measure::{Clocked, Meter, Quiet, SettleLimits, WorkDone};
+use fsverdict_workload::workload::{
+    CommandContext, FOLDER, LOG, Ledger, Printed, PromiseListener, Workplace, adapter, command, layout,
+    read_own_metric, run, verify, write_again,
+};
+
+use super::act::{CacheState, Durable, Timed};
+use super::adapter_log::{empty_logs, read_logs};
+use super::agent::Agent;
+use super::complaint::{ended_well, missing};
+use super::error::TrialError;
+use super::stack::{MOUNT, Stack};
+use super::staging::Materials;
+
+/// What a command may write to besides the filesystem under test: the agent's own tmpfs.
+pub(super) const SCRATCH: &str = "/tmp";
+
+/// How much is kept of what a program prints whose words are read, in bytes: fio's JSON grows with its percentiles.
+const READ_OUTPUT: usize = 512 * 1024;
+
+/// What is to be said of a filesystem that syncs without emptying the device's cache.
+const NEVER_FLUSHED: &str = "data were synced again and again, and the device hardly ever asked to empty its cache: a power cut may lose what was called safe";
+
+/// A sync of which fewer than one in so many asks the device for anything does not ask it.
+const FEW_FLUSHES: f64 = 8.0;
+
+/// How many saved files, or promises, are told of in one line.
+const SAVES: usize = 1000;
+
+/// What is said where no device is watched that could be quiet.
+const BESIDE_FOLDER: &str =
+    "the machine still held unwritten data when the next step began, of others or of what the folder lies on";
+
+/// Makes a folder below the mount point. An earlier phase may have left a link there, which must not lead this process out.
+fn make_below_mount(folder: &str) -> std::io::Result<()> {
+    let root = open_path(Path::new(MOUNT))?;
+    open_below(root.as_fd(), Path::new(folder), true)?;
+    Ok(())
+}
+
+impl Agent<'_> {
+    /// Does timed work on both clocks; what they said is kept until it is recorded.
+    pub(super) fn timed(
+        &mut self,
+        stack: &mut Stack<'_>,
+        timed: Timed<'_>,
+        cache: CacheState,
+    ) -> Result<(), TrialError> {
+        if !matches!(timed, Timed::Phase(_)) {
+            stack.check_device()?;
+        }
+        self.timed = match timed {
+            Timed::Mkfs => Some(self.around(stack, timed, cache, Stack::mkfs)?.1),
+            Timed::Mount => Some(self.around(stack, timed, cache, Stack::mount)?.1),
+            Timed::Unmount => Some(self.around(stack, timed, cache, Stack::unmount)?.1),
+            Timed::Seal => Some(self.around(stack, timed, cache, Stack::seal)?.1),
+            Timed::Check(name) => {
+                let (record, observation) = self.around(stack, timed, cache, |stack| stack.check(name))?;
+                self.checked = record;
+                Some(observation)
+            }
+            Timed::Raw(phase) => Some(self.raw(stack, phase, cache)?),
+            Timed::Phase(phase) => {
+                let beside = self.start_beside(stack, phase)?;
+                let timed = match &phase.work {
+                    PhaseWork::Operation(operation) => self.operation(stack, phase, *operation, cache),
+                    PhaseWork::Command(line) => self.command(stack, phase, line, cache),
+                    PhaseWork::Adapter { name, options } => self.adapter(stack, phase, name, options, cache),
+                };
+                self.end_beside(stack, phase, beside)?;
+                self.company.check(&phase.name)?;
+                Some(timed?)
+            }
+        };
+        Ok(())
+    }
+
+    /// Work that is no phase's.
+    fn around<'s, T>(
+        &self,
+        stack: &mut Stack<'s>,
+        timed: Timed<'_>,
+        cache: CacheState,
+        work: impl FnOnce(&mut Stack<'s>) -> Result<T, TrialError>,
+    ) -> Result<(T, Observation), TrialError> {
+        let durable = make_durable(timed.durable());
+        let (done, clocked) =
+            clocks(self.meter.as_ref())?.clock(timed.name(), cache.name(), stack, work, durable)?;
+        Ok((done, clocked.finish(WorkDone::default(), None)?))
+    }
+
+    fn operation(
+        &mut self,
+        stack: &mut Stack<'_>,
+        phase: &Phase,
+        operation: Operation,
+        cache: CacheState,
+    ) -> Result<Observation, TrialError> {
+        if operation == Operation::Sequences {
+            return self.sequences(stack, phase, cache);
+        }
+        let mut site = site(&self.materials, &mut self.ledger, phase, operation)?;
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        if let Some(note) = crowded(site.threads as usize, processors) {
+            stack.sink.caution(&phase.name, note);
+        }
+        let sync_every = if operation.takes_sync() { site.sync_every } else { 0 };
+        let threads = site.threads;
+        let work = |stack: &mut Stack<'_>| match operation {
+            Operation::SnapshotCreate => stack.create_snapshot(site.ledger),
+            Operation::SnapshotDelete => stack.delete_snapshot(site.ledger),
+            Operation::SnapshotRollback => stack.roll_back(site.ledger),
+            _ => Ok(run(&mut site)?),
+        };
+        let durable = make_durable(Timed::Phase(phase).durable());
+        let (done, clocked) =
+            clocks(self.meter.as_ref())?.clock(&phase.name, cache.name(), stack, work, durable)?;
+        if let Some(into) = phase.into.as_deref() {
+            self.ledger.remember(&phase.name, Path::new(into));
+        }
+        self.quiet = may_be_quiet(stack);
+        let saves = self.ledger.take_saves();
+        for saves in saves.chunks(SAVES) {
+            stack.sink.send(&Event::Saved { phase: phase.name.clone(), saves: saves.to_vec() });
+        }
+        let (bytes_read, bytes_written) = match operation.flow() {
+            Flow::Reads => (done.logical_bytes, 0),
+            Flow::Writes | Flow::Neither => (done.read_besides, done.logical_bytes),
+        };
+        let work = WorkDone {
+            bytes_read,
+            bytes_written,
+            files: done.files,
+            held: done.held,
+            histograms: done.histograms(),
+            course: done.course(),
+            main_call: Some(done.main_call.to_owned()),
+        };
+        let syncs = calls(&work) / u64::from(sync_every.max(1));
+        let observation = clocked.finish(work, stack.fresh())?;
+        let flushes = observation.value("device_flushes");
+        // What several ask for at once is one flush; and the end of each phase has one.
+        let few = flushes.is_some_and(|flushes| flushes * FEW_FLUSHES * f64::from(threads) < syncs as f64);
+        if sync_every > 0 && few && has_volatile_bottom(stack) {
+            stack.sink.caution(&phase.name, NEVER_FLUSHED.to_owned());
+        }
+        Ok(observation)
+    }
+
+    fn command(
+        &mut self,
+        stack: &mut Stack<'_>,
+        phase: &Phase,
+        line: &str,
+        cache: CacheState,
+    ) -> Result<Observation, TrialError> {
+        let device = stack.top();
+        let program = command(line, &self.command_context(&device, phase));
+        let program = if phase.metrics.is_empty() { program } else { program.keep(READ_OUTPUT) };
+        let listener = PromiseListener::default();
+        let listens = phase.recheck.is_some();
+        let program = if listens { program.heard_by(listener.hearer()) } else { program };
+        let (record, clocked) = self.shell(stack, phase, &program, cache)?;
+        for promises in listener.take().chunks(SAVES) {
+            stack.sink.send(&Event::Promised { phase: phase.name.clone(), promises: promises.to_vec() });
+        }
+        stack.sink.command(&record);
+        let record = ended_well(&phase.name, record, stack, |_| None)?;
+        let totals = phase.dataset.as_deref().map(|name| self.materials.get(name)).transpose()?;
+        let totals = totals
+            .and_then(|material| material.staged.as_ref().map(fsverdict_workload::dataset::Staged::totals));
+        let work = WorkDone { files: totals.map_or(0, |totals| totals.files), ..WorkDone::default() };
+        let mut observation = clocked.finish(work, stack.fresh())?;
+        let own = own_metrics(phase, &record)?;
+        self.caution_of_caches(stack, &phase.name, &own);
+        observation.measurements.extend(own);
+        // A command may have done anything to what lies there.
+        self.ledger.doubt();
+        Ok(observation)
+    }
+
+    /// Runs a benchmark program and adds its own numbers to those of the phase.
+    fn adapter(
+        &mut self,
+        stack: &mut Stack<'_>,
+        phase: &Phase,
+        name: &str,
+        options: &str,
+        cache: CacheState,
+    ) -> Result<Observation, TrialError> {
+        let adapter = adapter(name).ok_or_else(|| TrialError::Unknown(format!("adapter `{name}`")))?;
+        if locate(adapter.program()).is_none() {
+            return Err(missing(&phase.name, adapter.program()));
+        }
+        let folder = phase.into.as_ref().map_or(PathBuf::from(MOUNT), |into| Path::new(MOUNT).join(into));
+        if let Some(into) = &phase.into {
+            make_below_mount(into).map_err(TrialError::io("make the folder of an adapter"))?;
+        }
+        let logs =
+            empty_logs(Path::new(SCRATCH)).map_err(TrialError::io("make the folder of an adapter's logs"))?;
+        let device = stack.top();
+        let program = command(&adapter.line(options), &self.command_context(&device, phase))
+            .variable(FOLDER, folder)
+            .variable(LOG, &logs)
+            .keep(READ_OUTPUT);
+        let (record, clocked) = self.shell(stack, phase, &program, cache)?;
+        stack.sink.command(&record);
+        let record = ended_well(&phase.name, record, stack, |said| adapter.hint(said))?;
+        let log = read_logs(&logs).map_err(TrialError::io("read what an adapter's program wrote down"))?;
+        let reading = adapter
+            .read(&record.stdout, &log)
+            .map_err(|error| TrialError::Adapter { phase: phase.name.clone(), error })?;
+        let work = WorkDone {
+            bytes_read: reading.bytes_read,
+            bytes_written: reading.bytes_written,
+            course: reading.course,
+            ..WorkDone::default()
+        };
+        let mut observation = clocked.finish(work, stack.fresh())?;
+        let mut found = reading.measurements;
+        found.extend(own_metrics(phase, &record)?);
+        self.caution_of_caches(stack, &phase.name, &found);
+        observation.measurements.extend(found);
+        reading.notes.into_iter().for_each(|note| stack.sink.caution(&phase.name, note));
+        if let Some(note) = reading.working_set.and_then(cached) {
+            stack.sink.caution(&phase.name, format!("{name} {note}"));
+        }
+        self.ledger.doubt();
+        Ok(observation)
+    }
+
+    pub(super) fn command_context<'a>(&'a self, device: &'a Path, phase: &Phase) -> CommandContext<'a> {
+        CommandContext {
+            mount: Path::new(MOUNT),
+            device,
+            scratch: Path::new(SCRATCH),
+            datasets: &self.variables,
+            network: phase.network,
+            limit: self.spec.limit,
+        }
+    }
+
+    /// Runs a shell line on both clocks.
+    fn shell(
+        &mut self,
+        stack: &mut Stack<'_>,
+        phase: &Phase,
+        program: &Program,
+        cache: CacheState,
+    ) -> Result<(CommandRecord, Clocked), TrialError> {
+        let ready = program.prepare()?;
+        let work = |_: &mut Stack<'_>| Ok::<_, TrialError>(ready.run(&phase.name)?);
+        let durable = make_durable(Timed::Phase(phase).durable());
+        let ran = clocks(self.meter.as_ref())?.clock(&phase.name, cache.name(), stack, work, durable)?;
+        self.quiet = may_be_quiet(stack);
+        Ok(ran)
+    }
+
+    /// Outside the clocks: looks at what an operation did, or compares what a command left behind with the dataset that
+    /// must be there.
+    pub(super) fn verify(&mut self, phase: &Phase) -> Result<(), TrialError> {
+        if phase.work == PhaseWork::Operation(Operation::Sequences) {
+            // Each batch was compared before it was removed.
+            return Ok(());
+        }
+        if let PhaseWork::Operation(operation) = phase.work {
+            let site = site(&self.materials, &mut self.ledger, phase, operation)?;
+            verify(&site)?;
+            let score = if site.is_aged() { layout(&site)? } else { None };
+            if let Some((observation, value)) = self.timed.as_mut().zip(score) {
+                observation.measurements.push(Measurement::new("layout", Unit::Ratio, value));
+            }
+            return Ok(());
+        }
+        let Some(expected) = &phase.verify else { return Ok(()) };
+        let material = self.materials.get(&expected.dataset)?;
+        let manifest = Manifest::of(&material.prepared, material.staged.as_ref(), 0)?;
+        // rsync -a and cp -R without further options make copies of hard links.
+        manifest.compare(&Path::new(MOUNT).join(&expected.at), HardLinks::MayBeCopies).map_err(
+            |difference| TrialError::Different {
+                phase: phase.name.clone(),
+                difference: difference.to_string(),
+            },
+        )?;
+        self.ledger.found(Path::new(&expected.at), &expected.dataset);
+        Ok(())
+    }
+
+    /// What is about to be made anew is whole; untimed.
+    pub(super) fn check_aged(&mut self, stack: &mut Stack<'_>) -> Result<(), TrialError> {
+        self.checked = stack.check("fsck")?;
+        self.judge(stack)
+    }
+
+    /// What the phase reads is written again, onto the filesystem that was made anew; untimed.
+    pub(super) fn copy_again(&mut self, stack: &mut Stack<'_>, phase: &Phase) -> Result<(), TrialError> {
+        stack.note_fresh()?;
+        let (PhaseWork::Operation(operation), Some(remake)) = (&phase.work, &phase.remake) else {
+            return Ok(());
+        };
+        write_again(&mut site(&self.materials, &mut self.ledger, phase, *operation)?, remake)?;
+        stack.sync()
+    }
+
+    /// What the checker said of the unmounted filesystem.
+    pub(super) fn judge(&mut self, stack: &Stack<'_>) -> Result<(), TrialError> {
+        let Some(record) = self.checked.take() else { return Ok(()) };
+        let meaning = record.exit.and_then(|status| stack.filesystem.fsck_meaning(status));
+        if meaning.is_some_and(|meaning| meaning == fsverdict_stack::filesystem::Meaning::Clean) {
+            return Ok(());
+        }
+        let words = meaning.map_or("no answer", fsverdict_stack::filesystem::Meaning::words);
+        let said = format!("{}{}", record.stdout, record.stderr);
+        Err(TrialError::Damaged(format!(
+            "{} found the filesystem not clean after the work ({words}):\n{}",
+            record.argv.join(" "),
+            said.trim()
+        )))
+    }
+
+    /// Waits until the device is quiet. What a busy machine makes of it is told, not hidden.
+    pub(super) fn settle(&mut self, stack: &mut Stack<'_>, phase: &str) {
+        let begin = || Quiet::begin(&Root::default(), &stack.device_names());
+        let quiet = self.quiet.take().map_or_else(begin, Ok);
+        match quiet.and_then(|quiet| quiet.settle(&SettleLimits::default())) {
+            Ok(settled) => {
+                if let Some(mut caution) = settled.caution(phase) {
+                    if stack.in_folder() {
+                        caution.text = BESIDE_FOLDER.to_owned();
+                    }
+                    stack.sink.send(&Event::Caution(caution));
+                }
+                if let Some(observation) = &mut self.timed {
+                    observation.measurements.push(settled.measurement());
+                }
+            }
+            Err(error) => {
+                stack.sink.caution(phase, format!("could not tell whether the device was quiet: {error}"));
+            }
+        }
+    }
+}
+
+/// The numbers of its own that a phase reads out of what its program printed.
+fn own_metrics(phase: &Phase, record: &CommandRecord) -> Result<Vec<Measurement>, TrialError> {
+    let printed = Printed { stdout: &record.stdout, stderr: &record.stderr, kept: READ_OUTPUT };
+    let read = |(name, metric): (&String, &OwnMetric)| {
+        read_own_metric(name, metric, printed)
+            .map_err(|error| TrialError::OwnMetric { phase: phase.name.clone(), error })
+    };
+    phase.metrics.iter().map(read).collect()
+}
+
+/// How many times the main call of an operation was done.
+fn calls(work: &WorkDone) -> u64 {
+    let main = work.histograms.iter().find(|histogram| Some(&histogram.call) == work.main_call.as_ref());
+    main.map_or(0, |histogram| histogram.buckets.iter().map(|(_, count)| count).sum())
+}
+
+/// Whether a device below may lose what it has taken.
+fn has_volatile_bottom(stack: &Stack<'_>) -> bool {
+    let root = Root::default();
+    let bottoms = stack.device_names();
+    let bottoms = bottoms.iter().filter_map(|name| bottom_devices(&root, name).ok()).flatten();
+    bottoms.into_iter().any(|name| has_volatile_cache(&root, &name))
+}
+
+/// What is to be said of threads that have no processor each: they overlap in waiting for the device, not in computing.
+fn crowded(threads: usize, processors: usize) -> Option<String> {
+    let processor = if processors == 1 { "processor" } else { "processors" };
+    (threads > processors).then(|| {
+        format!("{threads} threads shared {processors} {processor}: what they wait for the device overlaps, what they compute does not")
+    })
+}
+
+/// The clocks; there are none before the trial is alone with its device.
+pub(super) fn clocks(meter: Option<&Meter>) -> Result<&Meter, TrialError> {
+    meter.ok_or_else(|| TrialError::Host("nothing is measured yet".to_owned()))
+}
+
+pub(super) fn make_durable<'s>(by: Durable) -> fn(&mut Stack<'s>) -> Result<(), TrialError> {
+    match by {
+        Durable::Syncfs => Stack::sync,
+        Durable::Device => Stack::sync_device,
+    }
+}
+
+/// Where the operation of a phase works, and on what.
+fn site<'a>(
+    materials: &'a Materials,
+    ledger: &'a mut Ledger,
+    phase: &'a Phase,
+    operation: Operation,
+) -> Result<Workplace<'a>, TrialError> {
+    let dataset = phase.dataset.as_deref().unwrap_or_default();
+    let material = materials.get(dataset)?;
+    Ok(Workplace {
+        operation,
+        mount: Path::new(MOUNT),
+        into: Path::new(phase.into.as_deref().unwrap_or(dataset)),
+        dataset: &material.prepared,
+        staged: material.staged.as_ref(),
+        ledger,
+        changed: phase.changed.unwrap_or(0.0),
+        to: phase.to.unwrap_or(0.0),
+        piece: phase.piece.map_or_else(|| operation.usual_piece(), |piece| piece.0),
+        sync_every: phase.syncs_every(operation),
+        pause: phase.pause.unwrap_or_default(),
+        threads: phase.threads.unwrap_or(1),
+        depth: phase.depth.unwrap_or(0),
+        pace: phase.pace,
+        pulls: phase.pulls.unwrap_or(1),
+        rounds: phase.rounds.unwrap_or(1),
+    })
+}
+
+/// The device, from when its data were durable; what cannot be read is told when it is waited for.
+pub(super) fn may_be_quiet(stack: &Stack<'_>) -> Option<Quiet> {
+    Quiet::begin(&Root::default(), &stack.device_names()).ok()
+}
+
+/// What is to be said of data that fit the machine's memory twice over: their reader may have asked no device.
+fn cached(working_set: u64) -> Option<String> {
+    // What is staged in memory is no room for what is read.
+    let memory = memory(&Root::new("/")).ok()?.available;
+    let mib = |bytes: u64| bytes >> 20;
+    (working_set < memory.saturating_mul(2)).then(|| {
+        format!(
+            "worked on {} MiB, less than twice the {} MiB of memory that caches may take: what it read may have come from memory, not from the device",
+            mib(working_set),
+            mib(memory)
+        )
+    })
+}

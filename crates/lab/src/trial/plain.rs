@@ -1,0 +1,374 @@
+//! A trial told as command lines, for `--dry-run`: its steps as the agent walks them, in order.
+
+use std::path::Path;
+
+use fsverdict_judgement::plan::{ArrayState, DeviceSource, Operation, Phase, PhaseWork, Plan, split_layer};
+use fsverdict_stack::filesystem::{DIRECTORY, find};
+use fsverdict_stack::layer::{Layer, LayerPlace};
+use fsverdict_text::quoted;
+
+use super::above::{AboveLayer, BELOW, show_lower};
+use super::act::{Act, Durable, OfLayer, Timed};
+use super::arrangement::{Arrangement, Below, LayerSite, TopDevice};
+use super::layers::mapping;
+use super::programs::{Line, NamedTop, Programs, TrialNames};
+use super::redundancy::Redundancy;
+use super::spec::{Repeats, TrialSpec};
+use super::stack::MOUNT;
+use super::steps::{Step, TrialCourse};
+
+/// What stands for the device, and for the file with the key.
+const DEVICE: &str = "$DEVICE";
+const KEY: &str = "$KEY";
+/// What stands for the number of a snapshot.
+const SNAPSHOT: &str = "$SNAPSHOT";
+/// What stands before a remark.
+const GAP: &str = "    ";
+
+/// The command lines of one trial of the candidate at this place in the plan; steps that are no programs are described in
+/// brackets.
+pub fn command_lines(plan: &Plan, candidate: usize) -> Vec<String> {
+    let Some(candidate) = plan.candidates.get(candidate) else { return Vec::new() };
+    let asked = plan
+        .phases
+        .iter()
+        .filter_map(|phase| Some((phase.name.clone(), Repeats { times: phase.repeat?, asked_for: true })));
+    let spec = TrialSpec {
+        datasets: plan.datasets.clone(),
+        phases: plan.phases.clone(),
+        services: plan.services.clone(),
+        repeats: asked.collect(),
+        devices: plan.device.count(),
+        ..TrialSpec::without_work(candidate.clone(), plan.protocol.seed, plan.protocol.timeout)
+    };
+    let filesystem =
+        candidate.path.as_ref().map_or_else(|| find(&candidate.filesystem), |_| Some(&DIRECTORY));
+    let layers =
+        candidate.layers.names().map(|name| Some((fsverdict_stack::layer::find(name)?, split_layer(name).1)));
+    let layers = layers.collect::<Option<Vec<_>>>();
+    let (Some(filesystem), Some(layers)) = (filesystem, layers) else { return Vec::new() };
+    let arrangement = Arrangement::of(candidate, spec.devices);
+    let programs = Programs { candidate, filesystem };
+    let source = &plan.device.source;
+    let above = AboveLayer::of(candidate);
+    let mount = if above.is_some() { BELOW } else { MOUNT };
+    let names = TrialNames { tops: Vec::new(), degraded: false, sealed: false, mount };
+    let mut told = PlainContext { spec: &spec, programs, names, missing: None, layers, arrangement, source };
+    let named =
+        |top: &TopDevice| NamedTop { device: top.device, apart: top.apart, path: told.node(top.is).into() };
+    told.names.tops = told.arrangement.tops.iter().map(named).collect();
+    TrialCourse::of(&spec).all().flat_map(|step| told.step(step)).collect()
+}
+
+/// What the words of a dry run hang on.
+struct PlainContext<'a> {
+    spec: &'a TrialSpec,
+    programs: Programs<'a>,
+    names: TrialNames,
+    /// What is missing of the filesystem's own devices, where it keeps its copies itself.
+    missing: Option<NamedTop>,
+    /// The one on the devices first, each with its options.
+    layers: Vec<(&'static Layer, &'a str)>,
+    arrangement: Arrangement,
+    source: &'a DeviceSource,
+}
+
+impl PlainContext<'_> {
+    /// The lines of a step: one of what is timed, one of what is done before it, and one of what is done after it.
+    fn step(&mut self, step: &Step<'_>) -> Vec<String> {
+        let times = step.name.and_then(|name| self.spec.repeats.get(name)).map_or(1, |repeats| repeats.times);
+        let first = self.lines(&step.first, 1);
+        let each = self.lines(&step.each, times);
+        [first, each, self.lines(&step.then, 1)].concat()
+    }
+
+    fn lines(&mut self, acts: &[Act<'_>], times: u32) -> Vec<String> {
+        let begins = |act: Act<'_>| {
+            matches!(act, Act::Timed(..))
+                || matches!(act, Act::Layer(_, of) if of != OfLayer::Make && of != OfLayer::Close)
+        };
+        let groups = acts.chunk_by(|one, next| !begins(*next) && !matches!(one, Act::Timed(..)));
+        groups.filter_map(|group| self.group(group, times)).collect()
+    }
+
+    fn group(&mut self, acts: &[Act<'_>], times: u32) -> Option<String> {
+        let told = acts.iter().filter_map(|act| {
+            self.lose(*act);
+            self.names.sealed |= matches!(act, Act::Timed(Timed::Seal, _));
+            self.act(*act)
+        });
+        let line = told.collect::<Vec<_>>().join("; ");
+        let remark = match (acts, times) {
+            ([Act::Timed(timed, _)], 1) => format!("{GAP}[timed as {}]", timed.name()),
+            ([Act::Timed(timed, _)], _) => format!("{GAP}[timed as {}, {times} times]", timed.name()),
+            (_, 1) => String::new(),
+            (_, _) => format!("{GAP}[each time]"),
+        };
+        (!line.is_empty()).then(|| line + &remark)
+    }
+
+    /// A filesystem that keeps its copies itself is mounted without the device that is missing.
+    fn lose(&mut self, act: Act<'_>) {
+        let own =
+            || matches!(Redundancy::of(self.programs.candidate, &self.arrangement), Some(Redundancy::Own(_)));
+        match act {
+            Act::TakeOut if self.missing.is_none() && own() => {
+                let last = self.names.tops.iter().rposition(|top| !top.apart);
+                self.missing = last.map(|at| self.names.tops.remove(at));
+            }
+            Act::PutBack | Act::Finish(_) => self.names.tops.extend(self.missing.take()),
+            _ => {}
+        }
+        self.names.degraded = self.missing.is_some();
+    }
+
+    /// What is done, in words or as a command line; nothing where it is the agent's own business.
+    fn act(&self, act: Act<'_>) -> Option<String> {
+        let devices: Vec<String> = (1..=self.spec.devices).map(device).collect();
+        let bottom = devices.join(" ");
+        let own = || self.spec.candidate.path.as_deref().map(own_folder);
+        let told = match act {
+            Act::Claim => format!("[claim {bottom}]"),
+            // What is not a disk of this machine's is new with each trial, and empty.
+            Act::Discard if !matches!(self.source, DeviceSource::Path(_)) => return None,
+            Act::Discard | Act::DiscardAgain => format!("[discard {bottom}]"),
+            Act::Scheduler(name) => format!("[I/O scheduler {name}]"),
+            Act::Calibrate(_) => "[measure the device]".to_owned(),
+            Act::Stage => {
+                let names: Vec<&str> = self.spec.staged().collect();
+                return (!names.is_empty()).then(|| format!("[stage {}]", names.join(", ")));
+            }
+            Act::Layer(at, OfLayer::Close) => format!("[close {}]", self.name(at)?),
+            Act::Layer(at, of) => self.of_layer(at, of)?,
+            // Before there is a layer on it.
+            Act::TakeOut => format!("[take out {}, if it is there]", device(self.spec.devices)),
+            Act::PutBack => {
+                format!("[put {} back, and wait until all is rebuilt]", device(self.spec.devices))
+            }
+            Act::Aside(phase, line) => format!("{}{GAP}[{}]", line.of(phase)?, line.word()),
+            Act::StartService(service) => {
+                let ready = service.ready.as_ref().map_or(String::new(), |line| format!(" until {line}"));
+                format!("[service {}: {}{ready}]", service.name, service.start)
+            }
+            Act::StopService(service) => {
+                let how = service.stop.as_deref().unwrap_or("SIGTERM");
+                format!("[stop {}: {how}]", service.name)
+            }
+            Act::Begin(ArrayState::Scrubbing) => "[begin to scrub]".to_owned(),
+            Act::Begin(_) => format!("[put {} back, empty]", device(self.spec.devices)),
+            Act::Finish(ArrayState::Scrubbing) => "[wait until all is scrubbed]".to_owned(),
+            Act::Finish(_) => "[wait until all is rebuilt]".to_owned(),
+            Act::Timed(Timed::Raw(phase), _) => format!("{}; [sync {bottom}]", work(phase)),
+            Act::Timed(timed, _) => format!("{}; {}", self.timed(timed)?, self.durable(timed.durable())),
+            Act::NoChecker(_) => format!("[{} has no checker]", self.programs.filesystem.name),
+            Act::Settle(_) => "[settle]".to_owned(),
+            Act::CheckAged => self.program(Line::Check)?,
+            Act::MakeAnew => self.timed(Timed::Mkfs)?,
+            Act::CopyAgain(phase) => {
+                format!("[write {} again]", phase.dataset.as_deref().unwrap_or("nothing"))
+            }
+            Act::ShowFolder => format!("[make {}, which is $MOUNT]", own()?),
+            Act::Unmount => self.unmount()?,
+            Act::SyncDevice => self.durable(Durable::Device),
+            Act::ForgetDevice => format!("[put what is cached of {bottom} out of memory]"),
+            Act::ForgetFolder(_) => "[syncfs]; [drop caches]".to_owned(),
+            Act::Mount => match (own(), AboveLayer::of(&self.spec.candidate)) {
+                (Some(own), _) => format!("[{own} is $MOUNT again]"),
+                (None, Some(above)) => format!("{}; {}", self.mount()?, shown_above(&above)),
+                (None, None) => self.mount()?,
+            },
+            Act::Verify(_) | Act::VerifyDevice(_) => "[verify]".to_owned(),
+            Act::VerifyAll => "[verify everything that was written]".to_owned(),
+            Act::Release => {
+                own().map_or_else(|| format!("[release {bottom}]"), |own| format!("[remove {own}]"))
+            }
+            Act::DescribeDevice
+            | Act::ShutIn
+            | Act::Pause
+            | Act::Record
+            | Act::Judge
+            | Act::DescribeMount
+            | Act::NeverStored(_)
+            | Act::LookAfterCuts
+            | Act::LookAfterRot
+            | Act::UnmountLeft => return None,
+        };
+        Some(told)
+    }
+
+    fn timed(&self, timed: Timed<'_>) -> Option<String> {
+        match timed {
+            Timed::Mkfs => {
+                let apart = self.program(Line::Apart).map(|line| format!("{line}; "));
+                Some(apart.unwrap_or_default() + &self.program(Line::Mkfs)?)
+            }
+            Timed::Mount => {
+                let lower = AboveLayer::of(&self.spec.candidate).map(|above| match above.is_served() {
+                    true => shown_above(&above),
+                    false => shown(&show_lower(MOUNT)),
+                });
+                Some(self.mount()? + &lower.map(|line| format!("; {line}")).unwrap_or_default())
+            }
+            Timed::Unmount => self.unmount(),
+            Timed::Seal => self.sealing(),
+            Timed::Check(_) => self.program(Line::Check),
+            Timed::Phase(phase) if phase.work == PhaseWork::Operation(Operation::SnapshotRollback) => {
+                let (unmount, mount) = (self.unmount()?, self.act(Act::Mount)?);
+                let told = self.snapshot(phase)?;
+                Some(match self.programs.filesystem.snapshots {
+                    Some(_) => format!("{told}; {unmount}; {mount}"),
+                    None => format!("{unmount}; {told}; {mount}"),
+                })
+            }
+            Timed::Phase(phase) => Some(self.snapshot(phase).unwrap_or_else(|| work(phase))),
+            Timed::Raw(phase) => Some(work(phase)),
+        }
+    }
+
+    /// The programs that seal each layer that is.
+    fn sealing(&self) -> Option<String> {
+        let sites = self.arrangement.sites.iter().enumerate();
+        let told = sites.filter_map(|(at, site)| {
+            let (layer, options) = *self.layers.get(site.layer)?;
+            let (seal, name) = (layer.seal?, self.name(at)?);
+            let below: Vec<String> = site.below.iter().map(|below| self.node(*below)).collect();
+            let place = LayerPlace { below: &below, name: &name, options, key: KEY, bytes: None };
+            let lines = [seal.make, seal.open, seal.mark].map(|line| shown(&(line.argv)(&place)));
+            Some(format!("[close {name}]; {}", lines.join("; ")))
+        });
+        Some(told.collect::<Vec<_>>().join("; "))
+    }
+
+    /// The programs of a phase that makes a snapshot or gives it up.
+    fn snapshot(&self, phase: &Phase) -> Option<String> {
+        let PhaseWork::Operation(operation) = phase.work else { return None };
+        let Some(lines) = self.programs.snapshot(operation, &self.names, SNAPSHOT) else {
+            return self.snapshot_of_layer(operation);
+        };
+        Some(lines.iter().map(|argv| shown(argv)).collect::<Vec<_>>().join("; "))
+    }
+
+    /// The same by the topmost layer that can.
+    fn snapshot_of_layer(&self, operation: Operation) -> Option<String> {
+        let able = |(at, site): (usize, &LayerSite)| {
+            let (layer, options) = *self.layers.get(site.layer)?;
+            Some((at, layer.snapshots?, options))
+        };
+        let (at, snapshots, options) = self.arrangement.sites.iter().enumerate().rev().find_map(able)?;
+        let name = self.name(at)?;
+        let place = LayerPlace { below: &[], name: &name, options, key: KEY, bytes: None };
+        Some(match operation {
+            Operation::SnapshotCreate => shown(&(snapshots.create)(&place, SNAPSHOT)),
+            Operation::SnapshotDelete => shown(&(snapshots.delete)(&place, SNAPSHOT)),
+            Operation::SnapshotRollback => {
+                (snapshots.rollback)(&place, SNAPSHOT).map(|argv| shown(&argv)).join("; ")
+            }
+            _ => return None,
+        })
+    }
+
+    fn durable(&self, by: Durable) -> String {
+        match by {
+            Durable::Syncfs => "[syncfs]".to_owned(),
+            Durable::Device => {
+                let tops = self.names.tops.iter().map(|top| top.path.to_string_lossy());
+                format!("[sync {}]", tops.collect::<Vec<_>>().join(" "))
+            }
+        }
+    }
+
+    fn mount(&self) -> Option<String> {
+        let cleaner = self.program(Line::Cleaner).map(|cleaner| format!("; {cleaner}"));
+        Some(self.program(Line::Mount)? + &cleaner.unwrap_or_default())
+    }
+
+    fn unmount(&self) -> Option<String> {
+        let cleaner = self.programs.cleaner().map(|cleaner| format!("[end {}]; ", cleaner.tool.program));
+        let above = AboveLayer::of(&self.spec.candidate).and_then(|above| above.close(MOUNT));
+        let above = above.map(|(_, argv)| format!("{}; ", shown(&argv))).unwrap_or_default();
+        Some(above + &cleaner.unwrap_or_default() + &self.program(Line::Unmount)?)
+    }
+
+    fn program(&self, line: Line) -> Option<String> {
+        Some(shown(&self.programs.argv(line, &self.names)?))
+    }
+
+    fn of_layer(&self, at: usize, of: OfLayer) -> Option<String> {
+        let site = self.arrangement.sites.get(at)?;
+        let (layer, options) = *self.layers.get(site.layer)?;
+        let line = match of {
+            OfLayer::Make => layer.make?,
+            OfLayer::Open => layer.open,
+            OfLayer::Reopen => layer.reopen.unwrap_or(layer.open),
+            OfLayer::Mark => layer.mark?,
+            OfLayer::Fill => layer.fill?,
+            OfLayer::Describe => layer.describe?,
+            OfLayer::Close => return None,
+        };
+        let below: Vec<String> = match of {
+            OfLayer::Fill => vec![self.node(Below::Site(at))],
+            _ => site.below.iter().map(|below| self.node(*below)).collect(),
+        };
+        let name = self.name(at)?;
+        Some(shown(&(line.argv)(&LayerPlace { below: &below, name: &name, options, key: KEY, bytes: None })))
+    }
+
+    /// What the layer at this place is called.
+    fn name(&self, at: usize) -> Option<String> {
+        let site = self.arrangement.sites.get(at)?;
+        Some(mapping(&device(site.device), site.layer))
+    }
+
+    /// What stands for the node of what lies there.
+    fn node(&self, below: Below) -> String {
+        let of_site = |at: usize| {
+            let kind = self.layers.get(self.arrangement.sites.get(at)?.layer)?.0.kind;
+            Some(kind.node(&self.name(at)?))
+        };
+        match below {
+            Below::Device(number) => device(number),
+            Below::Site(at) => of_site(at).unwrap_or_default(),
+        }
+    }
+}
+
+/// What stands for the device of this number: `$DEVICE`, `$DEVICE2`.
+fn device(number: usize) -> String {
+    if number > 1 { format!("{DEVICE}{number}") } else { DEVICE.to_owned() }
+}
+
+fn shown(argv: &[String]) -> String {
+    // What stands for a device or a key is not to be taken by its letters.
+    let word = |word: &String| if word.contains('$') { word.clone() } else { quoted(word) };
+    argv.iter().map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// What is served is no line for a shell: it is this program itself.
+fn shown_above(above: &AboveLayer<'_>) -> String {
+    match above.is_served() {
+        true => format!("[serve {BELOW} at {MOUNT}]"),
+        false => shown(&above.open(MOUNT).1),
+    }
+}
+
+fn own_folder(folder: &Path) -> String {
+    quoted(&folder.join(".fsverdict-…").to_string_lossy())
+}
+
+fn work(phase: &Phase) -> String {
+    let beside = phase.beside.as_ref().map_or(String::new(), |line| format!("{GAP}[beside: {line}]"));
+    own_work(phase) + &beside
+}
+
+fn own_work(phase: &Phase) -> String {
+    match &phase.work {
+        PhaseWork::Operation(name) => {
+            let to = phase.to.map_or(String::new(), |to| format!(", to {} % in use", 100.0 * to));
+            let pulls = phase.pulls.map_or(String::new(), |pulls| format!(", {pulls} pulls"));
+            let rounds = phase.rounds.map_or(String::new(), |rounds| format!(", {rounds} rounds"));
+            format!("[{name} on {}{to}{pulls}{rounds}]", phase.dataset.as_deref().unwrap_or("nothing"))
+        }
+        PhaseWork::Command(command) => command.clone(),
+        PhaseWork::Adapter { name, options } => format!("{name} {options}"),
+    }
+}

@@ -1,0 +1,172 @@
+//! The command lines of a trial, by the names that things have there: those the agent runs, and those a dry run tells.
+
+use std::path::PathBuf;
+
+use fsverdict_judgement::plan::{Candidate, Operation, with_devices};
+use fsverdict_stack::filesystem::{ApartDevice, Cleaner, Filesystem, MountOptions, SnapshotPlace};
+
+/// What a trial's programs are told of the place they run in.
+#[derive(Debug, Clone)]
+pub(super) struct TrialNames {
+    /// What the filesystem lies on, the first device first, and what its options name.
+    pub(super) tops: Vec<NamedTop>,
+    /// Whether one of its devices is missing.
+    pub(super) degraded: bool,
+    /// Whether it lies on what was sealed, and is only read.
+    pub(super) sealed: bool,
+    pub(super) mount: &'static str,
+}
+
+/// What lies on a device when all layers are open.
+#[derive(Debug, Clone)]
+pub(super) struct NamedTop {
+    /// Of which device, from 1.
+    pub(super) device: usize,
+    /// Whether an option names it.
+    pub(super) apart: bool,
+    pub(super) path: PathBuf,
+}
+
+impl TrialNames {
+    /// The path of a device that an option names.
+    fn named(&self, number: usize) -> Option<String> {
+        let top = self.tops.iter().find(|top| top.device == number)?;
+        Some(top.path.to_string_lossy().into_owned())
+    }
+
+    /// The paths that the filesystem itself lies on.
+    fn own(&self) -> Vec<String> {
+        let own = self.tops.iter().filter(|top| !top.apart);
+        own.map(|top| top.path.to_string_lossy().into_owned()).collect()
+    }
+
+    fn put_in(&self, words: &[String]) -> Vec<String> {
+        words.iter().map(|word| with_devices(word, |number| self.named(number))).collect()
+    }
+}
+
+/// What decides about a candidate's command lines.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Programs<'a> {
+    pub(super) candidate: &'a Candidate,
+    pub(super) filesystem: &'static Filesystem,
+}
+
+/// Programs that are run once a trial's layers are open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Line {
+    /// Makes the device of a log or journal ready, where the filesystem's own mkfs does not do it.
+    Apart,
+    Mkfs,
+    Mount,
+    Cleaner,
+    Unmount,
+    Check,
+}
+
+impl Line {
+    /// What the journal calls it; a check bears the name of its phase.
+    pub(super) const fn step(self) -> &'static str {
+        match self {
+            Line::Apart => "make a device of the journal",
+            Line::Mkfs => "mkfs",
+            Line::Mount => "mount",
+            Line::Cleaner => "start the cleaner",
+            Line::Unmount => "unmount",
+            Line::Check => "fsck",
+        }
+    }
+}
+
+impl Programs<'_> {
+    /// The command line; none where this candidate has no such program.
+    pub(super) fn argv(&self, line: Line, names: &TrialNames) -> Option<Vec<String>> {
+        let (own, mount) = (names.own(), names.mount);
+        let top = own.first().map_or("", String::as_str);
+        match line {
+            Line::Apart => {
+                let (kind, device) = self.apart().next()?;
+                let words = kind.prepare?;
+                let program = [self.filesystem.mkfs.program].into_iter().chain(words.iter().copied());
+                Some(program.map(str::to_owned).chain(names.named(device)).collect())
+            }
+            Line::Mkfs => {
+                let mut argv = self.filesystem.mkfs_argv(top, &names.put_in(&self.chosen()));
+                if self.filesystem.takes_several {
+                    argv.extend(own.into_iter().skip(1));
+                }
+                Some(argv)
+            }
+            Line::Mount => Some(self.mount(names).argv(top, mount)),
+            Line::Cleaner => Some(self.cleaner()?.argv(top, mount)),
+            // Without helpers, as it was mounted: a helper would look for a cleaner that fsverdict started itself.
+            Line::Unmount => Some(["umount", "-i", mount].map(str::to_owned).into()),
+            Line::Check => {
+                let mut argv = self.filesystem.fsck_argv(top)?;
+                let device = argv.pop();
+                for (kind, number) in self.apart() {
+                    argv.extend(kind.fsck.map(str::to_owned).into_iter().chain(names.named(number)));
+                }
+                argv.extend(device);
+                Some(argv)
+            }
+        }
+    }
+
+    /// The command lines that make the snapshot of this name, or give it up; none where nothing can.
+    pub(super) fn snapshot(
+        &self,
+        operation: Operation,
+        names: &TrialNames,
+        id: &str,
+    ) -> Option<Vec<Vec<String>>> {
+        let programs = self.filesystem.snapshots.as_ref()?;
+        let own = names.own();
+        let device = own.first().map_or("", String::as_str);
+        let place = SnapshotPlace { mount: names.mount, device, id };
+        match operation {
+            Operation::SnapshotCreate => Some(vec![place.argv(programs.create)]),
+            Operation::SnapshotRollback => {
+                Some(programs.rollback?.iter().map(|line| place.argv(line)).collect())
+            }
+            Operation::SnapshotDelete => Some(programs.delete.iter().map(|line| place.argv(line)).collect()),
+            _ => None,
+        }
+    }
+
+    /// The plan's words for mkfs, and what it takes for the layers.
+    fn chosen(&self) -> Vec<String> {
+        let sealed = fsverdict_stack::layer::of(self.candidate).any(|layer| layer.seal.is_some());
+        let chosen = self.candidate.mkfs.to_vec();
+        if sealed { self.filesystem.for_large_sectors(&chosen) } else { chosen }
+    }
+
+    /// What the candidate has on devices of their own, with the numbers of these.
+    fn apart(&self) -> impl Iterator<Item = (&'static ApartDevice, usize)> {
+        let words = self.candidate.mkfs.as_slice();
+        self.filesystem.apart.iter().filter_map(move |kind| Some((kind, kind.device_in(words)?)))
+    }
+
+    fn mount(&self, names: &TrialNames) -> MountOptions {
+        let mut chosen = names.put_in(&self.candidate.mount);
+        for (kind, number) in self.apart() {
+            let Some(option) = kind.mount else { continue };
+            // Said once: whoever names it there, too, means this.
+            if !chosen.iter().any(|given| given.starts_with(option)) {
+                chosen.extend(names.named(number).map(|path| format!("{option}{path}")));
+            }
+        }
+        if self.filesystem.takes_several {
+            // The kernel would only know of them once somebody had shown it each.
+            chosen.extend(names.own().iter().skip(1).map(|path| format!("device={path}")));
+            chosen.extend(names.degraded.then(|| "degraded".to_owned()));
+        }
+        chosen.extend(names.sealed.then(|| "ro".to_owned()));
+        self.filesystem.mount(&chosen)
+    }
+
+    /// The garbage collector that the candidate asks for.
+    pub(super) fn cleaner(&self) -> Option<Cleaner> {
+        self.filesystem.mount(&self.candidate.mount).cleaner
+    }
+}

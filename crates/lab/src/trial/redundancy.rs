@@ -1,0 +1,102 @@
+//! What of a candidate outlives the loss of a device: an array among its layers, or copies that its filesystem keeps itself.
+
+use fsverdict_judgement::plan::{Candidate, split_layer};
+
+use super::arrangement::{Arrangement, Below};
+use fsverdict_stack::filesystem::find;
+
+/// Who keeps the data of a candidate more than once, or with parity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Redundancy {
+    /// The array at the site of this number, whose last member this is.
+    Array { site: usize, member: Below },
+    /// The filesystem itself.
+    Own(Profiles),
+}
+
+/// How often a filesystem of several devices keeps what, in the words of its mkfs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Profiles {
+    pub(super) data: String,
+    pub(super) metadata: String,
+}
+
+impl Redundancy {
+    /// None where the data are there once.
+    pub(super) fn of(candidate: &Candidate, arrangement: &Arrangement) -> Option<Self> {
+        let layers: Vec<&str> = candidate.layers.names().collect();
+        let array = arrangement.sites.iter().enumerate().find_map(|(number, site)| {
+            let layer = layers.get(site.layer)?;
+            let (_, options) = split_layer(layer);
+            let redundant =
+                fsverdict_stack::layer::find(layer).is_some_and(|layer| (layer.redundant)(options));
+            Some(Redundancy::Array { site: number, member: *site.below.last()? }).filter(|_| redundant)
+        });
+        array.or_else(|| {
+            let several = find(&candidate.filesystem)?.takes_several && arrangement.own().count() > 1;
+            let data = value_of(&candidate.mkfs, ["-d", "--data"]).filter(|data| data.starts_with("raid"))?;
+            // mkfs.btrfs(8): of several devices metadata are raid1 unless said otherwise.
+            let metadata = value_of(&candidate.mkfs, ["-m", "--metadata"]).unwrap_or("raid1");
+            let kept = |profile: &str| profile != "raid0" && profile.starts_with("raid");
+            let profiles = Profiles { data: data.to_owned(), metadata: metadata.to_owned() };
+            (several && kept(data) && kept(metadata)).then_some(Redundancy::Own(profiles))
+        })
+    }
+}
+
+/// Whether a device of so many can be missing from this candidate.
+pub fn outlives_a_device(candidate: &Candidate, devices: usize) -> bool {
+    Redundancy::of(candidate, &Arrangement::of(candidate, devices)).is_some()
+}
+
+/// The value of an option, which follows its short or its long name, or is joined with it.
+fn value_of<'a>(words: &'a [String], [short, long]: [&str; 2]) -> Option<&'a str> {
+    let at = |(index, word): (usize, &'a String)| {
+        if word == short || word == long {
+            return words.get(index + 1).map(String::as_str);
+        }
+        word.strip_prefix(long)
+            .and_then(|rest| rest.strip_prefix('='))
+            .or_else(|| word.strip_prefix(short).filter(|_| !word.starts_with("--")))
+    };
+    words.iter().enumerate().filter_map(at).next_back()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::arrangement::{Arrangement, Below};
+    use super::{Profiles, Redundancy};
+    use fsverdict_judgement::plan::{Candidate, Layers};
+
+    fn of(filesystem: &str, layers: &[&str], mkfs: &[&str], devices: usize) -> Option<Redundancy> {
+        let candidate = Candidate {
+            layers: Layers::of(layers.iter().copied()).unwrap(),
+            mkfs: mkfs.iter().map(|word| (*word).to_owned()).collect(),
+            ..Candidate::plain(filesystem)
+        };
+        Redundancy::of(&candidate, &Arrangement::of(&candidate, devices))
+    }
+
+    #[test]
+    fn arrays_and_filesystems_that_keep_copies_are_known() {
+        let array = |site, member| Some(Redundancy::Array { site, member });
+        assert_eq!(of("ext4", &["md:raid1"], &[], 2), array(0, Below::Device(2)));
+        assert_eq!(of("ext4", &["luks2", "md:raid5"], &[], 3), array(3, Below::Site(2)));
+        let own = |data: &str, metadata: &str| {
+            Some(Redundancy::Own(Profiles { data: data.to_owned(), metadata: metadata.to_owned() }))
+        };
+        assert_eq!(of("btrfs", &["luks2"], &["-d", "raid1"], 2), own("raid1", "raid1"));
+        assert_eq!(of("btrfs", &[], &["-draid10", "--metadata=raid1c3"], 4), own("raid10", "raid1c3"));
+        for (filesystem, layers, mkfs, devices) in [
+            ("ext4", &[][..], &[][..], 2),
+            ("ext4", &["md:raid0"], &[], 2),
+            ("btrfs", &[], &["-d", "raid1"], 1),
+            ("btrfs", &[], &["-m", "raid1"], 2),
+            ("btrfs", &[], &["-d", "raid0"], 2),
+            ("btrfs", &[], &["-d", "raid1", "-m", "single"], 2),
+            ("btrfs", &["md:raid0"], &["-d", "raid1"], 2),
+        ] {
+            assert_eq!(of(filesystem, layers, mkfs, devices), None, "{filesystem} {layers:?} {mkfs:?}");
+        }
+    }
+}

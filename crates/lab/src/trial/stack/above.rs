@@ -1,0 +1,105 @@
+//! A layer above the mounted filesystem: put there and taken away.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use fsverdict_linux::host::mounts;
+use fsverdict_linux::sandbox::program::succeeded;
+use fsverdict_stack::layer::LayerKind;
+
+use super::super::above::{AboveLayer, BELOW, show_lower};
+use super::super::error::TrialError;
+use super::super::tools::Trade;
+use super::{MOUNT, Stack};
+
+/// What the journal calls what serves a filesystem.
+const SERVE: &str = "serve the filesystem";
+/// How often it is looked whether that is seen.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// What is seen at the mount point of a candidate that has something above its filesystem.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ShownAbove {
+    /// The filesystem was not mounted yet.
+    Nothing,
+    /// The folder that is to lie below, or it was the last.
+    Lower { now: bool },
+    /// The layer, or it was the last.
+    Layer { now: bool },
+}
+
+impl Stack<'_> {
+    /// Where the filesystem itself is mounted.
+    pub(super) fn filesystem_mount(&self) -> &'static str {
+        if AboveLayer::of(self.candidate).is_some() { BELOW } else { MOUNT }
+    }
+
+    /// Shows at the mount point what phases see: at first the folder that is to lie below.
+    pub(super) fn show_above(&mut self) -> Result<(), TrialError> {
+        let Some(above) = AboveLayer::of(self.candidate) else { return Ok(()) };
+        if above.is_served() {
+            let (_, argv) = above.open(MOUNT);
+            return self.serve(argv);
+        }
+        if self.shown == ShownAbove::Nothing {
+            for folder in LayerKind::FOLDERS {
+                std::fs::create_dir(Path::new(BELOW).join(folder))
+                    .map_err(TrialError::io("make a folder of the layer above"))?;
+            }
+            self.tools.must(self.sink, "show what is to lie below", Trade::Mounting, show_lower(MOUNT))?;
+            self.shown = ShownAbove::Lower { now: true };
+        } else {
+            let (step, argv) = above.open(MOUNT);
+            self.tools.must(self.sink, step, Trade::Mounting, argv)?;
+            self.shown = ShownAbove::Layer { now: true };
+        }
+        Ok(())
+    }
+
+    /// Starts what serves the filesystem, and waits until it is seen.
+    fn serve(&mut self, argv: Vec<String>) -> Result<(), TrialError> {
+        let mut server = self.tools.start(Trade::Mounting, argv)?;
+        let began = Instant::now();
+        while mounts::at(Path::new(MOUNT)).is_none() {
+            if server.has_ended()? || began.elapsed() > self.limit {
+                let record = server.end(SERVE, Duration::ZERO)?;
+                self.sink.command(&record);
+                return Err(succeeded(record).map_or_else(TrialError::from, |_| not_served()));
+            }
+            std::thread::sleep(LOOK);
+        }
+        self.server = Some(server);
+        self.shown = ShownAbove::Layer { now: true };
+        Ok(())
+    }
+
+    /// What was unmounted is served no more; it must have gone on until then.
+    fn end_server(&mut self) -> Result<(), TrialError> {
+        let Some(server) = self.server.take() else { return Ok(()) };
+        let record = server.end(SERVE, self.limit)?;
+        self.sink.command(&record);
+        succeeded(record).map(drop).map_err(TrialError::from)
+    }
+
+    /// Takes it away again, if it is there.
+    pub(super) fn hide_above(&mut self) -> Result<(), TrialError> {
+        let Some(above) = AboveLayer::of(self.candidate) else { return Ok(()) };
+        let (line, hidden) = match self.shown {
+            ShownAbove::Lower { now: true } => {
+                let argv = ["umount", "-i", MOUNT].map(str::to_owned).into();
+                (Some(("take it away", argv)), ShownAbove::Lower { now: false })
+            }
+            ShownAbove::Layer { now: true } => (above.close(MOUNT), ShownAbove::Layer { now: false }),
+            _ => return Ok(()),
+        };
+        if let Some((step, argv)) = line {
+            self.tools.must(self.sink, step, Trade::Mounting, argv)?;
+        }
+        self.shown = hidden;
+        self.end_server()
+    }
+}
+
+fn not_served() -> TrialError {
+    TrialError::Host("what was to serve the filesystem ended before it was seen".to_owned())
+}

@@ -1,0 +1,110 @@
+//! Snapshots of the mounted filesystem, by programs of its own or of a layer below it.
+
+use fsverdict_judgement::plan::Operation;
+use fsverdict_linux::sandbox::program::succeeded;
+use fsverdict_workload::workload::{Done, Ledger, WorkError};
+
+use super::super::error::TrialError;
+use super::super::tools::Trade;
+use super::Stack;
+use super::host_mapper::HostMapper;
+
+/// The longest number that a program may call a snapshot by.
+const LONGEST_ID: usize = 64;
+
+impl Stack<'_> {
+    /// Keeps the filesystem as it is now.
+    pub(in crate::trial) fn create_snapshot(&mut self, ledger: &mut Ledger) -> Result<Done, TrialError> {
+        let number = ledger.next_snapshot().to_string();
+        let printed = self.snapshot(Operation::SnapshotCreate, &number)?;
+        let (id, shown) = match &self.filesystem.snapshots {
+            Some(programs) => {
+                let id = if programs.told { called(&printed)? } else { number };
+                let shown = programs.shown_as(&id);
+                (id, shown)
+            }
+            // It is a device, which would have to be mounted.
+            None => (number, None),
+        };
+        ledger.keep_snapshot(id, shown);
+        Ok(done("snapshot"))
+    }
+
+    /// Gives up the oldest of those that are kept.
+    pub(in crate::trial) fn delete_snapshot(&mut self, ledger: &mut Ledger) -> Result<Done, TrialError> {
+        let operation = Operation::SnapshotDelete;
+        let none = WorkError::NoSnapshot { operation: operation.name() };
+        let id = ledger.oldest_snapshot().ok_or(none)?.id.clone();
+        self.snapshot(operation, &id)?;
+        ledger.give_up_oldest_snapshot();
+        Ok(done("delete"))
+    }
+
+    /// Puts the filesystem back to what it was when the newest of those that are kept was made.
+    pub(in crate::trial) fn roll_back(&mut self, ledger: &mut Ledger) -> Result<Done, TrialError> {
+        let operation = Operation::SnapshotRollback;
+        let none = WorkError::NoSnapshot { operation: operation.name() };
+        let id = ledger.newest_snapshot().ok_or(none)?.id.clone();
+        if self.filesystem.snapshots.is_some() {
+            self.snapshot(operation, &id)?;
+            self.unmount()?;
+        } else {
+            self.unmount()?;
+            let mut mapper = HostMapper { sink: self.sink, tools: &self.tools };
+            self.layers.roll_back(&id, &self.devices, &mut mapper)?;
+        }
+        self.mount_again()?;
+        ledger.roll_back();
+        Ok(done("rollback"))
+    }
+
+    /// Runs the filesystem's own programs for it, or where it has none those of a layer; what the last printed.
+    fn snapshot(&mut self, operation: Operation, id: &str) -> Result<String, TrialError> {
+        if self.filesystem.snapshots.is_none() {
+            let mut mapper = HostMapper { sink: self.sink, tools: &self.tools };
+            let argv = self.layers.snapshot(operation, id, &self.devices, &mut mapper)?;
+            let argv =
+                argv.ok_or_else(|| TrialError::Unknown(format!("layer that could do `{operation}`")))?;
+            let record = self.tools.run(self.sink, operation.name(), Trade::Layering, argv)?;
+            return Ok(succeeded(record)?.stdout);
+        }
+        let lines = self.programs.snapshot(operation, &self.names(), id).ok_or_else(|| {
+            TrialError::Unknown(format!("way of {} to do `{operation}`", self.filesystem.name))
+        })?;
+        let mut printed = String::new();
+        for argv in lines {
+            let record = self.tools.run(self.sink, operation.name(), Trade::Mounting, argv)?;
+            printed = succeeded(record)?.stdout;
+        }
+        Ok(printed)
+    }
+}
+
+/// What the filesystem calls it: the one word that its program printed.
+fn called(printed: &str) -> Result<String, TrialError> {
+    let word = printed.trim();
+    let plain =
+        !word.is_empty() && word.len() <= LONGEST_ID && word.bytes().all(|byte| byte.is_ascii_digit());
+    let strange = || {
+        TrialError::Host(format!("a snapshot was made, but it is not a number: `{}`", word.escape_debug()))
+    };
+    plain.then(|| word.to_owned()).ok_or_else(strange)
+}
+
+/// It is the call that is timed; no file of it is anybody's.
+fn done(main_call: &'static str) -> Done {
+    Done { logical_bytes: 0, files: 0, read_besides: 0, held: None, calls: Vec::new(), main_call }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::called;
+
+    #[test]
+    fn a_snapshot_is_called_by_a_number_that_was_printed() {
+        assert_eq!(called("17\n").unwrap(), "17");
+        for printed in ["", "\n", "-f", "1 2", "a", &"1".repeat(65)] {
+            called(printed).unwrap_err();
+        }
+    }
+}

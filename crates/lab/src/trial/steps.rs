@@ -1,0 +1,239 @@
+//! What a trial does, from a bare device back to a bare device, declared once: the agent walks these steps, `--dry-run`
+//! tells them, and the documentation is held to them.
+
+use fsverdict_judgement::journal::{CLAIM, TEAR_DOWN};
+use fsverdict_judgement::plan::{ArrayState, Flow, Operation, Phase, PhaseWork};
+use fsverdict_stack::filesystem::find;
+
+use super::act::{Act, AsideLine, CacheState, OfLayer, SEALING, Timed};
+use super::arrangement::Arrangement;
+use super::error::TrialError;
+use super::spec::{TrialSpec, is_raw};
+use super::staging::to_stage;
+
+/// What the journal calls the step in which a device is measured, and no filesystem is.
+const MEASURED: &str = "calibration";
+
+/// A trial: one step after another, up to the first that fails; the last one whatever happened, past every error.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialCourse<'a> {
+    pub steps: Vec<Step<'a>>,
+    pub last: Step<'a>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Step<'a> {
+    /// As the journal has it; without one it goes on under the name of the step before.
+    pub name: Option<&'a str>,
+    /// What is done once, before …
+    pub first: Vec<Act<'a>>,
+    /// … what is done as often as the step is repeated, and …
+    pub each: Vec<Act<'a>>,
+    /// … what is done once, after it.
+    pub then: Vec<Act<'a>>,
+}
+
+impl<'a> Step<'a> {
+    fn once(name: impl Into<Option<&'a str>>, acts: impl Into<Vec<Act<'a>>>) -> Self {
+        Step { name: name.into(), first: acts.into(), ..Step::default() }
+    }
+
+    /// Does all of it, past every error; what failed, in words.
+    pub(super) fn past_errors(&self, mut act: impl FnMut(Act<'a>) -> Result<(), TrialError>) -> Vec<String> {
+        let failed = |one: Act<'_>, error: TrialError| match one {
+            Act::UnmountLeft => format!("unmount: {error}"),
+            _ => error.to_string(),
+        };
+        self.acts().filter_map(|one| Some(failed(one, act(one).err()?))).collect()
+    }
+
+    /// All its acts, what is repeated once.
+    pub fn acts(&self) -> impl Iterator<Item = Act<'a>> {
+        self.first.iter().chain(&self.each).chain(&self.then).copied()
+    }
+}
+
+impl<'a> TrialCourse<'a> {
+    /// Everything that a trial of this kind does, in order.
+    pub fn of(spec: &'a TrialSpec) -> Self {
+        let mut last = Step::once(TEAR_DOWN, [Act::UnmountLeft]);
+        last.first.extend(spec.layer_places().rev().map(|at| Act::Layer(at, OfLayer::Close)));
+        last.first.push(Act::Release);
+        TrialCourse { steps: spec.steps(), last }
+    }
+
+    /// Every step, the last one included.
+    pub fn all(&self) -> impl Iterator<Item = &Step<'a>> {
+        self.steps.iter().chain([&self.last])
+    }
+}
+
+impl TrialSpec {
+    /// The numbers of the places of its layers, from the devices up.
+    pub(super) fn layer_places(&self) -> std::ops::Range<usize> {
+        0..Arrangement::of(&self.candidate, self.devices).sites.len()
+    }
+
+    fn steps(&self) -> Vec<Step<'_>> {
+        let in_folder = self.candidate.path.is_some();
+        let mut claim = Step::once(CLAIM, []);
+        if !in_folder {
+            claim.first.extend([Act::Claim, Act::Discard]);
+            claim.first.extend(self.candidate.scheduler.as_deref().map(Act::Scheduler));
+            claim.first.push(Act::DescribeDevice);
+        }
+        if let Some(grid) = self.calibration {
+            return vec![claim, Step::once(MEASURED, [Act::Calibrate(grid)])];
+        }
+        if self.cuts.is_some() {
+            // What is on the device is what a cut of power left there, and to ask for its name is to ask for the next state.
+            let looked = [Act::Claim, Act::Stage, Act::ShutIn, Act::LookAfterCuts];
+            return vec![Step::once(CLAIM, looked)];
+        }
+        if self.rot.is_some() {
+            let looked = [Act::Claim, Act::Stage, Act::ShutIn, Act::LookAfterRot];
+            return vec![Step::once(CLAIM, looked)];
+        }
+        let mut steps = vec![claim, Step::once(None, [Act::Stage, Act::ShutIn])];
+        // Twice: what is timed from the mount on, and what from the start, each meet the first phase at another moment.
+        let pause = self.drawn.map(|_| Act::Pause);
+        steps.extend(pause.map(|pause| Step::once(None, [pause])));
+        if in_folder {
+            let ready = [Act::ShowFolder, Act::DescribeMount].into_iter().chain(pause);
+            steps.push(Step::once(None, ready.chain([Act::Settle("before the phases")]).collect::<Vec<_>>()));
+        } else {
+            self.raw_steps(&mut steps);
+            for at in self.layer_places() {
+                let layer = [OfLayer::Make, OfLayer::Open, OfLayer::Mark, OfLayer::Fill, OfLayer::Describe];
+                steps.push(Step::once(None, layer.map(|act| Act::Layer(at, act))));
+            }
+            steps.push(Step::once("mkfs", [Act::Timed(Timed::Mkfs, CacheState::Fresh), Act::Record]));
+            let mount = [Act::Timed(Timed::Mount, CacheState::Fresh), Act::Record, Act::DescribeMount];
+            let mount = mount.into_iter().chain(pause).chain([Act::Settle("mount")]);
+            steps.push(Step::once("mount", mount.collect::<Vec<_>>()));
+        }
+        let (mut cache, mut missing) = (CacheState::Fresh, false);
+        let mut to_seal = fsverdict_stack::layer::of(&self.candidate).any(|layer| layer.seal.is_some());
+        for phase in self.mounted() {
+            let whole = [ArrayState::Degraded, ArrayState::Rebuilding].map(Some);
+            if missing && !whole.contains(&phase.state) {
+                steps.push(Step::once(None, [Act::PutBack]));
+            }
+            if phase.cold && std::mem::take(&mut to_seal) {
+                let sealed = [Act::Timed(Timed::Seal, CacheState::Cold), Act::Record, Act::Mount];
+                let sealed = [Act::Unmount, Act::SyncDevice].into_iter().chain(sealed);
+                steps.push(Step::once(SEALING, sealed.collect::<Vec<_>>()));
+            }
+            steps.push(self.phase(phase, &mut cache));
+            missing = phase.state == Some(ArrayState::Degraded);
+        }
+        if missing {
+            steps.push(Step::once(None, [Act::PutBack]));
+        }
+        if in_folder {
+            // Under the name of the last phase: of a folder there is nothing to time.
+            steps.push(Step::once(None, [Act::Unmount]));
+        } else {
+            steps.push(Step::once("umount", [Act::Timed(Timed::Unmount, cache), Act::Record]));
+            if !self.mounted().last().is_some_and(is_check) {
+                steps.push(self.check("fsck"));
+            }
+        }
+        if self.mounted().any(leaves_something) {
+            steps.push(Step::once("verify", [Act::Mount, Act::VerifyAll, Act::Unmount]));
+        }
+        steps
+    }
+
+    fn mounted(&self) -> impl Iterator<Item = &Phase> {
+        self.phases.iter().filter(|phase| !is_raw(phase))
+    }
+
+    /// Phases on the bare device, before there is a filesystem: the rate it can be held against. Every filesystem then gets
+    /// the device as bare as one that was never measured.
+    fn raw_steps<'a>(&'a self, steps: &mut Vec<Step<'a>>) {
+        let written = self.phases.iter().any(writes_device);
+        for phase in self.phases.iter().filter(|phase| is_raw(phase)) {
+            let timed = Act::Timed(Timed::Raw(phase), CacheState::Cold);
+            let verified = match (writes_device(phase), written) {
+                (true, _) => Some(Act::VerifyDevice(phase)),
+                (false, true) => None,
+                (false, false) => Some(Act::NeverStored(phase)),
+            };
+            let acts = [Act::ForgetDevice, timed].into_iter().chain(verified);
+            let acts = acts.chain([Act::Settle(&phase.name), Act::Record]);
+            steps.push(Step::once(phase.name.as_str(), acts.collect::<Vec<_>>()));
+        }
+        if written {
+            steps.push(Step::once(None, [Act::DiscardAgain]));
+        }
+    }
+
+    fn phase<'a>(&'a self, phase: &'a Phase, cache: &mut CacheState) -> Step<'a> {
+        if is_check(phase) {
+            let mut step = self.check(&phase.name);
+            step.first.insert(0, Act::Unmount);
+            step.then.push(Act::Mount);
+            return step;
+        }
+        let (mut first, mut each) = (Vec::new(), Vec::new());
+        if phase.remake.is_some() {
+            first.extend([Act::Unmount, Act::CheckAged, Act::MakeAnew, Act::Mount, Act::CopyAgain(phase)]);
+        }
+        let aside = |line: AsideLine| line.of(phase).map(|_| Act::Aside(phase, line));
+        each.extend(aside(AsideLine::Before));
+        // Nothing where it is missing already.
+        if matches!(phase.state, Some(ArrayState::Degraded | ArrayState::Rebuilding)) {
+            each.push(Act::TakeOut);
+        }
+        if phase.cold {
+            *cache = CacheState::Cold;
+            match self.candidate.path {
+                Some(_) => each.push(Act::ForgetFolder(&phase.name)),
+                None => each.extend([Act::Unmount, Act::SyncDevice, Act::ForgetDevice, Act::Mount]),
+            }
+        }
+        let services = || self.services.iter();
+        each.extend(services().filter(|one| one.from == phase.name).map(Act::StartService));
+        let beside = phase.state.filter(|state| *state != ArrayState::Degraded);
+        each.extend(beside.map(Act::Begin));
+        each.push(Act::Timed(Timed::Phase(phase), *cache));
+        each.extend(beside.map(Act::Finish));
+        if matches!(phase.work, PhaseWork::Operation(_)) || phase.verify.is_some() {
+            each.push(Act::Verify(phase));
+        }
+        each.extend(aside(AsideLine::After));
+        // The last that was started is the first to go.
+        each.extend(services().rev().filter(|one| one.to == phase.name).map(Act::StopService));
+        each.extend([Act::Settle(&phase.name), Act::Record]);
+        *cache = CacheState::Warm;
+        Step { name: Some(&phase.name), first, each, ..Step::default() }
+    }
+
+    /// Of the unmounted filesystem, timed under this name.
+    fn check<'a>(&self, name: &'a str) -> Step<'a> {
+        if find(&self.candidate.filesystem).is_some_and(|filesystem| filesystem.fsck.is_none()) {
+            return Step::once(name, [Act::NoChecker(name)]);
+        }
+        let each = vec![Act::Timed(Timed::Check(name), CacheState::Cold), Act::Record, Act::Judge];
+        Step { name: Some(name), each, ..Step::default() }
+    }
+
+    /// The datasets that must lie somewhere as files before the work begins.
+    pub(super) fn staged(&self) -> impl Iterator<Item = &str> {
+        to_stage(&self.datasets, &self.phases).map(|(name, _)| name.as_str())
+    }
+}
+
+fn is_check(phase: &Phase) -> bool {
+    phase.work == PhaseWork::Operation(Operation::Fsck)
+}
+
+pub(super) fn writes_device(phase: &Phase) -> bool {
+    is_raw(phase) && matches!(phase.work, PhaseWork::Operation(operation) if operation.flow() == Flow::Writes)
+}
+
+/// Whether it is known after such a phase what must lie there, or must not.
+fn leaves_something(phase: &Phase) -> bool {
+    matches!(phase.work, PhaseWork::Operation(_)) && !is_check(phase) || phase.verify.is_some()
+}

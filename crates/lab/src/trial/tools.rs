@@ -1,0 +1,138 @@
+//! Where the programs of a trial are started from, and for how long they may run.
+
+use std::path::Path;
+use std::time::Duration;
+
+use fsverdict_judgement::journal::CommandRecord;
+use fsverdict_linux::sandbox::program::{Program, ProgramError, RunningProgram, succeeded};
+use fsverdict_linux::sandbox::{FROM_OUTSIDE, Workshop};
+
+use super::error::TrialError;
+use super::sink::Sink;
+
+/// The folder tools start in.
+pub(super) const EMPTY: &str = "/tmp/fsverdict/empty";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trade {
+    Layering,
+    Formatting,
+    Mounting,
+}
+
+pub(super) struct Tools {
+    limit: Duration,
+    /// Where programs are started from whose options a plan can choose; none before [`Tools::shut_in`].
+    workshops: Option<Workshops>,
+}
+
+struct Workshops {
+    /// mount and umount, and what needs the mounted filesystem.
+    mounting: Workshop,
+    /// mkfs and fsck.
+    formatting: Workshop,
+}
+
+impl Tools {
+    pub(super) fn new(limit: Duration) -> Self {
+        Tools { limit, workshops: None }
+    }
+
+    /// From here on tools see what the agent sees of devices, and less of the rest.
+    pub(super) fn shut_in(&mut self) -> Result<(), TrialError> {
+        let (mounting, formatting) = (Workshop::for_mounting()?, Workshop::for_formatting()?);
+        self.workshops = Some(Workshops { mounting, formatting });
+        Ok(())
+    }
+
+    /// Runs one program of the trial, traced, within the time limit.
+    pub(super) fn run(
+        &self,
+        sink: &mut Sink,
+        step: &str,
+        trade: Trade,
+        argv: Vec<String>,
+    ) -> Result<CommandRecord, TrialError> {
+        let record = self.run_program(step, trade, argv)?;
+        sink.command(&record);
+        Ok(record)
+    }
+
+    /// The same for one that runs so often that its records are not sent. One that is killed from outside has no answer to
+    /// give: that is an error, and its record is sent with it.
+    pub(super) fn run_untold(
+        &self,
+        step: &str,
+        trade: Trade,
+        argv: Vec<String>,
+    ) -> Result<CommandRecord, TrialError> {
+        let record = self.run_program(step, trade, argv)?;
+        match is_killed(&record) {
+            true => Err(TrialError::Killed(ProgramError::Failed(Box::new(record)))),
+            false => Ok(record),
+        }
+    }
+
+    fn run_program(&self, step: &str, trade: Trade, argv: Vec<String>) -> Result<CommandRecord, TrialError> {
+        Ok(self.program(trade, argv).run(step)?)
+    }
+
+    /// Starts one that goes on beside the trial; it ends with the value at the latest.
+    pub(super) fn start(&self, trade: Trade, argv: Vec<String>) -> Result<RunningProgram, TrialError> {
+        Ok(self.program(trade, argv).prepare()?.start())
+    }
+
+    fn program(&self, trade: Trade, argv: Vec<String>) -> Program {
+        // In an empty folder: a stray word among a plan's mkfs options must not name a file.
+        let program = Program::new(argv).limit(self.limit).folder(Path::new(EMPTY));
+        let workshop = self.workshops.as_ref().and_then(|workshops| match trade {
+            Trade::Layering => None,
+            Trade::Formatting => Some(&workshops.formatting),
+            Trade::Mounting => Some(&workshops.mounting),
+        });
+        match workshop {
+            Some(workshop) => program.from(workshop),
+            None => program,
+        }
+    }
+
+    /// Runs one program of the trial as [`Tools::run`] does; it must end well.
+    pub(super) fn must(
+        &self,
+        sink: &mut Sink,
+        step: &str,
+        trade: Trade,
+        argv: Vec<String>,
+    ) -> Result<(), TrialError> {
+        succeeded(self.run(sink, step, trade, argv)?).map(drop).map_err(TrialError::from)
+    }
+}
+
+/// Whether a signal from outside ended it.
+fn is_killed(record: &CommandRecord) -> bool {
+    FROM_OUTSIDE.iter().any(|signal| record.signal == Some(*signal))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Tools, Trade};
+    use crate::trial::error::TrialError;
+
+    #[test]
+    fn a_checker_that_is_killed_has_no_answer() {
+        std::fs::create_dir_all(super::EMPTY).unwrap();
+        let tools = Tools::new(Duration::from_secs(60));
+        let run = |line: &str| {
+            tools.run_untold("fsck", Trade::Formatting, ["sh", "-c", line].map(str::to_owned).into())
+        };
+        assert_eq!(run("exit 9").unwrap().exit, Some(9));
+        for signal in ["KILL", "TERM"] {
+            let error = run(&format!("kill -{signal} $$")).unwrap_err();
+            assert!(matches!(error, TrialError::Killed(_)) && error.untold_record().is_some(), "{error}");
+        }
+        // A crash is an answer: the filesystem may have caused it.
+        assert!(run("kill -SEGV $$").is_ok());
+    }
+}

@@ -1,0 +1,144 @@
+//! What lies between a filesystem and its device: layers such as encryption, in any order, and the I/O scheduler of the device.
+//!
+//! Pure data and small pure functions, as in [`crate::filesystem`]: one file per layer and its lines here; the tests walk the
+//! registry, so that a new one cannot be half described.
+
+mod fuse;
+mod integrity;
+mod least_device;
+mod luks;
+mod luks1;
+mod luks2;
+mod luks_options;
+mod lvm;
+mod md;
+mod model;
+mod overlay;
+mod scheduler;
+mod tools;
+mod verity;
+mod volume_options;
+
+use fsverdict_judgement::plan::{Candidate, Layers, split_layer};
+use fsverdict_text::Reason;
+
+pub use least_device::least_device;
+pub use model::{Cipher, InUse, Layer, LayerKind, LayerLine, LayerPlace, LayerSeal, LayerSnapshots};
+pub use scheduler::{SCHEDULERS, Scheduler, find_scheduler};
+
+static REGISTRY: [&Layer; 8] = [
+    &fuse::FUSE,
+    &integrity::INTEGRITY,
+    &luks1::LUKS1,
+    &luks2::LUKS2,
+    &lvm::LVM,
+    &md::MD,
+    &overlay::OVERLAY,
+    &verity::VERITY,
+];
+
+/// What a candidate without layers has.
+pub const NO_LAYER: (&str, &str) = ("none", "The filesystem lies on the device itself.");
+
+/// Every layer fsverdict knows, in alphabetical order.
+pub fn registry() -> &'static [&'static Layer] {
+    &REGISTRY
+}
+
+/// The layer that a plan names, whatever options follow its name.
+pub fn find(layer: &str) -> Option<&'static Layer> {
+    let (name, _) = split_layer(layer);
+    registry().iter().copied().find(|layer| layer.name == name)
+}
+
+/// How many devices the layer of this name puts together at least with these options; 1 where it puts none together.
+///
+/// # Errors
+/// When it does not take them, or is not known.
+pub fn check(name: &str, options: &str) -> Result<usize, Reason> {
+    let unknown = || Reason::plain(format!("there is no layer `{name}`"));
+    (find(name).ok_or_else(unknown)?.options)(options).map_err(|error| error.after(format!("`{name}`: ")))
+}
+
+pub fn names() -> Vec<&'static str> {
+    registry().iter().map(|layer| layer.name).collect()
+}
+
+/// The layers of a candidate that are known, the one on the device first.
+pub fn of(candidate: &Candidate) -> impl Iterator<Item = &'static Layer> {
+    candidate.layers.names().filter_map(find)
+}
+
+/// What is tried below filesystems where nobody has chosen it: each usual layer by itself.
+pub fn usual_layers() -> impl Iterator<Item = Layers> {
+    registry().iter().filter(|layer| layer.usual).filter_map(|layer| Layers::of([layer.name]).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LayerKind, LayerLine, LayerPlace, find, names, registry};
+    use fsverdict_linux::host::procfs::THIS_PROGRAM;
+
+    #[test]
+    fn names_are_sorted_unique_and_found() {
+        assert!(registry().windows(2).all(|pair| pair[0].name < pair[1].name), "{:?}", names());
+        for layer in registry() {
+            assert_eq!(find(layer.name).map(|found| found.summary), Some(layer.summary));
+        }
+        assert!(find("none").is_none() && find("luks3").is_none() && find("").is_none());
+        assert!(registry().iter().any(|layer| layer.usual));
+    }
+
+    #[test]
+    fn each_is_described_in_full_and_names_what_it_is_given() {
+        let below = ["/dev/below".to_owned(), "/dev/beside".to_owned()];
+        for layer in registry() {
+            let name = layer.name;
+            let options = match name {
+                "md" => "raid1",
+                "lvm" => "striped",
+                "integrity" => "none",
+                _ => "",
+            };
+            let below = if layer.pools { &below[..] } else { &below[..1] };
+            let site = LayerPlace { below, name: "its-name", options, key: "/the/key", bytes: None };
+            assert_eq!((layer.options)(options).unwrap() > 1, layer.pools, "{name}");
+            (layer.options)("nonsense").unwrap_err();
+            assert!(
+                name.bytes().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit()),
+                "{name}"
+            );
+            assert!(layer.summary.ends_with('.') && !layer.summary.contains("  "), "{name}");
+            assert!(
+                !layer.config.is_empty() && layer.config.iter().all(|symbol| symbol.starts_with("CONFIG_"))
+            );
+            assert!(layer.modules.contains(&layer.driver), "{name}");
+            assert!(layer.nodes.iter().all(|node| node.starts_with("/dev/")), "{name}");
+            let lines = [layer.make, Some(layer.open), layer.mark, layer.fill, layer.close, layer.describe];
+            let sealing = layer.seal.map(|seal| [seal.make, seal.open, seal.mark, seal.describe]);
+            for line in lines.into_iter().flatten().chain(sealing.into_iter().flatten()) {
+                let argv = (line.argv)(&site);
+                let program = argv.first().unwrap();
+                let known = layer.tools.iter().any(|tool| tool.program == program);
+                assert!(known || program == THIS_PROGRAM, "{name}: {program}");
+                assert!(!line.step.is_empty(), "{name}");
+            }
+            let has = |line: LayerLine, word: &str| (line.argv)(&site).iter().any(|one| one == word);
+            let node = layer.kind.node(site.name);
+            let names = |line: LayerLine| has(line, site.name) || has(line, &node);
+            for below in site.below {
+                // A volume is made of its group alone, which is made of the devices.
+                let whole = layer.kind != LayerKind::Volume && !layer.kind.is_above();
+                let in_table = |word: &String| word.contains(&format!(" {below} "));
+                let opened =
+                    !whole || has(layer.open, below) || (layer.open.argv)(&site).iter().any(in_table);
+                assert!(layer.make.is_none_or(|make| has(make, below)) && opened, "{name}");
+            }
+            assert!(names(layer.open), "{name}");
+            // What the kernel does not take down by itself, somebody must.
+            assert!(layer.mark.or(layer.close).is_some_and(names), "{name}");
+            let said = !(layer.in_use.lines)(&site).is_empty();
+            assert!(said || layer.kind.is_above() && layer.in_use.note.is_some(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! What can lie on a device: filesystems and layers described as data, readers of filesystem images, and the FUSE server that
+//! the layer `fuse` starts.
+//!
+//! Each module below imports only from those above it.
+
+// Both panic when nobody reads the stream: messages go through host/talk.rs, results are written to standard output.
+#![warn(clippy::print_stderr, clippy::print_stdout)]
+
+pub mod passthrough;
+
+pub mod filesystem;
+
+pub mod layer;
+
+pub mod anatomy;

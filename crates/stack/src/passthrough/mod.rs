@@ -1,0 +1,92 @@
+//! A folder served once more through FUSE, unchanged: what a filesystem in user space costs above the kernel's own, before it has
+//! done anything of its own.
+//!
+//! A step that the agent runs of this program, in a process of its own: who is served must not be who serves, since a process
+//! that waits for itself cannot be killed. It mounts the folder, answers until that is unmounted, and ends.
+
+mod attributes;
+mod known_files;
+mod operations;
+mod served;
+
+use std::path::Path;
+
+use fuser::{Config, Session, SessionACL};
+use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+
+use fsverdict_linux::host::mounts;
+use fsverdict_linux::host::talk::say;
+use served::ServedFolder;
+
+/// How the program calls this step of itself.
+pub const COMMAND: &str = "pass-through";
+
+/// Where the kernel hands requests out.
+pub const DEVICE: &str = "/dev/fuse";
+
+/// How it is served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServingManner {
+    /// How many requests are answered at once.
+    pub threads: usize,
+    /// Whether the kernel keeps what is written, and hands it on later.
+    pub writeback: bool,
+}
+
+impl ServingManner {
+    /// As arguments of [`COMMAND`], after the folder and the mount point.
+    pub fn words(self) -> [String; 2] {
+        [self.threads.to_string(), self.writeback.to_string()]
+    }
+
+    fn read(words: &[String]) -> Option<Self> {
+        let [threads, writeback] = words else { return None };
+        Some(ServingManner { threads: threads.parse().ok()?, writeback: writeback.parse().ok()? })
+    }
+}
+
+/// `fsverdict pass-through FOLDER POINT THREADS WRITEBACK`; the exit status.
+pub fn main(arguments: impl Iterator<Item = String>) -> u8 {
+    let arguments: Vec<String> = arguments.collect();
+    let served = match &arguments[..] {
+        [folder, point, manner @ ..] => match ServingManner::read(manner) {
+            Some(manner) => serve(Path::new(folder), Path::new(point), manner),
+            None => Err("it is called by fsverdict itself, not by people".to_owned()),
+        },
+        _ => Err("it is called by fsverdict itself, not by people".to_owned()),
+    };
+    match served {
+        Ok(()) => 0,
+        Err(error) => {
+            say(&format!("fsverdict {COMMAND}: {error}"));
+            1
+        }
+    }
+}
+
+/// Shows the folder at the point until it is unmounted there.
+fn serve(folder: &Path, point: &Path, manner: ServingManner) -> Result<(), String> {
+    let told = |what: &str, path: &Path| {
+        let path = path.display().to_string();
+        let what = what.to_owned();
+        move |error: rustix::io::Errno| format!("cannot {what} {path}: {error}")
+    };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root = open(folder, flags, Mode::empty()).map_err(told("open the folder", folder))?;
+    let found = fstat(&root).map_err(told("look at the folder", folder))?;
+    if FileType::from_raw_mode(found.st_mode) != FileType::Directory {
+        return Err(format!("{} is no folder", folder.display()));
+    }
+    let device = Path::new(DEVICE);
+    let channel =
+        open(device, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).map_err(told("open", device))?;
+    mounts::served(&channel, point, found.st_mode).map_err(|error| error.to_string())?;
+    // Who makes a file has said its mode: the kernel took the mask off.
+    rustix::process::umask(Mode::empty());
+    let mut config = Config::default();
+    config.n_threads = Some(manner.threads);
+    let served = ServedFolder::new(root, &found, manner.writeback);
+    Session::from_fd(served, channel, SessionACL::All, config)
+        .and_then(Session::run)
+        .map_err(|error| format!("cannot serve {}: {error}", folder.display()))
+}

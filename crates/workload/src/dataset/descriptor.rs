@@ -1,0 +1,88 @@
+//! Directories by file descriptor: opening below one, reading one in big gulps. Symbolic links are never followed.
+
+use std::ffi::CStr;
+use std::mem::MaybeUninit;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::path::{Component, Path};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, Statx, StatxAttributes, StatxFlags};
+use rustix::io::Errno;
+
+/// Flags to open a directory to work in.
+const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+pub(crate) fn open_directory(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
+    rustix::fs::openat(parent, name, DIRECTORY, Mode::empty())
+}
+
+/// Opens a directory by path; its last component must not be a symbolic link.
+pub fn open_path(path: &Path) -> Result<OwnedFd, Errno> {
+    rustix::fs::open(path, DIRECTORY, Mode::empty())
+}
+
+/// Opens the directory `path`, relative, below `root`, one component after the other; makes what is missing if asked to.
+///
+/// A command phase may have left a symbolic link anywhere, so the kernel must not follow one here.
+pub fn open_below(root: BorrowedFd<'_>, path: &Path, make: bool) -> Result<OwnedFd, Errno> {
+    let mut here = rustix::fs::openat(root, c".", DIRECTORY, Mode::empty())?;
+    for component in path.components() {
+        let Component::Normal(name) = component else {
+            return Err(Errno::INVAL);
+        };
+        if make {
+            match rustix::fs::mkdirat(&here, name, Mode::from_raw_mode(0o755)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        here = rustix::fs::openat(&here, name, DIRECTORY, Mode::empty())?;
+    }
+    Ok(here)
+}
+
+/// What is at `name`, without following it.
+pub(crate) fn look(parent: BorrowedFd<'_>, name: &CStr) -> Result<Statx, Errno> {
+    rustix::fs::statx(parent, name, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BASIC_STATS)
+}
+
+pub(crate) fn type_of(status: &Statx) -> FileType {
+    FileType::from_raw_mode(status.stx_mode.into())
+}
+
+/// Whether this directory is the root of a mounted filesystem, where `lost+found` is nobody's data.
+pub(crate) fn is_mount_root(directory: BorrowedFd<'_>) -> bool {
+    rustix::fs::statx(directory, c"", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS)
+        .is_ok_and(|status| status.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
+}
+
+/// Room for directory entries, reused from directory to directory.
+pub(crate) struct Listing {
+    buffer: Vec<MaybeUninit<u8>>,
+}
+
+impl Listing {
+    /// 128 KiB: some thousand entries per system call.
+    pub(crate) fn new() -> Self {
+        Self { buffer: vec![MaybeUninit::uninit(); 128 * 1024] }
+    }
+
+    /// Calls `each` for every entry of the directory from where it stands, except `.` and `..`, and `unread` where the
+    /// directory cannot be read on. The first error ends it.
+    pub(crate) fn each<E>(
+        &mut self,
+        directory: BorrowedFd<'_>,
+        unread: impl Fn(Errno) -> E,
+        mut each: impl FnMut(&CStr, FileType) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut entries = RawDir::new(directory, &mut self.buffer);
+        while let Some(entry) = entries.next() {
+            let entry = entry.map_err(&unread)?;
+            let name = entry.file_name();
+            if name != c"." && name != c".." {
+                each(name, entry.file_type())?;
+            }
+        }
+        Ok(())
+    }
+}

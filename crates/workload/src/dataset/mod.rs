@@ -1,0 +1,66 @@
+//! Datasets: what phases work on, generated from a seed or taken from a real folder, and how to tell they are intact.
+//!
+//! Generated data depend on the plan and the seed alone: the same bytes on every machine, in every lab, in every
+//! trial. [`prepare()`] lays a dataset out in memory, [`stage()`] makes it real in a folder for command phases, and a
+//! [`Manifest`] says exactly what must be found afterwards.
+
+mod aged;
+mod capture;
+mod churn;
+mod compare;
+mod content;
+mod copy;
+mod descriptor;
+mod digest;
+mod error;
+mod folder;
+mod form;
+mod generate;
+#[cfg(test)]
+mod generate_tests;
+mod list;
+mod manifest;
+mod names;
+mod prepare;
+mod profile;
+mod pull;
+mod random;
+mod readable;
+mod recorded;
+mod sizes;
+mod stage;
+mod traced;
+mod tree;
+mod write;
+mod write_shared;
+
+pub use capture::{CapturedShape, capture};
+pub use compare::{CompareError, HardLinks};
+pub use copy::Skipped;
+pub use descriptor::{open_below, open_path};
+pub use error::{DatasetError, IoFailure};
+pub use folder::{Selection, selection};
+pub use manifest::Manifest;
+pub use prepare::{Prepared, prepare, prepare_with_names};
+pub use profile::{PROFILES, Profile, profile};
+pub use readable::{Readable, readable};
+pub use recorded::{
+    Account, CallOutcome, CallWeight, CapturedCalls, NotKept, REFUSAL_SHARE, RecordLine, RecordRequest,
+    STRACE_COMMAND, WARNING_SHARE, recorded, recorded_file,
+};
+pub use stage::{Staged, StagingRecord, adopt, room_for, stage};
+pub use tree::Totals;
+
+pub(crate) use aged::{AgedFile, AgedTree};
+pub(crate) use churn::Newborn;
+pub(crate) use content::{Body, Content, TRANSFER};
+pub(crate) use descriptor::{Listing, look, open_directory, type_of};
+pub(crate) use manifest::SharedFiles;
+pub(crate) use prepare::DatasetOrigin;
+pub(crate) use pull::{Pull, Pulled};
+pub(crate) use random::{RandomStream, mix};
+pub(crate) use tree::{Tree, TreeEntry};
+pub(crate) use write::{
+    Call, Manner, NewTree, Sharing, TreeSource, Untimed, WriteProbe, read_some, write_tree,
+};
+pub(crate) use write_shared::{ThreadPart, write_directories, write_files, write_links};

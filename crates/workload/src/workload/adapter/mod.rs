@@ -1,0 +1,198 @@
+//! Benchmark programs whose output is understood: a shell line to run one, and what its full output says, as
+//! measurements of the phase.
+//!
+//! A new one is one file here and one line in [`adapters`]; its metrics are one in `journal/` of the judgement.
+
+mod bonnie;
+mod db_bench;
+mod dbench;
+mod fio;
+mod fio_output;
+#[cfg(test)]
+mod fio_tests;
+mod fs_mark;
+mod git;
+mod number;
+mod pgbench;
+mod sqlite;
+
+use std::collections::BTreeSet;
+
+use fsverdict_judgement::journal::{Measurement, MetricInfo, WorkCourse};
+use fsverdict_stack::filesystem::{Package, Packages, Tool};
+
+/// The variable in which an adapter's line finds the folder it works in.
+pub const FOLDER: &str = "FOLDER";
+
+/// The variable in which it finds a folder for what its program writes down beside what it prints: a log, a trace.
+pub const LOG: &str = "LOG";
+
+/// How much of an output that cannot be used is shown.
+const SHOWN: usize = 2000;
+
+pub trait Adapter: Sync {
+    fn name(&self) -> &'static str;
+    fn summary(&self) -> &'static str;
+    /// The program, and what to install to have it.
+    fn tool(&self) -> Tool;
+
+    fn program(&self) -> &'static str {
+        self.tool().program
+    }
+
+    /// What it can measure; every metric it gives is among them.
+    fn metrics(&self) -> &'static [MetricInfo];
+    /// The line for the shell, with the plan's options; the folder to work in is in `$FOLDER`, one for logs in `$LOG`.
+    fn line(&self, options: &str) -> String;
+    /// What to do when it failed and said this; none where only the program itself knows.
+    fn hint(&self, said: &str) -> Option<String>;
+    /// What the program printed on its standard output, and put into `$LOG`, understood; else what is not as the program is known
+    /// to print it.
+    fn understand(&self, output: &str, log: &str) -> Result<Reading, AdapterProblem>;
+
+    /// As [`understand`](Self::understand), with the output in the error.
+    fn read(&self, output: &str, log: &str) -> Result<Reading, AdapterError> {
+        let failed =
+            |(what, hint)| AdapterError { program: self.program(), what, hint, output: output.to_owned() };
+        let reading = self.understand(output, log).map_err(failed)?;
+        let odd = reading.measurements.iter().find(|found| !found.value.is_finite() || found.value < 0.0);
+        match odd {
+            Some(odd) => {
+                Err(failed((format!("`{}` is {}", odd.metric, odd.value), "try its options by hand")))
+            }
+            None => Ok(reading),
+        }
+    }
+}
+
+/// What is wrong with an output, and a hint.
+type AdapterProblem = (String, &'static str);
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reading {
+    pub measurements: Vec<Measurement>,
+    /// What a reader of the numbers must know, in sentences.
+    pub notes: Vec<String>,
+    /// Bytes of the data it worked on, where it says so: to be held against the machine's memory.
+    pub working_set: Option<u64>,
+    pub bytes_read: u64,
+    pub bytes_written: u64,
+    /// What it got done while it went on, where it tells.
+    pub course: Option<WorkCourse>,
+}
+
+impl Reading {
+    fn add(&mut self, metric: &MetricInfo, value: f64) {
+        self.measurements.push(Measurement::new(metric.name, metric.unit, value));
+    }
+
+    /// Adds a latency as a program prints it. One that is printed as 0 is shorter than the program's clock can tell, and absent.
+    fn add_latency(&mut self, metric: &MetricInfo, seconds: f64) {
+        if seconds > 0.0 {
+            self.add(metric, seconds);
+        }
+    }
+
+    /// Says of these that they were done in too little time for a rate.
+    fn too_fast(&mut self, program: &str, names: &[&str]) {
+        if !names.is_empty() {
+            let note = format!("too fast for a rate, as {program}'s clock goes: {}", names.join(", "));
+            self.notes.push(note);
+        }
+    }
+
+    /// Takes what was done in each second, and what the slowest of them was; of less than three seconds nothing is said.
+    fn go_on(&mut self, course: Option<WorkCourse>, slowest: &MetricInfo) {
+        if let Some(rate) = course.as_ref().and_then(WorkCourse::slowest_second) {
+            self.add(slowest, rate);
+        }
+        self.course = course;
+    }
+}
+
+/// An output that cannot be used, because it is not understood or not of one run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the output of {program} cannot be used: {what}\n{}", shown(.output))]
+pub struct AdapterError {
+    pub program: &'static str,
+    pub what: String,
+    pub hint: &'static str,
+    pub output: String,
+}
+
+fn shown(output: &str) -> String {
+    let output = output.trim();
+    match output.char_indices().nth(SHOWN) {
+        _ if output.is_empty() => "it printed nothing".to_owned(),
+        None => format!("it printed: {output}"),
+        Some((end, _)) => {
+            format!("it printed ({} bytes, the first {SHOWN} characters): {}", output.len(), &output[..end])
+        }
+    }
+}
+
+pub fn adapters() -> &'static [&'static dyn Adapter] {
+    &[
+        &bonnie::Bonnie,
+        &db_bench::DbBench,
+        &dbench::Dbench,
+        &fio::Fio,
+        &fs_mark::FsMark,
+        &git::Git,
+        &pgbench::Pgbench,
+        &sqlite::Sqlite,
+    ]
+}
+
+pub fn adapter(name: &str) -> Option<&'static dyn Adapter> {
+    adapters().iter().copied().find(|adapter| adapter.name() == name)
+}
+
+/// Of a distribution that does not have it.
+const NOT_HERE: Package = Package::Elsewhere("build it from its sources");
+
+/// A program that all of these have, or only Debian.
+const fn tool(program: &'static str, version: &'static [&'static str], packages: Packages) -> Tool {
+    Tool { program, version, packages }
+}
+
+const fn of_debian(name: &'static str) -> Packages {
+    Packages { debian: Package::Official(name), fedora: NOT_HERE, arch: NOT_HERE, opensuse: NOT_HERE }
+}
+
+/// Words of a line of options, for a quick look at which are there; the shell has the last word.
+fn words(options: &str) -> BTreeSet<&str> {
+    options.split_whitespace().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::{adapter, adapters};
+    use fsverdict_judgement::journal::{Better, METRICS, Unit, adapter_metric};
+
+    #[test]
+    fn every_adapter_is_documented_and_every_metric_is_unique_and_has_a_direction() {
+        let mut names: HashSet<&str> = METRICS.iter().map(|metric| metric.name).collect();
+        for known in adapters() {
+            assert!(!known.summary().is_empty() && adapter(known.name()).is_some());
+            // pgbench asks a server, which has its folder from whoever starts it.
+            let works_in_folder = known.name() != "pgbench";
+            assert!(known.line("--x").contains("--x"));
+            assert_eq!(known.line("").contains("$FOLDER"), works_in_folder, "{}", known.name());
+            for metric in known.metrics() {
+                assert!(names.insert(metric.name), "{}", metric.name);
+                assert!(!metric.meaning.is_empty() && adapter_metric(metric.name).is_some());
+                let rate = matches!(metric.unit, Unit::BytesPerSecond | Unit::PerSecond);
+                assert_eq!(
+                    metric.better,
+                    if rate { Better::Higher } else { Better::Lower },
+                    "{}",
+                    metric.name
+                );
+            }
+        }
+        assert!(adapter("iozone").is_none() && adapter_metric("durable").is_none());
+    }
+}

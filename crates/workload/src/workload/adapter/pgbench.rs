@@ -1,0 +1,316 @@
+//! pgbench: transactions a second and how long one takes, from what it prints and from its log of every transaction.
+//!
+//! The log has a line for each: client, number, microseconds, script, and the time when it was over, in seconds and microseconds
+//! (PostgreSQL's documentation of pgbench, "Per-Transaction Logging"). The server is a `[[service]]` of the plan; its socket is
+//! looked for in `$SCRATCH`.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use fsverdict_judgement::journal::{MetricInfo, pgbench};
+use fsverdict_judgement::plan::Unit;
+
+use super::number::{after, number};
+use super::{Adapter, AdapterProblem, Reading, tool};
+use crate::workload::course::CourseCounter;
+use fsverdict_stack::filesystem::{Package, Packages, Tool};
+
+pub(super) struct Pgbench;
+
+const HINT: &str = "pgbench of PostgreSQL 9.6 to 17 is known; try its options by hand";
+
+impl Adapter for Pgbench {
+    fn name(&self) -> &'static str {
+        "pgbench"
+    }
+
+    fn summary(&self) -> &'static str {
+        "pgbench: transactions a second and their latencies, asked of a PostgreSQL server that is a service of the plan"
+    }
+
+    fn tool(&self) -> Tool {
+        tool(
+            "pgbench",
+            &["--version"],
+            Packages {
+                debian: Package::Official("postgresql"),
+                fedora: Package::Official("postgresql-server postgresql-contrib"),
+                arch: Package::Official("postgresql"),
+                opensuse: Package::Official("postgresql-server postgresql-contrib"),
+            },
+        )
+    }
+
+    fn metrics(&self) -> &'static [MetricInfo] {
+        pgbench::METRICS
+    }
+
+    fn line(&self, options: &str) -> String {
+        let server = "PGHOST=\"${PGHOST:-$SCRATCH}\" PGUSER=\"${PGUSER:-postgres}\" PGDATABASE=\"${PGDATABASE:-postgres}\"";
+        format!("export {server}; exec pgbench -l --log-prefix=\"$LOG/transactions\" {options}")
+            .trim_end()
+            .to_owned()
+    }
+
+    fn hint(&self, said: &str) -> Option<String> {
+        let about = |words: &[&str]| words.iter().any(|word| said.contains(word));
+        if about(&["connection to server", "could not connect"]) {
+            return Some("the server is a [[service]] of the plan with its socket in $SCRATCH; `fsverdict show postgres` has one".to_owned());
+        }
+        if about(&["pgbench_branches", "pgbench_accounts"]) {
+            return Some("its tables are made by a phase before: command = 'pgbench -h \"$SCRATCH\" -U postgres -i -s 10 postgres'".to_owned());
+        }
+        about(&[
+            "unrecognized option",
+            "invalid option",
+            "too many command-line",
+            "invalid value",
+            "must be in range",
+        ])
+        .then(|| "`pgbench --help` lists its options; -l and --log-prefix are there already".to_owned())
+    }
+
+    fn understand(&self, output: &str, log: &str) -> Result<Reading, AdapterProblem> {
+        if output.trim().is_empty() {
+            let hint = "one that makes tables (-i) measures nothing: let that be a phase with `command`, or `before`";
+            return Err(("it measured nothing".to_owned(), hint));
+        }
+        let told = Told::of(output).map_err(|what| (what, HINT))?;
+        let logged = Logged::of(log).map_err(|what| {
+            (what, "leave out --aggregate-interval and --sampling-rate: every transaction is looked at")
+        })?;
+        if logged.latencies.len() as u64 != told.transactions {
+            let what = format!(
+                "it says {} transactions, and its log has {}",
+                told.transactions,
+                logged.latencies.len()
+            );
+            return Err((what, "leave out --sampling-rate: every transaction is looked at"));
+        }
+        let mut reading = Reading::default();
+        match told.tps {
+            Some(tps) => reading.add(&pgbench::TPS, tps),
+            None => reading.too_fast("pgbench", &[pgbench::TPS.name]),
+        }
+        if let Some(mean) = logged.mean() {
+            reading.add(&pgbench::MEAN, mean);
+        }
+        for (metric, permille) in [
+            (&pgbench::P50, 500),
+            (&pgbench::P95, 950),
+            (&pgbench::P99, 990),
+            (&pgbench::P999, 999),
+            (&pgbench::MAX, 1000),
+        ] {
+            if let Some(latency) = logged.at(permille) {
+                reading.add(metric, latency.as_secs_f64());
+            }
+        }
+        if told.failed > 0.0 {
+            let note = format!("{} transactions failed and are not among those counted", told.failed);
+            reading.notes.push(note);
+        }
+        reading.go_on(logged.course.finish(Unit::PerSecond), &pgbench::SLOWEST);
+        Ok(reading)
+    }
+}
+
+/// What it prints at its end.
+struct Told {
+    transactions: u64,
+    /// None where no time passed.
+    tps: Option<f64>,
+    failed: f64,
+}
+
+impl Told {
+    fn of(output: &str) -> Result<Self, String> {
+        let need = |start: &str| {
+            after(output, start).ok_or_else(|| {
+                format!("it does not say \"{start}\" (is it another language's? it runs with LC_ALL=C)")
+            })
+        };
+        let first = |text: &str| text.split([' ', '/']).next().unwrap_or_default().to_owned();
+        let optional = |start: &str| after(output, start).map_or(Ok(0.0), |text| number(&first(text)));
+        // Of `399/400`: so many of those that were asked for.
+        let done = need("number of transactions actually processed:")?;
+        let transactions = first(done);
+        let transactions: u64 =
+            transactions.parse().map_err(|_| format!("\"{transactions}\" is no number of transactions"))?;
+        let failed = optional("number of failed transactions:")?;
+        let skipped = optional("number of transactions skipped:")?;
+        let asked = done.split_once('/').and_then(|(_, asked)| number(&first(asked)).ok());
+        if let Some(asked) = asked.filter(|asked| transactions as f64 + failed + skipped < *asked) {
+            return Err(format!("it ended before it was done: {transactions} of {asked} transactions"));
+        }
+        if transactions == 0 {
+            return Err(format!("it did no transaction ({failed} failed, {skipped} were skipped)"));
+        }
+        // Before version 14 there were two lines, the one with the time to connect first.
+        let tps = match first(need("tps =")?).as_str() {
+            "inf" | "nan" | "-nan" => None,
+            text => Some(number(text)?).filter(|tps| *tps > 0.0),
+        };
+        Ok(Self { transactions, tps, failed })
+    }
+}
+
+/// What its log has: latencies in order, and how many transactions ended when.
+struct Logged {
+    latencies: Vec<u64>,
+    course: CourseCounter,
+}
+
+impl Logged {
+    fn of(log: &str) -> Result<Self, String> {
+        let mut ended: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut latencies = Vec::new();
+        for line in log.lines().filter(|line| !line.trim().is_empty()) {
+            let read = || {
+                let mut words = line.split(' ').skip(2);
+                let took = words.next()?;
+                // What was skipped or failed has a word here.
+                let took = match took {
+                    "skipped" | "failed" | "serialization" | "deadlock" => None,
+                    number => Some(number.parse::<u64>().ok()?),
+                };
+                let seconds = words.nth(1)?.parse::<u64>().ok()?;
+                let micros = words.next()?.parse::<u64>().ok().filter(|micros| *micros < 1_000_000)?;
+                Some((took, seconds.checked_mul(1_000_000)?.checked_add(micros)?))
+            };
+            let shown: String = line.chars().take(80).collect();
+            let (took, at) = read().ok_or_else(|| format!("its log has the line \"{shown}\""))?;
+            if let Some(took) = took {
+                latencies.push(took);
+                *ended.entry(at).or_default() += 1;
+            }
+        }
+        latencies.sort_unstable();
+        let mut course = CourseCounter::default();
+        if let Some((begin, _)) = ended.first_key_value().map(|(at, count)| (*at, *count)) {
+            for (at, count) in ended {
+                course.add(Duration::from_micros(at - begin), count);
+            }
+        }
+        Ok(Self { latencies, course })
+    }
+
+    /// In seconds. The mean that pgbench prints is another: that of the time of all clients.
+    fn mean(&self) -> Option<f64> {
+        let sum: f64 = self.latencies.iter().map(|micros| *micros as f64).sum();
+        (!self.latencies.is_empty()).then(|| sum / 1e6 / self.latencies.len() as f64)
+    }
+
+    /// The nearest rank.
+    fn at(&self, permille: usize) -> Option<Duration> {
+        let rank = (self.latencies.len() * permille).div_ceil(1000).max(1);
+        self.latencies.get(rank - 1).map(|micros| Duration::from_micros(*micros))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Adapter, Reading};
+    use super::Pgbench;
+    use fsverdict_judgement::journal::pgbench::METRICS;
+
+    /// Printed by pgbench 15.18 with -c 2 -t 200, and its log.
+    const PRINTED: &str = include_str!("fixtures/pgbench-15.txt");
+    const LOG: &str = include_str!("fixtures/pgbench-15.log");
+
+    fn value(reading: &Reading, metric: &str) -> Option<f64> {
+        assert!(METRICS.iter().any(|known| known.name == metric), "{metric}");
+        reading.measurements.iter().find(|found| found.metric == metric).map(|found| found.value)
+    }
+
+    #[test]
+    fn rates_are_what_it_says_and_latencies_what_its_log_has() {
+        let reading = Pgbench.read(PRINTED, LOG).unwrap();
+        let told = PRINTED.lines().find_map(|line| line.strip_prefix("tps = ")?.split(' ').next()).unwrap();
+        assert_eq!(value(&reading, "pgbench_tps"), told.parse().ok());
+        let mut latencies: Vec<u64> =
+            LOG.lines().map(|line| line.split(' ').nth(2).unwrap().parse().unwrap()).collect();
+        latencies.sort_unstable();
+        let [p50, max] =
+            ["pgbench_latency_p50", "pgbench_latency_max"].map(|name| value(&reading, name).unwrap());
+        assert!(
+            (p50 - latencies[199] as f64 / 1e6).abs() < 1e-9
+                && (max - latencies[399] as f64 / 1e6).abs() < 1e-9
+        );
+        let mean = latencies.iter().sum::<u64>() as f64 / 400.0 / 1e6;
+        assert!((value(&reading, "pgbench_latency_mean").unwrap() - mean).abs() < 1e-9, "{mean}");
+        assert!(reading.notes.is_empty(), "{:?}", reading.notes);
+    }
+
+    #[test]
+    fn each_second_counts_what_ended_in_it() {
+        let line = |at: u64| format!("0 {at} 500 0 {} {}\n", 1_700_000_000 + at / 10, at % 10 * 100_000);
+        // Ten a second for four seconds, but none from 1.5 to 2.4 s.
+        let log: String = (0..=40).filter(|at| !(15..=24).contains(at)).map(line).collect();
+        let printed = "number of transactions actually processed: 31\nlatency average = 0.5 ms\ntps = 8.0 (without initial connection time)\n";
+        let reading = Pgbench.read(printed, &log).unwrap();
+        assert_eq!(value(&reading, "pgbench_slowest_second"), Some(0.0));
+        assert_eq!(reading.course.unwrap().rates.len(), 40);
+    }
+
+    #[test]
+    fn transactions_that_failed_are_told() {
+        let log = "0 0 skipped 0 1700000000 5\n0 1 300 0 1700000000 400\n0 2 failed 0 1700000000 500\n";
+        let printed = "number of transactions actually processed: 1\nnumber of failed transactions: 1 (50.000%)\nlatency average = 0.3 ms\ntps = 8.0 (including connections establishing)\ntps = 9.0 (excluding connections establishing)\n";
+        let reading = Pgbench.read(printed, log).unwrap();
+        assert_eq!((value(&reading, "pgbench_tps"), reading.measurements.len()), (Some(9.0), 7));
+        assert!(reading.notes[0].contains("1 transactions failed"), "{:?}", reading.notes);
+    }
+
+    #[test]
+    fn what_did_nothing_or_ended_early_is_told() {
+        let end = "latency average = 0.3 ms\ntps = 9.0 (without initial connection time)\n";
+        for (printed, why) in [
+            (format!("number of transactions actually processed: 150/400\n{end}"), "it ended before it was done: 150 of 400"),
+            ("number of transactions actually processed: 0/400\nnumber of failed transactions: 400 (100.000%)\n".to_owned(), "it did no transaction (400 failed"),
+            ("number of transactions actually processed: 0\n".to_owned(), "it did no transaction"),
+            (PRINTED.replacen("tps = 921.421200", "tps = 921,421200", 1), "\"921,421200\" is not a number"),
+            ("Anzahl tatsächlich verarbeiteter Transaktionen: 400/400\n".to_owned(), "LC_ALL=C"),
+        ] {
+            let error = Pgbench.read(&printed, LOG).unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        }
+        // Failed and skipped transactions are among those that were asked for.
+        let printed = format!(
+            "number of transactions actually processed: 1/3\nnumber of failed transactions: 1 (33.3%)\nnumber of transactions skipped: 1 (33.3%)\n{end}"
+        );
+        let log = "0 0 skipped 0 1700000000 5\n0 1 300 0 1700000000 400\n0 2 failed 0 1700000000 500\n";
+        assert_eq!(value(&Pgbench.read(&printed, log).unwrap(), "pgbench_tps"), Some(9.0));
+        let no_time = printed.replacen("tps = 9.0", "tps = inf", 1);
+        assert_eq!(value(&Pgbench.read(&no_time, log).unwrap(), "pgbench_tps"), None);
+    }
+
+    #[test]
+    fn anything_else_is_an_error_that_shows_it() {
+        let short: String = LOG.lines().take(300).map(|line| format!("{line}\n")).collect();
+        let word = PRINTED.replacen("tps = ", "tps = about ", 1);
+        for (printed, log, why) in [
+            ("", "", "measured nothing"),
+            (&PRINTED[..PRINTED.len() / 2], LOG, "does not say"),
+            (&word, LOG, "\"about\" is not a number"),
+            (PRINTED, &short, "its log has 300"),
+            (PRINTED, "17000000 20 300 5 6 7\n", "its log has"),
+            (PRINTED, "0 1 300 0 then 5\n", "its log has the line"),
+        ] {
+            let error = Pgbench.read(printed, log).unwrap_err();
+            assert!(error.to_string().contains(why), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_of_its_own_gets_a_way_out() {
+        for (said, hint) in [
+            ("pgbench: error: connection to server on socket \"/x\" failed", "[[service]]"),
+            ("pgbench: error: ERROR:  relation \"pgbench_branches\" does not exist", "-i -s 10"),
+            ("pgbench: unrecognized option '--frob'", "pgbench --help"),
+        ] {
+            assert!(Pgbench.hint(said).unwrap().contains(hint), "{said}");
+        }
+        assert_eq!(Pgbench.hint("could not extend file"), None);
+    }
+}

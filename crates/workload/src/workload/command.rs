@@ -1,0 +1,44 @@
+//! A command line of the user's, shut in a sandbox: it can write to the filesystem under test and to its own scratch
+//! folder, and to nothing else.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use fsverdict_linux::sandbox::program::Program;
+use fsverdict_linux::sandbox::{Capabilities, Devices, Isolation, Sandbox};
+
+#[derive(Debug, Clone)]
+pub struct CommandContext<'a> {
+    /// The mount point of the filesystem under test: `$MOUNT`.
+    pub mount: &'a Path,
+    /// The device under it: `$DEVICE`. A name only: the command cannot open it.
+    pub device: &'a Path,
+    /// A folder in memory that lasts as long as the trial: `$SCRATCH`.
+    pub scratch: &'a Path,
+    /// One variable per staged dataset.
+    pub datasets: &'a [(String, OsString)],
+    /// Whether this machine's network is there for it.
+    pub network: bool,
+    pub limit: Duration,
+}
+
+/// The program that runs `line` with `/bin/sh` in such a context; a variable that nobody has set is an error there (`-u`),
+/// lest `$etc` in place of `$ETC` copy nothing, fast.
+pub fn command(line: &str, context: &CommandContext<'_>) -> Program {
+    let mut sandbox = Sandbox::new(Isolation::Namespaces, [""; 0]);
+    sandbox.writable = vec![context.scratch.to_owned(), context.mount.to_owned()];
+    sandbox.devices = Devices::Closed;
+    sandbox.capabilities = Capabilities::Phase;
+    sandbox.network = context.network;
+    let program = Program::new(["/bin/sh", "-u", "-c", line])
+        .inside(sandbox)
+        .limit(context.limit)
+        .folder(context.mount)
+        .variable("MOUNT", context.mount)
+        .variable("DEVICE", context.device)
+        .variable("SCRATCH", context.scratch)
+        .variable("TMPDIR", context.scratch)
+        .variable("HOME", context.scratch);
+    context.datasets.iter().fold(program, |program, (name, path)| program.variable(name, path))
+}

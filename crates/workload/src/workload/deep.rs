@@ -1,0 +1,115 @@
+//! Pieces of a file, several of a thread's under way at once: `depth`, by io_uring.
+
+use std::os::fd::BorrowedFd;
+use std::time::Instant;
+
+use rustix::io::Errno;
+
+use crate::dataset::{Body, Content};
+use fsverdict_linux::host::syscall::ring::CallRing;
+
+use super::hands::Hand;
+use super::positioned::{read_at, write_at};
+use super::{WorkError, Workplace};
+
+/// What is done with each piece.
+#[derive(Clone, Copy)]
+pub(super) enum PieceWork<'a> {
+    Read,
+    Write { content: &'a Content, body: Body },
+}
+
+/// A call that is under way.
+#[derive(Clone, Copy)]
+struct PieceUnderway {
+    began: Instant,
+    from: u64,
+    length: usize,
+}
+
+/// Does a hand's part of all pieces, `depth` of them at once; gives the bytes. What is to be synced is waited for first.
+pub(super) fn pieces_at_depth(
+    site: &Workplace<'_>,
+    hand: &mut Hand,
+    file: BorrowedFd<'_>,
+    order: &[u32],
+    size: u64,
+    work: PieceWork<'_>,
+) -> Result<u64, WorkError> {
+    let piece = site.piece as usize;
+    let mut ring = CallRing::new(site.depth, piece)
+        .map_err(|error| WorkError::Ring { operation: site.operation.name(), reason: error.to_string() })?;
+    let mut slots: Vec<Option<PieceUnderway>> = vec![None; ring.slots()];
+    let mut free: Vec<usize> = (0..ring.slots()).collect();
+    let (mut bytes, mut calls) = (0, 0_u64);
+    let own: Vec<u32> = hand.own(order).copied().collect();
+    for number in own {
+        while free.is_empty() {
+            bytes += finish_one(site, hand, &mut ring, file, &mut slots, &mut free, work)?;
+        }
+        let Some(slot) = free.pop() else { continue };
+        let from = u64::from(number) * site.piece;
+        let length = site.piece.min(size - from) as usize;
+        if let (PieceWork::Write { content, body }, Some(buffer)) = (work, ring.buffer(slot)) {
+            content.fill(&body, from, &mut buffer[..length]);
+        }
+        let began = Instant::now();
+        let begun = match work {
+            PieceWork::Read => ring.read(file, slot, length, from),
+            PieceWork::Write { .. } => ring.write(file, slot, length, from),
+        };
+        begun.map_err(|error| failed(site, &error))?;
+        slots[slot] = Some(PieceUnderway { began, from, length });
+        calls += 1;
+        let every = u64::from(site.sync_every);
+        if matches!(work, PieceWork::Write { .. }) && every > 0 && calls.is_multiple_of(every) {
+            while ring.underway() > 0 {
+                bytes += finish_one(site, hand, &mut ring, file, &mut slots, &mut free, work)?;
+            }
+            rustix::fs::fdatasync(file).map_err(|errno| site.failed("fdatasync", errno))?;
+        }
+    }
+    while ring.underway() > 0 {
+        bytes += finish_one(site, hand, &mut ring, file, &mut slots, &mut free, work)?;
+    }
+    Ok(bytes)
+}
+
+fn failed(site: &Workplace<'_>, error: &std::io::Error) -> WorkError {
+    let errno = error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error);
+    site.failed("read or write a piece of", errno)
+}
+
+/// Waits for one call, and does what is left of it.
+fn finish_one(
+    site: &Workplace<'_>,
+    hand: &mut Hand,
+    ring: &mut CallRing,
+    file: BorrowedFd<'_>,
+    slots: &mut [Option<PieceUnderway>],
+    free: &mut Vec<usize>,
+    work: PieceWork<'_>,
+) -> Result<u64, WorkError> {
+    let Some((slot, moved)) = ring.wait().map_err(|error| failed(site, &error))? else { return Ok(0) };
+    let Some(call) = slots.get_mut(slot).and_then(Option::take) else { return Ok(0) };
+    let moved = match moved {
+        Ok(moved) => moved,
+        // As with calls that a signal interrupts, it is made again.
+        Err(error) if [Some(Errno::INTR), Some(Errno::AGAIN)].contains(&Errno::from_io_error(&error)) => 0,
+        Err(error) => return Err(failed(site, &error)),
+    };
+    if let Some(buffer) = ring.buffer(slot)
+        && moved < call.length
+    {
+        let (rest, at) = (&mut buffer[moved..call.length], call.from + moved as u64);
+        match work {
+            PieceWork::Read => read_at(file, rest, at).map_err(|errno| site.failed("read", errno))?,
+            PieceWork::Write { .. } => {
+                write_at(file, rest, at).map_err(|errno| site.failed("write", errno))?;
+            }
+        }
+    }
+    hand.latency.since(call.began);
+    free.push(slot);
+    Ok(call.length as u64)
+}

@@ -1,0 +1,122 @@
+//! What a program says that it was promised while its power may be cut, and what is asked for afterwards.
+//!
+//! A line `promised N` of its standard output stands for all that it was told to be safe up to its own number N. It is stamped when it is
+//! read, which is after it was said: what is asked of a state is never more than had been promised.
+
+use std::sync::{Arc, Mutex};
+
+use serde::{Deserialize, Serialize};
+
+use fsverdict_judgement::journal::ProgramPromise;
+use fsverdict_linux::sandbox::program::LineHearer;
+
+use super::save::now_ns;
+
+/// The variable in which a recheck finds the last number that was promised.
+pub const PROMISED: &str = "FSVERDICT_PROMISED";
+
+/// What a line begins with that tells of a promise.
+const WORD: &str = "promised ";
+
+/// So many promises of a phase are kept at most; those after them are not asked for.
+const MOST: usize = 50_000;
+
+/// Hears promises, and keeps them with their moments.
+#[derive(Debug, Default)]
+pub struct PromiseListener {
+    heard: Arc<Mutex<Vec<ProgramPromise>>>,
+}
+
+impl PromiseListener {
+    /// Who is to hear the program's lines.
+    pub fn hearer(&self) -> LineHearer {
+        let heard = Arc::clone(&self.heard);
+        LineHearer::new(move |line| {
+            let at_ns = now_ns();
+            let (Some(number), Ok(mut heard)) = (promised(line), heard.lock()) else { return };
+            // A number that does not grow promises nothing new.
+            if heard.len() < MOST && heard.last().is_none_or(|last| last.number < number) {
+                heard.push(ProgramPromise { number, at_ns });
+            }
+        })
+    }
+
+    /// What was heard since this was last asked.
+    pub fn take(&self) -> Vec<ProgramPromise> {
+        self.heard.lock().map(|mut heard| std::mem::take(&mut *heard)).unwrap_or_default()
+    }
+}
+
+/// The number of a line that tells of a promise.
+fn promised(line: &[u8]) -> Option<u64> {
+    std::str::from_utf8(line).ok()?.strip_prefix(WORD)?.trim_end().parse().ok()
+}
+
+/// What a command was promised, and the line for the shell that looks for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recheck {
+    pub phase: String,
+    pub line: String,
+    /// In the order in which they were made.
+    pub promises: Vec<ProgramPromise>,
+}
+
+impl Recheck {
+    /// The last number that was promised by this nanosecond; none where nothing was.
+    pub fn last_by(&self, now_ns: u64) -> Option<u64> {
+        self.promises.iter().take_while(|one| one.at_ns <= now_ns).last().map(|one| one.number)
+    }
+
+    /// When the last promise was made from one moment to just before another.
+    pub fn last_between(&self, from_ns: u64, until_ns: u64) -> Option<u64> {
+        let mut moments = self.promises.iter().map(|one| one.at_ns);
+        moments.rfind(|at_ns| (from_ns..until_ns).contains(at_ns))
+    }
+
+    /// How many promises had been made before this nanosecond.
+    pub fn made_before(&self, now_ns: u64) -> usize {
+        self.promises.partition_point(|one| one.at_ns < now_ns)
+    }
+
+    /// From the first promise to the last.
+    pub fn window(&self) -> Option<[u64; 2]> {
+        Some([self.promises.first()?.at_ns, self.promises.last()?.at_ns])
+    }
+
+    /// What must be there when power is cut at this nanosecond, in words.
+    pub fn tell(&self, cut_ns: u64) -> Option<String> {
+        let number = self.last_by(cut_ns)?;
+        Some(format!("phase {}: promised {number}, which its recheck asks for", self.phase))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ProgramPromise, Recheck, promised};
+
+    #[test]
+    fn a_promise_is_a_line_of_its_own_with_a_number() {
+        assert_eq!(promised(b"promised 17"), Some(17));
+        assert_eq!(promised(b"promised 17\r"), Some(17));
+        for other in
+            [&b"promised"[..], b"promised x", b"promised -1", b" promised 1", b"promised 1 2", b"\xff"]
+        {
+            assert_eq!(promised(other), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_asked_for_was_promised_before() {
+        let promises = [(1, 100), (2, 200), (5, 300)];
+        let promises = promises.map(|(number, at_ns)| ProgramPromise { number, at_ns });
+        let recheck =
+            Recheck { phase: "work".to_owned(), line: "true".to_owned(), promises: promises.to_vec() };
+        assert_eq!([99, 100, 299, 1000].map(|now| recheck.last_by(now)), [None, Some(1), Some(2), Some(5)]);
+        assert_eq!(recheck.last_between(100, 300), Some(200));
+        assert_eq!(recheck.last_between(101, 200), None);
+        assert_eq!((recheck.made_before(200), recheck.made_before(201)), (1, 2));
+        assert_eq!(recheck.window(), Some([100, 300]));
+        assert_eq!(recheck.tell(99), None);
+        assert!(recheck.tell(250).unwrap().contains("promised 2"));
+    }
+}

@@ -1,0 +1,401 @@
+//! What must be found of saved files after a cut of power, as rules with their sources, and what is found.
+//!
+//! A file that was saved so often when the power went must be the one last saved, or one whose saving had begun; whole, and under
+//! its name. Which of this is promised to whom stands in [`PROMISES`](super::PROMISES).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+
+use rustix::fs::{FileType, Mode, OFlags, Statx};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::{
+    Body, Content, DatasetOrigin, Listing, Prepared, Tree, look, open_below, open_path, read_some, type_of,
+};
+use fsverdict_judgement::journal::{LossAges, Save};
+use fsverdict_linux::host::syscall::files_reader::{AT_ONCE, FilesReader};
+
+use super::cksum::cksum;
+use super::save::BESIDE;
+
+#[cfg(test)]
+#[path = "saved_tests.rs"]
+mod saved_tests;
+
+/// A folder whose files were saved, and when.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SavedFolder {
+    /// Below the mount point; relative.
+    pub into: String,
+    pub dataset: String,
+    /// Each phase that saved there.
+    pub phases: Vec<SavedPhase>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SavedPhase {
+    pub saves: Vec<Save>,
+    /// When the syncfs after it returned, in nanoseconds of the device's clock.
+    pub synced_ns: u64,
+}
+
+/// What a file may be when the power goes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Allowed {
+    /// The last generation that was promised to outlive it.
+    promised: u32,
+    /// The last whose saving had begun.
+    begun: u32,
+    /// Whether all saving that had begun was careful.
+    careless: bool,
+    /// Whether its other name may be there: it had been written at all.
+    beside: bool,
+    /// When its last saving had begun, in nanoseconds of the device's clock.
+    began_ns: u64,
+}
+
+/// What was found to be wrong.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct SavedReading {
+    /// By the name of the promise, what was seen first.
+    pub broken: BTreeMap<&'static str, String>,
+    /// Something could not be read, and the filesystem said so.
+    pub errors: Vec<String>,
+    /// The files whose saving had begun, by how long before, and whether one of these was about them.
+    pub ages: LossAges,
+    /// How often something was found to be wrong.
+    faults: usize,
+}
+
+impl SavedReading {
+    pub(super) fn breaks(&mut self, promise: &'static str, seen: impl FnOnce() -> String) {
+        self.faults += 1;
+        self.broken.entry(promise).or_insert_with(seen);
+    }
+
+    /// Something could not be read.
+    fn fails(&mut self, error: String) {
+        self.faults += 1;
+        self.errors.push(error);
+    }
+}
+
+impl SavedFolder {
+    /// Which promises were kept, in what lies in the mounted filesystem, of which power was cut at this nanosecond. With a reader,
+    /// the files are read many at once rather than one after the other; what is found is the same.
+    pub fn read(
+        &self,
+        mount: &Path,
+        dataset: &Prepared,
+        cut_ns: u64,
+        mut reader: Option<&mut FilesReader>,
+    ) -> SavedReading {
+        let mut reading = SavedReading::default();
+        let DatasetOrigin::Generated { tree, content } = &dataset.origin else { return reading };
+        let folder =
+            open_path(mount).and_then(|mount| open_below(mount.as_fd(), Path::new(&self.into), false));
+        let folder = match folder {
+            Ok(folder) => folder,
+            Err(Errno::NOENT) => {
+                reading.breaks("name", || format!("the folder {} is gone", self.into));
+                return reading;
+            }
+            Err(errno) => {
+                reading.errors.push(format!("{}: {errno}", self.into));
+                return reading;
+            }
+        };
+        let allowed = self.allowed(tree.entries.len(), cut_ns);
+        let mut looking = SavedLooking { tree, content, folder: folder.as_fd(), reading, buffer: Vec::new() };
+        for first in (0..tree.entries.len()).step_by(AT_ONCE) {
+            let several = first..tree.entries.len().min(first + AT_ONCE);
+            if let Some(reader) = reader.as_deref_mut() {
+                let names: Vec<_> = tree.entries[several.clone()]
+                    .iter()
+                    .map(|entry| (tree.name(entry.name), entry.size))
+                    .collect();
+                reader.read(folder.as_fd(), &names);
+            }
+            for (at, number) in several.enumerate() {
+                let (faults, allowed) = (looking.reading.faults, allowed[number]);
+                looking.file(number, allowed, reader.as_ref().and_then(|reader| reader.whole(at)));
+                if allowed.beside {
+                    let is_lost = looking.reading.faults > faults;
+                    looking.reading.ages.count(cut_ns.saturating_sub(allowed.began_ns), is_lost);
+                }
+            }
+        }
+        looking.others(&allowed);
+        looking.reading
+    }
+
+    /// By the file's number.
+    fn allowed(&self, files: usize, cut_ns: u64) -> Vec<Allowed> {
+        let mut allowed = vec![Allowed::default(); files];
+        for phase in &self.phases {
+            for save in phase.saves.iter().filter(|save| save.began_ns <= cut_ns) {
+                let Some(file) = allowed.get_mut(save.file as usize) else { continue };
+                file.begun = file.begun.max(save.generation);
+                file.beside = true;
+                file.began_ns = file.began_ns.max(save.began_ns);
+                file.careless |= !save.careful;
+                if save.careful && save.saved_ns <= cut_ns || phase.synced_ns <= cut_ns {
+                    file.promised = file.promised.max(save.generation);
+                    // What came before does not matter any more.
+                    file.careless = false;
+                }
+            }
+        }
+        allowed
+    }
+
+    /// What each file may be, in words, when power is cut at this nanosecond.
+    pub fn tell(&self, dataset: &Prepared, cut_ns: u64) -> Vec<String> {
+        let DatasetOrigin::Generated { tree, .. } = &dataset.origin else { return Vec::new() };
+        let allowed = self.allowed(tree.entries.len(), cut_ns);
+        let told = tree.entries.iter().zip(allowed).map(|(entry, allowed)| {
+            let Allowed { promised, begun, .. } = allowed;
+            let name = tree.name(entry.name).to_string_lossy();
+            let which = if begun > promised {
+                format!("content {promised}, or {begun}, which was being saved")
+            } else {
+                format!("content {promised}")
+            };
+            format!("{}/{name}: {} bytes, {which}", self.into, entry.size)
+        });
+        told.collect()
+    }
+
+    /// What each file may be when power is cut at this nanosecond, a line for each content: kind, links, size, checksum of cksum(1),
+    /// path.
+    pub fn listing(&self, dataset: &Prepared, cut_ns: u64) -> Vec<String> {
+        let DatasetOrigin::Generated { tree, content } = &dataset.origin else { return Vec::new() };
+        let mut lines = Vec::new();
+        for (entry, allowed) in tree.entries.iter().zip(self.allowed(tree.entries.len(), cut_ns)) {
+            let (size, name) = (entry.size, tree.name(entry.name).to_string_lossy());
+            for generation in allowed.promised..=allowed.begun {
+                let mut bytes = Vec::new();
+                let body = Body { identity: entry.what, generation, size };
+                content.pieces(&body, |piece| bytes.extend_from_slice(piece));
+                lines.push(format!("f 1 {size} {} {}/{name}", cksum(&bytes), self.into));
+            }
+        }
+        lines
+    }
+
+    /// From when on something was saved, in nanoseconds of the device's clock; none where nothing was.
+    pub fn began_ns(&self) -> Option<u64> {
+        self.phases.iter().flat_map(|phase| &phase.saves).map(|save| save.began_ns).min()
+    }
+
+    /// When the last saving began, or returned, from one moment to just before another.
+    pub fn last_between(&self, from_ns: u64, until_ns: u64) -> Option<u64> {
+        let moments = self.phases.iter().flat_map(|phase| &phase.saves);
+        let moments = moments.flat_map(|save| [save.began_ns, save.saved_ns]);
+        moments.filter(|at_ns| (from_ns..until_ns).contains(at_ns)).max()
+    }
+
+    /// When all of it had been promised.
+    pub fn synced_ns(&self) -> Option<u64> {
+        self.phases.iter().map(|phase| phase.synced_ns).max()
+    }
+
+    /// How many promises had been made by this nanosecond.
+    pub fn promised_by(&self, now_ns: u64) -> usize {
+        let of_phase = |phase: &SavedPhase| -> usize {
+            let made = |at: u64| usize::from(at <= now_ns);
+            let saves = phase.saves.iter().map(|save| made(save.saved_ns) + made(save.began_ns));
+            saves.sum::<usize>() + made(phase.synced_ns)
+        };
+        self.phases.iter().map(of_phase).sum()
+    }
+}
+
+struct SavedLooking<'a> {
+    tree: &'a Tree,
+    content: &'a Content,
+    folder: BorrowedFd<'a>,
+    reading: SavedReading,
+    buffer: Vec<u8>,
+}
+
+impl SavedLooking<'_> {
+    /// What was read of it already saves reading it.
+    fn file(&mut self, number: usize, allowed: Allowed, known: Option<(&Statx, &[u8])>) {
+        let Some(entry) = self.tree.entries.get(number) else { return };
+        let name = self.tree.name(entry.name);
+        let shown = name.to_string_lossy();
+        let status = match known {
+            Some((status, bytes)) => {
+                self.buffer.clear();
+                self.buffer.extend_from_slice(bytes);
+                Ok(Some(*status))
+            }
+            None => self.contents(name, entry.size),
+        };
+        match status {
+            // One link too few is seen when the names that lie beside are looked at.
+            Ok(Some(status))
+                if status.stx_nlink != 1
+                    && u64::from(status.stx_nlink) != 1 + self.is_beside(name, status.stx_ino) =>
+            {
+                self.reading.breaks("links", || format!("{shown} has {} links", status.stx_nlink));
+            }
+            Ok(Some(_)) => {}
+            Ok(None) => return self.reading.breaks("name", || format!("{shown} is no file")),
+            Err(Errno::NOENT) => return self.reading.breaks("name", || format!("{shown} is gone")),
+            Err(errno) => return self.reading.fails(format!("{shown}: {errno}")),
+        }
+        let body = |generation| Body { identity: entry.what, generation, size: entry.size };
+        let found = &self.buffer;
+        let is = |generation: &u32| {
+            found.len() as u64 == entry.size
+                && self.content.first_difference(&body(*generation), 0, found).is_none()
+        };
+        // A generation more than was ever begun: that would be from after the crash.
+        match (0..=allowed.begun.saturating_add(1)).rev().find(is) {
+            Some(generation) if generation > allowed.begun => {
+                self.reading.breaks("unheard-of", || format!("{shown} has content that was not written yet"));
+            }
+            Some(generation) if generation < allowed.promised => self.reading.breaks("fsync", || {
+                format!("{shown} has content {generation}, and content {} was saved", allowed.promised)
+            }),
+            Some(_) => {}
+            None => {
+                let at =
+                    (0..=allowed.begun).filter_map(|one| self.content.first_difference(&body(one), 0, found));
+                let (at, length) = (at.max().unwrap_or(found.len() as u64), found.len());
+                let size = entry.size;
+                let promise = if allowed.careless { "whole" } else { "fsync" };
+                self.reading.breaks(promise, || {
+                    format!(
+                        "{shown} holds neither content: {length} of {size} bytes, as written up to byte {at}"
+                    )
+                });
+                self.foreign(&shown, &(0..=allowed.begun).map(body).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    /// Whether what was read holds a sector that is neither zeroes nor what was written there.
+    fn foreign(&mut self, shown: &str, written: &[Body]) {
+        const SECTOR: usize = 512;
+        let found = std::mem::take(&mut self.buffer);
+        for (number, sector) in (0_u64..).zip(found.chunks(SECTOR)) {
+            let at = number * SECTOR as u64;
+            let is_written =
+                |body: &&Body| at < body.size && self.content.first_difference(body, at, sector).is_none();
+            // A sector may end with zeroes where its file ended.
+            let length = sector.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+            let Some(head) = sector.get(..length).filter(|head| !head.is_empty()) else { continue };
+            let begins =
+                |body: &&Body| at < body.size && self.content.first_difference(body, at, head).is_none();
+            if !written.iter().any(|body| is_written(&body) || begins(&body)) {
+                self.reading.breaks("foreign", || {
+                    format!("{shown} holds what was never written to it, at byte {at}")
+                });
+                break;
+            }
+        }
+        self.buffer = found;
+    }
+
+    /// Names that lie there beside the files.
+    fn others(&mut self, allowed: &[Allowed]) {
+        let known: BTreeMap<CString, usize> = self
+            .tree
+            .entries
+            .iter()
+            .enumerate()
+            .map(|(number, entry)| (self.tree.name(entry.name).to_owned(), number))
+            .collect();
+        let mut beside: BTreeSet<(CString, usize)> = BTreeSet::new();
+        let mut unheard_of = None;
+        let list = rustix::fs::openat(self.folder, c".", OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty());
+        let listed = list.and_then(|list| {
+            Listing::new().each(
+                list.as_fd(),
+                |errno| errno,
+                |name, _| {
+                    let of = name
+                        .to_bytes()
+                        .strip_suffix(BESIDE)
+                        .and_then(|head| known.get(head_name(head).as_c_str()));
+                    match of.filter(|number| allowed.get(**number).is_some_and(|allowed| allowed.beside)) {
+                        Some(number) => drop(beside.insert((name.to_owned(), *number))),
+                        None if known.contains_key(name) => {}
+                        None => unheard_of = Some(name.to_string_lossy().into_owned()),
+                    }
+                    Ok(())
+                },
+            )
+        });
+        if let Err(errno) = listed {
+            self.reading.errors.push(format!("the list of names: {errno}"));
+        }
+        if let Some(name) = unheard_of {
+            self.reading.breaks("unheard-of", || format!("{name} was never made"));
+        }
+        for (name, number) in beside {
+            let (Some(entry), Some(allowed)) = (self.tree.entries.get(number), allowed.get(number)) else {
+                continue;
+            };
+            let shown = name.to_string_lossy();
+            match self.contents(&name, entry.size) {
+                Ok(status) => {
+                    let file = self.tree.name(entry.name);
+                    if status.is_some_and(|status| {
+                        status.stx_nlink == 1
+                            && look(self.folder, file).is_ok_and(|file| file.stx_ino == status.stx_ino)
+                    }) {
+                        self.reading
+                            .breaks("links", || format!("{shown} is a second name, and has one link"));
+                    }
+                    let body = |generation| Body { identity: entry.what, generation, size: entry.size };
+                    self.foreign(&shown, &(0..=allowed.begun).map(body).collect::<Vec<_>>());
+                }
+                Err(errno) => self.reading.errors.push(format!("{shown}: {errno}")),
+            }
+        }
+    }
+
+    /// How many of a file's links are its other name: a rename that was under way may have left both.
+    fn is_beside(&self, name: &CStr, inode: u64) -> u64 {
+        let beside = CString::new([name.to_bytes(), BESIDE].concat()).unwrap_or_default();
+        let same = look(self.folder, &beside).is_ok_and(|status| status.stx_ino == inode);
+        u64::from(same)
+    }
+
+    /// Reads a file into the buffer, up to one byte more than it may have; what it is, or none where it is no file.
+    fn contents(&mut self, name: &CStr, size: u64) -> Result<Option<Statx>, Errno> {
+        let status = look(self.folder, name)?;
+        if type_of(&status) != FileType::RegularFile {
+            return Ok(None);
+        }
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(self.folder, name, flags, Mode::empty())?;
+        let wanted = usize::try_from(size).unwrap_or(usize::MAX).saturating_add(1);
+        self.buffer.resize(wanted, 0);
+        let mut length = 0;
+        while let Some(rest) = self.buffer.get_mut(length..).filter(|rest| !rest.is_empty()) {
+            match read_some(file.as_fd(), rest)? {
+                0 => break,
+                count => length += count,
+            }
+            // What it is known to end with need not be asked for.
+            if length as u64 == status.stx_size {
+                break;
+            }
+        }
+        self.buffer.truncate(length);
+        Ok(Some(status))
+    }
+}
+
+/// A name without a byte that no name has.
+fn head_name(head: &[u8]) -> CString {
+    CString::new(head).unwrap_or_default()
+}

@@ -1,0 +1,287 @@
+//! Carries sequences out, a few at a time: they are made ready and synced, done one after the other, compared, and removed.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::time::Instant;
+
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::{IoFailure, Listing, mix, open_below, open_directory, open_path};
+use fsverdict_judgement::journal::{SequenceBatch, SequenceCalls};
+use fsverdict_judgement::plan::Operation;
+use fsverdict_linux::host::syscall::bring_to_rest;
+
+use super::calls::{call, is_refusal, set_attribute};
+use super::contents::fill;
+use super::enumerate::{CallSequence, SequenceBounds};
+use super::floor::{SequenceFloor, SequenceProgress};
+use super::found::read;
+use super::judge::judge;
+use super::model::{ATTRIBUTE, BAR, FOO, SequenceModel};
+use super::place::SequencePlace;
+use super::step::SequenceCall;
+use super::{BATCH, FOLDER, folder_of};
+use crate::workload::latency::{LatencyRecorder, finish};
+use crate::workload::save::now_ns;
+use crate::workload::{Done, WorkError};
+
+/// A part of the sequences that there are within bounds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SequenceWork {
+    pub bounds: SequenceBounds,
+    /// Which, from 0.
+    pub part: u32,
+    /// None of the part but this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only: Option<OneSequence>,
+}
+
+/// A single sequence of all that there are, or some of its calls.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OneSequence {
+    pub number: u32,
+    /// Which of its calls, from 0.
+    pub calls: Vec<u32>,
+}
+
+/// What was done, and when which promise was made.
+#[derive(Debug)]
+pub struct SequencesDone {
+    pub done: Done,
+    pub batches: Vec<SequenceBatch>,
+}
+
+/// So many sequences are a part: their log is replayed in a second.
+const PART: usize = 2048;
+
+impl SequenceWork {
+    /// How many parts there are.
+    pub fn parts(bounds: SequenceBounds) -> u32 {
+        bounds.number().div_ceil(PART).max(1) as u32
+    }
+
+    /// Its sequences, with the number of the first.
+    pub(super) fn sequences(&self) -> (u32, Vec<CallSequence>) {
+        if let Some(OneSequence { number, calls }) = &self.only {
+            let whole = self.bounds.all().into_iter().nth(*number as usize);
+            let of = |whole: CallSequence| CallSequence {
+                calls: calls.iter().filter_map(|call| whole.calls.get(*call as usize).copied()).collect(),
+            };
+            return (*number, whole.map(of).into_iter().collect());
+        }
+        let first = self.part as usize * PART;
+        let sequences: Vec<CallSequence> = self.bounds.all().into_iter().skip(first).take(PART).collect();
+        (first as u32, sequences)
+    }
+}
+
+/// What the contents of a sequence depend on.
+pub(super) fn identity(bounds: SequenceBounds, number: u32) -> u64 {
+    mix(bounds.seed ^ mix(u64::from(number))) << 8
+}
+
+/// Does the sequences of a part below this mount point. Where the filesystem refuses a call, its sequence ends there. Each batch may begin
+/// with a filesystem at rest only where nobody else has a file on it: in a guest.
+pub fn carry_out(mount: &Path, work: &SequenceWork, may_rest: bool) -> Result<SequencesDone, WorkError> {
+    let failed = |call: &'static str, errno| at(call, FOLDER.to_owned(), errno);
+    let mount = open_path(mount).map_err(|errno| failed("open the mount point", errno))?;
+    let folder = open_below(mount.as_fd(), Path::new(FOLDER), true)
+        .map_err(|errno| failed("make the folder of sequences", errno))?;
+    let (first, sequences) = work.sequences();
+    let mut latency = LatencyRecorder::new("sequence")?;
+    let (mut batches, mut files) = (Vec::new(), 0);
+    for (batch, sequences) in sequences.chunks(BATCH).enumerate() {
+        let first = first + (batch * BATCH) as u32;
+        let batch = SequencesOfBatch { folder: &folder, bounds: work.bounds, first, sequences, may_rest };
+        let done = batch.carry_out(&mut latency)?;
+        files += done.calls.len() as u64;
+        batches.push(done);
+    }
+    let calls = finish(&[&latency]);
+    let done = Done { logical_bytes: 0, read_besides: 0, files, held: None, calls, main_call: "sequence" };
+    Ok(SequencesDone { done, batches })
+}
+
+fn at(call: &'static str, path: String, errno: Errno) -> WorkError {
+    WorkError::Io { operation: Operation::Sequences.name(), failure: IoFailure::new(call, path, errno) }
+}
+
+struct SequencesOfBatch<'a> {
+    folder: &'a OwnedFd,
+    bounds: SequenceBounds,
+    first: u32,
+    sequences: &'a [CallSequence],
+    may_rest: bool,
+}
+
+impl SequencesOfBatch<'_> {
+    fn carry_out(&self, latency: &mut LatencyRecorder) -> Result<SequenceBatch, WorkError> {
+        let mut roots = Vec::with_capacity(self.sequences.len());
+        for number in self.numbers() {
+            roots.push(self.prepare(number).map_err(|errno| at("prepare", folder_of(number), errno))?);
+        }
+        rustix::fs::syncfs(self.folder).map_err(|errno| at("sync", FOLDER.to_owned(), errno))?;
+        // What those before left in a journal would be replayed in each of the states of these, hundreds of requests for nothing.
+        if self.may_rest
+            && let Err(errno) = bring_to_rest(self.folder)
+            && !is_refusal(errno)
+        {
+            return Err(at("bring to rest", FOLDER.to_owned(), errno));
+        }
+        let mut batch =
+            SequenceBatch { first: self.first, ready_ns: now_ns(), until_ns: 0, calls: Vec::new() };
+        for ((number, sequence), root) in self.numbers().zip(self.sequences).zip(&roots) {
+            let started = Instant::now();
+            batch.calls.push(self.sequence(number, sequence, root)?);
+            latency.since(started);
+        }
+        let mut listing = Listing::new();
+        for (((number, sequence), root), calls) in
+            self.numbers().zip(self.sequences).zip(&roots).zip(&batch.calls)
+        {
+            self.compare(number, sequence, root, calls, &mut listing)?;
+        }
+        batch.until_ns = now_ns();
+        drop(roots);
+        for number in self.numbers() {
+            let name = folder_of(number);
+            remove(self.folder, &name, &mut listing).map_err(|errno| at("remove", name, errno))?;
+        }
+        Ok(batch)
+    }
+
+    fn numbers(&self) -> impl Iterator<Item = u32> {
+        self.first..self.first + self.sequences.len() as u32
+    }
+
+    /// What every sequence finds.
+    fn prepare(&self, number: u32) -> Result<OwnedFd, Errno> {
+        let name = folder_of(number);
+        let directory = Mode::from_raw_mode(0o755);
+        rustix::fs::mkdirat(self.folder, &name, directory)?;
+        let root = open_below(self.folder.as_fd(), Path::new(&name), false)?;
+        for at in [SequencePlace::A, SequencePlace::B] {
+            rustix::fs::mkdirat(&root, at.path(), directory)?;
+        }
+        // As the model has it: the first write, and the second.
+        let identity = identity(self.bounds, number);
+        for (at, length, with) in [(SequencePlace::AFoo, FOO, 1), (SequencePlace::ABar, BAR, 2)] {
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+            let file = rustix::fs::openat(&root, at.path(), flags, Mode::from_raw_mode(0o644))?;
+            let mut bytes = vec![0; length as usize];
+            fill(&mut bytes, identity ^ with, 0);
+            let mut done = 0;
+            while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
+                done += rustix::io::write(&file, rest)?;
+            }
+        }
+        match set_attribute(root.as_fd(), SequencePlace::AFoo, ATTRIBUTE) {
+            Err(errno) if !is_refusal(errno) => Err(errno),
+            _ => Ok(root),
+        }
+    }
+
+    fn sequence(
+        &self,
+        number: u32,
+        sequence: &CallSequence,
+        root: &OwnedFd,
+    ) -> Result<SequenceCalls, WorkError> {
+        let mut model = SequenceModel::prepared(identity(self.bounds, number));
+        let mut calls = SequenceCalls { began_ns: now_ns(), done_ns: Vec::new(), refused: false };
+        for one in &sequence.calls {
+            match call(root.as_fd(), *one, &model) {
+                Ok(()) => calls.done_ns.push(now_ns()),
+                Err(errno) if is_refusal(errno) => {
+                    calls.refused = true;
+                    break;
+                }
+                Err(errno) => return Err(at("do", format!("{one} of sequence {number}"), errno)),
+            }
+            if let SequenceCall::Step(step) = one {
+                model.apply(*step);
+            }
+        }
+        Ok(calls)
+    }
+
+    /// Before any cut all of it must be as the model has it: a mistake of the model's shows here, or one of the filesystem's.
+    fn compare(
+        &self,
+        number: u32,
+        sequence: &CallSequence,
+        root: &OwnedFd,
+        calls: &SequenceCalls,
+        listing: &mut Listing,
+    ) -> Result<(), WorkError> {
+        let progress = SequenceProgress { is_synced: true, ..progress(sequence, calls, u64::MAX) };
+        let floor = SequenceFloor::of(sequence, identity(self.bounds, number), progress);
+        let mut errors = Vec::new();
+        // A directory that was opened before names were made need not list them (btrfs does not).
+        let root = open_below(root.as_fd(), Path::new(""), false)
+            .map_err(|errno| at("open", folder_of(number), errno))?;
+        let found = read(root.as_fd(), listing, &mut errors);
+        let broken = found.map(|found| judge(&floor, &found)).unwrap_or_default();
+        // Blocks are counted once they are written.
+        let broken = broken.into_iter().find(|(promise, _)| *promise != "allocation");
+        let seen = broken.map(|(_, seen)| seen).or(errors.into_iter().next());
+        seen.map_or(Ok(()), |saw| {
+            let expected = told(sequence, calls.done_ns.len());
+            Err(WorkError::Miscounted {
+                operation: Operation::Sequences.name(),
+                at: folder_of(number),
+                saw,
+                expected: format!("what is left by: {expected}"),
+            })
+        })
+    }
+}
+
+/// How far it had come at this nanosecond.
+pub(super) fn progress(sequence: &CallSequence, calls: &SequenceCalls, now_ns: u64) -> SequenceProgress {
+    let returned = calls.done_ns.iter().filter(|done| **done <= now_ns).count();
+    let begun = if calls.began_ns <= now_ns { (returned + 1).min(sequence.calls.len()) } else { 0 };
+    SequenceProgress {
+        returned,
+        begun,
+        is_synced: false,
+        refused: calls.refused.then_some(calls.done_ns.len()),
+    }
+}
+
+/// The first calls of a sequence in words.
+pub(super) fn told(sequence: &CallSequence, calls: usize) -> String {
+    let told: Vec<String> = sequence.calls.iter().take(calls).map(ToString::to_string).collect();
+    told.join("; ")
+}
+
+/// Removes a folder with all that is in it, and follows nothing.
+pub(super) fn remove(folder: &OwnedFd, name: &str, listing: &mut Listing) -> Result<(), Errno> {
+    let root = open_below(folder.as_fd(), Path::new(name), false)?;
+    empty(&root, listing, 0)?;
+    rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)
+}
+
+fn empty(directory: &OwnedFd, listing: &mut Listing, depth: u32) -> Result<(), Errno> {
+    let mut names = Vec::new();
+    listing.each(
+        directory.as_fd(),
+        |errno| errno,
+        |name, kind| {
+            names.push((name.to_owned(), kind));
+            Ok(())
+        },
+    )?;
+    for (name, _) in names {
+        match rustix::fs::unlinkat(directory, &name, AtFlags::empty()) {
+            Err(Errno::ISDIR | Errno::PERM) if depth < 8 => {
+                empty(&open_directory(directory.as_fd(), &name)?, listing, depth + 1)?;
+                rustix::fs::unlinkat(directory, &name, AtFlags::REMOVEDIR)?;
+            }
+            other => other?,
+        }
+    }
+    Ok(())
+}
