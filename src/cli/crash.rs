@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::study::{CutName, CutProgress, MinimisedState, PowerCutting, RunFolder, StateTold};
+use crate::study::{RunFolder, power_cutting};
+use fsverdict_faults::{CutName, CutProgress, MinimisedState, PowerCutting, StateTold};
 use fsverdict_judgement::journal::{Event, OpenJournal, PowerCuts};
 use fsverdict_judgement::plan::{Candidate, Plan};
 use fsverdict_linux::host::output_file::{Existing, OutputFile};
@@ -84,7 +85,7 @@ pub(super) fn run(arguments: &CrashArguments) -> Result<Exit, CliError> {
         _ => {}
     }
     if let (Some(candidate), Some(path)) = (candidate, &arguments.export) {
-        let cutting = PowerCutting::of(&plan, folder.handle()).map_err(CliError::failed)?;
+        let cutting = power_cutting(&plan, folder.handle()).map_err(CliError::failed)?;
         return export(&cutting, candidate, path, arguments.part);
     }
     let done = do_faults(&folder, &plan, candidate, arguments.again, quiet);
@@ -165,7 +166,7 @@ fn cut_all(
 ) -> Result<(), CliError> {
     let run = read_run(folder, plan)?;
     let known = |name: &str| run.power_cuts.iter().any(|cuts| cuts.candidate == name);
-    let cutting = PowerCutting::of(plan, folder.handle()).map_err(CliError::failed)?;
+    let cutting = power_cutting(plan, folder.handle()).map_err(CliError::failed)?;
     let wanted = tried(&run, plan, only);
     for candidate in wanted.into_iter().filter(|candidate| again || !known(&candidate.name)) {
         let tell = |CutProgress { part, parts, done, all }: CutProgress| {
@@ -206,7 +207,7 @@ fn write_state(
 ) -> Result<Exit, CliError> {
     let image = arguments.image.clone();
     let image = image.unwrap_or_else(|| PathBuf::from(format!("{}-{state}.img", candidate.name)));
-    let cutting = PowerCutting::of(plan, folder.handle()).map_err(CliError::failed)?;
+    let cutting = power_cutting(plan, folder.handle()).map_err(CliError::failed)?;
     let StateTold { at_s, images, must } =
         cutting.write_state(candidate, state, &image).map_err(CliError::failed)?;
     let images: Vec<String> = images.iter().map(|image| image.display().to_string()).collect();
@@ -238,7 +239,7 @@ fn write_script(
             "leave --script out: the image of each device is written",
         )));
     }
-    let cutting = PowerCutting::of(plan, folder.handle()).map_err(CliError::failed)?;
+    let cutting = power_cutting(plan, folder.handle()).map_err(CliError::failed)?;
     let failed = |error: std::io::Error| {
         let hint = error.hint().unwrap_or_else(|| "remove it, or name another file".to_owned());
         let what = format!("cannot make {}: {error}", path.display());

@@ -3,8 +3,9 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::study::{CutName, PowerCutting, RotTold, RunFolder};
+use crate::study::{RunFolder, power_cutting};
 use fsverdict_disk::crash::RottenBlock;
+use fsverdict_faults::{CutName, RotTold};
 use fsverdict_judgement::journal::{CandidateStatus, Event, OpenJournal, RotOutcome, RottenBlocks, Run};
 use fsverdict_judgement::plan::{Candidate, Plan};
 use fsverdict_linux::host::results::result_writer;
@@ -47,7 +48,7 @@ pub(super) fn rot_all(
 ) -> Result<(), CliError> {
     let run = read_run(folder, plan)?;
     let known = |name: &str| run.rotten.iter().any(|rotten| rotten.candidate == name);
-    let cutting = PowerCutting::of(plan, folder.handle()).map_err(CliError::failed)?;
+    let cutting = power_cutting(plan, folder.handle()).map_err(CliError::failed)?;
     let wanted = tried(&run, plan, only);
     for candidate in wanted.into_iter().filter(|candidate| again || !known(&candidate.name)) {
         let tell = |done: usize, all: usize| {
@@ -103,7 +104,7 @@ pub(super) fn write_rot(
 ) -> Result<Exit, CliError> {
     let image =
         image.map_or_else(|| PathBuf::from(format!("{}-{rotten}.img", candidate.name)), Path::to_owned);
-    let cutting = PowerCutting::of(plan, folder.handle()).map_err(CliError::failed)?;
+    let cutting = power_cutting(plan, folder.handle()).map_err(CliError::failed)?;
     let RotTold { held, stopped, must } =
         cutting.write_rot(candidate, rotten, &image).map_err(CliError::failed)?;
     if let Some(stopped) = stopped {

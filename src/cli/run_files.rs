@@ -1,7 +1,8 @@
 //! Every file that a command reads or writes in the folder of a run: one table, over which the tests of attacks iterate.
 
 use crate::fleet::{ROSTER, RUN_KEY, SITES, Shards, Site, slurm_log_name};
-use crate::study::{CUTS, MINIMISE, PLAN_FILE};
+use crate::study::PLAN_FILE;
+use fsverdict_faults::{CUTS, TRIED_IN as MINIMISE};
 use fsverdict_judgement::journal::FILE_NAME;
 use fsverdict_lab::lab::TRACES;
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use fsverdict_faults::FaultError;
 use fsverdict_judgement::journal::JournalError;
 use fsverdict_lab::lab::LabError;
 use fsverdict_linux::host::limits::LimitError;
@@ -19,9 +20,8 @@ pub enum SessionError {
     /// The device may not be erased, or the image not be made.
     #[error("{}", .0.what)]
     Disk(Reason),
-    /// Something in the folder of the run cannot be read or written, or is refused.
-    #[error("cannot use {}: {source}", path.display())]
-    RunFile { path: PathBuf, source: std::io::Error },
+    #[error(transparent)]
+    Faults(#[from] FaultError),
     #[error(transparent)]
     Folder(#[from] RunFolderError),
     #[error(transparent)]
@@ -44,8 +44,8 @@ impl SessionError {
     /// Whether this machine or the folder of the run is the reason, and no candidate.
     pub fn is_of_this_machine(&self) -> bool {
         match self {
+            SessionError::Faults(error) => error.is_of_this_machine(),
             SessionError::Lab(_)
-            | SessionError::RunFile { .. }
             | SessionError::Folder(_)
             | SessionError::Limits(_)
             | SessionError::Journal(_) => true,
@@ -70,7 +70,7 @@ impl Hinted for SessionError {
             SessionError::Changed(_) => "put that back as it was, or begin a new run (`fsverdict run`); `fsverdict report` shows what was measured".to_owned(),
             SessionError::Lab(error) => return error.hint(),
             SessionError::Disk(reason) => return reason.hint(),
-            SessionError::RunFile { source, .. } => return source.hint(),
+            SessionError::Faults(error) => return error.hint(),
             SessionError::Folder(error) => return error.hint(),
             SessionError::Limits(error) => return error.hint(),
             SessionError::Journal(error) => return error.hint(),
@@ -80,6 +80,7 @@ impl Hinted for SessionError {
     fn reason(&self) -> Reason {
         match self {
             SessionError::Lab(error) => error.reason(),
+            SessionError::Faults(error) => error.reason(),
             SessionError::Disk(reason) => reason.clone(),
             other => Reason::new(other, other.hint().unwrap_or_default()),
         }

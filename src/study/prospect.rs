@@ -13,7 +13,6 @@ use fsverdict_workload::workload::{Adapter, adapter};
 
 use super::claim::{DeviceProspect, Permission};
 use super::error::SessionError;
-use super::nuisances::smallest;
 use super::rehearsal::{has_options, refusals};
 use super::space_needed::shortage;
 
@@ -72,7 +71,7 @@ impl Prospect {
 pub(super) fn obstacle(plan: &Plan, lab: &dyn Lab, candidate: &Candidate, size: u64) -> Option<Reason> {
     let short = || shortage(plan, candidate, size);
     // What fits the plan's device may not fit one that is a little smaller.
-    let least = smallest(plan, lab.side_by_side().is_some(), size);
+    let least = fsverdict_lab::trial::smallest_size(plan, lab.side_by_side().is_some(), size);
     let short_if_drawn = || {
         let Reason { what, hint, .. } = shortage(plan, candidate, least)?;
         let what = format!("{what} in some blocks, where it is drawn up to 5 % smaller than the plan's");

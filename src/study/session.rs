@@ -5,6 +5,7 @@ use fsverdict_judgement::journal::{
 };
 use fsverdict_judgement::plan::{DeviceSource, Plan};
 use fsverdict_lab::lab::{Attachment, Attachments, ChosenLab, Lab, LabError, choose, lacking};
+use fsverdict_lab::trial::{CIRCUMSTANCES_FACT, are_drawn};
 use fsverdict_linux::guard::LeftDevice;
 use fsverdict_linux::host::limits::{LimitError, check};
 use fsverdict_linux::host::procfs::memory;
@@ -17,7 +18,6 @@ use super::conduct::Study;
 use super::environment::environment;
 use super::error::SessionError;
 use super::folder::{FolderRequest, RunFolder};
-use super::nuisances::{NUISANCES, are_drawn};
 use super::observer::Observer;
 use super::prospect::{Prospect, check_datasets, obstacle};
 use super::rehearsal::refusals;
@@ -199,7 +199,7 @@ pub(super) fn start(
 ) -> Event {
     let drawn = are_drawn(plan, choice.lab.side_by_side().is_some());
     environment.extend(order_seed.map(|seed| (ORDER_SEED.to_owned(), seed.to_string())));
-    environment.insert(NUISANCES.to_owned(), if drawn { "drawn" } else { "fixed" }.to_owned());
+    environment.insert(CIRCUMSTANCES_FACT.to_owned(), if drawn { "drawn" } else { "fixed" }.to_owned());
     let guest = choice.lab.memory();
     let here = || Some(memory(&Root::default()).ok()?.total);
     let beginning = Beginning {

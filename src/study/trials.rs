@@ -13,7 +13,6 @@ use fsverdict_text::{Hinted, Reason};
 
 use super::conduct::Study;
 use super::error::SessionError;
-use super::nuisances::nuisances;
 use super::repeats::repeats;
 
 /// What to do about a trial that was ended from outside each time it was tried.
@@ -79,7 +78,7 @@ impl Study<'_> {
         let plan = self.plan;
         let run = self.journal.run()?;
         let repeats = repeats(plan, run, self.lab.side_by_side().is_some());
-        let drawn = nuisances(plan, run, block);
+        let drawn = fsverdict_lab::trial::circumstances_of_block(plan, run, block);
         let task = |name: &String| {
             let candidate = plan.candidates.iter().find(|candidate| candidate.name == *name)?;
             let id = TrialId { block, candidate: name.clone(), attempt };

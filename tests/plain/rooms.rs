@@ -18,7 +18,7 @@ struct RoomCrate {
 }
 
 /// Ground floor first.
-const CRATES: [RoomCrate; 9] = [
+const CRATES: [RoomCrate; 10] = [
     RoomCrate { folder: "crates/text/src", name: "fsverdict_text", room: Some("text") },
     RoomCrate { folder: "crates/disk/src", name: "fsverdict_disk", room: None },
     RoomCrate { folder: "crates/judgement/src", name: "fsverdict_judgement", room: None },
@@ -27,6 +27,7 @@ const CRATES: [RoomCrate; 9] = [
     RoomCrate { folder: "crates/stack/src", name: "fsverdict_stack", room: None },
     RoomCrate { folder: "crates/workload/src", name: "fsverdict_workload", room: None },
     RoomCrate { folder: "crates/lab/src", name: "fsverdict_lab", room: None },
+    RoomCrate { folder: "crates/faults/src", name: "fsverdict_faults", room: Some("faults") },
     RoomCrate { folder: "src", name: "fsverdict", room: None },
 ];
 

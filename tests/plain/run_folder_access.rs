@@ -7,8 +7,9 @@ use std::path::Path;
 use crate::rooms::sources;
 
 /// Where the folder of a run is known.
-const ROOMS: [&str; 9] = [
+const ROOMS: [&str; 10] = [
     "src/study/",
+    "crates/faults/src/",
     "src/cli/",
     "src/fleet/",
     "crates/lab/src/lab/trace",
@@ -54,7 +55,7 @@ const WAYS: [&str; 27] = [
 const REASONS: [(&str, &str, &str); 20] = [
     ("src/study/prospect.rs", "fs::read_dir(", "the user's folder that is a dataset"),
     (
-        "src/study/power_cuts/script.rs",
+        "crates/faults/src/power_cuts/script.rs",
         "tempfile",
         "an image without a name, in the folder for temporary files",
     ),

@@ -10,6 +10,7 @@ mod arrangement;
 mod bare_device;
 mod beside;
 mod calibration;
+mod circumstances;
 mod company;
 mod complaint;
 mod error;
@@ -38,6 +39,9 @@ mod tools;
 pub use act::{Act, CacheState, Durable, OfLayer, Timed};
 pub use agent::{EVENTS_VARIABLE, agent};
 pub use arrangement::{Arrangement, Below, LayerSite, TopDevice};
+pub use circumstances::{
+    CIRCUMSTANCES_FACT, are_drawn, circumstances_of_block, draw_circumstances, smallest_size,
+};
 pub use error::TrialError;
 pub use plain::command_lines;
 pub use redundancy::outlives_a_device;

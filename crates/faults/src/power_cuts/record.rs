@@ -15,8 +15,8 @@ use fsverdict_workload::workload::{
 };
 
 use super::{PowerCutting, remove, unusable};
-use crate::study::error::SessionError;
-use crate::study::interruptions::Interruptions;
+use crate::error::FaultError;
+use crate::interruptions::Interruptions;
 
 /// Bytes of a candidate's log at most.
 const LOG: u64 = 2 << 30;
@@ -25,32 +25,28 @@ const LONGEST: u64 = 256 << 20;
 
 /// What is known of a candidate's log: what must be there, and when.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(in crate::study) struct CutRecord {
-    pub(in crate::study) folders: Vec<SavedFolder>,
+pub(crate) struct CutRecord {
+    pub(crate) folders: Vec<SavedFolder>,
     /// When mkfs began, in nanoseconds of the device's clock.
     #[serde(default)]
-    pub(in crate::study) mkfs_ns: u64,
+    pub(crate) mkfs_ns: u64,
     /// The sequences that were done, if any were.
     #[serde(default)]
-    pub(in crate::study) sequences: Option<SequencesRecord>,
+    pub(crate) sequences: Option<SequencesRecord>,
     /// What programs said that they were promised.
     #[serde(default)]
-    pub(in crate::study) rechecks: Vec<Recheck>,
+    pub(crate) rechecks: Vec<Recheck>,
     /// What phases copied and then synced.
     #[serde(default)]
-    pub(in crate::study) written: Vec<WrittenFolder>,
+    pub(crate) written: Vec<WrittenFolder>,
     /// The digest of the requests.
-    pub(in crate::study) trace: String,
+    pub(crate) trace: String,
 }
 
 impl PowerCutting<'_> {
     /// Does the candidate's first trial once more, with this part of its work, and keeps what it wrote to each of its devices.
     /// Where something outside ends that, it is done again.
-    pub(in crate::study) fn record(
-        &self,
-        candidate: &Candidate,
-        part: u32,
-    ) -> Result<CutRecord, SessionError> {
+    pub(crate) fn record(&self, candidate: &Candidate, part: u32) -> Result<CutRecord, FaultError> {
         let mut interruptions = Interruptions::default();
         loop {
             if let Some(record) = self.record_once(candidate, part, &mut interruptions)? {
@@ -65,7 +61,7 @@ impl PowerCutting<'_> {
         candidate: &Candidate,
         part: u32,
         interruptions: &mut Interruptions,
-    ) -> Result<Option<CutRecord>, SessionError> {
+    ) -> Result<Option<CutRecord>, FaultError> {
         let mut logs = Vec::new();
         for device in 1..=self.attachments.each().count() {
             let file = self.log_file(candidate, part, device);
@@ -97,7 +93,7 @@ impl PowerCutting<'_> {
         };
         let end = self.choice.lab.run(&spec, &attachments, 0, &mut watch)?;
         let failed = |reason: Reason| {
-            SessionError::Disk(
+            FaultError::Refused(
                 reason.after(format!("the trial of {} that was to be recorded: ", candidate.name)),
             )
         };
@@ -129,7 +125,7 @@ impl PowerCutting<'_> {
         Ok(Some(record))
     }
 
-    pub(in crate::study) fn spec(&self, candidate: &Candidate, part: u32) -> TrialSpec {
+    pub(crate) fn spec(&self, candidate: &Candidate, part: u32) -> TrialSpec {
         TrialSpec {
             datasets: self.datasets(),
             phases: self.plan.phases.clone(),
@@ -188,7 +184,7 @@ impl PowerCutting<'_> {
     }
 
     /// The log of a part, of the device of this number.
-    pub(in crate::study) fn log_file(&self, candidate: &Candidate, part: u32, device: usize) -> FolderFile {
+    pub(crate) fn log_file(&self, candidate: &Candidate, part: u32, device: usize) -> FolderFile {
         let number = if device > 1 { format!("device-{device}.") } else { String::new() };
         self.file(candidate, part, &format!("{number}writes"))
     }
@@ -213,7 +209,7 @@ impl PowerCutting<'_> {
     }
 
     /// Removes the log of a part, and what is known of it.
-    pub(super) fn forget(&self, candidate: &Candidate, part: u32) -> Result<(), SessionError> {
+    pub(super) fn forget(&self, candidate: &Candidate, part: u32) -> Result<(), FaultError> {
         for device in 1..=self.attachments.each().count() {
             remove(&self.log_file(candidate, part, device))?;
         }
@@ -221,7 +217,7 @@ impl PowerCutting<'_> {
     }
 
     /// What a part wrote to the first of its devices.
-    pub(in crate::study) fn log(&self, candidate: &Candidate, part: u32) -> Result<WriteLog, SessionError> {
+    pub(crate) fn log(&self, candidate: &Candidate, part: u32) -> Result<WriteLog, FaultError> {
         self.log_of(candidate, part, 1)
     }
 
@@ -231,24 +227,20 @@ impl PowerCutting<'_> {
         candidate: &Candidate,
         part: u32,
         device: usize,
-    ) -> Result<WriteLog, SessionError> {
+    ) -> Result<WriteLog, FaultError> {
         let file = self.log_file(candidate, part, device);
         let log = file.open().map_err(|error| unopened(&file, error))?;
         WriteLog::read(log).map_err(|error| unreadable(&file, error))
     }
 
-    pub(in crate::study) fn read_record(
-        &self,
-        candidate: &Candidate,
-        part: u32,
-    ) -> Result<CutRecord, SessionError> {
+    pub(crate) fn read_record(&self, candidate: &Candidate, part: u32) -> Result<CutRecord, FaultError> {
         let file = self.record_file(candidate, part);
         let input = std::io::Read::take(file.open().map_err(|error| unopened(&file, error))?, LONGEST);
         let record: CutRecord = serde_json::from_reader(std::io::BufReader::new(input))
             .map_err(|error| unreadable(&file, error))?;
         if record.sequences.as_ref().is_some_and(|sequences| !sequences.is_understood()) {
             let what = "its sequences were recorded by another version of fsverdict, by which their numbers stand for others";
-            return Err(SessionError::Disk(Reason::new(
+            return Err(FaultError::Refused(Reason::new(
                 what,
                 "run its plan again, into another folder: --out",
             )));
@@ -258,13 +250,13 @@ impl PowerCutting<'_> {
 }
 
 /// A file about what was recorded, which may be a stranger's, or be gone.
-fn unreadable(file: &FolderFile, error: impl std::fmt::Display) -> SessionError {
+fn unreadable(file: &FolderFile, error: impl std::fmt::Display) -> FaultError {
     let what = format!("{}: {error}", file.path().display());
-    SessionError::Disk(Reason::new(what, "`fsverdict crash RUN --again` records it again"))
+    FaultError::Refused(Reason::new(what, "`fsverdict crash RUN --again` records it again"))
 }
 
 /// The same, of one that may be refused: then the refusal says what to do.
-fn unopened(file: &FolderFile, error: std::io::Error) -> SessionError {
+fn unopened(file: &FolderFile, error: std::io::Error) -> FaultError {
     match error.hint() {
         Some(_) => unusable(&file.path(), error),
         None => unreadable(file, error),
@@ -320,7 +312,7 @@ mod tests {
     #[test]
     fn what_is_copied_is_promised_until_something_else_may_work_there() {
         let mut plan: Plan =
-            serde_json::from_str(include_str!("../../../tests/runs/demo/plan.json")).unwrap();
+            serde_json::from_str(include_str!("../../../../tests/runs/demo/plan.json")).unwrap();
         let phase = |name: &str, operation, into: &str| Phase {
             name: name.to_owned(),
             work: PhaseWork::Operation(operation),

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::read::GzEncoder;
 
-use crate::study::error::SessionError;
+use crate::error::FaultError;
 use fsverdict_disk::crash::StateImage;
 use fsverdict_disk::device::Store;
 use fsverdict_judgement::plan::Candidate;
@@ -30,7 +30,7 @@ impl PowerCutting<'_> {
         state: &MinimisedState,
         record: &CutRecord,
         at_ns: u64,
-    ) -> Result<String, SessionError> {
+    ) -> Result<String, FaultError> {
         let size = self.plan.models_of(candidate).first().map_or(0, |model| model.size.0);
         let image = tempfile::tempfile().map_err(LabError::from)?;
         let mut store = Store::new(image.try_clone().map_err(LabError::from)?, size).map_err(plain)?;
@@ -48,7 +48,7 @@ impl PowerCutting<'_> {
         let least = sequences.map(SequencesRecord::least_held).unwrap_or_default();
         let options = candidate.mount.clone();
         let parts = ScriptParts { comments, size, kind, options, must, least, pieces, packed, comparison };
-        parts.write_script().map_err(SessionError::Disk)
+        parts.write_script().map_err(FaultError::Refused)
     }
 
     /// What must be there, a line each, and how what is there is compared to it.
@@ -57,7 +57,7 @@ impl PowerCutting<'_> {
         record: &CutRecord,
         part: u32,
         at_ns: u64,
-    ) -> Result<(Vec<String>, ListingComparison), SessionError> {
+    ) -> Result<(Vec<String>, ListingComparison), FaultError> {
         if let Some(sequences) = &record.sequences {
             let is_alone = sequences.work.only.is_some();
             let of_others = (Vec::new(), ListingComparison::AmongOthers);

@@ -4,20 +4,20 @@
 use fsverdict_lab::lab::{ATTEMPTS, Interruption, LabError, TrialEnd, describe_interruptions};
 use fsverdict_text::Reason;
 
-use super::error::SessionError;
+use crate::error::FaultError;
 
 /// What to do about a guest that is ended again and again.
 const HINT: &str = "see who ended it (`dmesg` names what ran out of memory), and give the same command again";
 
 #[derive(Debug, Default)]
-pub(super) struct Interruptions(Vec<Interruption>);
+pub(crate) struct Interruptions(Vec<Interruption>);
 
 impl Interruptions {
     /// Takes in the end of a guest. Whether something outside ended it, so that it is to be started again.
     ///
     /// # Errors
     /// When that has happened too often.
-    pub(super) fn take(&mut self, end: &TrialEnd) -> Result<bool, SessionError> {
+    pub(crate) fn take(&mut self, end: &TrialEnd) -> Result<bool, FaultError> {
         // What a damaged filesystem makes its kernel do, memory that it takes included, is what is looked for.
         let from_outside = |interruption: &Interruption| interruption.can_pass();
         let Some(interruption) = end.interrupted.filter(from_outside) else { return Ok(false) };

@@ -15,8 +15,8 @@ use fsverdict_stack::anatomy::{BLOCK, ImageReader, KnownContent, LayoutLimits, L
 use fsverdict_text::Reason;
 use fsverdict_workload::dataset::prepare;
 
-use super::error::SessionError;
-use super::power_cuts::{
+use crate::error::FaultError;
+use crate::power_cuts::{
     CutRecord, PowerCutting, finish_all, new_output, open_file, plain, unusable, unwritten_image,
 };
 use draw::draw;
@@ -44,9 +44,9 @@ impl PowerCutting<'_> {
         &self,
         candidate: &Candidate,
         tell: &(dyn Fn(usize, usize) + Sync),
-    ) -> Result<RottenBlocks, SessionError> {
+    ) -> Result<RottenBlocks, FaultError> {
         if let Some(reason) = self.choice.lab.obstacle(candidate) {
-            return Err(SessionError::Disk(reason));
+            return Err(FaultError::Refused(reason));
         }
         let record = self.record(candidate, 0)?;
         if record.folders.is_empty() {
@@ -69,13 +69,13 @@ impl PowerCutting<'_> {
     }
 
     /// Each block with what came of it, beside the log.
-    fn keep_findings(&self, candidate: &Candidate, findings: &[PlacedRot]) -> Result<(), SessionError> {
+    fn keep_findings(&self, candidate: &Candidate, findings: &[PlacedRot]) -> Result<(), FaultError> {
         let text = serde_json::to_vec(findings).map_err(plain)?;
         let file = self.folder.file(format!("{}.rot.json", candidate.name));
         file.replace(|out| out.write_all(&text)).map_err(|error| unusable(&file.path(), error))
     }
 
-    fn left_device(&self, candidate: &Candidate, record: &CutRecord) -> Result<LeftDevice, SessionError> {
+    fn left_device(&self, candidate: &Candidate, record: &CutRecord) -> Result<LeftDevice, FaultError> {
         let size = self.plan.models_of(candidate).first().map_or(0, |model| model.size.0);
         let file = self.folder.nameless_file().map_err(|error| unusable(self.folder.path(), error))?;
         let mut store = Store::new(file, size).map_err(plain)?;
@@ -114,7 +114,7 @@ impl PowerCutting<'_> {
         candidate: &Candidate,
         rotten: RottenBlock,
         image: &Path,
-    ) -> Result<RotTold, SessionError> {
+    ) -> Result<RotTold, FaultError> {
         let record = self.read_record(candidate, 0)?;
         let size = self.plan.models_of(candidate).first().map_or(0, |model| model.size.0);
         let blocks = size / ROT_BLOCK;
@@ -123,7 +123,7 @@ impl PowerCutting<'_> {
             _ => 0,
         };
         if rotten.block.max(other) >= blocks {
-            return Err(SessionError::Disk(Reason::plain(format!(
+            return Err(FaultError::Refused(Reason::plain(format!(
                 "the device of {} has {blocks} blocks of {ROT_BLOCK} bytes, and {rotten} is of another",
                 candidate.name
             ))));

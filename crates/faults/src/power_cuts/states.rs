@@ -4,7 +4,7 @@ use fsverdict_disk::crash::{CrashState, CutWindow, Survivors, WriteLog, sample};
 use fsverdict_judgement::plan::Candidate;
 use fsverdict_text::Reason;
 
-use crate::study::error::SessionError;
+use crate::error::FaultError;
 use fsverdict_lab::trial::CutLook;
 use fsverdict_workload::workload::{Recheck, SavedFolder, SequencesRecord};
 
@@ -22,7 +22,7 @@ impl PowerCutting<'_> {
         log: &WriteLog,
         candidate: &Candidate,
         record: &CutRecord,
-    ) -> Result<Vec<CrashState>, SessionError> {
+    ) -> Result<Vec<CrashState>, FaultError> {
         self.some_states(log, candidate, record, self.faults.power_cuts.div_ceil(self.parts()))
     }
 
@@ -33,10 +33,10 @@ impl PowerCutting<'_> {
         candidate: &Candidate,
         record: &CutRecord,
         wanted: u32,
-    ) -> Result<Vec<CrashState>, SessionError> {
+    ) -> Result<Vec<CrashState>, FaultError> {
         let windows = record.windows();
         if windows.is_empty() {
-            return Err(SessionError::Disk(Reason::plain(format!("{} saved nothing", candidate.name))));
+            return Err(FaultError::Refused(Reason::plain(format!("{} saved nothing", candidate.name))));
         }
         let (rule, seed) = (self.rule(candidate)?, self.plan.protocol.seed);
         let mut states =

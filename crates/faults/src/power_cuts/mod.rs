@@ -22,20 +22,17 @@ use fsverdict_disk::crash::LossRule;
 use fsverdict_disk::device::Model;
 use fsverdict_judgement::journal::PowerCuts;
 use fsverdict_judgement::plan::{Candidate, Faults, Operation, Phase, PhaseWork, Plan};
-use fsverdict_lab::lab::{Attachments, ChosenLab, choose};
-use fsverdict_lab::trial::{Drawn, sequence_bounds};
+use fsverdict_lab::lab::{Attachments, ChosenLab};
+use fsverdict_lab::trial::{Drawn, are_drawn, draw_circumstances, sequence_bounds};
 use fsverdict_text::{FolderFile, FolderHandle, Hinted, Reason};
 use fsverdict_workload::workload::SequenceWork;
 
-use super::claim::Permission;
-use super::error::SessionError;
-use super::nuisances::{are_drawn, of_block};
-use super::session::check_limits;
-pub(super) use image::{finish_all, new_output, open_file, unwritten_image};
+use crate::error::FaultError;
+pub(crate) use image::{finish_all, new_output, open_file, unwritten_image};
 use kept::KeptFindings;
 use look::CutStates;
 use minimise::Narrowed;
-pub(super) use record::CutRecord;
+pub(crate) use record::CutRecord;
 use summary::summary;
 
 pub use minimise::TRIED_IN;
@@ -47,12 +44,12 @@ pub const FOLDER: &str = "cuts";
 
 /// A plan whose faults are to be tried, in its lab.
 pub struct PowerCutting<'a> {
-    pub(super) plan: &'a Plan,
-    pub(super) faults: Faults,
-    pub(super) choice: Arc<ChosenLab>,
-    pub(super) attachments: Attachments,
+    pub(crate) plan: &'a Plan,
+    pub(crate) faults: Faults,
+    pub(crate) choice: Arc<ChosenLab>,
+    pub(crate) attachments: Attachments,
     /// The folder of the logs.
-    pub(super) folder: FolderHandle,
+    pub(crate) folder: FolderHandle,
     /// Where less than the plan's work is done.
     narrowed: Narrowed,
     /// Where all is done in the circumstances of one trial, from 0.
@@ -82,18 +79,23 @@ pub struct StateTold {
 }
 
 impl<'a> PowerCutting<'a> {
-    /// Of the run in this folder.
-    pub fn of(plan: &'a Plan, run: &FolderHandle) -> Result<Self, SessionError> {
+    /// Prepares the faults of a plan for the run in this folder. `claim` is called once the plan is known to have faults: it chooses
+    /// the lab and attaches the modelled devices.
+    ///
+    /// # Errors
+    /// When the plan has no faults, the folder cannot be used, or `claim` fails.
+    pub fn new<E: From<FaultError>>(
+        plan: &'a Plan,
+        run: &FolderHandle,
+        claim: impl FnOnce() -> Result<(ChosenLab, Attachments), E>,
+    ) -> Result<Self, E> {
         let faults = plan.faults.ok_or_else(|| {
-            SessionError::Disk(Reason::new(
+            FaultError::Refused(Reason::new(
                 "the plan of this run has no [faults]",
                 "[faults] power_cuts = 500, say, or rot = 200",
             ))
         })?;
-        check_limits(plan)?;
-        let permission = Permission { erase: &[], ask: &|_| None };
-        let attachments = permission.claim(plan)?;
-        let choice = choose(plan, plan.lab)?;
+        let (choice, attachments) = claim()?;
         let folder = run.make_subfolder(FOLDER).map_err(|error| unusable(&run.path_of(FOLDER), error))?;
         let choice = Arc::new(choice);
         Ok(PowerCutting {
@@ -114,9 +116,9 @@ impl<'a> PowerCutting<'a> {
         candidate: &Candidate,
         again: bool,
         tell: &(dyn Fn(CutProgress) + Sync),
-    ) -> Result<PowerCuts, SessionError> {
+    ) -> Result<PowerCuts, FaultError> {
         if let Some(reason) = self.choice.lab.obstacle(candidate) {
-            return Err(SessionError::Disk(reason));
+            return Err(FaultError::Refused(reason));
         }
         let kept = KeptFindings::open(&self.findings_file(candidate), again)?;
         let (parts, mut traces) = (self.parts(), Vec::new());
@@ -153,7 +155,7 @@ impl<'a> PowerCutting<'a> {
     }
 
     /// What was found is in the journal: it is kept there.
-    pub fn settle(&self, candidate: &Candidate) -> Result<(), SessionError> {
+    pub fn settle(&self, candidate: &Candidate) -> Result<(), FaultError> {
         remove(&self.findings_file(candidate))
     }
 
@@ -177,7 +179,7 @@ impl<'a> PowerCutting<'a> {
     fn drawn(&self, part: u32) -> Option<Drawn> {
         let simulated = self.choice.lab.side_by_side().is_some();
         let drawn = (self.faults.trials > 1 && are_drawn(self.plan, simulated))
-            .then(|| of_block(self.plan, self.trial(part) + 1))?;
+            .then(|| draw_circumstances(self.plan, self.trial(part) + 1))?;
         Some(Drawn { size: 1.0, ..drawn })
     }
 
@@ -197,16 +199,16 @@ impl<'a> PowerCutting<'a> {
     }
 
     /// What the first of its devices may lose.
-    fn rule(&self, candidate: &Candidate) -> Result<LossRule, SessionError> {
+    fn rule(&self, candidate: &Candidate) -> Result<LossRule, FaultError> {
         self.rule_of(candidate, 1)
     }
 
     /// What the device of this number may lose, from 1.
-    fn rule_of(&self, candidate: &Candidate, device: usize) -> Result<LossRule, SessionError> {
+    fn rule_of(&self, candidate: &Candidate, device: usize) -> Result<LossRule, FaultError> {
         let models = self.plan.models_of(candidate);
         let name = models.get(device.saturating_sub(1)).map_or("", |model| model.name);
         let rule = Model::find(name).map(|model| LossRule::of(&model));
-        let rule = rule.map_err(|error| SessionError::Disk(error.reason()))?;
+        let rule = rule.map_err(|error| FaultError::Refused(error.reason()))?;
         Ok(match self.faults {
             Faults { keeps_all: true, .. } => rule.nothing_lost(),
             Faults { ignores_flushes: true, .. } => rule.flushes_ignored(),
@@ -216,15 +218,15 @@ impl<'a> PowerCutting<'a> {
 }
 
 /// What is wrong with something in the folder of a run, after its path.
-pub(super) fn unusable(path: &std::path::Path, error: std::io::Error) -> SessionError {
-    SessionError::RunFile { path: path.to_owned(), source: error }
+pub(crate) fn unusable(path: &std::path::Path, error: std::io::Error) -> FaultError {
+    FaultError::RunFile { path: path.to_owned(), source: error }
 }
 
 /// Removes a file if it is there.
-pub(super) fn remove(file: &FolderFile) -> Result<(), SessionError> {
+pub(crate) fn remove(file: &FolderFile) -> Result<(), FaultError> {
     file.remove().map(drop).map_err(|error| unusable(&file.path(), error))
 }
 
-pub(super) fn plain(error: impl std::fmt::Display) -> SessionError {
-    SessionError::Disk(Reason::plain(error.to_string()))
+pub(crate) fn plain(error: impl std::fmt::Display) -> FaultError {
+    FaultError::Refused(Reason::plain(error.to_string()))
 }

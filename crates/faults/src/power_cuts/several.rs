@@ -5,7 +5,7 @@ use fsverdict_judgement::plan::Candidate;
 
 use super::PowerCutting;
 use super::record::CutRecord;
-use crate::study::error::SessionError;
+use crate::error::FaultError;
 use fsverdict_lab::lab::{LogPurpose, WriteLogFile};
 
 impl PowerCutting<'_> {
@@ -17,7 +17,7 @@ impl PowerCutting<'_> {
         record: &CutRecord,
         first: &WriteLog,
         states: &[CrashState],
-    ) -> Result<Vec<WriteLogFile>, SessionError> {
+    ) -> Result<Vec<WriteLogFile>, FaultError> {
         let of_device = |device: usize| {
             let states = match device {
                 1 => states.to_vec(),

@@ -16,8 +16,8 @@ use fsverdict_text::Reason;
 use super::kept::KeptFindings;
 use super::record::CutRecord;
 use super::{CutName, PowerCutting, plain};
-use crate::study::error::SessionError;
-use crate::study::interruptions::Interruptions;
+use crate::error::FaultError;
+use crate::interruptions::Interruptions;
 
 /// States that one guest looks at, at most: one that dies takes no more with it than are left of these.
 const BATCH: usize = 250;
@@ -49,7 +49,7 @@ impl PowerCutting<'_> {
         looked: &CutStates<'_>,
         kept: &KeptFindings,
         tell: &(dyn Fn(usize, usize) + Sync),
-    ) -> Result<(), SessionError> {
+    ) -> Result<(), FaultError> {
         let known: HashSet<String> = kept.findings().into_iter().map(|finding| finding.state).collect();
         let states = looked.states;
         let left: Vec<CrashState> = states
@@ -63,7 +63,7 @@ impl PowerCutting<'_> {
         let batch = left.len().div_ceil(jobs.max(1)).clamp(1, most);
         let waiting = Mutex::new(left.chunks(batch));
         let take = || waiting.lock().ok().and_then(|mut waiting| waiting.next());
-        let work = |job: usize| -> Result<(), SessionError> {
+        let work = |job: usize| -> Result<(), FaultError> {
             while let Some(states) = take() {
                 let findings = self.batch(looked, states, job)?;
                 kept.add(findings)?;
@@ -86,7 +86,7 @@ impl PowerCutting<'_> {
         looked: &CutStates<'_>,
         states: &[CrashState],
         job: usize,
-    ) -> Result<Vec<StateFinding>, SessionError> {
+    ) -> Result<Vec<StateFinding>, FaultError> {
         let CutStates { candidate, part, record, log, .. } = *looked;
         let mut findings: Vec<StateFinding> = Vec::with_capacity(states.len());
         let mut interruptions = Interruptions::default();
@@ -124,7 +124,7 @@ impl PowerCutting<'_> {
                 Some(state) if at == Some(done) && end.status == Status::Failed => {
                     findings.push(died(looked.name(*state), &end));
                 }
-                Some(_) => return Err(SessionError::Disk(Reason::new(end.reason, end.hint))),
+                Some(_) => return Err(FaultError::Refused(Reason::new(end.reason, end.hint))),
             }
         }
         Ok(findings)

@@ -13,7 +13,7 @@ use fsverdict_workload::dataset::{Prepared, prepare_with_names};
 
 use super::several::on_another;
 use super::{CutName, PowerCutting, StateTold, plain};
-use crate::study::error::SessionError;
+use crate::error::FaultError;
 
 impl PowerCutting<'_> {
     /// Writes the image of a state of a recorded candidate into a file that is not there yet, of each further device into one of its
@@ -23,7 +23,7 @@ impl PowerCutting<'_> {
         candidate: &Candidate,
         name: CutName,
         image: &Path,
-    ) -> Result<StateTold, SessionError> {
+    ) -> Result<StateTold, FaultError> {
         let CutName { part, state } = name;
         let (log, record) = (self.log(candidate, part)?, self.read_record(candidate, part)?);
         let requests = log.requests().len();
@@ -68,7 +68,7 @@ impl PowerCutting<'_> {
     }
 
     /// A dataset as a part's trial had it; none of which the plan knows nothing.
-    pub(super) fn prepared(&self, name: &str, part: u32) -> Result<Option<Prepared>, SessionError> {
+    pub(super) fn prepared(&self, name: &str, part: u32) -> Result<Option<Prepared>, FaultError> {
         let datasets = self.datasets();
         let Some(spec) = datasets.get(name) else { return Ok(None) };
         let seed = self.plan.protocol.seed;
@@ -83,7 +83,7 @@ impl PowerCutting<'_> {
         candidate: &Candidate,
         part: u32,
         path: &Path,
-    ) -> Result<Vec<PathBuf>, SessionError> {
+    ) -> Result<Vec<PathBuf>, FaultError> {
         let of_device = |device: usize| {
             let log = self.log_of(candidate, part, device)?;
             let file = of_device(path, device);
@@ -97,7 +97,7 @@ impl PowerCutting<'_> {
             drop(out);
             Ok((file, output))
         };
-        finish_all((1..=self.devices()).map(of_device).collect::<Result<_, SessionError>>()?)
+        finish_all((1..=self.devices()).map(of_device).collect::<Result<_, FaultError>>()?)
     }
 
     /// The parts of a candidate of which there is a log, in order.
@@ -112,19 +112,17 @@ fn of_device(first: &Path, device: usize) -> PathBuf {
 }
 
 /// An image or a log that is to be written; what lies there already may be wanted still.
-pub(in crate::study) fn new_output(path: &Path) -> Result<OutputFile, SessionError> {
+pub(crate) fn new_output(path: &Path) -> Result<OutputFile, FaultError> {
     OutputFile::create(path, Existing::Keep).map_err(|error| unwritten(path, &error))
 }
 
 /// The file of an image, for a store that owns one.
-pub(in crate::study) fn open_file(output: &OutputFile, path: &Path) -> Result<File, SessionError> {
+pub(crate) fn open_file(output: &OutputFile, path: &Path) -> Result<File, FaultError> {
     output.file().try_clone().map_err(|error| unwritten(path, &error))
 }
 
 /// Gives the files their names, all of them being whole; the paths.
-pub(in crate::study) fn finish_all(
-    outputs: Vec<(PathBuf, OutputFile)>,
-) -> Result<Vec<PathBuf>, SessionError> {
+pub(crate) fn finish_all(outputs: Vec<(PathBuf, OutputFile)>) -> Result<Vec<PathBuf>, FaultError> {
     let finish = |(path, output): (PathBuf, OutputFile)| {
         output.finish().map_err(|error| unwritten(&path, &error))?;
         Ok(path)
@@ -133,15 +131,15 @@ pub(in crate::study) fn finish_all(
 }
 
 /// An image could not be written to its end.
-pub(in crate::study) fn unwritten_image(path: &Path, error: &dyn std::fmt::Display) -> SessionError {
+pub(crate) fn unwritten_image(path: &Path, error: &dyn std::fmt::Display) -> FaultError {
     let hint = "it takes as much room as its candidate wrote: make room there, or name another place";
-    SessionError::Disk(Reason::new(format!("cannot make {}: {error}", path.display()), hint))
+    FaultError::Refused(Reason::new(format!("cannot make {}: {error}", path.display()), hint))
 }
 
-fn unwritten(path: &Path, error: &std::io::Error) -> SessionError {
+fn unwritten(path: &Path, error: &std::io::Error) -> FaultError {
     let hint = error.hint().unwrap_or_else(|| match error.kind() {
         ErrorKind::AlreadyExists => "remove it, or name another file".to_owned(),
         _ => "name a file in a folder that can be written to".to_owned(),
     });
-    SessionError::Disk(Reason::new(format!("cannot make {}: {error}", path.display()), hint))
+    FaultError::Refused(Reason::new(format!("cannot make {}: {error}", path.display()), hint))
 }

@@ -11,9 +11,9 @@ use fsverdict_lab::lab::{LogPurpose, TrialEnd, WriteLogFile};
 use fsverdict_lab::trial::{RotLook, TrialSpec};
 use fsverdict_text::Reason;
 
-use crate::study::error::SessionError;
-use crate::study::interruptions::Interruptions;
-use crate::study::power_cuts::{CutRecord, PowerCutting, plain};
+use crate::error::FaultError;
+use crate::interruptions::Interruptions;
+use crate::power_cuts::{CutRecord, PowerCutting, plain};
 
 /// Blocks that one guest looks at, at most: one that dies takes no more with it than are left of these.
 const BATCH: usize = 60;
@@ -30,14 +30,14 @@ impl PowerCutting<'_> {
         blocks: &[(RottenBlock, BlockUse)],
         record: &CutRecord,
         tell: &(dyn Fn(usize, usize) + Sync),
-    ) -> Result<Vec<PlacedRot>, SessionError> {
+    ) -> Result<Vec<PlacedRot>, FaultError> {
         let in_all = blocks.len();
         let jobs = self.choice.lab.side_by_side().unwrap_or(1).max(1);
         let batch = blocks.len().div_ceil(jobs).clamp(1, BATCH);
         let waiting = Mutex::new(blocks.chunks(batch));
         let found: Mutex<Vec<PlacedRot>> = Mutex::new(Vec::with_capacity(blocks.len()));
         let take = || waiting.lock().ok().and_then(|mut waiting| waiting.next());
-        let work = |job: usize| -> Result<(), SessionError> {
+        let work = |job: usize| -> Result<(), FaultError> {
             while let Some(blocks) = take() {
                 let findings = self.rot_batch(candidate, blocks, record, job)?;
                 if let Ok(mut found) = found.lock() {
@@ -64,7 +64,7 @@ impl PowerCutting<'_> {
         blocks: &[(RottenBlock, BlockUse)],
         record: &CutRecord,
         job: usize,
-    ) -> Result<Vec<PlacedRot>, SessionError> {
+    ) -> Result<Vec<PlacedRot>, FaultError> {
         let mut findings: Vec<PlacedRot> = Vec::with_capacity(blocks.len());
         let mut interruptions = Interruptions::default();
         while let Some(left) = blocks.get(findings.len()..).filter(|left| !left.is_empty()) {
@@ -109,7 +109,7 @@ impl PowerCutting<'_> {
                     )));
                 }
                 None if interruptions.take(&end)? => continue,
-                None => return Err(SessionError::Disk(Reason::new(end.reason, end.hint))),
+                None => return Err(FaultError::Refused(Reason::new(end.reason, end.hint))),
             }
             findings.extend(told.zip(left).map(|(finding, (rotten, held))| PlacedRot {
                 held: *held,
@@ -122,7 +122,7 @@ impl PowerCutting<'_> {
                 Some((rotten, held)) if at == Some(done) && end.status == Status::Failed => {
                     findings.push(PlacedRot { held: *held, finding: died(*rotten, &end) });
                 }
-                Some(_) => return Err(SessionError::Disk(Reason::new(end.reason, end.hint))),
+                Some(_) => return Err(FaultError::Refused(Reason::new(end.reason, end.hint))),
             }
         }
         Ok(findings)

@@ -1,49 +1,48 @@
-//! What trials in simulated time meet besides their candidates, drawn anew for every block: a machine like the plan's is not the
-//! same machine, and what is printed is to hold on it.
+//! Draws the circumstances of each block in simulated time, so that a verdict holds on machines like the plan's and not only on
+//! one of them.
 //!
-//! Memory and size stand within 5 % of what the plan says, a while passes before the first phase, and where the device's model is a
-//! class, each block has another device of it. The second block of
-//! a pair mirrors the first, as the order of candidates does, so that an even number of blocks has the plan's own values for
-//! its mean.
+//! Memory and device size lie within 5 % of what the plan says, a pause passes before the first phase, and if the device's model is
+//! a class, each block has another device of it. The second block of a pair mirrors the first, as the order of candidates does, so
+//! that an even number of blocks has the plan's own values as its mean.
 
 use std::time::Duration;
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::{Drawn, seeds};
 use fsverdict_disk::device::Draw;
 use fsverdict_judgement::journal::Run;
 use fsverdict_judgement::plan::{DevicesChoice, NuisancesChoice, Plan};
-use fsverdict_lab::trial::{Drawn, seeds};
 
-/// The fact that shows whether they are drawn.
-pub(super) const NUISANCES: &str = "circumstances";
-/// How far memory and size stand from the plan's at most, as a share.
+/// Name of the fact that shows whether circumstances are drawn.
+pub const CIRCUMSTANCES_FACT: &str = "circumstances";
+/// Largest deviation of memory and size from the plan's values, as a share of them.
 const REACH: f64 = 0.05;
 /// The longest pause. Journals commit and dirty pages are written every five seconds: more is no other moment.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// Whether those of a run that begins are drawn.
-pub(super) fn are_drawn(plan: &Plan, simulated: bool) -> bool {
+/// Whether a new run draws its circumstances.
+pub fn are_drawn(plan: &Plan, simulated: bool) -> bool {
     simulated && plan.protocol.circumstances == NuisancesChoice::Drawn
 }
 
-/// Those of a block; `None` where they are the plan's own, as in every run of earlier versions.
-pub(super) fn nuisances(plan: &Plan, run: &Run, block: u32) -> Option<Drawn> {
-    run.header.beginning.drawn.unwrap_or(false).then(|| of_block(plan, block))
+/// Returns the circumstances of a block; `None` if they are the plan's own, as in every run of earlier versions.
+pub fn circumstances_of_block(plan: &Plan, run: &Run, block: u32) -> Option<Drawn> {
+    run.header.beginning.drawn.unwrap_or(false).then(|| draw_circumstances(plan, block))
 }
 
-/// Those that a block of this number has where they are drawn.
-pub(super) fn of_block(plan: &Plan, block: u32) -> Drawn {
+/// Draws the circumstances of the block with this number.
+pub fn draw_circumstances(plan: &Plan, block: u32) -> Drawn {
     let drawn = draw(plan.protocol.seed, block);
     let device = drawn.device.filter(|_| plan.protocol.devices == DevicesChoice::Class);
     Drawn { device, ..drawn }
 }
 
-/// The smallest that the device of a run may be, in bytes.
-pub(super) fn smallest(plan: &Plan, simulated: bool, size: u64) -> u64 {
+/// Returns the smallest size in bytes that the device of a run may have.
+pub fn smallest_size(plan: &Plan, simulated: bool, size: u64) -> u64 {
     match plan.protocol.circumstances {
-        // Rounded down: a byte more or less is too small for nobody.
+        // Rounded down: one byte more or less makes no difference.
         NuisancesChoice::Drawn if simulated => (size as f64 * (1.0 - REACH)) as u64,
         _ => size,
     }
@@ -72,7 +71,7 @@ mod tests {
     use super::{PAUSE, REACH, draw};
 
     #[test]
-    fn a_block_meets_the_same_whoever_asks_and_the_next_one_the_opposite() {
+    fn a_block_has_the_same_circumstances_each_time_and_the_next_one_the_opposite() {
         for block in (1..40).step_by(2) {
             let (one, other) = (draw(7, block), draw(7, block + 1));
             assert_eq!(one, draw(7, block));

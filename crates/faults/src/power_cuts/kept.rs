@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use serde::{Deserialize, Serialize};
 
-use crate::study::error::SessionError;
+use crate::error::FaultError;
 use fsverdict_judgement::journal::StateFinding;
 use fsverdict_text::FolderFile;
 
@@ -44,7 +44,7 @@ struct FindingsFile {
 
 impl KeptFindings {
     /// Opens the file, or makes it; `again` forgets what is in it.
-    pub(super) fn open(place: &FolderFile, again: bool) -> Result<KeptFindings, SessionError> {
+    pub(super) fn open(place: &FolderFile, again: bool) -> Result<KeptFindings, FaultError> {
         if again {
             remove(place)?;
         }
@@ -66,7 +66,7 @@ impl KeptFindings {
         Ok(KeptFindings { kept: Mutex::new(FindingsFile { path, file, lines, length, most }) })
     }
 
-    fn with<T>(&self, work: impl FnOnce(&mut FindingsFile) -> std::io::Result<T>) -> Result<T, SessionError> {
+    fn with<T>(&self, work: impl FnOnce(&mut FindingsFile) -> std::io::Result<T>) -> Result<T, FaultError> {
         let mut kept = self.kept.lock().map_err(|_| plain("a thread was lost"))?;
         work(&mut kept).map_err(|error| unusable(&kept.path, error))
     }
@@ -85,17 +85,17 @@ impl KeptFindings {
         self.kept.lock().is_ok_and(|kept| kept.lines.contains(&KeptLine::Begun(part)))
     }
 
-    pub(super) fn begin(&self, part: u32) -> Result<(), SessionError> {
+    pub(super) fn begin(&self, part: u32) -> Result<(), FaultError> {
         if self.has_begun(part) { Ok(()) } else { self.with(|kept| kept.add(KeptLine::Begun(part))) }
     }
 
     /// Keeps these, and says how many there are now of the part.
-    pub(super) fn add(&self, findings: Vec<StateFinding>) -> Result<(), SessionError> {
+    pub(super) fn add(&self, findings: Vec<StateFinding>) -> Result<(), FaultError> {
         self.with(|kept| findings.into_iter().try_for_each(|finding| kept.add(KeptLine::Found(finding))))
     }
 
     /// All of a part are looked at; whether one of them lost something.
-    pub(super) fn end(&self, part: u32, trace: &str) -> Result<bool, SessionError> {
+    pub(super) fn end(&self, part: u32, trace: &str) -> Result<bool, FaultError> {
         let findings = self.findings();
         let of_part =
             |finding: &&StateFinding| finding.state.parse::<CutName>().is_ok_and(|name| name.part == part);
@@ -136,7 +136,7 @@ impl FindingsFile {
 }
 
 /// The whole lines, and how many bytes they are.
-fn read(path: &Path, file: &File) -> Result<(Vec<KeptLine>, u64), SessionError> {
+fn read(path: &Path, file: &File) -> Result<(Vec<KeptLine>, u64), FaultError> {
     let mut input = BufReader::new(file.take(LONGEST));
     let (mut lines, mut whole, mut text) = (Vec::new(), 0, Vec::new());
     loop {

@@ -1,6 +1,6 @@
 //! A state that loses what another did, by less: the fewest writes that were lost, and whether it comes twice.
 
-use crate::study::error::SessionError;
+use crate::error::FaultError;
 use fsverdict_disk::crash::{CrashState, Survivors, WriteLog};
 use fsverdict_judgement::journal::StateFinding;
 use fsverdict_judgement::plan::Candidate;
@@ -53,7 +53,7 @@ impl Smaller<'_> {
         mut self,
         candidate: &Candidate,
         wanted: &StateFinding,
-    ) -> Result<Self, SessionError> {
+    ) -> Result<Self, FaultError> {
         let cut = self.state.cut;
         let rule = self.cutting.rule(candidate)?;
         let uncertain = self.log.uncertain_at(cut, rule).len().min(WRITES) as u32;
@@ -81,7 +81,7 @@ impl Smaller<'_> {
         self,
         candidate: &Candidate,
         wanted: &StateFinding,
-    ) -> Result<MinimisedState, SessionError> {
+    ) -> Result<MinimisedState, FaultError> {
         let Smaller { cutting, part, record, log, finding, state } = self;
         let name = CutName { part, state };
         let rule = cutting.rule(candidate)?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::study::error::SessionError;
+use crate::error::FaultError;
 use fsverdict_disk::crash::{CrashState, WriteLog};
 use fsverdict_judgement::journal::StateFinding;
 use fsverdict_judgement::plan::{Candidate, Dataset};
@@ -37,7 +37,7 @@ impl<'a> PowerCutting<'a> {
         candidate: &Candidate,
         name: CutName,
         tell: &dyn Fn(&str),
-    ) -> Result<MinimisedState, SessionError> {
+    ) -> Result<MinimisedState, FaultError> {
         self.forget_tried()?;
         // What is tried is done in the circumstances of its own trial.
         let of_trial = Some(self.trial(name.part));
@@ -50,7 +50,7 @@ impl<'a> PowerCutting<'a> {
     }
 
     /// Removes what was tried before.
-    fn forget_tried(&self) -> Result<(), SessionError> {
+    fn forget_tried(&self) -> Result<(), FaultError> {
         let removed = self.folder.remove_subfolder(TRIED_IN);
         removed.map(drop).map_err(|error| unusable(&self.folder.path_of(TRIED_IN), error))
     }
@@ -60,7 +60,7 @@ impl<'a> PowerCutting<'a> {
         candidate: &Candidate,
         name: CutName,
         tell: &dyn Fn(&str),
-    ) -> Result<MinimisedState, SessionError> {
+    ) -> Result<MinimisedState, FaultError> {
         let (log, record) = (self.log(candidate, name.part)?, self.read_record(candidate, name.part)?);
         let wanted = self.findings_of(candidate, name.part, &[name.state], &record, &log)?;
         let wanted = wanted.into_iter().next().ok_or_else(|| plain("nothing was found"))?;
@@ -142,7 +142,7 @@ impl<'a> PowerCutting<'a> {
     }
 
     /// The same run with less to do, in a folder of its own.
-    fn narrowed_to(&self, narrowed: Narrowed) -> Result<PowerCutting<'a>, SessionError> {
+    fn narrowed_to(&self, narrowed: Narrowed) -> Result<PowerCutting<'a>, FaultError> {
         let folder = self.folder.make_subfolder(TRIED_IN);
         let folder = folder.map_err(|error| unusable(&self.folder.path_of(TRIED_IN), error))?;
         Ok(PowerCutting {
@@ -163,7 +163,7 @@ impl<'a> PowerCutting<'a> {
         states: &[CrashState],
         record: &CutRecord,
         log: &WriteLog,
-    ) -> Result<Vec<StateFinding>, SessionError> {
+    ) -> Result<Vec<StateFinding>, FaultError> {
         let file = self.passing_findings_file(candidate);
         let kept = KeptFindings::open(&file, true)?;
         self.look_at(&CutStates { candidate, part, states, record, log }, &kept, &|_, _| {})?;
@@ -177,7 +177,7 @@ impl<'a> PowerCutting<'a> {
         candidate: &Candidate,
         narrowed: Narrowed,
         wanted: &StateFinding,
-    ) -> Result<Option<Smaller<'a>>, SessionError> {
+    ) -> Result<Option<Smaller<'a>>, FaultError> {
         let cutting = self.narrowed_to(narrowed)?;
         let record = cutting.record(candidate, 0)?;
         let log = cutting.log(candidate, 0)?;
