@@ -284,6 +284,21 @@ mod tests {
         assert!(reading.notes.is_empty(), "{:?}", reading.notes);
     }
 
+    /// An input of others, which lies beside the repository where it is there at all.
+    #[test]
+    fn an_input_that_was_read_wrongly_once_is_read() {
+        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../shared/faults/db_bench-two-histograms.txt");
+        let Ok(text) = std::fs::read_to_string(file) else { return };
+        let reading = DbBench.read(&text, "").unwrap();
+        for (metric, expected) in [("read", 0.56e-6), ("write", 2.76e-6)] {
+            let name = format!("db_bench_readrandomwriterandom_latency_p50@{metric}");
+            let found: Vec<f64> =
+                reading.measurements.iter().filter(|one| one.metric == name).map(|one| one.value).collect();
+            assert!(matches!(found[..], [one] if (one - expected).abs() < 1e-12), "{name}: {found:?}");
+        }
+    }
+
     #[test]
     fn what_found_or_did_nothing_is_told() {
         let reading = DbBench.read(NOTHING, "").unwrap();
