@@ -3,20 +3,22 @@
 use std::path::Path;
 use std::time::Duration;
 
-use fsverdict_judgement::plan::{CallTrace, Dataset, Operation, Pace};
 use fsverdict_workload::dataset::{Prepared, prepare};
 use fsverdict_workload::workload::{Ledger, Workplace, run, verify};
+use fsverdict_judgement::plan::{CallTrace, Dataset, Operation, Pace};
 
 /// The folder below which the calls are made.
 pub(crate) const FOLDER: &str = "data";
 
 /// Lays out what is there before the trace in `before`, renames that to `after`, and makes the calls there, so that a recording of this
-/// process tells the calls from the laying out by the folder. Then everything that must be there is compared.
+/// process tells the calls from the laying out by the folder. Then everything that must be there is compared. `between` runs before the
+/// calls, and `afterwards` behind them.
 pub(crate) fn replay_calls(
     calls: CallTrace,
     before: &Path,
     after: &Path,
     between: impl FnOnce(),
+    afterwards: impl FnOnce(),
 ) -> Result<(), String> {
     let shown = |error: &dyn std::fmt::Display| error.to_string();
     let prepared = prepare("trace", &Dataset::Trace { calls }, 7).map_err(|error| shown(&error))?;
@@ -27,6 +29,7 @@ pub(crate) fn replay_calls(
     between();
     let mut site = site(Operation::TraceReplay, after, &prepared, &mut ledger);
     run(&mut site).map_err(|error| shown(&error))?;
+    afterwards();
     // What is compared is read in a folder of another name, so that a recording tells it from the calls.
     std::fs::rename(after, before).map_err(|error| shown(&error))?;
     let site = Workplace { mount: before, ..site };

@@ -466,7 +466,7 @@ fn carry_out(above: &Path, number: u64) {
     let folder = folder_of(above, number);
     let prepared = above.join(format!("pre{number}"));
     std::fs::create_dir_all(prepared.join("d1")).unwrap();
-    let before = number % 2 == 0;
+    let before = number.is_multiple_of(2);
     if before {
         std::fs::write(prepared.join("a"), vec![1; 20_000]).unwrap();
         std::fs::write(prepared.join("d1/x"), vec![1; 5000]).unwrap();
@@ -507,7 +507,8 @@ fn traced_helper() {
         let calls: CallTrace =
             std::fs::read_to_string(above.join(format!("{number}.calls"))).unwrap().parse().unwrap();
         let (before, after) = (above.join(format!("lay{number}")), above.join(format!("again{number}")));
-        replay_calls(calls, &before, &after, || ()).unwrap_or_else(|what| panic!("program {number}: {what}"));
+        replay_calls(calls, &before, &after, || (), || ())
+            .unwrap_or_else(|what| panic!("program {number}: {what}"));
     }
 }
 

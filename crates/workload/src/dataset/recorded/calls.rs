@@ -253,6 +253,10 @@ impl CallRecorder {
     pub(super) fn append(&mut self, times: (u64, u64), open: u32, length: u64) -> CallOutcome {
         let before = self.slots.len();
         let offset = self.end_of(open);
+        if let Some(file) = self.file_of(open) {
+            // It extends the file, and overwrites nothing.
+            self.files.grow(file, offset.saturating_add(length));
+        }
         let outcome = self.on_file(times, CallWork::Write { file: open, offset, length });
         if let Some(file) = self.file_of(open) {
             self.files.note_appended(file, before..self.slots.len());
@@ -297,6 +301,7 @@ impl CallRecorder {
                 if length == 0 || offset.checked_add(length).is_none() {
                     return lost("writes of nothing");
                 }
+                self.files.overwrite(place, offset + length);
                 self.files.grow(place, offset + length);
                 return self.pieces(times, work);
             }

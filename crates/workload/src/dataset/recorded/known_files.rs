@@ -242,7 +242,7 @@ impl KnownFiles {
     /// What is read there was there before, if no call is known to have written it; `None` where it cannot have been. Gives by how much
     /// what was appended lies further on.
     pub(super) fn reaches(&mut self, file: usize, end: u64) -> Option<u64> {
-        let Some(Grown { size, before, whole, exact, .. }) = self.files.get(file) else { return None };
+        let Grown { size, before, whole, exact, .. } = self.files.get(file)?;
         let (size, exact) = (*size, *exact);
         let Some(number) = before.filter(|_| *whole) else { return (end <= size).then_some(0) };
         if end <= size {
@@ -272,6 +272,20 @@ impl KnownFiles {
                 NameBefore::Nothing => NameBefore::File(to),
                 NameBefore::Directory => return,
             };
+        }
+    }
+
+    /// A write up to a place in a file that was there before, and of which no call asks how large it is, is over bytes that were there,
+    /// too: a program that does not ask where a file ends does not extend it (a database's log is laid out before it is written).
+    pub(super) fn overwrite(&mut self, file: usize, end: u64) {
+        let Some(Grown { size, before: Some(number), whole: true, exact: false, appended }) =
+            self.files.get(file)
+        else {
+            return;
+        };
+        let there = self.names.get(*number as usize - 1).map(|name| name.before);
+        if end > *size && appended.is_empty() && matches!(there, Some(NameBefore::File(_))) {
+            self.reaches(file, end);
         }
     }
 

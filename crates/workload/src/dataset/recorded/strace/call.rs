@@ -130,7 +130,7 @@ fn end_of_decoration(text: &[u8], start: usize) -> Option<usize> {
             b'\\' => at += 1,
             // `</dev/sda<block 8:0>>` (-yy), `<UNIX-STREAM:[1->2]>`.
             b'<' if text[at + 1..].starts_with(b"block ") || text[at + 1..].starts_with(b"char ") => {
-                depth += 1
+                depth += 1;
             }
             b'>' if depth > 0 => depth -= 1,
             b'>' if !is_path && text[at - 1] == b'-' && !ends_value(&text[at + 1..]) => {}

@@ -85,11 +85,11 @@ pub(super) fn read_many(
             "record them with -ttt, or all in one file: strace -f -o FILE",
         ));
     }
-    let mut source = ManyFiles::new(files, form).map_err(unreadable)?;
+    let mut source = ManyFiles::new(files, form).map_err(|error| unreadable(&error))?;
     read_source(&mut source, below)
 }
 
-fn unreadable(error: std::io::Error) -> Reason {
+fn unreadable(error: &std::io::Error) -> Reason {
     Reason::plain(format!("it cannot be read: {error}"))
 }
 
@@ -102,11 +102,11 @@ fn read_source(source: &mut dyn LineSource, below: Option<&Path>) -> Result<Capt
     })?;
     let mut reader = StraceReader::new(below);
     let mut lines = Lookahead::new(source);
-    while let Some(line) = lines.next_line().map_err(unreadable)? {
+    while let Some(line) = lines.next_line().map_err(|error| unreadable(&error))? {
         let input = InputLine { number: line.number, rest: line.rest(), process: line.process };
         let process = reader.process_of(&input);
         if !reader.knows(process) {
-            find_maker(&mut reader, &mut lines, process).map_err(unreadable)?;
+            find_maker(&mut reader, &mut lines, process).map_err(|error| unreadable(&error))?;
         }
         reader.take_line(&input, process, line.now_ns);
     }

@@ -579,6 +579,21 @@ fn records_of_strace_are_told_from_others() {
     }
 }
 
+#[test]
+fn a_file_whose_size_is_never_asked_is_overwritten_and_not_extended() {
+    let files = |record: &str| {
+        let text = capture(record).trace.to_string();
+        text.lines().filter(|line| line.starts_with("file ")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let open = "7 open(\"/s/wal\", O_RDWR) = 3\n";
+    let write = "7 pwrite64(3, \"\"..., 8192, 81920) = 8192\n";
+    assert_eq!(files(&format!("{open}{write}")), ["file 0 3 90112"]);
+    // Who asks where it ends, or lets the kernel, extends it.
+    assert_eq!(files(&format!("{open}7 lseek(3, 0, SEEK_END) = 81920\n{write}")), ["file 0 3 81920"]);
+    let append = "7 open(\"/s/wal\", O_RDWR|O_APPEND) = 3\n7 write(3, \"\"..., 10) = 10\n";
+    assert_eq!(files(append), ["file 0 3 0"]);
+}
+
 /// What is kept in memory grows with what is open, and not with the recording.
 #[test]
 fn a_long_recording_is_read_with_little_memory() {
