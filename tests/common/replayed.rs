@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
+use fsverdict_judgement::plan::{CallTrace, Dataset, Operation, Pace};
 use fsverdict_workload::dataset::{Prepared, prepare};
 use fsverdict_workload::workload::{Ledger, Workplace, run, verify};
-use fsverdict_judgement::plan::{CallTrace, Dataset, Operation, Pace};
 
 /// The folder below which the calls are made.
 pub(crate) const FOLDER: &str = "data";

@@ -353,7 +353,7 @@ fn lies_of_a_site_are_not_believed() {
                     observation.replacen("\"measurements\":", &format!("{histogram},\"measurements\":"), 1);
                 text.replacen(&observation, &changed, 1)
             }),
-            "a number of calls",
+            "calls of one latency",
         ),
         (
             "two ends of a trial",

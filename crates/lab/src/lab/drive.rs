@@ -183,7 +183,13 @@ pub(super) fn drive(
                 let was_alone = alone;
                 alone = company.as_mut().is_some_and(|company| !(company.there)());
                 watch_first.look();
-                late = Instant::now() >= deadline || was_alone && alone || watch_first.has_given_up();
+                if !stops.natively && reported.is_none() {
+                    watch_first.look_for_dead_helpers();
+                }
+                late = Instant::now() >= deadline
+                    || was_alone && alone
+                    || watch_first.has_given_up()
+                    || watch_first.dead_helper.is_some();
                 if late {
                     break;
                 }
@@ -217,7 +223,7 @@ pub(super) fn drive(
     let starved = reported.is_none() && step.is_empty() && console.was_refused_memory();
     let outside = Outside {
         // One that still ran at the end of its time, or after it had its say, was killed here.
-        signal: signal(ended).filter(|_| reported.is_none()),
+        signal: signal(ended).or(watch_first.dead_helper).filter(|_| reported.is_none()),
         program: felled.from_outside.filter(|_| failed || reported.is_none()),
         held: held.is_some(),
         guest_ended: reported.is_none()
@@ -255,6 +261,10 @@ pub(super) fn drive(
         }
         let lacks_memory = interrupted == Some(Interruption::GuestOutOfMemory)
             || !stops.natively && step.is_empty() && console.lacks_memory();
+        if let Some(signal) = watch_first.dead_helper {
+            let reason = format!("a process of the guest's kernel was killed by signal {signal}; it was {at}");
+            return (Status::Failed, reason, String::new());
+        }
         if Instant::now() < time_is_up {
             let hint = if lacks_memory { MORE_MEMORY } else { "" };
             return (Status::Failed, console.after(&how_it_ended(ended)), hint.to_owned());

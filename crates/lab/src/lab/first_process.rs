@@ -3,6 +3,7 @@
 
 use fsverdict_linux::host::procfs::{ProcessStat, tracer};
 use fsverdict_linux::host::root::{Root, names_in};
+use fsverdict_linux::sandbox::FROM_OUTSIDE;
 
 /// One that is found held so many times in a row, a second apart, is given up. Who is only watched, system call by system
 /// call, is let go in between.
@@ -22,6 +23,10 @@ pub(super) struct SupervisorWatch {
     pub(super) was_held: bool,
     /// Whether any process of the trial was found stopped (SIGSTOP).
     pub(super) was_stopped: bool,
+    /// Processes that were dead, and not waited for by their parent, when they were last looked at.
+    dead: Vec<u32>,
+    /// The signal that killed a helper process of a guest's kernel.
+    pub(super) dead_helper: Option<i32>,
 }
 
 impl SupervisorWatch {
@@ -33,6 +38,8 @@ impl SupervisorWatch {
             tracer: None,
             was_held: false,
             was_stopped: false,
+            dead: Vec::new(),
+            dead_helper: None,
         }
     }
 
@@ -51,13 +58,29 @@ impl SupervisorWatch {
     /// Looks whether any process of the trial is stopped just now. Its own parent alone is told of a stop, and what a command of the
     /// plan has started is nobody's child here: of that a stop is seen that lasts until the next look.
     pub(super) fn look_for_stops(&mut self) {
+        self.was_stopped |= self.processes().iter().any(|stat| stat.state == 'T');
+    }
+
+    /// Looks for a helper process of a guest's kernel that was killed from outside. User-Mode Linux does the I/O of its disks in such
+    /// a process: it does not notice the death, and waits for an answer forever. What it ends itself it waits for at once, so a
+    /// process counts that is dead at two looks, a second apart.
+    pub(super) fn look_for_dead_helpers(&mut self) {
+        let killed = |stat: &ProcessStat| stat.killed_by.filter(|signal| FROM_OUTSIDE.contains(signal));
+        let dead: Vec<ProcessStat> = self.processes().into_iter().filter(|stat| !stat.runs()).collect();
+        let still_dead = dead.iter().filter(|stat| self.dead.contains(&stat.pid));
+        self.dead_helper = self.dead_helper.or(still_dead.filter_map(killed).next());
+        self.dead = dead.into_iter().map(|stat| stat.pid).collect();
+    }
+
+    /// The supervisor and the processes below it, up to [`MOST_PROCESSES`].
+    fn processes(&self) -> Vec<ProcessStat> {
         let mut waiting = vec![self.supervisor];
-        let mut looked_at = 0;
-        while let Some(process) = waiting.pop().filter(|_| !self.was_stopped && looked_at < MOST_PROCESSES) {
-            looked_at += 1;
-            self.was_stopped = ProcessStat::of(&self.root, process).is_ok_and(|stat| stat.state == 'T');
+        let mut found = Vec::new();
+        while let Some(process) = waiting.pop().filter(|_| found.len() < MOST_PROCESSES) {
+            found.extend(ProcessStat::of(&self.root, process));
             waiting.extend(self.children(process));
         }
+        found
     }
 
     pub(super) fn has_given_up(&self) -> bool {

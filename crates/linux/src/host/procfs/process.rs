@@ -10,6 +10,10 @@ use crate::host::root::{ParserPosition, ReadError, Root, names_in};
 /// The kernel keeps this many bytes of a process's name (proc_pid_comm(5)).
 const NAME_LENGTH: usize = 15;
 
+/// Position of the wait status, field 52 of proc_pid_stat(5), after the name; its lowest bits are the signal.
+const EXIT_CODE: usize = 49;
+const SIGNAL_BITS: i32 = 0x7f;
+
 /// The parent of the kernel's own threads (`kernel/kthread.c`).
 const KTHREADD: u32 = 2;
 
@@ -24,6 +28,8 @@ pub struct ProcessStat {
     pub name: String,
     /// What it is at, as a letter (proc_pid_stat(5)).
     pub state: char,
+    /// The signal that ended it, once it is dead and before its parent has waited for it; none where this user may not see it.
+    pub killed_by: Option<i32>,
     /// User and system ticks of its own, and of the children it has waited for.
     ticks: [u64; 4],
 }
@@ -62,6 +68,11 @@ impl ProcessStat {
             start: place.next_number("the time of its start", &mut words.skip(4))?,
             name: name.to_owned(),
             state: state.and_then(|state| state.chars().next()).unwrap_or('?'),
+            killed_by: fields
+                .split_ascii_whitespace()
+                .nth(EXIT_CODE)
+                .and_then(|code| Some(code.parse::<i32>().ok()? & SIGNAL_BITS))
+                .filter(|signal| *signal != 0),
             ticks,
         })
     }
