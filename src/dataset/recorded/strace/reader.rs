@@ -8,6 +8,7 @@ use super::descriptors::{DescriptionId, Descriptions};
 use super::line::{LineKind, line_kind};
 use super::paths::FolderPaths;
 use super::processes::Processes;
+use super::references::{Reference, references_of};
 use super::value;
 use crate::dataset::recorded::account::{CallOutcome, CallWeight, RecordLine, mask_names};
 use crate::dataset::recorded::calls::CallRecorder;
@@ -216,7 +217,8 @@ impl StraceReader {
         self.settle(line, text, settled);
     }
 
-    fn settle(&mut self, line: u64, text: &[u8], (outcome, weight): Settled) {
+    fn settle(&mut self, line: u64, text: &[u8], settled: Settled) {
+        let (outcome, weight) = settled;
         self.calls
             .account
             .settle(outcome, weight, || RecordLine::new(line, &mask_names(&String::from_utf8_lossy(text))));
@@ -225,6 +227,9 @@ impl StraceReader {
     /// Holds what the first argument of a call leads to that is still under way. A close takes effect when it begins.
     fn pin(&mut self, process: u32, text: &[u8]) -> Option<(i32, DescriptionId)> {
         let name = call_name(text);
+        if !matches!(references_of(name), [Reference::Descriptor(0) | Reference::At(0, _), ..]) {
+            return None;
+        }
         let argument = text.get(name.len() + 1..)?.split(|byte| *byte == b',').next()?;
         let number = value::descriptor(argument)?.number?;
         let table = self.processes.table(process)?;

@@ -104,7 +104,7 @@ impl StraceReader {
         };
         // What failed moved nothing, and sync_file_range(2) makes nothing durable.
         let weight = CallWeight::NONE;
-        for reference in references_of(call) {
+        for reference in references_of(call.name) {
             match self.refers(moment, call, reference) {
                 NamedFile::Outside => {}
                 NamedFile::Unknown(why) => return lost(why, CallWeight::NONE),

@@ -5,7 +5,7 @@ use fsverdict_judgement::plan::CallWork;
 use super::call::SystemCall;
 use super::reader::{Moment, Settled, StraceReader};
 use super::settle::{lost, outside};
-use super::settle_transfer::End;
+use super::settle_transfer::{End, OpenFile};
 use super::value::{field, has_flag, number};
 use crate::dataset::recorded::account::{CallOutcome, CallWeight};
 
@@ -63,13 +63,13 @@ impl StraceReader {
         };
         self.is_used_as_file(id);
         match code.as_str() {
-            "pread" | "preadv" => self.read_file(moment, (id, open), length, place, None),
+            "pread" | "preadv" => self.read_file(moment, OpenFile { id, open }, length, place, None),
             "pwrite" | "pwritev" => {
                 let flags =
                     either("rw_flags").and_then(|flags| std::str::from_utf8(flags).ok()).unwrap_or_default();
                 let appends =
                     self.descriptions.get(id).is_some_and(|one| one.appends) || has_flag(flags, "RWF_APPEND");
-                let mut settled = self.write_file(moment, (id, open), length, place, appends);
+                let mut settled = self.write_file(moment, OpenFile { id, open }, length, place, appends);
                 if has_flag(flags, "RWF_DSYNC") || has_flag(flags, "RWF_SYNC") {
                     self.calls.on_file(moment.times, CallWork::Fdatasync { file: open });
                     settled.1.syncs = 1;

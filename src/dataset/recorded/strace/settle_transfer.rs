@@ -10,6 +10,13 @@ use super::settle::{NamedFile, followed, kept, lost, outside};
 use super::value::{bracketed, has_flag, number};
 use crate::dataset::recorded::account::{CallOutcome, CallWeight};
 
+/// An open file of the folder, and the number under which the trace has it open.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OpenFile {
+    pub(super) id: DescriptionId,
+    pub(super) open: u32,
+}
+
 /// Where bytes come from or go to.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum End {
@@ -138,7 +145,7 @@ impl StraceReader {
         match self.end(moment, call.argument(0)) {
             End::File { id, open } => {
                 self.is_used_as_file(id);
-                self.read_file(moment, (id, open), moved, place, asked)
+                self.read_file(moment, OpenFile { id, open }, moved, place, asked)
             }
             End::Outside => outside(),
             End::Lost(why) => lost(why, CallWeight::bytes(moved)),
@@ -149,11 +156,12 @@ impl StraceReader {
     pub(super) fn read_file(
         &mut self,
         moment: &Moment,
-        (id, open): (DescriptionId, u32),
+        file: OpenFile,
         moved: u64,
         place: Option<u64>,
         asked: Option<u64>,
     ) -> Settled {
+        let OpenFile { id, open } = file;
         let offset = place.unwrap_or_else(|| self.position(id));
         let end = offset.saturating_add(moved);
         if place.is_none() {
@@ -192,7 +200,7 @@ impl StraceReader {
         self.is_used_as_file(id);
         let appends = self.descriptions.get(id).is_some_and(|one| one.appends);
         let appends = (appends && !has_flag(flags, "RWF_NOAPPEND")) || has_flag(flags, "RWF_APPEND");
-        let mut settled = self.write_file(moment, (id, open), moved, place, appends);
+        let mut settled = self.write_file(moment, OpenFile { id, open }, moved, place, appends);
         if settled.0 == CallOutcome::Kept && syncs > 0 {
             let work = match has_flag(flags, "RWF_SYNC") {
                 true => CallWork::Fsync { file: open },
@@ -208,11 +216,12 @@ impl StraceReader {
     pub(super) fn write_file(
         &mut self,
         moment: &Moment,
-        (id, open): (DescriptionId, u32),
+        file: OpenFile,
         moved: u64,
         place: Option<u64>,
         appends: bool,
     ) -> Settled {
+        let OpenFile { id, open } = file;
         if moved == 0 {
             return followed();
         }
@@ -366,10 +375,12 @@ impl StraceReader {
                     CallWork::Copy { from: open, from_offset, file, offset, length: moved, shared: false };
                 self.keep_on_file(moment, work, weight)
             }
-            (End::File { id, open }, _) => self.read_file(moment, (id, open), moved, place(from.1), None),
+            (End::File { id, open }, _) => {
+                self.read_file(moment, OpenFile { id, open }, moved, place(from.1), None)
+            }
             (_, End::File { id, open }) => {
                 let appends = self.descriptions.get(id).is_some_and(|one| one.appends);
-                self.write_file(moment, (id, open), moved, place(to.1), appends)
+                self.write_file(moment, OpenFile { id, open }, moved, place(to.1), appends)
             }
             _ => outside(),
         }
