@@ -1,7 +1,9 @@
 //! Readers of `/sys/class/block`: what a block device has done, what lies below it, and its I/O schedulers.
 
+mod bus;
 mod stat;
 
+pub use bus::bus_rate;
 pub use stat::{DeviceStat, SECTOR, device_stat, is_in_flight};
 
 use std::path::{Path, PathBuf};

@@ -29,7 +29,7 @@ use super::held::{disk_for, in_memory};
 use super::hidden::hidden_from;
 use super::kernel::{Kernel, kernel_sandbox};
 use super::kernels::GuestKernels;
-use super::modelled::{Modelled, Trail, close, disk_name, serve};
+use super::modelled::{Modelled, Trail, close, disk_name, fastest_together, serve};
 use super::traced::{Spans, TracedDevice};
 use super::{Attachments, GuestMemory, LabError, missing_tools};
 
@@ -382,6 +382,7 @@ impl Guests {
             modules: kernel.modules_for(&spec.candidate, driver),
             programs: program_folders(),
             selected: self.selected(),
+            device_rate: fastest_together(&modelled)?,
         };
         let (events, sender) =
             rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;

@@ -50,6 +50,7 @@ impl Held {
             modules: None,
             programs: None,
             selected: BTreeMap::new(),
+            device_rate: None,
         };
         let assignment = Assignment { spec: spec.clone(), bench };
         let mut sandbox = staging_sandbox(&assignment);

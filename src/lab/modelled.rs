@@ -9,7 +9,7 @@ use crate::sandbox::Isolation;
 use crate::sandbox::program::locate;
 
 use fsverdict_disk::backend::{BackendReport, Clock, Served};
-use fsverdict_disk::device::{Device, Draw, Limits, Model};
+use fsverdict_disk::device::{Device, Draw, Limits, Model, fastest_rate};
 use fsverdict_judgement::journal::{Caution, Event, Learnt, Status, TrialId};
 
 use crate::trial::seeds;
@@ -120,6 +120,11 @@ impl Modelled<'_> {
         self.found().map_or_else(|_| DrawnNumbers::new(), |model| model.drawn)
     }
 
+    /// Bytes per second that it can move; none where its model takes no time.
+    fn fastest_rate(&self) -> Result<Option<u64>, LabError> {
+        fastest_rate(&self.found()?, self.size).map_err(|error| LabError::Given(error.reason()))
+    }
+
     /// What the guest must be given before it makes a filesystem.
     pub(super) fn limits(&self) -> Result<Limits, LabError> {
         Ok(self.found()?.limits(self.size))
@@ -159,6 +164,12 @@ impl Modelled<'_> {
             fails_after: self.fails_after,
         }
     }
+}
+
+/// Bytes per second that the devices of a trial can move together; none where there is no modelled one, or one takes no time.
+pub(super) fn fastest_together(devices: &[Modelled<'_>]) -> Result<Option<u64>, LabError> {
+    let rates = devices.iter().map(Modelled::fastest_rate).collect::<Result<Option<Vec<u64>>, _>>()?;
+    Ok(rates.map(|rates| rates.iter().sum()).filter(|total| *total > 0))
 }
 
 /// Starts serving the devices of a trial. What is given back are descriptors the guest must inherit.

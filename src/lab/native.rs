@@ -226,6 +226,7 @@ impl Lab for Native {
             modules: None,
             programs: None,
             selected: BTreeMap::new(),
+            device_rate: None,
         };
         let assignment = Assignment { spec: spec.clone(), bench };
         let (events, sender) =

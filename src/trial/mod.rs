@@ -13,6 +13,7 @@ mod calibration;
 mod company;
 mod complaint;
 mod error;
+mod from_cache;
 mod layers;
 mod looks;
 mod mapping;

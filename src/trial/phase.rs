@@ -174,7 +174,9 @@ impl Agent<'_> {
         let totals = totals.and_then(|material| material.staged.as_ref().map(crate::dataset::Staged::totals));
         let work = WorkDone { files: totals.map_or(0, |totals| totals.files), ..WorkDone::default() };
         let mut observation = clocked.finish(work, stack.fresh())?;
-        observation.measurements.extend(own_metrics(phase, &record)?);
+        let own = own_metrics(phase, &record)?;
+        self.caution_of_caches(stack, &phase.name, &own);
+        observation.measurements.extend(own);
         // A command may have done anything to what lies there.
         self.ledger.doubt();
         Ok(observation)
@@ -216,8 +218,10 @@ impl Agent<'_> {
             ..WorkDone::default()
         };
         let mut observation = clocked.finish(work, stack.fresh())?;
-        observation.measurements.extend(reading.measurements);
-        observation.measurements.extend(own_metrics(phase, &record)?);
+        let mut found = reading.measurements;
+        found.extend(own_metrics(phase, &record)?);
+        self.caution_of_caches(stack, &phase.name, &found);
+        observation.measurements.extend(found);
         reading.notes.into_iter().for_each(|note| stack.sink.caution(&phase.name, note));
         if let Some(note) = reading.working_set.and_then(cached) {
             stack.sink.caution(&phase.name, format!("{name} {note}"));

@@ -147,6 +147,9 @@ pub struct TestBench {
     pub programs: Option<String>,
     /// What is taken of which of the user's folders, where that was looked for before.
     pub selected: BTreeMap<String, Selection>,
+    /// Bytes per second that modelled devices can move together; none of a real device, and of a model that takes no time.
+    #[serde(default)]
+    pub device_rate: Option<u64>,
 }
 
 impl TestBench {

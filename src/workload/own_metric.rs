@@ -2,7 +2,11 @@
 //! a benchmark that says nothing must not look like one that was fast.
 
 use fsverdict_judgement::journal::Measurement;
-use fsverdict_judgement::plan::{NumberSource, OwnMetric, number_pattern};
+use fsverdict_judgement::plan::{NumberSource, OwnMetric, is_printed_unit, number_pattern};
+use fsverdict_text::Reason;
+
+use super::json::{BrokenJson, last_document};
+use super::printed_number::{NumberPlace, read_number};
 
 /// Of the last lines of an output so many are shown, and so many characters of each.
 const LINES: usize = 6;
@@ -49,15 +53,10 @@ pub fn read_own_metric(
     metric: &OwnMetric,
     printed: Printed<'_>,
 ) -> Result<Measurement, OwnMetricError> {
-    let found = match &metric.found {
-        NumberSource::Match(pattern) => matched(pattern, printed),
-        NumberSource::Json(pointer) => pointed_at(pointer, printed),
+    let value = match &metric.found {
+        NumberSource::Match(pattern) => matched(pattern, printed, metric),
+        NumberSource::Json(pointer) => pointed_at(pointer, printed, metric),
     };
-    let value = found.and_then(|text| number(&text)).and_then(|printed| {
-        let kept = metric.kept(printed);
-        let what = format!("{printed:e} {} are more than any number here", metric.unit);
-        kept.is_finite().then_some(kept).ok_or_else(|| Unread::new(what, "is the unit the right one?"))
-    });
     match value {
         Ok(value) => Ok(Measurement {
             better: Some(metric.better),
@@ -69,13 +68,13 @@ pub fn read_own_metric(
     }
 }
 
-fn matched(pattern: &str, printed: Printed<'_>) -> Result<String, Unread> {
+fn matched(pattern: &str, printed: Printed<'_>, metric: &OwnMetric) -> Result<f64, Unread> {
     let compiled = number_pattern(pattern).map_err(|reason| Unread::new(reason.what, reason.hint))?;
     let last = |text: &str| {
-        let found = compiled.captures_iter(text).last()?;
-        Some(found.get(1)?.as_str().to_owned())
+        let found = compiled.captures_iter(text).last()?.get(1)?;
+        Some((found.start(), found.end()))
     };
-    last(printed.stdout).ok_or_else(|| match last(printed.stderr) {
+    let (begin, end) = last(printed.stdout).ok_or_else(|| match last(printed.stderr) {
         Some(_) => Unread::new(
             format!(
                 "nothing on its standard output matches `{pattern}`, but something on its standard error does"
@@ -86,31 +85,47 @@ fn matched(pattern: &str, printed: Printed<'_>) -> Result<String, Unread> {
             format!("nothing that it printed matches `{pattern}`"),
             "the pattern is a regular expression; try it with: … | grep -E 'pattern'",
         ),
-    })
+    })?;
+    kept_of(
+        &NumberPlace {
+            text: printed.stdout,
+            begin,
+            end,
+            separated_before: pattern.contains(",(") || pattern.contains(":("),
+            separated_behind: pattern.contains("),") || pattern.contains("):"),
+        },
+        metric,
+    )
 }
 
-fn pointed_at(pointer: &str, printed: Printed<'_>) -> Result<String, Unread> {
-    // A program may say something before its JSON, on lines of their own.
-    let text = printed.stdout;
-    let is_begin = |at: usize| at == 0 || text.as_bytes()[at - 1] == b'\n';
-    let begin = text.match_indices(['{', '[']).map(|(at, _)| at).find(|at| is_begin(*at));
-    let Some(begin) = begin else {
-        return Err(Unread::new(
-            "there is no JSON on its standard output",
-            "JSON begins with { or [ on a line of its own",
-        ));
-    };
-    let mut reader = serde_json::Deserializer::from_str(&text[begin..]);
-    let tree: serde_json::Value = serde::Deserialize::deserialize(&mut reader).map_err(|error| {
-        let hint = match text.len() >= printed.kept {
+fn pointed_at(pointer: &str, printed: Printed<'_>, metric: &OwnMetric) -> Result<f64, Unread> {
+    // A program may say something before its JSON and behind it; of several documents the last one counts.
+    let tree = last_document(printed.stdout).map_err(|broken| {
+        let hint = match printed.stdout.len() >= printed.kept {
             true => format!("the last {} bytes of an output are kept: let it print less", printed.kept),
             false => String::new(),
         };
-        Unread::new(format!("its standard output is no JSON: {error}"), hint)
+        let BrokenJson { begins, breaks, what, .. } = broken;
+        let what = format!(
+            "what begins as JSON in line {begins} of its standard output is no JSON in line {breaks}: {what}"
+        );
+        Unread::new(what, hint)
+    })?;
+    let tree = tree.ok_or_else(|| {
+        Unread::new(
+            "there is no JSON on its standard output",
+            "JSON is an object, { … }, or a list on lines of its own",
+        )
     })?;
     match tree.pointer(pointer) {
-        Some(serde_json::Value::Number(number)) => Ok(number.to_string()),
-        Some(serde_json::Value::String(text)) => Ok(text.clone()),
+        Some(serde_json::Value::Number(number)) => kept_of(&NumberPlace::whole(&number.to_string()), metric),
+        Some(serde_json::Value::String(text)) => {
+            let place = NumberPlace::whole(text);
+            kept_of(&place, metric).map_err(|unread| Unread {
+                what: format!("the text at {pointer}, {}", unread.what),
+                ..unread
+            })
+        }
         Some(_) => Err(Unread::new(
             format!("what stands at {pointer} is no number"),
             "let the pointer go on to the number",
@@ -122,20 +137,21 @@ fn pointed_at(pointer: &str, printed: Printed<'_>) -> Result<String, Unread> {
     }
 }
 
-fn number(text: &str) -> Result<f64, Unread> {
-    let shown: String = text.chars().take(CHARACTERS).collect();
-    let hint = "let the pattern catch the digits and the point alone: ([0-9.]+)";
-    let value: f64 = text.trim().parse().map_err(|_| Unread::new(format!("`{shown}` is no number"), hint))?;
-    match value {
-        usual if usual.is_finite() && (0.0..=1e300).contains(&usual) => Ok(usual),
-        below if below < 0.0 => {
-            Err(Unread::new(format!("it is {shown}, which is below 0"), "numbers here are 0 or more"))
-        }
-        _ => Err(Unread::new(
-            format!("it is `{shown}`, which is no finite number"),
-            "the program did not measure anything",
-        )),
+/// The number at a place, with the unit behind it, in the unit that the journal keeps.
+fn kept_of(place: &NumberPlace<'_>, metric: &OwnMetric) -> Result<f64, Unread> {
+    let unread = |reason: Reason| Unread::new(reason.what, reason.hint);
+    let printed = read_number(place).map_err(unread)?;
+    if printed.value < 0.0 {
+        let what = format!("it is {}, which is below 0", printed.value);
+        return Err(Unread::new(what, "numbers here are 0 or more"));
     }
+    if printed.is_caught && !is_printed_unit(printed.word) {
+        let shown: String = place.text[place.begin..place.end].chars().take(CHARACTERS).collect();
+        return Err(Unread::new(format!("`{shown}` is no number"), "let the pattern catch the number alone"));
+    }
+    let kept = metric.kept_as_printed(printed.value, printed.word, printed.attached).map_err(unread)?;
+    let what = || format!("{:e} {} are more than any number here", printed.value, metric.unit);
+    kept.is_finite().then_some(kept).ok_or_else(|| Unread::new(what(), "is the unit the right one?"))
 }
 
 /// The end of what was printed, of standard error where the other is empty.
@@ -187,6 +203,70 @@ mod tests {
     }
 
     #[test]
+    fn a_number_is_read_whole_with_its_unit_or_shown() {
+        let dd = |line: &'static str| format!("1073741824 bytes copied, {line}\n");
+        let plain = pattern("copied, ([0-9.]+)");
+        let rate = pattern(", ([0-9.]+) [kMG]B/s");
+        let whole = pattern("copied, ([-+0-9.,eE]+)");
+        for (found, unit, line, expected) in [
+            (&plain, "s", "0.75 s, 1.4 GB/s", Ok(0.75)),
+            (&plain, "ms", "0.75 s, 1.4 GB/s", Ok(0.75)),
+            (&rate, "MB/s", "0.75 s, 1.4 GB/s", Ok(1.4e9)),
+            (&rate, "MB/s", "0.75 s, 961 MB/s", Ok(961e6)),
+            (&rate, "s", "0.75 s, 961 MB/s", Err("it is printed in `MB/s`, and the plan says `s`")),
+            (&plain, "s", "0,00437 s, 961 MB/s", Err("line 1, column 26: `0` goes on with `,00437`")),
+            (&plain, "s", "8.6e-05 s, 961 MB/s", Err("`8.6` goes on with `e-05`")),
+            (&whole, "s", "0,00437 s, 961 MB/s", Ok(0.00437)),
+            (&whole, "s", "8.6e-05 s, 961 MB/s", Ok(8.6e-5)),
+            (&whole, "s", "12,345 s, 961 MB/s", Err("`12,345` may be 12345 or 12.345")),
+            (&pattern("([0-9.]+)$"), "1/s", "rate 12,345", Err("begins before what was caught: `12,345`")),
+            (&pattern(",([0-9.]+),"), "1/s", "3122,92,33851", Ok(92.0)),
+            (&pattern("IOPS=([0-9.]+)"), "1/s", "IOPS=12.3k, BW=1", Ok(12_300.0)),
+        ] {
+            let read = read(found.clone(), unit, &dd(line), "");
+            match (read, expected) {
+                (Ok(value), Ok(expected)) => {
+                    assert!((value - expected).abs() < 1e-9 * expected, "{line}: {value}");
+                }
+                (Err(error), Err(why)) => assert!(error.what.contains(why), "{line}: {}", error.what),
+                (read, _) => panic!("{line}: {read:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn the_last_of_several_documents_counts() {
+        for (stdout, expected) in [
+            ("[warn] cache is cold\n{\"lat\": 1.5}\n", Ok(0.0015)),
+            ("{\"lat\": 1}\n{\"lat\": 2}\n", Ok(0.002)),
+            ("{\"lat\": \"2.5 s\"}\n", Ok(2.5)),
+            ("{\"lat\": 8.6e-05}\n", Ok(8.6e-8)),
+            ("{\"lat\": \"1.4 GB/s\"}\n", Err("printed in `GB/s`")),
+            ("{\"lat\": \"12 apples\"}\n", Err("is no number")),
+            ("{\"lat\": 1}\n{\"lat\": 2,\n", Err("what begins as JSON in line 2")),
+            ("{\"lat\": 1}\n{\"other\": 2}\n", Err("nothing stands at /lat")),
+        ] {
+            match (read(pointer("/lat"), "ms", stdout, ""), expected) {
+                (Ok(value), Ok(expected)) => assert!((value - expected).abs() < 1e-12, "{stdout}: {value}"),
+                (Err(error), Err(why)) => assert!(error.what.contains(why), "{stdout}: {}", error.what),
+                (read, _) => panic!("{stdout}: {read:?}"),
+            }
+        }
+    }
+
+    /// The patterns that hints and documents offer read whole numbers.
+    #[test]
+    fn patterns_that_are_offered_read_no_part_of_a_number() {
+        let offered = pattern("tps = ([-+0-9.,eE]+)");
+        for (text, value) in
+            [("0,00437", 0.00437), ("8.6e-05", 8.6e-5), ("1,234,567.5", 1_234_567.5), ("12.5, and", 12.5)]
+        {
+            let found = read(offered.clone(), "1/s", &format!("tps = {text}\n"), "");
+            assert_eq!(found, Ok(value), "{text}");
+        }
+    }
+
+    #[test]
     fn a_number_that_its_unit_makes_too_large_fails() {
         let error = read(pattern("x (.*)"), "TiB", "x 1e300", "").unwrap_err();
         assert!(error.what.contains("1e300 TiB are more than any number"), "{}", error.what);
@@ -209,7 +289,7 @@ mod tests {
             (pattern("tps = (.*)"), "tps = nan", "", "no finite number", "tps = nan"),
             (pattern("tps = (.*)"), "tps = inf", "", "no finite number", "tps = inf"),
             (pattern("tps = (.*)"), "tps = -3", "", "below 0", "tps = -3"),
-            (pattern("tps = (.*)"), "tps = 1,234", "", "`1,234` is no number", "1,234"),
+            (pattern("tps = (.*)"), "tps = 1,234", "", "`1,234` may be 1234 or 1.234", "1,234"),
             (pattern("tps = (.*)"), "", "", "matches", "it printed nothing"),
             (pointer("/a"), "no JSON", "", "no JSON", "no JSON"),
             (pointer("/a"), "{\"a\": ", "", "is no JSON", "{\"a\""),

@@ -226,7 +226,9 @@ targets! {
             assert!(reader.take_while(Result::is_ok).count() < 1 << 24);
         }
     };
-    recorded_calls: vec![STRACE.into(), FIO_LOG.into(), BLKPARSE.into(), IOLOG.into()], |bytes: &[u8]| {
+    recorded_calls: vec![
+        STRACE.into(), FIO_LOG.into(), BLKPARSE.into(), IOLOG.into(), PERF.into(), BIOSNOOP.into(), IOSTAT.into(), IOLOG_1.into(),
+    ], |bytes: &[u8]| {
         let wanted = RecordRequest { below: Some("/srv".into()), at_most: 64 << 20, device: None };
         match recorded(bytes, &wanted) {
             Ok(found) => {
@@ -277,6 +279,10 @@ const FIO_LOG: &str =
 const BLKPARSE: &str = "8,0 1 1 0.001 7 D WS 2048 + 8 [name]\n8,0 1 2 0.002 7 C WS 2048 + 8 [0]\n8,0 1 3 0.002 7 D FF 0 + 0 [n]\n8,0 1 4 0.003 7 C FF 0 + 0 [0]\n";
 
 const IOLOG: &str = "fio version 3 iolog\n0 /a/b.0.0 add\n0 /a/b.0.0 open\n1 /a/b.0.0 write 0 4096\n2 /a/b.0.0 read 0 4096\n9 /a/b.0.0 datasync 0 0\n10 /a/b.0.0 close\n";
+const IOLOG_1: &str = "1, 0, 4096\n0, 4096, 8192\n";
+const PERF: &str = "x 1 [000] 1.000000: block:block_rq_issue: 8,0 WFS 4096 () 8 + 8 none,0,0 [x]\nx 1 [000] 1.002000: block:block_rq_complete: 8,0 WFS () 8 + 8 none,0,0 [0]\n";
+const BIOSNOOP: &str = "TIME(s)     COMM           PID    DISK    T SECTOR     BYTES  LAT(ms)\n0.000004    my prog      1950   sda   W 64   4096      0.74\n";
+const IOSTAT: &str = "11/26/26 14:15:10\nDevice r/s rkB/s r_await w/s wkB/s f/s\nsda 1.00 4.00 0.10 1.00 4.00 0.00\n\n11/26/26 14:15:11\nDevice r/s rkB/s r_await w/s wkB/s f/s\nsda 3,00 12.00 0.10 1.00 4.00 1.00\n";
 
 const CALLS: &str = "file 0 12 8192\ndir 0 3\nname 2 200\nopen 1 1 direct\n+150 read 1 0 4096 x2\nwrite 1 8192 4096\nfdatasync 1\nopen 2 3 create truncate synced\nwrite 2 0 10\nclose 2\ntruncate 1 100\nreserve 1 0 5000\nstat 3\nlist 2\nrename 3 1\nmkdir 3\nrmdir 3\nlink 1 3\n";
 

@@ -57,7 +57,7 @@ struct StreamRate {
 
 /// One report: when it was printed, in seconds of its day, and each device's line.
 #[derive(Debug, Default)]
-struct Report<'a> {
+struct IostatReport<'a> {
     at: Option<f64>,
     devices: BTreeMap<&'a str, DeviceRates>,
 }
@@ -84,7 +84,7 @@ pub(super) fn read(text: &str, wanted: &RecordRequest) -> Result<CapturedCalls, 
                 .to_owned(),
         );
     }
-    let mut drawn = Drawn { requests: Vec::new(), state: 0, room: wanted.at_most };
+    let mut drawn = DrawnRequests { requests: Vec::new(), state: 0, room: wanted.at_most };
     let (mut now, mut before, mut total) = (0.0, reports[0].at, 0.0);
     let mut carry = [0.0; 4];
     for report in intervals {
@@ -111,7 +111,13 @@ pub(super) fn read(text: &str, wanted: &RecordRequest) -> Result<CapturedCalls, 
                     "give a part of it: head -n 1000 FILE",
                 ));
             }
-            drawn.spread(operation, stream, due.floor(), (now, interval), rates.line);
+            drawn.spread(
+                operation,
+                stream,
+                due.floor(),
+                ProfileInterval { from: now, length: interval },
+                rates.line,
+            );
         }
         now += interval;
     }
@@ -127,21 +133,28 @@ pub(super) fn read(text: &str, wanted: &RecordRequest) -> Result<CapturedCalls, 
     requests.capture(wanted.at_most)
 }
 
+/// A time between two reports, in seconds from the first.
+#[derive(Debug, Clone, Copy)]
+struct ProfileInterval {
+    from: f64,
+    length: f64,
+}
+
 /// Requests with places of their own.
-struct Drawn {
+struct DrawnRequests {
     requests: Vec<Measured>,
     state: u64,
     /// Bytes in which they lie.
     room: u64,
 }
 
-impl Drawn {
+impl DrawnRequests {
     fn spread(
         &mut self,
         operation: Action,
         stream: StreamRate,
         count: f64,
-        (from, interval): (f64, f64),
+        interval: ProfileInterval,
         line: usize,
     ) {
         let moves = matches!(operation, Action::Read | Action::Write);
@@ -150,7 +163,7 @@ impl Drawn {
             false => 0,
         };
         for number in 0..count as u64 {
-            let at = from + interval * (number as f64 + 0.5) / count;
+            let at = interval.from + interval.length * (number as f64 + 0.5) / count;
             let submitted_ns = (at * 1e9) as u64;
             let record = Traced {
                 submitted_ns,
@@ -179,7 +192,7 @@ impl Drawn {
 }
 
 /// The device that is asked for, or the only one that did anything.
-fn choose<'a>(intervals: &[Report<'a>], wanted: Option<&str>) -> Result<&'a str, Reason> {
+fn choose<'a>(intervals: &[IostatReport<'a>], wanted: Option<&str>) -> Result<&'a str, Reason> {
     let mut totals: BTreeMap<&str, f64> = BTreeMap::new();
     for (name, rates) in intervals.iter().flat_map(|report| &report.devices) {
         *totals.entry(name).or_default() += rates.reads.per_second + rates.writes.per_second;
@@ -207,8 +220,8 @@ fn choose<'a>(intervals: &[Report<'a>], wanted: Option<&str>) -> Result<&'a str,
     }
 }
 
-fn parse(text: &str) -> Result<Vec<Report<'_>>, Reason> {
-    let mut reports: Vec<Report<'_>> = Vec::new();
+fn parse(text: &str) -> Result<Vec<IostatReport<'_>>, Reason> {
+    let mut reports: Vec<IostatReport<'_>> = Vec::new();
     let mut columns: Option<Vec<&str>> = None;
     let mut at = None;
     let last = text.lines().count();
@@ -222,7 +235,7 @@ fn parse(text: &str) -> Result<Vec<Report<'_>>, Reason> {
                 ));
             }
             columns = Some(words);
-            reports.push(Report { at: at.take(), devices: BTreeMap::new() });
+            reports.push(IostatReport { at: at.take(), devices: BTreeMap::new() });
             continue;
         }
         if line.trim().is_empty() {

@@ -99,7 +99,16 @@ pub fn recorded_file(path: &Path, wanted: &RecordRequest) -> Result<CapturedCall
         let file = open_regular(CWD, path, OFlags::RDONLY, Links::Follow).map_err(cannot)?;
         return strace::read(Box::new(BufReader::new(file)), &beginning, wanted.below.as_deref());
     }
-    recorded(&read_regular(path, LONGEST_RECORD).map_err(cannot)?, wanted)
+    let captured = recorded(&read_regular(path, LONGEST_RECORD).map_err(cannot)?, wanted)?;
+    // Logs of fio's have the same columns whatever they count; the name says what that is.
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    match requests::other_log(&name).filter(|_| captured.form == requests::LATENCY_LOG) {
+        Some(what) => Err(Reason::new(
+            format!("by its name it is a log of {what}, and not of latencies"),
+            "give the one that ends in _clat.1.log or _lat.1.log",
+        )),
+        None => Ok(captured),
+    }
 }
 
 /// What strace -ff writes of a file's name: one file for each process, with its number at the end.

@@ -16,6 +16,17 @@ use super::{CapturedCalls, RecordRequest, STRACE_COMMAND};
 /// Requests that were under way when a recording began or ended are a queue's, and no loss of the recording's, up to so many.
 const MOST_AT_AN_EDGE: u64 = 1024;
 
+/// What is made of a latency log of fio's.
+pub(super) const LATENCY_LOG: &str = "requests of one device or file, from a latency log of fio's";
+
+/// What fio counts in a log of this name, where that is no latency.
+pub(super) fn other_log(name: &str) -> Option<&'static str> {
+    [("_bw.", "bandwidths"), ("_iops.", "requests per second")]
+        .into_iter()
+        .find(|(part, _)| name.contains(part) && name.ends_with(".log"))
+        .map(|(_, what)| what)
+}
+
 /// Requests to be made into calls, and what a reader must know of them.
 pub(super) struct RecordedRequests<'a> {
     pub(super) form: &'static str,
@@ -31,6 +42,7 @@ pub(super) fn read(bytes: &[u8], wanted: &RecordRequest) -> Result<CapturedCalls
     let record = read_record(bytes, wanted.device.as_deref()).map_err(|fault| match fault {
         // What is wrong in a line of a known form needs no list of other forms.
         TraceFault::Line { .. } => fault.reason(),
+        TraceFault::Whole { ref hint, .. } if !hint.contains("known are") => fault.reason(),
         TraceFault::Whole { .. } => {
             let known = format!("besides: fio's iolog (--write_iolog), iostat -x -t 1, and what strace prints: {STRACE_COMMAND} -p PID");
             fault.reason().and_hint(known)
@@ -39,7 +51,7 @@ pub(super) fn read(bytes: &[u8], wanted: &RecordRequest) -> Result<CapturedCalls
     let form = match record.form {
         RecordForm::Own => "requests of one device, from a trace of fsverdict's",
         RecordForm::Serial => "requests of one device or file",
-        RecordForm::FioLog => "requests of one device or file, from a latency log of fio's",
+        RecordForm::FioLog => LATENCY_LOG,
         RecordForm::Blkparse => "requests of one device, from blkparse's text",
         RecordForm::Perf => "a load profile: requests of one device, from block events of perf",
         RecordForm::Biosnoop => "a load profile: requests of one device, from what biosnoop printed",

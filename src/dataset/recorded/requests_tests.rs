@@ -13,7 +13,7 @@ fn capture(text: &str) -> Result<CapturedCalls, Reason> {
     recorded(text.as_bytes(), &RecordRequest { below: None, at_most: ROOM, device: None })
 }
 
-struct Member {
+struct CaptureMember {
     name: &'static str,
     text: &'static str,
     /// The calls, without the names before them.
@@ -30,8 +30,8 @@ fn calls_of(captured: &CapturedCalls) -> String {
     calls.map(|line| format!("{line}\n")).collect()
 }
 
-fn check(members: &[Member]) {
-    for Member { name, text, calls, seen, not_kept } in members {
+fn check(members: &[CaptureMember]) {
+    for CaptureMember { name, text, calls, seen, not_kept } in members {
         let captured = capture(text).unwrap_or_else(|reason| panic!("{name}: {reason:?}"));
         assert_eq!(calls_of(&captured), *calls, "{name}");
         let account = &captured.account;
@@ -48,35 +48,35 @@ fn check(members: &[Member]) {
 #[test]
 fn every_line_of_an_iolog_is_a_call_or_counted() {
     check(&[
-        Member {
+        CaptureMember {
             name: "version 3 counts microseconds from the beginning",
             text: "fio version 3 iolog\n20 a.0.0 add\n120 a.0.0 open\n125 a.0.0 write 0 4096\n50125 a.0.0 read 0 4096\n150125 a.0.0 datasync 0 0\n150200 a.0.0 trim 0 4096\n250125 a.0.0 close\n",
             calls: "open 1 1 direct\n+5 write 1 0 4096\n+50000 read 1 0 4096\n+100000 fdatasync 1\n+100000 close 1\n",
             seen: 4,
             not_kept: &[("discard", 1)],
         },
-        Member {
+        CaptureMember {
             name: "version 2 waits microseconds, and fio skips what is less than 100",
             text: "fio version 2 iolog\n/d/x add\n/d/x open\n/d/x write 4096 4096\n/d/x wait 99 0\n/d/x wait 700 0\n/d/x wait 100 0\n/d/x sync 0 0\n/d/x close\n",
             calls: "open 1 1 direct\nwrite 1 4096 4096\n+800 fsync 1\nclose 1\n",
             seen: 2,
             not_kept: &[],
         },
-        Member {
+        CaptureMember {
             name: "version 1 has three numbers",
             text: "1, 0, 4096\n0, 4096, 8192\n2, 0, 4096\n",
             calls: "open 1 1 direct\nwrite 1 0 4096\nread 1 4096 8192\n",
             seen: 3,
             not_kept: &[("discard", 1)],
         },
-        Member {
+        CaptureMember {
             name: "places that are far apart are laid side by side, of each file apart",
             text: "fio version 3 iolog\n0 /dev/a open\n0 /dev/b open\n0 /dev/a write 0 4096\n0 /dev/a write 3000000000000 4096\n0 /dev/b write 8192 4096\n0 /dev/b read 500000000000 4096\n",
             calls: "open 1 1 direct\nopen 2 2 direct\nwrite 1 0 4096\nwrite 1 32452608 4096\nwrite 2 8192 4096\nread 2 22185984 4096\n",
             seen: 4,
             not_kept: &[],
         },
-        Member {
+        CaptureMember {
             name: "a log that is cut off within its last line",
             text: "fio version 3 iolog\n0 x open\n0 x write 0 4096\n10 x wri",
             calls: "open 1 1 direct\nwrite 1 0 4096\n",
@@ -89,14 +89,14 @@ fn every_line_of_an_iolog_is_a_call_or_counted() {
 #[test]
 fn every_request_of_a_device_is_a_call_or_counted() {
     check(&[
-        Member {
+        CaptureMember {
             name: "writes that are durable at once, flushes and discards",
             text: "8,0 0 1 0.000000 9 D FN [k]\n8,0 0 2 0.001000 0 C FN 0 [0]\n8,0 0 3 0.001000 9 D WFS 8 + 8 [k]\n8,0 0 4 0.002000 0 C WFS 8 + 8 [0]\n8,0 0 5 0.002000 9 D D 4096 + 16777216 [k]\n8,0 0 6 0.002500 0 C D 4096 + 16777216 [0]\n8,0 0 7 0.003000 9 D R 8 + 8 [k]\n8,0 0 8 0.004000 0 C R 8 + 8 [0]\n",
             calls: "open 1 1 direct\nfdatasync 1\nwrite 1 4096 4096\nfdatasync 1\n+1000 read 1 4096 4096\n",
             seen: 4,
             not_kept: &[("discard", 1)],
         },
-        Member {
+        CaptureMember {
             name: "a log that begins in the middle, with an error and a driver's command",
             text: "8,0 0 1 0.000000 0 C W 64 + 8 [0]\n8,0 0 2 0.001000 9 D R 8 + 8 [k]\n8,0 0 3 0.002000 0 C R 8 + 8 [65531]\n8,0 0 4 0.003000 9 D N 0 + 8 [k]\n8,0 0 5 0.004000 0 C N 0 + 8 [0]\n8,0 0 6 0.005000 9 D R 8 + 8 [k]\n8,0 0 7 0.006000 0 C R 8 + 8 [0]\n8,0 0 8 0.007000 9 D R 8 + 8 [k]\n",
             calls: "open 1 1 direct\nread 1 4096 4096\n",
@@ -108,14 +108,14 @@ fn every_request_of_a_device_is_a_call_or_counted() {
                 ("before the recording ended", 1),
             ],
         },
-        Member {
+        CaptureMember {
             name: "perf script of Linux 6.18, with other events",
             text: include_str!("fixtures/perf-6.18.txt"),
             calls: include_str!("fixtures/perf-6.18.calls"),
             seen: 8,
             not_kept: &[],
         },
-        Member {
+        CaptureMember {
             name: "biosnoop",
             text: "TIME(s)     COMM           PID    DISK    T SECTOR     BYTES  LAT(ms)\n0.001000    my prog        19   sda   W 64         4096      1.00\n0.004000    cp      19   sda   R 64         8192      1.00\n",
             calls: "open 1 1 direct\nwrite 1 32768 4096\n+2000 read 1 32768 8192\n",
@@ -209,6 +209,24 @@ fn what_cannot_be_used_is_told_with_its_cause() {
     assert_eq!(recorded(text.as_bytes(), &wanted).unwrap().account.kept, 2);
 }
 
+#[test]
+fn a_log_of_fio_is_of_latencies_by_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let wanted = RecordRequest { below: None, at_most: ROOM, device: None };
+    for (name, cause) in [
+        ("x_clat.1.log", None),
+        ("x_lat.1.log", None),
+        ("x_bw.1.log", Some("a log of bandwidths")),
+        ("x_iops.1.log", Some("a log of requests per second")),
+    ] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, "5, 100000, 1, 4096, 8192, 0\n").unwrap();
+        let found = super::recorded_file(&path, &wanted);
+        assert_eq!(found.is_err(), cause.is_some(), "{name}");
+        assert!(found.err().is_none_or(|reason| reason.what.contains(cause.unwrap())), "{name}");
+    }
+}
+
 /// What `fsverdict trace --format iolog` writes is read as what was done.
 #[test]
 fn an_iolog_of_our_own_reads_back_as_it_was() {
@@ -277,4 +295,42 @@ fn what_a_plan_has_no_room_for_is_counted() {
         let place = record.lines().position(|line| line.contains("8 500") || line.contains("write")).unwrap();
         assert_eq!(lost.first.number, place as u64 + account.kept + 1);
     }
+}
+
+/// Inputs of others, which lie beside the repository where they are there at all: what is made of each, or a word of the error.
+#[test]
+fn inputs_that_were_read_wrongly_once_are_read() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/faults");
+    let inputs: [(&str, Result<&str, &str>); 11] = [
+        ("fiolog-no-offset_clat.log", Err("--log_offset=1")),
+        ("fiolog-averaged_clat.log", Err("log_avg_msec")),
+        (
+            "iolog-v3.iolog",
+            Ok("+3 write 1 0 4096\n+99986 write 1 4096 4096\n+99994 fsync 1\n+100001 close 1\n"),
+        ),
+        ("iolog-v2-wait.iolog", Ok("+1000 write 1 0 4096\n+3000 write 1 4096 4096\nclose 1\n")),
+        ("iolog-far.iolog", Ok("write 1 0 4096\n+1000 write 1 ")),
+        ("blkparse-md-qc.txt", Ok("write 1 1048576 4096\n+9690 write 1 1052672 4096\n")),
+        ("blkparse-discard-4g.txt", Ok("write 1 1048576 4096\n")),
+        ("blkparse-two-devices.txt", Err("8,0 (1 completed), 8,16 (1 completed)")),
+        ("blkparse-partial.txt", Ok("write 1 1048576 131072\n+1000 read 1 4194304 4096\n")),
+        ("blkparse-middle.txt", Ok("read 1 1048576 4096\n")),
+        ("blkparse-input-file-line.txt", Ok("write 1 1048576 4096\n")),
+    ];
+    let mut read = 0;
+    for (name, expected) in inputs {
+        let Ok(text) = std::fs::read_to_string(folder.join(name)) else { continue };
+        read += 1;
+        match (capture(&text), expected) {
+            (Ok(captured), Ok(calls)) => {
+                let found = calls_of(&captured);
+                assert!(found.contains(calls), "{name}: {found}");
+                assert!(captured.account.is_balanced(), "{name}: {:?}", captured.account);
+                assert!(captured.trace.totals().most_bytes <= ROOM, "{name}");
+            }
+            (Err(reason), Err(cause)) => assert!(reason.what.contains(cause), "{name}: {reason:?}"),
+            (found, _) => panic!("{name}: {found:?}"),
+        }
+    }
+    assert!(read == 0 || read == inputs.len(), "{read} inputs of {} in {}", inputs.len(), folder.display());
 }

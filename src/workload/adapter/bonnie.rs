@@ -111,10 +111,12 @@ fn read_line(line: &str) -> Result<Reading, String> {
             BonnieValue::Number(number) if rate.unit == Unit::BytesPerSecond => add(rate, number * 1024.0),
             BonnieValue::Number(number) => add(rate, number),
         }
-        if let BonnieValue::Number(percent) = value(at(place + 1))? {
-            add(cpu, percent / 100.0);
+        // A share of the processor may be 0 where there is a rate.
+        let percent = at(place + 1);
+        if !percent.is_empty() && !percent.bytes().all(|byte| byte == b'+') {
+            add(cpu, number(percent)? / 100.0);
         }
-        if let Some(seconds) = seconds(worst)? {
+        if let Some(seconds) = seconds(worst)?.filter(|seconds| *seconds > 0.0) {
             add(latency, seconds);
         }
     }
@@ -141,7 +143,11 @@ fn value(text: &str) -> Result<BonnieValue, String> {
     if text.bytes().all(|byte| byte == b'+') {
         return Ok(BonnieValue::TooShort);
     }
-    number(text).map(BonnieValue::Number)
+    match number(text)? {
+        // A rate of nothing is none: no time passed, or nothing was done.
+        value if value > 0.0 => Ok(BonnieValue::Number(value)),
+        _ => Ok(BonnieValue::TooShort),
+    }
 }
 
 /// A latency with its unit; absent where the test was not run.
@@ -226,6 +232,14 @@ mod tests {
             assert_eq!(kept, !to.starts_with(",") || from.starts_with(",20963us"), "{to}");
             assert_eq!(reading.notes[0].contains("bonnie_block_write,"), !kept, "{}", reading.notes[0]);
         }
+    }
+
+    #[test]
+    fn a_rate_of_0_is_absent_and_a_share_of_the_processor_is_not() {
+        let reading = Bonnie.read(&FULL.replacen("222901,49,", "0,0,", 1), "").unwrap();
+        assert_eq!(value(&reading, "bonnie_block_write"), None);
+        assert_eq!(value(&reading, "bonnie_block_write_cpu"), Some((0.0, Unit::Ratio)));
+        assert!(reading.notes[0].contains("bonnie_block_write"), "{}", reading.notes[0]);
     }
 
     #[test]

@@ -54,53 +54,58 @@ impl Adapter for DbBench {
     }
 }
 
+const HINT: &str = "db_bench of RocksDB 5 to 9 is known; try its options by hand";
+
+/// A benchmark whose keys are not there, by design.
+const FINDS_NOTHING: &str = "readmissing";
+
+/// One benchmark: its line and the histograms that follow it.
+struct Benchmark<'a> {
+    name: &'a str,
+    metrics: &'static [MetricInfo; 5],
+    /// Operations a second.
+    rate: f64,
+    /// How many it did; older versions do not say.
+    operations: Option<f64>,
+    /// What stands in the parentheses at the end of its line.
+    remark: &'a str,
+    histograms: Vec<KindHistogram<'a>>,
+}
+
+/// The latencies of one kind of operation.
+struct KindHistogram<'a> {
+    /// `read`, `write`, …
+    kind: &'a str,
+    count: f64,
+    /// The median, the 99th and 99.9th percentile and the longest, in seconds.
+    latencies: [Option<f64>; 4],
+}
+
 fn read(output: &str) -> Result<Reading, AdapterProblem> {
-    let hint = "db_bench of RocksDB 5 to 9 is known; try its options by hand";
-    let mut reading = Reading::default();
-    // The metrics of the benchmark whose histogram comes next.
-    let mut current: Option<&[MetricInfo; 5]> = None;
-    let mut seen: Vec<&str> = Vec::new();
+    let mut benchmarks: Vec<Benchmark<'_>> = Vec::new();
+    let mut is_unmeasured = false;
     for line in output.lines() {
         if let Some((name, told)) = line.split_once(" : ").map(|(name, told)| (name.trim(), told))
             && told.contains(" micros/op ")
         {
-            current = None;
-            if UNMEASURED.contains(&name) {
+            is_unmeasured = UNMEASURED.contains(&name);
+            if is_unmeasured {
                 continue;
             }
-            let Some(metrics) = db_bench::of(name) else {
-                let hint = "those that are read stand in `fsverdict list metrics`; of others take numbers of your own (command, and [phase.metric.NAME])";
-                let what = format!(
-                    "nothing is known of its benchmark `{}`",
-                    name.chars().take(60).collect::<String>()
-                );
-                return Err((what, hint));
-            };
-            if seen.contains(&name) {
+            if benchmarks.iter().any(|known| known.name == name) {
                 let hint = "do each once; blocks repeat the phase, and a further phase measures the same benchmark later (--use_existing_db)";
                 return Err((format!("it did `{name}` more than once"), hint));
             }
-            seen.push(name);
-            let words: Vec<&str> = told.split_whitespace().collect();
-            let [_, "micros/op", rate, "ops/sec" | "ops/sec;", ..] = words[..] else {
-                return Err((
-                    format!("it says of `{name}`: \"{}\"", told.trim().chars().take(100).collect::<String>()),
-                    hint,
-                ));
-            };
-            if number(rate).map_err(|what| (what, hint))? == 0.0 {
-                reading.too_fast("db_bench", &[metrics[0].name]);
-            } else {
-                reading.add(&metrics[0], number(rate).map_err(|what| (what, hint))?);
-            }
-            current = Some(metrics);
-        } else if let Some(metrics) = current {
-            latencies(line, metrics, &mut reading).map_err(|what| (what, hint))?;
+            benchmarks.push(read_benchmark(name, told)?);
+        } else if let Some(benchmark) = benchmarks.last_mut().filter(|_| !is_unmeasured) {
+            read_histogram_line(line, benchmark).map_err(|what| (what, HINT))?;
         }
     }
-    if seen.is_empty() {
-        return Err(("no benchmark has a result".to_owned(), hint));
+    if benchmarks.is_empty() {
+        return Err(("no benchmark has a result".to_owned(), HINT));
     }
+    let mut reading = Reading::default();
+    benchmarks.iter().for_each(|benchmark| add_benchmark(&mut reading, benchmark));
     if output.contains("Assertions are enabled") {
         reading
             .notes
@@ -109,21 +114,109 @@ fn read(output: &str) -> Result<Reading, AdapterProblem> {
     Ok(reading)
 }
 
-/// Of `Min: 3  Median: 3.0  Max: 31539` and `Percentiles: P50: 3.00 P75: … P99: 6.36 P99.9: …`.
-fn latencies(line: &str, metrics: &[MetricInfo; 5], reading: &mut Reading) -> Result<(), String> {
+/// Of `fillsync     :      23.497 micros/op 42520 ops/sec 0.047 seconds 2000 operations;    6.4 MB/s (764 of 2000 found)`.
+fn read_benchmark<'a>(name: &'a str, told: &'a str) -> Result<Benchmark<'a>, AdapterProblem> {
+    let Some(metrics) = db_bench::of(name) else {
+        let hint = "those that are read stand in `fsverdict list metrics`; of others take numbers of your own (command, and [phase.metric.NAME])";
+        let what =
+            format!("nothing is known of its benchmark `{}`", name.chars().take(60).collect::<String>());
+        return Err((what, hint));
+    };
+    let words: Vec<&str> = told.split_whitespace().collect();
+    let [_, "micros/op", rate, "ops/sec" | "ops/sec;", ..] = words[..] else {
+        return Err((
+            format!("it says of `{name}`: \"{}\"", told.trim().chars().take(100).collect::<String>()),
+            HINT,
+        ));
+    };
+    // Over no operations or no time it prints what its floating point gives.
+    let rate = match rate {
+        "inf" | "nan" | "-nan" => 0.0,
+        rate => number(rate).map_err(|what| (what, HINT))?,
+    };
+    let operations = words.iter().position(|word| *word == "operations;");
+    let operations = operations.and_then(|at| number(words.get(at.checked_sub(1)?)?).ok());
+    let remark = told.split_once('(').map_or("", |(_, remark)| remark.trim_end().trim_end_matches(')'));
+    Ok(Benchmark { name, metrics, rate, operations, remark, histograms: Vec::new() })
+}
+
+/// Of `Microseconds per read:`, `Count: 1800 Average: …`, `Min: 3  Median: 3.0  Max: 31539` and `Percentiles: P50: 3.00 P75: …`.
+fn read_histogram_line<'a>(line: &'a str, benchmark: &mut Benchmark<'a>) -> Result<(), String> {
+    if let Some(kind) = line.trim().strip_prefix("Microseconds per ") {
+        let kind = kind.trim_end_matches(':');
+        benchmark.histograms.push(KindHistogram { kind, count: 0.0, latencies: [None; 4] });
+        return Ok(());
+    }
     let words: Vec<&str> = line.split_whitespace().collect();
-    let told: &[(&str, usize)] = match words.first() {
-        Some(&"Percentiles:") => &[("P50:", 1), ("P99:", 2), ("P99.9:", 3)],
-        Some(&"Min:") => &[("Max:", 4)],
+    let after = |name: &str| {
+        let at = words.iter().position(|word| *word == name);
+        at.and_then(|at| words.get(at + 1)).copied().ok_or_else(|| format!("a histogram lacks its {name}"))
+    };
+    let first = words.first().copied().unwrap_or_default();
+    let Some(histogram) = benchmark.histograms.last_mut() else {
+        return match first {
+            "Percentiles:" => Err("a histogram does not say of what it is".to_owned()),
+            _ => Ok(()),
+        };
+    };
+    let told: &[(&str, usize)] = match first {
+        "Count:" => {
+            histogram.count = number(after("Count:")?)?;
+            return Ok(());
+        }
+        // Of no samples the numbers mean nothing.
+        "Percentiles:" if histogram.count > 0.0 => &[("P50:", 0), ("P99:", 1), ("P99.9:", 2)],
+        "Min:" if histogram.count > 0.0 => &[("Max:", 3)],
         _ => return Ok(()),
     };
     for (name, place) in told {
-        let at = words.iter().position(|word| word == name);
-        let value =
-            at.and_then(|at| words.get(at + 1)).ok_or_else(|| format!("a histogram lacks its {name}"))?;
-        reading.add(&metrics[*place], microseconds(value)?);
+        histogram.latencies[*place] = Some(microseconds(after(name)?)?);
     }
     Ok(())
+}
+
+fn add_benchmark(reading: &mut Reading, benchmark: &Benchmark<'_>) {
+    let Benchmark { name, metrics, rate, operations, remark, histograms } = benchmark;
+    let sampled: Vec<&KindHistogram<'_>> =
+        histograms.iter().filter(|histogram| histogram.count > 0.0).collect();
+    // Where it did none it prints "1 operations", a rate, and no histogram.
+    if sampled.is_empty() && operations.is_some_and(|count| count <= 1.0) {
+        reading.notes.push(format!("db_bench did no operation of {name}, and there is no number of it"));
+        return;
+    }
+    if *rate > 0.0 {
+        reading.add(&metrics[0], *rate);
+    } else {
+        reading.too_fast("db_bench", &[metrics[0].name]);
+    }
+    for histogram in &sampled {
+        for (metric, latency) in metrics[1..].iter().zip(histogram.latencies) {
+            let Some(latency) = latency else { continue };
+            let before = reading.measurements.len();
+            reading.add_latency(metric, latency);
+            // Each of several kinds of operation has its own latencies.
+            if sampled.len() > 1 {
+                for added in &mut reading.measurements[before..] {
+                    added.metric = format!("{}@{}", metric.name, histogram.kind).into();
+                }
+            }
+        }
+    }
+    if found_nothing(remark) && *name != FINDS_NOTHING {
+        reading.notes.push(format!(
+            "db_bench's {name} found none of the keys that it looked for ({}): it read an empty or another database",
+            remark.trim()
+        ));
+    }
+}
+
+/// Of `0 of 2000 found`, `reads:1800 writes:200 total:2000 found:0`, `updates:2000 found:0`.
+fn found_nothing(remark: &str) -> bool {
+    let words: Vec<&str> = remark.split_whitespace().collect();
+    match words[..] {
+        ["0", "of", all, "found"] => all != "0",
+        _ => words.contains(&"found:0"),
+    }
 }
 
 #[cfg(test)]
@@ -157,7 +250,81 @@ mod tests {
             }
         }
         assert_eq!(reading.measurements.len(), 15);
+        assert_eq!(reading.notes.len(), 1, "{:?}", reading.notes);
         assert!(reading.notes[0].contains("assertions"), "{:?}", reading.notes);
+    }
+
+    /// Of --benchmarks=readrandomwriterandom,updaterandom,readmissing by 7.8.3.
+    const KINDS: &str = include_str!("fixtures/db_bench-7.8-kinds.txt");
+    /// With --reads=0 behind a fillseq: a rate without an operation.
+    const NOTHING: &str = include_str!("fixtures/db_bench-7.8-no-operations.txt");
+    /// Of a readrandom on a database without a key.
+    const EMPTY: &str = include_str!("fixtures/db_bench-7.8-empty.txt");
+
+    #[test]
+    fn each_kind_of_operation_has_latencies_of_its_own() {
+        let reading = DbBench.read(KINDS, "").unwrap();
+        let mut names: Vec<&str> = reading.measurements.iter().map(|found| found.metric.as_ref()).collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all, "each name once: {names:?}");
+        let part = KINDS.split("Microseconds per write:").nth(1).unwrap();
+        let median: f64 = part.split("P50: ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+        let of = |metric: &str| reading.measurements.iter().find(|found| found.metric == metric);
+        let write = of("db_bench_readrandomwriterandom_latency_p50@write").unwrap();
+        assert!((write.value - median / 1e6).abs() < 1e-12, "{write:?}");
+        assert!(of("db_bench_readrandomwriterandom_latency_p50@read").is_some());
+        assert!(of("db_bench_readrandomwriterandom_latency_p50").is_none());
+        assert!(of("db_bench_updaterandom_latency_p50").is_some(), "one kind needs no name");
+        for found in &reading.measurements {
+            assert!(fsverdict_judgement::journal::adapter_metric(&found.metric).is_some(), "{found:?}");
+        }
+        // Keys that are missing by design are no fault.
+        assert!(reading.notes.is_empty(), "{:?}", reading.notes);
+    }
+
+    /// An input of others, which lies beside the repository where it is there at all.
+    #[test]
+    fn an_input_that_was_read_wrongly_once_is_read() {
+        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../shared/faults/db_bench-two-histograms.txt");
+        let Ok(text) = std::fs::read_to_string(file) else { return };
+        let reading = DbBench.read(&text, "").unwrap();
+        for (metric, expected) in [("read", 0.56e-6), ("write", 2.76e-6)] {
+            let name = format!("db_bench_readrandomwriterandom_latency_p50@{metric}");
+            let found: Vec<f64> =
+                reading.measurements.iter().filter(|one| one.metric == name).map(|one| one.value).collect();
+            assert!(matches!(found[..], [one] if (one - expected).abs() < 1e-12), "{name}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn what_found_or_did_nothing_is_told() {
+        let reading = DbBench.read(NOTHING, "").unwrap();
+        let of = |name: &str| reading.measurements.iter().any(|found| found.metric.contains(name));
+        assert!(of("fillseq_rate") && !of("readrandom") && !of("seekrandom"), "{:?}", reading.measurements);
+        assert!(
+            reading.notes.iter().any(|note| note.contains("no operation of readrandom")),
+            "{:?}",
+            reading.notes
+        );
+        let reading = DbBench.read(EMPTY, "").unwrap();
+        assert!(
+            reading.notes.iter().any(|note| note.contains("found none of the keys")),
+            "{:?}",
+            reading.notes
+        );
+        for (line, told) in [
+            ("(0 of 2000 found)", true),
+            ("(1 of 2000 found)", false),
+            ("( reads:1800 writes:200 total:2000 found:0)", true),
+            ("( updates:200 found:0)", true),
+            ("( updates:200 found:10)", false),
+        ] {
+            let text = EMPTY.replacen("(0 of 2000 found)", line, 1);
+            assert_eq!(!DbBench.read(&text, "").unwrap().notes.is_empty(), told, "{line}");
+        }
     }
 
     #[test]

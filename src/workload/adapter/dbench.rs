@@ -54,12 +54,17 @@ impl Adapter for Dbench {
 }
 
 fn read(output: &str) -> Result<Reading, String> {
-    let told = after(output, "Throughput ").ok_or("it does not say \"Throughput\"")?;
+    let told =
+        after(output, "Throughput ").ok_or("it ended before it was done: it does not say \"Throughput\"")?;
     let (rate, rest) = told.split_once(" MB/sec").ok_or("its throughput is not in MB/sec")?;
     let worst = rest.split_once("max_latency=").ok_or("it does not say \"max_latency\"")?.1;
     let mut reading = Reading::default();
-    reading.add(&dbench::THROUGHPUT, number(rate.trim())? * MEGABYTE);
-    reading.add(&dbench::LATENCY_MAX, milliseconds(worst)?);
+    match number(rate.trim())? {
+        rate if rate > 0.0 => reading.add(&dbench::THROUGHPUT, rate * MEGABYTE),
+        _ => reading.too_fast("dbench", &[dbench::THROUGHPUT.name]),
+    }
+    reading.add_latency(&dbench::LATENCY_MAX, milliseconds(worst)?);
+    let mut did_any = false;
     let mut table = output.lines().skip_while(|line| !line.trim_start().starts_with("Operation "));
     table.next().ok_or("there is no table of operations in it")?;
     for line in table.skip(1).take_while(|line| !line.trim().is_empty()) {
@@ -77,9 +82,13 @@ fn read(output: &str) -> Result<Reading, String> {
             .and_then(|at| dbench::CALLS.get(at))
             .filter(|_| count > 0.0)
         {
-            reading.add(of_mean, mean);
-            reading.add(of_longest, longest);
+            did_any = true;
+            reading.add_latency(of_mean, mean);
+            reading.add_latency(of_longest, longest);
         }
+    }
+    if !did_any {
+        return Err("its clients did no operation".to_owned());
     }
     reading.go_on(course(output)?, &dbench::SLOWEST);
     Ok(reading)
@@ -137,7 +146,22 @@ mod tests {
     }
 
     #[test]
+    fn a_mean_that_is_printed_as_0_is_absent() {
+        assert!(PRINTED.contains("Flush           3510     0.000     0.003"));
+        let reading = Dbench.read(PRINTED, "").unwrap();
+        assert_eq!(value(&reading, "dbench_flush_latency_mean"), None);
+        assert!(value(&reading, "dbench_flush_latency_max").unwrap() > 0.0);
+        let none = PRINTED.replacen("Throughput 382.734", "Throughput 0", 1);
+        let reading = Dbench.read(&none, "").unwrap();
+        assert_eq!(value(&reading, "dbench_throughput"), None);
+        assert!(reading.notes[0].contains("dbench_throughput"), "{:?}", reading.notes);
+    }
+
+    #[test]
     fn anything_else_is_an_error_that_shows_it() {
+        let table = PRINTED.find(" NTCreateX").unwrap()..PRINTED.find("\nThroughput").unwrap();
+        let idle = PRINTED.replacen(&PRINTED[table], "", 1);
+        assert!(Dbench.read(&idle, "").unwrap_err().to_string().contains("did no operation"));
         let word = PRINTED.replacen("382.734", "many", 1);
         let row = PRINTED.replacen(" Flush           3510", " Flush", 1);
         for (wrong, why) in [

@@ -1,22 +1,18 @@
 //! fio: bandwidth, requests per second, latencies and CPU of each group of jobs, from its JSON, and what was done in each second,
 //! from its log of bandwidths.
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
 
-use fsverdict_judgement::journal::{Measurement, MetricInfo, WorkCourse, fio};
+use fsverdict_judgement::journal::{MetricInfo, WorkCourse, fio};
 use fsverdict_judgement::plan::Unit;
 
+use super::fio_output::{FioJob, FioOutput, groups_of, measure_group};
 use super::number::number;
 use super::{Adapter, AdapterProblem, Reading, tool};
 use crate::filesystem::{Packages, Tool};
+use crate::workload::json::{BrokenJson, last_document};
 
 pub(super) struct Fio;
-
-/// Percentiles by the names fio gives them, with the place of their metric.
-const PERCENTILES: [(&str, usize); 4] =
-    [("50.000000", 3), ("95.000000", 4), ("99.000000", 5), ("99.900000", 6)];
 
 /// So many groups are read at most.
 const GROUPS: usize = 16;
@@ -27,56 +23,13 @@ const NEAR: u64 = 200;
 /// A log of more seconds than a day is none.
 const SECONDS: u64 = 86_400;
 
-#[derive(Deserialize)]
-struct Output {
-    jobs: Vec<FioJob>,
-}
-
-#[derive(Deserialize)]
-struct FioJob {
-    jobname: String,
-    error: i64,
-    usr_cpu: f64,
-    sys_cpu: f64,
-    read: Direction,
-    write: Direction,
-    trim: Direction,
-    #[serde(default)]
-    sync: Option<Sync>,
-}
-
-#[derive(Deserialize)]
-struct Direction {
-    io_bytes: u64,
-    bw_bytes: f64,
-    iops: f64,
-    total_ios: u64,
-    lat_ns: FioLatency,
-    clat_ns: FioLatency,
-}
-
-#[derive(Deserialize)]
-struct Sync {
-    #[serde(default)]
-    total_ios: u64,
-    lat_ns: FioLatency,
-}
-
-#[derive(Deserialize)]
-struct FioLatency {
-    max: f64,
-    mean: f64,
-    #[serde(default)]
-    percentile: BTreeMap<String, f64>,
-}
-
 impl Adapter for Fio {
     fn name(&self) -> &'static str {
         "fio"
     }
 
     fn summary(&self) -> &'static str {
-        "fio 3: bandwidth, requests per second, latencies and CPU of each group of jobs (options, or a job file)"
+        "fio 2 and 3: bandwidth, requests per second, latencies and CPU of each group of jobs (options, or a job file)"
     }
 
     fn tool(&self) -> Tool {
@@ -112,52 +65,91 @@ impl Adapter for Fio {
 }
 
 fn read(output: &str, log: &str) -> Result<Reading, AdapterProblem> {
-    let hint = "fio 3 is known; try its options by hand, with --output-format=json";
-    // fio may say something before its JSON, on the same stream.
-    let start = output
-        .match_indices('{')
-        .map(|(at, _)| at)
-        .find(|at| *at == 0 || output.as_bytes()[at - 1] == b'\n')
-        .ok_or_else(|| ("there is no JSON in it".to_owned(), hint))?;
-    let output = Output::deserialize(&mut serde_json::Deserializer::from_str(&output[start..]))
-        .map_err(|error| (error.to_string(), hint))?;
-    if output.jobs.len() > GROUPS {
+    let hint = "fio 2 and 3 are known; try its options by hand, with --output-format=json";
+    // fio itself says so on the same stream, and then prints what it did until then.
+    if let Some(rest) = output.split("fio: terminating on signal").nth(1) {
+        let signal: String = rest.trim_start().chars().take_while(char::is_ascii_digit).collect();
+        let what = format!("it was ended by signal {signal} before it was done");
+        return Err((what, "let it run to its end: --runtime bounds it"));
+    }
+    // With --status-interval each document is what was done so far: the last one is of the whole.
+    let document = last_document(output).map_err(|broken| (describe(&broken), hint))?;
+    let document = document.ok_or_else(|| ("there is no JSON in it".to_owned(), hint))?;
+    let output = FioOutput::deserialize(document).map_err(|error| (error.to_string(), hint))?;
+    if let Some(job) = output.jobs.iter().find(|job| job.error != 0) {
+        let what = format!("the job `{}` ended with error {}", job.jobname, job.error);
+        return Err((what, "try its options by hand"));
+    }
+    let groups = groups_of(&output.jobs);
+    if groups.len() > GROUPS {
         let hint = "make phases of them: each is measured on its own then";
-        return Err((
-            format!("it reports {} groups of jobs, and {GROUPS} are read", output.jobs.len()),
-            hint,
-        ));
+        return Err((format!("it reports {} groups of jobs, and {GROUPS} are read", groups.len()), hint));
     }
     let mut reading = Reading::default();
-    let names = group_names(&output.jobs);
-    for (job, name) in output.jobs.iter().zip(&names) {
-        if job.error != 0 {
-            let hint = "try its options by hand";
-            return Err((format!("the job `{}` ended with error {}", job.jobname, job.error), hint));
-        }
-        let mut measurements = of_group(job);
-        // Of several each has its name behind those of its metrics.
-        if names.len() > 1 {
-            for found in &mut measurements {
-                found.metric = format!("{}@{name}", found.metric).into();
+    let mut too_fast = Vec::new();
+    // Of several groups each has its name behind those of its metrics.
+    let firsts: Vec<&FioJob> = groups.iter().filter_map(|group| group.first().copied()).collect();
+    let names = group_names(&firsts);
+    for (group, name) in groups.iter().zip(&names) {
+        let name = (names.len() > 1).then_some(name);
+        add_group(&mut reading, &mut too_fast, group, name);
+        if group.len() > 1 {
+            reading.notes.push(format!(
+                "{} jobs of one group were added up; percentiles of several jobs cannot be: leave group_reporting on",
+                group.len()
+            ));
+            // Jobs with names of their own are measured apart, too.
+            if name.is_none() && group.len() <= GROUPS && has_distinct_names(group) {
+                for (job, name) in group.iter().zip(&group_names(group)) {
+                    add_group(&mut reading, &mut Vec::new(), &[*job], Some(name));
+                }
             }
         }
-        reading.measurements.extend(measurements);
-        reading.bytes_read = reading.bytes_read.saturating_add(job.read.io_bytes);
-        reading.bytes_written = reading.bytes_written.saturating_add(job.write.io_bytes);
+    }
+    for job in &output.jobs {
+        reading.bytes_read = reading.bytes_read.saturating_add(job.bytes_read());
+        reading.bytes_written = reading.bytes_written.saturating_add(job.bytes_written());
     }
     if reading.measurements.is_empty() {
         return Err(("no job read, wrote or discarded anything".to_owned(), hint));
     }
+    reading.too_fast("fio", &too_fast);
     // Times in the log are those since a group began, so that those of several lie over one another.
-    if let [_] = output.jobs[..] {
+    if let [_] = groups[..] {
         reading.go_on(course(log).map_err(|what| (what, hint))?, &fio::SLOWEST);
     }
     Ok(reading)
 }
 
+/// Adds the measurements of jobs, with a name behind those of the metrics.
+fn add_group(reading: &mut Reading, too_fast: &mut Vec<&str>, jobs: &[&FioJob], name: Option<&String>) {
+    let found = measure_group(jobs);
+    too_fast.extend(found.too_fast);
+    for mut measurement in found.measurements {
+        if let Some(name) = name {
+            measurement.metric = format!("{}@{name}", measurement.metric).into();
+        }
+        reading.measurements.push(measurement);
+    }
+}
+
+fn has_distinct_names(jobs: &[&FioJob]) -> bool {
+    let mut names: Vec<&str> = jobs.iter().map(|job| job.jobname.as_str()).collect();
+    names.sort_unstable();
+    names.windows(2).all(|pair| pair[0] != pair[1])
+}
+
+/// What is wrong with JSON, and where in the output.
+fn describe(broken: &BrokenJson) -> String {
+    let BrokenJson { begins, breaks, what, cut_off } = broken;
+    match cut_off {
+        true => format!("its JSON begins in line {begins} and is cut off: {what}"),
+        false => format!("its JSON begins in line {begins} and breaks in line {breaks}: {what}"),
+    }
+}
+
 /// The names of groups as metrics carry them: those of their jobs, in letters, digits, hyphens and underscores, each once.
-fn group_names(jobs: &[FioJob]) -> Vec<String> {
+fn group_names(jobs: &[&FioJob]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for (at, job) in jobs.iter().enumerate() {
         let plain = |one: char| if one.is_ascii_alphanumeric() || "-_".contains(one) { one } else { '_' };
@@ -168,27 +160,6 @@ fn group_names(jobs: &[FioJob]) -> Vec<String> {
         names.push(name);
     }
     names
-}
-
-/// Nothing where it did nothing.
-fn of_group(job: &FioJob) -> Vec<Measurement> {
-    let mut measurements = Vec::new();
-    for (direction, metrics) in [(&job.read, &fio::READ), (&job.write, &fio::WRITE), (&job.trim, &fio::TRIM)]
-    {
-        if direction.total_ios > 0 {
-            add(&mut measurements, &metrics[0], direction.bw_bytes);
-            add(&mut measurements, &metrics[1], direction.iops);
-            add_latency(&mut measurements, metrics, &direction.lat_ns, &direction.clat_ns);
-        }
-    }
-    if let Some(sync) = job.sync.as_ref().filter(|sync| sync.total_ios > 0) {
-        add_latency(&mut measurements, &fio::SYNC, &sync.lat_ns, &sync.lat_ns);
-    }
-    if !measurements.is_empty() {
-        add(&mut measurements, &fio::USER, job.usr_cpu / 100.0);
-        add(&mut measurements, &fio::SYSTEM, job.sys_cpu / 100.0);
-    }
-    measurements
 }
 
 /// The sum over jobs and directions for each second, of lines such as `1001, 61230, 1, 0, 0`: milliseconds, KiB/s on average
@@ -214,28 +185,6 @@ fn course(log: &str) -> Result<Option<WorkCourse>, String> {
         rates[at] += rate;
     }
     Ok((rates.len() > 1).then_some(WorkCourse { unit: Unit::BytesPerSecond, every: 1.0, rates }))
-}
-
-fn add(measurements: &mut Vec<Measurement>, metric: &MetricInfo, value: f64) {
-    measurements.push(Measurement::new(metric.name, metric.unit, value));
-}
-
-/// Mean and longest of the whole latency; percentiles where fio was let count them, usually of completion alone.
-fn add_latency(
-    measurements: &mut Vec<Measurement>,
-    metrics: &[MetricInfo; 8],
-    whole: &FioLatency,
-    completion: &FioLatency,
-) {
-    let seconds = |nanoseconds: f64| nanoseconds / 1e9;
-    let counted = if completion.percentile.is_empty() { whole } else { completion };
-    add(measurements, &metrics[2], seconds(whole.mean));
-    for (name, place) in PERCENTILES {
-        if let Some(value) = counted.percentile.get(name) {
-            add(measurements, &metrics[place], seconds(*value));
-        }
-    }
-    add(measurements, &metrics[7], seconds(whole.max));
 }
 
 #[cfg(test)]

@@ -66,6 +66,17 @@ fn read(output: &str) -> Result<Reading, String> {
     let rows: Vec<FsMarkRow> =
         lines.filter(|line| !line.trim().is_empty()).map(row).collect::<Result<_, _>>()?;
     let last = rows.last().ok_or("its table is empty")?;
+    if let Some(asked) = iterations_asked(output)
+        && (rows.len() as u64) < asked
+    {
+        return Err(format!(
+            "it ended before it was done: its table has {} of {asked} iterations",
+            rows.len()
+        ));
+    }
+    if last.files == 0.0 {
+        return Err("it made no file".to_owned());
+    }
     let mut reading = Reading { bytes_written: (last.files * last.size) as u64, ..Reading::default() };
     match rows.iter().map(|row| row.rate).collect::<Option<Vec<f64>>>() {
         Some(rates) if rates.iter().all(|rate| *rate > 0.0) => {
@@ -84,11 +95,21 @@ fn read(output: &str) -> Result<Reading, String> {
             |pick: fn(&(f64, f64)) -> f64| rows.iter().filter_map(move |row| row.calls.get(at).map(pick));
         let worst = of(|call| call.1).fold(0.0, f64::max);
         if worst > 0.0 {
-            reading.add(mean, of(|call| call.0).sum::<f64>() / rows.len() as f64);
-            reading.add(longest, worst);
+            reading.add_latency(mean, of(|call| call.0).sum::<f64>() / rows.len() as f64);
+            reading.add_latency(longest, worst);
         }
     }
     Ok(reading)
+}
+
+/// How often it was to go through its work: the number behind -L in its first line, which has its options.
+fn iterations_asked(output: &str) -> Option<u64> {
+    let line = output.lines().find(|line| line.starts_with('#') && line.contains("fs_mark"))?;
+    let mut words = line.split_whitespace();
+    words.find_map(|word| word.strip_prefix("-L").map(ToOwned::to_owned)).and_then(|attached| {
+        let number = if attached.is_empty() { words.next()?.to_owned() } else { attached };
+        number.parse().ok()
+    })
 }
 
 /// Iterations of about the same length, drawn as if they were.
@@ -175,6 +196,16 @@ mod tests {
         let reading = FsMark.read(&VERBOSE.replacen(rate, "inf", 1), "").unwrap();
         assert_eq!(value(&reading, "fs_mark_rate"), None);
         assert!(reading.notes[0].contains("fs_mark_rate"), "{:?}", reading.notes);
+    }
+
+    #[test]
+    fn a_run_that_ended_early_is_an_error() {
+        let lines: Vec<&str> = VERBOSE.lines().collect();
+        let short = lines[..lines.len() - 1].join("\n");
+        let error = FsMark.read(&short, "").unwrap_err().to_string();
+        assert!(error.contains("its table has 2 of 3 iterations"), "{error}");
+        let attached = short.replacen("-L  3", "-L3", 1);
+        assert!(FsMark.read(&attached, "").unwrap_err().to_string().contains("2 of 3"));
     }
 
     #[test]

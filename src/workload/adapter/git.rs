@@ -43,6 +43,10 @@ struct GitEvent {
     category: Option<String>,
     #[serde(default)]
     label: Option<String>,
+    #[serde(default)]
+    code: Option<i64>,
+    #[serde(default)]
+    signo: Option<i64>,
 }
 
 impl Adapter for Git {
@@ -97,7 +101,14 @@ fn read(log: &str) -> Result<Reading, String> {
             // The first process of all has a name without the names of those that started it.
             "atexit" if !event.sid.contains('/') => {
                 let time = event.t_abs.ok_or_else(|| format!("no time stands in \"{}\"", shown()))?;
+                if let Some(code) = event.code.filter(|code| *code != 0) {
+                    return Err(format!("git ended with status {code}"));
+                }
                 total = Some(total.unwrap_or(0.0) + time);
+            }
+            "signal" if !event.sid.contains('/') => {
+                let signal = event.signo.map_or(String::new(), |signal| format!(" {signal}"));
+                return Err(format!("git was ended by signal{signal} before it was done"));
             }
             "region_leave" => {
                 let told = event.category.as_deref().zip(event.label.as_deref());
@@ -109,7 +120,7 @@ fn read(log: &str) -> Result<Reading, String> {
             _ => {}
         }
     }
-    let total = total.ok_or("its trace has no end")?;
+    let total = total.ok_or("its trace has no end: git ended before it was done, or did not trace itself")?;
     let mut reading = Reading::default();
     reading.add(&git::METRICS[0], total);
     for (place, time) in taken {
@@ -170,6 +181,8 @@ mod tests {
             (cut, "its trace has the line"),
             (endless.as_str(), "has no end"),
             ("{}", "its trace has the line"),
+            (&STATUS.replace("\"code\":0", "\"code\":128"), "git ended with status 128"),
+            ("{\"event\":\"signal\",\"sid\":\"x\",\"t_abs\":0.1,\"signo\":15}", "git was ended by signal 15"),
         ] {
             let shown = Git.read("", wrong).unwrap_err().to_string();
             assert!(shown.contains(why), "{shown}");

@@ -7,6 +7,9 @@ mod bonnie;
 mod db_bench;
 mod dbench;
 mod fio;
+mod fio_output;
+#[cfg(test)]
+mod fio_tests;
 mod fs_mark;
 mod git;
 mod number;
@@ -81,6 +84,13 @@ pub struct Reading {
 impl Reading {
     fn add(&mut self, metric: &MetricInfo, value: f64) {
         self.measurements.push(Measurement::new(metric.name, metric.unit, value));
+    }
+
+    /// Adds a latency as a program prints it. One that is printed as 0 is shorter than the program's clock can tell, and absent.
+    fn add_latency(&mut self, metric: &MetricInfo, seconds: f64) {
+        if seconds > 0.0 {
+            self.add(metric, seconds);
+        }
     }
 
     /// Says of these that they were done in too little time for a rate.

@@ -88,7 +88,10 @@ impl Adapter for Pgbench {
             return Err((what, "leave out --sampling-rate: every transaction is looked at"));
         }
         let mut reading = Reading::default();
-        reading.add(&pgbench::TPS, told.tps);
+        match told.tps {
+            Some(tps) => reading.add(&pgbench::TPS, tps),
+            None => reading.too_fast("pgbench", &[pgbench::TPS.name]),
+        }
         if let Some(mean) = logged.mean() {
             reading.add(&pgbench::MEAN, mean);
         }
@@ -115,21 +118,39 @@ impl Adapter for Pgbench {
 /// What it prints at its end.
 struct Told {
     transactions: u64,
-    tps: f64,
+    /// None where no time passed.
+    tps: Option<f64>,
     failed: f64,
 }
 
 impl Told {
     fn of(output: &str) -> Result<Self, String> {
-        let need = |start: &str| after(output, start).ok_or_else(|| format!("it does not say \"{start}\""));
+        let need = |start: &str| {
+            after(output, start).ok_or_else(|| {
+                format!("it does not say \"{start}\" (is it another language's? it runs with LC_ALL=C)")
+            })
+        };
         let first = |text: &str| text.split([' ', '/']).next().unwrap_or_default().to_owned();
-        let transactions = first(need("number of transactions actually processed:")?);
-        let transactions =
+        let optional = |start: &str| after(output, start).map_or(Ok(0.0), |text| number(&first(text)));
+        // Of `399/400`: so many of those that were asked for.
+        let done = need("number of transactions actually processed:")?;
+        let transactions = first(done);
+        let transactions: u64 =
             transactions.parse().map_err(|_| format!("\"{transactions}\" is no number of transactions"))?;
+        let failed = optional("number of failed transactions:")?;
+        let skipped = optional("number of transactions skipped:")?;
+        let asked = done.split_once('/').and_then(|(_, asked)| number(&first(asked)).ok());
+        if let Some(asked) = asked.filter(|asked| transactions as f64 + failed + skipped < *asked) {
+            return Err(format!("it ended before it was done: {transactions} of {asked} transactions"));
+        }
+        if transactions == 0 {
+            return Err(format!("it did no transaction ({failed} failed, {skipped} were skipped)"));
+        }
         // Before version 14 there were two lines, the one with the time to connect first.
-        let tps = number(&first(need("tps =")?))?;
-        let failed =
-            after(output, "number of failed transactions:").map_or(Ok(0.0), |text| number(&first(text)))?;
+        let tps = match first(need("tps =")?).as_str() {
+            "inf" | "nan" | "-nan" => None,
+            text => Some(number(text)?).filter(|tps| *tps > 0.0),
+        };
         Ok(Self { transactions, tps, failed })
     }
 }
@@ -239,6 +260,29 @@ mod tests {
         let reading = Pgbench.read(printed, log).unwrap();
         assert_eq!((value(&reading, "pgbench_tps"), reading.measurements.len()), (Some(9.0), 7));
         assert!(reading.notes[0].contains("1 transactions failed"), "{:?}", reading.notes);
+    }
+
+    #[test]
+    fn what_did_nothing_or_ended_early_is_told() {
+        let end = "latency average = 0.3 ms\ntps = 9.0 (without initial connection time)\n";
+        for (printed, why) in [
+            (format!("number of transactions actually processed: 150/400\n{end}"), "it ended before it was done: 150 of 400"),
+            ("number of transactions actually processed: 0/400\nnumber of failed transactions: 400 (100.000%)\n".to_owned(), "it did no transaction (400 failed"),
+            ("number of transactions actually processed: 0\n".to_owned(), "it did no transaction"),
+            (PRINTED.replacen("tps = 921.421200", "tps = 921,421200", 1), "\"921,421200\" is not a number"),
+            ("Anzahl tatsächlich verarbeiteter Transaktionen: 400/400\n".to_owned(), "LC_ALL=C"),
+        ] {
+            let error = Pgbench.read(&printed, LOG).unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        }
+        // Failed and skipped transactions are among those that were asked for.
+        let printed = format!(
+            "number of transactions actually processed: 1/3\nnumber of failed transactions: 1 (33.3%)\nnumber of transactions skipped: 1 (33.3%)\n{end}"
+        );
+        let log = "0 0 skipped 0 1700000000 5\n0 1 300 0 1700000000 400\n0 2 failed 0 1700000000 500\n";
+        assert_eq!(value(&Pgbench.read(&printed, log).unwrap(), "pgbench_tps"), Some(9.0));
+        let no_time = printed.replacen("tps = 9.0", "tps = inf", 1);
+        assert_eq!(value(&Pgbench.read(&no_time, log).unwrap(), "pgbench_tps"), None);
     }
 
     #[test]

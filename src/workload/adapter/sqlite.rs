@@ -101,12 +101,17 @@ fn read(output: &str) -> Result<Reading, String> {
         number(time.ok_or_else(|| format!("it does not say when `{part}` was over"))?)
     };
     let mut reading = Reading::default();
+    // The sum over rows that were read is empty where there was none.
+    let read_nothing = output.lines().any(|line| line.trim() == "read|");
     let mut too_fast = Vec::new();
     let mut before = at("begin")?;
     for ((part, count), metric) in PARTS.iter().zip(sqlite::METRICS) {
         let now = at(part)?;
         match now - before {
             took if took < 0.0 => return Err(format!("its clock went back during `{part}`")),
+            _ if *part == "read" && read_nothing => {
+                reading.notes.push("sqlite3 found no row to read, and there is no rate of it".to_owned());
+            }
             took if took < SHORTEST => too_fast.push(metric.name),
             took => reading.add(metric, f64::from(*count) / took),
         }
@@ -142,6 +147,18 @@ mod tests {
         assert!(
             Sqlite.read(PRINTED, "").unwrap().measurements.iter().any(|one| one.metric == "sqlite_insert")
         );
+    }
+
+    #[test]
+    fn a_rate_of_reading_nothing_is_absent() {
+        let text = "fsverdict begin|10.000\nfsverdict insert|12.500\nfsverdict update|17.500\nfsverdict bulk|18.510\nread|\nfsverdict read|19.510\nfsverdict delete|20.010\n";
+        let reading = Sqlite.read(text, "").unwrap();
+        assert!(
+            !reading.measurements.iter().any(|one| one.metric == "sqlite_read"),
+            "{:?}",
+            reading.measurements
+        );
+        assert!(reading.notes[0].contains("no row to read"), "{:?}", reading.notes);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 
 mod cache;
 mod engine;
+mod fastest;
 mod fields;
 mod jobs;
 pub(crate) mod knobs;
@@ -30,6 +31,7 @@ mod tests;
 use engine::DeviceEngine;
 use medium::Whole;
 
+pub use fastest::fastest_rate;
 pub use limits::{Discard, Limits};
 pub use model::{BuiltIn, Draw, Model, ModelError, built_in, can_be_had, split};
 pub use request::{Action, Completion, Request};

@@ -34,6 +34,9 @@ pub const READ: [MetricInfo; 8] = direction!("read", Reads, "reading");
 pub const WRITE: [MetricInfo; 8] = direction!("write", Writes, "writing");
 pub const TRIM: [MetricInfo; 8] = direction!("trim", Neither, "discarding");
 pub const SYNC: [MetricInfo; 8] = direction!("sync", Neither, "syncing");
+/// Of reads, writes and discards as one, where fio reports them so (unified_rw_reporting).
+pub const MIXED: [MetricInfo; 8] =
+    direction!("mixed", Neither, "reading, writing and discarding taken as one");
 pub const USER: MetricInfo =
     info("fio_cpu_user", Unit::Ratio, Flow::Neither, "fio: share of a CPU its jobs used in user mode");
 pub const SYSTEM: MetricInfo =
@@ -47,7 +50,7 @@ pub const SLOWEST: MetricInfo = info(
 );
 
 pub const METRICS: &[MetricInfo] = &{
-    let mut all = [SLOWEST; 34];
+    let mut all = [SLOWEST; 42];
     all[33] = USER;
     let mut at = 0;
     while at < 8 {
@@ -57,6 +60,7 @@ pub const METRICS: &[MetricInfo] = &{
         all[17 + at] = TRIM[at];
         // A sync has no bytes, so its bandwidth (the first of eight) is left out; the last place is the system's CPU.
         all[25 + at] = if at < 7 { SYNC[at + 1] } else { SYSTEM };
+        all[34 + at] = MIXED[at];
         at += 1;
     }
     all

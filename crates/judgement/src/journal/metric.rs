@@ -132,11 +132,15 @@ pub fn is_of_cpu(name: &str) -> bool {
     name.split('_').any(|word| word == "cpu")
 }
 
-/// What is known about a metric of an adapter's; of one of several groups of fio's jobs (`fio_read_iops@NAME`) what is known of it
-/// for one.
+/// What is known about a metric of an adapter's; of one of several groups of fio's jobs (`fio_read_iops@NAME`) or of one of the kinds of
+/// operation that a benchmark of db_bench mixes (`db_bench_readrandomwriterandom_latency_p99@read`) what is known of it for one.
 pub fn adapter_metric(name: &str) -> Option<&'static MetricInfo> {
     let name = match name.split_once('@') {
-        Some((of_group, group)) if name.starts_with("fio_") && !group.is_empty() => of_group,
+        Some((of_group, group))
+            if (name.starts_with("fio_") || name.starts_with("db_bench_")) && !group.is_empty() =>
+        {
+            of_group
+        }
         _ => name,
     };
     let all = [

@@ -28,6 +28,7 @@ mod model;
 mod operation;
 mod own_metric;
 mod preset;
+mod printed_unit;
 mod published;
 mod read;
 mod read_age;
@@ -73,6 +74,7 @@ pub use model::{
 pub use operation::{FilesystemAbility, Flow, Needs, Operation, OperationKind};
 pub use own_metric::{NumberSource, OwnMetric, number_pattern};
 pub use preset::{Preset, preset, presets};
+pub use printed_unit::is_printed_unit;
 pub use published::{Assertion, GOAL, Of, Published};
 pub use read::{keys, read_with};
 pub use read_dataset::{check_dataset_name, measure_variable, variable};

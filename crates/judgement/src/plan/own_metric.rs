@@ -32,7 +32,7 @@ pub struct OwnMetric {
 pub enum NumberSource {
     /// In the one group of a pattern; of several places that match the last counts.
     Match(String),
-    /// Behind a JSON pointer (RFC 6901) in what is JSON as a whole.
+    /// Behind a JSON pointer (RFC 6901) in the last JSON document.
     Json(String),
 }
 
@@ -53,7 +53,7 @@ impl OwnMetric {
 /// # Errors
 /// When it is none, or has more or fewer than one group.
 pub fn number_pattern(pattern: &str) -> Result<regex_lite::Regex, Reason> {
-    let example = "for example: match = 'tps = ([0-9.]+)'";
+    let example = "for example: match = 'tps = ([-+0-9.,eE]+)'";
     if pattern.len() > PATTERN_TEXT {
         return Err(Reason::new(format!("the pattern is longer than {PATTERN_TEXT} bytes"), example));
     }
@@ -141,7 +141,7 @@ fn read_own_metric(node: &Node, problems: &Problems) -> Option<OwnMetric> {
             section.lacks(
                 section.at,
                 "it does not say where the number stands",
-                "match = 'tps = ([0-9.]+)', or json = \"/tps\"",
+                "match = 'tps = ([-+0-9.,eE]+)', or json = \"/tps\"",
             );
             None
         }

@@ -30,13 +30,13 @@ pub struct RequestAccount {
 
 /// A request that is not read: what it would have moved, and where the recording shows it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Unread {
+pub(super) struct UnreadRequest {
     pub(super) line: usize,
     pub(super) bytes: u64,
     pub(super) is_flush: bool,
 }
 
-impl Unread {
+impl UnreadRequest {
     /// A request of a trace of our own; its number stands for a line.
     pub(super) fn of_record(number: usize, record: &Traced) -> Self {
         let moves = matches!(record.operation, Action::Read | Action::Write);
@@ -49,7 +49,7 @@ impl Unread {
 }
 
 impl RequestAccount {
-    pub(super) fn leave_out(&mut self, reason: &str, request: Unread) {
+    pub(super) fn leave_out(&mut self, reason: &str, request: UnreadRequest) {
         let full = self.unread.len() >= MOST_REASONS && !self.unread.contains_key(reason);
         let reason = if full { OTHER_REASONS } else { reason };
         let counted = self.unread.entry(reason.to_owned()).or_default();

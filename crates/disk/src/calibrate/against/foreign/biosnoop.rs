@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use super::super::measured::Measured;
-use super::account::{RequestAccount, Unread};
+use super::account::{RequestAccount, UnreadRequest};
 use super::block_event::{BlockLetters, BlockOperation};
 use super::lines::{RequestShape, seconds, time, whole_number};
-use super::{MOST_REQUESTS, Read, TraceFault, too_many, whole};
+use super::{MOST_REQUESTS, ReadLines, TraceFault, too_many, whole};
 use crate::device::Action;
 
 struct SnoopLine<'a> {
@@ -55,7 +55,7 @@ fn parse(line: &str) -> Option<Result<SnoopLine<'_>, String>> {
     Some(read())
 }
 
-pub(super) fn read(text: &str, device: Option<&str>) -> Result<Read, TraceFault> {
+pub(super) fn read(text: &str, device: Option<&str>) -> Result<ReadLines, TraceFault> {
     let mut disks: BTreeMap<&str, u64> = BTreeMap::new();
     for line in text.lines() {
         if let Some(Ok(found)) = parse(line) {
@@ -102,7 +102,7 @@ pub(super) fn read(text: &str, device: Option<&str>) -> Result<Read, TraceFault>
             BlockOperation::Flush => Action::Flush,
             BlockOperation::Discard => Action::Discard,
             BlockOperation::Other => {
-                let unread = Unread { line: number, bytes: 0, is_flush: false };
+                let unread = UnreadRequest { line: number, bytes: 0, is_flush: false };
                 account.leave_out("commands that neither read nor write", unread);
                 continue;
             }
@@ -124,5 +124,5 @@ pub(super) fn read(text: &str, device: Option<&str>) -> Result<Read, TraceFault>
     if let Some((line, what)) = strange {
         return Err(TraceFault::Line { line, what });
     }
-    Ok(Read { requests: taken, account, notes: Vec::new() })
+    Ok(ReadLines { requests: taken, account, notes: Vec::new() })
 }

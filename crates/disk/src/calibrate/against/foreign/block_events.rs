@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::block_event::{BlockEvent, BlockEventKind};
 use super::tracker::{RequestTracker, follow};
-use super::{MOST_REQUESTS, Read, TraceFault, too_many, whole};
+use super::{MOST_REQUESTS, ReadLines, TraceFault, too_many, whole};
 
 /// Devices that are named in an error.
 const MOST_NAMED: usize = 8;
@@ -25,7 +25,7 @@ pub(super) fn read_block_events(
     text: &str,
     parse: EventParser,
     device: Option<&str>,
-) -> Result<Read, TraceFault> {
+) -> Result<ReadLines, TraceFault> {
     let mut devices: BTreeMap<&str, EventCounts> = BTreeMap::new();
     let mut last = None;
     for (at, line) in text.lines().enumerate() {
@@ -60,6 +60,13 @@ pub(super) fn read_block_events(
             notes.push(format!("Line {} is the last one and torn; it is not read.", at + 1));
             continue;
         }
+        // `Skips: 3 forward (12 -   0.0%)` counts events that the kernel dropped.
+        if let Some(skips) = line.trim().strip_prefix("Skips: ").filter(|skips| !skips.starts_with("0 ")) {
+            notes.push(format!(
+                "The recording itself lacks events: blkparse says \"Skips: {}\".",
+                skips.chars().take(60).collect::<String>()
+            ));
+        }
         let event = parse(at + 1, line).map_err(|what| TraceFault::Line { line: at + 1, what })?;
         let Some(event) = event.filter(|event| event.device == device) else { continue };
         follow(&mut tracker, &event, queued).map_err(|what| TraceFault::Line { line: at + 1, what })?;
@@ -78,7 +85,7 @@ pub(super) fn read_block_events(
         let what = format!("no request of {device} was both begun and completed: {}", read.account.reasons());
         return Err(whole(&what, "record for longer"));
     }
-    Ok(Read { notes, ..read })
+    Ok(ReadLines { notes, ..read })
 }
 
 fn choose<'a>(

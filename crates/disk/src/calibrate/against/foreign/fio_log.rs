@@ -5,9 +5,9 @@
 //! requests, and its size and offset are 0.
 
 use super::super::measured::Measured;
-use super::account::{RequestAccount, Unread};
+use super::account::{RequestAccount, UnreadRequest};
 use super::lines::{RequestShape, shown, time, whole_number};
-use super::{LineForm, Read};
+use super::{LineForm, ReadLines};
 use crate::device::Action;
 
 /// A priority is a number of 16 bits.
@@ -61,7 +61,7 @@ impl LineForm for FioLog {
             // What sync_file_range(2) does depends on flags that the log does not have.
             "5" => {
                 self.account.seen += 1;
-                let unread = Unread { line: number, bytes: 0, is_flush: true };
+                let unread = UnreadRequest { line: number, bytes: 0, is_flush: true };
                 self.account.leave_out("calls of sync_file_range", unread);
                 return Ok(());
             }
@@ -99,7 +99,7 @@ impl LineForm for FioLog {
         self.taken.len()
     }
 
-    fn end(self) -> Read {
-        Read { requests: self.taken, account: self.account, notes: Vec::new() }
+    fn end(self) -> ReadLines {
+        ReadLines { requests: self.taken, account: self.account, notes: Vec::new() }
     }
 }

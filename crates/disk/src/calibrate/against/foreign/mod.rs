@@ -91,7 +91,7 @@ pub struct RequestRecord {
 }
 
 /// What the lines of one form hold.
-struct Read {
+struct ReadLines {
     requests: Vec<Measured>,
     account: RequestAccount,
     notes: Vec<String>,
@@ -137,7 +137,7 @@ pub fn read_record(bytes: &[u8], device: Option<&str>) -> Result<RequestRecord, 
         _ => (RecordForm::Own, own(bytes)?),
     };
     read.requests.sort_by_key(|one| one.record.submitted_ns);
-    let Read { requests, account, notes } = read;
+    let ReadLines { requests, account, notes } = read;
     let Some(first) = requests.first() else {
         return Err(whole("there is no request in it that was done", FORMS));
     };
@@ -160,7 +160,7 @@ fn too_many() -> TraceFault {
     whole(&format!("there are more than {MOST_REQUESTS} requests"), "give a part of it: head -n 100000 TRACE")
 }
 
-fn own(bytes: &[u8]) -> Result<Read, TraceFault> {
+fn own(bytes: &[u8]) -> Result<ReadLines, TraceFault> {
     let records = TraceReader::new(bytes)
         .and_then(|reader| reader.take(MOST_REQUESTS).collect::<Result<Vec<Traced>, _>>());
     let records = records.map_err(|_| {
@@ -179,10 +179,10 @@ fn own(bytes: &[u8]) -> Result<Read, TraceFault> {
                 line: 0,
             });
         } else {
-            account.leave_out(UNDERWAY, account::Unread::of_record(at + 1, &record));
+            account.leave_out(UNDERWAY, account::UnreadRequest::of_record(at + 1, &record));
         }
     }
-    Ok(Read { requests, account, notes: Vec::new() })
+    Ok(ReadLines { requests, account, notes: Vec::new() })
 }
 
 /// Tells the form of a line from its structure.
@@ -216,7 +216,7 @@ fn form_of(text: &str) -> Option<RecordForm> {
     counts.into_iter().find(|(_, count)| *count == most).map(|(form, _)| form)
 }
 
-fn read_text(text: &str, device: Option<&str>) -> Result<(RecordForm, Read), TraceFault> {
+fn read_text(text: &str, device: Option<&str>) -> Result<(RecordForm, ReadLines), TraceFault> {
     let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
     let first = first.ok_or_else(|| whole("it is empty", FORMS))?;
     if first.starts_with("fio version") {
@@ -247,10 +247,10 @@ trait LineForm {
 
     fn taken(&self) -> usize;
 
-    fn end(self) -> Read;
+    fn end(self) -> ReadLines;
 }
 
-fn lines(text: &str, mut form: impl LineForm) -> Result<Read, TraceFault> {
+fn lines(text: &str, mut form: impl LineForm) -> Result<ReadLines, TraceFault> {
     for (at, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {

@@ -3,7 +3,7 @@
 use super::super::measured::Measured;
 use super::account::RequestAccount;
 use super::lines::{LATEST_NS, RequestShape, shown, time, whole_number};
-use super::{LineForm, Read};
+use super::{LineForm, ReadLines};
 use crate::device::Action;
 
 #[derive(Default)]
@@ -47,8 +47,8 @@ impl LineForm for Serial {
         self.taken.len()
     }
 
-    fn end(self) -> Read {
+    fn end(self) -> ReadLines {
         let account = RequestAccount { seen: self.taken.len() as u64, ..RequestAccount::default() };
-        Read { requests: self.taken, account, notes: Vec::new() }
+        ReadLines { requests: self.taken, account, notes: Vec::new() }
     }
 }

@@ -6,17 +6,17 @@ use crate::device::Action;
 use fsverdict_text::Hinted;
 
 /// A request: what it does, its first sector, its sectors, and how long it took in microseconds.
-type Shape = (Action, u64, u32, u64);
+type ShownRequest = (Action, u64, u32, u64);
 
-struct Member {
+struct RecordingMember {
     name: &'static str,
     text: &'static str,
-    requests: &'static [Shape],
+    requests: &'static [ShownRequest],
     /// How many requests are not read, and a word of their reason.
     unread: &'static [(&'static str, u64)],
 }
 
-fn shapes(record: &RequestRecord) -> Vec<Shape> {
+fn shapes(record: &RequestRecord) -> Vec<ShownRequest> {
     let shape = |one: &super::Measured| {
         let took_ns = one.record.latency_ns().unwrap();
         (one.record.operation, one.record.sector, one.record.sectors, took_ns / 1000)
@@ -24,8 +24,8 @@ fn shapes(record: &RequestRecord) -> Vec<Shape> {
     record.requests.iter().map(shape).collect()
 }
 
-fn check(members: &[Member], form: RecordForm) {
-    for Member { name, text, requests, unread } in members {
+fn check(members: &[RecordingMember], form: RecordForm) {
+    for RecordingMember { name, text, requests, unread } in members {
         let record = read_record(text.as_bytes(), None).unwrap_or_else(|fault| panic!("{name}: {fault}"));
         assert_eq!(record.form, form, "{name}");
         assert_eq!(shapes(&record), *requests, "{name}");
@@ -46,122 +46,132 @@ fn check(members: &[Member], form: RecordForm) {
     }
 }
 
-const BLKPARSE: &[Member] = &[
-    Member {
+const BLKPARSE: &[RecordingMember] = &[
+    RecordingMember {
         name: "a device that issues nothing to a driver has bios",
         text: "253,3 0 1 5.000100000 9 Q R 640 + 16 [db]\n253,3 0 2 5.000600000 0 C R 640 + 16 [0]\n253,3 0 3 5.001000000 9 Q FWFS 800 + 8 [db]\n253,3 0 4 5.001250000 0 C WFS 800 + 8 [0]\n",
         requests: &[(Action::Read, 640, 16, 500), (Action::Write, 800, 8, 250)],
         unread: &[],
     },
-    Member {
+    RecordingMember {
         name: "bios are followed only where nothing is issued",
         text: "8,0 0 1 0.000000000 9 Q R 640 + 8 [x]\n8,0 0 2 0.000050000 9 Q R 648 + 8 [x]\n8,0 0 3 0.000060000 9 M R 648 + 8 [x]\n8,0 0 4 0.000100000 9 D R 640 + 16 [x]\n8,0 0 5 0.000300000 0 C R 640 + 16 [0]\n",
         requests: &[(Action::Read, 640, 16, 200)],
         unread: &[],
     },
-    Member {
+    RecordingMember {
         name: "a discard of more than 4 GiB",
         text: "8,0 0 1 0.001 9 D D 0 + 16777216 [mkfs]\n8,0 0 2 0.003 0 C D 0 + 16777216 [0]\n",
         requests: &[(Action::Discard, 0, 16_777_216, 2000)],
         unread: &[],
     },
-    Member {
+    RecordingMember {
         name: "zeroes that are written without data",
         text: "8,0 0 1 0.001 9 D WS 0 + 4194304 [mkfs]\n8,0 0 2 0.003 0 C WS 0 + 4194304 [0]\n",
         requests: &[(Action::WriteZeroes, 0, 4_194_304, 2000)],
         unread: &[],
     },
-    Member {
+    RecordingMember {
         name: "parts in order",
         text: "8,0 0 1 0.000 9 D W 100 + 24 [x]\n8,0 0 2 0.001 0 C W 100 + 8 [0]\n8,0 0 3 0.002 0 C W 108 + 8 [0]\n8,0 0 4 0.003 0 C W 116 + 8 [0]\n",
         requests: &[(Action::Write, 100, 24, 3000)],
         unread: &[],
     },
-    Member {
+    RecordingMember {
         name: "parts out of order",
         text: "8,0 0 1 0.000 9 D W 100 + 24 [x]\n8,0 0 2 0.001 0 C W 108 + 8 [0]\n8,0 0 3 0.002 0 C W 116 + 8 [0]\n8,0 0 4 0.003 0 C W 100 + 8 [0]\n",
         requests: &[(Action::Write, 100, 24, 3000)],
         unread: &[],
     },
-    Member {
+    RecordingMember {
         name: "a part that is never done",
         text: "8,0 0 1 0.000 9 D W 100 + 16 [x]\n8,0 0 2 0.001 0 C W 100 + 8 [0]\n8,0 0 3 0.002 9 D R 0 + 8 [x]\n8,0 0 4 0.003 0 C R 0 + 8 [0]\n",
         requests: &[(Action::Read, 0, 8, 1000)],
         unread: &[("before the recording ended", 1)],
     },
-    Member {
+    RecordingMember {
         name: "two requests on the same sectors at once",
         text: "8,0 0 1 0.000 9 D R 100 + 8 [x]\n8,0 0 2 0.001 9 D R 100 + 8 [x]\n8,0 0 3 0.003 0 C R 100 + 8 [0]\n8,0 0 4 0.005 0 C R 100 + 8 [0]\n",
         requests: &[(Action::Read, 100, 8, 3000), (Action::Read, 100, 8, 4000)],
         unread: &[],
     },
-    Member {
+    RecordingMember {
         name: "a read within another",
         text: "8,0 0 1 0.000 9 D R 100 + 64 [x]\n8,0 0 2 0.001 9 D R 108 + 8 [x]\n8,0 0 3 0.002 0 C R 108 + 8 [0]\n8,0 0 4 0.005 0 C R 100 + 64 [0]\n",
         requests: &[(Action::Read, 100, 64, 5000), (Action::Read, 108, 8, 1000)],
         unread: &[],
     },
-    Member {
+    RecordingMember {
         name: "a read and a write of the same sectors",
         text: "8,0 0 1 0.000 9 D R 100 + 8 [x]\n8,0 0 2 0.001 9 D W 100 + 8 [x]\n8,0 0 3 0.002 0 C W 100 + 8 [0]\n8,0 0 4 0.005 0 C R 100 + 8 [0]\n",
         requests: &[(Action::Read, 100, 8, 5000), (Action::Write, 100, 8, 1000)],
         unread: &[],
     },
-    Member {
+    RecordingMember {
         name: "a request that is put back and issued again",
         text: "8,0 0 1 0.000 9 D W 100 + 8 [x]\n8,0 0 2 0.001 0 R W 100 + 8 [0]\n8,0 0 3 0.004 9 D W 100 + 8 [x]\n8,0 0 4 0.005 0 C W 100 + 8 [0]\n",
         requests: &[(Action::Write, 100, 8, 1000)],
         unread: &[],
     },
-    Member {
+    RecordingMember {
         name: "a request that is put back and stays there",
         text: "8,0 0 1 0.000 9 D W 100 + 8 [x]\n8,0 0 2 0.001 0 R W 100 + 8 [0]\n8,0 0 3 0.004 9 D W 200 + 8 [x]\n8,0 0 4 0.005 0 C W 200 + 8 [0]\n",
         requests: &[(Action::Write, 200, 8, 1000)],
         unread: &[("put back", 1)],
     },
-    Member {
+    RecordingMember {
         name: "a bio that is split, and its pieces",
         text: "8,0 0 1 0.000 9 Q W 100 + 64 [x]\n8,0 0 2 0.000 9 X W 100 / 132 [x]\n8,0 0 3 0.001 9 D W 100 + 32 [x]\n8,0 0 4 0.001 9 D W 132 + 32 [x]\n8,0 0 5 0.002 0 C W 132 + 32 [0]\n8,0 0 6 0.003 0 C W 100 + 32 [0]\n",
         requests: &[(Action::Write, 100, 32, 2000), (Action::Write, 132, 32, 1000)],
         unread: &[],
     },
-    Member {
+    RecordingMember {
+        name: "bios that are completed as one, where nothing but Q and C was recorded",
+        text: "8,0 0 1 0.000 9 Q W 100 + 8 [x]\n8,0 0 2 0.001 9 Q W 108 + 8 [x]\n8,0 0 3 0.002 9 Q W 116 + 16 [x]\n8,0 0 4 0.003 0 C W 100 + 32 [0]\n8,0 0 5 0.004 9 Q W 200 + 8 [x]\n8,0 0 6 0.005 0 C W 200 + 16 [0]\n",
+        requests: &[
+            (Action::Write, 100, 8, 3000),
+            (Action::Write, 108, 8, 2000),
+            (Action::Write, 116, 16, 1000),
+        ],
+        unread: &[("issued before", 1), ("before the recording ended", 1)],
+    },
+    RecordingMember {
         name: "flushes, pre-flush and FUA",
         text: "8,0 0 1 0.000 9 D FN [kworker/0:1H]\n8,0 0 2 0.001 0 C FN 0 [0]\n8,0 0 3 0.001 9 D WFS 100 + 8 [jbd2]\n8,0 0 4 0.002 0 C WFS 100 + 8 [0]\n8,0 0 5 0.003 9 D FF 0 + 0 [x y]\n8,0 0 6 0.007 0 C FF 0 + 0 [0]\n",
         requests: &[(Action::Flush, 0, 0, 1000), (Action::Write, 100, 8, 1000), (Action::Flush, 0, 0, 4000)],
         unread: &[],
     },
-    Member {
+    RecordingMember {
         name: "requests that fail",
         text: "8,0 0 1 0.000 9 D R 100 + 8 [x]\n8,0 0 2 0.001 0 C R 100 + 8 [65531]\n8,0 0 3 0.002 9 D W 200 + 16 [x]\n8,0 0 4 0.003 0 C W 200 + 8 [0]\n8,0 0 5 0.004 0 C W 208 + 8 [-5]\n8,0 0 6 0.005 9 D R 300 + 8 [x]\n8,0 0 7 0.006 0 C R 300 + 8 [0]\n",
         requests: &[(Action::Read, 300, 8, 1000)],
         unread: &[("failed", 2)],
     },
-    Member {
+    RecordingMember {
         name: "zone append: the place is told when it is done",
         text: "8,0 0 1 0.000 9 D ZAS 524288 + 8 [x]\n8,0 0 2 0.001 9 D ZAS 524288 + 8 [x]\n8,0 0 3 0.002 0 C ZAS 524288 + 8 [0]\n8,0 0 4 0.003 0 C ZAS 524296 + 8 [0]\n8,0 0 5 0.004 9 D ZR 524288 + 0 [x]\n8,0 0 6 0.005 0 C ZR 524288 + 0 [0]\n",
         requests: &[(Action::Write, 524_288, 8, 2000), (Action::Write, 524_296, 8, 2000)],
         unread: &[("neither read nor write", 1)],
     },
-    Member {
+    RecordingMember {
         name: "a driver's own command",
         text: "8,0 0 1 0.000 9 D R 36 (12 00 00 00 24 00) [udev]\n8,0 0 2 0.001 0 C R (12 00 00 00 24 00) [0]\n8,0 0 3 0.002 9 D R 300 + 8 [x]\n8,0 0 4 0.003 0 C R 300 + 8 [0]\n",
         requests: &[(Action::Read, 300, 8, 1000)],
         unread: &[("neither read nor write", 1)],
     },
-    Member {
+    RecordingMember {
         name: "a log that begins and ends in the middle",
         text: "8,0 0 1 0.000 0 C W 100 + 8 [0]\n8,0 0 2 0.002 9 D R 300 + 8 [x]\n8,0 0 3 0.003 0 C R 300 + 8 [0]\n8,0 0 4 0.004 9 D W 400 + 8 [x]\n",
         requests: &[(Action::Read, 300, 8, 1000)],
         unread: &[("issued before", 1), ("before the recording ended", 1)],
     },
-    Member {
+    RecordingMember {
         name: "other lines before, between and below",
         text: "Input file nvme0n1.blktrace.0 added\nInput file nvme0n1.blktrace.1 added\n\n259,0 0 1 0.002 9 D R 300 + 8 [x]\n259,0 0 0 0.002 0 m N cfq100 slice expired\n259,0 0 2 0.003 0 C R 300 + 8 [0]\nCPU0 (nvme0n1):\n Reads Queued:           1,        4KiB\t Writes Queued:           0,        0KiB\nThroughput (R/W): 4KiB/s / 0KiB/s\nEvents (nvme0n1): 3 entries\nSkips: 0 forward (0 -   0.0%)\n",
         requests: &[(Action::Read, 300, 8, 1000)],
         unread: &[],
     },
-    Member {
+    RecordingMember {
         name: "a last line that is torn",
         text: "8,0 0 1 0.002 9 D R 300 + 8 [x]\n8,0 0 2 0.003 0 C R 300 + 8 [0]\n8,0 0 3 0.004 9 D R 40x + ",
         requests: &[(Action::Read, 300, 8, 1000)],
@@ -191,26 +201,26 @@ fn a_write_says_whether_it_flushes_and_is_durable() {
 }
 
 /// Block events of perf script (5.10 and 6.8) and of trace-cmd.
-const PERF: &[Member] = &[
-    Member {
+const PERF: &[RecordingMember] = &[
+    RecordingMember {
         name: "issue and completion",
         text: "             fio  1234 [001]  1234.567890: block:block_rq_issue: 8,0 WS 4096 () 2048 + 8 [fio]\n         swapper     0 [001]  1234.568890: block:block_rq_complete: 8,0 WS () 2048 + 8 [0]\n",
         requests: &[(Action::Write, 2048, 8, 1000)],
         unread: &[],
     },
-    Member {
+    RecordingMember {
         name: "with priorities, names with spaces, and flushes without a place",
         text: "kworker/0:1H-kb   77 [000]    10.000100: block:block_rq_issue: 259,0 FF 0 () 18446744073709551615 + 0 none,0,0 [kworker/0:1H + x]\n         swapper     0 [000]    10.000600: block:block_rq_complete: 259,0 FF () 18446744073709551615 + 0 none,0,0 [0]\n  my prog    12 [001]    10.001000: block:block_rq_issue: 259,0 R 8192 () 64 + 16 best-effort,4,0 [my prog]\n         swapper     0 [000]    10.001200: block:block_rq_complete: 259,0 R () 64 + 16 best-effort,4,0 [0]\n",
         requests: &[(Action::Flush, 0, 0, 500), (Action::Read, 64, 16, 200)],
         unread: &[],
     },
-    Member {
+    RecordingMember {
         name: "of trace-cmd, with other events of the block layer",
         text: "cpus=2\n             fio-1234  [001] d..1.  34.100000: block_plug: [fio]\n             fio-1234  [001] d..1.  34.100000: block_getrq: 8,0 R 640 + 8 [fio]\n             fio-1234  [001] d..1.  34.100100: block_rq_issue: 8,0 R 4096 () 640 + 8 [fio]\n          <idle>-0     [001] d.h1.  34.100400: block_rq_complete: 8,0 R () 640 + 8 [0]\n",
         requests: &[(Action::Read, 640, 8, 300)],
         unread: &[],
     },
-    Member {
+    RecordingMember {
         name: "bios where nothing is issued, and one that failed",
         text: "  x 1 [000] 5.000000: block:block_bio_queue: 253,0 R 0 + 8 [x]\n  x 1 [000] 5.000500: block:block_bio_complete: 253,0 R 0 + 8 [0]\n  x 1 [000] 6.000000: block:block_bio_queue: 253,0 W 8 + 8 [x]\n  x 1 [000] 6.000500: block:block_bio_complete: 253,0 W 8 + 8 [-5]\n",
         requests: &[(Action::Read, 0, 8, 500)],
@@ -224,8 +234,8 @@ fn every_request_of_perf_is_read_or_counted() {
 }
 
 /// What biosnoop prints: of bcc, with the time in the queue, of libbpf-tools, and under a locale with a comma.
-const BIOSNOOP: &[Member] = &[
-    Member {
+const BIOSNOOP: &[RecordingMember] = &[
+    RecordingMember {
         name: "of bcc",
         text: "TIME(s)     COMM           PID    DISK    T SECTOR     BYTES  LAT(ms)\n0.000000    supervise      1950   xvda1   W 13092560   4096      0.74\n0.000300    my prog        1950   xvda1   R 64         8192      0.20\n0.001000    ?              0      xvda1   W 0          0         0.90\n",
         requests: &[
@@ -235,13 +245,13 @@ const BIOSNOOP: &[Member] = &[
         ],
         unread: &[],
     },
-    Member {
+    RecordingMember {
         name: "of libbpf-tools, with the time in the queue",
         text: "TIME(s)     COMM           PID     DISK    T    SECTOR     BYTES   QUE(ms) LAT(ms)\n0.000100    kworker/0:1H   77      sda     FF   18446744073709551615 0  0.001   0.500\n0.002000    fio            99      sda     WFS  2048       4096    0.002   0.100\n0.003000    fio            99      sda     N    0          0       0.000   0.050\n",
         requests: &[(Action::Flush, 0, 0, 500), (Action::Write, 2048, 8, 100)],
         unread: &[("neither read nor write", 1)],
     },
-    Member {
+    RecordingMember {
         name: "with decimal commas",
         text: "TIME(s)     COMM           PID    DISK    T SECTOR     BYTES  LAT(ms)\n0,010000    cp      1950   sdb   R 8   512      1,50\n",
         requests: &[(Action::Read, 8, 1, 1500)],
@@ -254,8 +264,8 @@ fn every_request_of_biosnoop_is_read_or_counted() {
     check(BIOSNOOP, RecordForm::Biosnoop);
 }
 
-const FIO: &[Member] = &[
-    Member {
+const FIO: &[RecordingMember] = &[
+    RecordingMember {
         name: "with offsets",
         text: "2, 1500000, 0, 4096, 8192, 0\n12, 9000000, 1, 8192, 0, 0\n13, 10000, 2, 1048576, 0, 0\n14, 20000, 3, 0, 0, 0\n15, 30000, 4, 0, 0, 0\n16, 1000, 5, 0, 0, 0\n",
         requests: &[
@@ -267,7 +277,7 @@ const FIO: &[Member] = &[
         ],
         unread: &[("sync_file_range", 1)],
     },
-    Member {
+    RecordingMember {
         name: "with priorities in hexadecimal and times of issue",
         text: "2, 1500000, 0, 4096, 8192, 0x4004, 1000000\n2, 1600000, 0, 4096, 12288, 0x0000, 3000000\n",
         requests: &[(Action::Read, 16, 8, 1500), (Action::Read, 24, 8, 1600)],

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use super::super::measured::{Durability, Measured};
-use super::Read;
-use super::account::{RequestAccount, Unread};
+use super::ReadLines;
+use super::account::{RequestAccount, UnreadRequest};
 use super::block_event::{BlockEvent, BlockEventKind, BlockLetters, BlockOperation};
 use super::lines::{LARGEST_SECTORS, RequestShape};
 use crate::device::Action;
@@ -21,7 +21,7 @@ const COMMANDS: &str = "commands that neither read nor write";
 
 /// A request that was begun.
 #[derive(Debug, Clone, Copy)]
-struct Pending {
+struct PendingRequest {
     letters: BlockLetters,
     line: usize,
     issued_ns: u64,
@@ -32,13 +32,13 @@ struct Pending {
     failed: bool,
 }
 
-impl Pending {
-    fn unread(&self) -> Unread {
+impl PendingRequest {
+    fn unread(&self) -> UnreadRequest {
         let moves = matches!(
             self.letters.operation,
             BlockOperation::Read | BlockOperation::Write | BlockOperation::ZoneAppend
         );
-        Unread {
+        UnreadRequest {
             line: self.line,
             bytes: if moves { self.sectors.saturating_mul(512) } else { 0 },
             is_flush: self.letters.operation == BlockOperation::Flush,
@@ -51,14 +51,14 @@ type RangeKey = (BlockOperation, u64);
 
 #[derive(Default)]
 pub(super) struct RequestTracker {
-    pending: HashMap<u64, Pending>,
+    pending: HashMap<u64, PendingRequest>,
     next: u64,
     /// Ranges with their lengths and the numbers of their requests.
     ranges: BTreeMap<RangeKey, Vec<(u64, u64)>>,
     /// Requests that have no place, or none that is known before they are done, by operation and length.
     unplaced: BTreeMap<(BlockOperation, u64), VecDeque<u64>>,
     /// Requests that the driver gave back.
-    requeued: BTreeMap<(BlockOperation, u64, u64), Vec<Pending>>,
+    requeued: BTreeMap<(BlockOperation, u64, u64), Vec<PendingRequest>>,
     requeues: u64,
     /// Requests that were completed in several parts.
     parts: u64,
@@ -78,10 +78,10 @@ impl RequestTracker {
         let key = (letters.operation, event.sector, event.sectors);
         let again = self.requeued.get_mut(&key).and_then(Vec::pop);
         let pending = match again {
-            Some(former) => Pending { issued_ns: event.at_ns, ..former },
+            Some(former) => PendingRequest { issued_ns: event.at_ns, ..former },
             None => {
                 self.account.seen += 1;
-                Pending {
+                PendingRequest {
                     letters,
                     line: event.line,
                     issued_ns: event.at_ns,
@@ -117,10 +117,23 @@ impl RequestTracker {
     pub(super) fn complete(&mut self, event: &BlockEvent<'_>, error: i64) -> Result<(), String> {
         let letters = BlockLetters::new(event.rwbs, event.sectors);
         let found = self.find(letters.operation, event.sector, event.sectors);
+        let merged = if found.is_none() {
+            self.find_merged(letters.operation, event.sector, event.sectors)
+        } else {
+            Vec::new()
+        };
+        if !merged.is_empty() {
+            for number in merged {
+                let Some(mut done) = self.pending.remove(&number) else { continue };
+                done.failed |= error != 0;
+                self.finish(number, &done, event.at_ns)?;
+            }
+            return Ok(());
+        }
         let Some((number, pending)) = found.and_then(|number| Some((number, self.pending.get_mut(&number)?)))
         else {
             self.account.seen += 1;
-            let orphan = Pending {
+            let orphan = PendingRequest {
                 letters,
                 line: event.line,
                 issued_ns: 0,
@@ -146,7 +159,7 @@ impl RequestTracker {
         self.finish(number, &done, event.at_ns)
     }
 
-    fn finish(&mut self, number: u64, done: &Pending, at_ns: u64) -> Result<(), String> {
+    fn finish(&mut self, number: u64, done: &PendingRequest, at_ns: u64) -> Result<(), String> {
         if done.failed {
             self.account.leave_out(FAILED, done.unread());
             return Ok(());
@@ -225,8 +238,39 @@ impl RequestTracker {
         Some(number)
     }
 
-    pub(super) fn end(mut self) -> Read {
-        let mut left: Vec<Pending> = self.pending.into_values().collect();
+    /// Takes away the requests that together are these sectors: bios that the kernel merged are completed as one. None where they are
+    /// not all there.
+    fn find_merged(&mut self, operation: BlockOperation, sector: u64, sectors: u64) -> Vec<u64> {
+        let Some(end) = sector.checked_add(sectors) else { return Vec::new() };
+        let (mut at, mut found) = (sector, Vec::new());
+        while at < end && found.len() < MOST_ASKED {
+            let waiting = self.ranges.get(&(operation, at));
+            let whole = |&&(length, number): &&(u64, u64)| {
+                at + length <= end && self.pending.get(&number).is_some_and(|one| one.remaining == length)
+            };
+            let Some((length, number)) = waiting.and_then(|waiting| waiting.iter().find(whole)).copied()
+            else {
+                break;
+            };
+            found.push((at, length, number));
+            at += length;
+        }
+        if at != end {
+            return Vec::new();
+        }
+        for (start, length, number) in &found {
+            if let Some(waiting) = self.ranges.get_mut(&(operation, *start)) {
+                waiting.retain(|one| one != &(*length, *number));
+                if waiting.is_empty() {
+                    self.ranges.remove(&(operation, *start));
+                }
+            }
+        }
+        found.into_iter().map(|(_, _, number)| number).collect()
+    }
+
+    pub(super) fn end(mut self) -> ReadLines {
+        let mut left: Vec<PendingRequest> = self.pending.into_values().collect();
         left.sort_by_key(|pending| pending.line);
         for pending in left {
             self.account.leave_out(UNDERWAY, pending.unread());
@@ -249,7 +293,7 @@ impl RequestTracker {
         }
         self.taken.sort_by_key(|(number, _)| *number);
         let requests = self.taken.into_iter().map(|(_, request)| request).collect();
-        Read { requests, account: self.account, notes }
+        ReadLines { requests, account: self.account, notes }
     }
 }
 

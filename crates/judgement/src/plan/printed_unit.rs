@@ -1,0 +1,254 @@
+//! The unit that a program prints behind a number, held against the one that the plan says: the same, another of the same kind, which is
+//! converted, or one that does not fit, which is an error.
+
+use fsverdict_text::Reason;
+
+use super::own_metric::OwnMetric;
+use super::unit::{Unit, unit_written};
+
+/// Words for units that plans do not write, with the unit of a plan that they are.
+const ALIASES: &[(&str, &str)] = &[
+    ("sec", "s"),
+    ("secs", "s"),
+    ("second", "s"),
+    ("seconds", "s"),
+    ("msec", "ms"),
+    ("msecs", "ms"),
+    ("millis", "ms"),
+    ("millisecond", "ms"),
+    ("milliseconds", "ms"),
+    ("usec", "us"),
+    ("usecs", "us"),
+    ("µsec", "us"),
+    ("micros", "us"),
+    ("microsecond", "us"),
+    ("microseconds", "us"),
+    ("nsec", "ns"),
+    ("nsecs", "ns"),
+    ("nanos", "ns"),
+    ("nanosecond", "ns"),
+    ("nanoseconds", "ns"),
+    ("min", "m"),
+    ("mins", "m"),
+    ("minute", "m"),
+    ("minutes", "m"),
+    ("hour", "h"),
+    ("hours", "h"),
+    ("byte", "B"),
+    ("bytes", "B"),
+    ("Bytes", "B"),
+];
+
+/// Bits per second, in bytes.
+const BIT_RATES: &[(&str, f64)] = &[
+    ("bit/s", 0.125),
+    ("kbit/s", 125.0),
+    ("Mbit/s", 125_000.0),
+    ("Gbit/s", 125_000_000.0),
+    ("kbps", 125.0),
+    ("Mbps", 125_000.0),
+    ("Gbps", 125_000_000.0),
+];
+
+/// Letters that multiply a number that they stand right behind.
+const MULTIPLIERS: &[(&str, f64)] = &[
+    ("k", 1e3),
+    ("K", 1e3),
+    ("M", 1e6),
+    ("G", 1e9),
+    ("T", 1e12),
+    ("Ki", 1024.0),
+    ("Mi", 1_048_576.0),
+    ("Gi", 1_073_741_824.0),
+];
+
+/// What a word behind a number says.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum PrintedWord {
+    Unit {
+        unit: Unit,
+        factor: f64,
+    },
+    /// Of these two units of a plan: `KB` is 1000 or 1024 bytes.
+    Either(&'static str, &'static str),
+    Multiplier(f64),
+    /// A rate of something, as `ops/s`.
+    RateOf,
+    Unknown,
+}
+
+/// Reads the word behind a number.
+fn read_word(word: &str, attached: bool) -> PrintedWord {
+    let word = word.replace('μ', "µ");
+    // `/sec` and `ps` are `/s`; what is taken for each operation is a time.
+    let mut normal = word.clone();
+    for ending in ["/second", "/sec"] {
+        if let Some(before) = normal.strip_suffix(ending) {
+            normal = format!("{before}/s");
+        }
+    }
+    if let Some((before, per)) = normal.split_once('/')
+        && per != "s"
+    {
+        normal = before.to_owned();
+    }
+    if let Some(bytes) = normal.strip_suffix("bytes/s").or(normal.strip_suffix("byte/s")) {
+        normal = format!("{bytes}B/s");
+    }
+    if let Some(rate) = normal.strip_suffix("Bps") {
+        normal = format!("{rate}B/s");
+    }
+    match normal.as_str() {
+        "KB" => return PrintedWord::Either("kB", "KiB"),
+        "KB/s" => return PrintedWord::Either("kB/s", "KiB/s"),
+        _ => {}
+    }
+    if let Some((_, factor)) = BIT_RATES.iter().find(|(name, _)| *name == normal) {
+        return PrintedWord::Unit { unit: Unit::BytesPerSecond, factor: *factor };
+    }
+    let known = ALIASES.iter().find(|(name, _)| *name == normal).map_or(normal.as_str(), |(_, unit)| unit);
+    if let Ok(written) = unit_written(known)
+        && !matches!(known, "1" | "count")
+    {
+        return PrintedWord::Unit { unit: written.unit, factor: written.factor };
+    }
+    if let Some((_, factor)) = MULTIPLIERS.iter().find(|(name, _)| *name == normal).filter(|_| attached) {
+        return PrintedWord::Multiplier(*factor);
+    }
+    if normal.ends_with("/s") { PrintedWord::RateOf } else { PrintedWord::Unknown }
+}
+
+/// Whether a word that is caught together with a number says what the number is in.
+pub fn is_printed_unit(word: &str) -> bool {
+    read_word(word, true) != PrintedWord::Unknown
+}
+
+impl OwnMetric {
+    /// What a number is in the unit that the journal keeps, with the word that is printed behind it; `attached` is that nothing stands
+    /// between them.
+    ///
+    /// # Errors
+    /// When the word is a unit that does not fit the plan's, or may be one of two.
+    pub fn kept_as_printed(&self, number: f64, word: &str, attached: bool) -> Result<f64, Reason> {
+        let kept = self.kept_in();
+        let mismatch = || {
+            Reason::new(
+                format!("it is printed in `{word}`, and the plan says `{}`", self.unit),
+                "write the unit that the program prints, or let the pattern catch another number",
+            )
+        };
+        let ambiguous = || {
+            Reason::new(
+                format!("it is printed in `{word}`, which may be of 1000 or of 1024"),
+                format!(
+                    "the plan says `{}`: write the unit with this letter that it is, or let the program print bytes",
+                    self.unit
+                ),
+            )
+        };
+        match read_word(word, attached) {
+            PrintedWord::Unknown => Ok(self.kept(number)),
+            PrintedWord::Unit { unit, factor } if unit == kept => Ok(number * factor),
+            // A letter on its own may be anything.
+            PrintedWord::Unit { .. }
+                if !attached && word.chars().count() == 1 && word != "s" && word != "%" =>
+            {
+                Ok(self.kept(number))
+            }
+            PrintedWord::Unit { .. } => Err(mismatch()),
+            PrintedWord::Either(one, other) if self.unit == one || self.unit == other => {
+                Ok(self.kept(number))
+            }
+            PrintedWord::Either(..) if matches!(kept, Unit::Bytes | Unit::BytesPerSecond) => Err(ambiguous()),
+            PrintedWord::Either(..) => Err(mismatch()),
+            PrintedWord::Multiplier(factor) => match kept {
+                Unit::PerSecond | Unit::Count | Unit::Ratio => Ok(self.kept(number * factor)),
+                Unit::Bytes if word.ends_with('i') => Ok(number * factor),
+                // The plan says which of the two it is.
+                Unit::Bytes | Unit::BytesPerSecond
+                    if self.unit.to_lowercase().starts_with(&word.to_lowercase()) =>
+                {
+                    Ok(self.kept(number))
+                }
+                Unit::Bytes | Unit::BytesPerSecond => Err(ambiguous()),
+                Unit::Seconds => Err(mismatch()),
+            },
+            PrintedWord::RateOf if kept == Unit::PerSecond => {
+                let prefix = word.split('/').next().unwrap_or_default();
+                let factor =
+                    MULTIPLIERS.iter().find(|(name, _)| *name == prefix).map_or(1.0, |(_, factor)| *factor);
+                Ok(self.kept(number * factor))
+            }
+            // `125M/s`: the plan says which of the two it is.
+            PrintedWord::RateOf
+                if kept == Unit::BytesPerSecond && self.unit.starts_with(word.trim_end_matches("/s")) =>
+            {
+                Ok(self.kept(number))
+            }
+            PrintedWord::RateOf => Err(mismatch()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::own_metric::{NumberSource, OwnMetric};
+    use super::super::unit::Better;
+
+    /// A number with the word behind it, for a plan's unit: what is kept, or a word of the error.
+    #[test]
+    fn a_printed_unit_is_converted_or_refused() {
+        for (word, attached, unit, kept) in [
+            ("MB/s", false, "MB/s", Ok(2e6)),
+            ("GB/s", false, "MB/s", Ok(2e9)),
+            ("MiB/s", true, "MB/s", Ok(2_097_152.0)),
+            ("MB/sec", false, "GB/s", Ok(2e6)),
+            ("bytes/sec", false, "MB/s", Ok(2.0)),
+            ("MBps", false, "MB/s", Ok(2e6)),
+            ("Mbit/s", false, "MB/s", Ok(250_000.0)),
+            ("ms", false, "s", Ok(0.002)),
+            ("usec", false, "ms", Ok(2e-6)),
+            ("μs", true, "ms", Ok(2e-6)),
+            ("seconds", false, "ms", Ok(2.0)),
+            ("ns/op", false, "us", Ok(2e-9)),
+            ("micros/op", false, "us", Ok(2e-6)),
+            ("min", false, "s", Ok(120.0)),
+            ("%", true, "1", Ok(0.02)),
+            ("KB", false, "KiB", Ok(2048.0)),
+            ("KB/s", false, "kB/s", Ok(2000.0)),
+            ("KB", false, "MB", Err("1000 or of 1024")),
+            ("MB", false, "MB/s", Err("printed in `MB`")),
+            ("MB/s", false, "MB", Err("printed in `MB/s`")),
+            ("s", false, "1/s", Err("printed in `s`")),
+            ("ms", false, "MB/s", Err("printed in `ms`")),
+            ("ops/sec", false, "1/s", Ok(2.0)),
+            ("kop/s", false, "MB/s", Err("printed in `kop/s`")),
+            ("k", true, "1/s", Ok(2000.0)),
+            ("k/s", true, "1/s", Ok(2000.0)),
+            ("M", true, "count", Ok(2e6)),
+            ("k", false, "1/s", Ok(2.0)),
+            ("M", true, "MiB", Ok(2_097_152.0)),
+            ("G", true, "MiB", Err("1000 or of 1024")),
+            ("Gi", true, "MiB", Ok(2_147_483_648.0)),
+            ("M", true, "s", Err("printed in `M`")),
+            ("max", false, "ms", Ok(0.002)),
+            ("operations", false, "count", Ok(2.0)),
+            ("B", false, "1/s", Ok(2.0)),
+            ("", false, "ms", Ok(0.002)),
+        ] {
+            let metric = OwnMetric {
+                found: NumberSource::Json("/x".to_owned()),
+                unit: unit.to_owned(),
+                better: Better::Lower,
+            };
+            let found = metric.kept_as_printed(2.0, word, attached);
+            match (&found, kept) {
+                (Ok(found), Ok(kept)) => {
+                    assert!((found - kept).abs() < 1e-9 * kept, "{word} {unit}: {found}");
+                }
+                (Err(reason), Err(part)) => assert!(reason.what.contains(part), "{word} {unit}: {reason:?}"),
+                _ => panic!("{word} for {unit}: {found:?}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Rates that the device of a trial cannot reach: what a program read or wrote so fast was in a cache.
+
+use crate::host::root::Root;
+use crate::host::sysfs::{bottom_devices, bus_rate};
+use fsverdict_judgement::journal::{Measurement, Unit};
+
+use super::agent::Agent;
+use super::stack::Stack;
+
+/// A rate of so many times what the device can move is not the device's.
+const TOO_FAST: f64 = 2.0;
+
+impl Agent<'_> {
+    /// Bytes per second that the devices of this trial can move together: of their models, or of the buses that they are on.
+    fn device_rate(&self, stack: &Stack<'_>) -> Option<u64> {
+        self.assignment.bench.device_rate.or_else(|| {
+            let root = Root::default();
+            let mut total = 0_u64;
+            let mut bottoms = Vec::new();
+            for name in stack.device_names() {
+                bottoms.extend(bottom_devices(&root, &name).ok()?);
+            }
+            bottoms.sort();
+            bottoms.dedup();
+            for name in &bottoms {
+                total = total.saturating_add(bus_rate(&root, name)?);
+            }
+            (total > 0).then_some(total)
+        })
+    }
+
+    /// Says of each rate of a phase's program that the device cannot reach it.
+    pub(super) fn caution_of_caches(&self, stack: &mut Stack<'_>, phase: &str, found: &[Measurement]) {
+        let Some(rate) = self.device_rate(stack) else { return };
+        for text in found.iter().filter_map(|measurement| beyond(measurement, rate)) {
+            stack.sink.caution(phase, text);
+        }
+    }
+}
+
+/// What is to be said of a rate, where it is more than the device can move.
+fn beyond(measurement: &Measurement, device: u64) -> Option<String> {
+    let is_rate = measurement.unit == Unit::BytesPerSecond;
+    let mb = |rate: f64| (rate / 1e6).round();
+    (is_rate && measurement.value > TOO_FAST * device as f64).then(|| {
+        format!(
+            "{} is from cache: {} MB/s, more than twice the {} MB/s that the device can move",
+            measurement.metric,
+            mb(measurement.value),
+            mb(device as f64)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::beyond;
+    use fsverdict_judgement::journal::{Measurement, Unit};
+
+    #[test]
+    fn a_rate_beyond_twice_the_device_is_from_cache() {
+        for (unit, value, told) in [
+            (Unit::BytesPerSecond, 1.1e9, true),
+            (Unit::BytesPerSecond, 0.99e9, false),
+            (Unit::PerSecond, 1.1e12, false),
+            (Unit::Bytes, 1.1e12, false),
+        ] {
+            let text = beyond(&Measurement::new("fio_read_bandwidth", unit, value), 500_000_000);
+            assert_eq!(text.is_some(), told, "{unit:?} {value}");
+            assert!(text.is_none_or(|text| {
+                text == "fio_read_bandwidth is from cache: 1100 MB/s, more than twice the 500 MB/s that the device can move"
+            }));
+        }
+    }
+}
