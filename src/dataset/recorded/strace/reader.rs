@@ -171,10 +171,17 @@ impl StraceReader {
 
     fn end_call(&mut self, process: u32, now_ns: u64, line: u64, name: &[u8], rest: &[u8]) {
         let fits = |call: &Underway| call_name(&call.text).as_bytes() == name;
-        let Some(mut begun) = self.underway.remove(&process).filter(fits) else {
-            self.calls.account.see();
-            let reason = "calls that began before the recording";
-            return self.settle(line, rest, (CallOutcome::NotKept(reason.to_owned()), CallWeight::NONE));
+        let mut begun = match self.underway.remove(&process) {
+            Some(begun) if fits(&begun) => begun,
+            other => {
+                if let Some(former) = other {
+                    self.give_up(&former);
+                }
+                self.calls.account.see();
+                let reason = "calls that began before the recording";
+                let settled = (CallOutcome::NotKept(reason.to_owned()), CallWeight::NONE);
+                return self.settle(line, rest, settled);
+            }
         };
         begun.text.extend_from_slice(rest);
         let times = (begun.began_ns, now_ns);

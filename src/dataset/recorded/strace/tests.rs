@@ -615,6 +615,15 @@ fn a_file_whose_size_is_never_asked_is_overwritten_and_not_extended() {
     assert_eq!(files(append), ["file 0 3 0"]);
 }
 
+/// A line may be missing between the beginning of a call and the rest of another.
+#[test]
+fn the_rest_of_another_call_than_the_one_that_was_begun_settles_both() {
+    let record = "7 open(\"/s/a\", O_RDWR|O_CREAT|O_EXCL, 0600) = 3\n7 fsync(3 <unfinished ...>\n7 <... write resumed>) = 9\n";
+    let captured = capture_below(record, "/s").unwrap();
+    assert!(captured.account.is_balanced(), "{:?}", captured.account);
+    assert_eq!((captured.account.seen, captured.account.lost()), (3, 2));
+}
+
 /// What is kept in memory grows with what is open, and not with the recording.
 #[test]
 fn a_long_recording_is_read_with_little_memory() {
