@@ -293,6 +293,11 @@ fn find(place: &Place, name: &str) -> Option<u32> {
         "staging process" => step("stage"),
         "supervisor of a guest" => guest().map(parent).map(parent),
         "guest kernel" => guest(),
+        // It is the first process that the kernel starts, and the only one that it does not trace.
+        "I/O process of a guest kernel" => guest().and_then(|kernel| {
+            let children = fs::read_to_string(format!("/proc/{kernel}/task/{kernel}/children")).ok()?;
+            children.split_whitespace().next()?.parse().ok()
+        }),
         "supervisor of a device process" => step("device").map(parent).map(parent),
         "device process" => step("device"),
         tool => {

@@ -21,10 +21,11 @@ const fn process(
 
 const NATIVE: &[&str] = &["native"];
 const GUESTS: &[&str] = &["uml", "vm"];
+const UML: &[&str] = &["uml"];
 const MODELLED: &[&str] = &["simulated"];
 
 /// Every process that a trial has.
-pub const TRIAL_PROCESSES: [TrialProcess; 18] = [
+pub const TRIAL_PROCESSES: [TrialProcess; 19] = [
     process("supervisor of the agent", NATIVE, "its exit status (lab/drive)"),
     process("agent", NATIVE, "the exit status of its supervisor (lab/drive)"),
     process("supervisor of a phase", NATIVE, "the record of the phase's command"),
@@ -41,6 +42,7 @@ pub const TRIAL_PROCESSES: [TrialProcess; 18] = [
     process("staging process", NATIVE, "its exit status (lab/held)"),
     process("supervisor of a guest", GUESTS, "its exit status (lab/drive)"),
     process("guest kernel", GUESTS, "the exit status of its supervisor (lab/drive)"),
+    process("I/O process of a guest kernel", UML, "its remains, which its kernel does not reap (lab/first_process)"),
     process("supervisor of a device process", MODELLED, "its exit status (lab/backend)"),
     process("device process", MODELLED, "the exit status of its supervisor (lab/backend)"),
 ];

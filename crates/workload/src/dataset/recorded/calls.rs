@@ -6,7 +6,7 @@ use std::path::Path;
 use fsverdict_judgement::plan::{CallWork, LARGEST_CALL, MOST_CALLS, MOST_OPEN, OpenFlags};
 
 use super::account::{Account, BEYOND, CallOutcome};
-use super::known_files::{KnownFiles, NameBearer};
+use super::known_files::{NameBearer, RecordedFiles};
 
 /// A pause shorter than this is the program's own call after call, in nanoseconds.
 const SHORTEST_PAUSE_NS: u64 = 10_000;
@@ -26,7 +26,7 @@ pub(super) struct CallSlot {
 /// Gathers calls.
 #[derive(Debug)]
 pub(super) struct CallRecorder {
-    pub(super) files: KnownFiles,
+    pub(super) files: RecordedFiles,
     pub(super) slots: Vec<CallSlot>,
     /// Open files by the trace's number of them.
     open: BTreeMap<u32, usize>,
@@ -45,7 +45,7 @@ impl CallRecorder {
     /// `unit` is what the recording is of: "calls" or "requests".
     pub(super) fn new(unit: &'static str) -> Self {
         CallRecorder {
-            files: KnownFiles::default(),
+            files: RecordedFiles::default(),
             slots: Vec::new(),
             open: BTreeMap::new(),
             next_open: 0,

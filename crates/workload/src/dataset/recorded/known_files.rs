@@ -44,7 +44,7 @@ struct Grown {
 
 /// Names and files.
 #[derive(Debug, Default)]
-pub(super) struct KnownFiles {
+pub(super) struct RecordedFiles {
     pub(super) names: Vec<Named>,
     /// By the number of the directory, and the name.
     numbers: HashMap<u32, HashMap<OsString, u32>>,
@@ -52,7 +52,7 @@ pub(super) struct KnownFiles {
     full: bool,
 }
 
-impl KnownFiles {
+impl RecordedFiles {
     /// Whether there are as many names as a trace may have.
     pub(super) fn is_full(&self) -> bool {
         self.full

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use fsverdict_judgement::plan::OpenFlags;
 
 use super::descriptors::{Description, DescriptionId, Descriptor, Opened, TableHandle};
-use super::paths::Place;
+use super::paths::PathPlace;
 use super::reader::{Moment, StraceReader};
 use super::value::{ShownFile, descriptor};
 
@@ -19,7 +19,7 @@ pub(super) const UNKNOWN_DESCRIPTOR: &str =
 
 /// What a descriptor leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Target {
+pub(super) enum DescriptorTarget {
     Known(DescriptionId),
     /// Nothing that was opened by name, or none at all.
     Outside,
@@ -28,30 +28,35 @@ pub(super) enum Target {
 
 impl StraceReader {
     /// What the descriptor in an argument leads to.
-    pub(super) fn find(&mut self, moment: &Moment, argument: Option<&[u8]>) -> Target {
-        let Some(shown) = argument.and_then(descriptor) else { return Target::Outside };
-        let Some(number) = shown.number else { return Target::Outside };
+    pub(super) fn find(&mut self, moment: &Moment, argument: Option<&[u8]>) -> DescriptorTarget {
+        let Some(shown) = argument.and_then(descriptor) else { return DescriptorTarget::Outside };
+        let Some(number) = shown.number else { return DescriptorTarget::Outside };
         if let Some((pinned, id)) = moment.pinned
             && pinned == number
         {
-            return Target::Known(id);
+            return DescriptorTarget::Known(id);
         }
         self.find_number(moment, number, &shown.shown)
     }
 
-    pub(super) fn find_number(&mut self, moment: &Moment, number: i32, shown: &ShownFile) -> Target {
+    pub(super) fn find_number(
+        &mut self,
+        moment: &Moment,
+        number: i32,
+        shown: &ShownFile,
+    ) -> DescriptorTarget {
         let Some(table) = self.processes.table(moment.process) else {
-            return Target::Lost("calls of processes beyond 50,000");
+            return DescriptorTarget::Lost("calls of processes beyond 50,000");
         };
         let own = table.borrow().descriptors.get(&number).copied();
         if let Some(own) = own
             && self.agrees(own.description, shown)
         {
             self.use_descriptor(&table, number, own);
-            return Target::Known(own.description);
+            return DescriptorTarget::Known(own.description);
         }
         if let Some(id) = self.find_in_relatives(moment, &table, number, shown) {
-            return Target::Known(id);
+            return DescriptorTarget::Known(id);
         }
         if let Some(own) = own {
             // A rename that the recording does not have gave the file another path.
@@ -62,27 +67,27 @@ impl StraceReader {
                 if let Some(description) = self.descriptions.get_mut(own.description) {
                     description.path = Some(path.clone());
                 }
-                return Target::Known(own.description);
+                return DescriptorTarget::Known(own.description);
             }
         }
         if let Some(id) = self.find_elsewhere(&table, number, shown) {
-            return Target::Known(id);
+            return DescriptorTarget::Known(id);
         }
         match shown {
             ShownFile::Nothing => {
                 let table = table.borrow();
                 match table.complete || table.closed.contains(&number) {
-                    true => Target::Outside,
-                    false => Target::Lost(UNKNOWN_DESCRIPTOR),
+                    true => DescriptorTarget::Outside,
+                    false => DescriptorTarget::Lost(UNKNOWN_DESCRIPTOR),
                 }
             }
             ShownFile::Other => {
                 self.install(moment, number, Description::new(Opened::Elsewhere, None), false);
-                Target::Outside
+                DescriptorTarget::Outside
             }
             ShownFile::Path { path, deleted } => {
                 let description = self.open_unseen(moment, path, *deleted);
-                Target::Known(self.install(moment, number, description, false))
+                DescriptorTarget::Known(self.install(moment, number, description, false))
             }
         }
     }
@@ -278,9 +283,9 @@ impl StraceReader {
     ) -> Description {
         let real = Some(path.to_path_buf());
         let relative = match self.paths.place(path) {
-            Place::Outside => return Description::new(Opened::Elsewhere, real),
-            Place::Folder => return Description::new(Opened::Directory { name: 0 }, real),
-            Place::Inside(relative) => relative,
+            PathPlace::Outside => return Description::new(Opened::Elsewhere, real),
+            PathPlace::Folder => return Description::new(Opened::Directory { name: 0 }, real),
+            PathPlace::Inside(relative) => relative,
         };
         if deleted {
             return Description::new(

@@ -11,7 +11,7 @@ const LONGEST_CHAIN: usize = 8;
 
 /// Where a path leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum PathPlace {
     /// Below the folder: relative to it.
     Inside(PathBuf),
     /// The folder itself.
@@ -34,7 +34,7 @@ impl FolderPaths {
         Self { real_folder: folder.clone(), folder, links: HashMap::new() }
     }
 
-    pub(super) fn place(&self, path: &Path) -> Place {
+    pub(super) fn place(&self, path: &Path) -> PathPlace {
         let real = self.resolve(path);
         let folders = [Some(&self.real_folder), Some(&self.folder).filter(|one| **one != self.real_folder)];
         for folder in folders.into_iter().flatten() {
@@ -44,12 +44,12 @@ impl FolderPaths {
             }
             if let Ok(rest) = real.strip_prefix(folder) {
                 return match rest.as_os_str().is_empty() {
-                    true => Place::Folder,
-                    false => Place::Inside(rest.to_path_buf()),
+                    true => PathPlace::Folder,
+                    false => PathPlace::Inside(rest.to_path_buf()),
                 };
             }
         }
-        Place::Outside
+        PathPlace::Outside
     }
 
     /// A path behind all links that are known.
@@ -144,29 +144,29 @@ pub(super) fn named_descriptor(path: &Path) -> Option<i32> {
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use super::{FolderPaths, Place, named_descriptor, without_dots};
+    use super::{FolderPaths, PathPlace, named_descriptor, without_dots};
 
     #[test]
     fn a_folder_is_reached_through_links_in_both_directions() {
-        let inside = |path: &str| Place::Inside(PathBuf::from(path));
+        let inside = |path: &str| PathPlace::Inside(PathBuf::from(path));
         let mut paths = FolderPaths::new(Path::new("/srv/db/../db/link"));
         assert_eq!(paths.place(Path::new("/srv/db/link/a")), inside("a"));
-        assert_eq!(paths.place(Path::new("/srv/db/real/a")), Place::Outside);
+        assert_eq!(paths.place(Path::new("/srv/db/real/a")), PathPlace::Outside);
         paths.learn(Path::new("/srv/db/link/a"), Path::new("/srv/db/real/a"));
         for path in ["/srv/db/link/x/a", "/srv/db/real/x/a"] {
             assert_eq!(paths.place(Path::new(path)), inside("x/a"), "{path}");
         }
-        assert_eq!(paths.place(Path::new("/srv/db/real")), Place::Folder);
-        assert_eq!(paths.place(Path::new("/srv/db/really")), Place::Outside);
+        assert_eq!(paths.place(Path::new("/srv/db/real")), PathPlace::Folder);
+        assert_eq!(paths.place(Path::new("/srv/db/really")), PathPlace::Outside);
         let mut paths = FolderPaths::new(Path::new("/srv/real"));
         paths.learn(Path::new("/srv/link/a"), Path::new("/srv/real/a"));
         assert_eq!(paths.place(Path::new("/srv/link/b")), inside("b"));
         // Links in a circle come to an end.
         paths.add_link("/srv/real/one".into(), "/srv/real/two".into());
         paths.add_link("/srv/real/two".into(), "/srv/real/one".into());
-        assert!(matches!(paths.place(Path::new("/srv/real/one/x")), Place::Inside(_)));
+        assert!(matches!(paths.place(Path::new("/srv/real/one/x")), PathPlace::Inside(_)));
         paths.remove_link(Path::new("/srv/link"));
-        assert_eq!(paths.place(Path::new("/srv/link/b")), Place::Outside);
+        assert_eq!(paths.place(Path::new("/srv/link/b")), PathPlace::Outside);
         assert_eq!(without_dots(Path::new("/a/./b/../../c")), Path::new("/c"));
         assert_eq!(named_descriptor(Path::new("/proc/self/fd/7")), Some(7));
         assert_eq!(named_descriptor(Path::new("/proc/812/fd/7")), Some(7));

@@ -21,15 +21,15 @@ pub(super) struct WorkingDirectory {
 
 /// A mapping of a file of the folder whose memory is written to it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Mapping {
+pub(super) struct FileMapping {
     pub(super) end: u64,
     pub(super) description: DescriptionId,
 }
 
 /// Mappings by their first address (CLONE_VM).
 #[derive(Debug, Clone, Default)]
-pub(super) struct Memory {
-    pub(super) mappings: BTreeMap<u64, Mapping>,
+pub(super) struct ProcessMemory {
+    pub(super) mappings: BTreeMap<u64, FileMapping>,
 }
 
 /// A process or thread.
@@ -37,7 +37,7 @@ pub(super) struct Memory {
 pub(super) struct Process {
     pub(super) table: TableHandle,
     pub(super) directory: Rc<RefCell<WorkingDirectory>>,
-    pub(super) memory: Rc<RefCell<Memory>>,
+    pub(super) memory: Rc<RefCell<ProcessMemory>>,
 }
 
 impl Process {

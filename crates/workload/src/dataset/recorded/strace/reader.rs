@@ -8,6 +8,7 @@ use super::descriptors::{DescriptionId, Descriptions};
 use super::line::{LineKind, line_kind};
 use super::paths::FolderPaths;
 use super::processes::Processes;
+use super::references::{Reference, references_of};
 use super::value;
 use crate::dataset::recorded::account::{CallOutcome, CallWeight, RecordLine, mask_names};
 use crate::dataset::recorded::calls::CallRecorder;
@@ -18,7 +19,7 @@ const MOST_UNDERWAY: usize = 50_000;
 const ONLY_PROCESS: u32 = 0;
 
 /// What became of a call, and what it weighs.
-pub(super) type Settled = (CallOutcome, CallWeight);
+pub(super) type SettledCall = (CallOutcome, CallWeight);
 
 /// A call that is being settled.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +34,7 @@ pub(super) struct Moment {
 
 /// A call that was begun and has not ended yet.
 #[derive(Debug)]
-pub(super) struct Underway {
+pub(super) struct CallUnderway {
     pub(super) text: Vec<u8>,
     pub(super) began_ns: u64,
     pub(super) line: u64,
@@ -58,7 +59,7 @@ pub(super) struct StraceReader {
     pub(super) paths: FolderPaths,
     pub(super) processes: Processes,
     pub(super) descriptions: Descriptions,
-    pub(super) underway: HashMap<u32, Underway>,
+    pub(super) underway: HashMap<u32, CallUnderway>,
     /// The process whose first line this is, of which nothing was known.
     pub(super) first_call_of: Option<u32>,
     /// Whether a line named its process.
@@ -164,16 +165,23 @@ impl StraceReader {
             return self.settle(line, text, (CallOutcome::NotKept(reason.to_owned()), CallWeight::NONE));
         }
         let pinned = self.pin(process, text);
-        let begun = Underway { text: text.to_vec(), began_ns: now_ns, line, pinned, child_met: false };
+        let begun = CallUnderway { text: text.to_vec(), began_ns: now_ns, line, pinned, child_met: false };
         self.underway.insert(process, begun);
     }
 
     fn end_call(&mut self, process: u32, now_ns: u64, line: u64, name: &[u8], rest: &[u8]) {
-        let fits = |call: &Underway| call_name(&call.text).as_bytes() == name;
-        let Some(mut begun) = self.underway.remove(&process).filter(fits) else {
-            self.calls.account.see();
-            let reason = "calls that began before the recording";
-            return self.settle(line, rest, (CallOutcome::NotKept(reason.to_owned()), CallWeight::NONE));
+        let fits = |call: &CallUnderway| call_name(&call.text).as_bytes() == name;
+        let mut begun = match self.underway.remove(&process) {
+            Some(begun) if fits(&begun) => begun,
+            other => {
+                if let Some(former) = other {
+                    self.give_up(&former);
+                }
+                self.calls.account.see();
+                let reason = "calls that began before the recording";
+                let settled = (CallOutcome::NotKept(reason.to_owned()), CallWeight::NONE);
+                return self.settle(line, rest, settled);
+            }
         };
         begun.text.extend_from_slice(rest);
         let times = (begun.began_ns, now_ns);
@@ -186,7 +194,7 @@ impl StraceReader {
     }
 
     /// A call that was begun and does not end.
-    pub(super) fn give_up(&mut self, call: &Underway) {
+    pub(super) fn give_up(&mut self, call: &CallUnderway) {
         if let Some((_, description)) = call.pinned {
             self.calls.uncounted();
             self.release(description, (call.began_ns, call.began_ns), None);
@@ -216,7 +224,8 @@ impl StraceReader {
         self.settle(line, text, settled);
     }
 
-    fn settle(&mut self, line: u64, text: &[u8], (outcome, weight): Settled) {
+    fn settle(&mut self, line: u64, text: &[u8], settled: SettledCall) {
+        let (outcome, weight) = settled;
         self.calls
             .account
             .settle(outcome, weight, || RecordLine::new(line, &mask_names(&String::from_utf8_lossy(text))));
@@ -225,6 +234,9 @@ impl StraceReader {
     /// Holds what the first argument of a call leads to that is still under way. A close takes effect when it begins.
     fn pin(&mut self, process: u32, text: &[u8]) -> Option<(i32, DescriptionId)> {
         let name = call_name(text);
+        if !matches!(references_of(name), [Reference::Descriptor(0) | Reference::At(0, _), ..]) {
+            return None;
+        }
         let argument = text.get(name.len() + 1..)?.split(|byte| *byte == b',').next()?;
         let number = value::descriptor(argument)?.number?;
         let table = self.processes.table(process)?;
@@ -241,7 +253,7 @@ impl StraceReader {
 
     /// Ends what is under way when the recording does.
     pub(super) fn end_recording(&mut self) {
-        let mut left: Vec<Underway> = std::mem::take(&mut self.underway).into_values().collect();
+        let mut left: Vec<CallUnderway> = std::mem::take(&mut self.underway).into_values().collect();
         left.sort_by_key(|call| call.line);
         for call in &left {
             self.give_up(call);

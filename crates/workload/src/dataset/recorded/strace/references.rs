@@ -1,8 +1,6 @@
 //! Which arguments of each system call name a file or a descriptor: every call of the classes `file` and `desc` of strace that the trace
 //! has no call for, and all of them where they fail.
 
-use super::call::SystemCall;
-
 /// What an argument names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reference {
@@ -181,17 +179,17 @@ const OTHERS: &[(&str, &[Reference])] = &[
 ];
 
 /// What the arguments of a call name.
-pub(super) fn references_of(call: &SystemCall<'_>) -> &'static [Reference] {
-    if ON_DESCRIPTOR.contains(&call.name) {
+pub(super) fn references_of(name: &str) -> &'static [Reference] {
+    if ON_DESCRIPTOR.contains(&name) {
         return &[Descriptor(0)];
     }
-    if AT_PATH.contains(&call.name) {
+    if AT_PATH.contains(&name) {
         return &[At(0, 1)];
     }
-    if ON_PATH.contains(&call.name) {
+    if ON_PATH.contains(&name) {
         return &[Path(0)];
     }
-    let other = OTHERS.iter().find(|(name, _)| *name == call.name);
+    let other = OTHERS.iter().find(|(other, _)| *other == name);
     other.map_or(&[], |(_, references)| references)
 }
 

@@ -6,9 +6,9 @@ use fsverdict_judgement::plan::CallWork;
 
 use super::call::{Returned, SystemCall};
 use super::descriptors::{DescriptionId, Opened};
-use super::lookup::Target;
-use super::paths::{Place, named_descriptor, without_dots};
-use super::reader::{Moment, Settled, StraceReader};
+use super::lookup::DescriptorTarget;
+use super::paths::{PathPlace, named_descriptor, without_dots};
+use super::reader::{Moment, SettledCall, StraceReader};
 use super::references::{Reference, references_of};
 use super::value::{ShownFile, descriptor, quoted_path, shown_file};
 use crate::dataset::recorded::account::{CallOutcome, CallWeight};
@@ -61,25 +61,25 @@ pub(super) enum NamedFile {
     Unknown(&'static str),
 }
 
-pub(super) fn kept(weight: CallWeight) -> Settled {
+pub(super) fn kept(weight: CallWeight) -> SettledCall {
     (CallOutcome::Kept, weight)
 }
 
-pub(super) fn followed() -> Settled {
+pub(super) fn followed() -> SettledCall {
     (CallOutcome::Followed, CallWeight::NONE)
 }
 
-pub(super) fn outside() -> Settled {
+pub(super) fn outside() -> SettledCall {
     (CallOutcome::Outside, CallWeight::NONE)
 }
 
-pub(super) fn lost(reason: &str, weight: CallWeight) -> Settled {
+pub(super) fn lost(reason: &str, weight: CallWeight) -> SettledCall {
     (CallOutcome::NotKept(reason.to_owned()), weight)
 }
 
 impl StraceReader {
     /// Settles a call, and follows what it does to the state.
-    pub(super) fn settle_call(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Settled {
+    pub(super) fn settle_call(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
         let settled = self
             .settle_process_call(moment, call)
             .or_else(|| self.settle_descriptor_call(moment, call))
@@ -91,7 +91,7 @@ impl StraceReader {
     }
 
     /// A call that the trace cannot make, or that failed: it is counted where it concerns the folder.
-    pub(super) fn settle_by_references(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Settled {
+    pub(super) fn settle_by_references(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
         // Of these calls the second argument says what they do.
         let what = match call.name {
             "ioctl" | "fcntl" | "fcntl64" => format!("{} {}", call.name, call.argument_text(1)),
@@ -104,7 +104,7 @@ impl StraceReader {
         };
         // What failed moved nothing, and sync_file_range(2) makes nothing durable.
         let weight = CallWeight::NONE;
-        for reference in references_of(call) {
+        for reference in references_of(call.name) {
             match self.refers(moment, call, reference) {
                 NamedFile::Outside => {}
                 NamedFile::Unknown(why) => return lost(why, CallWeight::NONE),
@@ -122,9 +122,9 @@ impl StraceReader {
             Reference::Path(path) => self.named(moment, None, call.argument(path)),
             Reference::At(folder, path) => self.named(moment, call.argument(folder), call.argument(path)),
             Reference::Descriptor(number) => match self.find(moment, call.argument(number)) {
-                Target::Outside => NamedFile::Outside,
-                Target::Lost(why) => NamedFile::Unknown(why),
-                Target::Known(id) => match self.descriptions.get(id).map(|one| one.opened) {
+                DescriptorTarget::Outside => NamedFile::Outside,
+                DescriptorTarget::Lost(why) => NamedFile::Unknown(why),
+                DescriptorTarget::Known(id) => match self.descriptions.get(id).map(|one| one.opened) {
                     None | Some(Opened::Elsewhere) => NamedFile::Outside,
                     Some(_) => NamedFile::Open(id),
                 },
@@ -137,7 +137,7 @@ impl StraceReader {
         call.arguments().iter().any(|argument| {
             let decorated = descriptor(argument).and_then(|one| one.shown.path().cloned());
             let path = decorated.or_else(|| quoted_path(argument));
-            path.is_some_and(|path| path.is_absolute() && self.paths.place(&path) != Place::Outside)
+            path.is_some_and(|path| path.is_absolute() && self.paths.place(&path) != PathPlace::Outside)
         })
     }
 
@@ -193,7 +193,7 @@ impl StraceReader {
             Some(shown) if shown.number.is_some() => match shown.shown {
                 ShownFile::Path { path, .. } => Some(path),
                 _ => match self.find(moment, folder) {
-                    Target::Known(id) => self.descriptions.get(id).and_then(|one| one.path.clone()),
+                    DescriptorTarget::Known(id) => self.descriptions.get(id).and_then(|one| one.path.clone()),
                     _ => None,
                 },
             },
@@ -224,9 +224,9 @@ impl StraceReader {
         }
         if let Some(number) = named_descriptor(&path) {
             return match self.find_number(moment, number, &ShownFile::Nothing) {
-                Target::Known(id) => self.named_description(id),
-                Target::Outside => NamedFile::Outside,
-                Target::Lost(why) => NamedFile::Unknown(why),
+                DescriptorTarget::Known(id) => self.named_description(id),
+                DescriptorTarget::Outside => NamedFile::Outside,
+                DescriptorTarget::Lost(why) => NamedFile::Unknown(why),
             };
         }
         match self.absolute(moment, folder, &path) {
@@ -237,18 +237,18 @@ impl StraceReader {
 
     pub(super) fn place_of(&self, absolute: &Path) -> NamedFile {
         match self.paths.place(absolute) {
-            Place::Inside(relative) => NamedFile::Inside(relative),
-            Place::Folder => NamedFile::Folder,
-            Place::Outside => NamedFile::Outside,
+            PathPlace::Inside(relative) => NamedFile::Inside(relative),
+            PathPlace::Folder => NamedFile::Folder,
+            PathPlace::Outside => NamedFile::Outside,
         }
     }
 
     /// What the descriptor names by itself, with an empty path (AT_EMPTY_PATH).
     fn named_open(&mut self, moment: &Moment, folder: Option<&[u8]>) -> NamedFile {
         match self.find(moment, folder) {
-            Target::Known(id) => self.named_description(id),
-            Target::Outside => NamedFile::Outside,
-            Target::Lost(why) => NamedFile::Unknown(why),
+            DescriptorTarget::Known(id) => self.named_description(id),
+            DescriptorTarget::Outside => NamedFile::Outside,
+            DescriptorTarget::Lost(why) => NamedFile::Unknown(why),
         }
     }
 
@@ -260,7 +260,7 @@ impl StraceReader {
     }
 
     /// The number of a name of the folder; 0 is the folder itself.
-    pub(super) fn number_of(&mut self, file: &NamedFile) -> Result<u32, Settled> {
+    pub(super) fn number_of(&mut self, file: &NamedFile) -> Result<u32, SettledCall> {
         match file {
             NamedFile::Folder => Ok(0),
             NamedFile::Inside(relative) => {
@@ -276,12 +276,17 @@ impl StraceReader {
     }
 
     /// A call on names that succeeded.
-    pub(super) fn keep_names(&mut self, moment: &Moment, work: CallWork, weight: CallWeight) -> Settled {
+    pub(super) fn keep_names(&mut self, moment: &Moment, work: CallWork, weight: CallWeight) -> SettledCall {
         (self.calls.on_names(moment.times, work), weight)
     }
 
     /// A call on an open file that succeeded.
-    pub(super) fn keep_on_file(&mut self, moment: &Moment, work: CallWork, weight: CallWeight) -> Settled {
+    pub(super) fn keep_on_file(
+        &mut self,
+        moment: &Moment,
+        work: CallWork,
+        weight: CallWeight,
+    ) -> SettledCall {
         (self.calls.on_file(moment.times, work), weight)
     }
 }

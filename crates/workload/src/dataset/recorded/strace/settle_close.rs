@@ -2,8 +2,8 @@
 
 use super::call::SystemCall;
 use super::descriptors::{Description, DescriptionId, DoubtfulClose, Opened};
-use super::lookup::{Target, UNKNOWN_DESCRIPTOR};
-use super::reader::{Moment, Settled, StraceReader};
+use super::lookup::{DescriptorTarget, UNKNOWN_DESCRIPTOR};
+use super::reader::{Moment, SettledCall, StraceReader};
 use super::settle::{NamedFile, followed, kept, lost, outside};
 use super::value::{ShownFile, descriptor, has_flag, number};
 use crate::dataset::recorded::account::CallWeight;
@@ -12,7 +12,7 @@ use crate::dataset::recorded::account::CallWeight;
 const LARGEST_DESCRIPTOR: i64 = i32::MAX as i64;
 
 impl StraceReader {
-    pub(super) fn close(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Settled {
+    pub(super) fn close(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
         let Some(shown) = call.argument(0).and_then(descriptor) else { return outside() };
         let Some(number) = shown.number else { return outside() };
         if let Some((_, id)) = moment.pinned {
@@ -41,7 +41,7 @@ impl StraceReader {
         };
         let Some(former) = former else {
             return match target {
-                Target::Lost(why) => lost(why, CallWeight::NONE),
+                DescriptorTarget::Lost(why) => lost(why, CallWeight::NONE),
                 _ => outside(),
             };
         };
@@ -54,7 +54,7 @@ impl StraceReader {
     }
 
     /// What a close is worth that closed a file for good, or one of several descriptors of it.
-    pub(super) fn settle_closed(&self, id: DescriptionId, last: bool) -> Settled {
+    pub(super) fn settle_closed(&self, id: DescriptionId, last: bool) -> SettledCall {
         match self.descriptions.get(id).map(|one| one.opened) {
             Some(Opened::File { .. }) if last => kept(CallWeight::NONE),
             Some(Opened::File { .. } | Opened::Directory { .. }) => followed(),
@@ -64,7 +64,7 @@ impl StraceReader {
     }
 
     /// A close of a descriptor that may be that of another process: its place among the calls is kept free.
-    fn close_doubtfully(&mut self, moment: &Moment, number: i32, id: DescriptionId) -> Settled {
+    fn close_doubtfully(&mut self, moment: &Moment, number: i32, id: DescriptionId) -> SettledCall {
         let settled = self.settle_closed(id, false);
         let file = self.descriptions.get(id).is_some_and(|one| matches!(one.opened, Opened::File { .. }));
         match self.processes.table(moment.process) {
@@ -78,7 +78,7 @@ impl StraceReader {
         settled
     }
 
-    pub(super) fn close_range(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Settled {
+    pub(super) fn close_range(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
         let (Some(first), Some(last)) =
             (call.argument(0).and_then(number), call.argument(1).and_then(number))
         else {

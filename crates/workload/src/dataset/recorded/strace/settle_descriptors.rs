@@ -6,8 +6,8 @@ use fsverdict_judgement::plan::{CallWork, OpenFlags};
 
 use super::call::{Returned, SystemCall};
 use super::descriptors::{Description, DescriptionId, Opened};
-use super::lookup::Target;
-use super::reader::{Moment, Settled, StraceReader};
+use super::lookup::DescriptorTarget;
+use super::reader::{Moment, SettledCall, StraceReader};
 use super::settle::{NamedFile, followed, kept, lost, outside};
 use super::value::{ShownFile, descriptor, field, has_flag, quoted_path, shown_file};
 use crate::dataset::recorded::account::CallWeight;
@@ -18,7 +18,7 @@ impl StraceReader {
         &mut self,
         moment: &Moment,
         call: &SystemCall<'_>,
-    ) -> Option<Settled> {
+    ) -> Option<SettledCall> {
         let settled = match call.name {
             "open" => self.open(moment, call, None, 0, call.argument_text(1)),
             "creat" => self.open(moment, call, None, 0, "O_WRONLY|O_CREAT|O_TRUNC"),
@@ -48,7 +48,7 @@ impl StraceReader {
         folder: Option<&[u8]>,
         path: usize,
         how: &str,
-    ) -> Settled {
+    ) -> SettledCall {
         let asked = self.asked_path(moment, folder, call.argument(path));
         let mut named = self.named(moment, folder, call.argument(path));
         let shown = shown_file(call.remark);
@@ -83,7 +83,12 @@ impl StraceReader {
         self.absolute(moment, folder, &path).ok()
     }
 
-    fn settle_failed_open(&mut self, moment: &Moment, call: &SystemCall<'_>, named: &NamedFile) -> Settled {
+    fn settle_failed_open(
+        &mut self,
+        moment: &Moment,
+        call: &SystemCall<'_>,
+        named: &NamedFile,
+    ) -> SettledCall {
         let missing = call.returned == Returned::Error("ENOENT");
         match self.number_of(named) {
             Ok(name) if missing && name > 0 => {
@@ -102,7 +107,7 @@ impl StraceReader {
         named: &NamedFile,
         how: &str,
         real: Option<&Path>,
-    ) -> (Description, Settled) {
+    ) -> (Description, SettledCall) {
         let real = real.map(Path::to_path_buf);
         let with = |opened: Opened| Description::new(opened, real.clone());
         let name = match (named, self.number_of(named)) {
@@ -161,7 +166,7 @@ impl StraceReader {
     }
 
     /// An open file is opened again by its link in /proc.
-    fn opened_again(&mut self, moment: &Moment, id: DescriptionId, how: &str) -> (Description, Settled) {
+    fn opened_again(&mut self, moment: &Moment, id: DescriptionId, how: &str) -> (Description, SettledCall) {
         let path = self.descriptions.get(id).and_then(|one| one.path.clone());
         let again = path.as_deref().map(|path| self.place_of(path));
         match again {
@@ -175,7 +180,7 @@ impl StraceReader {
         }
     }
 
-    fn open_by_handle(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<Settled> {
+    fn open_by_handle(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<SettledCall> {
         let descriptor = i32::try_from(call.value()?).ok()?;
         let how = call.argument_text(2);
         let (description, settled) = match shown_file(call.remark) {
@@ -193,11 +198,16 @@ impl StraceReader {
         Some(settled)
     }
 
-    fn copy_descriptor(&mut self, moment: &Moment, call: &SystemCall<'_>, closes_on_exec: bool) -> Settled {
+    fn copy_descriptor(
+        &mut self,
+        moment: &Moment,
+        call: &SystemCall<'_>,
+        closes_on_exec: bool,
+    ) -> SettledCall {
         let Some(copy) = call.value().and_then(|value| i32::try_from(value).ok()) else { return outside() };
         let shown = call.argument(0).and_then(descriptor);
         match self.find(moment, call.argument(0)) {
-            Target::Known(id) => {
+            DescriptorTarget::Known(id) => {
                 if shown.and_then(|one| one.number) != Some(copy) {
                     self.install_copy(moment, copy, id, closes_on_exec);
                 }
@@ -207,18 +217,18 @@ impl StraceReader {
                     _ => outside(),
                 }
             }
-            Target::Outside => {
+            DescriptorTarget::Outside => {
                 self.install(moment, copy, Description::new(Opened::Elsewhere, None), closes_on_exec);
                 outside()
             }
-            Target::Lost(why) => {
+            DescriptorTarget::Lost(why) => {
                 self.install(moment, copy, Description::new(Opened::Lost(why), None), closes_on_exec);
                 lost(why, CallWeight::NONE)
             }
         }
     }
 
-    fn control(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<Settled> {
+    fn control(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<SettledCall> {
         let command = call.argument_text(1);
         if command.starts_with("F_DUPFD") {
             return Some(self.copy_descriptor(moment, call, command == "F_DUPFD_CLOEXEC"));
@@ -234,13 +244,13 @@ impl StraceReader {
         }
         // They change what is followed, or nothing at all.
         Some(match self.find(moment, call.argument(0)) {
-            Target::Known(id) => match self.descriptions.get(id).map(|one| one.opened) {
+            DescriptorTarget::Known(id) => match self.descriptions.get(id).map(|one| one.opened) {
                 Some(Opened::File { .. } | Opened::Directory { .. }) => followed(),
                 Some(Opened::Lost(why)) => lost(why, CallWeight::NONE),
                 _ => outside(),
             },
-            Target::Outside => outside(),
-            Target::Lost(why) => lost(why, CallWeight::NONE),
+            DescriptorTarget::Outside => outside(),
+            DescriptorTarget::Lost(why) => lost(why, CallWeight::NONE),
         })
     }
 
@@ -256,12 +266,12 @@ impl StraceReader {
     /// The description that the first argument of a call leads to.
     pub(super) fn known_file(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<DescriptionId> {
         match self.find(moment, call.argument(0)) {
-            Target::Known(id) => Some(id),
+            DescriptorTarget::Known(id) => Some(id),
             _ => None,
         }
     }
 
-    fn control_device(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<Settled> {
+    fn control_device(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<SettledCall> {
         let command = call.argument_text(1);
         if has_flag(command, "FIOCLEX") || has_flag(command, "FIONCLEX") {
             self.set_closes_on_exec(moment, call, has_flag(command, "FIOCLEX"));
@@ -277,9 +287,9 @@ impl StraceReader {
     }
 
     /// FICLONE: the whole file shares its blocks with another.
-    fn clone_file(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<Settled> {
+    fn clone_file(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<SettledCall> {
         let target = self.known_file(moment, call)?;
-        let Target::Known(source) = self.find(moment, call.argument(2)) else { return None };
+        let DescriptorTarget::Known(source) = self.find(moment, call.argument(2)) else { return None };
         let open_of = |reader: &Self, id| match reader.descriptions.get(id).map(|one| one.opened) {
             Some(Opened::File { open }) => Some(open),
             _ => None,

@@ -4,20 +4,20 @@ use fsverdict_judgement::plan::CallWork;
 
 use super::call::SystemCall;
 use super::descriptors::Opened;
-use super::lookup::Target;
-use super::processes::{Mapping, Memory};
-use super::reader::{Moment, Settled, StraceReader};
+use super::lookup::DescriptorTarget;
+use super::processes::{FileMapping, ProcessMemory};
+use super::reader::{Moment, SettledCall, StraceReader};
 use super::settle::{lost, outside};
 use super::value::{has_flag, number};
 use crate::dataset::recorded::account::CallWeight;
 
 impl StraceReader {
     /// mmap(2): what is stored into memory is not seen.
-    pub(super) fn map(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Settled {
+    pub(super) fn map(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
         let id = match self.find(moment, call.argument(4)) {
-            Target::Known(id) => id,
-            Target::Outside => return outside(),
-            Target::Lost(why) => return lost(why, CallWeight::NONE),
+            DescriptorTarget::Known(id) => id,
+            DescriptorTarget::Outside => return outside(),
+            DescriptorTarget::Lost(why) => return lost(why, CallWeight::NONE),
         };
         match self.descriptions.get(id).map(|one| one.opened) {
             None | Some(Opened::Elsewhere) => return outside(),
@@ -35,7 +35,7 @@ impl StraceReader {
         let length = call.argument(1).and_then(number).unwrap_or_default().max(0) as u64;
         if let Some(process) = self.processes.get(moment.process).cloned() {
             self.descriptions.hold(id);
-            let mapping = Mapping { end: start.saturating_add(length), description: id };
+            let mapping = FileMapping { end: start.saturating_add(length), description: id };
             let former = process.memory.borrow_mut().mappings.insert(start, mapping);
             if let Some(former) = former {
                 self.release(former.description, moment.times, None);
@@ -73,15 +73,15 @@ impl StraceReader {
         let (Some(from), Some(to)) = (call.argument(0).and_then(number), call.value()) else { return };
         let length = call.argument(2).and_then(number).unwrap_or_default() as u64;
         let Some(process) = self.processes.get(moment.process).cloned() else { return };
-        let mut memory: std::cell::RefMut<'_, Memory> = process.memory.borrow_mut();
+        let mut memory: std::cell::RefMut<'_, ProcessMemory> = process.memory.borrow_mut();
         if let Some(mapping) = memory.mappings.remove(&(from as u64)) {
             let end = (to as u64).saturating_add(length);
-            memory.mappings.insert(to as u64, Mapping { end, ..mapping });
+            memory.mappings.insert(to as u64, FileMapping { end, ..mapping });
         }
     }
 
     /// msync(2) makes durable what was stored into a mapping: it is fdatasync(2) of the file.
-    pub(super) fn sync_mapping(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Settled {
+    pub(super) fn sync_mapping(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
         let Some(at) = call.argument(0).and_then(number).map(|at| at as u64) else { return outside() };
         let Some(process) = self.processes.get(moment.process).cloned() else { return outside() };
         let mapping = process.memory.borrow().mappings.range(..=at).next_back().map(|(_, one)| *one);

@@ -6,7 +6,7 @@ use fsverdict_judgement::plan::CallWork;
 
 use super::call::{Returned, SystemCall};
 use super::descriptors::Opened;
-use super::reader::{Moment, Settled, StraceReader};
+use super::reader::{Moment, SettledCall, StraceReader};
 use super::settle::{NamedFile, lost, outside};
 use super::settle_status::size_in;
 use super::value::{field, has_flag, quoted_path};
@@ -22,7 +22,7 @@ struct NamePair {
 }
 
 impl StraceReader {
-    pub(super) fn settle_name_call(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<Settled> {
+    pub(super) fn settle_name_call(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<SettledCall> {
         match call.name {
             "stat" | "stat64" | "oldstat" | "lstat" | "lstat64" | "oldlstat" | "access" => {
                 return self.look(moment, call, None, 0);
@@ -63,7 +63,7 @@ impl StraceReader {
         call: &SystemCall<'_>,
         folder: Option<&[u8]>,
         path: usize,
-    ) -> Option<Settled> {
+    ) -> Option<SettledCall> {
         let missing = call.returned == Returned::Error("ENOENT");
         if !missing && call.value() != Some(0) {
             return None;
@@ -105,7 +105,7 @@ impl StraceReader {
         folder: Option<&[u8]>,
         path: usize,
         directory: bool,
-    ) -> Settled {
+    ) -> SettledCall {
         let absolute = self.absolute_of(moment, folder, call.argument(path));
         // Of a link the name itself is removed, and not what it leads to.
         let link = absolute.as_deref().map(|absolute| self.paths.is_link(absolute));
@@ -133,7 +133,7 @@ impl StraceReader {
         call: &SystemCall<'_>,
         folder: Option<&[u8]>,
         path: usize,
-    ) -> Settled {
+    ) -> SettledCall {
         let named = self.named(moment, folder, call.argument(path));
         if named == NamedFile::Folder {
             // The folder itself is there before a trace is replayed.
@@ -178,7 +178,7 @@ impl StraceReader {
         call: &SystemCall<'_>,
         from: (Option<&[u8]>, usize),
         to: (Option<&[u8]>, usize),
-    ) -> Settled {
+    ) -> SettledCall {
         let pair = self.pair(moment, call, from, to);
         let flags = call.argument_text(4);
         if let (Some(from), Some(to)) = &pair.paths {
@@ -236,7 +236,7 @@ impl StraceReader {
         call: &SystemCall<'_>,
         from: (Option<&[u8]>, usize),
         to: (Option<&[u8]>, usize),
-    ) -> Settled {
+    ) -> SettledCall {
         let pair = self.pair(moment, call, from, to);
         match (&pair.from, &pair.to) {
             (NamedFile::Outside, NamedFile::Outside) => return outside(),

@@ -6,9 +6,9 @@ use std::rc::Rc;
 use super::call::{SystemCall, call_name, parse_call};
 use super::descriptors::{Descriptor, DescriptorTable, Opened};
 use super::line::{count_digits, find, parse_u64};
-use super::lookup::Target;
+use super::lookup::DescriptorTarget;
 use super::processes::{Process, SharedParts};
-use super::reader::{Moment, Settled, StraceReader};
+use super::reader::{Moment, SettledCall, StraceReader};
 use super::settle::{NamedFile, followed, lost, outside};
 use super::value::{has_flag, quoted_path};
 use crate::dataset::recorded::account::CallWeight;
@@ -44,12 +44,17 @@ impl StraceReader {
 
     /// Processes whose call that makes another one is under way, without a line of that one yet.
     pub(super) fn makers(&self) -> Vec<u32> {
-        let makes =
-            |call: &super::reader::Underway| !call.child_met && MAKE_PROCESS.contains(&call_name(&call.text));
+        let makes = |call: &super::reader::CallUnderway| {
+            !call.child_met && MAKE_PROCESS.contains(&call_name(&call.text))
+        };
         self.underway.iter().filter(|(_, call)| makes(call)).map(|(process, _)| *process).collect()
     }
 
-    pub(super) fn settle_process_call(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<Settled> {
+    pub(super) fn settle_process_call(
+        &mut self,
+        moment: &Moment,
+        call: &SystemCall<'_>,
+    ) -> Option<SettledCall> {
         call.value()?;
         match call.name {
             name if MAKE_PROCESS.contains(&name) => self.make_process(moment, call),
@@ -182,7 +187,7 @@ impl StraceReader {
         folder: Option<&[u8]>,
         call: &SystemCall<'_>,
         at: usize,
-    ) -> Settled {
+    ) -> SettledCall {
         let Some(path) = call.argument(at).and_then(quoted_path) else { return outside() };
         match self.absolute(moment, folder, &path) {
             Ok(absolute) => {
@@ -201,8 +206,8 @@ impl StraceReader {
         }
     }
 
-    fn change_to_open(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Settled {
-        let Target::Known(id) = self.find(moment, call.argument(0)) else { return outside() };
+    fn change_to_open(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
+        let DescriptorTarget::Known(id) = self.find(moment, call.argument(0)) else { return outside() };
         self.turn_into_directory(id);
         let Some(description) = self.descriptions.get(id) else { return outside() };
         if let Some(process) = self.processes.get(moment.process) {

@@ -4,8 +4,8 @@ use fsverdict_judgement::plan::CallWork;
 
 use super::call::SystemCall;
 use super::descriptors::DescriptionId;
-use super::lookup::Target;
-use super::reader::{Moment, Settled, StraceReader};
+use super::lookup::DescriptorTarget;
+use super::reader::{Moment, SettledCall, StraceReader};
 use super::settle::{followed, lost, outside};
 use super::settle_transfer::End;
 use super::value::{field, number};
@@ -13,16 +13,16 @@ use crate::dataset::recorded::account::CallWeight;
 
 impl StraceReader {
     /// fstat(2) tells how large a file is, and that it is one.
-    pub(super) fn status_of_open(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Settled {
+    pub(super) fn status_of_open(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
         match self.find(moment, call.argument(0)) {
-            Target::Known(id) => self.settle_status(id, call),
-            Target::Outside => outside(),
-            Target::Lost(why) => lost(why, CallWeight::NONE),
+            DescriptorTarget::Known(id) => self.settle_status(id, call),
+            DescriptorTarget::Outside => outside(),
+            DescriptorTarget::Lost(why) => lost(why, CallWeight::NONE),
         }
     }
 
     /// What a status says of an open file.
-    pub(super) fn settle_status(&mut self, id: DescriptionId, call: &SystemCall<'_>) -> Settled {
+    pub(super) fn settle_status(&mut self, id: DescriptionId, call: &SystemCall<'_>) -> SettledCall {
         let status = call.arguments().iter().find(|argument| argument.starts_with(b"{"));
         let mode = status.and_then(|status| field(status, "st_mode").or_else(|| field(status, "stx_mode")));
         if mode.is_some_and(|mode| mode.starts_with(b"S_IFDIR")) {
@@ -45,11 +45,11 @@ impl StraceReader {
     }
 
     /// getdents(2): the first call of several stands for the whole listing.
-    pub(super) fn list(&mut self, moment: &Moment, call: &SystemCall<'_>, moved: u64) -> Settled {
+    pub(super) fn list(&mut self, moment: &Moment, call: &SystemCall<'_>, moved: u64) -> SettledCall {
         let id = match self.find(moment, call.argument(0)) {
-            Target::Known(id) => id,
-            Target::Outside => return outside(),
-            Target::Lost(why) => return lost(why, CallWeight::NONE),
+            DescriptorTarget::Known(id) => id,
+            DescriptorTarget::Outside => return outside(),
+            DescriptorTarget::Lost(why) => return lost(why, CallWeight::NONE),
         };
         let Some(name) = self.turn_into_directory(id) else {
             return match self.end_of(id) {

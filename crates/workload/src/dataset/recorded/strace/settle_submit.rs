@@ -3,15 +3,15 @@
 use fsverdict_judgement::plan::CallWork;
 
 use super::call::SystemCall;
-use super::reader::{Moment, Settled, StraceReader};
+use super::reader::{Moment, SettledCall, StraceReader};
 use super::settle::{lost, outside};
-use super::settle_transfer::End;
+use super::settle_transfer::{End, TracedOpenFile};
 use super::value::{field, has_flag, number};
 use crate::dataset::recorded::account::{CallOutcome, CallWeight};
 
 impl StraceReader {
     /// io_submit(2): several requests in one call.
-    pub(super) fn submit(&mut self, moment: &Moment, call: &SystemCall<'_>, submitted: u64) -> Settled {
+    pub(super) fn submit(&mut self, moment: &Moment, call: &SystemCall<'_>, submitted: u64) -> SettledCall {
         let requests = call.argument(2).map(structures).unwrap_or_default();
         let shown = requests.len() as u64;
         let (mut settled, mut weight) = (outside(), CallWeight::NONE);
@@ -34,7 +34,7 @@ impl StraceReader {
         (settled.0, weight)
     }
 
-    fn submit_one(&mut self, moment: &Moment, request: &[u8]) -> Settled {
+    fn submit_one(&mut self, moment: &Moment, request: &[u8]) -> SettledCall {
         let either = |name: &str| field(request, &format!("aio_{name}")).or_else(|| field(request, name));
         let code = either("lio_opcode").and_then(|code| std::str::from_utf8(code).ok()).map_or_else(
             || {
@@ -63,13 +63,14 @@ impl StraceReader {
         };
         self.is_used_as_file(id);
         match code.as_str() {
-            "pread" | "preadv" => self.read_file(moment, (id, open), length, place, None),
+            "pread" | "preadv" => self.read_file(moment, TracedOpenFile { id, open }, length, place, None),
             "pwrite" | "pwritev" => {
                 let flags =
                     either("rw_flags").and_then(|flags| std::str::from_utf8(flags).ok()).unwrap_or_default();
                 let appends =
                     self.descriptions.get(id).is_some_and(|one| one.appends) || has_flag(flags, "RWF_APPEND");
-                let mut settled = self.write_file(moment, (id, open), length, place, appends);
+                let mut settled =
+                    self.write_file(moment, TracedOpenFile { id, open }, length, place, appends);
                 if has_flag(flags, "RWF_DSYNC") || has_flag(flags, "RWF_SYNC") {
                     self.calls.on_file(moment.times, CallWork::Fdatasync { file: open });
                     settled.1.syncs = 1;

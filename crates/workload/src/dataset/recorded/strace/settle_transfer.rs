@@ -4,11 +4,18 @@ use fsverdict_judgement::plan::CallWork;
 
 use super::call::SystemCall;
 use super::descriptors::{DescriptionId, Opened};
-use super::lookup::Target;
-use super::reader::{Moment, Settled, StraceReader};
+use super::lookup::DescriptorTarget;
+use super::reader::{Moment, SettledCall, StraceReader};
 use super::settle::{NamedFile, followed, kept, lost, outside};
 use super::value::{bracketed, has_flag, number};
 use crate::dataset::recorded::account::{CallOutcome, CallWeight};
+
+/// An open file of the folder, and the number under which the trace has it open.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TracedOpenFile {
+    pub(super) id: DescriptionId,
+    pub(super) open: u32,
+}
 
 /// Where bytes come from or go to.
 #[derive(Debug, Clone, Copy)]
@@ -19,7 +26,7 @@ pub(super) enum End {
 }
 
 impl StraceReader {
-    pub(super) fn settle_transfer(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<Settled> {
+    pub(super) fn settle_transfer(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<SettledCall> {
         let value = call.value()?;
         let moved = value.unsigned_abs();
         let settled = match call.name {
@@ -40,10 +47,12 @@ impl StraceReader {
             }
             "fsync" | "fdatasync" => self.sync(moment, call),
             "syncfs" => match self.find(moment, call.argument(0)) {
-                Target::Known(id) if self.end_of(id).is_inside() || self.is_directory_inside(id) => {
+                DescriptorTarget::Known(id)
+                    if self.end_of(id).is_inside() || self.is_directory_inside(id) =>
+                {
                     self.keep_names(moment, CallWork::SyncFilesystem, CallWeight::sync())
                 }
-                Target::Lost(why) => lost(why, CallWeight::sync()),
+                DescriptorTarget::Lost(why) => lost(why, CallWeight::sync()),
                 _ => outside(),
             },
             "sync" => self.keep_names(moment, CallWork::SyncFilesystem, CallWeight::sync()),
@@ -76,9 +85,9 @@ impl StraceReader {
 
     pub(super) fn end(&mut self, moment: &Moment, argument: Option<&[u8]>) -> End {
         match self.find(moment, argument) {
-            Target::Known(id) => self.end_of(id),
-            Target::Outside => End::Outside,
-            Target::Lost(why) => End::Lost(why),
+            DescriptorTarget::Known(id) => self.end_of(id),
+            DescriptorTarget::Outside => End::Outside,
+            DescriptorTarget::Lost(why) => End::Lost(why),
         }
     }
 
@@ -101,7 +110,7 @@ impl StraceReader {
         call: &SystemCall<'_>,
         weight: CallWeight,
         work: impl FnOnce(u32) -> CallWork,
-    ) -> Settled {
+    ) -> SettledCall {
         match self.end(moment, call.argument(0)) {
             End::File { id, open } => {
                 self.is_used_as_file(id);
@@ -128,7 +137,13 @@ impl StraceReader {
         }
     }
 
-    fn read(&mut self, moment: &Moment, call: &SystemCall<'_>, moved: u64, place: Option<u64>) -> Settled {
+    fn read(
+        &mut self,
+        moment: &Moment,
+        call: &SystemCall<'_>,
+        moved: u64,
+        place: Option<u64>,
+    ) -> SettledCall {
         let asked = match call.name {
             "read" | "pread64" => {
                 call.argument(2).and_then(number).and_then(|length| u64::try_from(length).ok())
@@ -138,7 +153,7 @@ impl StraceReader {
         match self.end(moment, call.argument(0)) {
             End::File { id, open } => {
                 self.is_used_as_file(id);
-                self.read_file(moment, (id, open), moved, place, asked)
+                self.read_file(moment, TracedOpenFile { id, open }, moved, place, asked)
             }
             End::Outside => outside(),
             End::Lost(why) => lost(why, CallWeight::bytes(moved)),
@@ -149,11 +164,12 @@ impl StraceReader {
     pub(super) fn read_file(
         &mut self,
         moment: &Moment,
-        (id, open): (DescriptionId, u32),
+        file: TracedOpenFile,
         moved: u64,
         place: Option<u64>,
         asked: Option<u64>,
-    ) -> Settled {
+    ) -> SettledCall {
+        let TracedOpenFile { id, open } = file;
         let offset = place.unwrap_or_else(|| self.position(id));
         let end = offset.saturating_add(moved);
         if place.is_none() {
@@ -181,7 +197,7 @@ impl StraceReader {
         moved: u64,
         place: Option<u64>,
         flags: &str,
-    ) -> Settled {
+    ) -> SettledCall {
         let syncs = u64::from(has_flag(flags, "RWF_DSYNC") || has_flag(flags, "RWF_SYNC"));
         let weight = CallWeight { bytes: moved, syncs, ..CallWeight::NONE };
         let (id, open) = match self.end(moment, call.argument(0)) {
@@ -192,7 +208,7 @@ impl StraceReader {
         self.is_used_as_file(id);
         let appends = self.descriptions.get(id).is_some_and(|one| one.appends);
         let appends = (appends && !has_flag(flags, "RWF_NOAPPEND")) || has_flag(flags, "RWF_APPEND");
-        let mut settled = self.write_file(moment, (id, open), moved, place, appends);
+        let mut settled = self.write_file(moment, TracedOpenFile { id, open }, moved, place, appends);
         if settled.0 == CallOutcome::Kept && syncs > 0 {
             let work = match has_flag(flags, "RWF_SYNC") {
                 true => CallWork::Fsync { file: open },
@@ -208,11 +224,12 @@ impl StraceReader {
     pub(super) fn write_file(
         &mut self,
         moment: &Moment,
-        (id, open): (DescriptionId, u32),
+        file: TracedOpenFile,
         moved: u64,
         place: Option<u64>,
         appends: bool,
-    ) -> Settled {
+    ) -> SettledCall {
+        let TracedOpenFile { id, open } = file;
         if moved == 0 {
             return followed();
         }
@@ -236,10 +253,10 @@ impl StraceReader {
         place: i64,
         offset: usize,
         whence: usize,
-    ) -> Settled {
+    ) -> SettledCall {
         let place = u64::try_from(place).unwrap_or(0);
         match self.find(moment, call.argument(0)) {
-            Target::Known(id) => {
+            DescriptorTarget::Known(id) => {
                 self.set_position(id, place);
                 match self.end_of(id) {
                     End::File { open, .. } => {
@@ -255,17 +272,17 @@ impl StraceReader {
                     End::Outside => outside(),
                 }
             }
-            Target::Outside => outside(),
-            Target::Lost(why) => lost(why, CallWeight::NONE),
+            DescriptorTarget::Outside => outside(),
+            DescriptorTarget::Lost(why) => lost(why, CallWeight::NONE),
         }
     }
 
-    fn sync(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Settled {
+    fn sync(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
         let weight = CallWeight::sync();
         let id = match self.find(moment, call.argument(0)) {
-            Target::Known(id) => id,
-            Target::Outside => return outside(),
-            Target::Lost(why) => return lost(why, weight),
+            DescriptorTarget::Known(id) => id,
+            DescriptorTarget::Outside => return outside(),
+            DescriptorTarget::Lost(why) => return lost(why, weight),
         };
         // What was opened to be read, and is synced unread, is a directory.
         if let Some(name) = self.turn_into_directory(id) {
@@ -285,7 +302,7 @@ impl StraceReader {
     }
 
     /// truncate(2): the trace opens, truncates and closes.
-    fn truncate_by_name(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<Settled> {
+    fn truncate_by_name(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<SettledCall> {
         let size = call.argument(1).and_then(number).and_then(|size| u64::try_from(size).ok())?;
         let named = self.named(moment, None, call.argument(0));
         if let NamedFile::Open(_) = named {
@@ -312,7 +329,7 @@ impl StraceReader {
         )
     }
 
-    fn reserve(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<Settled> {
+    fn reserve(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<SettledCall> {
         let (offset, length) = (call.argument(2).and_then(number)?, call.argument(3).and_then(number)?);
         let (offset, length) = (u64::try_from(offset).ok()?, u64::try_from(length).ok()?);
         if call.argument(1) == Some(b"0") {
@@ -336,7 +353,7 @@ impl StraceReader {
         moved: u64,
         from: (Option<&[u8]>, Option<&[u8]>),
         to: (Option<&[u8]>, Option<&[u8]>),
-    ) -> Settled {
+    ) -> SettledCall {
         let place = |argument: Option<&[u8]>| {
             argument.and_then(bracketed).and_then(|place| u64::try_from(place).ok())
         };
@@ -366,10 +383,12 @@ impl StraceReader {
                     CallWork::Copy { from: open, from_offset, file, offset, length: moved, shared: false };
                 self.keep_on_file(moment, work, weight)
             }
-            (End::File { id, open }, _) => self.read_file(moment, (id, open), moved, place(from.1), None),
+            (End::File { id, open }, _) => {
+                self.read_file(moment, TracedOpenFile { id, open }, moved, place(from.1), None)
+            }
             (_, End::File { id, open }) => {
                 let appends = self.descriptions.get(id).is_some_and(|one| one.appends);
-                self.write_file(moment, (id, open), moved, place(to.1), appends)
+                self.write_file(moment, TracedOpenFile { id, open }, moved, place(to.1), appends)
             }
             _ => outside(),
         }

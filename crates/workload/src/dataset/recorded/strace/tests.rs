@@ -1,6 +1,5 @@
 //! Recordings of every class of calls, and the trace and the account that each gives.
 
-use super::call::parse_call;
 use super::line::{LineKind, line_kind, split_prefix};
 use super::references::{Reference, all_names, references_of};
 use super::{looks_like, read, read_many};
@@ -255,6 +254,29 @@ const EXAMPLES: &[Example] = &[
         lost: &[("calls that do not end in the recording", 1)],
     },
     Example {
+        what: "a call under way whose first argument is a number and no descriptor",
+        record: r#"7 open("/s/a", O_RDWR|O_CREAT|O_EXCL, 0600) = 3
+8 select(4, [3], NULL, NULL, NULL <unfinished ...>
+7 kill(3, SIGTERM <unfinished ...>
+7 <... kill resumed>) = 0
+7 close(3) = 0
+7 open("/s/b", O_RDWR|O_CREAT|O_EXCL, 0600) = 3
+8 <... select resumed>) = 0 (Timeout)
+"#,
+        calls: "open 1 1 create\nclose 1\nopen 2 2 create\n",
+        lost: &[],
+    },
+    Example {
+        what: "numbers instead of names and flags (-e raw)",
+        record: r#"7 open("/s/a", O_RDWR|O_CREAT|O_EXCL, 0600) = 3
+7 openat(0xffffff9c, 0x7ffd1234, 0x241, 0x1b6) = 0x4
+7 write(0x4, 0x7ffd1234, 0x64) = 0x64
+7 write(0x3, 0x7ffd1234, 0xa) = 0xa
+"#,
+        calls: "open 1 1 create\nwrite 1 0 10\n",
+        lost: &[("names that the recording cuts short or shows as addresses", 2)],
+    },
+    Example {
         what: "two processes that are made at once: which made which is told by a later line",
         record: r#"7 open("/s/a", O_RDWR|O_CREAT|O_EXCL, 0600) = 3
 7 clone(child_stack=NULL, flags=SIGCHLD, child_tidptr=0x7f) = 8
@@ -451,8 +473,7 @@ fn every_call_of_strace_that_names_a_file_is_counted() {
     let opened = "7 execve(\"/bin/x\", [\"x\"], 0x7f /* 9 vars */) = 0\n7 open(\"/s/a\", O_RDWR|O_CREAT|O_EXCL, 0600) = 3\n7 open(\"/o/a\", O_RDWR|O_CREAT|O_EXCL, 0600) = 4\n";
     let mut names = 0;
     for name in all_names() {
-        let probe = format!("{name}(0) = 0");
-        let references = references_of(&parse_call(probe.as_bytes()).unwrap());
+        let references = references_of(name);
         for (descriptor, path, inside) in [(3, "/s/a", 1), (4, "/o/a", 0)] {
             let mut arguments = vec!["0".to_owned(); 6];
             for reference in references {
@@ -592,6 +613,15 @@ fn a_file_whose_size_is_never_asked_is_overwritten_and_not_extended() {
     assert_eq!(files(&format!("{open}7 lseek(3, 0, SEEK_END) = 81920\n{write}")), ["file 0 3 81920"]);
     let append = "7 open(\"/s/wal\", O_RDWR|O_APPEND) = 3\n7 write(3, \"\"..., 10) = 10\n";
     assert_eq!(files(append), ["file 0 3 0"]);
+}
+
+/// A line may be missing between the beginning of a call and the rest of another.
+#[test]
+fn the_rest_of_another_call_than_the_one_that_was_begun_settles_both() {
+    let record = "7 open(\"/s/a\", O_RDWR|O_CREAT|O_EXCL, 0600) = 3\n7 fsync(3 <unfinished ...>\n7 <... write resumed>) = 9\n";
+    let captured = capture_below(record, "/s").unwrap();
+    assert!(captured.account.is_balanced(), "{:?}", captured.account);
+    assert_eq!((captured.account.seen, captured.account.lost()), (3, 2));
 }
 
 /// What is kept in memory grows with what is open, and not with the recording.

@@ -41,6 +41,15 @@ pub(super) fn descriptor(argument: &[u8]) -> Option<ShownDescriptor> {
     if let Some(rest) = argument.strip_prefix(b"AT_FDCWD") {
         return Some(ShownDescriptor { number: None, shown: shown_file(rest) });
     }
+    // With -e raw numbers are hexadecimal, and AT_FDCWD is -100.
+    if let Some(hexadecimal) = argument.strip_prefix(b"0x") {
+        let text = std::str::from_utf8(hexadecimal).ok()?;
+        let number = u32::from_str_radix(text, 16).ok()? as i32;
+        let number = Some(number).filter(|number| *number != -100);
+        return number
+            .is_none_or(|number| number >= 0)
+            .then_some(ShownDescriptor { number, shown: ShownFile::Nothing });
+    }
     let digits = count_digits(argument);
     let number = i32::try_from(parse_u64(&argument[..digits])?).ok()?;
     match argument.get(digits) {
@@ -196,7 +205,9 @@ mod tests {
             assert_eq!(descriptor(text).unwrap().shown, ShownFile::Other);
         }
         assert_eq!(descriptor(b"AT_FDCWD</srv>").unwrap().number, None);
-        assert_eq!((descriptor(b"-1"), descriptor(b"0x7f"), descriptor(b"3x")), (None, None, None));
+        assert_eq!((descriptor(b"-1"), descriptor(b"0x7f0000000000"), descriptor(b"3x")), (None, None, None));
+        assert_eq!(descriptor(b"0x3").unwrap().number, Some(3));
+        assert_eq!(descriptor(b"0xffffff9c").unwrap().number, None);
         assert!(has_flag("{flags=O_RDWR|O_CREAT, mode=0644}", "O_CREAT") && !has_flag("O_SYNCX", "O_SYNC"));
         assert_eq!(
             (number(b"-1"), number(b"18446744073709551615"), number(b"0x10")),
