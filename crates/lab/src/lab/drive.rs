@@ -262,7 +262,8 @@ pub(super) fn drive(
         let lacks_memory = interrupted == Some(Interruption::GuestOutOfMemory)
             || !stops.natively && step.is_empty() && console.lacks_memory();
         if let Some(signal) = watch_first.dead_helper {
-            let reason = format!("a process of the guest's kernel was killed by signal {signal}; it was {at}");
+            let reason =
+                format!("a process of the guest's kernel was killed by signal {signal}; it was {at}");
             return (Status::Failed, reason, String::new());
         }
         if Instant::now() < time_is_up {

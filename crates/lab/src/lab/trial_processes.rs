@@ -42,7 +42,11 @@ pub const TRIAL_PROCESSES: [TrialProcess; 19] = [
     process("staging process", NATIVE, "its exit status (lab/held)"),
     process("supervisor of a guest", GUESTS, "its exit status (lab/drive)"),
     process("guest kernel", GUESTS, "the exit status of its supervisor (lab/drive)"),
-    process("I/O process of a guest kernel", UML, "its remains, which its kernel does not reap (lab/first_process)"),
+    process(
+        "I/O process of a guest kernel",
+        UML,
+        "its remains, which its kernel does not reap (lab/first_process)",
+    ),
     process("supervisor of a device process", MODELLED, "its exit status (lab/backend)"),
     process("device process", MODELLED, "the exit status of its supervisor (lab/backend)"),
 ];
