@@ -52,7 +52,7 @@ const WAYS: [&str; 27] = [
 ];
 
 /// Where that is right: the file, what is used there, and why it is nothing in the folder of a run.
-const REASONS: [(&str, &str, &str); 20] = [
+const REASONS: [(&str, &str, &str); 22] = [
     ("src/study/prospect.rs", "fs::read_dir(", "the user's folder that is a dataset"),
     (
         "crates/faults/src/power_cuts/script.rs",
@@ -61,7 +61,6 @@ const REASONS: [(&str, &str, &str); 20] = [
     ),
     ("src/cli/against.rs", "read_regular(", "a trace that the user named"),
     ("src/cli/calibrate.rs", "fs::read_to_string(", "a file of sysfs"),
-    ("src/cli/capture_trace.rs", "read_regular(", "a recording that the user named"),
     (
         "src/cli/forecast.rs",
         "fs::read_dir(",
@@ -79,6 +78,9 @@ const REASONS: [(&str, &str, &str); 20] = [
     ("src/fleet/block.rs", "fs::read(", "this program itself"),
     ("src/fleet/inventory.rs", "read_regular(", "an inventory that the user named"),
     ("src/fleet/kept.rs", "DirBuilder", "the user's own folder of inventories"),
+    ("src/fleet/left_file.rs", "DirBuilder", "the user's own folder of inventories"),
+    ("src/fleet/left_file.rs", "fs::remove_", "the user's own folder of inventories"),
+    ("src/fleet/left_file.rs", "open_regular(", "the user's own folder of inventories"),
     ("src/fleet/kept.rs", "set_permissions(", "the user's own folder of inventories"),
     ("src/fleet/bundle/archive.rs", "open_regular(", "a bundle that the user named"),
     (

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fsverdict_disk::crash::{Decay, ImageStateError, ROT_BLOCK, RottenBlock};
 use fsverdict_judgement::journal::BlockUse;
 
-use super::left::LeftDevice;
+use super::left::DeviceAfterTrial;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -16,7 +16,7 @@ const DRAWS: u64 = 12;
 
 /// Up to `wanted` blocks with what is wrong with each, one of these kinds, in the order of their places, and what each held.
 pub(super) fn draw(
-    left: &LeftDevice,
+    left: &DeviceAfterTrial,
     wanted: usize,
     kinds: &[Decay],
     seed: u64,

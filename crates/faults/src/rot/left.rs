@@ -7,7 +7,7 @@ use fsverdict_disk::device::Store;
 use fsverdict_judgement::journal::{BlockUse, ReadingStopped};
 
 /// A candidate's device when its trial had ended.
-pub(super) struct LeftDevice {
+pub(super) struct DeviceAfterTrial {
     pub(super) store: Store,
     pub(super) image: RottenImage,
     pub(super) held: BTreeMap<u64, BlockUse>,

@@ -20,7 +20,7 @@ use crate::power_cuts::{
     CutRecord, PowerCutting, finish_all, new_output, open_file, plain, unusable, unwritten_image,
 };
 use draw::draw;
-use left::LeftDevice;
+use left::DeviceAfterTrial;
 use tally::tally;
 
 /// Blocks at the beginning of a device, where layers keep what they are found by: headers of LUKS2 and their copies, of dm-integrity
@@ -75,7 +75,7 @@ impl PowerCutting<'_> {
         file.replace(|out| out.write_all(&text)).map_err(|error| unusable(&file.path(), error))
     }
 
-    fn left_device(&self, candidate: &Candidate, record: &CutRecord) -> Result<LeftDevice, FaultError> {
+    fn left_device(&self, candidate: &Candidate, record: &CutRecord) -> Result<DeviceAfterTrial, FaultError> {
         let size = self.plan.models_of(candidate).first().map_or(0, |model| model.size.0);
         let file = self.folder.nameless_file().map_err(|error| unusable(self.folder.path(), error))?;
         let mut store = Store::new(file, size).map_err(plain)?;
@@ -105,7 +105,7 @@ impl PowerCutting<'_> {
         let reader = LayoutProcess::new(LayoutLimits::for_written(written.len()));
         let layout = reader.read_layout(filesystem, file, size, &written).map_err(plain)?;
         let uses = block_uses(layout, &ImageReader::new(file, size, &written), &known);
-        Ok(LeftDevice { store, image, held: uses.held, stopped: uses.stopped })
+        Ok(DeviceAfterTrial { store, image, held: uses.held, stopped: uses.stopped })
     }
 
     /// Writes the image of a candidate's device with this block rotten into a file that is not there yet, and says what must be in it.

@@ -419,8 +419,8 @@ fn loop_what_somebody_writes_between_two_trials_is_not_written_over() {
 }
 
 /// Every way to write to the bytes of a device; what must be said of it. A partition stands for the part of a disk.
-type Way = (&'static str, fn(&LoopDisk), &'static str);
-const WAYS: &[Way] = &[
+type WriteMethod = (&'static str, fn(&LoopDisk), &'static str);
+const WAYS: &[WriteMethod] = &[
     ("a write past the cache", |disk| write_as_a_stranger(disk, SIZE / 2), "4 KiB written"),
     (
         "a write that is still in memory",

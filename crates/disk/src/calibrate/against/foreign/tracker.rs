@@ -21,7 +21,7 @@ const COMMANDS: &str = "commands that neither read nor write";
 
 /// A request that was begun.
 #[derive(Debug, Clone, Copy)]
-struct PendingRequest {
+struct OpenRequest {
     letters: BlockLetters,
     line: usize,
     issued_ns: u64,
@@ -32,7 +32,7 @@ struct PendingRequest {
     failed: bool,
 }
 
-impl PendingRequest {
+impl OpenRequest {
     fn unread(&self) -> UnreadRequest {
         let moves = matches!(
             self.letters.operation,
@@ -51,14 +51,14 @@ type RangeKey = (BlockOperation, u64);
 
 #[derive(Default)]
 pub(super) struct RequestTracker {
-    pending: HashMap<u64, PendingRequest>,
+    pending: HashMap<u64, OpenRequest>,
     next: u64,
     /// Ranges with their lengths and the numbers of their requests.
     ranges: BTreeMap<RangeKey, Vec<(u64, u64)>>,
     /// Requests that have no place, or none that is known before they are done, by operation and length.
     unplaced: BTreeMap<(BlockOperation, u64), VecDeque<u64>>,
     /// Requests that the driver gave back.
-    requeued: BTreeMap<(BlockOperation, u64, u64), Vec<PendingRequest>>,
+    requeued: BTreeMap<(BlockOperation, u64, u64), Vec<OpenRequest>>,
     requeues: u64,
     /// Requests that were completed in several parts.
     parts: u64,
@@ -78,10 +78,10 @@ impl RequestTracker {
         let key = (letters.operation, event.sector, event.sectors);
         let again = self.requeued.get_mut(&key).and_then(Vec::pop);
         let pending = match again {
-            Some(former) => PendingRequest { issued_ns: event.at_ns, ..former },
+            Some(former) => OpenRequest { issued_ns: event.at_ns, ..former },
             None => {
                 self.account.seen += 1;
-                PendingRequest {
+                OpenRequest {
                     letters,
                     line: event.line,
                     issued_ns: event.at_ns,
@@ -133,7 +133,7 @@ impl RequestTracker {
         let Some((number, pending)) = found.and_then(|number| Some((number, self.pending.get_mut(&number)?)))
         else {
             self.account.seen += 1;
-            let orphan = PendingRequest {
+            let orphan = OpenRequest {
                 letters,
                 line: event.line,
                 issued_ns: 0,
@@ -159,7 +159,7 @@ impl RequestTracker {
         self.finish(number, &done, event.at_ns)
     }
 
-    fn finish(&mut self, number: u64, done: &PendingRequest, at_ns: u64) -> Result<(), String> {
+    fn finish(&mut self, number: u64, done: &OpenRequest, at_ns: u64) -> Result<(), String> {
         if done.failed {
             self.account.leave_out(FAILED, done.unread());
             return Ok(());
@@ -270,7 +270,7 @@ impl RequestTracker {
     }
 
     pub(super) fn end(mut self) -> ReadLines {
-        let mut left: Vec<PendingRequest> = self.pending.into_values().collect();
+        let mut left: Vec<OpenRequest> = self.pending.into_values().collect();
         left.sort_by_key(|pending| pending.line);
         for pending in left {
             self.account.leave_out(UNDERWAY, pending.unread());
