@@ -166,9 +166,13 @@ fn cut_all(
 ) -> Result<(), CliError> {
     let run = read_run(folder, plan)?;
     let known = |name: &str| run.power_cuts.iter().any(|cuts| cuts.candidate == name);
+    let mut wanted = tried(&run, plan, only);
+    wanted.retain(|candidate| again || !known(&candidate.name));
+    if wanted.is_empty() {
+        return Ok(());
+    }
     let cutting = power_cutting(plan, folder.handle()).map_err(CliError::failed)?;
-    let wanted = tried(&run, plan, only);
-    for candidate in wanted.into_iter().filter(|candidate| again || !known(&candidate.name)) {
+    for candidate in wanted {
         let tell = |CutProgress { part, parts, done, all }: CutProgress| {
             let of = if parts > 1 { format!("part {} of {parts}: ", part + 1) } else { String::new() };
             if !quiet {

@@ -13,7 +13,7 @@ use super::device::{ask, erases_a_device};
 use super::fleet::{SiteArguments, begin_at_sites, conduct_at_sites, kept_fleet};
 use super::recorded::open_to_carry_out;
 use super::report::show_result;
-use super::run::{Conduct, conduct};
+use super::run::{Conduct, conduct, examine_faults};
 use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
@@ -49,6 +49,7 @@ pub(super) fn run(arguments: &ResumeArguments) -> Result<Exit, CliError> {
         Resumed::Session(session) => conduct(*session, &arguments.conduct),
         Resumed::Complete(reason) => {
             say(&format!("this run is complete ({reason}); --more BLOCKS carries it on all the same"));
+            examine_faults(&folder, &plan, arguments.conduct.said().quiet)?;
             show_result(&folder, &plan, arguments.conduct.all)
         }
     }

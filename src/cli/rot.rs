@@ -48,9 +48,13 @@ pub(super) fn rot_all(
 ) -> Result<(), CliError> {
     let run = read_run(folder, plan)?;
     let known = |name: &str| run.rotten.iter().any(|rotten| rotten.candidate == name);
+    let mut wanted = tried(&run, plan, only);
+    wanted.retain(|candidate| again || !known(&candidate.name));
+    if wanted.is_empty() {
+        return Ok(());
+    }
     let cutting = power_cutting(plan, folder.handle()).map_err(CliError::failed)?;
-    let wanted = tried(&run, plan, only);
-    for candidate in wanted.into_iter().filter(|candidate| again || !known(&candidate.name)) {
+    for candidate in wanted {
         let tell = |done: usize, all: usize| {
             if !quiet {
                 say(&format!("rot: {}: {done} of {all} rotten blocks looked at", candidate.name));

@@ -240,16 +240,21 @@ pub(super) fn rest_of(session: Session, how: &Conduct) -> Result<(), CliError> {
         CliError::failed(error.reason().and_hint(hint))
     })?;
     drop(observer);
-    if plan.faults.is_some() {
-        super::crash::do_faults(&folder, &plan, None, false, how.quiet).map_err(|error| {
-            let run = quoted(&folder.path().to_string_lossy());
-            let hint = format!(
-                "`fsverdict report {run}` shows what was measured; `fsverdict crash {run}` does the rest"
-            );
-            CliError::Failed(error.reason().and_hint(hint))
-        })?;
+    examine_faults(&folder, &plan, how.quiet)
+}
+
+/// Examines the faults of the plan for every candidate for which that is still to be done.
+pub(super) fn examine_faults(folder: &RunFolder, plan: &Plan, quiet: bool) -> Result<(), CliError> {
+    if plan.faults.is_none() {
+        return Ok(());
     }
-    Ok(())
+    super::crash::do_faults(folder, plan, None, false, quiet).map_err(|error| {
+        let run = quoted(&folder.path().to_string_lossy());
+        let hint = format!(
+            "`fsverdict report {run}` shows what was measured; `fsverdict crash {run}` does the rest"
+        );
+        CliError::Failed(error.reason().and_hint(hint))
+    })
 }
 
 pub(super) fn default_folder(plan: &OsStr) -> PathBuf {

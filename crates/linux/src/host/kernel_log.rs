@@ -103,14 +103,19 @@ impl LogLine {
     }
 }
 
-/// Whether a line says that the device of this name failed to read or write: as the block layer says it (`print_req_error` in
-/// block/blk-mq.c) and the cache of the device (`buffer_io_error` in fs/buffer.c). A discard that fails loses no data, and many
-/// disks fail it.
+/// Whether a line reports that the device of this name failed to read or write. The block layer (`print_req_error` in
+/// block/blk-mq.c) and the buffer cache (`buffer_io_error` in fs/buffer.c) report it; both are rate limited for the whole machine, so
+/// the reports of filesystems about the same requests count too: `iomap_finish_ioend` in fs/iomap, `ext4_end_bio` in
+/// fs/ext4/page-io.c and `xfs_buf_ioerror_alert` in fs/xfs/xfs_buf.c. A discard that fails loses no data, and many disks fail it.
 pub fn is_device_error(line: &str, name: &str) -> bool {
-    let of_request = line.contains(&format!(" error, dev {name}, "));
-    let of_buffer = line.contains(&format!("I/O error on dev {name}, "));
+    let of_block_layer = [format!(" error, dev {name}, "), format!("I/O error on dev {name}, ")]
+        .iter()
+        .any(|words| line.contains(words));
+    let of_filesystem = line.starts_with(&format!("{name}: writeback error on inode "))
+        || line.contains(&format!("(device {name}): ext4_end_bio:")) && line.contains("I/O error")
+        || line.contains(&format!("XFS ({name}): ")) && line.contains(" I/O error");
     let harmless = ["operation not supported error", "(DISCARD)", "(WRITE_ZEROES)", "(SECURE_ERASE)"];
-    (of_request || of_buffer) && !harmless.iter().any(|word| line.contains(word))
+    (of_block_layer || of_filesystem) && !harmless.iter().any(|word| line.contains(word))
 }
 
 /// The message of a record: `PRIORITY,SEQUENCE,MICROSECONDS,FLAGS;MESSAGE`, and lines about the device after it. A notice or
@@ -137,6 +142,16 @@ mod tests {
             ("critical target error, dev sda, sector 8 op 0x3:(DISCARD) flags 0x800", "sda", false),
             ("operation not supported error, dev sda, sector 8 op 0x9:(WRITE_ZEROES)", "sda", false),
             ("EXT4-fs error (device sda): ext4_lookup:1: inode #2", "sda", false),
+            ("loop4: writeback error on inode 136, offset 0, sector 9952", "loop4", true),
+            ("loop40: writeback error on inode 136, offset 0, sector 9952", "loop4", false),
+            ("EXT4-fs warning (device sda): ext4_end_bio:342: I/O error 10 writing to inode 12", "sda", true),
+            (
+                "XFS (sda): metadata I/O error in \"xfs_buf_ioend+0x1\" at daddr 0x8 len 8 error 5",
+                "sda",
+                true,
+            ),
+            ("XFS (sda): log I/O error -5", "sda", true),
+            ("XFS (sda): Corruption detected. Unmount and run xfs_repair", "sda", false),
         ] {
             assert_eq!(is_device_error(line, name), is, "{line}");
         }
