@@ -88,6 +88,16 @@ const ATTEMPTS: &[(&str, &str)] = &[
     ("set the clock", "date --set \"@$(date +%s)\""),
     ("write a program", "true >>/bin/true"),
     ("write what runs", "true >>/proc/1/exe"),
+    (
+        "change the mode of what runs",
+        r#"perl -e 'exit !chmod((stat "/proc/1/exe")[2] & 07777, "/proc/1/exe")'"#,
+    ),
+    ("look at what the first process runs", "readlink /proc/1/exe"),
+    ("look at what the first process has open", "readlink /proc/1/fd/0"),
+    (
+        "change the mode of the null device outside",
+        "perl -e 'for $s (*STDIN, *STDOUT, *STDERR) { exit 0 if -c $s && chmod((stat $s)[2] & 07777, $s) } exit 1'",
+    ),
     ("trace the first process outside", "perl -e 'exit(syscall(101, 16, PROCESS, 0, 0) < 0)'"),
     ("make a mount by descriptor", r#"perl -e '$n = "tmpfs"; exit(syscall(430, $n, 0) < 0)'"#),
     ("copy a mount by descriptor", r#"perl -e '$n = "/"; exit(syscall(428, -100, $n, 1) < 0)'"#),
