@@ -5,7 +5,8 @@ use std::fs;
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
-use std::path::PathBuf;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::common::{Disk, PROGRAM, Place, is_root, one_command, tool};
 
@@ -250,7 +251,9 @@ pub fn tries_to_break_out_above(lab: &str, layer: &str) {
     let number = number.unwrap_or_else(|_| "7:0".to_owned());
     let (major, minor) = number.trim().split_once(':').unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let name = format!("fsverdict-test-{}-{lab}", std::process::id());
+    // Several tests of this process do this at once.
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let name = format!("fsverdict-test-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
     let address = SocketAddr::from_abstract_name(&name).unwrap();
     let _service = UnixListener::bind_addr(&address).unwrap();
     let segment = Segment::new();
@@ -265,7 +268,7 @@ pub fn tries_to_break_out_above(lab: &str, layer: &str) {
         .replace("OUTSIDE", outside.join("file").to_str().unwrap());
 
     // A service of this machine, whose socket only root can put where services have theirs.
-    let socket = PathBuf::from(format!("/run/fsverdict-test-{}-{lab}", std::process::id()));
+    let socket = Path::new("/run").join(&name);
     let service = is_root().then(|| UnixListener::bind(&socket).unwrap());
     let attempts = attempts.replace("SOCKET", socket.to_str().unwrap());
 
