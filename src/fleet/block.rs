@@ -66,11 +66,13 @@ pub fn conduct_block(
     let protocol = &plan.protocol;
     let memory = LeftFile::of_site(folder.path(), &site);
     let mut left = match (&memory, is_standing) {
-        (Some(memory), true) => memory.take()?,
+        (Some(memory), true) => memory.read()?,
         _ => Vec::new(),
     };
+    let forget_left = || memory.as_ref().map_or(Ok(()), LeftFile::remove);
     let one = OneBlock {
         left: &mut left,
+        before_first_write: &forget_left,
         plan,
         run: folder.id(),
         number: block,
@@ -85,7 +87,7 @@ pub fn conduct_block(
     let lab =
         |plan: &Plan| -> Result<ChosenLab, SessionError> { Ok(choose(plan, plan.lab)?.with_jobs(jobs)?) };
     let counts = one.conduct(lab, permission, observer);
-    if let Some(memory) = memory.filter(|_| !left.is_empty()) {
+    if let Some(memory) = memory.as_ref().filter(|_| !left.is_empty()) {
         memory.keep(&left)?;
     }
     let counts = counts.map_err(|source| match source {

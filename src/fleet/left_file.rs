@@ -1,7 +1,8 @@
 //! How a block of a site has left its devices, kept for the next one: an inventory names once for all blocks what may be erased,
 //! and that covers what fsverdict left there, not what another program has written since.
 //!
-//! It lies beside the inventories, in a folder that is the user's alone. A block that is killed leaves none.
+//! It lies beside the inventories, in a folder that is the user's alone. A block that ends before its first write leaves it as it was;
+//! one that is killed after that leaves none.
 
 use std::fs::{DirBuilder, File};
 use std::io::{ErrorKind, Read};
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, OFlags};
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::study::SessionError;
 use fsverdict_linux::guard::LeftDevice;
 use fsverdict_text::{FolderHandle, Links, open_regular};
 
@@ -32,8 +34,8 @@ impl LeftFile {
         Some(LeftFile(state_folder()?.join(format!("left-{key:016x}.json"))))
     }
 
-    /// Reads and removes it: what is written to the devices from now on, it does not know.
-    pub(super) fn take(&self) -> Result<Vec<LeftDevice>, FleetError> {
+    /// Reads it; nothing where there is none.
+    pub(super) fn read(&self) -> Result<Vec<LeftDevice>, FleetError> {
         let failed = |error| FleetError::io(&self.0)(error);
         let file: File = match open_regular(CWD, &self.0, OFlags::RDONLY, Links::Refuse) {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
@@ -41,10 +43,18 @@ impl LeftFile {
             }
             opened => opened.map_err(failed)?,
         };
-        let left: Vec<LeftDevice> = serde_json::from_reader(file.take(LONGEST))
-            .map_err(|error| failed(std::io::Error::new(ErrorKind::InvalidData, error)))?;
-        std::fs::remove_file(&self.0).map_err(failed)?;
-        Ok(left)
+        serde_json::from_reader(file.take(LONGEST))
+            .map_err(|error| failed(std::io::Error::new(ErrorKind::InvalidData, error)))
+    }
+
+    /// Removes it, if it is there: what is written to the devices from now on, it does not know.
+    pub(super) fn remove(&self) -> Result<(), SessionError> {
+        match std::fs::remove_file(&self.0) {
+            Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                Err(SessionError::RunFile { path: self.0.clone(), source: error })
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn keep(&self, left: &[LeftDevice]) -> Result<(), FleetError> {

@@ -33,6 +33,8 @@ pub struct OneBlock<'a> {
     pub facts: Facts,
     /// How the block before it left the devices, where this one goes by the same permission; then how this one has.
     pub left: &'a mut Vec<LeftDevice>,
+    /// What is done when all checks are over and nothing was written to a device yet.
+    pub before_first_write: &'a dyn Fn() -> Result<(), SessionError>,
     /// What of the first record does not fit those of other blocks, each in a sentence.
     pub misfits: &'a dyn Fn(&Event) -> Vec<String>,
 }
@@ -59,8 +61,7 @@ impl OneBlock<'_> {
         let choice = choose(&plan)?;
         check_limits(&plan)?;
         let attachments = permission.claim(&plan)?;
-        let before = std::mem::take(self.left);
-        if let Err(error) = attachments.check_left(&before) {
+        if let Err(error) = attachments.check_left(self.left) {
             *self.left = attachments.describe_left();
             return Err(LabError::from(error).into());
         }
@@ -73,6 +74,7 @@ impl OneBlock<'_> {
             return Err(SessionError::Changed(misfits));
         }
         let journal = begin_journal(&plan, self.journal, start, &attachments)?;
+        (self.before_first_write)()?;
         let lab = choice.lab.as_ref();
         let mut watcher = watcher(lab, &attachments);
         let jobs = choice.jobs;

@@ -1,5 +1,7 @@
 //! Another program writes to a device of a native run.
 
+use std::fs::File;
+use std::io::Write;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -8,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::common::labs::foreign_writes::{
     Moment, PLACES, Strike, is_there, stranger_is_spared, stranger_is_spared_by_who_resumes, write_directly,
 };
-use crate::common::{Disk, Place};
+use crate::common::{Disk, PROGRAM, Place};
 
 /// Each moment, with each place.
 fn every_place(moment: Moment) {
@@ -91,6 +93,43 @@ fn loop_an_inventory_that_may_erase_a_device_spares_a_stranger_between_two_block
         // Named by hand.
         block("3", &[]).exits(0);
         block("4", &["--standing"]).exits(0);
+    }
+}
+
+/// A block that is refused before its first write, for a reason that has nothing to do with its device; by its name.
+const REFUSED_BEFORE_THE_FIRST_WRITE: [&str; 3] = ["another program", "another identity", "no plan"];
+
+/// Such a block changes nothing: the next one still knows how the device was left.
+#[test]
+fn loop_a_block_that_is_refused_before_its_first_write_forgets_nothing() {
+    for reason in REFUSED_BEFORE_THE_FIRST_WRITE {
+        let place = Place::new();
+        let disk = Disk::new(&place, "disk", 512 << 20);
+        let plan = place.plan("plan", SMALL);
+        let file = disk.file.to_str().unwrap();
+        let block = |program: &str, number: &str, plan: &str, identity: &str| {
+            let words = ["block", plan, "--out", "shared", "--site", "a", "--block", number, "--quiet"];
+            let device = ["--standing", "--device", &disk.device, "--erase", identity];
+            place.any(program, &[&words[..], &device].concat())
+        };
+        block(PROGRAM, "1", &plan, file).exits(0);
+        let refused = match reason {
+            // Another program than that of the first block: one that is a byte longer.
+            "another program" => {
+                let other = place.path().join("fsverdict");
+                std::fs::copy(PROGRAM, &other).unwrap();
+                File::options().append(true).open(&other).unwrap().write_all(b"\n").unwrap();
+                block(other.to_str().unwrap(), "2", &plan, file)
+            }
+            "another identity" => block(PROGRAM, "2", &plan, "/no/such/file"),
+            "no plan" => block(PROGRAM, "2", "none.toml", file),
+            other => panic!("{other}"),
+        };
+        assert!(refused.code != Some(0), "{reason}: {refused:#?}");
+        write_directly(&disk.device, PLACES[1]);
+        let seen = block(PROGRAM, "2", &plan, file).exits(1);
+        assert!(seen.stderr.contains("was written to by another program"), "{reason}: {seen:#?}");
+        assert!(is_there(&disk, PLACES[1]), "{reason}: {seen:#?}");
     }
 }
 

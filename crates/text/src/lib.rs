@@ -25,7 +25,7 @@ pub use bounded::{bounded_list, bounded_map};
 pub use display::{DisplayForm, DisplayWriter, displayable, displayable_json, is_hidden, is_steering};
 pub use error::{Fault, TextError};
 pub use folder::{
-    FolderFile, FolderHandle, LISTED_FOLDER, NewFile, PRIVATE, SHARED, list_folder, open_below,
+    FolderFile, FolderHandle, LISTED_FOLDER, NewFile, PRIVATE, SHARED, empty_folder, list_folder, open_below,
     remove_folder, remove_tree,
 };
 pub use grid::{Grid, GridCell, GridFindings, GridKind};

@@ -5,7 +5,8 @@ use std::fs;
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
-use std::path::PathBuf;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::common::{Disk, PROGRAM, Place, is_root, one_command, tool};
 
@@ -88,6 +89,16 @@ const ATTEMPTS: &[(&str, &str)] = &[
     ("set the clock", "date --set \"@$(date +%s)\""),
     ("write a program", "true >>/bin/true"),
     ("write what runs", "true >>/proc/1/exe"),
+    (
+        "change the mode of what runs",
+        r#"perl -e 'exit !chmod((stat "/proc/1/exe")[2] & 07777, "/proc/1/exe")'"#,
+    ),
+    ("look at what the first process runs", "readlink /proc/1/exe"),
+    ("look at what the first process has open", "readlink /proc/1/fd/0"),
+    (
+        "change the mode of the null device outside",
+        "perl -e 'for $s (*STDIN, *STDOUT, *STDERR) { exit 0 if -c $s && chmod((stat $s)[2] & 07777, $s) } exit 1'",
+    ),
     ("trace the first process outside", "perl -e 'exit(syscall(101, 16, PROCESS, 0, 0) < 0)'"),
     ("make a mount by descriptor", r#"perl -e '$n = "tmpfs"; exit(syscall(430, $n, 0) < 0)'"#),
     ("copy a mount by descriptor", r#"perl -e '$n = "/"; exit(syscall(428, -100, $n, 1) < 0)'"#),
@@ -240,7 +251,9 @@ pub fn tries_to_break_out_above(lab: &str, layer: &str) {
     let number = number.unwrap_or_else(|_| "7:0".to_owned());
     let (major, minor) = number.trim().split_once(':').unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let name = format!("fsverdict-test-{}-{lab}", std::process::id());
+    // Several tests of this process do this at once.
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let name = format!("fsverdict-test-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
     let address = SocketAddr::from_abstract_name(&name).unwrap();
     let _service = UnixListener::bind_addr(&address).unwrap();
     let segment = Segment::new();
@@ -255,7 +268,7 @@ pub fn tries_to_break_out_above(lab: &str, layer: &str) {
         .replace("OUTSIDE", outside.join("file").to_str().unwrap());
 
     // A service of this machine, whose socket only root can put where services have theirs.
-    let socket = PathBuf::from(format!("/run/fsverdict-test-{}-{lab}", std::process::id()));
+    let socket = Path::new("/run").join(&name);
     let service = is_root().then(|| UnixListener::bind(&socket).unwrap());
     let attempts = attempts.replace("SOCKET", socket.to_str().unwrap());
 

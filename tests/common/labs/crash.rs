@@ -182,6 +182,11 @@ pub fn is_stopped(lab: &str, victim: &dyn Fn(&Running<'_>) -> u32, milliseconds:
     running.wait_for("the held phase", still_held);
     let pid = victim(&running).to_string();
     tool(&["kill", "-STOP", &pid]);
+    // A signal to go on that comes before the process has seen the first one takes that one back: nothing was stopped then.
+    let is_stopped = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap().contains(") T ");
+    while !is_stopped() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
     std::thread::sleep(Duration::from_millis(milliseconds));
     tool(&["kill", "-CONT", &pid]);
     let_go(&place);

@@ -1,5 +1,5 @@
 //! How a device is while nobody should write to it: its write and discard counters, digests of both its ends, and when the file
-//! below a loop device was last modified. Two snapshots that differ show a foreign write.
+//! below a loop device was last changed. Two snapshots that differ show a foreign write.
 //!
 //! The counters are those of `/sys/class/block/NAME/stat` (kernel Documentation/block/stat.rst): sectors, not requests. A flush counts
 //! as a write of no sectors on some kernels, and a sync(2) of somebody else is no foreign write.
@@ -47,7 +47,8 @@ struct WriteCounters {
     through_disk: Option<WriteCount>,
 }
 
-/// When the file below a loop device was last modified, in seconds and nanoseconds.
+/// When the file below a loop device was last changed, in seconds and nanoseconds. Each write sets this time and that of the last
+/// modification; programs that copy files set the latter back (utimensat(2)), and nobody can set this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct FileTime(i64, i64);
 
@@ -84,7 +85,7 @@ impl DeviceSnapshot {
     ) -> io::Result<Self> {
         open.sync_all()?;
         let counters = read_counters(root, device)?;
-        let file = file_below().map(|file| FileTime(file.mtime(), file.mtime_nsec()));
+        let file = file_below().map(|file| FileTime(file.ctime(), file.ctime_nsec()));
         let pieces = match depth {
             SnapshotDepth::Counters => Vec::new(),
             SnapshotDepth::CountersAndContents => digest_pieces(open, size)?,
@@ -92,9 +93,14 @@ impl DeviceSnapshot {
         Ok(DeviceSnapshot { counters, file, pieces })
     }
 
-    /// The same without what begins again when a device is attached anew.
-    pub(super) fn contents_alone(&self) -> Self {
-        DeviceSnapshot { counters: None, file: None, pieces: self.pieces.clone() }
+    /// The same without the counters, which begin again when a device is attached anew.
+    pub(super) fn without_counters(&self) -> Self {
+        DeviceSnapshot { counters: None, ..self.clone() }
+    }
+
+    /// Whether it says when the file below a loop device was last changed.
+    pub(super) fn has_file_time(&self) -> bool {
+        self.file.is_some()
     }
 
     /// Which of its parts a later snapshot needs to be compared with it.

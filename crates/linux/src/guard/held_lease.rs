@@ -22,6 +22,8 @@ use crate::host::root::Root;
 
 /// How long the mount of a trial that was killed may take to go away.
 const UNMOUNT_PATIENCE: Duration = Duration::from_secs(30);
+/// What is said where the time of the last change cannot be read any more: the file may have been written by another name.
+const LOST_FILE: &str = "or may have been: the file it shows does not have its name any more, and when it was changed cannot be read";
 
 /// A device kept open, but claimed by nobody: mkfs and mount can have it.
 #[derive(Debug)]
@@ -183,10 +185,9 @@ impl HeldLease {
         }
         let Some(left) = &known.left else { return Ok(()) };
         let counts_on = known.boot == boot_id(root) && self.ticket.is_same_attachment(&known.ticket);
-        let left = if counts_on { left.clone() } else { left.contents_alone() };
+        let left = if counts_on { left.clone() } else { left.without_counters() };
         let device = self.check(root)?;
-        let checked = self.ticket.check_unwritten(root, &device, &self.file, &left);
-        checked.map_err(|refusal| self.note_refusal(refusal))
+        self.compare(root, &device, &left)
     }
 
     /// Ends the lease: somebody else has written to the device, as `found` says. Returns what is told of it, from the first time on.
@@ -218,8 +219,17 @@ impl HeldLease {
         let Some(left) = self.state().left.clone() else {
             return Err(Refusal::changed(device, "how the last trial left it is not known"));
         };
-        let checked = self.ticket.check_unwritten(root, device, &self.file, &left);
-        checked.map(|()| left).map_err(|refusal| self.note_refusal(refusal))
+        self.compare(root, device, &left).map(|()| left)
+    }
+
+    /// Compares the device with how it was left, and revokes the lease where that shows a foreign write.
+    fn compare(&self, root: &Root, device: &BlockDevice, left: &DeviceSnapshot) -> Result<(), Refusal> {
+        // In a sandbox the file may be hidden, and is not in `left` then.
+        if left.has_file_time() && !self.ticket.finds_file_below(root, device) {
+            return Err(Refusal::ForeignWrite(Box::new(self.revoke(LOST_FILE))));
+        }
+        let compared = self.ticket.check_unwritten(root, device, &self.file, left);
+        compared.map_err(|refusal| self.note_refusal(refusal))
     }
 
     /// Revokes the lease where a refusal is for a foreign write, and completes what that says.

@@ -174,6 +174,11 @@ impl LeaseTicket {
         (found.is_file() && (found.dev(), found.ino()) == (filesystem, inode)).then_some(found)
     }
 
+    /// Whether the file of a loop device has a name by which changes of it are seen.
+    pub(super) fn finds_file_below(&self, root: &Root, device: &BlockDevice) -> bool {
+        self.metadata_below(root, device).is_some()
+    }
+
     /// The inode of a loop device's file: another one is another device, which bears no other name.
     pub fn file_below(&self) -> Option<u64> {
         self.backing.filter(|(_, _, raw_device, _)| *raw_device == 0).map(|(_, inode, ..)| inode)

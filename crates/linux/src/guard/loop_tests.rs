@@ -63,6 +63,11 @@ impl LoopDisk {
         LoopDisk { _folder: folder, image: file, device }
     }
 
+    /// Detaches it and attaches its file once more.
+    fn attach_anew(&mut self) {
+        self.device = LoopDevice::attach(self.image.as_fd(), &LoopOptions::default()).unwrap();
+    }
+
     /// Runs a tool on the device, whatever it says.
     fn run(&self, argv: &[&str]) {
         let ended = Command::new(argv[0]).args(&argv[1..]).arg(self.path()).stdout(Stdio::null()).status();
@@ -450,7 +455,83 @@ const WAYS: &[WriteMethod] = &[
         |disk| disk.image.write_all_at(b"precious", SIZE / 2).unwrap(),
         "the file it shows was modified",
     ),
+    (
+        "a write to the file below that sets the time of modification back",
+        |disk| {
+            let modified = disk.image.metadata().unwrap().modified().unwrap();
+            disk.image.write_all_at(b"precious", SIZE / 2).unwrap();
+            disk.image.set_modified(modified).unwrap();
+        },
+        "the file it shows was modified",
+    ),
+    (
+        "a write to the file below by another name, after its own was removed",
+        |disk| {
+            let (own, other) = (disk._folder.path().join("image"), disk._folder.path().join("other"));
+            std::fs::hard_link(&own, &other).unwrap();
+            std::fs::remove_file(own).unwrap();
+            std::fs::OpenOptions::new()
+                .write(true)
+                .open(other)
+                .unwrap()
+                .write_all_at(b"precious", SIZE / 2)
+                .unwrap();
+        },
+        "does not have its name any more",
+    ),
 ];
+
+/// What may happen to a device between two parts of a run that have the same permission; whether another program has written then.
+type Interval = (&'static str, fn(&mut LoopDisk), bool);
+const INTERVALS: &[Interval] = &[
+    ("nothing", |_| {}, false),
+    ("it is attached anew", LoopDisk::attach_anew, false),
+    ("it is written to", |disk| write_as_a_stranger(disk, SIZE / 2), true),
+    (
+        "it is written to and attached anew",
+        |disk| {
+            write_as_a_stranger(disk, SIZE / 2);
+            disk.attach_anew();
+        },
+        true,
+    ),
+    (
+        "its file is written to and it is attached anew",
+        |disk| {
+            disk.image.write_all_at(b"precious", SIZE / 2).unwrap();
+            disk.attach_anew();
+        },
+        true,
+    ),
+];
+
+#[test]
+fn loop_what_somebody_writes_between_two_parts_of_a_run_is_seen_on_a_device_that_was_attached_anew() {
+    let root = Root::default();
+    for (interval, happen, is_written) in INTERVALS {
+        let mut disk = LoopDisk::named();
+        let (_, hold) = disk.examine(None).unwrap().into_ticket().unwrap();
+        try_once(&disk, &hold, "the trial of ext4 in block 7");
+        let left = hold.describe_left(&root);
+        drop(hold);
+        happen(&mut disk);
+        let identity = disk.examine(None).unwrap_err().erase_identity().unwrap().to_owned();
+        let (_, hold) = disk.examine(Some(&identity)).unwrap().into_ticket().unwrap();
+        let refusal = hold.check_left(&root, &left).err().map(|refusal| refusal.to_string());
+        let is_seen = refusal.as_ref().is_some_and(|said| said.contains("the trial of ext4 in block 7"));
+        assert_eq!(is_seen, *is_written, "{interval}: {refusal:?}");
+        assert_eq!(hold.check_unused(&root).is_err(), *is_written, "{interval}");
+    }
+}
+
+#[test]
+fn loop_a_file_without_the_name_the_kernel_knows_is_a_caution() {
+    for (disk, is_told) in [(LoopDisk::named(), false), (LoopDisk::new(), true)] {
+        let granted = disk.examine(None).unwrap();
+        let told = granted.cautions().iter().any(|text| text.contains("does not have the name"));
+        assert_eq!(told, is_told, "{:?}", granted.cautions());
+    }
+}
 
 #[test]
 fn loop_every_way_to_write_between_two_trials_is_seen_and_reading_is_not() {

@@ -119,8 +119,15 @@ pub fn examine(root: &Root, path: &Path, needed: u64, erase: Option<&str>) -> Re
     let contents = signature::read(&held, size)
         .map_err(|source| Refusal::Unknown { device: device.describe_for_people(), source })?;
     let blank = check_consent(root, &device, &held, &contents, erase)?;
-    let cautions = cautions(root, &device).into_iter().chain(caution).collect();
+    let mut cautions = cautions(root, &device);
+    cautions.extend(caution);
     let ticket = LeaseTicket::new(&device, &held, size, needed, &contents, blank);
+    if ticket.file_below().is_some() && !ticket.finds_file_below(root, &device) {
+        cautions.push(format!(
+            "the file that {} shows does not have the name by which the kernel knows it: what another program writes to it between two trials, by another name, is seen at both its ends only",
+            device.path.display()
+        ));
+    }
     let identity = device.hardware.with(&contents.names());
     Ok(GrantedLease { device, ticket, cautions, identity, held, lock })
 }

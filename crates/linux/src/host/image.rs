@@ -132,22 +132,29 @@ fn private_folder(folder: &Path, chosen: bool) -> Result<PathBuf, ImageError> {
     let failed = |source| ImageError::Folder { folder: folder.to_owned(), source };
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true).mode(0o700).create(folder).map_err(failed)?;
-    // In /var/tmp anybody may have made it before us: neither their folder nor their link is ours.
-    let metadata = fs::symlink_metadata(folder).map_err(failed)?;
-    let unsafe_because = |reason: String| ImageError::Unsafe { folder: folder.to_owned(), reason };
     if !chosen {
-        if !metadata.is_dir() {
-            return Err(unsafe_because("it is a symbolic link".to_owned()));
-        }
-        if metadata.uid() != rustix::process::getuid().as_raw() {
-            return Err(unsafe_because(format!("it belongs to user {}", metadata.uid())));
-        }
-        if metadata.mode() & 0o022 != 0 {
-            return Err(unsafe_because("others may write into it".to_owned()));
-        }
+        check_private(folder)?;
     }
     rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).map_err(|error| failed(error.into()))?;
     folder.canonicalize().map_err(failed)
+}
+
+/// Whether what lies in a scratch folder is believed: it is a folder of this user's that nobody else can write to. In /var/tmp
+/// anybody may have made it before us, and neither their folder nor their link is ours.
+pub(crate) fn check_private(folder: &Path) -> Result<(), ImageError> {
+    let failed = |source| ImageError::Folder { folder: folder.to_owned(), source };
+    let metadata = fs::symlink_metadata(folder).map_err(failed)?;
+    let unsafe_because = |reason: String| Err(ImageError::Unsafe { folder: folder.to_owned(), reason });
+    if !metadata.is_dir() {
+        return unsafe_because("it is a symbolic link".to_owned());
+    }
+    if metadata.uid() != rustix::process::getuid().as_raw() {
+        return unsafe_because(format!("it belongs to user {}", metadata.uid()));
+    }
+    if metadata.mode() & 0o022 != 0 {
+        return unsafe_because("others may write into it".to_owned());
+    }
+    Ok(())
 }
 
 /// What an image is cut down to a multiple of, bytes: QEMU refuses one that ends within what the disk below reads at once.

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
-use rustix::fs::{Access, AtFlags, Dir, Mode, OFlags, ResolveFlags};
+use rustix::fs::{Access, AtFlags, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
 use super::block_device::DeviceNumber;
@@ -24,7 +24,7 @@ use super::image::{ImageError, scratch_folder};
 use super::process_key::ProcessKey;
 use super::procfs::{THIS_PROGRAM, mounts};
 use super::root::Root;
-use fsverdict_text::{Bytes, Hinted};
+use fsverdict_text::{Bytes, Hinted, empty_folder};
 
 /// How the names of notes begin; the owner's process key and a number follow.
 pub const NOTE_PREFIX: &str = "folder-";
@@ -209,7 +209,11 @@ pub fn remove(note: &Path) -> io::Result<()> {
                 Some(inode) if folder.metadata()?.ino() != inode => {
                     return Err(io::Error::other("another folder of that name is there by now"));
                 }
-                Some(_) => empty(folder.as_fd())?,
+                Some(_) => {
+                    // A command may have taken away the right to.
+                    rustix::fs::fchmod(&folder, Mode::RWXU)?;
+                    empty_folder(folder.as_fd())?;
+                }
                 // Ended before it was used: there is nothing of ours in it.
                 None => {}
             }
@@ -243,35 +247,6 @@ fn enter(above: BorrowedFd<'_>, name: impl rustix::path::Arg + Copy) -> Result<O
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let own = ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH;
     rustix::fs::openat2(above, name, flags, Mode::empty(), own)
-}
-
-/// Removes all that is in a folder. A command may have taken away the right to.
-fn empty(folder: BorrowedFd<'_>) -> Result<(), Errno> {
-    rustix::fs::fchmod(folder, Mode::RWXU)?;
-    for entry in Dir::read_from(folder)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        if [c".", c".."].contains(&name) {
-            continue;
-        }
-        match rustix::fs::unlinkat(folder, name, AtFlags::empty()) {
-            // POSIX has it that PERM means a directory, too.
-            Err(Errno::ISDIR | Errno::PERM) => {
-                let inner = enter(folder, name).or_else(|errno| match errno {
-                    Errno::ACCESS => {
-                        rustix::fs::chmodat(folder, name, Mode::RWXU, AtFlags::empty())?;
-                        enter(folder, name)
-                    }
-                    other => Err(other),
-                })?;
-                empty(inner.as_fd())?;
-                rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)?;
-            }
-            Err(Errno::NOENT) => {}
-            other => other?,
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -312,6 +287,22 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let (note, own) = left(place.path(), true);
         assert_eq!(noted(&note), Some(own.clone()));
+        remove(&note).unwrap();
+        assert!(!own.exists() && !note.exists());
+        users_files_are_there(place.path());
+    }
+
+    #[test]
+    fn however_deep_a_phase_nests_folders_they_are_removed() {
+        use rustix::fs::{CWD, mkdirat, openat};
+        let place = tempfile::tempdir().unwrap();
+        let (note, own) = left(place.path(), true);
+        let flags = rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC;
+        let mut folder = openat(CWD, &own, flags, rustix::fs::Mode::empty()).unwrap();
+        for _ in 0..5000 {
+            mkdirat(&folder, "d", rustix::fs::Mode::RWXU).unwrap();
+            folder = openat(&folder, "d", flags, rustix::fs::Mode::empty()).unwrap();
+        }
         remove(&note).unwrap();
         assert!(!own.exists() && !note.exists());
         users_files_are_there(place.path());

@@ -8,12 +8,13 @@ use std::process::Command;
 
 use rustix::io::FdFlags;
 use rustix::process::{
-    Pid, Signal, WaitOptions, WaitStatus, getppid, set_parent_process_death_signal, waitpid,
+    DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus, getppid, set_dumpable_behavior,
+    set_parent_process_death_signal, waitpid,
 };
 use rustix::thread::UnshareFlags;
 
 use super::capabilities::keep_only;
-use super::furnish::{arrange_mounts, close_all_but};
+use super::furnish::{arrange_mounts, close_all_but, reopen_null_streams};
 use super::{Capabilities, Isolation, SPEC, STOPS_VARIABLE, Sandbox, SandboxError, inherit, system};
 use crate::host::mounts;
 use crate::host::syscall::{own, set_loopback_up, unshare};
@@ -133,6 +134,10 @@ impl Sandbox {
         }
         let failed = system("start the program");
         if self.capabilities.of_a_stranger() && self.isolation != Isolation::None {
+            // Both were opened through mounts of this machine that can be written: what runs here (/proc/1/exe) and the null device.
+            set_dumpable_behavior(DumpableBehavior::NotDumpable)
+                .map_err(system("keep the program from looking into the first process"))?;
+            reopen_null_streams(&mut command).map_err(system("open the null device of the sandbox"))?;
             let child = command.spawn().map_err(failed)?;
             // What it was lent ends with it.
             self.keeps.iter().copied().for_each(|lent| drop(own(lent)));

@@ -1,7 +1,8 @@
 //! The mounts of a sandbox, and what a stranger in it must not have in common with anybody outside.
 
-use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use super::covers::Covers;
 use super::devices::{SHARED_MEMORY, bare_devices};
@@ -88,6 +89,31 @@ fn hide_services() -> Result<(), SandboxError> {
         std::os::unix::fs::symlink(target, link).map_err(system("keep a link"))?;
     }
     Ok(())
+}
+
+/// Gives the program the null device of the sandbox for each standard stream that is one of outside: by that descriptor it could
+/// change owner and mode of this machine's, whatever the mounts of the sandbox say.
+pub(super) fn reopen_null_streams(command: &mut Command) -> std::io::Result<()> {
+    let null = || -> std::io::Result<Stdio> {
+        Ok(std::fs::File::options().read(true).write(true).open("/dev/null")?.into())
+    };
+    if is_null(std::io::stdin())? {
+        command.stdin(null()?);
+    }
+    if is_null(std::io::stdout())? {
+        command.stdout(null()?);
+    }
+    if is_null(std::io::stderr())? {
+        command.stderr(null()?);
+    }
+    Ok(())
+}
+
+fn is_null(stream: impl AsFd) -> std::io::Result<bool> {
+    use rustix::fs::{FileType, fstat, major, minor};
+    let found = fstat(stream)?;
+    let is_device = FileType::from_raw_mode(found.st_mode) == FileType::CharacterDevice;
+    Ok(is_device && (major(found.st_rdev), minor(found.st_rdev)) == (1, 3))
 }
 
 /// Closes every descriptor but the standard streams and these: whoever called us may have left some open, and what is

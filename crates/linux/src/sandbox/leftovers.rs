@@ -28,7 +28,7 @@ use processes::{end_process, stray_processes};
 use super::program::{Program, ProgramError, succeeded};
 use crate::host::block_device::{DeviceNumber, number_by_name, number_of, read_trimmed};
 use crate::host::borrowed_scheduler;
-use crate::host::image::{SCRATCH_PREFIX, default_folders};
+use crate::host::image::{SCRATCH_PREFIX, check_private, default_folders};
 use crate::host::loop_device;
 use crate::host::own_folder;
 use crate::host::own_folder::{NOTE_PREFIX, noted};
@@ -162,7 +162,8 @@ fn find_in(root: &Root, folders: &[PathBuf]) -> Vec<Leftover> {
             found.push(leftover);
         }
     }
-    found.extend(folders.iter().flat_map(|folder| scratch_files(root, folder)));
+    let own = folders.iter().filter(|folder| check_private(folder).is_ok());
+    found.extend(own.flat_map(|folder| scratch_files(root, folder)));
     let schedulers = borrowed_scheduler::left_behind(root).into_iter();
     found.extend(schedulers.map(|(disk, former)| Leftover::Scheduler { disk, former }));
     found

@@ -14,4 +14,4 @@ pub use handle::FolderHandle;
 pub use lookup::{LISTED_FOLDER, list_folder, open_below};
 pub use new_file::{NewFile, PRIVATE, SHARED};
 pub(crate) use refusal::FolderRefusal;
-pub use remove::{remove_folder, remove_tree};
+pub use remove::{empty_folder, remove_folder, remove_tree};

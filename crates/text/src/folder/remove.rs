@@ -20,22 +20,33 @@ pub fn remove_tree(folder: &Path) -> io::Result<()> {
     Ok(remove_folder(above.as_fd(), &name)?)
 }
 
-/// However deep a stranger nests folders, two are open at once: each folder's folders are moved up to the first, and go from
-/// there.
+/// Removes the folder of this name with all that is in it, across no link and no mount.
+///
+/// # Errors
+/// When something in it cannot be removed.
 pub fn remove_folder(above: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
-    let first = enter(above, name)?;
+    empty_folder(enter(above, name)?.as_fd())?;
+    unlinkat(above, name, AtFlags::REMOVEDIR)
+}
+
+/// Removes all that is in a folder, across no link and no mount. However deep a stranger nests folders, two are open at once: each
+/// folder's folders are moved up to the first, and go from there.
+///
+/// # Errors
+/// When something in it cannot be removed.
+pub fn empty_folder(first: BorrowedFd<'_>) -> Result<(), Errno> {
     let mut moved = 0_u64;
     loop {
-        let listed = list_folder(first.as_fd())?;
+        let listed = list_folder(first)?;
         if listed.is_empty() {
-            return unlinkat(above, name, AtFlags::REMOVEDIR);
+            return Ok(());
         }
         for (name, kind) in listed {
             if kind != FileType::Directory {
-                unlinkat(&first, &name, AtFlags::empty())?;
+                unlinkat(first, &name, AtFlags::empty())?;
                 continue;
             }
-            let folder = enter(first.as_fd(), &name)?;
+            let folder = enter(first, &name)?;
             for (inner, kind) in list_folder(folder.as_fd())? {
                 if kind != FileType::Directory {
                     unlinkat(&folder, &inner, AtFlags::empty())?;
@@ -43,9 +54,9 @@ pub fn remove_folder(above: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
                 }
                 // To give a folder another parent is to write to it.
                 drop(enter(folder.as_fd(), &inner)?);
-                moved = move_up(folder.as_fd(), &inner, first.as_fd(), moved)?;
+                moved = move_up(folder.as_fd(), &inner, first, moved)?;
             }
-            unlinkat(&first, &name, AtFlags::REMOVEDIR)?;
+            unlinkat(first, &name, AtFlags::REMOVEDIR)?;
         }
     }
 }

@@ -61,6 +61,42 @@ fn only_scratch_files_of_processes_that_are_gone_are_found() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
 }
 
+/// In /var/tmp anybody can make a folder of our name before us, with notes in it of folders that are none of ours.
+#[test]
+fn what_lies_in_a_scratch_folder_of_others_is_not_believed() {
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+    type Change = fn(&Path);
+    let cases: [(&str, Change); 3] = [
+        ("others may write to it", |folder| {
+            std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o777)).unwrap();
+        }),
+        ("a link to it", |folder| {
+            std::fs::rename(folder, folder.with_extension("real")).unwrap();
+            symlink(folder.with_extension("real"), folder).unwrap();
+        }),
+        ("another user's", |folder| {
+            if rustix::process::geteuid().is_root() {
+                chown(folder, Some(65534), None).unwrap();
+            } else {
+                std::fs::remove_dir_all(folder).unwrap();
+            }
+        }),
+    ];
+    let place = tempfile::tempdir().unwrap();
+    let machine = FakeMachine::new();
+    for (number, (case, change)) in cases.into_iter().enumerate() {
+        let folder = place.path().join(number.to_string());
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700)).unwrap();
+        std::fs::write(folder.join("folder-77-5-1"), "[\"/srv/.fsverdict-thesis\",2]\n3\n").unwrap();
+        std::fs::write(folder.join("scratch-77-5-2"), "").unwrap();
+        let look = || find_in(machine.root(), std::slice::from_ref(&folder));
+        assert_eq!(look().len(), 2, "{case}: as it is ours");
+        change(&folder);
+        assert_eq!(look(), [], "{case}");
+    }
+}
+
 #[test]
 fn a_scheduler_that_nobody_answers_for_is_found() {
     let machine = FakeMachine::new();
