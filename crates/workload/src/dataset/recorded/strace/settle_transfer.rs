@@ -7,7 +7,7 @@ use super::descriptors::{DescriptionId, Opened};
 use super::lookup::Target;
 use super::reader::{Moment, Settled, StraceReader};
 use super::settle::{NamedFile, followed, kept, lost, outside};
-use super::value::{bracketed, has_flag, number};
+use super::value::{bracketed, constant, has_flag, number};
 use crate::dataset::recorded::account::{CallOutcome, CallWeight};
 
 /// Where bytes come from or go to.
@@ -323,7 +323,9 @@ impl StraceReader {
             }));
         }
         match self.end(moment, call.argument(0)) {
-            End::File { .. } => Some(lost(&format!("fallocate {}", call.argument_text(1)), CallWeight::NONE)),
+            End::File { .. } => {
+                Some(lost(&format!("fallocate {}", constant(call.argument_text(1))), CallWeight::NONE))
+            }
             End::Outside => Some(outside()),
             End::Lost(why) => Some(lost(why, CallWeight::NONE)),
         }
