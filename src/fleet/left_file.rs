@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::study::SessionError;
 use fsverdict_linux::guard::LeftDevice;
-use fsverdict_text::{FolderHandle, Links, open_regular};
+use fsverdict_text::{FolderHandle, Links, Reason, open_regular};
 
 use super::FleetError;
 use super::kept::state_folder;
@@ -51,7 +51,7 @@ impl LeftFile {
     pub(super) fn remove(&self) -> Result<(), SessionError> {
         match std::fs::remove_file(&self.0) {
             Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                Err(SessionError::RunFile { path: self.0.clone(), source: error })
+                Err(SessionError::Disk(Reason::plain(format!("cannot use {}: {error}", self.0.display()))))
             }
             _ => Ok(()),
         }

@@ -198,7 +198,10 @@ impl Study<'_> {
         if let (Err(error), true) = (&left, self.attachments.foreign_write().is_some()) {
             return Err(LabError::Given(error.reason()).into());
         }
-        if let Some((number, found)) = end.device_error.as_ref().filter(|_| end.status == Status::Failed) {
+        // A scratch image whose disk is full is reported as that, below.
+        let is_there = self.attachments.is_there().is_ok();
+        let failed = end.status == Status::Failed;
+        if let Some((number, found)) = end.device_error.as_ref().filter(|_| failed && is_there) {
             let source = number.checked_sub(1).and_then(|at| self.plan.device.all().nth(at));
             let device = source.map_or(format!("device {number}"), ToString::to_string);
             let text = format!(

@@ -55,7 +55,7 @@ pub const WRITERS: [Writer; 20] = [
 
 impl Writer {
     /// The arguments with this folder.
-    pub fn into_folder(&self, folder: &str) -> Vec<String> {
+    pub fn arguments_below(&self, folder: &str) -> Vec<String> {
         self.arguments.iter().map(|word| word.replace("{}", folder)).collect()
     }
 }

@@ -47,7 +47,7 @@ fn loop_a_full_filesystem_leaves_no_half_a_file() {
     let small = Small::new(&place);
     inputs(&place, &small.0);
     for writer in WRITERS {
-        let arguments = writer.into_folder("out");
+        let arguments = writer.arguments_below("out");
         // Nothing at all fits, and then only the beginning of what is longer than a page.
         for but in [0, 4096] {
             small.fill(but);

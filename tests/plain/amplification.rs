@@ -378,7 +378,84 @@ const AMPLIFICATIONS: &[(&str, Hostile)] = &[
         }),
     ),
     ("one call again and again", Hostile::Calls(|| "7 100.3 mkdir(\"/srv/d\", 0755) = 0\n".repeat(100_000))),
+    (
+        "children with copies of very many descriptors",
+        Hostile::Calls(|| {
+            let copies = (4..100_000).map(|number| format!("7 1.1 dup2(3, {number}) = {number}\n"));
+            let children = (20..2000).map(|child| format!("7 1.2 fork() = {child}\n"));
+            format!("{OPENED}{}{}", copies.collect::<String>(), children.collect::<String>())
+        }),
+    ),
+    (
+        "children that end, each with copies of very many descriptors",
+        Hostile::Calls(|| {
+            let copies = (4..50_000).map(|number| format!("7 1.1 dup2(3, {number}) = {number}\n"));
+            let children = (20..50_000)
+                .map(|child| format!("7 1.2 fork() = {child}\n{child} 1.2 +++ exited with 0 +++\n"));
+            format!("{OPENED}{}{}", copies.collect::<String>(), children.collect::<String>())
+        }),
+    ),
+    (
+        "processes of which a call never ends",
+        Hostile::Calls(|| {
+            let begun =
+                (8..200_000).map(|process| format!("{process} 1.1 write(3, \"\", 4 <unfinished ...>\n"));
+            format!("{OPENED}{}", begun.collect::<String>())
+        }),
+    ),
+    (
+        "processes beyond those that are followed",
+        Hostile::Calls(|| {
+            let wrote = (8..200_000).map(|process| format!("{process} 1.1 write(3, \"\", 4) = 4\n"));
+            format!("{OPENED}{}", wrote.collect::<String>())
+        }),
+    ),
+    (
+        "threads that use what none of them opened",
+        Hostile::Calls(|| {
+            let made = (8..40_000).map(|child| format!("7 1.1 clone(NULL, flags=CLONE_VM) = {child}\n"));
+            let wrote = (8..40_000).map(|child| format!("{child} 1.2 write(5</srv/b>, \"\", 4) = 4\n"));
+            format!("{OPENED}{}{}", made.collect::<String>(), wrote.collect::<String>())
+        }),
+    ),
+    (
+        "a directory of very many open files that is renamed again and again",
+        Hostile::Calls(|| {
+            let open = "openat(AT_FDCWD, \"/srv/d0/f";
+            let opened = (3..20_000).map(|number| format!("7 1.0 {open}{number}\", O_CREAT) = {number}\n"));
+            let moved =
+                (0..20_000).map(|at| format!("7 1.1 rename(\"/srv/d{at}\", \"/srv/d{}\") = 0\n", at + 1));
+            format!("{OPENED}{}{}", opened.collect::<String>(), moved.collect::<String>())
+        }),
+    ),
+    (
+        "directories one below the other",
+        Hostile::Calls(|| {
+            format!("{OPENED}7 1.0 chdir(\"/srv\") = 0\n{}", "7 1.1 chdir(\"sub\") = 0\n".repeat(50_000))
+        }),
+    ),
+    (
+        "a file that is appended to and turns out to be longer again and again",
+        Hostile::Calls(|| {
+            let calls = (0..40_000).map(|at| {
+                format!("7 1.1 write(3, \"\", 1) = 1\n7 1.1 pread64(3, \"\", 1, {}) = 1\n", at * 10 + 5)
+            });
+            let opened = "7 1.0 openat(AT_FDCWD, \"/srv/a\", O_RDWR|O_APPEND) = 3\n";
+            format!("{opened}{}", calls.collect::<String>())
+        }),
+    ),
+    (
+        "deep paths where there is a link",
+        Hostile::Calls(|| {
+            let deep = "a/".repeat(1950);
+            let removed = (0..2000).map(|at| format!("7 1.1 unlink(\"/srv/{deep}{at}\") = 0\n"));
+            format!("{OPENED}7 1.0 symlink(\"/srv/t\", \"/srv/l\") = 0\n{}", removed.collect::<String>())
+        }),
+    ),
 ];
+
+/// The first line of a record of calls.
+const OPENED: &str = "7 1.0 openat(AT_FDCWD, \"/srv/a\", O_RDWR|O_CREAT, 0600) = 3\n";
 
 const TOML: &str = r#"
 title = "t"

@@ -25,7 +25,7 @@ fn a_limit_on_the_size_of_files_leaves_no_half_a_file() {
     // No browser is there to show a page.
     let quiet = "BROWSER=true; export BROWSER;";
     for writer in WRITERS {
-        let arguments = writer.into_folder("out");
+        let arguments = writer.arguments_below("out");
         let before = listed(&out);
         let limited = format!("{quiet} ulimit -f 0;");
         let seen = in_shell(&place, &limited, &arguments, "");

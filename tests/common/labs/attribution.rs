@@ -37,9 +37,11 @@ struct Outcome {
 }
 
 /// Kills each process that `lab` has, by both signals.
-pub fn every_process_is_killed(lab: &str) {
-    let members: Vec<TrialProcess> =
-        TRIAL_PROCESSES.into_iter().filter(|process| process.labs.contains(&lab)).collect();
+pub fn every_process_is_killed(lab: &str, is_member: impl Fn(&str) -> bool) {
+    let members: Vec<TrialProcess> = TRIAL_PROCESSES
+        .into_iter()
+        .filter(|process| process.labs.contains(&lab) && is_member(process.name))
+        .collect();
     assert!(!members.is_empty());
     let undisturbed = attack(lab, members[0].name, 9, Kills::None);
     assert_eq!(undisturbed.exit, Some(0), "{}", undisturbed.stderr);

@@ -189,8 +189,8 @@ pub(super) fn btrfs_high(image: &mut Image) {
 pub(super) fn btrfs_overlap(image: &mut Image) {
     let own = image.le64(BTRFS + 828 + 56);
     for place in btrfs_places(image, btrfs_root(image, 88)) {
-        let items = (0..image.le32(place + 96)).map(|number| place + 101 + 25 * number);
-        let last = items.filter(|item| image.get(item + 8, 1) == [228]).next_back().unwrap();
+        let mut items = (0..image.le32(place + 96)).map(|number| place + 101 + 25 * number);
+        let last = items.rfind(|item| image.get(item + 8, 1) == [228]).unwrap();
         let body = place + 101 + image.le32(last + 17);
         image.put64(body + 56, own);
     }

@@ -143,7 +143,7 @@ impl ScriptParts {
         let (kind, options) = (quoted(&in_one_line(&self.kind)), quoted(&options));
         let _ = write!(text, "set -eu\nsize={}\ntype={kind}\noptions={options}\n", self.size);
         for (name, lines) in [("must", &self.must), ("least", &self.least)] {
-            let _ = write!(text, "{name}() {{ cat <<'END'\n");
+            let _ = writeln!(text, "{name}() {{ cat <<'END'");
             for line in lines.iter().map(|line| in_one_line(line)) {
                 // No such line is ever made; it would end the document.
                 let _ = writeln!(text, "{}", if line == "END" { "END " } else { &line });

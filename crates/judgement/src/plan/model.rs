@@ -19,7 +19,7 @@ use fsverdict_text::{Bytes, Reason, bounded_list, bounded_map};
 
 /// A resolved plan: everything a run needs to know, and nothing about how it will be carried out.
 ///
-/// Whatever it is read from, it is checked: see [`recorded`](super::recorded).
+/// Whatever it is read from, it is checked: see `plan/recorded.rs`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct Plan {

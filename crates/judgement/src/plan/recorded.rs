@@ -211,7 +211,7 @@ mod tests {
             ("has a name of 1025 bytes", |plan| plan["candidates"][0]["name"] = "x".repeat(1025).into()),
             ("more than 1000 entries", |plan| plan["candidates"][0]["mkfs"] = vec!["-x"; 1001].into()),
             ("blocks may be 10000 at most", |plan| {
-                plan["protocol"]["blocks"]["max"] = 4_000_000_000_u32.into()
+                plan["protocol"]["blocks"]["max"] = 4_000_000_000_u32.into();
             }),
             ("least number of blocks", |plan| plan["protocol"]["blocks"] = json!({ "min": 6, "max": 5 })),
             ("recorded trials may be 1000", |plan| {

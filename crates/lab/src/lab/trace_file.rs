@@ -71,7 +71,7 @@ impl TraceFile {
     /// # Errors
     /// When it is not there, or is anything but a regular file that this user or the owner of the run made.
     pub fn open(&self) -> io::Result<File> {
-        self.file(self.run.subfolder(FOLDER)?).open()
+        self.file(&self.run.subfolder(FOLDER)?).open()
     }
 
     /// Reads its requests.
@@ -95,12 +95,12 @@ impl TraceFile {
     /// Creates it empty, to be written, in the place of an earlier one; its folder is made where it is missing. Nothing is written
     /// through what else lies in its place.
     pub(super) fn create(&self) -> io::Result<File> {
-        let file = self.file(self.run.make_subfolder(FOLDER)?);
+        let file = self.file(&self.run.make_subfolder(FOLDER)?);
         file.remove()?;
         file.create_new()
     }
 
-    fn file(&self, folder: FolderHandle) -> FolderFile {
+    fn file(&self, folder: &FolderHandle) -> FolderFile {
         folder.file(self.name.as_str())
     }
 }

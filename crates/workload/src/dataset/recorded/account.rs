@@ -61,7 +61,7 @@ impl CallWeight {
         Self { syncs: 1, ..Self::NONE }
     }
 
-    fn add(&mut self, other: Self) {
+    pub(super) fn add(&mut self, other: Self) {
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.syncs = self.syncs.saturating_add(other.syncs);
         self.unsized_requests = self.unsized_requests.saturating_add(other.unsized_requests);
@@ -159,6 +159,11 @@ impl Account {
     /// … or the other way round.
     pub fn follow_instead(&mut self) {
         self.followed += 1;
+    }
+
+    /// The trace makes a part of a call that it does not keep as a whole.
+    pub(super) fn keep_part(&mut self, weight: CallWeight) {
+        self.kept_weight.add(weight);
     }
 
     /// Moves what a part of a call weighs to a reason that is counted already: the rest of the call stays kept, or went before.
@@ -284,35 +289,49 @@ impl Account {
     }
 }
 
-/// A recorded line in which quoted strings and what stands between angle brackets (paths, names of programs) are replaced by `…`.
+/// A recorded line in which quoted strings and what stands between angle brackets (paths, names of programs) are replaced by `…`. Old
+/// versions of strace print `>` in a path as it is: what is hidden ends with the last one before the next bracket or quote.
 pub(super) fn mask_names(line: &str) -> String {
-    let (mut shown, mut quoted, mut depth, mut escaped) = (String::new(), false, 0_usize, false);
-    for letter in line.chars() {
-        let hidden = quoted || depth > 0;
-        match letter {
-            _ if escaped => escaped = false,
-            '\\' if hidden => escaped = true,
-            '"' if depth == 0 => {
-                quoted = !quoted;
-                shown.push_str(if quoted { "\"…" } else { "\"" });
-            }
-            '<' if !quoted => {
-                depth += 1;
-                if depth == 1 {
-                    shown.push_str("<…");
-                }
-            }
-            '>' if depth > 0 && !quoted => {
-                depth -= 1;
-                if depth == 0 {
-                    shown.push('>');
-                }
-            }
-            other if !hidden => shown.push(other),
-            _ => {}
+    let (mut shown, mut rest) = (String::new(), line);
+    while let Some(at) = rest.find(['"', '<']) {
+        let (before, hidden) = rest.split_at(at);
+        shown.push_str(before);
+        let (opens, closes, end) = match hidden.starts_with('"') {
+            true => ("\"…", "\"", end_of_string(hidden)),
+            false => ("<…", ">", end_of_path(hidden)),
+        };
+        shown.push_str(opens);
+        let Some(end) = end else { return shown };
+        shown.push_str(closes);
+        rest = &hidden[end..];
+    }
+    shown.push_str(rest);
+    shown
+}
+
+/// Where a text goes on behind the string that it begins with.
+fn end_of_string(text: &str) -> Option<usize> {
+    let mut escaped = false;
+    text.char_indices().skip(1).find_map(|(at, letter)| {
+        let ends = letter == '"' && !escaped;
+        escaped = letter == '\\' && !escaped;
+        ends.then_some(at + 1)
+    })
+}
+
+/// Where a text goes on behind the brackets that it begins with.
+fn end_of_path(text: &str) -> Option<usize> {
+    let mut from = 1;
+    loop {
+        let until = text[from..].find(['"', '<']).map_or(text.len(), |at| from + at);
+        if let Some(at) = text[from..until].rfind('>') {
+            return Some(from + at + 1);
+        }
+        from = until + 1;
+        if from >= text.len() {
+            return None;
         }
     }
-    shown
 }
 
 #[cfg(test)]

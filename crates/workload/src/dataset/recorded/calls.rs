@@ -115,14 +115,19 @@ impl CallRecorder {
     }
 
     fn file_has_size(&mut self, file: usize, size: u64) {
-        let shift = self.files.learn_size(file, size);
-        self.shift_appended(file, shift);
+        self.files.learn_size(file, size);
+        self.shift_appended(file);
     }
 
     /// What was appended to a file of unknown size lies behind what was in it.
-    fn shift_appended(&mut self, file: usize, shift: u64) {
-        let Some(appended) = self.files.take_appended(file).filter(|_| shift > 0) else { return };
-        for slot in appended {
+    fn shift_appended(&mut self, file: usize) {
+        let appended = self.files.take_appended(file);
+        self.shift_calls(appended);
+    }
+
+    /// Puts each call so much further on.
+    pub(super) fn shift_calls(&mut self, calls: Vec<(usize, u64)>) {
+        for (slot, shift) in calls {
             if let Some(CallWork::Write { offset, .. }) =
                 self.slots.get_mut(slot).and_then(|slot| slot.work.as_mut())
             {
@@ -288,7 +293,7 @@ impl CallRecorder {
             CallWork::Read { offset, length, .. } => {
                 let end = offset.saturating_add(length);
                 match self.files.reaches(place, end) {
-                    Some(shift) if length > 0 => self.shift_appended(place, shift),
+                    Some(_) if length > 0 => self.shift_appended(place),
                     _ => {
                         let why =
                             "reads of what came into a file unseen (mmap, other programs), or of nothing";
@@ -308,11 +313,11 @@ impl CallRecorder {
             CallWork::Copy { from, from_offset, offset, length, .. } => {
                 let source = self.open.get(&from).copied();
                 let end = from_offset.saturating_add(length);
-                let Some(shift) = source.and_then(|source| self.files.reaches(source, end)) else {
+                if source.and_then(|source| self.files.reaches(source, end)).is_none() {
                     return lost("copies of what came into a file unseen (mmap, other programs)");
-                };
+                }
                 if let Some(source) = source {
-                    self.shift_appended(source, shift);
+                    self.shift_appended(source);
                 }
                 self.files.grow(place, offset.saturating_add(length));
             }

@@ -24,6 +24,8 @@ struct KeptCall {
 impl CallRecorder {
     /// The trace of it all, as far as there is room.
     pub(super) fn finish(mut self, form: &'static str) -> Result<CapturedCalls, Reason> {
+        let appended = self.files.take_all_appended();
+        self.shift_calls(appended);
         let names = self.names_before();
         let mut state = TraceState::before(&names).map_err(|what| {
             Reason::new(what, "give a part of it, or a folder further down: --below FOLDER")

@@ -37,9 +37,28 @@ struct Grown {
     /// Whether its beginning is as it was: it was not cut short.
     whole: bool,
     /// Calls that appended to it while it was not known how large it was before.
-    appended: Vec<usize>,
+    appended: Vec<AppendedCall>,
+    /// By how much what was appended first lies further on than was known then.
+    shift: u64,
     /// Whether its size is known, and not only that it is no smaller.
     exact: bool,
+}
+
+/// A call that appended to a file of unknown size: its place among the calls, and the shift of the file that it knew.
+#[derive(Debug, Clone, Copy)]
+struct AppendedCall {
+    slot: usize,
+    before: u64,
+}
+
+impl Grown {
+    fn take_shifts(&mut self) -> Vec<(usize, u64)> {
+        let shift = self.shift;
+        std::mem::take(&mut self.appended)
+            .into_iter()
+            .map(|call| (call.slot, shift.saturating_sub(call.before)))
+            .collect()
+    }
 }
 
 /// Names and files.
@@ -221,13 +240,17 @@ impl RecordedFiles {
         shift
     }
 
-    /// Takes the calls that appended to a file while its size was unknown.
-    pub(super) fn take_appended(&mut self, file: usize) -> Option<Vec<usize>> {
-        let file = self.files.get_mut(file)?;
-        match file.exact {
-            true => Some(std::mem::take(&mut file.appended)),
-            false => Some(file.appended.clone()),
+    /// The calls that appended to a file while its size was unknown, with how much further on each lies: once the size is known.
+    pub(super) fn take_appended(&mut self, file: usize) -> Vec<(usize, u64)> {
+        match self.files.get_mut(file) {
+            Some(file) if file.exact => file.take_shifts(),
+            _ => Vec::new(),
         }
+    }
+
+    /// Those of all files, at the end of a recording.
+    pub(super) fn take_all_appended(&mut self) -> Vec<(usize, u64)> {
+        self.files.iter_mut().flat_map(Grown::take_shifts).collect()
     }
 
     pub(super) fn note_appended(&mut self, file: usize, slots: Range<usize>) {
@@ -235,7 +258,8 @@ impl RecordedFiles {
             && !file.exact
             && file.before.is_some()
         {
-            file.appended.extend(slots);
+            let before = file.shift;
+            file.appended.extend(slots.map(|slot| AppendedCall { slot, before }));
         }
     }
 
@@ -254,13 +278,14 @@ impl RecordedFiles {
         };
         let to = match (shift, self.names.get(number as usize - 1).map(|name| name.before)) {
             // What was appended is behind all that was there before.
-            (1.., Some(NameBefore::File(before))) => before + shift,
+            (1.., Some(NameBefore::File(before))) => before.saturating_add(shift),
             (1.., _) => shift,
             _ => end,
         };
         self.grow_before(number, to);
         if let Some(file) = self.files.get_mut(file) {
             file.size = end;
+            file.shift = file.shift.saturating_add(shift);
         }
         Some(shift)
     }
@@ -278,7 +303,7 @@ impl RecordedFiles {
     /// A write up to a place in a file that was there before, and of which no call asks how large it is, is over bytes that were there,
     /// too: a program that does not ask where a file ends does not extend it (a database's log is laid out before it is written).
     pub(super) fn overwrite(&mut self, file: usize, end: u64) {
-        let Some(Grown { size, before: Some(number), whole: true, exact: false, appended }) =
+        let Some(Grown { size, before: Some(number), whole: true, exact: false, appended, .. }) =
             self.files.get(file)
         else {
             return;

@@ -86,7 +86,7 @@ pub fn recorded(bytes: &[u8], wanted: &RecordRequest) -> Result<CapturedCalls, R
 /// # Errors
 /// Where it cannot be read, is no record that is known, or nothing in it can be kept.
 pub fn recorded_file(path: &Path, wanted: &RecordRequest) -> Result<CapturedCalls, Reason> {
-    let parts = if path.exists() { Vec::new() } else { files_of_processes(path) };
+    let parts = if path.exists() { Vec::new() } else { files_of_processes(path)? };
     let first = parts.first().map_or(path, |(path, _)| path.as_path());
     let cannot = |error: std::io::Error| {
         Reason::new(format!("it cannot be read: {error}"), "name a file with what was recorded")
@@ -112,8 +112,8 @@ pub fn recorded_file(path: &Path, wanted: &RecordRequest) -> Result<CapturedCall
 }
 
 /// What strace -ff writes of a file's name: one file for each process, with its number at the end.
-fn files_of_processes(path: &Path) -> Vec<(PathBuf, u32)> {
-    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
+fn files_of_processes(path: &Path) -> Result<Vec<(PathBuf, u32)>, Reason> {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Ok(Vec::new()) };
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut files: Vec<(PathBuf, u32)> = entries
@@ -121,8 +121,14 @@ fn files_of_processes(path: &Path) -> Vec<(PathBuf, u32)> {
             let process = entry.file_name().to_str()?.strip_prefix(name)?.strip_prefix('.')?.parse().ok()?;
             Some((entry.path(), process))
         })
-        .take(MOST_PROCESS_FILES)
+        .take(MOST_PROCESS_FILES + 1)
         .collect();
+    if files.len() > MOST_PROCESS_FILES {
+        return Err(Reason::new(
+            format!("it is of more than {MOST_PROCESS_FILES} files, one for each process"),
+            "record them all in one file: strace -f -o FILE, without -ff",
+        ));
+    }
     files.sort_by_key(|(_, process)| *process);
-    files
+    Ok(files)
 }

@@ -151,6 +151,12 @@ fn ends_value(rest: &[u8]) -> bool {
     }
 }
 
+/// The name of an error: `ENOSPC`, `ERESTART_RESTARTBLOCK`.
+fn is_error_name(word: &str) -> bool {
+    let letter = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    word.len() <= 40 && word.starts_with('E') && word.bytes().all(letter)
+}
+
 fn parse_result<'a>(rest: &'a [u8], call: &mut SystemCall<'a>) -> Option<()> {
     let rest = trim(rest).strip_prefix(b"=")?;
     let mut rest = trim_end(trim(rest));
@@ -180,7 +186,7 @@ fn parse_result<'a>(rest: &'a [u8], call: &mut SystemCall<'a>) -> Option<()> {
         (_, number) => {
             let word = call.remark.split(|byte| *byte == b' ').next().unwrap_or_default();
             match std::str::from_utf8(word).unwrap_or_default() {
-                name if name.starts_with('E') => Returned::Error(name),
+                name if is_error_name(name) => Returned::Error(name),
                 // The priority of a process and the like may be below zero.
                 _ if number == 1 => Returned::Error("error"),
                 _ => Returned::Value(-number),

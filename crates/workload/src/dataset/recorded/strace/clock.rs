@@ -35,7 +35,7 @@ pub(super) fn time_form(beginning: &[u8]) -> TimeForm {
         }
     }
     let Some(first) = seconds.first() else { return TimeForm::None };
-    let steps_back = seconds.windows(2).filter(|pair| pair[1] + DISORDER_NS < pair[0]).count();
+    let steps_back = seconds.windows(2).filter(|pair| pair[1].saturating_add(DISORDER_NS) < pair[0]).count();
     // strace -r begins with 0; the middle of such a recording goes up and down.
     let relative = seconds.iter().all(|at| *at < SMALL_NS)
         && (*first == 0 || (steps_back >= 3 && steps_back * 4 > seconds.len()));

@@ -7,6 +7,8 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use super::work_limit::CopyShare;
+
 /// Descriptions that are followed; what is opened beyond them is not kept.
 const MOST_FOLLOWED: usize = 200_000;
 
@@ -80,7 +82,6 @@ impl Descriptions {
         self.next
     }
 
-    #[cfg(test)]
     pub(super) fn count(&self) -> usize {
         self.all.len()
     }
@@ -167,11 +168,18 @@ pub(super) struct DescriptorTable {
     /// The table that it may be the same as.
     pub(super) guess: Option<TableHandle>,
     pub(super) doubtful_closes: HashMap<i32, DoubtfulClose>,
+    /// What it counts for where it is a copy.
+    pub(super) copies: Option<Rc<CopyShare>>,
 }
 
 pub(super) type TableHandle = Rc<RefCell<DescriptorTable>>;
 
 impl DescriptorTable {
+    /// What a copy of it takes.
+    pub(super) fn entries(&self) -> usize {
+        self.descriptors.len() + self.closed.len()
+    }
+
     /// A copy as fork(2) makes it: its descriptors lead to the same descriptions.
     pub(super) fn copy(&self, descriptions: &mut Descriptions) -> DescriptorTable {
         for descriptor in self.descriptors.values() {
@@ -188,6 +196,7 @@ impl DescriptorTable {
             complete: self.complete,
             guess: self.guess.clone(),
             doubtful_closes: HashMap::new(),
+            copies: None,
         }
     }
 
@@ -209,6 +218,7 @@ impl DescriptorTable {
             complete: table.complete,
             guess: Some(Rc::clone(handle)),
             doubtful_closes: HashMap::new(),
+            copies: None,
         }
     }
 }

@@ -6,6 +6,9 @@
 /// Larger than any process number (pid_max of Linux): a number of seconds.
 const MOST_PROCESSES: u64 = 1 << 22;
 
+/// Letters of the name of a system call.
+const LONGEST_NAME: usize = 64;
+
 /// A time as it is printed, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PrintedTime {
@@ -170,7 +173,7 @@ pub(super) fn line_kind(rest: &[u8]) -> LineKind<'_> {
 fn starts_call(text: &[u8]) -> bool {
     let letters = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'_';
     let name = text.iter().take_while(|byte| letters(byte)).count();
-    name > 0 && !text[0].is_ascii_digit() && text.get(name) == Some(&b'(')
+    (1..=LONGEST_NAME).contains(&name) && !text[0].is_ascii_digit() && text.get(name) == Some(&b'(')
 }
 
 pub(super) fn parse_u64(digits: &[u8]) -> Option<u64> {

@@ -46,7 +46,7 @@ impl StraceReader {
         shown: &ShownFile,
     ) -> DescriptorTarget {
         let Some(table) = self.processes.table(moment.process) else {
-            return DescriptorTarget::Lost("calls of processes beyond 50,000");
+            return DescriptorTarget::Lost("calls of processes beyond those that can be followed");
         };
         let own = table.borrow().descriptors.get(&number).copied();
         if let Some(own) = own
@@ -141,14 +141,17 @@ impl StraceReader {
     }
 
     /// Tables that may be the same as this one.
-    pub(super) fn guessing(&self, table: &TableHandle) -> Vec<TableHandle> {
+    pub(super) fn guessing(&mut self, table: &TableHandle) -> Vec<TableHandle> {
+        if !self.work.take(self.processes.count()) {
+            return Vec::new();
+        }
         let same = |other: &&TableHandle| {
             other.borrow().guess.as_ref().is_some_and(|guess| Rc::ptr_eq(guess, table))
         };
         self.processes.all().map(|process| &process.table).filter(same).cloned().collect()
     }
 
-    fn is_guessed(&self, table: &TableHandle) -> bool {
+    fn is_guessed(&mut self, table: &TableHandle) -> bool {
         !self.guessing(table).is_empty()
     }
 
@@ -257,12 +260,11 @@ impl StraceReader {
         number: i32,
         shown: &ShownFile,
     ) -> Option<DescriptionId> {
-        if !matches!(shown, ShownFile::Path { .. }) {
+        if !matches!(shown, ShownFile::Path { .. }) || !self.work.take(self.processes.count()) {
             return None;
         }
-        let others: Vec<TableHandle> =
-            self.processes.all().map(|process| Rc::clone(&process.table)).collect();
-        let found = others.iter().filter(|other| !Rc::ptr_eq(other, table)).find_map(|other| {
+        let others = self.processes.all().map(|process| &process.table);
+        let found = others.filter(|other| !Rc::ptr_eq(other, table)).find_map(|other| {
             let found = other.borrow().descriptors.get(&number).copied()?;
             (!found.doubtful && self.agrees(found.description, shown)).then_some(found)
         })?;

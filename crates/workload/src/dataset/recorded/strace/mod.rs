@@ -26,6 +26,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 mod value;
+mod work_limit;
 
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
@@ -103,6 +104,7 @@ fn read_source(source: &mut dyn LineSource, below: Option<&Path>) -> Result<Capt
     let mut reader = StraceReader::new(below);
     let mut lines = Lookahead::new(source);
     while let Some(line) = lines.next_line().map_err(|error| unreadable(&error))? {
+        reader.work.begin_line(line.number);
         let input = InputLine { number: line.number, rest: line.rest(), process: line.process };
         let process = reader.process_of(&input);
         if !reader.knows(process) {
@@ -122,6 +124,9 @@ fn find_maker(reader: &mut StraceReader, lines: &mut Lookahead<'_>, process: u32
         return Ok(());
     }
     for distance in 0..MOST_AHEAD {
+        if !reader.work.take(1) {
+            break;
+        }
         let Some(line) = lines.peek(distance)? else { break };
         let LineKind::Resumed(name, rest) = line_kind(line.rest()) else { continue };
         let Some(maker) = line.process.filter(|maker| makers.contains(maker)) else { continue };
@@ -154,6 +159,12 @@ fn finish(mut reader: StraceReader, timed: bool, steps: u64) -> Result<CapturedC
             "{} files were open before the record began, taken as at their beginning.",
             reader.open_before
         ));
+    }
+    if reader.work.exhausted {
+        notes.push(
+            "So many processes, open files or renames are in it that not all were followed: some files may be taken for others or as opened before."
+                .to_owned(),
+        );
     }
     if reader.strange_lines > 0 {
         notes.push(format!("{} lines hold no call and no message of strace's.", reader.strange_lines));

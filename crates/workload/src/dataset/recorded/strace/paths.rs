@@ -26,12 +26,14 @@ pub(super) struct FolderPaths {
     /// The folder behind all links that are known.
     real_folder: PathBuf,
     links: HashMap<PathBuf, PathBuf>,
+    /// How many links have a path of so many bytes: no other part of a path can be one.
+    lengths: HashMap<usize, usize>,
 }
 
 impl FolderPaths {
     pub(super) fn new(folder: &Path) -> Self {
         let folder = without_dots(folder);
-        Self { real_folder: folder.clone(), folder, links: HashMap::new() }
+        Self { real_folder: folder.clone(), folder, links: HashMap::new(), lengths: HashMap::new() }
     }
 
     pub(super) fn place(&self, path: &Path) -> PathPlace {
@@ -59,7 +61,10 @@ impl FolderPaths {
         }
         let mut path = path.to_path_buf();
         for _ in 0..LONGEST_CHAIN {
-            let found = path.ancestors().find_map(|above| self.links.get_key_value(above));
+            let found = path
+                .ancestors()
+                .filter(|above| self.lengths.contains_key(&above.as_os_str().len()))
+                .find_map(|above| self.links.get_key_value(above));
             let Some((link, target)) = found else { break };
             let Ok(rest) = path.strip_prefix(link) else { break };
             path = match rest.as_os_str().is_empty() {
@@ -74,7 +79,10 @@ impl FolderPaths {
     pub(super) fn add_link(&mut self, link: PathBuf, target: PathBuf) {
         // A link that leads below itself has no end.
         if link != target && !target.starts_with(&link) && self.links.len() < MOST_LINKS {
-            self.links.insert(link, target);
+            let length = link.as_os_str().len();
+            if self.links.insert(link, target).is_none() {
+                *self.lengths.entry(length).or_default() += 1;
+            }
             self.real_folder = self.resolve(&self.folder).into_owned();
         }
     }
@@ -86,6 +94,12 @@ impl FolderPaths {
 
     pub(super) fn remove_link(&mut self, link: &Path) {
         if self.links.remove(link).is_some() {
+            if let Some(count) = self.lengths.get_mut(&link.as_os_str().len()) {
+                *count -= 1;
+                if *count == 0 {
+                    self.lengths.remove(&link.as_os_str().len());
+                }
+            }
             self.real_folder = self.resolve(&self.folder).into_owned();
         }
     }

@@ -1,11 +1,12 @@
 //! The processes and threads of a recording: which descriptors, working directory and memory each has, and which of these they share.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 
 use super::descriptors::{DescriptionId, Descriptions, DescriptorTable, TableHandle};
+use super::work_limit::CopyShare;
 
 /// Processes that are followed at once.
 const MOST_PROCESSES: usize = 50_000;
@@ -30,6 +31,8 @@ pub(super) struct FileMapping {
 #[derive(Debug, Clone, Default)]
 pub(super) struct ProcessMemory {
     pub(super) mappings: BTreeMap<u64, FileMapping>,
+    /// What it counts for where it is a copy; its process's table has the same.
+    copies: Option<Rc<CopyShare>>,
 }
 
 /// A process or thread.
@@ -62,7 +65,7 @@ pub(super) struct SharedParts {
 /// All processes by their numbers.
 #[derive(Debug, Default)]
 pub(super) struct Processes {
-    all: HashMap<u32, Process>,
+    all: BTreeMap<u32, Process>,
     /// The one whose line came last: what is not known otherwise is taken from it.
     last: Option<u32>,
 }
@@ -113,37 +116,57 @@ impl Processes {
         self.all.values_mut()
     }
 
-    /// Follows a process that nothing is known of: the child or a thread of the one whose line came last, if there is one.
-    pub(super) fn add_unknown(&mut self, number: u32, descriptions: &mut Descriptions) {
-        let parent = self.last.and_then(|last| self.all.get(&last)).or_else(|| {
-            let lowest = self.all.keys().min()?;
-            self.all.get(lowest)
-        });
+    pub(super) fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    /// The process that is taken for the parent of one of which nothing is known: the one whose line came last.
+    pub(super) fn likely_parent(&self) -> Option<&Process> {
+        self.last.and_then(|last| self.all.get(&last)).or_else(|| self.all.values().next())
+    }
+
+    /// Follows a process that nothing is known of: the child or a thread of the one whose line came last, if there is one. Without a
+    /// share of the copies that may be held it begins with nothing.
+    pub(super) fn add_unknown(
+        &mut self,
+        number: u32,
+        share: Option<CopyShare>,
+        descriptions: &mut Descriptions,
+    ) {
+        if self.is_full() {
+            return;
+        }
         let mut process = Process::new();
-        if let Some(parent) = parent {
-            let mut table = DescriptorTable::copy_doubtfully(&parent.table, descriptions);
-            table.users = 1;
-            process.table = Rc::new(RefCell::new(table));
+        if let Some(parent) = self.likely_parent() {
+            if share.is_some() {
+                let mut table = DescriptorTable::copy_doubtfully(&parent.table, descriptions);
+                (table.users, table.copies) = (1, share.map(Rc::new));
+                process.table = Rc::new(RefCell::new(table));
+            }
             process.directory = Rc::new(RefCell::new(parent.directory.borrow().clone()));
         }
-        self.insert(number, process);
+        self.all.insert(number, process);
     }
 
     /// Follows a process that another one made. A process of the same number that is followed still must be removed before.
     pub(super) fn add_child(
         &mut self,
-        parent: u32,
+        parent: &Process,
         child: u32,
         shared: SharedParts,
+        share: CopyShare,
         descriptions: &mut Descriptions,
     ) {
-        let Some(parent) = self.all.get(&parent).cloned() else { return };
+        if self.is_full() {
+            return;
+        }
+        let share = Rc::new(share);
         let table = if shared.files {
             parent.table.borrow_mut().users += 1;
             Rc::clone(&parent.table)
         } else {
             let mut copy = parent.table.borrow().copy(descriptions);
-            copy.users = 1;
+            (copy.users, copy.copies) = (1, Some(Rc::clone(&share)));
             Rc::new(RefCell::new(copy))
         };
         let directory = match shared.directory {
@@ -153,17 +176,16 @@ impl Processes {
         let memory = if shared.memory {
             Rc::clone(&parent.memory)
         } else {
-            let copy = parent.memory.borrow().clone();
+            let mut copy = parent.memory.borrow().clone();
+            copy.copies = Some(share);
             copy.mappings.values().for_each(|mapping| descriptions.hold(mapping.description));
             Rc::new(RefCell::new(copy))
         };
-        self.insert(child, Process { table, directory, memory });
+        self.all.insert(child, Process { table, directory, memory });
     }
 
-    fn insert(&mut self, number: u32, process: Process) {
-        if self.all.len() < MOST_PROCESSES {
-            self.all.insert(number, process);
-        }
+    fn is_full(&self) -> bool {
+        self.all.len() >= MOST_PROCESSES
     }
 
     pub(super) fn remove(&mut self, number: u32) -> Option<Process> {

@@ -10,6 +10,7 @@ use super::paths::FolderPaths;
 use super::processes::Processes;
 use super::references::{Reference, references_of};
 use super::value;
+use super::work_limit::{HeldCopies, WorkLimit};
 use crate::dataset::recorded::account::{CallOutcome, CallWeight, RecordLine, mask_names};
 use crate::dataset::recorded::calls::CallRecorder;
 
@@ -70,6 +71,8 @@ pub(super) struct StraceReader {
     pub(super) open_before: u64,
     /// Closes that may be those of another process's descriptors.
     pub(super) doubtful_closes: usize,
+    pub(super) work: WorkLimit,
+    pub(super) copies: HeldCopies,
 }
 
 impl StraceReader {
@@ -85,6 +88,8 @@ impl StraceReader {
             strange_lines: 0,
             open_before: 0,
             doubtful_closes: 0,
+            work: WorkLimit::default(),
+            copies: HeldCopies::default(),
         }
     }
 

@@ -10,12 +10,15 @@ use super::lookup::DescriptorTarget;
 use super::paths::{PathPlace, named_descriptor, without_dots};
 use super::reader::{Moment, SettledCall, StraceReader};
 use super::references::{Reference, references_of};
-use super::value::{ShownFile, descriptor, quoted_path, shown_file};
+use super::value::{ShownFile, constant, descriptor, quoted_path, shown_file};
 use crate::dataset::recorded::account::{CallOutcome, CallWeight};
 
 /// Why a call is not kept that names a file in a way that the recording does not show.
 const UNKNOWN_FOLDER: &str =
     "relative paths where the recording does not say the working directory (record with strace -y)";
+/// Bytes of a path (PATH_MAX of Linux): a program that goes deeper step by step is not followed.
+const LONGEST_PATH: usize = 4096;
+const LONG_PATH: &str = "paths of more than 4,096 bytes";
 const CUT_NAME: &str = "names that the recording cuts short or shows as addresses";
 
 /// Calls that return a descriptor of something else than a file that was opened by name.
@@ -94,7 +97,7 @@ impl StraceReader {
     pub(super) fn settle_by_references(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
         // Of these calls the second argument says what they do.
         let what = match call.name {
-            "ioctl" | "fcntl" | "fcntl64" => format!("{} {}", call.name, call.argument_text(1)),
+            "ioctl" | "fcntl" | "fcntl64" => format!("{} {}", call.name, constant(call.argument_text(1))),
             name => name.to_owned(),
         };
         let reason = match call.returned {
@@ -169,6 +172,16 @@ impl StraceReader {
 
     /// The absolute path that a call names, before links are followed.
     pub(super) fn absolute(
+        &mut self,
+        moment: &Moment,
+        folder: Option<&[u8]>,
+        path: &Path,
+    ) -> Result<PathBuf, &'static str> {
+        let absolute = self.joined(moment, folder, path)?;
+        if absolute.as_os_str().len() > LONGEST_PATH { Err(LONG_PATH) } else { Ok(absolute) }
+    }
+
+    fn joined(
         &mut self,
         moment: &Moment,
         folder: Option<&[u8]>,

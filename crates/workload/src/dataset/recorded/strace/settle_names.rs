@@ -209,6 +209,9 @@ impl StraceReader {
 
     /// What is open keeps its file under the new path.
     fn move_paths(&mut self, from: &Path, to: &Path, exchanges: bool) {
+        if !self.work.take(self.descriptions.count() + self.processes.count()) {
+            return;
+        }
         let (from, to) = (self.paths.resolve(from).into_owned(), self.paths.resolve(to).into_owned());
         let moved = |path: &Path| {
             let swap = |one: &Path, other: &Path| {

@@ -4,13 +4,14 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::call::{SystemCall, call_name, parse_call};
-use super::descriptors::{Descriptor, DescriptorTable, Opened};
+use super::descriptors::{Descriptor, DescriptorTable, Opened, TableHandle};
 use super::line::{count_digits, find, parse_u64};
 use super::lookup::DescriptorTarget;
-use super::processes::{Process, SharedParts};
+use super::processes::{Process, ProcessMemory, SharedParts};
 use super::reader::{Moment, SettledCall, StraceReader};
 use super::settle::{NamedFile, followed, lost, outside};
 use super::value::{has_flag, quoted_path};
+use super::work_limit::CopyShare;
 use crate::dataset::recorded::account::CallWeight;
 
 /// Calls that make a process or thread.
@@ -19,17 +20,38 @@ pub(super) const MAKE_PROCESS: [&str; 5] = ["clone", "clone2", "clone3", "fork",
 impl StraceReader {
     /// Follows a process whose beginning no call shows, or that a call makes which is still under way.
     pub(super) fn meet_unknown(&mut self, process: u32) {
-        let mut makers = self
-            .underway
-            .iter_mut()
-            .filter(|(_, call)| !call.child_met && MAKE_PROCESS.contains(&call_name(&call.text)));
-        match (makers.next(), makers.next()) {
-            (Some((maker, call)), None) => {
-                call.child_met = true;
-                let (maker, shared) = (*maker, shared_parts(&call.text));
-                self.processes.add_child(maker, process, shared, &mut self.descriptions);
+        match self.makers()[..] {
+            [maker] => self.meet_child(maker, process),
+            _ => {
+                let table = self.processes.likely_parent().map(|parent| Rc::clone(&parent.table));
+                let share = self.share_of_copies(table.as_ref(), None);
+                self.processes.add_unknown(process, share, &mut self.descriptions);
             }
-            _ => self.processes.add_unknown(process, &mut self.descriptions),
+        }
+    }
+
+    /// A share of the copies that may be held, for a copy of a table of descriptors and of mappings.
+    fn share_of_copies(
+        &mut self,
+        table: Option<&TableHandle>,
+        memory: Option<&Rc<RefCell<ProcessMemory>>>,
+    ) -> Option<CopyShare> {
+        let entries = table.map_or(0, |table| table.borrow().entries())
+            + memory.map_or(0, |memory| memory.borrow().mappings.len());
+        if !self.work.take_copies(entries) {
+            return None;
+        }
+        let share = self.copies.take(entries);
+        self.work.exhausted |= share.is_none();
+        share
+    }
+
+    fn add_child(&mut self, maker: u32, child: u32, shared: SharedParts) {
+        let Some(parent) = self.processes.get(maker).cloned() else { return };
+        let table = Some(&parent.table).filter(|_| !shared.files);
+        let memory = Some(&parent.memory).filter(|_| !shared.memory);
+        if let Some(share) = self.share_of_copies(table, memory) {
+            self.processes.add_child(&parent, child, shared, share, &mut self.descriptions);
         }
     }
 
@@ -38,12 +60,15 @@ impl StraceReader {
         if let Some(call) = self.underway.get_mut(&maker) {
             call.child_met = true;
             let shared = shared_parts(&call.text);
-            self.processes.add_child(maker, process, shared, &mut self.descriptions);
+            self.add_child(maker, process, shared);
         }
     }
 
     /// Processes whose call that makes another one is under way, without a line of that one yet.
-    pub(super) fn makers(&self) -> Vec<u32> {
+    pub(super) fn makers(&mut self) -> Vec<u32> {
+        if !self.work.take(self.underway.len()) {
+            return Vec::new();
+        }
         let makes = |call: &super::reader::CallUnderway| {
             !call.child_met && MAKE_PROCESS.contains(&call_name(&call.text))
         };
@@ -93,7 +118,7 @@ impl StraceReader {
             text.contains("flags=").then_some(text)
         });
         let shared = parts_of(flags.unwrap_or_default(), call.name);
-        self.processes.add_child(moment.process, child, shared, &mut self.descriptions);
+        self.add_child(moment.process, child, shared);
     }
 
     /// execve(2): a table and memory of its own, without what closes on it.
@@ -126,7 +151,13 @@ impl StraceReader {
             return;
         }
         table.borrow_mut().users -= 1;
-        let copy = DescriptorTable { users: 1, ..table.borrow().copy(&mut self.descriptions) };
+        let share = self.share_of_copies(Some(&table), None);
+        let mut copy = match &share {
+            Some(_) => table.borrow().copy(&mut self.descriptions),
+            // Nothing is known of what it has open.
+            None => DescriptorTable::default(),
+        };
+        (copy.users, copy.copies) = (1, share.map(Rc::new));
         self.processes.set_table(process, Rc::new(RefCell::new(copy)));
     }
 
@@ -188,7 +219,10 @@ impl StraceReader {
         call: &SystemCall<'_>,
         at: usize,
     ) -> SettledCall {
-        let Some(path) = call.argument(at).and_then(quoted_path) else { return outside() };
+        let Some(path) = call.argument(at).and_then(quoted_path) else {
+            self.forget_directory(moment.process);
+            return outside();
+        };
         match self.absolute(moment, folder, &path) {
             Ok(absolute) => {
                 let place = self.place_of(&absolute);
@@ -202,12 +236,25 @@ impl StraceReader {
                 }
                 if place == NamedFile::Outside { outside() } else { followed() }
             }
-            Err(why) => lost(why, CallWeight::NONE),
+            Err(why) => {
+                self.forget_directory(moment.process);
+                lost(why, CallWeight::NONE)
+            }
+        }
+    }
+
+    /// A process went to a directory that the recording does not show.
+    fn forget_directory(&self, process: u32) {
+        if let Some(process) = self.processes.get(process) {
+            process.directory.borrow_mut().path = None;
         }
     }
 
     fn change_to_open(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
-        let DescriptorTarget::Known(id) = self.find(moment, call.argument(0)) else { return outside() };
+        let DescriptorTarget::Known(id) = self.find(moment, call.argument(0)) else {
+            self.forget_directory(moment.process);
+            return outside();
+        };
         self.turn_into_directory(id);
         let Some(description) = self.descriptions.get(id) else { return outside() };
         if let Some(process) = self.processes.get(moment.process) {

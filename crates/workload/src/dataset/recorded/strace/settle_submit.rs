@@ -6,7 +6,7 @@ use super::call::SystemCall;
 use super::reader::{Moment, SettledCall, StraceReader};
 use super::settle::{lost, outside};
 use super::settle_transfer::{End, TracedOpenFile};
-use super::value::{field, has_flag, number};
+use super::value::{constant, field, has_flag, number};
 use crate::dataset::recorded::account::{CallOutcome, CallWeight};
 
 impl StraceReader {
@@ -14,24 +14,32 @@ impl StraceReader {
     pub(super) fn submit(&mut self, moment: &Moment, call: &SystemCall<'_>, submitted: u64) -> SettledCall {
         let requests = call.argument(2).map(structures).unwrap_or_default();
         let shown = requests.len() as u64;
-        let (mut settled, mut weight) = (outside(), CallWeight::NONE);
+        let (mut settled, mut kept, mut missing) = (outside(), CallWeight::NONE, CallWeight::NONE);
         for request in requests.into_iter().take(usize::try_from(submitted).unwrap_or(0)) {
-            let one = self.submit_one(moment, request);
-            weight =
-                CallWeight { bytes: weight.bytes + one.1.bytes, syncs: weight.syncs + one.1.syncs, ..weight };
-            if one.0 != CallOutcome::Outside {
-                settled.0 = one.0;
+            let (outcome, weight) = self.submit_one(moment, request);
+            match outcome {
+                CallOutcome::Outside => continue,
+                CallOutcome::NotKept(_) => missing.add(weight),
+                CallOutcome::Kept | CallOutcome::Followed => kept.add(weight),
+            }
+            // A call of which one request is lost is not kept as a whole, whatever its other requests are.
+            if !matches!(settled.0, CallOutcome::NotKept(_)) {
+                settled.0 = outcome;
             }
         }
         let hidden = submitted.saturating_sub(shown);
         if hidden > 0 {
-            let weight = CallWeight { unsized_requests: hidden, ..weight };
-            return lost(
+            missing.unsized_requests = hidden;
+            settled = lost(
                 "io_submit whose requests the recording does not show (strace -e abbrev=%file,%desc)",
-                weight,
+                missing,
             );
         }
-        (settled.0, weight)
+        if matches!(settled.0, CallOutcome::NotKept(_)) {
+            self.calls.account.keep_part(kept);
+            return (settled.0, missing);
+        }
+        (settled.0, kept)
     }
 
     fn submit_one(&mut self, moment: &Moment, request: &[u8]) -> SettledCall {
@@ -79,7 +87,7 @@ impl StraceReader {
             }
             "fsync" => self.keep_on_file(moment, CallWork::Fsync { file: open }, CallWeight::sync()),
             "fdsync" => self.keep_on_file(moment, CallWork::Fdatasync { file: open }, CallWeight::sync()),
-            other => lost(&format!("requests of io_submit to {other}"), CallWeight::NONE),
+            other => lost(&format!("requests of io_submit to {}", constant(other)), CallWeight::NONE),
         }
     }
 }
@@ -118,5 +126,5 @@ fn lengths(list: &[u8]) -> u64 {
         .filter_map(|vector| {
             field(vector, "iov_len").and_then(number).and_then(|length| u64::try_from(length).ok())
         })
-        .sum()
+        .fold(0, u64::saturating_add)
 }

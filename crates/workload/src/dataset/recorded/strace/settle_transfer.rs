@@ -7,7 +7,7 @@ use super::descriptors::{DescriptionId, Opened};
 use super::lookup::DescriptorTarget;
 use super::reader::{Moment, SettledCall, StraceReader};
 use super::settle::{NamedFile, followed, kept, lost, outside};
-use super::value::{bracketed, has_flag, number};
+use super::value::{bracketed, constant, has_flag, number};
 use crate::dataset::recorded::account::{CallOutcome, CallWeight};
 
 /// An open file of the folder, and the number under which the trace has it open.
@@ -340,7 +340,9 @@ impl StraceReader {
             }));
         }
         match self.end(moment, call.argument(0)) {
-            End::File { .. } => Some(lost(&format!("fallocate {}", call.argument_text(1)), CallWeight::NONE)),
+            End::File { .. } => {
+                Some(lost(&format!("fallocate {}", constant(call.argument_text(1))), CallWeight::NONE))
+            }
             End::Outside => Some(outside()),
             End::Lost(why) => Some(lost(why, CallWeight::NONE)),
         }

@@ -2,9 +2,11 @@
 //! process (strace -ff), in the order of their times.
 
 use std::collections::{BinaryHeap, VecDeque};
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 use std::path::PathBuf;
+
+use fsverdict_text::{Links, open_regular};
+use rustix::fs::{CWD, OFlags};
 
 use super::clock::{RecordingClock, TimeForm};
 use super::line::split_prefix;
@@ -119,7 +121,8 @@ impl ProcessFile {
         if self.ended || !self.ready.is_empty() {
             return Ok(());
         }
-        let mut file = File::open(&self.path)?;
+        // A pipe in the place of one is not waited for.
+        let mut file = open_regular(CWD, &self.path, OFlags::RDONLY, Links::Follow)?;
         file.seek(SeekFrom::Start(self.offset))?;
         let mut input = BufReader::with_capacity(PIECE, file);
         let (mut read, mut text) = (0, Vec::new());

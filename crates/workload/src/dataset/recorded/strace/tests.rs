@@ -651,3 +651,116 @@ fn a_long_recording_is_read_with_little_memory() {
     );
     assert_eq!(sizes, (0, 0, 0, 1));
 }
+
+/// Numbers as large as they can be printed, at every place where the reader calculates with one.
+const LARGEST_NUMBERS: &[&str] = &[
+    "7 1.1 lseek(3, -9223372036854775808, SEEK_END) = 5",
+    "7 1.1 pwrite64(3, \"\"..., 5, 9223372036854775805) = 5",
+    "7 1.1 pread64(3, \"\"..., 18446744073709551615, -9223372036854775808) = 9223372036854775807",
+    "7 1.1 copy_file_range(3, [9223372036854775807], 3, [9223372036854775807], 1, 0) = 9223372036854775807",
+    "7 1.1 munmap(0xffffffffffffffff, 18446744073709551615) = 0",
+    "7 1.1 mmap(NULL, 9223372036854775807, PROT_WRITE, MAP_SHARED, 3, 0) = 0xffffffffffffffff",
+    "7 1.1 fallocate(3, 0, 9223372036854775807, 9223372036854775807) = 0",
+    "7 1.1 io_submit(0x7f, 1, [{aio_lio_opcode=IOCB_CMD_PWRITEV, aio_fildes=3, aio_buf=[{iov_len=9223372036854775807}, \
+     {iov_len=9223372036854775807}, {iov_len=9223372036854775807}], aio_offset=0}]) = 1",
+    "7 1.1 io_submit(0x7f, 3, [{pwrite, fildes=3, nbytes=9223372036854775807}, {pwrite, fildes=3, nbytes=9223372036854775807}, \
+     {pwrite, fildes=3, nbytes=9223372036854775807}]) = 3",
+    "7 18446744073.709551615 fsync(3) = 0 <18446744073.709551615>\n7 18446744073.709551615 fsync(3) = 0",
+];
+
+#[test]
+fn the_largest_numbers_are_calculated_with_at_every_place() {
+    for line in LARGEST_NUMBERS {
+        let record = format!("7 1.0 openat(AT_FDCWD, \"/s/a\", O_RDWR|O_CREAT, 0600) = 3\n{line}\n");
+        if let Ok(captured) = capture_below(&record, "/s") {
+            assert!(captured.account.is_balanced(), "{line}: {:?}", captured.account);
+        }
+        // As the first line it tells what the times of the recording are, too.
+        let _ = capture_below(line, "/s");
+    }
+}
+
+/// Lines that show a name at a place where strace prints none, or prints it so that it cannot be told where it ends.
+const SECRETS: &[&str] = &[
+    "7 1.1 write(3</s/x>SECRET>, \"\"..., 4) = -1 EIO (Input/output error)",
+    "7 1.1 mknod(3</s/x> SECRET>, 3) = 0",
+    "7 1.1 write(3</s/a\"SECRET\"b>, \"SECRET\"..., 4) = -1 EIO (Input/output error)",
+    "7 1.1 ioctl(3, \"SECRET\", 0) = 0",
+    "7 1.1 fcntl(3, F_SECRET/secret, 0) = 0",
+    "7 1.1 fallocate(3, \"SECRET\", 0, 5) = 0",
+    "7 1.1 read(3, \"\", 1) = -1 E\u{1b}[31mSECRET",
+    "7 1.1 ioctl(3, \u{1b}[31m\u{9b}\u{202e}, 0) = 0",
+];
+
+#[test]
+fn a_reason_names_constants_alone_and_a_line_that_is_shown_hides_where_a_name_may_end() {
+    for line in SECRETS {
+        let record = format!("7 1.0 openat(AT_FDCWD, \"/s/a\", O_RDWR|O_CREAT, 0600) = 3\n{line}\n");
+        let captured = capture(&record);
+        assert!(captured.account.lost() > 0, "{line}");
+        for (reason, lost) in &captured.account.not_kept {
+            assert!(!reason.to_ascii_uppercase().contains("SECRET"), "{line}: {reason}");
+            assert!(!reason.chars().any(|one| one.is_control() || one == '\u{202e}'), "{line}: {reason:?}");
+            // What an error's place holds is no name.
+            let shown = lost.first.text.split(" = ").next().unwrap_or_default();
+            assert!(!shown.contains("SECRET\"") && !shown.contains("SECRET>"), "{line}: {shown}");
+        }
+    }
+}
+
+#[test]
+fn a_directory_that_is_not_shown_is_not_taken_for_the_one_before() {
+    let away = ["chdir(\"/elsewhere\"...) = 0", "chdir(0x7ffd) = 0", "fchdir(9) = 0"];
+    for call in away {
+        let record = format!(
+            "7 1.0 chdir(\"/s\") = 0\n7 1.1 creat(\"a\", 0600) = 3\n7 1.2 {call}\n7 1.3 unlink(\"a\") = 0\n"
+        );
+        let captured = capture(&record);
+        assert!(!calls_of(&captured).contains("unlink"), "{call}: {}", calls_of(&captured));
+        assert!(captured.account.not_kept.keys().any(|why| why.starts_with("relative paths")), "{call}");
+    }
+}
+
+#[test]
+fn a_call_of_several_requests_is_not_kept_if_one_of_them_is_lost() {
+    for order in ["9 3", "3 9"] {
+        let requests: Vec<String> = order
+            .split(' ')
+            .map(|file| {
+                format!("{{aio_lio_opcode=IOCB_CMD_PWRITE, aio_fildes={file}, aio_nbytes=512, aio_offset=0}}")
+            })
+            .collect();
+        let record = format!(
+            "7 1.0 openat(AT_FDCWD, \"/s/a\", O_RDWR|O_CREAT, 0600) = 3\n7 1.1 io_submit(0x7f, 2, [{}]) = 2\n",
+            requests.join(", ")
+        );
+        let captured = capture(&record);
+        assert!(calls_of(&captured).contains("write 1 0 512"), "{order}: {}", calls_of(&captured));
+        assert_eq!(captured.account.lost(), 1, "{order}");
+        assert_eq!(captured.account.kept_weight.bytes, 512, "{order}");
+        assert_eq!(captured.account.largest_loss(), (0.5, "bytes"), "{order}");
+    }
+}
+
+#[test]
+fn files_of_processes_are_regular_files_and_all_of_them_are_read() {
+    use crate::dataset::recorded::{RecordRequest, recorded_file};
+    let folder = tempfile::tempdir().unwrap();
+    let request =
+        RecordRequest { below: Some(std::path::PathBuf::from("/s")), at_most: 1 << 30, device: None };
+    let line = "1.0 openat(AT_FDCWD, \"/s/a\", O_RDWR|O_CREAT, 0600) = 3\n";
+    std::fs::write(folder.path().join("calls.7"), line).unwrap();
+    std::fs::write(folder.path().join("calls.8"), line).unwrap();
+    let path = folder.path().join("calls");
+    assert_eq!(recorded_file(&path, &request).unwrap().account.seen, 2);
+    // Nobody writes to this pipe: it must not be waited for.
+    let pipe = folder.path().join("calls.9");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    assert!(recorded_file(&path, &request).is_err());
+    std::fs::remove_file(pipe).unwrap();
+    for number in 10..10_010 {
+        std::fs::write(folder.path().join(format!("calls.{number}")), "").unwrap();
+    }
+    let refused = recorded_file(&path, &request).unwrap_err();
+    assert!(format!("{refused:?}").contains("10000 files"), "{refused:?}");
+}

@@ -131,6 +131,20 @@ fn unescape(text: &[u8]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
+/// An argument as a reason may name it: constants and numbers alone. What else stands in their place may be a name.
+pub(super) fn constant(argument: &str) -> &str {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_|(), ".contains(&byte);
+    let shown = argument.len() <= 120
+        && argument.bytes().all(plain)
+        && argument.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').all(|word| {
+            word.is_empty()
+                || word == "or"
+                || word.starts_with(|letter: char| letter.is_ascii_digit())
+                || !word.bytes().any(|byte| byte.is_ascii_lowercase())
+        });
+    if shown { argument } else { "of another kind" }
+}
+
 /// Whether one of several flags is set: `O_RDWR|O_CREAT`.
 pub(super) fn has_flag(flags: &str, flag: &str) -> bool {
     flags.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').any(|word| word == flag)
@@ -148,7 +162,7 @@ pub(super) fn number(argument: &[u8]) -> Option<i64> {
     }
     let number = parse_u64(digits)?;
     // What is below zero may be printed without a sign: 18446744073709551615 is -1.
-    Some(sign * number as i64)
+    Some((number as i64).wrapping_mul(sign))
 }
 
 /// A number in brackets, as a result is printed that a call left in memory: `[8192]`, `[8192 => 0]`, `[0] => [8192]`.
