@@ -28,7 +28,7 @@ pub struct RecordLine {
 }
 
 impl RecordLine {
-    /// The reader takes names out of the text before (see [`mask_names`]).
+    /// The reader takes names out of the text before (see `mask_names`).
     pub fn new(number: u64, text: &str) -> Self {
         let mut shown: String =
             text.chars().take(SHOWN_CHARACTERS).map(|one| if one.is_control() { ' ' } else { one }).collect();
