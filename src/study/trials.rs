@@ -6,7 +6,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::scope;
 
 use fsverdict_judgement::journal::{Caution, DeviceEvent, Event, Observation, Status, Surroundings, TrialId};
-use fsverdict_judgement::plan::Candidate;
+use fsverdict_judgement::plan::{Candidate, DeviceSource};
 use fsverdict_lab::lab::{ATTEMPTS, Interruption, LabError, TrialEnd, describe_interruptions};
 use fsverdict_lab::trial::{Drawn, Repeats, TrialSpec};
 use fsverdict_text::{Hinted, Reason};
@@ -199,9 +199,10 @@ impl Study<'_> {
             return Err(LabError::Given(error.reason()).into());
         }
         // A scratch image whose disk is full is reported as that, below.
-        let is_there = self.attachments.is_there().is_ok();
+        let is_image = matches!(self.plan.device.source, DeviceSource::Image(_));
+        let has_room = !is_image || self.attachments.is_there().is_ok();
         let failed = end.status == Status::Failed;
-        if let Some((number, found)) = end.device_error.as_ref().filter(|_| failed && is_there) {
+        if let Some((number, found)) = end.device_error.as_ref().filter(|_| failed && has_room) {
             let source = number.checked_sub(1).and_then(|at| self.plan.device.all().nth(at));
             let device = source.map_or(format!("device {number}"), ToString::to_string);
             let text = format!(

@@ -337,8 +337,8 @@ fn loop_benchmark_programs_are_understood() {
         ("dbench", "-t 2 1", ["dbench_throughput", "dbench_write_latency_mean"]),
         (
             "db_bench",
-            "--benchmarks=fillsync,compact,readrandom --num=5000",
-            ["db_bench_fillsync_rate", "db_bench_readrandom_latency_p99"],
+            "--benchmarks=fillsync,compact,readrandom --num=200",
+            ["db_bench_readrandom_rate", "db_bench_readrandom_latency_p99"],
         ),
         ("sqlite", "-cmd 'PRAGMA synchronous = FULL'", ["sqlite_insert", "sqlite_delete"]),
         ("git", "init", ["git_total", "git_total"]),
