@@ -149,10 +149,11 @@ mod tests {
     /// One that lay there and was not applied cost a kernel that did not start.
     #[test]
     fn every_patch_in_the_folder_is_applied_in_order() {
-        let mut there: Vec<String> = std::fs::read_dir("kernel/patches")
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
+        let mut there: Vec<String> =
+            std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernel/patches"))
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect();
         there.sort();
         assert_eq!(OWN.map(|(name, ..)| name.to_owned()).to_vec(), there);
     }

@@ -196,7 +196,7 @@ impl Attachment {
     pub(super) fn is_there(&self) -> Result<(), AttachmentError> {
         match self {
             Attachment::Image { folder, size, room } => Ok(image::look(Some(folder), *size, *room)?),
-            Attachment::Device { hold, .. } => Ok(hold.check(&Root::default()).map(drop)?),
+            Attachment::Device { hold, .. } => Ok(hold.check_usable(&Root::default())?),
             Attachment::Modelled { .. } | Attachment::Folders { .. } => Ok(()),
         }
     }

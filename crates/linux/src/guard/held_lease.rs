@@ -93,6 +93,12 @@ impl HeldLease {
         self.ticket.check_identity(root, &self.file)
     }
 
+    /// Whether it is still that device, and can still be written to: to be asked when a trial on it has failed.
+    pub fn check_usable(&self, root: &Root) -> Result<(), Refusal> {
+        let device = self.check(root)?;
+        self.ticket.check_room_below(root, &device)
+    }
+
     /// Whether it is still that device, and nobody has mounted or claimed it. What was read of it is forgotten, as
     /// when its last user closes it: the next one reads from the device, not from memory.
     pub fn check_free(&self, root: &Root) -> Result<BlockDevice, Refusal> {

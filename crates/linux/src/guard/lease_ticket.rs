@@ -4,6 +4,8 @@ use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
+use rustix::fs::statvfs;
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::device_snapshot::{DeviceSnapshot, SnapshotDepth};
@@ -16,6 +18,9 @@ use crate::host::block_device::{BlockDevice, DeviceNumber};
 use crate::host::identity::DeviceIdentity;
 use crate::host::root::Root;
 use crate::host::syscall;
+
+/// Bytes below which a filesystem counts as full: one whose writes failed may have given some blocks back since.
+const LEAST_ROOM: u64 = 64 << 20;
 
 /// The permission to write one device, for as long as it stays that device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,7 +85,7 @@ impl LeaseTicket {
             needed,
             sequence: device.sequence,
             hardware: device.hardware.clone(),
-            backing: backing(held),
+            backing: backing(held).ok(),
             contents: Some(contents.digest.clone()),
             blank,
             left: None,
@@ -151,8 +156,17 @@ impl LeaseTicket {
         if size != self.size {
             return Err(Refusal::changed(&device, format!("its size was {} B and is {size} B", self.size)));
         }
-        if backing(held) != self.backing {
-            return Err(Refusal::changed(&device, "it shows another file, or another part of its file"));
+        match backing(held) {
+            Ok(backing) if Some(backing) == self.backing => {}
+            Err(_) if self.backing.is_none() => {}
+            // The filesystem that the file is on does not answer: nobody has put another file below the device.
+            Err(error @ Errno::IO) => {
+                let device = device.describe_for_people();
+                return Err(Refusal::NoAnswer { device, source: error.into() });
+            }
+            Ok(_) | Err(_) => {
+                return Err(Refusal::changed(&device, "it shows another file, or another part of its file"));
+            }
         }
         if self.is_cut_short(root, &device) {
             return Err(Refusal::changed(&device, "the file it shows has become shorter than the device"));
@@ -165,6 +179,20 @@ impl LeaseTicket {
         let Some((.., offset)) = self.backing else { return false };
         let file = self.metadata_below(root, device);
         file.is_some_and(|file| file.len() < offset.saturating_add(self.size))
+    }
+
+    /// Refuses a loop device over a file with holes that its filesystem has next to no room to fill: writes to it fail, and the
+    /// kernel does not always say so, for it holds such messages back when there are many.
+    pub(super) fn check_room_below(&self, root: &Root, device: &BlockDevice) -> Result<(), Refusal> {
+        let Some(metadata) = self.metadata_below(root, device) else { return Ok(()) };
+        let Some(file) = super::loops::file_of(root, device) else { return Ok(()) };
+        let Ok(volume) = statvfs(&file) else { return Ok(()) };
+        let free = volume.f_bavail.saturating_mul(volume.f_frsize);
+        let missing = metadata.len().saturating_sub(metadata.blocks().saturating_mul(512));
+        if free >= missing.min(LEAST_ROOM) {
+            return Ok(());
+        }
+        Err(Refusal::NoRoomBelow { device: device.describe_for_people(), file, missing, free })
     }
 
     /// The file of a loop device, where its name still leads to it.
@@ -219,9 +247,10 @@ impl LeaseTicket {
     }
 }
 
-fn backing(device: &File) -> Option<(u64, u64, u64, u64)> {
-    let status = syscall::loop_status(device).ok()?;
-    Some((status.device, status.inode, status.raw_device, status.offset))
+/// The filesystem, inode and device number of the file that a loop device shows, and the offset in it.
+fn backing(device: &File) -> Result<(u64, u64, u64, u64), Errno> {
+    let status = syscall::loop_status(device)?;
+    Ok((status.device, status.inode, status.raw_device, status.offset))
 }
 
 /// A device open for writing that nobody else can mount or claim; dropping it lets go.

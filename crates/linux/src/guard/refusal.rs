@@ -81,6 +81,20 @@ pub enum Refusal {
     Signed(Box<SignedDevice>),
     #[error("{device} changed since it was examined: {change}; it was not written to")]
     Changed { device: String, change: String },
+    /// A loop device over a file with holes, whose filesystem is full.
+    #[error(
+        "{device} cannot take what is written to it: {} lacks {} of its blocks, and its filesystem has {} left",
+        file.display(), Bytes(*missing), Bytes(*free)
+    )]
+    NoRoomBelow {
+        device: String,
+        /// The file that the device shows.
+        file: PathBuf,
+        /// Bytes of the file that no block was allocated for so far.
+        missing: u64,
+        /// Bytes.
+        free: u64,
+    },
     #[error("{device} cannot be discarded: {source}")]
     NotDiscarded { device: String, source: io::Error },
     /// It does not answer, or not without errors.
@@ -218,6 +232,10 @@ impl Hinted for Refusal {
             Refusal::Changed { .. } => "look at the device again, then start again".to_owned(),
             Refusal::ForeignWrite(_) => FOREIGN_WRITE.to_owned(),
             Refusal::NoAnswer { .. } | Refusal::NotDiscarded { .. } => "`dmesg` shows what the kernel says of it; check its cable, its power and what lies below it".to_owned(),
+            Refusal::NoRoomBelow { file, .. } => format!(
+                "make room on the filesystem of {}, or allocate the file whole: fallocate -l SIZE FILE",
+                file.display()
+            ),
             Refusal::ReadOnly { .. } => {
                 "a write-protect switch, or `blockdev --setro`? `lsblk -o PATH,RO` shows it".to_owned()
             }
