@@ -16,7 +16,6 @@ const SHORT_LIVED: [&str; 6] = ["mkfs", "mount", "umount", "fsck", "FUSE server"
 
 /// The same for processes that live only for a moment.
 #[test]
-#[ignore = "on a busy machine the test does not always meet the second and third try of such a process: run it alone"]
 fn loop_no_candidate_is_blamed_for_a_short_lived_process_that_is_killed() {
     every_process_is_killed("native", |name| SHORT_LIVED.contains(&name));
 }

@@ -90,11 +90,12 @@ fn failed(journal: &Journal) -> Vec<(String, String)> {
     ends.map(|end| (text(&end["trial"]["candidate"]), text(&end["reason"]))).collect()
 }
 
-/// Candidate and phase of what was measured, each once.
+/// Candidate (without its layers, which only some processes need) and phase of what was measured, each once.
 fn measured(journal: &Journal) -> std::collections::BTreeSet<(String, String)> {
     let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
     let all = journal.all("observation");
-    all.map(|seen| (text(&seen["trial"]["candidate"]), text(&seen["phase"]))).collect()
+    let candidate = |name: String| name.split('+').next().unwrap_or_default().to_owned();
+    all.map(|seen| (candidate(text(&seen["trial"]["candidate"])), text(&seen["phase"]))).collect()
 }
 
 fn attack(lab: &str, name: &str, signal: i32, kills: Kills) -> Outcome {
@@ -133,9 +134,10 @@ fn attack(lab: &str, name: &str, signal: i32, kills: Kills) -> Outcome {
         let anywhere = is_tool || name == "staging process";
         // What was just killed takes others with it, which are not to be met once more.
         let begun = journal.all("trial_started").count();
-        // Its phase notices once it is over.
-        let company = ["service", "shell of a service", "background of a phase"].contains(&name);
-        if company && done > 0 && begun > done && kills == Kills::EachTime {
+        // A phase notices only once it is over that one of these is gone, and a trial that is torn down unmounts once more.
+        let is_let_go = ["service", "shell of a service", "background of a phase", "umount", "FUSE server"]
+            .contains(&name);
+        if is_let_go && done > 0 && begun > done && kills == Kills::EachTime {
             fs::write(place.path().join(&hold), "").unwrap();
         }
         if done > 0 && name != "staging process" && begun <= done {
@@ -144,10 +146,12 @@ fn attack(lab: &str, name: &str, signal: i32, kills: Kills) -> Outcome {
         }
         match (is_held(&journal) || anywhere).then(|| find(&place, name)).flatten() {
             Some(process) => {
+                let is_deaf = takes_no_signal(process, signal);
                 tool(&["sh", "-c", &format!("kill -{signal} {process} 2> /dev/null || true")]);
-                immune = !is_gone(process);
+                // One that was about to end by itself is gone, too.
+                immune = is_deaf || !is_gone(process);
                 done += usize::from(!immune);
-                if ["service", "shell of a service", "background of a phase"].contains(&name) {
+                if is_let_go {
                     fs::remove_file(place.path().join(&hold)).unwrap();
                 }
                 let begun = journal.all("trial_started").last();
@@ -171,6 +175,15 @@ fn is_held(journal: &Journal) -> bool {
     last.is_some_and(|event| event["step"] == "hold")
 }
 
+/// Whether this is the first process of a PID namespace, and has no handler for the signal, which then does nothing to it.
+fn takes_no_signal(process: u32, signal: i32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
+    let is_first = field("NSpid:").split_whitespace().nth(1).is_some_and(|number| number == "1");
+    let caught = u64::from_str_radix(field("SigCgt:").trim(), 16).unwrap_or(0);
+    signal != 9 && is_first && caught & (1 << (signal - 1)) == 0
+}
+
 /// A zombie is gone, too.
 fn is_gone(process: u32) -> bool {
     let patience = Instant::now() + Duration::from_millis(700);
@@ -188,6 +201,8 @@ fn is_gone(process: u32) -> bool {
 fn plan(place: &Place, lab: &str, name: &str) -> String {
     let device = match lab {
         "simulated" => "{ model = \"usb-stick\", size = \"1GB\" }",
+        // Which has to be larger than what is staged.
+        _ if name == "staging process" => "{ image = \"256MiB\" }",
         _ => "{ image = \"64MiB\" }",
     };
     let (native, timeout) = (lab == "native", if lab == "simulated" { "20000h" } else { "120s" });
@@ -195,7 +210,7 @@ fn plan(place: &Place, lab: &str, name: &str) -> String {
     let fuse = if name == "FUSE server" { "layers = [[\"fuse\"]]\n" } else { "" };
     let staged = match name {
         "staging process" => {
-            "dataset.docs = { profile = \"mixed\", files = 4000, directories = 50, size = \"60MiB\" }\n"
+            "dataset.docs = { profile = \"mixed\", files = 20000, directories = 50, size = \"100MiB\" }\n"
         }
         _ => "",
     };
@@ -241,8 +256,11 @@ fn waiting_tools(place: &Place) -> String {
         let real = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"].map(|folder| format!("{folder}/{program}"));
         let real = real.into_iter().find(|path| fs::exists(path).unwrap()).unwrap();
         let hold = place.path().join(format!("hold-{name}"));
-        let script =
-            format!("#!/bin/sh\nwhile test -e {}; do sleep 0.05; done\nexec {real} \"$@\"\n", hold.display());
+        // Asked for its version, before any trial, it does not wait: a trial's names a device or a folder.
+        let script = format!(
+            "#!/bin/sh\ncase \"$*\" in */*) while test -e {}; do sleep 0.05; done;; esac\nexec {real} \"$@\"\n",
+            hold.display()
+        );
         fs::write(bin.join(program), script).unwrap();
         fs::set_permissions(bin.join(program), fs::Permissions::from_mode(0o755)).unwrap();
     }
@@ -314,7 +332,9 @@ fn find(place: &Place, name: &str) -> Option<u32> {
                 let is_program = |word: &String| {
                     programs.iter().any(|program| *word == bin.join(program).to_string_lossy())
                 };
-                line.first().is_some_and(|word| word.ends_with("sh")) && line.iter().any(is_program)
+                let program = line.iter().position(is_program);
+                let has_path = |at| line[at + 1..].iter().any(|word| word.contains('/'));
+                line.first().is_some_and(|word| word.ends_with("sh")) && program.is_some_and(has_path)
             };
             // What it has just forked has its command line for a moment.
             first(&|pid, line: &[String]| is_tool(line) && !is_tool(&line_of(parent(pid))))
