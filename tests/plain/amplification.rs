@@ -709,7 +709,6 @@ fn a_plan_of_a_strangers_takes_bounded_memory_and_time_wherever_it_comes_in() {
 }
 
 #[test]
-#[ignore = "some 230 runs of the program, which take a quarter of an hour and more in an unoptimised build"]
 fn a_journal_of_a_strangers_takes_bounded_memory_and_time_wherever_it_comes_in() {
     every_amplification_of(&[Kind::Journal]);
 }
