@@ -1,5 +1,5 @@
-//! Counts how often a guest that is no trial of the run is ended from outside: it is started again, and after some times the
-//! command stops, because nothing is known of the candidate by then.
+//! Decides whether a guest that examines states and ended early is started again: when it was ended from outside, and after its
+//! first death at a state. After several interruptions the command stops, because nothing is known of the candidate by then.
 
 use fsverdict_lab::lab::{ATTEMPTS, Interruption, LabError, TrialEnd, describe_interruptions};
 use fsverdict_text::Reason;
@@ -10,7 +10,11 @@ use crate::error::FaultError;
 const HINT: &str = "see who ended it (`dmesg` names what ran out of memory), and give the same command again";
 
 #[derive(Debug, Default)]
-pub(crate) struct Interruptions(Vec<Interruption>);
+pub(crate) struct Interruptions {
+    from_outside: Vec<Interruption>,
+    /// The state at which a guest died last.
+    died_at: Option<usize>,
+}
 
 impl Interruptions {
     /// Takes in the end of a guest. Whether something outside ended it, so that it is to be started again.
@@ -21,13 +25,19 @@ impl Interruptions {
         // What a damaged filesystem makes its kernel do, memory that it takes included, is what is looked for.
         let from_outside = |interruption: &Interruption| interruption.can_pass();
         let Some(interruption) = end.interrupted.filter(from_outside) else { return Ok(false) };
-        self.0.push(interruption);
-        if self.0.len() < ATTEMPTS {
+        self.from_outside.push(interruption);
+        if self.from_outside.len() < ATTEMPTS {
             return Ok(true);
         }
-        let text = format!("{}: {}", describe_interruptions(&self.0), end.reason);
+        let text = format!("{}: {}", describe_interruptions(&self.from_outside), end.reason);
         let hint = if end.hint.is_empty() { HINT } else { &end.hint };
         Err(LabError::Machine(Reason::new(text, hint)).into())
+    }
+
+    /// Whether this is the first death at this state, which a guest is to examine once more: a process of the guest's that somebody
+    /// kills can make its kernel panic or spin, and only a death that is repeated is the filesystem's.
+    pub(crate) fn is_first_death_at(&mut self, state: usize) -> bool {
+        self.died_at.replace(state) != Some(state)
     }
 }
 
@@ -60,5 +70,12 @@ mod tests {
         let error = seen.take(&killed).unwrap_err().to_string();
         assert!(error.contains("killed by signal 9 three times: r"), "{error}");
         assert!(!Interruptions::default().take(&end(Some(Interruption::GuestOutOfMemory))).unwrap());
+    }
+
+    #[test]
+    fn only_a_second_death_at_the_same_state_is_the_filesystems() {
+        let mut deaths = Interruptions::default();
+        let first = [3, 3, 4, 9, 9].map(|state| deaths.is_first_death_at(state));
+        assert_eq!(first, [true, false, true, true, false]);
     }
 }

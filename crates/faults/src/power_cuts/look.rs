@@ -122,6 +122,9 @@ impl PowerCutting<'_> {
                 // What ends a guest from outside says nothing about the state it is at.
                 Some(_) if interruptions.take(&end)? => {}
                 Some(state) if at == Some(done) && end.status == Status::Failed => {
+                    if interruptions.is_first_death_at(findings.len()) {
+                        continue;
+                    }
                     findings.push(died(looked.name(*state), &end));
                 }
                 Some(_) => return Err(FaultError::Refused(Reason::new(end.reason, end.hint))),

@@ -55,7 +55,7 @@ impl PowerCutting<'_> {
         }
     }
 
-    /// `None` where something outside ended it.
+    /// `None` where something outside ended it, or its kernel died for the first time.
     fn record_once(
         &self,
         candidate: &Candidate,
@@ -97,7 +97,7 @@ impl PowerCutting<'_> {
                 reason.after(format!("the trial of {} that was to be recorded: ", candidate.name)),
             )
         };
-        if interruptions.take(&end)? {
+        if interruptions.take(&end)? || (end.killed && interruptions.is_first_death_at(0)) {
             return Ok(None);
         }
         if end.status != Status::Ok {

@@ -109,6 +109,9 @@ impl PowerCutting<'_> {
                     )));
                 }
                 None if interruptions.take(&end)? => continue,
+                None if end.status == Status::Failed && interruptions.is_first_death_at(findings.len()) => {
+                    continue;
+                }
                 None => return Err(FaultError::Refused(Reason::new(end.reason, end.hint))),
             }
             findings.extend(told.zip(left).map(|(finding, (rotten, held))| PlacedRot {
@@ -120,6 +123,9 @@ impl PowerCutting<'_> {
                 // What ends a guest from outside says nothing about the block it is at.
                 Some(_) if interruptions.take(&end)? => {}
                 Some((rotten, held)) if at == Some(done) && end.status == Status::Failed => {
+                    if interruptions.is_first_death_at(findings.len()) {
+                        continue;
+                    }
                     findings.push(PlacedRot { held: *held, finding: died(*rotten, &end) });
                 }
                 Some(_) => return Err(FaultError::Refused(Reason::new(end.reason, end.hint))),
