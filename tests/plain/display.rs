@@ -357,3 +357,26 @@ fn results_and_talk_leave_through_one_writer_each() {
     }
     assert!(looked_at > 300 && others.is_empty(), "{looked_at}: {others:#?}");
 }
+
+/// What rounding left of the difference of two times, 3e-17 s, was shown as `0.000000000028` microseconds.
+#[test]
+fn a_time_below_the_resolution_of_any_clock_is_shown_as_none() {
+    let place = Place::new();
+    let recorded = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runs/demo");
+    // CSV gives what was recorded as it was recorded.
+    for form in ["terminal", "markdown", "json", "html"] {
+        let seen = match form {
+            "terminal" => place.fsverdict(&["report", recorded, "--all"]),
+            _ => place.fsverdict(&["report", recorded, "--all", "--format", form]),
+        };
+        let seen = seen.exits(0);
+        let is_tiny = |word: &str| {
+            let number = word.parse::<f64>().unwrap_or(0.0);
+            (word.contains("0.0000000") || word.contains("e-1")) && number != 0.0 && number.abs() < 1e-9
+        };
+        let words =
+            seen.stdout.split(|letter: char| !(letter.is_ascii_alphanumeric() || ".-+".contains(letter)));
+        let tiny: Vec<&str> = words.filter(|word| is_tiny(word)).collect();
+        assert!(tiny.is_empty(), "{form}: {tiny:?}");
+    }
+}

@@ -314,7 +314,7 @@ pub struct BlockSite {
 impl Observation {
     /// The value of a metric, where it was measured.
     pub fn value(&self, metric: &str) -> Option<f64> {
-        self.measurements.iter().find(|found| found.metric == metric).map(|found| found.value)
+        self.measurements.iter().find(|found| found.metric == metric).map(Measurement::resolved)
     }
 
     /// Takes in what else is known of the phase: of the same time (what a modelled device has to say is known when the trial is
@@ -354,7 +354,18 @@ pub struct Measurement {
     pub better: Option<Better>,
 }
 
+/// Seconds that no clock can tell from none: a difference of two that is smaller is what rounding left.
+const FINEST_TIME: f64 = 1e-9;
+
 impl Measurement {
+    /// The value, and 0 for a time below the resolution of any clock.
+    pub(crate) fn resolved(&self) -> f64 {
+        match self.unit {
+            Unit::Seconds if self.value.abs() < FINEST_TIME => 0.0,
+            _ => self.value,
+        }
+    }
+
     /// One of a metric that says itself which way it is better.
     pub fn new(metric: impl Into<Cow<'static, str>>, unit: Unit, value: f64) -> Self {
         Self { metric: metric.into(), unit, value, better: None }

@@ -98,7 +98,7 @@ pub fn estimate_all(run: &Run, trials: &[&Trial], reference: Option<&str>) -> Ve
                     metrics.len() - 1
                 });
                 row.resize(row.len().max(place + 1), None);
-                row[place] = Some(found.value);
+                row[place] = Some(found.resolved());
             }
         }
         numbers.push(own);

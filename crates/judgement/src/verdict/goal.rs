@@ -92,7 +92,7 @@ pub(super) fn log_cost(metric: &str, phase: &str, trial: &Trial) -> Option<f64> 
     let observation = trial.observations.iter().find(|observation| observation.phase == phase)?;
     let found = observation.measurements.iter().find(|found| found.metric == metric)?;
     let sign = if better_of(&found.metric, found.unit, found.better) == Better::Higher { -1.0 } else { 1.0 };
-    Some(sign * log(found.value)).filter(|log| log.is_finite())
+    Some(sign * log(found.resolved())).filter(|log| log.is_finite())
 }
 
 /// As [`Objective::log_score`], by these weights.

@@ -95,8 +95,9 @@ fn cpu(list: &mut List, readings: &AccountReadings) {
         + readings.own_cpu.as_secs_f64()
         + readings.dirty.cpu.as_secs_f64();
     // The machine's time comes in ticks and by sampling, the tool's is exact: in short phases the difference
-    // may be below nothing.
-    list.push("cpu_kernel", Unit::Seconds, (machine - explained).max(0.0));
+    // may be below zero, or what rounding left.
+    let beyond = Some(machine - explained).filter(|seconds| *seconds >= 1e-9).unwrap_or(0.0);
+    list.push("cpu_kernel", Unit::Seconds, beyond);
     list.push("cpu_stolen", Unit::Seconds, seconds(readings.before.cpu.steal, readings.after.cpu.steal));
 }
 
