@@ -61,7 +61,7 @@ pub(super) fn run(arguments: &CaptureArguments) -> Result<Exit, CliError> {
     if shape.files == 0 {
         return Err(CliError::usage(Reason::new(
             format!("there is no file in {shown}"),
-            "there is nothing to be captured",
+            "name a folder that has files with content",
         )));
     }
     if shape.bytes > limits::SIZE {

@@ -143,7 +143,11 @@ fn a_part_of_a_real_folder_is_always_the_same_part_of_about_the_size_asked() {
     let (second, taken_second) = stage_as("second", &spec);
     let bytes = first.totals().bytes;
     assert!((45_000..=55_000).contains(&bytes), "{bytes}");
-    assert!(first.notes.is_empty());
+    assert!(
+        matches!(first.notes.as_slice(), [note] if note.contains(" of 111 files (")),
+        "{:?}",
+        first.notes
+    );
     assert_eq!(taken_first.digest(), taken_second.digest());
     taken_first.compare(&second.path, HardLinks::Exact).unwrap();
     // Whole subdirectories, and more than one of them.
@@ -153,6 +157,46 @@ fn a_part_of_a_real_folder_is_always_the_same_part_of_about_the_size_asked() {
     let (all, everything) = stage_as("all", &all);
     everything.compare(source.path(), HardLinks::Exact).unwrap();
     assert_eq!(all.notes.len(), 1);
+}
+
+/// Units larger than the size were skipped, so that hardly anything was copied.
+#[test]
+fn of_folders_larger_than_the_size_a_part_is_taken() {
+    let (source, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for year in 0..3 {
+        for day in 0..10 {
+            let folder = source.path().join(format!("photos/{year}/{day}"));
+            fs::create_dir_all(&folder).unwrap();
+            for file in 0..20 {
+                fs::write(folder.join(format!("{file}")), vec![7; 1000]).unwrap();
+            }
+        }
+    }
+    fs::write(source.path().join("list"), vec![1; 2048]).unwrap();
+    let staged_as = |name: &str, path: &Path| {
+        let spec = Dataset::Folder { path: path.into(), size: Some(Bytes(50_000)) };
+        let prepared = prepare(name, &spec, 1).unwrap();
+        let staged = stage(&prepared, &target.path().join(name), None).unwrap();
+        let digest = Manifest::of(&prepared, Some(&staged), 0).unwrap().digest();
+        (staged, digest)
+    };
+    let (first, digest) = staged_as("first", source.path());
+    let totals = first.totals();
+    assert!((45_000..=55_000).contains(&totals.bytes) && totals.files > 40, "{totals:?}");
+    // No directory is made for files that are left out.
+    assert!(totals.directories < 9, "{totals:?}");
+    assert!(first.notes[0].contains(" of 602048 bytes ("), "{:?}", first.notes);
+    assert_eq!(digest, staged_as("again", source.path()).1);
+    // A single large file is cut.
+    let film = tempfile::tempdir().unwrap();
+    fs::write(film.path().join("film"), vec![1; 900_000]).unwrap();
+    let (film, _) = staged_as("film", film.path());
+    assert_eq!((film.totals().files, film.totals().bytes), (1, 50_000));
+    assert!(
+        film.notes[0].ends_with("50000 of 900000 bytes (5.56 %) and 1 of 1 files (100.00 %)"),
+        "{:?}",
+        film.notes
+    );
 }
 
 /// Drops root's privileges, where the test has them, by way of a child: `setpriv` is in util-linux.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use fsverdict_disk::device::{Model, built_in};
 use fsverdict_judgement::plan::{DeviceSource, RequiredProperty};
 use fsverdict_text::{Reason, quoted, suggest};
+use fsverdict_workload::dataset::holds_data;
 
 use super::super::CliError;
 use super::heard::{HeardWork, hear};
@@ -68,6 +69,18 @@ fn folder_of(said: &str) -> Result<AskedWork, CliError> {
         return Err(CliError::Usage(Reason::new(
             format!("{} is the kernel's {of_kernel}, and no work is done with its files", quoted(said)),
             "--work takes a folder with files of yours",
+        )));
+    }
+    let holds_data = holds_data(&folder).map_err(|errno| {
+        CliError::Usage(Reason::new(
+            format!("cannot read the folder {}: {}", quoted(said), std::io::Error::from(errno)),
+            "name a folder that you can read",
+        ))
+    })?;
+    if !holds_data {
+        return Err(CliError::Usage(Reason::new(
+            format!("there is no file with content in {}", quoted(said)),
+            "name a folder that holds files like those you work with",
         )));
     }
     Ok(AskedWork::Folder(folder))

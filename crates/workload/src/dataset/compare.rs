@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use thiserror::Error;
 
 use super::content::{Body, TRANSFER};
-use super::descriptor::{Listing, is_mount_root, look, open_directory, open_path, type_of};
+use super::descriptor::{Listing, is_mount_root, look, open_directory_quietly, open_path_quietly, type_of};
 use super::digest::{digest_of, open_to_read};
 use super::error::IoFailure;
 use super::manifest::{ExpectedContents, Manifest};
@@ -149,7 +149,7 @@ impl<'a> TreeComparison<'a> {
             }
             return Ok(());
         }
-        let root = open_path(path)?;
+        let root = open_path_quietly(path)?;
         let mut directories = HashSet::new();
         for directory in tree.directories.iter().skip(1) {
             directories.insert((directory.parent, tree.name(directory.name)));
@@ -168,7 +168,7 @@ impl<'a> TreeComparison<'a> {
                 continue;
             }
             let parent = open.last().map_or(root.as_fd(), OwnedFd::as_fd);
-            match open_directory(parent, tree.name(directory.name)) {
+            match open_directory_quietly(parent, tree.name(directory.name)) {
                 Ok(here) => {
                     self.directory(here.as_fd(), number, directory, &directories, &mut listing);
                     open.push(here);

@@ -191,9 +191,11 @@ impl Copier<'_> {
             let copied = match kind {
                 FileType::Directory => Ok(true),
                 // As the listing says; where it is something else by now, opening it says so.
-                FileType::RegularFile if taken => self.file(source, target, &name, path).map(|()| false),
+                FileType::RegularFile if taken => {
+                    self.file(source, target, &name, path, length).map(|()| false)
+                }
                 FileType::RegularFile => Ok(false),
-                _ => self.other(source, target, &name, taken, path),
+                _ => self.other(source, target, &name, taken, path, length),
             };
             match copied {
                 Ok(true) => folders.push(name),
@@ -283,12 +285,13 @@ impl Copier<'_> {
         name: &CStr,
         taken: bool,
         path: &[u8],
+        length: usize,
     ) -> Result<bool, Trouble> {
         let status = look(source, name).map_err(Trouble::Source)?;
         match type_of(&status) {
             FileType::Directory => return Ok(true),
             _ if !taken => {}
-            FileType::RegularFile => self.file(source, target, name, path)?,
+            FileType::RegularFile => self.file(source, target, name, path, length)?,
             FileType::Symlink => {
                 let to = rustix::fs::readlinkat(source, name, Vec::new()).map_err(Trouble::Source)?;
                 rustix::fs::symlinkat(&to, target, name)
@@ -310,7 +313,9 @@ impl Copier<'_> {
         target: BorrowedFd<'_>,
         name: &CStr,
         path: &[u8],
+        length: usize,
     ) -> Result<(), Trouble> {
+        let Some(most) = self.selection.bytes_of(&path[..length], path) else { return Ok(()) };
         // Not blocking: what was a file may have become a pipe meanwhile. Opened first and then looked at: to find it by its
         // name twice takes a guest twice as long.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -336,12 +341,13 @@ impl Copier<'_> {
             match read_some(from.as_fd(), &mut self.buffer) {
                 Ok(0) => break,
                 Ok(count) => {
-                    let bytes = &self.buffer[..count];
+                    let wanted = usize::try_from(most - size).map_or(count, |left| count.min(left));
+                    let bytes = &self.buffer[..wanted];
                     write_fully(to.as_fd(), bytes).map_err(|errno| Trouble::Target("write", errno))?;
                     digest.update(bytes);
-                    size += count as u64;
+                    size += wanted as u64;
                     // The end, without asking once more; short reads elsewhere are what some network filesystems give.
-                    if count < self.buffer.len() && size == status.stx_size {
+                    if size == most || count < self.buffer.len() && size == status.stx_size {
                         break;
                     }
                 }

@@ -16,6 +16,23 @@ pub(crate) fn open_directory(parent: BorrowedFd<'_>, name: &CStr) -> Result<Owne
     rustix::fs::openat(parent, name, DIRECTORY, Mode::empty())
 }
 
+/// Opens a directory without changing its access time, where that is allowed: for reading outside the clock, which must leave
+/// no trace that a later phase would meet (open(2), O_NOATIME).
+pub(crate) fn open_directory_quietly(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
+    match rustix::fs::openat(parent, name, DIRECTORY | OFlags::NOATIME, Mode::empty()) {
+        Err(Errno::PERM) => open_directory(parent, name),
+        other => other,
+    }
+}
+
+/// As [`open_directory_quietly`], by path; the last component must not be a symbolic link.
+pub(crate) fn open_path_quietly(path: &Path) -> Result<OwnedFd, Errno> {
+    match rustix::fs::open(path, DIRECTORY | OFlags::NOATIME, Mode::empty()) {
+        Err(Errno::PERM) => open_path(path),
+        other => other,
+    }
+}
+
 /// Opens a directory by path; its last component must not be a symbolic link.
 pub fn open_path(path: &Path) -> Result<OwnedFd, Errno> {
     rustix::fs::open(path, DIRECTORY, Mode::empty())
@@ -84,5 +101,31 @@ impl Listing {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Listing, open_path_quietly};
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::MetadataExt;
+
+    /// Verification moved the access time of what a later phase was to list, if relatime let it.
+    #[test]
+    fn a_folder_that_is_read_quietly_keeps_its_access_time() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("file"), "x").unwrap();
+        // Older than its change: relatime would have it moved by the next reading.
+        let old = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+        let times = std::fs::FileTimes::new().set_accessed(old);
+        std::fs::File::open(folder.path()).unwrap().set_times(times).unwrap();
+        let opened = open_path_quietly(folder.path()).unwrap();
+        let mut names = 0;
+        let count = |_: &std::ffi::CStr, _| {
+            names += 1;
+            Ok::<(), rustix::io::Errno>(())
+        };
+        Listing::new().each(opened.as_fd(), |errno| errno, count).unwrap();
+        assert_eq!((names, folder.path().metadata().unwrap().atime()), (1, 1_000_000_000));
     }
 }

@@ -1,6 +1,5 @@
 //! Digests of the content of files.
 
-use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
@@ -9,7 +8,7 @@ use rustix::io::Errno;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::content::TRANSFER;
-use super::descriptor::{open_directory, open_path};
+use super::descriptor::{open_directory_quietly, open_path_quietly};
 use super::error::IoFailure;
 use super::tree::{EntryKind, Tree};
 use super::write::read_some;
@@ -18,13 +17,14 @@ use super::write::read_some;
 pub(crate) fn digests_below(tree: &Tree, path: &Path) -> Result<Vec<u64>, IoFailure> {
     let mut digests = vec![0; tree.entries.len()];
     let mut buffer = vec![0; TRANSFER];
-    let root = open_path(path).map_err(|errno| IoFailure::new("open", path.display().to_string(), errno))?;
+    let root =
+        open_path_quietly(path).map_err(|errno| IoFailure::new("open", path.display().to_string(), errno))?;
     let mut open: Vec<OwnedFd> = Vec::new();
     for (number, directory) in tree.directories.iter().enumerate() {
         open.truncate(usize::from(directory.depth).saturating_sub(1));
         if number > 0 {
             let parent = open.last().map_or(root.as_fd(), OwnedFd::as_fd);
-            let here = open_directory(parent, tree.name(directory.name))
+            let here = open_directory_quietly(parent, tree.name(directory.name))
                 .map_err(|errno| IoFailure::new("open", tree.directory_path(number), errno).below(path))?;
             open.push(here);
         }
@@ -44,7 +44,10 @@ pub(crate) fn digests_below(tree: &Tree, path: &Path) -> Result<Vec<u64>, IoFail
 }
 
 /// Opens a file to read it, leaving its access time alone where that is allowed.
-pub(crate) fn open_to_read(here: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
+pub(crate) fn open_to_read(
+    here: BorrowedFd<'_>,
+    name: impl rustix::path::Arg + Copy,
+) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     match rustix::fs::openat(here, name, flags | OFlags::NOATIME, Mode::empty()) {
         Err(Errno::PERM) => rustix::fs::openat(here, name, flags, Mode::empty()),

@@ -1,14 +1,18 @@
-//! Which part of a real folder is taken when the plan states a size: whole subdirectories, always the same ones.
+//! Which part of a real folder is taken when the plan states a size: whole subdirectories, or files of one that is too large,
+//! always the same ones.
 //!
 //! The folder is cut into units: each directory two levels down, and the loose files of each directory above
 //! those. Units are taken in the order of a hash of their relative path, skipping what would overshoot, until the
-//! size is about reached. The order depends on nothing but the names, so a run can be repeated elsewhere.
+//! size is about reached. If it is not reached, files of the first unit that was skipped fill it up, directory by
+//! directory in the order of the same hash; the last file is cut where it alone would overshoot. The order depends on nothing but the names, so a run can be repeated elsewhere.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::convert::identity;
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
+use std::rc::Rc;
 
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -17,7 +21,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use fsverdict_judgement::plan::Dataset;
 
-use super::descriptor::{Listing, look, open_directory, type_of};
+use super::descriptor::{Listing, look, open_directory_quietly, type_of};
 
 /// Depth of the directories that are taken whole.
 const DEPTH: usize = 2;
@@ -32,7 +36,27 @@ pub enum Selection {
         loose: HashSet<Vec<u8>>,
         /// Directories two levels down that are wanted whole.
         whole: HashSet<Vec<u8>>,
+        /// The directory of which only some files are wanted.
+        partial: Option<PartialDirectory>,
+        /// What the whole folder holds.
+        folder: FolderTotals,
     },
+}
+
+/// A directory of which those files are wanted whose paths have a hash up to `last`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartialDirectory {
+    directory: Vec<u8>,
+    last: u64,
+    /// Bytes that are wanted of the file with the hash `last`, at most.
+    last_bytes: u64,
+}
+
+/// Regular files of a folder and their bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FolderTotals {
+    pub files: u64,
+    pub bytes: u64,
 }
 
 impl Selection {
@@ -40,11 +64,12 @@ impl Selection {
     pub(crate) fn enters(&self, path: &[u8], depth: usize) -> bool {
         match self {
             Self::All => true,
-            Self::Some { .. } if depth > DEPTH => true,
-            Self::Some { whole, .. } if depth == DEPTH => whole.contains(path),
-            Self::Some { loose, whole, .. } => {
-                loose.contains(path)
-                    || whole.iter().any(|unit| unit.starts_with(path) && unit.get(path.len()) == Some(&b'/'))
+            Self::Some { whole, .. } if depth >= DEPTH && whole.contains(unit_of(path)) => true,
+            Self::Some { loose, whole, partial, .. } => {
+                let partial = partial.as_ref().map(|partial| &partial.directory);
+                let leads =
+                    |to: &Vec<u8>| to.starts_with(path) && matches!(to.get(path.len()), None | Some(b'/'));
+                loose.iter().chain(partial).any(leads) || depth < DEPTH && whole.iter().any(leads)
             }
         }
     }
@@ -53,9 +78,43 @@ impl Selection {
     pub(crate) fn takes_files(&self, path: &[u8], depth: usize) -> bool {
         match self {
             Self::All => true,
-            Self::Some { loose, .. } => depth >= DEPTH || loose.contains(path),
+            Self::Some { loose, whole, partial, .. } => {
+                depth >= DEPTH && whole.contains(unit_of(path))
+                    || loose.contains(path)
+                    || partial.as_ref().is_some_and(|partial| partial.directory == path)
+            }
         }
     }
+
+    /// How many bytes to take of the file at this path at most, in a directory whose files are taken; `None` where it is left out.
+    pub(crate) fn bytes_of(&self, directory: &[u8], path: &[u8]) -> Option<u64> {
+        match self {
+            Self::Some { partial: Some(partial), .. } if partial.directory == directory => {
+                match xxh3_64(path).cmp(&partial.last) {
+                    Ordering::Less => Some(u64::MAX),
+                    Ordering::Equal => Some(partial.last_bytes),
+                    Ordering::Greater => None,
+                }
+            }
+            _ => Some(u64::MAX),
+        }
+    }
+}
+
+/// The first components of a path, which name the unit that it lies in.
+fn unit_of(path: &[u8]) -> &[u8] {
+    let mut slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+    slashes.nth(DEPTH - 1).and_then(|end| path.get(..end)).unwrap_or(path)
+}
+
+/// Whether there is a file with content in the folder.
+///
+/// # Errors
+/// When the folder cannot be opened.
+pub fn holds_data(path: &Path) -> Result<bool, Errno> {
+    let root = open_source(path)?;
+    let mut picker = Picker { listing: Listing::new() };
+    Ok(picker.size(root.as_fd(), true, 0).is_none())
 }
 
 /// The part of the user's folder that a dataset is, where it states a size and the folder can be looked through: the same
@@ -76,7 +135,7 @@ pub(super) fn select(root: BorrowedFd<'_>, wanted: u64) -> Result<Selection, Err
     let mut units = vec![(Vec::new(), 0)];
     for first in picker.directories(root)? {
         units.push((first.to_bytes().to_vec(), 1));
-        let Ok(inside) = open_directory(root, &first) else { continue };
+        let Ok(inside) = open_directory_quietly(root, &first) else { continue };
         for second in picker.directories(inside.as_fd()).unwrap_or_default() {
             let mut path = first.to_bytes().to_vec();
             path.push(b'/');
@@ -86,12 +145,16 @@ pub(super) fn select(root: BorrowedFd<'_>, wanted: u64) -> Result<Selection, Err
     }
     units.sort_by_cached_key(|(path, _)| (xxh3_64(path), path.clone()));
     let (mut loose, mut whole, mut bytes) = (HashSet::new(), HashSet::new(), 0u64);
+    let mut too_large = None;
     for (path, depth) in units {
         if bytes >= wanted - wanted / 10 {
             break;
         }
         let room = wanted + wanted / 10 - bytes;
-        let Some(size) = picker.unit_size(root, &path, depth == DEPTH, room) else { continue };
+        let Some(size) = picker.unit_size(root, &path, depth == DEPTH, room) else {
+            too_large = too_large.or(Some((path, depth)));
+            continue;
+        };
         bytes += size;
         if depth == DEPTH {
             whole.insert(path)
@@ -99,7 +162,66 @@ pub(super) fn select(root: BorrowedFd<'_>, wanted: u64) -> Result<Selection, Err
             loose.insert(path)
         };
     }
-    Ok(Selection::Some { loose, whole })
+    let mut partial = None;
+    if bytes < wanted - wanted / 10
+        && let Some((path, depth)) = too_large
+    {
+        let mut files = Vec::new();
+        if let Some(unit) = open_unit(root, &path) {
+            let unit = unit.as_ref().map_or(root, OwnedFd::as_fd);
+            picker.files(unit, &path, depth == DEPTH, &mut files);
+        }
+        partial = fill_up(files, wanted, bytes, &mut loose);
+    }
+    let mut folder = Vec::new();
+    picker.files(root, b"", true, &mut folder);
+    let total = folder.iter().fold(0_u64, |sum, file| sum.saturating_add(file.size));
+    let folder = FolderTotals { files: folder.len() as u64, bytes: total };
+    Ok(Selection::Some { loose, whole, partial, folder })
+}
+
+/// A file of a unit that is too large to be taken whole.
+struct UnitFile {
+    directory: Rc<[u8]>,
+    hash: u64,
+    size: u64,
+}
+
+/// Takes files until they hold about `wanted` bytes together with the `bytes` taken before. Directories that are taken whole
+/// join `loose`; the last one is returned.
+fn fill_up(
+    mut files: Vec<UnitFile>,
+    wanted: u64,
+    mut bytes: u64,
+    loose: &mut HashSet<Vec<u8>>,
+) -> Option<PartialDirectory> {
+    files.sort_by_cached_key(|file| (xxh3_64(&file.directory), Rc::clone(&file.directory), file.hash));
+    let mut partial: Option<PartialDirectory> = None;
+    for file in files {
+        if bytes >= wanted - wanted / 10 {
+            break;
+        }
+        let overshoots = file.size > wanted.saturating_add(wanted / 10) - bytes;
+        let last_bytes = if overshoots { wanted.saturating_sub(bytes) } else { u64::MAX };
+        bytes = bytes.saturating_add(file.size.min(last_bytes));
+        let here = PartialDirectory { directory: file.directory.to_vec(), last: file.hash, last_bytes };
+        if let Some(before) = partial.replace(here)
+            && *before.directory != *file.directory
+        {
+            loose.insert(before.directory);
+        }
+    }
+    partial
+}
+
+/// Opens the directory of a unit; `Some(None)` is the root itself, which is open.
+fn open_unit(root: BorrowedFd<'_>, path: &[u8]) -> Option<Option<OwnedFd>> {
+    let mut here = None;
+    for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
+        let parent = here.as_ref().map_or(root, OwnedFd::as_fd);
+        here = Some(open_directory_quietly(parent, &CString::new(name).ok()?).ok()?);
+    }
+    Some(here)
 }
 
 struct Picker {
@@ -111,7 +233,7 @@ impl Picker {
     fn entries(&mut self, here: BorrowedFd<'_>) -> Result<Vec<(CString, FileType)>, Errno> {
         let mut entries = Vec::new();
         // Opened anew: a descriptor that was read once stands at the end of its directory.
-        let fresh = open_directory(here, c".")?;
+        let fresh = open_directory_quietly(here, c".")?;
         let keep = |name: &CStr, kind| {
             entries.push((name.to_owned(), kind));
             Ok(())
@@ -130,11 +252,7 @@ impl Picker {
 
     /// Bytes in a unit that this user can read; `None` when there are more than `room`.
     fn unit_size(&mut self, root: BorrowedFd<'_>, path: &[u8], whole: bool, room: u64) -> Option<u64> {
-        let mut here = None;
-        for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
-            let parent = here.as_ref().map_or(root, OwnedFd::as_fd);
-            here = Some(open_directory(parent, &CString::new(name).ok()?).ok()?);
-        }
+        let here = open_unit(root, path)?;
         self.size(here.as_ref().map_or(root, OwnedFd::as_fd), whole, room)
     }
 
@@ -145,7 +263,7 @@ impl Picker {
             match kind {
                 FileType::RegularFile => bytes = bytes.saturating_add(file_size(here, &name)),
                 FileType::Directory if whole => {
-                    if let Ok(inside) = open_directory(here, &name) {
+                    if let Ok(inside) = open_directory_quietly(here, &name) {
                         bytes += self.size(inside.as_fd(), whole, room.checked_sub(bytes)?)?;
                     }
                 }
@@ -156,6 +274,31 @@ impl Picker {
             }
         }
         Some(bytes)
+    }
+
+    /// Collects the files of a directory, and those below it if it is taken whole.
+    fn files(&mut self, here: BorrowedFd<'_>, path: &[u8], whole: bool, files: &mut Vec<UnitFile>) {
+        let directory: Rc<[u8]> = path.into();
+        for (name, kind) in self.entries(here).unwrap_or_default() {
+            let mut below = path.to_vec();
+            if !below.is_empty() {
+                below.push(b'/');
+            }
+            below.extend_from_slice(name.to_bytes());
+            match kind {
+                FileType::RegularFile => files.push(UnitFile {
+                    directory: Rc::clone(&directory),
+                    hash: xxh3_64(&below),
+                    size: file_size(here, &name),
+                }),
+                FileType::Directory if whole => {
+                    if let Ok(inside) = open_directory_quietly(here, &name) {
+                        self.files(inside.as_fd(), &below, whole, files);
+                    }
+                }
+                _ => {}
+            }
+        }
     }
 }
 

@@ -8,13 +8,13 @@ use std::path::Path;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
-use super::descriptor::{Listing, is_mount_root, look, open_directory, open_path, type_of};
+use super::descriptor::{Listing, is_mount_root, look, open_directory_quietly, open_path_quietly, type_of};
 use super::error::IoFailure;
 use super::tree::{Directory, EntryKind, Tree, TreeEntry};
 
 /// Lists the folder; sockets, pipes and devices are left out.
 pub(crate) fn list(path: &Path) -> Result<Tree, IoFailure> {
-    let root = open_path(path)
+    let root = open_path_quietly(path)
         .map_err(|errno| IoFailure::new("open the directory", path.display().to_string(), errno))?;
     let mut lister = Lister { tree: Tree::default(), listing: Listing::new(), linked: HashMap::new() };
     lister.directory(root.as_fd(), 0, c"", 0, None).map_err(|failure| failure.below(path))?;
@@ -96,7 +96,7 @@ impl Lister {
         }
         self.tree.directories[number as usize].count = self.tree.entries.len() as u32 - first;
         for (name, mode) in below {
-            let child = open_directory(here, &name)
+            let child = open_directory_quietly(here, &name)
                 .map_err(|errno| failed(&self.tree, "open the directory", &name, errno))?;
             self.directory(child.as_fd(), number, &name, depth.saturating_add(1), Some(mode))?;
         }

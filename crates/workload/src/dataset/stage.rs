@@ -136,6 +136,7 @@ pub fn stage(
             let digests = OnceLock::from(Arc::new(digests));
             let mut staged = Staged { skipped, digests, ..ready(Arc::new(tree)) };
             staged.notes = notes(prepared, &staged, *wanted);
+            staged.notes.extend(share_note(prepared, &staged, &selection));
             Ok(staged)
         }
     }
@@ -181,6 +182,25 @@ pub fn adopt(prepared: &Prepared, path: &Path, record: StagingRecord) -> Result<
     Ok(Staged { path: path.into(), tree, skipped, notes, digests: known })
 }
 
+/// Which share of a folder was taken, where it is not all of it.
+fn share_note(prepared: &Prepared, staged: &Staged, selection: &Selection) -> Option<String> {
+    let Selection::Some { folder, .. } = selection else { return None };
+    let taken = staged.totals();
+    let share = |part: u64, all: u64| 100.0 * part as f64 / all.max(1) as f64;
+    (taken.bytes < folder.bytes || taken.files < folder.files).then(|| {
+        format!(
+            "dataset `{}`: a sample of the folder was used: {} of {} bytes ({:.2} %) and {} of {} files ({:.2} %)",
+            prepared.name,
+            taken.bytes,
+            folder.bytes,
+            share(taken.bytes, folder.bytes),
+            taken.files,
+            folder.files,
+            share(taken.files, folder.files),
+        )
+    })
+}
+
 fn notes(prepared: &Prepared, staged: &Staged, wanted: Option<u64>) -> Vec<String> {
     let mut notes = Vec::new();
     let name = &prepared.name;
@@ -190,7 +210,7 @@ fn notes(prepared: &Prepared, staged: &Staged, wanted: Option<u64>) -> Vec<Strin
     let bytes = staged.totals().bytes;
     if let Some(wanted) = wanted.filter(|wanted| bytes < wanted - wanted / 5 || bytes > wanted + wanted / 5) {
         notes.push(format!(
-            "dataset `{name}`: {wanted} bytes were asked for, but whole subdirectories of the folder made {bytes}"
+            "dataset `{name}`: {wanted} bytes were asked for, but what could be taken of the folder made {bytes}"
         ));
     }
     notes

@@ -3,11 +3,11 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::dataset::{
-    Body, Content, DatasetOrigin, IoFailure, Listing, Prepared, TRANSFER, open_below, open_path,
+    Body, Content, DatasetOrigin, IoFailure, Listing, Prepared, TRANSFER, open_below, open_path_quietly,
+    open_to_read,
 };
 use fsverdict_judgement::plan::{CallTrace, SegmentOrigin, TracedFile};
 
@@ -28,7 +28,7 @@ pub(super) fn verify(operation: &'static str, prepared: &Prepared, at: &Path) ->
     };
     let end =
         trace.end().map_err(|what| wrong(Path::new(""), what, "a trace that was checked".to_owned()))?;
-    let root = open_path(at).map_err(|errno| failed(operation, at, errno))?;
+    let root = open_path_quietly(at).map_err(|errno| failed(operation, at, errno))?;
     let mut paths = vec![PathBuf::new()];
     for (number, name) in (1_u32..).zip(trace.names()) {
         let above = paths.get(name.parent as usize).cloned().unwrap_or_default();
@@ -73,7 +73,7 @@ fn failed(operation: &'static str, path: &Path, errno: Errno) -> WorkError {
 fn open_file(root: BorrowedFd<'_>, path: &Path) -> Result<OwnedFd, Errno> {
     let folder = open_below(root, path.parent().unwrap_or(Path::new("")), false)?;
     let name = path.file_name().unwrap_or_default();
-    rustix::fs::openat(folder, name, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+    open_to_read(folder.as_fd(), name)
 }
 
 /// What the requests of a trace wrote to a device: the first byte that is not as written.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustix::io::Errno;
 
-use crate::dataset::{IoFailure, Listing, Prepared, Staged, open_path};
+use crate::dataset::{IoFailure, Listing, Prepared, Staged, open_path_quietly};
 
 use super::ledger::{Ledger, LedgerEntry, Remains};
 use super::{WorkError, replayed};
@@ -55,7 +55,7 @@ pub(crate) fn empty(operation: &'static str, at: &Path) -> Result<(), WorkError>
         operation,
         failure: IoFailure::new(call, at.display().to_string(), errno),
     };
-    let directory = open_path(at).map_err(|errno| failed("open", errno))?;
+    let directory = open_path_quietly(at).map_err(|errno| failed("open", errno))?;
     let unread = |errno| failed("list", errno);
     Listing::new().each(directory.as_fd(), unread, |name, _| {
         Err(WorkError::Miscounted {
