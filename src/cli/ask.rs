@@ -141,6 +141,12 @@ pub(super) fn run(arguments: &AskArguments) -> Result<Exit, CliError> {
 
 fn understand(arguments: &AskArguments, there: bool) -> Result<(Question, Option<Duration>), CliError> {
     let heard = hear(&arguments.words, arguments.work.is_some());
+    if let [_, ..] = heard.not_tried.as_slice() {
+        return Err(CliError::Usage(Reason::new(
+            format!("filesystem not available in fsverdict: {}", heard.not_tried.join(", ")),
+            "ask again without it; a folder on it is compared by a plan with filesystem = \"directory\"",
+        )));
+    }
     let aside = aside(&heard);
     let asked_all = arguments.work.is_none() && arguments.words.is_empty() && there;
     let work = match (&arguments.work, arguments.words.is_empty()) {
@@ -192,11 +198,6 @@ fn aside(heard: &HeardQuestion) -> Vec<String> {
     let mut aside = Vec::new();
     if let [_, ..] = heard.other_works.as_slice() {
         aside.push(format!("left aside, for a question is about one work: {}", heard.other_works.join(", ")));
-    }
-    if let [_, ..] = heard.not_tried.as_slice() {
-        let hint =
-            "this kernel has none to be made; a folder on one is compared by filesystem = \"directory\"";
-        aside.push(format!("not tried: {} ({hint})", heard.not_tried.join(", ")));
     }
     if let [_, ..] = heard.unknown.as_slice() {
         aside.push(format!("not understood: {}", heard.unknown.join(", ")));

@@ -16,6 +16,10 @@ fn a_question_that_cannot_be_asked_says_why_in_its_own_words() {
             &["snapshots", "--encrypted"],
             &["layers of their own (lvm)", "hint: ask it without encryption, or"],
         ),
+        (
+            &["zfs or btrfs for photos"],
+            &["filesystem not available in fsverdict: zfs", "hint: ask again without it"],
+        ),
     ] {
         let asked = [&["ask"], arguments, &["--dry-run"]].concat();
         let seen = place.fsverdict(&asked).exits(2).says(words);
