@@ -30,7 +30,7 @@ use fsverdict_text::{Hinted, Reason, parse_time, quoted};
 use self::asked_plan::AskedPlan;
 use self::heard::{HeardQuestion, hear};
 use self::prompt::{WIDTH, agreed, ask_device, ask_must, ask_work};
-use self::question::Question;
+use self::question::{AskedWork, Question};
 use self::understood::{device_of, heard_work, property_of, work_of};
 use super::consent::PlanOrigin;
 use super::run::{RunArguments, carry_out};
@@ -99,6 +99,9 @@ fn text() -> impl TypedValueParser<Value = String> {
     })
 }
 
+/// Presets that ask about faults.
+const FAULTS: [&str; 4] = ["power-cut", "bit-rot", "failed-writes", "usb-unplug"];
+
 /// How long an answer may take where nobody says.
 const USUAL_TIME: Duration = Duration::from_secs(600);
 
@@ -141,6 +144,23 @@ pub(super) fn run(arguments: &AskArguments) -> Result<Exit, CliError> {
 
 fn understand(arguments: &AskArguments, there: bool) -> Result<(Question, Option<Duration>), CliError> {
     let heard = hear(&arguments.words, arguments.work.is_some());
+    if let [_, ..] = heard.not_tried.as_slice() {
+        return Err(CliError::Usage(Reason::new(
+            format!("filesystem not available in fsverdict: {}", heard.not_tried.join(", ")),
+            "ask again without it; a folder on it is compared by a plan with filesystem = \"directory\"",
+        )));
+    }
+    // Faults change what is measured; other works are told and left aside.
+    let faults = heard.other_works.iter().copied().filter(|work| FAULTS.contains(work));
+    let doubtful: Vec<&str> = heard.unknown.iter().map(String::as_str).chain(faults).collect();
+    // Where no work was found, that is what is said below.
+    let has_work = heard.work.is_some() || arguments.work.is_some();
+    if let (false, true, [_, ..]) = (there, has_work, doubtful.as_slice()) {
+        return Err(CliError::Usage(Reason::new(
+            format!("not understood as part of one question: {}", doubtful.join(", ")),
+            "leave these words out, or say them otherwise: one question is about one work; `fsverdict ask --help` has examples",
+        )));
+    }
     let aside = aside(&heard);
     let asked_all = arguments.work.is_none() && arguments.words.is_empty() && there;
     let work = match (&arguments.work, arguments.words.is_empty()) {
@@ -163,6 +183,9 @@ fn understand(arguments: &AskArguments, there: bool) -> Result<(Question, Option
     let said: Vec<&str> = arguments.device.iter().chain(&heard.devices).map(String::as_str).collect();
     let device = match said.as_slice() {
         [] if asked_all => ask_device()?,
+        [] if matches!(&work, AskedWork::Preset(preset) if preset.name == "build-farm") => {
+            Some(device_of("nvme")?)
+        }
         [] => None,
         [one] if !one.is_empty() => Some(device_of(one)?),
         several => {
@@ -192,11 +215,6 @@ fn aside(heard: &HeardQuestion) -> Vec<String> {
     let mut aside = Vec::new();
     if let [_, ..] = heard.other_works.as_slice() {
         aside.push(format!("left aside, for a question is about one work: {}", heard.other_works.join(", ")));
-    }
-    if let [_, ..] = heard.not_tried.as_slice() {
-        let hint =
-            "this kernel has none to be made; a folder on one is compared by filesystem = \"directory\"";
-        aside.push(format!("not tried: {} ({hint})", heard.not_tried.join(", ")));
     }
     if let [_, ..] = heard.unknown.as_slice() {
         aside.push(format!("not understood: {}", heard.unknown.join(", ")));
