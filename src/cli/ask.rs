@@ -28,7 +28,7 @@ use fsverdict_report::wrap;
 use fsverdict_text::{Hinted, Reason, parse_time, quoted};
 
 use self::asked_plan::AskedPlan;
-use self::heard::{HeardQuestion, hear};
+use self::heard::{HeardQuestion, hear, may_change_question};
 use self::prompt::{WIDTH, agreed, ask_device, ask_must, ask_work};
 use self::question::{AskedWork, Question};
 use self::understood::{device_of, heard_work, property_of, work_of};
@@ -152,7 +152,8 @@ fn understand(arguments: &AskArguments, there: bool) -> Result<(Question, Option
     }
     // Faults change what is measured; other works are told and left aside.
     let faults = heard.other_works.iter().copied().filter(|work| FAULTS.contains(work));
-    let doubtful: Vec<&str> = heard.unknown.iter().map(String::as_str).chain(faults).collect();
+    let changing = heard.unknown.iter().map(String::as_str).filter(|word| may_change_question(word));
+    let doubtful: Vec<&str> = changing.chain(faults).collect();
     // Where no work was found, that is what is said below.
     let has_work = heard.work.is_some() || arguments.work.is_some();
     if let (false, true, [_, ..]) = (there, has_work, doubtful.as_slice()) {
@@ -206,7 +207,14 @@ fn understand(arguments: &AskArguments, there: bool) -> Result<(Question, Option
     if arguments.encrypted {
         must.push(property_of("encryption")?);
     }
-    let question = Question { work, device, must: once_each(must), between: heard.between, aside };
+    let question = Question {
+        work,
+        device,
+        must: once_each(must),
+        between: heard.between,
+        excluded: heard.excluded,
+        aside,
+    };
     Ok((question, heard.budget))
 }
 

@@ -22,7 +22,14 @@ fn asked(work: &str, device: Option<&str>, must: &[&str]) -> Result<AskedPlan, C
     });
     let must = must.iter().map(|word| property_of(word).unwrap()).collect();
     AskedPlan::of(
-        &Question { work: work_of(work).unwrap(), device, must, between: Vec::new(), aside: Vec::new() },
+        &Question {
+            work: work_of(work).unwrap(),
+            device,
+            must,
+            between: Vec::new(),
+            excluded: Vec::new(),
+            aside: Vec::new(),
+        },
         Overrides::default(),
     )
 }
@@ -179,6 +186,7 @@ fn a_folder_of_the_user_s_is_asked_of_like_a_preset() {
         device: None,
         must: Vec::new(),
         between: Vec::new(),
+        excluded: Vec::new(),
         aside: Vec::new(),
     };
     let asked = AskedPlan::of(&question, Overrides::default()).unwrap();

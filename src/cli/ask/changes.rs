@@ -49,6 +49,19 @@ impl QuestionChanges {
         if !question.between.is_empty() {
             candidates = those_named(candidates, &question.between, question.name())?;
         }
+        candidates.retain(|one| !question.excluded.contains(&one.filesystem.as_str()));
+        if !question.excluded.is_empty() && candidates.len() < 2 {
+            let left: Vec<&str> = candidates.iter().map(|one| one.name.as_str()).collect();
+            return Err(Reason::new(
+                format!(
+                    "without {} there is nothing to compare in `{}` ({} left)",
+                    question.excluded.join(", "),
+                    question.name(),
+                    if left.is_empty() { "none".to_owned() } else { left.join(", ") }
+                ),
+                "name the filesystems to compare: `ask 'ext4 or xfs for mail'`",
+            ));
+        }
         if must.contains(&RequiredProperty::Encryption) {
             candidates = encrypted(&candidates, question.name())?;
         }
@@ -57,6 +70,7 @@ impl QuestionChanges {
         let (mut able, unable): (Vec<Candidate>, Vec<Candidate>) = candidates.into_iter().partition(has_all);
         if able.is_empty() {
             able = others(must);
+            able.retain(|one| !question.excluded.contains(&one.filesystem.as_str()));
             // Those that the plan did not think of may be unable to do what it does.
             let unable = able.iter().find_map(|one| inability(plan, one));
             able.retain(|one| inability(plan, one).is_none());

@@ -32,6 +32,14 @@ const ALSO_CALLED: &[(&str, &str)] =
 const NOT_TRIED: &str = "\
     zfs apfs hfs hfs+ refs ufs ocfs2 gfs2 ceph cephfs lustre";
 
+/// Words before what is not wanted.
+const EXCLUDING: &str = "\
+    not no without except excluding nor";
+/// Words that change a question wherever they stand, besides what has a digit or is written like an option.
+const CHANGING: &str = "\
+    not no without except excluding nor never but instead only against compared comparing below under above over less \
+    more least most percentile latency latencies throughput cost costs overhead";
+
 /// What was said, as far as it was understood.
 #[derive(Debug, Default)]
 pub(super) struct HeardQuestion {
@@ -41,6 +49,8 @@ pub(super) struct HeardQuestion {
     pub(super) must: Vec<RequiredProperty>,
     /// Filesystems that were named.
     pub(super) between: Vec<&'static str>,
+    /// Filesystems that are not to be tried: `not btrfs`.
+    pub(super) excluded: Vec<&'static str>,
     pub(super) budget: Option<Duration>,
     /// Presets of other works that were named, too.
     pub(super) other_works: Vec<&'static str>,
@@ -88,6 +98,9 @@ pub(super) fn hear(arguments: &[String], is_named: bool) -> HeardQuestion {
     if !is_named && heard.work.is_none() {
         hearing.work_of_a_device(&mut heard);
     }
+    let excluded = std::mem::take(&mut heard.excluded);
+    heard.between.retain(|name| !excluded.contains(name));
+    heard.excluded = excluded;
     heard.unknown = hearing.left();
     heard
 }
@@ -184,6 +197,11 @@ impl Hearing {
                 continue;
             }
             let _ = self.take(at..at + 1);
+            if at > 0 && self.is(at - 1, EXCLUDING) {
+                let _ = self.take(at - 1..at);
+                heard.excluded.extend(known.map(|known| known.name));
+                continue;
+            }
             match known {
                 Some(known) if !heard.between.contains(&known.name) => heard.between.push(known.name),
                 Some(_) => {}
@@ -256,6 +274,12 @@ fn is_in(word: &str, list: &str) -> bool {
     list.split_whitespace().any(|one| one == word)
 }
 
+/// Whether a word that was not understood may change the question: one that negates or compares, a number, or an option.
+pub(super) fn may_change_question(word: &str) -> bool {
+    let is_option = word.starts_with('-') || word.contains('=');
+    is_option || word.contains(|letter: char| letter.is_ascii_digit()) || is_in(word, CHANGING)
+}
+
 fn is_model(word: &str) -> bool {
     let name = word.split(':').next().unwrap_or(word);
     fsverdict_disk::device::built_in().iter().any(|known| plain(known.name) == plain(name))
@@ -286,6 +310,7 @@ mod tests {
             ("on", heard.devices.join("+")),
             ("must", must.join("+")),
             ("between", heard.between.join("+")),
+            ("excluded", heard.excluded.join("+")),
             ("also", heard.other_works.join("+")),
             ("not", heard.not_tried.join("+")),
             ("?", heard.unknown.join("+")),
@@ -323,6 +348,11 @@ mod tests {
             ("zfs or btrfs for photos", "photo-backup between btrfs not zfs"),
             ("ext4 vs xfs for docker on nvme", "container-store on nvme between ext4+xfs"),
             ("photos and mail", "photo-backup also mail-spool"),
+            ("mail, but not btrfs", "mail-spool excluded btrfs ? but"),
+            ("photos not zfs", "photo-backup"),
+            ("mail on ssd without xfs", "mail-spool on ssd excluded xfs"),
+            ("ext4 or xfs, no btrfs, for docker", "container-store between ext4+xfs excluded btrfs"),
+            ("photos except ext4 and xfs", "photo-backup between xfs excluded ext4"),
             ("vm disk images", "vm-image also container-store"),
             ("mail on a floppy", "mail-spool on floppy"),
             ("photos on /dev/sdz", "photo-backup on /dev/sdz"),

@@ -17,6 +17,8 @@ pub(super) struct Question {
     pub(super) must: Vec<RequiredProperty>,
     /// Filesystems that it is between, where some were named.
     pub(super) between: Vec<&'static str>,
+    /// Filesystems that are not to be tried.
+    pub(super) excluded: Vec<&'static str>,
     /// What was said and is no part of it, as sentences for people.
     pub(super) aside: Vec<String>,
 }
