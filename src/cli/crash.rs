@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::study::{RunFolder, power_cutting};
-use fsverdict_faults::{CutName, CutProgress, MinimisedState, PowerCutting, StateTold};
+use fsverdict_faults::{CutName, CutProgress, MinimisedState, PowerCutting, WrittenState};
 use fsverdict_judgement::journal::{Event, OpenJournal, PowerCuts};
 use fsverdict_judgement::plan::{Candidate, Plan};
 use fsverdict_linux::host::output_file::{Existing, OutputFile};
@@ -212,7 +212,7 @@ fn write_state(
     let image = arguments.image.clone();
     let image = image.unwrap_or_else(|| PathBuf::from(format!("{}-{state}.img", candidate.name)));
     let cutting = power_cutting(plan, folder.handle()).map_err(CliError::failed)?;
-    let StateTold { at_s, images, must } =
+    let WrittenState { at_s, images, must } =
         cutting.write_state(candidate, state, &image).map_err(CliError::failed)?;
     let images: Vec<String> = images.iter().map(|image| image.display().to_string()).collect();
     let devices = if images.len() > 1 { "devices" } else { "device" };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::study::{RunFolder, power_cutting};
 use fsverdict_disk::crash::RottenBlock;
-use fsverdict_faults::{CutName, RotTold};
+use fsverdict_faults::{CutName, WrittenRot};
 use fsverdict_judgement::journal::{CandidateStatus, Event, OpenJournal, RotOutcome, RottenBlocks, Run};
 use fsverdict_judgement::plan::{Candidate, Plan};
 use fsverdict_linux::host::results::result_writer;
@@ -109,7 +109,7 @@ pub(super) fn write_rot(
     let image =
         image.map_or_else(|| PathBuf::from(format!("{}-{rotten}.img", candidate.name)), Path::to_owned);
     let cutting = power_cutting(plan, folder.handle()).map_err(CliError::failed)?;
-    let RotTold { held, stopped, must } =
+    let WrittenRot { held, stopped, must } =
         cutting.write_rot(candidate, rotten, &image).map_err(CliError::failed)?;
     if let Some(stopped) = stopped {
         say(&format!("caution: the layout of this device was not read to its end ({stopped})"));

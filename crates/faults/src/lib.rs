@@ -3,10 +3,12 @@
 //! A trial is recorded once with a log of its writes. Each possible state of the device after a power cut, and each rotten block, is
 //! then computed from that log and mounted in a guest. Each module below imports only from those above it.
 
-// Both panic when nobody reads the stream: messages go through host/talk.rs, results are written to standard output.
+// Both panic when the stream is closed: messages go through host/talk.rs, results are written to standard output.
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
 mod error;
+
+mod guest_batches;
 
 mod interruptions;
 
@@ -16,6 +18,6 @@ pub mod rot;
 
 pub use error::FaultError;
 pub use power_cuts::{
-    CutName, CutProgress, FOLDER as CUTS, MinimisedState, PowerCutting, StateTold, TRIED_IN,
+    CutName, CutProgress, FOLDER as CUTS, MinimisedState, PowerCutting, WrittenState, TRIED_IN,
 };
-pub use rot::RotTold;
+pub use rot::WrittenRot;

@@ -12,7 +12,7 @@ use fsverdict_text::{Hinted, Reason};
 use fsverdict_workload::dataset::{Prepared, prepare_with_names};
 
 use super::several::on_another;
-use super::{CutName, PowerCutting, StateTold, plain};
+use super::{CutName, PowerCutting, WrittenState, plain};
 use crate::error::FaultError;
 
 impl PowerCutting<'_> {
@@ -23,7 +23,7 @@ impl PowerCutting<'_> {
         candidate: &Candidate,
         name: CutName,
         image: &Path,
-    ) -> Result<StateTold, FaultError> {
+    ) -> Result<WrittenState, FaultError> {
         let CutName { part, state } = name;
         let (log, record) = (self.log(candidate, part)?, self.read_record(candidate, part)?);
         let requests = log.requests().len();
@@ -64,7 +64,7 @@ impl PowerCutting<'_> {
         must.extend(record.sequences.iter().flat_map(|sequences| sequences.tell(at_ns)));
         must.extend(record.written.iter().filter_map(|folder| folder.tell(at_ns)));
         must.extend(record.rechecks.iter().filter_map(|recheck| recheck.tell(at_ns)));
-        Ok(StateTold { at_s: at_ns as f64 / 1e9, images, must })
+        Ok(WrittenState { at_s: at_ns as f64 / 1e9, images, must })
     }
 
     /// A dataset as a part's trial had it; none of which the plan knows nothing.

@@ -10,7 +10,7 @@ use fsverdict_lab::trial::sequence_bounds;
 use fsverdict_workload::workload::{OneSequence, SequenceWork, SequencesRecord};
 
 use super::kept::KeptFindings;
-use super::look::CutStates;
+use super::examine::CutStates;
 use super::record::CutRecord;
 use super::smaller::{MinimisedState, Smaller, is_same};
 use super::{CutName, PowerCutting, plain, remove, unusable};
@@ -166,7 +166,7 @@ impl<'a> PowerCutting<'a> {
     ) -> Result<Vec<StateFinding>, FaultError> {
         let file = self.passing_findings_file(candidate);
         let kept = KeptFindings::open(&file, true)?;
-        self.look_at(&CutStates { candidate, part, states, record, log }, &kept, &|_, _| {})?;
+        self.examine_states(&CutStates { candidate, part, states, record, log }, &kept, &|_, _| {})?;
         remove(&file)?;
         Ok(kept.findings())
     }

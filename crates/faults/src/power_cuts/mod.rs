@@ -3,7 +3,7 @@
 
 mod image;
 mod kept;
-mod look;
+mod examine;
 mod minimise;
 mod name;
 mod record;
@@ -30,7 +30,7 @@ use fsverdict_workload::workload::SequenceWork;
 use crate::error::FaultError;
 pub(crate) use image::{finish_all, new_output, open_file, unwritten_image};
 use kept::KeptFindings;
-use look::CutStates;
+use examine::CutStates;
 use minimise::Narrowed;
 pub(crate) use record::CutRecord;
 use summary::summary;
@@ -69,7 +69,7 @@ pub struct CutProgress {
 
 /// A state, as it is told to people.
 #[derive(Debug)]
-pub struct StateTold {
+pub struct WrittenState {
     /// Seconds of the device's clock at which power was cut.
     pub at_s: f64,
     /// Where the image of each of its devices is.
@@ -135,7 +135,7 @@ impl<'a> PowerCutting<'a> {
             let states = self.states(&log, candidate, &record)?;
             let looked = CutStates { candidate, part, states: &states, record: &record, log: &log };
             kept.begin(part)?;
-            self.look_at(&looked, &kept, &|done, all| tell(CutProgress { part, parts, done, all }))?;
+            self.examine_states(&looked, &kept, &|done, all| tell(CutProgress { part, parts, done, all }))?;
             let has_loss = kept.end(part, &record.trace)?;
             if self.parts_of_trial() > 1 && !has_loss {
                 // Nobody will ask for an image of it, and there are many.

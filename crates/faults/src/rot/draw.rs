@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fsverdict_disk::crash::{Decay, ImageStateError, ROT_BLOCK, RottenBlock};
 use fsverdict_judgement::journal::BlockUse;
 
-use super::left::DeviceAfterTrial;
+use super::device_after_trial::DeviceAfterTrial;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -1,8 +1,8 @@
 //! Rot: the device as a candidate's trial left it, with one block of it rotten after the other, each looked at in a guest.
 
 mod draw;
-mod left;
-mod look;
+mod device_after_trial;
+mod examine;
 mod tally;
 
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::power_cuts::{
     CutRecord, PowerCutting, finish_all, new_output, open_file, plain, unusable, unwritten_image,
 };
 use draw::draw;
-use left::DeviceAfterTrial;
+use device_after_trial::DeviceAfterTrial;
 use tally::tally;
 
 /// Blocks at the beginning of a device, where layers keep what they are found by: headers of LUKS2 and their copies, of dm-integrity
@@ -29,7 +29,7 @@ const HEADERS: u64 = 80;
 
 /// A rotten block, as it is told to people.
 #[derive(Debug)]
-pub struct RotTold {
+pub struct WrittenRot {
     /// What it held; none where nothing of a filesystem that is known to be in use.
     pub held: Option<BlockUse>,
     /// Where the reading of the layout stopped, if it did not come to its end.
@@ -62,7 +62,7 @@ impl PowerCutting<'_> {
         if blocks.is_empty() {
             return Err(plain(format!("nothing is known of what the blocks of {} hold", candidate.name)));
         }
-        let findings = self.look_at_rot(candidate, &blocks, &record, tell)?;
+        let findings = self.examine_rotten_blocks(candidate, &blocks, &record, tell)?;
         self.keep_findings(candidate, &findings)?;
         let rotten = tally(candidate, &left.held, findings, record.trace);
         Ok(RottenBlocks { accepted: self.faults.accept_loss, stopped: left.stopped, ..rotten })
@@ -114,7 +114,7 @@ impl PowerCutting<'_> {
         candidate: &Candidate,
         rotten: RottenBlock,
         image: &Path,
-    ) -> Result<RotTold, FaultError> {
+    ) -> Result<WrittenRot, FaultError> {
         let record = self.read_record(candidate, 0)?;
         let size = self.plan.models_of(candidate).first().map_or(0, |model| model.size.0);
         let blocks = size / ROT_BLOCK;
@@ -145,6 +145,6 @@ impl PowerCutting<'_> {
                 must.extend(folder.tell(&prepared, u64::MAX));
             }
         }
-        Ok(RotTold { held: left.held.get(&rotten.block).copied(), stopped: left.stopped, must })
+        Ok(WrittenRot { held: left.held.get(&rotten.block).copied(), stopped: left.stopped, must })
     }
 }

@@ -1,0 +1,134 @@
+//! Examines states after a power cut in guests: many in each guest, and several guests at a time.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use fsverdict_disk::crash::{CrashState, WriteLog};
+use fsverdict_judgement::journal::{CutOutcome, Event, LossAges, StateFinding, Status};
+use fsverdict_judgement::plan::Candidate;
+use fsverdict_lab::lab::TrialEnd;
+use fsverdict_lab::trial::TrialSpec;
+use fsverdict_text::Reason;
+
+use super::kept::KeptFindings;
+use super::record::CutRecord;
+use super::{CutName, PowerCutting, plain};
+use crate::error::FaultError;
+use crate::guest_batches::{GuestDeath, examine_in_batches};
+use crate::interruptions::Interruptions;
+
+/// The largest number of states that one guest examines. A guest that dies loses only the rest of its batch.
+const LARGEST_BATCH: usize = 250;
+/// The same when programs check their own data in each state.
+const LARGEST_BATCH_WITH_PROGRAMS: usize = 50;
+/// Time for the programs that check their own data in one state: the plan's timeout is for one trial, and a guest examines many
+/// states.
+const TIMEOUT_OF_PROGRAM: Duration = Duration::from_secs(30);
+
+/// States of a candidate that are to be examined.
+pub(super) struct CutStates<'a> {
+    pub(super) candidate: &'a Candidate,
+    pub(super) part: u32,
+    pub(super) states: &'a [CrashState],
+    pub(super) record: &'a CutRecord,
+    pub(super) log: &'a WriteLog,
+}
+
+impl CutStates<'_> {
+    fn name(&self, state: CrashState) -> CutName {
+        CutName { part: self.part, state }
+    }
+}
+
+impl PowerCutting<'_> {
+    /// Examines those of the states for which there are no findings yet, and keeps the findings. `report_progress` is called with
+    /// the number of states examined so far, and of all.
+    pub(super) fn examine_states(
+        &self,
+        asked: &CutStates<'_>,
+        kept: &KeptFindings,
+        report_progress: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<(), FaultError> {
+        let known: HashSet<String> = kept.findings().into_iter().map(|finding| finding.state).collect();
+        let is_known = |state: &CrashState| known.contains(&asked.name(*state).to_string());
+        let remaining: Vec<CrashState> =
+            asked.states.iter().copied().filter(|state| !is_known(state)).collect();
+        let all = asked.states.len();
+        let done = AtomicUsize::new(all - remaining.len());
+        let has_programs = !asked.record.rechecks.is_empty();
+        let largest_batch = if has_programs { LARGEST_BATCH_WITH_PROGRAMS } else { LARGEST_BATCH };
+        let guests = self.choice.lab.side_by_side().unwrap_or(1);
+        examine_in_batches(&remaining, guests, largest_batch, |batch, guest| {
+            kept.add(self.examine_batch(asked, batch, guest)?)?;
+            report_progress(done.fetch_add(batch.len(), Ordering::Relaxed) + batch.len(), all);
+            Ok(())
+        })
+    }
+
+    /// Examines these states in one guest, and in another one after each state that a guest does not survive.
+    fn examine_batch(
+        &self,
+        asked: &CutStates<'_>,
+        states: &[CrashState],
+        guest: usize,
+    ) -> Result<Vec<StateFinding>, FaultError> {
+        let CutStates { candidate, part, record, log, .. } = *asked;
+        let mut findings: Vec<StateFinding> = Vec::with_capacity(states.len());
+        let mut interruptions = Interruptions::default();
+        while let Some(remaining) = states.get(findings.len()..).filter(|remaining| !remaining.is_empty()) {
+            let entered = self.entered(candidate, part, record, log, remaining)?;
+            let attachments = self.attachments.clone().with_logs(entered);
+            let spec = self.spec(candidate, part);
+            let programs = u32::try_from(record.rechecks.len() * remaining.len()).unwrap_or(u32::MAX);
+            let limit = spec.limit.max(TIMEOUT_OF_PROGRAM.saturating_mul(programs));
+            let spec = TrialSpec { cuts: Some(record.look(log, remaining)), limit, ..spec };
+            let (mut step_number, mut reported) = (None, Vec::new());
+            let mut watch = |event: Event| match event {
+                Event::StepStarted { step } => step_number = step.parse::<usize>().ok().or(step_number),
+                // One finding too many shows that the guest reports too many; keeping more would only take memory.
+                Event::AfterCut(finding) if reported.len() <= remaining.len() => {
+                    reported.push(finding.bounded());
+                }
+                _ => {}
+            };
+            let end = self.choice.lab.run(&spec, &attachments, guest, &mut watch)?;
+            let done = reported.len();
+            // A guest numbers its states from 0, and reports each of them.
+            let in_order = done <= remaining.len()
+                && (0..).zip(&reported).all(|(number, finding)| finding.state == number.to_string());
+            let named = reported.into_iter().zip(remaining);
+            findings.extend(named.map(|(finding, state)| StateFinding {
+                state: asked.name(*state).to_string(),
+                ..finding
+            }));
+            match remaining.get(done) {
+                _ if !in_order => return Err(plain("a guest did not tell of each state")),
+                None => {}
+                // An interruption from outside says nothing about the state that the guest examined.
+                Some(_) if interruptions.take(&end)? => {}
+                Some(state) if step_number == Some(done) && end.status == Status::Failed => {
+                    if interruptions.is_first_death_at(findings.len()) {
+                        continue;
+                    }
+                    findings.push(finding_of_death(asked.name(*state), &end));
+                }
+                Some(_) => return Err(FaultError::Refused(Reason::new(end.reason, end.hint))),
+            }
+        }
+        Ok(findings)
+    }
+}
+
+/// The finding for a state that a guest did not survive.
+fn finding_of_death(state: CutName, end: &TrialEnd) -> StateFinding {
+    let death = GuestDeath::from_end(end);
+    StateFinding {
+        state: state.to_string(),
+        outcome: if death.has_panicked { CutOutcome::Panic } else { CutOutcome::Hang },
+        broken: Vec::new(),
+        seen: death.description,
+        back_s: 0.0,
+        ages: LossAges::default(),
+    }
+}
