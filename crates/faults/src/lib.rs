@@ -18,6 +18,6 @@ pub mod rot;
 
 pub use error::FaultError;
 pub use power_cuts::{
-    CutName, CutProgress, FOLDER as CUTS, MinimisedState, PowerCutting, WrittenState, TRIED_IN,
+    CutName, CutProgress, FOLDER as CUTS, MinimisedState, PowerCutting, TRIED_IN, WrittenState,
 };
 pub use rot::WrittenRot;

@@ -98,10 +98,12 @@ impl PowerCutting<'_> {
             let in_order = done <= remaining.len()
                 && (0..).zip(&reported).all(|(number, finding)| finding.state == number.to_string());
             let named = reported.into_iter().zip(remaining);
-            findings.extend(named.map(|(finding, state)| StateFinding {
-                state: asked.name(*state).to_string(),
-                ..finding
-            }));
+            findings.extend(
+                named.map(|(finding, state)| StateFinding {
+                    state: asked.name(*state).to_string(),
+                    ..finding
+                }),
+            );
             match remaining.get(done) {
                 _ if !in_order => return Err(plain("a guest did not tell of each state")),
                 None => {}

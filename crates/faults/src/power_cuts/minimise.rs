@@ -9,8 +9,8 @@ use fsverdict_judgement::plan::{Candidate, Dataset};
 use fsverdict_lab::trial::sequence_bounds;
 use fsverdict_workload::workload::{OneSequence, SequenceWork, SequencesRecord};
 
-use super::kept::KeptFindings;
 use super::examine::CutStates;
+use super::kept::KeptFindings;
 use super::record::CutRecord;
 use super::smaller::{MinimisedState, Smaller, is_same};
 use super::{CutName, PowerCutting, plain, remove, unusable};

@@ -1,9 +1,9 @@
 //! Cuts of power: each candidate's first trial is done once more with a log of what it writes, states of its device are drawn from
 //! that, and each is looked at in a guest.
 
+mod examine;
 mod image;
 mod kept;
-mod examine;
 mod minimise;
 mod name;
 mod record;
@@ -28,9 +28,9 @@ use fsverdict_text::{FolderFile, FolderHandle, Hinted, Reason};
 use fsverdict_workload::workload::SequenceWork;
 
 use crate::error::FaultError;
+use examine::CutStates;
 pub(crate) use image::{finish_all, new_output, open_file, unwritten_image};
 use kept::KeptFindings;
-use examine::CutStates;
 use minimise::Narrowed;
 pub(crate) use record::CutRecord;
 use summary::summary;

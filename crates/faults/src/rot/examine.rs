@@ -60,7 +60,9 @@ impl PowerCutting<'_> {
             let logs = (1..=self.attachments.each().count()).map(|device| WriteLogFile {
                 device,
                 file: self.log_file(candidate, 0, device),
-                purpose: LogPurpose::Rot { blocks: if device == 1 { states.clone() } else { unharmed.clone() } },
+                purpose: LogPurpose::Rot {
+                    blocks: if device == 1 { states.clone() } else { unharmed.clone() },
+                },
             });
             let attachments = self.attachments.clone().with_logs(logs.collect());
             let rewrites =
@@ -72,7 +74,9 @@ impl PowerCutting<'_> {
             let mut watch = |event: Event| match event {
                 Event::StepStarted { step } => step_number = step.parse::<usize>().ok().or(step_number),
                 // One finding too many shows that the guest reports too many; keeping more would only take memory.
-                Event::AfterRot(finding) if reported.len() <= states.len() => reported.push(finding.bounded()),
+                Event::AfterRot(finding) if reported.len() <= states.len() => {
+                    reported.push(finding.bounded());
+                }
                 _ => {}
             };
             let end = self.choice.lab.run(&spec, &attachments, guest, &mut watch)?;

@@ -1,7 +1,7 @@
 //! Rot: the device as a candidate's trial left it, with one block of it rotten after the other, each looked at in a guest.
 
-mod draw;
 mod device_after_trial;
+mod draw;
 mod examine;
 mod tally;
 
@@ -19,8 +19,8 @@ use crate::error::FaultError;
 use crate::power_cuts::{
     CutRecord, PowerCutting, finish_all, new_output, open_file, plain, unusable, unwritten_image,
 };
-use draw::draw;
 use device_after_trial::DeviceAfterTrial;
+use draw::draw;
 use tally::tally;
 
 /// Blocks at the beginning of a device, where layers keep what they are found by: headers of LUKS2 and their copies, of dm-integrity
