@@ -7,7 +7,7 @@ use std::process::Command;
 
 use fsverdict_judgement::plan::{Dataset, TreeForm, TreeShape};
 use fsverdict_text::Bytes;
-use fsverdict_workload::dataset::{CompareError, HardLinks, Manifest, prepare, stage};
+use fsverdict_workload::dataset::{CompareError, HardLinks, Manifest, Staged, prepare, stage};
 
 fn shape(profile: &str) -> TreeShape {
     TreeShape {
@@ -119,6 +119,14 @@ fn a_real_folder_is_copied_with_links_modes_and_times() {
     assert!(shown.contains("two/broken points to elsewhere instead of /nowhere/at all"), "{shown}");
 }
 
+/// Stages a dataset below `target`, and lists what it must hold.
+fn stage_into(target: &Path, name: &str, spec: &Dataset) -> (Staged, Manifest) {
+    let prepared = prepare(name, spec, 1).unwrap();
+    let staged = stage(&prepared, &target.join(name), None).unwrap();
+    let manifest = Manifest::of(&prepared, Some(&staged), 0).unwrap();
+    (staged, manifest)
+}
+
 #[test]
 fn a_part_of_a_real_folder_is_always_the_same_part_of_about_the_size_asked() {
     let (source, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -133,12 +141,7 @@ fn a_part_of_a_real_folder_is_always_the_same_part_of_about_the_size_asked() {
     fs::create_dir(source.path().join("0/huge")).unwrap();
     fs::write(source.path().join("0/huge/data"), vec![1; 1_000_000]).unwrap();
     let spec = Dataset::Folder { path: source.path().into(), size: Some(Bytes(50_000)) };
-    let stage_as = |name: &str, spec: &Dataset| {
-        let prepared = prepare(name, spec, 1).unwrap();
-        let staged = stage(&prepared, &target.path().join(name), None).unwrap();
-        let manifest = Manifest::of(&prepared, Some(&staged), 0).unwrap();
-        (staged, manifest)
-    };
+    let stage_as = |name: &str, spec: &Dataset| stage_into(target.path(), name, spec);
     let (first, taken_first) = stage_as("first", &spec);
     let (second, taken_second) = stage_as("second", &spec);
     let bytes = first.totals().bytes;
@@ -175,10 +178,8 @@ fn of_folders_larger_than_the_size_a_part_is_taken() {
     fs::write(source.path().join("list"), vec![1; 2048]).unwrap();
     let staged_as = |name: &str, path: &Path| {
         let spec = Dataset::Folder { path: path.into(), size: Some(Bytes(50_000)) };
-        let prepared = prepare(name, &spec, 1).unwrap();
-        let staged = stage(&prepared, &target.path().join(name), None).unwrap();
-        let digest = Manifest::of(&prepared, Some(&staged), 0).unwrap().digest();
-        (staged, digest)
+        let (staged, manifest) = stage_into(target.path(), name, &spec);
+        (staged, manifest.digest())
     };
     let (first, digest) = staged_as("first", source.path());
     let totals = first.totals();

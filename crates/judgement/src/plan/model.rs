@@ -209,7 +209,8 @@ pub enum Dataset {
     /// A real directory of the user's, staged in memory.
     Folder {
         path: PathBuf,
-        /// Take whole subdirectories, picked in a fixed pseudo-random order, until about this much is reached, or files of one that is larger; all when absent.
+        /// Take whole subdirectories, picked in a fixed pseudo-random order, until about this much is reached, or files of one that
+        /// is larger; all when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         size: Option<Bytes>,
     },

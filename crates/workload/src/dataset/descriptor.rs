@@ -5,8 +5,9 @@ use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::{Component, Path};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, Statx, StatxAttributes, StatxFlags};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, Statx, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
+use rustix::path::Arg;
 
 /// Flags to open a directory to work in.
 const DIRECTORY: OFlags =
@@ -16,21 +17,27 @@ pub(crate) fn open_directory(parent: BorrowedFd<'_>, name: &CStr) -> Result<Owne
     rustix::fs::openat(parent, name, DIRECTORY, Mode::empty())
 }
 
-/// Opens a directory without changing its access time, where that is allowed: for reading outside the clock, which must leave
-/// no trace that a later phase would meet (open(2), O_NOATIME).
-pub(crate) fn open_directory_quietly(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
-    match rustix::fs::openat(parent, name, DIRECTORY | OFlags::NOATIME, Mode::empty()) {
-        Err(Errno::PERM) => open_directory(parent, name),
+/// Opens what is to be read without changing its access time, where that is allowed: for reading outside the clock, which must
+/// leave no trace that a later phase would meet (open(2), O_NOATIME).
+pub(crate) fn open_quietly(
+    parent: BorrowedFd<'_>,
+    name: impl Arg + Copy,
+    flags: OFlags,
+) -> Result<OwnedFd, Errno> {
+    match rustix::fs::openat(parent, name, flags | OFlags::NOATIME, Mode::empty()) {
+        Err(Errno::PERM) => rustix::fs::openat(parent, name, flags, Mode::empty()),
         other => other,
     }
 }
 
-/// As [`open_directory_quietly`], by path; the last component must not be a symbolic link.
+/// Opens a directory as [`open_quietly`] does.
+pub(crate) fn open_directory_quietly(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
+    open_quietly(parent, name, DIRECTORY)
+}
+
+/// The same, by path; the last component must not be a symbolic link.
 pub(crate) fn open_path_quietly(path: &Path) -> Result<OwnedFd, Errno> {
-    match rustix::fs::open(path, DIRECTORY | OFlags::NOATIME, Mode::empty()) {
-        Err(Errno::PERM) => open_path(path),
-        other => other,
-    }
+    open_quietly(CWD, path, DIRECTORY)
 }
 
 /// Opens a directory by path; its last component must not be a symbolic link.

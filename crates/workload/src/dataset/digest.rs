@@ -3,12 +3,13 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
+use rustix::path::Arg;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::content::TRANSFER;
-use super::descriptor::{open_directory_quietly, open_path_quietly};
+use super::descriptor::{open_directory_quietly, open_path_quietly, open_quietly};
 use super::error::IoFailure;
 use super::tree::{EntryKind, Tree};
 use super::write::read_some;
@@ -44,15 +45,8 @@ pub(crate) fn digests_below(tree: &Tree, path: &Path) -> Result<Vec<u64>, IoFail
 }
 
 /// Opens a file to read it, leaving its access time alone where that is allowed.
-pub(crate) fn open_to_read(
-    here: BorrowedFd<'_>,
-    name: impl rustix::path::Arg + Copy,
-) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    match rustix::fs::openat(here, name, flags | OFlags::NOATIME, Mode::empty()) {
-        Err(Errno::PERM) => rustix::fs::openat(here, name, flags, Mode::empty()),
-        other => other,
-    }
+pub(crate) fn open_to_read(here: BorrowedFd<'_>, name: impl Arg + Copy) -> Result<OwnedFd, Errno> {
+    open_quietly(here, name, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC)
 }
 
 /// Digest and length of all that can be read; `size` is what the file was said to have.

@@ -4,13 +4,15 @@
 //! The folder is cut into units: each directory two levels down, and the loose files of each directory above
 //! those. Units are taken in the order of a hash of their relative path, skipping what would overshoot, until the
 //! size is about reached. If it is not reached, files of the first unit that was skipped fill it up, directory by
-//! directory in the order of the same hash; the last file is cut where it alone would overshoot. The order depends on nothing but the names, so a run can be repeated elsewhere.
+//! directory in the order of the same hash; the last file is cut where it alone would overshoot. The order depends on
+//! nothing but the names, so a run can be repeated elsewhere.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::convert::identity;
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsStr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -21,7 +23,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use fsverdict_judgement::plan::Dataset;
 
-use super::descriptor::{Listing, look, open_directory_quietly, type_of};
+use super::descriptor::{Listing, look, open_below, open_directory, open_directory_quietly, type_of};
 
 /// Depth of the directories that are taken whole.
 const DEPTH: usize = 2;
@@ -135,12 +137,9 @@ pub(super) fn select(root: BorrowedFd<'_>, wanted: u64) -> Result<Selection, Err
     let mut units = vec![(Vec::new(), 0)];
     for first in picker.directories(root)? {
         units.push((first.to_bytes().to_vec(), 1));
-        let Ok(inside) = open_directory_quietly(root, &first) else { continue };
+        let Ok(inside) = open_directory(root, &first) else { continue };
         for second in picker.directories(inside.as_fd()).unwrap_or_default() {
-            let mut path = first.to_bytes().to_vec();
-            path.push(b'/');
-            path.extend_from_slice(second.to_bytes());
-            units.push((path, DEPTH));
+            units.push((join(first.to_bytes(), &second), DEPTH));
         }
     }
     units.sort_by_cached_key(|(path, _)| (xxh3_64(path), path.clone()));
@@ -167,35 +166,43 @@ pub(super) fn select(root: BorrowedFd<'_>, wanted: u64) -> Result<Selection, Err
         && let Some((path, depth)) = too_large
     {
         let mut files = Vec::new();
-        if let Some(unit) = open_unit(root, &path) {
-            let unit = unit.as_ref().map_or(root, OwnedFd::as_fd);
-            picker.files(unit, &path, depth == DEPTH, &mut files);
+        if let Ok(unit) = open_unit(root, &path) {
+            picker.each_file(unit.as_fd(), &path, depth == DEPTH, &mut |file| files.push(file));
         }
         partial = fill_up(files, wanted, bytes, &mut loose);
     }
-    let mut folder = Vec::new();
-    picker.files(root, b"", true, &mut folder);
-    let total = folder.iter().fold(0_u64, |sum, file| sum.saturating_add(file.size));
-    let folder = FolderTotals { files: folder.len() as u64, bytes: total };
+    let mut folder = FolderTotals::default();
+    picker.each_file(root, b"", true, &mut |file| {
+        folder.files += 1;
+        folder.bytes = folder.bytes.saturating_add(file.size);
+    });
     Ok(Selection::Some { loose, whole, partial, folder })
 }
 
-/// A file of a unit that is too large to be taken whole.
-struct UnitFile {
+/// A file of the folder.
+struct FolderFile {
+    /// Its path in the folder.
     directory: Rc<[u8]>,
-    hash: u64,
+    name: CString,
     size: u64,
+}
+
+impl FolderFile {
+    /// The hash of its path.
+    fn hash(&self) -> u64 {
+        xxh3_64(&join(&self.directory, &self.name))
+    }
 }
 
 /// Takes files until they hold about `wanted` bytes together with the `bytes` taken before. Directories that are taken whole
 /// join `loose`; the last one is returned.
 fn fill_up(
-    mut files: Vec<UnitFile>,
+    mut files: Vec<FolderFile>,
     wanted: u64,
     mut bytes: u64,
     loose: &mut HashSet<Vec<u8>>,
 ) -> Option<PartialDirectory> {
-    files.sort_by_cached_key(|file| (xxh3_64(&file.directory), Rc::clone(&file.directory), file.hash));
+    files.sort_by_cached_key(|file| (xxh3_64(&file.directory), Rc::clone(&file.directory), file.hash()));
     let mut partial: Option<PartialDirectory> = None;
     for file in files {
         if bytes >= wanted - wanted / 10 {
@@ -204,7 +211,7 @@ fn fill_up(
         let overshoots = file.size > wanted.saturating_add(wanted / 10) - bytes;
         let last_bytes = if overshoots { wanted.saturating_sub(bytes) } else { u64::MAX };
         bytes = bytes.saturating_add(file.size.min(last_bytes));
-        let here = PartialDirectory { directory: file.directory.to_vec(), last: file.hash, last_bytes };
+        let here = PartialDirectory { directory: file.directory.to_vec(), last: file.hash(), last_bytes };
         if let Some(before) = partial.replace(here)
             && *before.directory != *file.directory
         {
@@ -214,14 +221,15 @@ fn fill_up(
     partial
 }
 
-/// Opens the directory of a unit; `Some(None)` is the root itself, which is open.
-fn open_unit(root: BorrowedFd<'_>, path: &[u8]) -> Option<Option<OwnedFd>> {
-    let mut here = None;
-    for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
-        let parent = here.as_ref().map_or(root, OwnedFd::as_fd);
-        here = Some(open_directory_quietly(parent, &CString::new(name).ok()?).ok()?);
-    }
-    Some(here)
+/// Opens the directory of a unit, which is the root itself where the path is empty.
+fn open_unit(root: BorrowedFd<'_>, path: &[u8]) -> Result<OwnedFd, Errno> {
+    open_below(root, Path::new(OsStr::from_bytes(path)), false)
+}
+
+/// The path of an entry of a directory; relative paths have no slash in front.
+fn join(directory: &[u8], name: &CStr) -> Vec<u8> {
+    let separator: &[u8] = if directory.is_empty() { b"" } else { b"/" };
+    [directory, separator, name.to_bytes()].concat()
 }
 
 struct Picker {
@@ -232,7 +240,7 @@ impl Picker {
     /// Names and types in a directory, types asked for where the filesystem does not volunteer them.
     fn entries(&mut self, here: BorrowedFd<'_>) -> Result<Vec<(CString, FileType)>, Errno> {
         let mut entries = Vec::new();
-        // Opened anew: a descriptor that was read once stands at the end of its directory.
+        // Opened anew: a descriptor that was read once stands at the end of its directory, and reading moves its access time.
         let fresh = open_directory_quietly(here, c".")?;
         let keep = |name: &CStr, kind| {
             entries.push((name.to_owned(), kind));
@@ -252,8 +260,7 @@ impl Picker {
 
     /// Bytes in a unit that this user can read; `None` when there are more than `room`.
     fn unit_size(&mut self, root: BorrowedFd<'_>, path: &[u8], whole: bool, room: u64) -> Option<u64> {
-        let here = open_unit(root, path)?;
-        self.size(here.as_ref().map_or(root, OwnedFd::as_fd), whole, room)
+        self.size(open_unit(root, path).ok()?.as_fd(), whole, room)
     }
 
     fn size(&mut self, here: BorrowedFd<'_>, whole: bool, room: u64) -> Option<u64> {
@@ -263,7 +270,7 @@ impl Picker {
             match kind {
                 FileType::RegularFile => bytes = bytes.saturating_add(file_size(here, &name)),
                 FileType::Directory if whole => {
-                    if let Ok(inside) = open_directory_quietly(here, &name) {
+                    if let Ok(inside) = open_directory(here, &name) {
                         bytes += self.size(inside.as_fd(), whole, room.checked_sub(bytes)?)?;
                     }
                 }
@@ -276,24 +283,24 @@ impl Picker {
         Some(bytes)
     }
 
-    /// Collects the files of a directory, and those below it if it is taken whole.
-    fn files(&mut self, here: BorrowedFd<'_>, path: &[u8], whole: bool, files: &mut Vec<UnitFile>) {
+    /// Calls `visit` with each file of a directory, and of those below it if it is taken whole.
+    fn each_file(
+        &mut self,
+        here: BorrowedFd<'_>,
+        path: &[u8],
+        whole: bool,
+        visit: &mut dyn FnMut(FolderFile),
+    ) {
         let directory: Rc<[u8]> = path.into();
         for (name, kind) in self.entries(here).unwrap_or_default() {
-            let mut below = path.to_vec();
-            if !below.is_empty() {
-                below.push(b'/');
-            }
-            below.extend_from_slice(name.to_bytes());
             match kind {
-                FileType::RegularFile => files.push(UnitFile {
-                    directory: Rc::clone(&directory),
-                    hash: xxh3_64(&below),
-                    size: file_size(here, &name),
-                }),
+                FileType::RegularFile => {
+                    let size = file_size(here, &name);
+                    visit(FolderFile { directory: Rc::clone(&directory), name, size });
+                }
                 FileType::Directory if whole => {
-                    if let Ok(inside) = open_directory_quietly(here, &name) {
-                        self.files(inside.as_fd(), &below, whole, files);
+                    if let Ok(inside) = open_directory(here, &name) {
+                        self.each_file(inside.as_fd(), &join(path, &name), whole, visit);
                     }
                 }
                 _ => {}
