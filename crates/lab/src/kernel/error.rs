@@ -85,8 +85,7 @@ impl Hinted for KernelBuildError {
 
 /// Bytes that are free where a folder is.
 pub(super) fn free(folder: &Path) -> std::io::Result<u64> {
-    let room = rustix::fs::statvfs(folder)?;
-    Ok(room.f_bavail.saturating_mul(room.f_frsize))
+    Ok(fsverdict_linux::host::space::free_bytes(folder)?)
 }
 
 impl KernelBuildError {

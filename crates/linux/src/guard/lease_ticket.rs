@@ -1,10 +1,9 @@
 //! What was cleared, in a form that can be handed to another process, and checked there right before the first write.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use rustix::fs::statvfs;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +16,7 @@ use crate::host::blank::Survey;
 use crate::host::block_device::{BlockDevice, DeviceNumber};
 use crate::host::identity::DeviceIdentity;
 use crate::host::root::Root;
+use crate::host::space::free_bytes;
 use crate::host::syscall;
 
 /// Bytes below which a filesystem counts as full: one whose writes failed may have given some blocks back since.
@@ -184,10 +184,8 @@ impl LeaseTicket {
     /// Refuses a loop device over a file with holes that its filesystem has next to no room to fill: writes to it fail, and the
     /// kernel does not always say so, for it holds such messages back when there are many.
     pub(super) fn check_room_below(&self, root: &Root, device: &BlockDevice) -> Result<(), Refusal> {
-        let Some(metadata) = self.metadata_below(root, device) else { return Ok(()) };
-        let Some(file) = super::loops::file_of(root, device) else { return Ok(()) };
-        let Ok(volume) = statvfs(&file) else { return Ok(()) };
-        let free = volume.f_bavail.saturating_mul(volume.f_frsize);
+        let Some((file, metadata)) = self.named_file_below(root, device) else { return Ok(()) };
+        let Ok(free) = free_bytes(&file) else { return Ok(()) };
         let missing = metadata.len().saturating_sub(metadata.blocks().saturating_mul(512));
         if free >= missing.min(LEAST_ROOM) {
             return Ok(());
@@ -195,11 +193,16 @@ impl LeaseTicket {
         Err(Refusal::NoRoomBelow { device: device.describe_for_people(), file, missing, free })
     }
 
-    /// The file of a loop device, where its name still leads to it.
-    fn metadata_below(&self, root: &Root, device: &BlockDevice) -> Option<std::fs::Metadata> {
+    /// The file of a loop device, and what is known of it, where its name still leads to it.
+    fn named_file_below(&self, root: &Root, device: &BlockDevice) -> Option<(PathBuf, Metadata)> {
         let (filesystem, inode, ..) = self.backing?;
-        let found = std::fs::symlink_metadata(super::loops::file_of(root, device)?).ok()?;
-        (found.is_file() && (found.dev(), found.ino()) == (filesystem, inode)).then_some(found)
+        let file = super::loops::file_of(root, device)?;
+        let found = std::fs::symlink_metadata(&file).ok()?;
+        (found.is_file() && (found.dev(), found.ino()) == (filesystem, inode)).then_some((file, found))
+    }
+
+    fn metadata_below(&self, root: &Root, device: &BlockDevice) -> Option<Metadata> {
+        self.named_file_below(root, device).map(|(_, metadata)| metadata)
     }
 
     /// Whether the file of a loop device has a name by which changes of it are seen.

@@ -11,6 +11,7 @@ use rustix::fs::{Mode, OFlags};
 
 use super::process_key::ProcessKey;
 use super::root::Root;
+use super::space::free_bytes;
 use fsverdict_text::{Bytes, Hinted};
 
 /// Free space below which the folder's filesystem is never filled up, in bytes.
@@ -116,12 +117,11 @@ pub fn look(choice: Option<&Path>, size: u64, room: u64) -> Result<(), ImageErro
 
 /// Makes sure that so much may be written below a folder.
 fn enough(folder: &Path, size: u64, room: u64) -> Result<(), ImageError> {
-    let volume = rustix::fs::statvfs(folder).map_err(|error| ImageError::Create {
+    let free = free_bytes(folder).map_err(|error| ImageError::Create {
         wanted: size,
         folder: folder.to_owned(),
         source: error.into(),
     })?;
-    let free = volume.f_bavail.saturating_mul(volume.f_frsize);
     if free < room.saturating_add(MARGIN) {
         return Err(ImageError::NoSpace { wanted: size, room, free, folder: folder.to_owned() });
     }

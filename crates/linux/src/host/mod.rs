@@ -22,6 +22,7 @@ pub mod procfs;
 pub mod results;
 pub mod root;
 pub mod secrets;
+pub mod space;
 pub mod syscall;
 pub mod sysfs;
 pub mod talk;
