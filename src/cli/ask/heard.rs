@@ -35,9 +35,9 @@ const NOT_TRIED: &str = "\
 /// Words before what is not wanted.
 const EXCLUDING: &str = "\
     not no without except excluding nor";
-/// Words that change a question wherever they stand, besides what has a digit or is written like an option.
+/// Words that change a question wherever they stand, besides those and what has a digit or is written like an option.
 const CHANGING: &str = "\
-    not no without except excluding nor never but instead only against compared comparing below under above over less \
+    never but instead only against compared comparing below under above over less \
     more least most percentile latency latencies throughput cost costs overhead";
 
 /// What was said, as far as it was understood.
@@ -98,9 +98,8 @@ pub(super) fn hear(arguments: &[String], is_named: bool) -> HeardQuestion {
     if !is_named && heard.work.is_none() {
         hearing.work_of_a_device(&mut heard);
     }
-    let excluded = std::mem::take(&mut heard.excluded);
-    heard.between.retain(|name| !excluded.contains(name));
-    heard.excluded = excluded;
+    let HeardQuestion { between, excluded, .. } = &mut heard;
+    between.retain(|name| !excluded.contains(name));
     heard.unknown = hearing.left();
     heard
 }
@@ -277,7 +276,8 @@ fn is_in(word: &str, list: &str) -> bool {
 /// Whether a word that was not understood may change the question: one that negates or compares, a number, or an option.
 pub(super) fn may_change_question(word: &str) -> bool {
     let is_option = word.starts_with('-') || word.contains('=');
-    is_option || word.contains(|letter: char| letter.is_ascii_digit()) || is_in(word, CHANGING)
+    let has_digit = word.contains(|letter: char| letter.is_ascii_digit());
+    is_option || has_digit || is_in(word, EXCLUDING) || is_in(word, CHANGING)
 }
 
 fn is_model(word: &str) -> bool {

@@ -355,7 +355,7 @@ pub struct Measurement {
 }
 
 /// Seconds that no clock can tell from none: a difference of two that is smaller is what rounding left.
-const FINEST_TIME: f64 = 1e-9;
+pub const FINEST_TIME: f64 = 1e-9;
 
 impl Measurement {
     /// The value, and 0 for a time below the resolution of any clock.

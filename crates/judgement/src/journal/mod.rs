@@ -40,9 +40,9 @@ pub use derive::Fold;
 pub use error::JournalError;
 
 pub use event::{
-    BlockSite, CLAIM, Caution, CommandRecord, DATASET_FACT, DeviceEvent, Ending, Event, Facts, HIDDEN_DIGEST,
-    Histogram, MERGED_FACT, Measurement, Observation, Record, STAGE, Sentinel, Status, Surroundings,
-    TEAR_DOWN, TrialId,
+    BlockSite, CLAIM, Caution, CommandRecord, DATASET_FACT, DeviceEvent, Ending, Event, FINEST_TIME, Facts,
+    HIDDEN_DIGEST, Histogram, MERGED_FACT, Measurement, Observation, Record, STAGE, Sentinel, Status,
+    Surroundings, TEAR_DOWN, TrialId,
 };
 pub use loss_age::{AgeBin, LossAges};
 pub use metric::{Better, Group, METRICS, MetricInfo, Unit, adapter_metric, is_of_cpu, metric};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fsverdict_judgement::journal::{Histogram, Measurement, Unit, WorkCourse};
+use fsverdict_judgement::journal::{FINEST_TIME, Histogram, Measurement, Unit, WorkCourse};
 
 use super::dirty::DirtyPeak;
 use super::latency::percentiles;
@@ -96,7 +96,7 @@ fn cpu(list: &mut List, readings: &AccountReadings) {
         + readings.dirty.cpu.as_secs_f64();
     // The machine's time comes in ticks and by sampling, the tool's is exact: in short phases the difference
     // may be below zero, or what rounding left.
-    let beyond = Some(machine - explained).filter(|seconds| *seconds >= 1e-9).unwrap_or(0.0);
+    let beyond = Some(machine - explained).filter(|seconds| *seconds >= FINEST_TIME).unwrap_or(0.0);
     list.push("cpu_kernel", Unit::Seconds, beyond);
     list.push("cpu_stolen", Unit::Seconds, seconds(readings.before.cpu.steal, readings.after.cpu.steal));
 }
