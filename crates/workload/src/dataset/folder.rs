@@ -179,15 +179,15 @@ pub(super) fn select(root: BorrowedFd<'_>, wanted: u64) -> Result<Selection, Err
     Ok(Selection::Some { loose, whole, partial, folder })
 }
 
-/// A file of the folder.
-struct FolderFile {
+/// A file of a folder that a sample is taken of.
+struct SampledFile {
     /// Its path in the folder.
     directory: Rc<[u8]>,
     name: CString,
     size: u64,
 }
 
-impl FolderFile {
+impl SampledFile {
     /// The hash of its path.
     fn hash(&self) -> u64 {
         xxh3_64(&join(&self.directory, &self.name))
@@ -197,7 +197,7 @@ impl FolderFile {
 /// Takes files until they hold about `wanted` bytes together with the `bytes` taken before. Directories that are taken whole
 /// join `loose`; the last one is returned.
 fn fill_up(
-    mut files: Vec<FolderFile>,
+    mut files: Vec<SampledFile>,
     wanted: u64,
     mut bytes: u64,
     loose: &mut HashSet<Vec<u8>>,
@@ -289,14 +289,14 @@ impl Picker {
         here: BorrowedFd<'_>,
         path: &[u8],
         whole: bool,
-        visit: &mut dyn FnMut(FolderFile),
+        visit: &mut dyn FnMut(SampledFile),
     ) {
         let directory: Rc<[u8]> = path.into();
         for (name, kind) in self.entries(here).unwrap_or_default() {
             match kind {
                 FileType::RegularFile => {
                     let size = file_size(here, &name);
-                    visit(FolderFile { directory: Rc::clone(&directory), name, size });
+                    visit(SampledFile { directory: Rc::clone(&directory), name, size });
                 }
                 FileType::Directory if whole => {
                     if let Ok(inside) = open_directory(here, &name) {
