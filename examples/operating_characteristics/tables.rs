@@ -1,4 +1,4 @@
-//! The tables of docs/methodology.md.
+//! The tables of docs/background/methodology.md.
 
 use crate::tally::{TRUTHS, Tally, Truth};
 use crate::world::{HARD, NOISES};

@@ -62,7 +62,7 @@ impl Hinted for FleetError {
             FleetError::NotShared(it) => format!("`fsverdict report {}` shows it; `fsverdict block` begins one that several share", quoted(&it.to_string_lossy())),
             FleetError::UnderWay { .. } => "wait for it; a process that was ended holds nothing".to_owned(),
             FleetError::OtherRun { .. } => "--out DIR names another folder".to_owned(),
-            FleetError::Inventory { .. } => "docs/several-machines.md shows an inventory".to_owned(),
+            FleetError::Inventory { .. } => "docs/guides/several-machines.md shows an inventory".to_owned(),
             FleetError::Mixed(_) => "which of them is right is yours to say: `fsverdict merge --without SITE` leaves out a site, and so, for further blocks too, does moving its folder out of sites/".to_owned(),
             FleetError::Misfit(_) => "put that back as it was; or, where the others are wrong, move their folders out of sites/".to_owned(),
             FleetError::InTheWay(_) => "look at what it is, and remove it".to_owned(),

@@ -17,6 +17,7 @@ mod consent;
 mod curves;
 mod datasets;
 mod display;
+mod documents;
 mod drives;
 mod filesystem_tools;
 mod fleet;

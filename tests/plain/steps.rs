@@ -132,8 +132,8 @@ fn holds(page: &str, wanted: &str) {
 #[test]
 fn the_documentation_has_the_steps_that_the_agent_walks() {
     holds("ARCHITECTURE.md", &outline(KINDS));
-    holds("docs/methodology.md", &table(KINDS));
-    holds("docs/methodology.md", &outline(FOLDER));
+    holds("docs/background/methodology.md", &table(KINDS));
+    holds("docs/background/methodology.md", &outline(FOLDER));
 }
 
 /// A row for each name that the journal has for a step.

@@ -1,4 +1,4 @@
-//! What everybody knows of filesystems, found again on a modelled device (docs/known-facts.md has more, with figures).
+//! What everybody knows of filesystems, found again on a modelled device (docs/results/known-facts.md has more, with figures).
 
 use crate::common::Place;
 

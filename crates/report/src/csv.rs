@@ -7,7 +7,7 @@ use super::{Report, ReportError};
 use fsverdict_judgement::journal::{Run, Status, Trial, TrialStanding};
 use fsverdict_judgement::plan::{Axis, AxisLevel, Candidate, Plan, columns};
 
-/// The columns before those of what was tried; all are documented in docs/output-formats.md.
+/// The columns before those of what was tried; all are documented in docs/reference/output-formats.md.
 const WHO: [&str; 4] = ["run", "block", "attempt", "candidate"];
 /// The columns after those.
 const WHAT: [&str; 7] = ["phase", "cache", "repetition", "metric", "unit", "value", "status"];

@@ -1,4 +1,4 @@
-//! `--format json`: the stable, versioned form for programs. docs/output-formats.md describes every field.
+//! `--format json`: the stable, versioned form for programs. docs/reference/output-formats.md describes every field.
 
 use std::io;
 

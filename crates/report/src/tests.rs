@@ -242,9 +242,9 @@ fn the_json_form_keeps_its_fields() {
 
 #[test]
 fn every_column_and_field_is_documented() {
-    let document = include_str!("../../../docs/output-formats.md");
+    let document = include_str!("../../../docs/reference/output-formats.md");
     let named = |name: &str| {
-        assert!(document.contains(&format!("`{name}`")), "docs/output-formats.md lacks `{name}`");
+        assert!(document.contains(&format!("`{name}`")), "docs/reference/output-formats.md lacks `{name}`");
     };
     let story = mishaps();
     page(&story, Format::Csv).lines().next().unwrap().split(',').for_each(named);

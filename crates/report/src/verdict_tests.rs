@@ -255,7 +255,7 @@ fn there_are_no_words_before_there_is_something_to_compare() {
 #[test]
 fn the_guide_shows_these_pages() {
     const FENCE: &str = "```text\n";
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reading-a-report.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guides/reading-a-report.md");
     let guide = std::fs::read_to_string(path).unwrap();
     let mut parts = guide.split(FENCE);
     let mut renewed = parts.next().unwrap().to_owned();
@@ -270,7 +270,7 @@ fn the_guide_shows_these_pages() {
     if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
         std::fs::write(path, &renewed).unwrap();
     } else {
-        assert_eq!(guide, renewed, "docs/reading-a-report.md; INSTA_UPDATE=always renews it");
+        assert_eq!(guide, renewed, "docs/guides/reading-a-report.md; INSTA_UPDATE=always renews it");
     }
 }
 

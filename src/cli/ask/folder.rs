@@ -11,7 +11,7 @@ pub(super) fn folder_plan(path: &str) -> String {
         })
         .collect();
     format!(
-        r#"# Which filesystem for this folder of mine? Made by `fsverdict ask`; docs/plan-format.md says what may stand here.
+        r#"# Which filesystem for this folder of mine? Made by `fsverdict ask`; docs/reference/plan-format.md says what may stand here.
 
 title = "My own files: copied, read, searched, removed"
 lab   = "auto"

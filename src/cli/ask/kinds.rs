@@ -250,7 +250,7 @@ pub(super) const NO_MODEL: &[(&str, &str)] = &[
         "nfs",
         "its folder is compared with others by a plan: `fsverdict show examples`, filesystem = \"directory\"",
     ),
-    ("raid", "`fsverdict ask nas` asks of two disks; docs/layers.md has others"),
+    ("raid", "`fsverdict ask nas` asks of two disks; docs/reference/layers.md has others"),
 ];
 
 pub(super) const MUSTS: &[MustKind] = &[

@@ -16,7 +16,7 @@ use fsverdict_text::{Hinted, Reason, suggest};
 use super::{Cli, CliError, EXIT_STATUS, Exit, STARTS, viewer};
 
 /// What fsverdict-plan(5) is made of.
-const PLAN_FORMAT: &str = include_str!("../../../docs/plan-format.md");
+const PLAN_FORMAT: &str = include_str!("../../../docs/reference/plan-format.md");
 
 #[derive(Debug, Args)]
 pub(super) struct ManArguments {

@@ -315,11 +315,14 @@ fn examples_are_right() {
 
 #[test]
 fn the_reference_covers_every_key_and_its_plans_are_right() {
-    let reference = include_str!("../../../docs/plan-format.md");
+    let reference = include_str!("../../../docs/reference/plan-format.md");
     for (section, keys) in keys() {
         for key in keys {
             let row = format!("| `{key}` |");
-            assert!(reference.contains(&row), "docs/plan-format.md does not describe `{key}` of {section}");
+            assert!(
+                reference.contains(&row),
+                "docs/reference/plan-format.md does not describe `{key}` of {section}"
+            );
         }
     }
     let mut plans = 0;
@@ -327,7 +330,7 @@ fn the_reference_covers_every_key_and_its_plans_are_right() {
         let block = block.split("```").next().unwrap();
         // Whole plans have a title; the other blocks show a few lines.
         if block.starts_with("title") {
-            read(block, "docs/plan-format.md").unwrap_or_else(|error| panic!("{error}"));
+            read(block, "docs/reference/plan-format.md").unwrap_or_else(|error| panic!("{error}"));
             plans += 1;
         }
     }

@@ -267,7 +267,7 @@ pub struct Phase {
     /// Start with nothing of it cached: unmount, sync the device, put what is cached of it out of memory, mount.
     #[serde(default)]
     pub cold: bool,
-    /// How many times it is done within a trial; what it took is their mean. Nothing: by the rule (see docs/methodology.md).
+    /// How many times it is done within a trial; what it took is their mean. Nothing: by the rule (see docs/background/methodology.md).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<u32>,
     /// For `rotation.next` and `rotation.clone`: the share of files that changed since the generation before, 0 to 1; for

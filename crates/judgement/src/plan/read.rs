@@ -50,7 +50,7 @@ const TOP: &[&str] = &[
 ];
 const GOAL: &[&str] = &["metric", "weights", "require"];
 
-/// Every key a plan may hold, by the section it stands in. The reference (docs/plan-format.md) covers them all.
+/// Every key a plan may hold, by the section it stands in. The reference (docs/reference/plan-format.md) covers them all.
 pub fn keys() -> Vec<(&'static str, Vec<&'static str>)> {
     vec![
         ("", TOP.to_vec()),

@@ -2,7 +2,7 @@
 //!
 //! Pure functions of plain numbers; nothing here knows of files, devices, plans or journals. Scores are logs of
 //! times, smaller is better, and differences within a block are what is judged. The method as a whole, with its
-//! sources and its measured error rates, is in docs/methodology.md; tests and intervals are checked against scipy in
+//! sources and its measured error rates, is in docs/background/methodology.md; tests and intervals are checked against scipy in
 //! tests/plain/oracle.rs.
 
 mod additive;

@@ -1,4 +1,4 @@
-//! What may not be concluded: limits that are shown with every verdict (docs/methodology.md).
+//! What may not be concluded: limits that are shown with every verdict (docs/background/methodology.md).
 
 use super::limit::Limit;
 use super::one_phase::mostly_one_phase;

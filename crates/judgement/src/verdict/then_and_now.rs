@@ -18,7 +18,7 @@ use super::goal::{log_cost, log_score, weights};
 use super::{ByBlock, PhaseEstimate, better_of};
 
 /// By which factor times on a modelled device may be off: what is decided by less is the model's doing as likely as the
-/// filesystem's. By what models show of what is known anyway (docs/known-facts.md).
+/// filesystem's. By what models show of what is known anyway (docs/results/known-facts.md).
 const MODEL_ERROR: f64 = 1.5;
 
 /// Below this the range of a sample says nothing.

@@ -9,7 +9,7 @@ use fsverdict_stack::filesystem::{compresses, searches_directories};
 /// A device with a queue deeper than SATA's 32 answers in tens of microseconds, in which a processor does little.
 const DEEP: u32 = 32;
 /// With so many files in one directory a search from its start is felt: to fill one of 10 000 took ext3 without its index
-/// 4.8 s natively, and 0.5 s with it (docs/then-and-now.md), so that 1000 take some 50 ms.
+/// 4.8 s natively, and 0.5 s with it (docs/results/then-and-now.md), so that 1000 take some 50 ms.
 const CROWD: u64 = 1000;
 
 /// What must be known of the times of a trial on a device with these limits, each in a sentence.

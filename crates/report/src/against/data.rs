@@ -65,7 +65,7 @@ pub(super) fn json(report: &AgainstReport, out: &mut dyn io::Write) -> Result<()
     Ok(writeln!(out, "{text}")?)
 }
 
-/// The columns, documented in docs/output-formats.md.
+/// The columns, documented in docs/reference/output-formats.md.
 const COLUMNS: &str = "of,kind,n,measured_ns,predicted_ns,demerit,bias,error,constant";
 
 pub(super) fn csv(report: &AgainstReport, out: &mut dyn io::Write) -> Result<(), ReportError> {

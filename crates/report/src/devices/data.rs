@@ -73,7 +73,7 @@ pub(super) fn json(report: &DeviceReport, out: &mut dyn io::Write) -> Result<(),
     Ok(writeln!(out, "{text}")?)
 }
 
-/// The columns, documented in docs/output-formats.md.
+/// The columns, documented in docs/reference/output-formats.md.
 const COLUMNS: &str = "device,source,identity,kernel,lab,candidate,recommended,behind,low,high,n";
 
 pub(super) fn csv(report: &DeviceReport, out: &mut dyn io::Write) -> Result<(), ReportError> {

@@ -93,6 +93,6 @@ fn method(report: &Report<'_>) -> Markup {
         }
         p { "Where the method comes from:" }
         ul { @for (title, address) in SOURCES { li { a href=(address) rel="noreferrer" { (title) } } } }
-        p { "How to read each part of this page: " code { "docs/reading-a-report.md" } " in fsverdict's source." }
+        p { "How to read each part of this page: " code { "docs/guides/reading-a-report.md" } " in fsverdict's source." }
     }
 }

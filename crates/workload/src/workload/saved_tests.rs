@@ -127,7 +127,7 @@ fn the_other_name_of_a_file_may_be_there_while_it_is_saved() {
 fn every_promise_that_can_be_broken_is_told_of() {
     let names: Vec<&str> = PROMISES.iter().map(|promise| promise.name).collect();
     assert_eq!(names.len(), names.iter().collect::<std::collections::BTreeSet<_>>().len());
-    let page = include_str!("../../../../docs/power-cuts.md");
+    let page = include_str!("../../../../docs/guides/power-cuts.md");
     for promise in PROMISES {
         assert!(page.contains(&format!("| `{}` |", promise.name)), "{}", promise.name);
         assert!(!promise.source.is_empty() && !promise.says.ends_with('.'));

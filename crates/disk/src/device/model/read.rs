@@ -1,4 +1,4 @@
-//! Reads the numbers of a model from its TOML. docs/device-models.md explains each key.
+//! Reads the numbers of a model from its TOML. docs/reference/device-models.md explains each key.
 
 use super::super::fields::{
     MS, RATE, SECTOR, TIME, US, byte_ns, bytes, flag, flag_or, keys, number, number_or, whole,

@@ -46,7 +46,7 @@ impl std::str::FromStr for CallTrace {
                 continue;
             }
             let told = |what: String| {
-                let hint = "docs/plan-format.md says what may stand there";
+                let hint = "docs/reference/plan-format.md says what may stand there";
                 Reason::new(format!("line {} of its calls: {what}", at + 1), hint)
             };
             match name(line).map_err(told)? {
