@@ -3,7 +3,7 @@
 //!     cargo run --release --example operating_characteristics -- [--repetitions N] [--noise S,S] [--seed N] [--ranked] [--rows] [--hard]
 //!
 //! The rule is the one that runs use. N simulated runs a row (default 500) at each noise S, the standard deviation of a
-//! trial's log time (default 0.01,0.02,0.05,0.1,0.2). Prints the tables of docs/background/methodology.md, with --rows every row, with --hard
+//! trial's log time (default 0.01,0.02,0.05,0.1,0.2). Prints the tables of docs/results/error-rates.md, with --rows every row, with --hard
 //! the table of what the rule is hard put to. A thread for each S; same arguments, same table.
 
 mod tables;

@@ -1,4 +1,4 @@
-//! The tables of docs/background/methodology.md.
+//! The tables of docs/results/error-rates.md.
 
 use crate::tally::{TRUTHS, Tally, Truth};
 use crate::world::{HARD, NOISES};

@@ -1,5 +1,5 @@
 //! The rates of built-in models by the number of requests at once, against drives they were held to: the figures of
-//! docs/reference/device-models.md.
+//! docs/results/device-models.md.
 //!
 //! The curves lie beside the repository, as those of published disks do (drives.rs).
 

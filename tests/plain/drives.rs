@@ -1,4 +1,4 @@
-//! Models of published drives against what was measured on them: the figures of docs/reference/device-models.md.
+//! Models of published drives against what was measured on them: the figures of docs/results/device-models.md.
 //!
 //! The drives' files lie beside the repository, in `../shared/drives` or where `FSVERDICT_DRIVES` says, and do not belong to
 //! it. A model is written from what was published, fitted to the first fifth of its trace, and scored on the rest.

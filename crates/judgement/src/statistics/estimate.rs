@@ -6,7 +6,7 @@ use serde::Serialize;
 pub const CONFIDENCE: f64 = 0.95;
 
 /// Of what is shown when a run has ended by looking: in the worst row of independent noise intervals of [`CONFIDENCE`] hold the truth
-/// in 83 % of runs, those of 98 % in 89 %, these in 93 % (examples/operating_characteristics; docs/background/methodology.md has what is worse).
+/// in 83 % of runs, those of 98 % in 89 %, these in 93 % (examples/operating_characteristics; docs/results/error-rates.md has what is worse).
 pub const AT_THE_STOP: f64 = 0.99;
 
 /// The only numeric currency from statistics onward.

@@ -2,7 +2,7 @@
 //!
 //! A pure state machine over log scores, smaller is better: fed the same blocks it answers the same, resumed or not. Every answer
 //! is read off [differences within blocks](super::Evidence). What [`level`] amounts to over all looks, candidates and kinds of
-//! noise is measured by examples/operating_characteristics (docs/background/methodology.md).
+//! noise is measured by examples/operating_characteristics (docs/results/error-rates.md).
 
 use libm::log1p;
 
