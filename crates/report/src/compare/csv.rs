@@ -7,7 +7,7 @@ use crate::ReportError;
 use crate::csv::{cell, or_empty, unwrapped};
 use fsverdict_judgement::statistics::Estimate;
 
-/// The columns, documented in docs/guides/comparing-runs.md.
+/// The columns, documented in docs/reference/output-formats.md.
 const COLUMNS: &str = "from,to,candidate,phase,metric,unit,before,before_low,before_high,before_n,after,after_low,\
                        after_high,after_n,ratio,ratio_low,ratio_high,p,p_adjusted,outcome";
 

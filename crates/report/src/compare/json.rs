@@ -1,4 +1,4 @@
-//! The comparison as data: versioned like the report's own JSON. docs/guides/comparing-runs.md describes every field.
+//! The comparison as data: versioned like the report's own JSON. docs/reference/output-formats.md describes every field.
 
 use std::io;
 
