@@ -17,6 +17,8 @@ mod findings;
 #[cfg(test)]
 mod fixtures;
 mod forms;
+#[cfg(test)]
+mod guide_tests;
 mod harness;
 mod html;
 mod index;

@@ -251,29 +251,6 @@ fn there_are_no_words_before_there_is_something_to_compare() {
     assert_eq!(data_of(&alone)["verdict"]["words"], serde_json::Value::Null);
 }
 
-/// The guide shows the three verdicts in its blocks of text. As insta does, `INSTA_UPDATE=always` renews them.
-#[test]
-fn the_guide_shows_these_pages() {
-    const FENCE: &str = "```text\n";
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guides/reading-a-report.md");
-    let guide = std::fs::read_to_string(path).unwrap();
-    let mut parts = guide.split(FENCE);
-    let mut renewed = parts.next().unwrap().to_owned();
-    let stories = [recommended(), ranked(), undecided()];
-    for (story, part) in stories.iter().zip(parts.by_ref()) {
-        let page = terminal(story);
-        let (verdict, _) = page.split_once("\nTrials").unwrap();
-        let (_, after) = part.split_once("```\n").unwrap();
-        renewed.push_str(&format!("{FENCE}{}\n```\n{after}", verdict.trim_end()));
-    }
-    assert_eq!(parts.next(), None, "a block of text that is no verdict");
-    if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
-        std::fs::write(path, &renewed).unwrap();
-    } else {
-        assert_eq!(guide, renewed, "docs/guides/reading-a-report.md; INSTA_UPDATE=always renews it");
-    }
-}
-
 #[test]
 fn tables_leave_out_no_site_either() {
     let mut story = Story::new(&["ext4", "xfs"], &["write"]);
