@@ -41,25 +41,19 @@ fn is_test(word: &str) -> bool {
         && word.chars().all(|letter| letter.is_ascii_lowercase() || "_0123456789".contains(letter))
 }
 
-/// Promises: paragraphs and items that begin with what they promise, and rows of the tables that say who holds them.
+/// Promises: paragraphs and items that begin with what they promise, with the items below them.
 fn promises(page: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    let (mut open, mut held) = (false, false);
+    let mut open = false;
     for line in page.lines() {
         let begins = ["**", "- **"].iter().any(|mark| line.starts_with(mark));
-        let own = line.is_empty() || line.starts_with(['#', '-', '|']);
         if begins && !line.starts_with("**Not promised") {
             found.push(line.to_owned());
             open = true;
-        } else if own {
+        } else if line.is_empty() || line.starts_with(['#', '-', '|']) {
             open = false;
         } else if let (true, Some(last)) = (open, found.last_mut()) {
             last.push_str(line);
-        }
-        let is_head = |line: &str| line.ends_with("| test |") || line.ends_with("| held by |");
-        held = line.starts_with('|') && (held || is_head(line));
-        if held && !is_head(line) && !line.starts_with("|---") {
-            found.push(line.to_owned());
         }
     }
     found
