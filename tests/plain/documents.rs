@@ -1,8 +1,13 @@
-//! The documents: every link and every path named in the repository leads somewhere, the index lists every page, and no
-//! line of text is wider than 120 characters.
+//! The documents: every link and every path named in the repository leads somewhere, the index lists every page, no line
+//! of text is wider than 120 characters, and commands, options and plans in them are such as the program takes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+
+use fsverdict::cli::with_vocabulary;
+use fsverdict_judgement::plan::{Overrides, read_with};
+
+use crate::common::PROGRAM;
 
 const WIDEST_LINE: usize = 120;
 
@@ -139,4 +144,81 @@ fn no_line_of_text_is_wide() {
         }
     }
     assert!(wide.is_empty(), "{wide:#?}");
+}
+
+/// The command lines of this program in a document: in blocks of code, and between backticks.
+fn command_lines(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut fenced = false;
+    for line in text.lines() {
+        if line.starts_with("```") {
+            fenced = !fenced;
+        } else if fenced || line.starts_with("    ") {
+            lines.push(line.trim().trim_start_matches("sudo ").to_owned());
+        }
+    }
+    let text = prose(text).iter().map(|(_, line)| line.trim()).collect::<Vec<_>>().join(" ");
+    lines.extend(text.split('`').skip(1).step_by(2).map(str::to_owned));
+    lines.retain(|line| line.starts_with("fsverdict "));
+    lines
+}
+
+#[test]
+fn every_command_and_option_in_the_documents_is_known() {
+    let help = |arguments: &[&str]| {
+        let shown = std::process::Command::new(PROGRAM).args(arguments).arg("--help").output().unwrap();
+        shown.status.success().then(|| String::from_utf8(shown.stdout).unwrap())
+    };
+    let mut known: BTreeMap<Vec<String>, Option<String>> = BTreeMap::new();
+    let (mut checked, mut wrong) = (0, Vec::new());
+    // What used to be there is in the changelog, and what users do not start in the architecture.
+    let not_of_users = ["CHANGELOG.md", "ARCHITECTURE.md"];
+    for (path, text) in documents() {
+        if not_of_users.iter().any(|name| path.ends_with(name)) {
+            continue;
+        }
+        for line in command_lines(&text) {
+            let line = line.split(" #").next().unwrap();
+            let words: Vec<&str> = line.split_whitespace().skip(1).collect();
+            let depth = if words.first() == Some(&"kernel") { 2 } else { 1 };
+            let command: Vec<String> = words.iter().take(depth).map(|word| (*word).to_owned()).collect();
+            if command.iter().any(|word| !word.bytes().all(|letter| letter.is_ascii_lowercase())) {
+                continue;
+            }
+            let page = known
+                .entry(command.clone())
+                .or_insert_with(|| help(&command.iter().map(String::as_str).collect::<Vec<_>>()));
+            let options = words.iter().map(|word| word.trim_start_matches('[')).filter_map(|word| {
+                let name = word.strip_prefix("--")?;
+                Some(name.split(|letter: char| !letter.is_ascii_lowercase() && letter != '-').next().unwrap())
+            });
+            let unknown: Vec<&str> = options
+                .filter(|name| !page.as_ref().is_some_and(|page| page.contains(&format!("--{name}"))))
+                .collect();
+            checked += 1;
+            if page.is_none() || !unknown.is_empty() {
+                wrong.push(format!("{}: {line} {unknown:?}", path.display()));
+            }
+        }
+    }
+    assert!(checked > 100, "{checked}");
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn every_whole_plan_in_the_documents_is_right() {
+    let mut plans = 0;
+    for (path, text) in documents() {
+        for block in text.split("```toml\n").skip(1) {
+            let block = block.split("```").next().unwrap();
+            // Whole plans have a title and phases; the other blocks show a few lines.
+            if block.starts_with("title") && block.contains("[[phase]]") {
+                let name = path.to_string_lossy();
+                with_vocabulary(|vocabulary| read_with(block, &name, &Overrides::default(), vocabulary))
+                    .unwrap_or_else(|error| panic!("{error}"));
+                plans += 1;
+            }
+        }
+    }
+    assert!(plans > 1, "{plans}");
 }
