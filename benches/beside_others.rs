@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use fsverdict_judgement::plan::{Dataset, Operation, Pace};
 use fsverdict_text::Bytes;
-use fsverdict_workload::dataset::{Prepared, prepare};
+use fsverdict_workload::dataset::{Prepared, prepare_dataset};
 use fsverdict_workload::workload::{Ledger, Workplace, run};
 
 const FILES: u64 = 65_536;
@@ -153,8 +153,9 @@ fn main() {
     let program = folder.path().join("bare");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/beside/bare.c");
     called(Command::new("cc").args(["-O2", "-pthread", "-o"]).arg(&program).arg(source));
-    let flat = prepare("flat", &Dataset::Flat { files: FILES, file_size: Bytes(SIZE) }, 1).unwrap();
-    let big = prepare("big", &Dataset::File { size: Bytes(PIECES * 4096), compressible: 0.0 }, 1).unwrap();
+    let flat = prepare_dataset("flat", &Dataset::Flat { files: FILES, file_size: Bytes(SIZE) }, 1).unwrap();
+    let big =
+        prepare_dataset("big", &Dataset::File { size: Bytes(PIECES * 4096), compressible: 0.0 }, 1).unwrap();
     let list = folder.path().join("names");
     let inner = folder.path().join("named");
     std::fs::create_dir(&inner).unwrap();

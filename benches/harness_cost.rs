@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use fsverdict_judgement::plan::{Dataset, Operation, TreeShape};
 use fsverdict_text::Bytes;
-use fsverdict_workload::dataset::{Prepared, prepare};
+use fsverdict_workload::dataset::{Prepared, prepare_dataset};
 use fsverdict_workload::workload::{Ledger, Workplace, run};
 use rustix::fs::{AtFlags, Mode, OFlags, RawDir, StatxFlags};
 
@@ -84,11 +84,11 @@ fn median(mut times: Vec<f64>) -> f64 {
 fn main() {
     let folder = tempfile::tempdir_in("/dev/shm").unwrap();
     let spec = Dataset::Flat { files: FILES, file_size: Bytes(SIZE as u64) };
-    let dataset = prepare("flat", &spec, 1).unwrap();
+    let dataset = prepare_dataset("flat", &spec, 1).unwrap();
     // The same names in the same order, so that only what surrounds the calls differs.
     let names: Vec<CString> = {
         let staged =
-            fsverdict_workload::dataset::stage(&dataset, &folder.path().join("names"), None).unwrap();
+            fsverdict_workload::dataset::stage_dataset(&dataset, &folder.path().join("names"), None).unwrap();
         let names = std::fs::read_dir(staged.path).unwrap().map(|entry| entry.unwrap().file_name());
         names.map(|name| CString::new(name.into_encoded_bytes()).unwrap()).collect()
     };
@@ -135,7 +135,7 @@ fn main() {
         sizes: Vec::new(),
         form: Default::default(),
     };
-    prepare("tree", &Dataset::Tree(shape), 1).unwrap();
+    prepare_dataset("tree", &Dataset::Tree(shape), 1).unwrap();
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let peak = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_default();
     println!("a tree of 1 000 000 files: laid out in {:.2} s; {peak}", start.elapsed().as_secs_f64());

@@ -8,7 +8,7 @@ use clap::Args;
 use fsverdict_judgement::plan::check_dataset_name;
 use fsverdict_linux::host::results::result_writer;
 use fsverdict_text::{Bytes, Reason, limits};
-use fsverdict_workload::dataset::{CapturedShape, capture};
+use fsverdict_workload::dataset::{CapturedShape, capture_shape};
 
 use super::capture_trace::{self, TraceCapture};
 use super::{CliError, Exit};
@@ -51,7 +51,7 @@ pub(super) fn run(arguments: &CaptureArguments) -> Result<Exit, CliError> {
         }
     };
     let shown = folder.display();
-    let shape = capture(folder).map_err(|errno| {
+    let shape = capture_shape(folder).map_err(|errno| {
         let why = std::io::Error::from(errno);
         CliError::usage(Reason::new(
             format!("cannot look at {shown}: {why}"),
@@ -138,7 +138,7 @@ mod tests {
     use super::as_dataset;
     use crate::cli::with_vocabulary;
     use fsverdict_judgement::plan::{Overrides, read_with};
-    use fsverdict_workload::dataset::{capture, prepare};
+    use fsverdict_workload::dataset::{capture_shape, prepare_dataset};
 
     const REST: &str = "
 title = 't'
@@ -161,19 +161,20 @@ phase = [{ name = 'write', operation = 'tree.write', dataset = 'captured' }]
             )
             .unwrap();
         }
-        let shape = capture(folder.path()).unwrap();
+        let shape = capture_shape(folder.path()).unwrap();
         let text = as_dataset(&shape, "captured");
         assert!(!text.contains("grandmother") && !text.contains("will") && text.is_ascii(), "{text}");
         let plan = format!("{REST}{text}");
         let plan = with_vocabulary(|words| read_with(&plan, "p", &Overrides::default(), words));
         let plan = plan.unwrap_or_else(|error| panic!("{error}"));
-        let replayed = prepare("captured", &plan.datasets["captured"], 1).unwrap();
+        let replayed = prepare_dataset("captured", &plan.datasets["captured"], 1).unwrap();
         let totals = replayed.totals().unwrap();
         assert_eq!((totals.files, totals.directories, totals.bytes), (400, 8, shape.bytes));
         assert!(replayed.notes.is_empty(), "{:?}", replayed.notes);
         let again = tempfile::tempdir().unwrap();
-        let staged = fsverdict_workload::dataset::stage(&replayed, &again.path().join("x"), None).unwrap();
-        let back = capture(&staged.path).unwrap();
+        let staged =
+            fsverdict_workload::dataset::stage_dataset(&replayed, &again.path().join("x"), None).unwrap();
+        let back = capture_shape(&staged.path).unwrap();
         for hundredth in [10, 25, 50, 75, 90] {
             let (one, other) = (shape.sizes[hundredth] as f64, back.sizes[hundredth] as f64);
             assert!((one / other - 1.0).abs() < 0.15, "{hundredth}: {one} {other}");

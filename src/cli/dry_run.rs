@@ -9,7 +9,7 @@ use fsverdict_lab::lab::{ChosenLab, Lab, LabError};
 use fsverdict_linux::host::results::result_writer;
 use fsverdict_report::in_lines;
 use fsverdict_text::{Hinted, Reason, duration_text};
-use fsverdict_workload::dataset::readable;
+use fsverdict_workload::dataset::check_readable;
 
 use super::consent::PlanOrigin;
 use super::forecast::forecast;
@@ -107,7 +107,7 @@ fn describe_device(source: &DeviceSource, prospect: Option<&DeviceProspect>) -> 
 fn left_out(plan: &Plan) -> Vec<String> {
     let of = |(name, dataset): (&String, &Dataset)| {
         let Dataset::Folder { path, .. } = dataset else { return Vec::new() };
-        let (found, mut said) = (readable(path, LOOKED_AT), Vec::new());
+        let (found, mut said) = (check_readable(path, LOOKED_AT), Vec::new());
         if found.unreadable > 0 {
             let names: Vec<String> = found.first.iter().map(|path| path.display().to_string()).collect();
             let more = match found.unreadable - names.len() {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use fsverdict_judgement::plan::{CallTrace, Dataset, Operation, Pace};
-use fsverdict_workload::dataset::{Prepared, prepare};
+use fsverdict_workload::dataset::{Prepared, prepare_dataset};
 use fsverdict_workload::workload::{Ledger, Workplace, run, verify};
 
 /// The folder below which the calls are made.
@@ -21,7 +21,7 @@ pub(crate) fn replay_calls(
     afterwards: impl FnOnce(),
 ) -> Result<(), String> {
     let shown = |error: &dyn std::fmt::Display| error.to_string();
-    let prepared = prepare("trace", &Dataset::Trace { calls }, 7).map_err(|error| shown(&error))?;
+    let prepared = prepare_dataset("trace", &Dataset::Trace { calls }, 7).map_err(|error| shown(&error))?;
     let mut ledger = Ledger::default();
     std::fs::create_dir_all(before).map_err(|error| shown(&error))?;
     run(&mut site(Operation::TreeWrite, before, &prepared, &mut ledger)).map_err(|error| shown(&error))?;

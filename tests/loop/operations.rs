@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fsverdict_judgement::plan::{Dataset, Operation, Pace, TreeForm, TreeShape};
 use fsverdict_text::Bytes;
-use fsverdict_workload::dataset::prepare;
+use fsverdict_workload::dataset::prepare_dataset;
 use fsverdict_workload::workload::{Ledger, WorkError, Workplace, run, verify, verify_written};
 
 use crate::common::tool;
@@ -14,7 +14,7 @@ fn loop_a_full_filesystem_is_reported_as_such() {
     let folder = tempfile::tempdir().unwrap();
     let mount = folder.path().to_str().unwrap();
     let crowd = Dataset::Flat { files: 500, file_size: Bytes(80 << 10) };
-    let dataset = prepare("data", &crowd, 1).unwrap();
+    let dataset = prepare_dataset("data", &crowd, 1).unwrap();
     tool(&["mount", "-t", "tmpfs", "-o", "size=4m", "fsverdict-test", mount]);
     let shown = run(&mut Workplace {
         operation: Operation::try_from("directory.fill".to_owned()).unwrap(),
@@ -56,7 +56,7 @@ fn loop_files_come_and_go_on_a_filesystem_that_is_nearly_full() {
         sizes: Vec::new(),
         form: TreeForm::PLAIN,
     };
-    let dataset = prepare("data", &Dataset::Tree(shape), 1).unwrap();
+    let dataset = prepare_dataset("data", &Dataset::Tree(shape), 1).unwrap();
     let mut ledger = Ledger::new();
     tool(&["mount", "-t", "tmpfs", "-o", "size=8m", "fsverdict-test", mount]);
     let mut phase = |operation: Operation, to: f64, rounds: u32| {
@@ -105,7 +105,8 @@ fn loop_files_come_and_go_on_a_filesystem_that_is_nearly_full() {
 fn loop_copies_fill_a_filesystem_as_far_as_they_are_asked_to() {
     let folder = tempfile::tempdir().unwrap();
     let mount = folder.path().to_str().unwrap();
-    let dataset = prepare("data", &Dataset::Flat { files: 10, file_size: Bytes(20 << 10) }, 1).unwrap();
+    let dataset =
+        prepare_dataset("data", &Dataset::Flat { files: 10, file_size: Bytes(20 << 10) }, 1).unwrap();
     let mut ledger = Ledger::new();
     tool(&["mount", "-t", "tmpfs", "-o", "size=8m", "fsverdict-test", mount]);
     let mut phase = |operation: &str, to: f64| {
@@ -166,7 +167,7 @@ fn loop_copies_fill_a_filesystem_as_far_as_they_are_asked_to() {
 fn loop_a_filesystem_is_full_when_not_even_a_folder_goes_in() {
     let folder = tempfile::tempdir().unwrap();
     let mount = folder.path().to_str().unwrap();
-    let dataset = prepare("data", &Dataset::Flat { files: 10, file_size: Bytes(100) }, 1).unwrap();
+    let dataset = prepare_dataset("data", &Dataset::Flat { files: 10, file_size: Bytes(100) }, 1).unwrap();
     // Its root, `some` and `where`, and two copies of a folder and ten files.
     tool(&["mount", "-t", "tmpfs", "-o", "size=8m,nr_inodes=25", "fsverdict-test", mount]);
     let filled = run(&mut Workplace {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use fsverdict_judgement::plan::{Dataset, Operation, Remake, TreeForm, TreeShape};
 use fsverdict_text::Bytes;
-use fsverdict_workload::dataset::{Prepared, prepare};
+use fsverdict_workload::dataset::{Prepared, prepare_dataset};
 use fsverdict_workload::workload::{
     Done, Ledger, WorkError, Workplace, layout, run, verify, verify_written, write_again,
 };
@@ -35,7 +35,7 @@ impl Aging {
             sizes: Vec::new(),
             form: TreeForm::PLAIN,
         };
-        let dataset = prepare("sources", &Dataset::Tree(shape), 7).unwrap();
+        let dataset = prepare_dataset("sources", &Dataset::Tree(shape), 7).unwrap();
         Aging { folder: tempfile::tempdir().unwrap(), dataset, ledger: Ledger::new() }
     }
 

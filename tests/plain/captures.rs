@@ -9,7 +9,7 @@ use std::path::Path;
 
 use fsverdict::cli::with_vocabulary;
 use fsverdict_judgement::plan::{Dataset, Overrides, TreeShape, read_with};
-use fsverdict_workload::dataset::{prepare, stage};
+use fsverdict_workload::dataset::{prepare_dataset, stage_dataset};
 
 use crate::common::Place;
 
@@ -108,9 +108,9 @@ fn a_tree_of_hostile_names_comes_back_in_its_form_and_nothing_of_it_is_named() {
         assert!(!printed.contains(secret), "{secret}: {printed}");
     }
     assert!(!place.path().join("pwned").exists());
-    let replayed = prepare("captured", &Dataset::Tree(shape.clone()), 1).unwrap();
+    let replayed = prepare_dataset("captured", &Dataset::Tree(shape.clone()), 1).unwrap();
     assert!(replayed.notes.is_empty(), "{:?}", replayed.notes);
-    let staged = stage(&replayed, &place.path().join("replayed"), None).unwrap();
+    let staged = stage_dataset(&replayed, &place.path().join("replayed"), None).unwrap();
     let (_, again) = captured(&place, &staged.path);
     assert_eq!((again.files, again.directories, again.size), (shape.files, shape.directories, shape.size));
     let (before, after) = (forms(&shape), forms(&again));

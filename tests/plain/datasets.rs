@@ -7,7 +7,9 @@ use std::process::Command;
 
 use fsverdict_judgement::plan::{Dataset, TreeForm, TreeShape};
 use fsverdict_text::Bytes;
-use fsverdict_workload::dataset::{CompareError, HardLinks, Manifest, Staged, prepare, stage};
+use fsverdict_workload::dataset::{
+    CompareError, HardLinks, Manifest, Staged, prepare_dataset, stage_dataset,
+};
 
 fn shape(profile: &str) -> TreeShape {
     TreeShape {
@@ -37,8 +39,8 @@ fn the_same_seed_gives_the_same_bytes_on_every_machine() {
         (Dataset::File { size: Bytes(5_000_001), compressible: 0.25 }, 1, 0xfc6d_3d3b_2db5_ad00),
     ];
     for (spec, seed, golden) in cases {
-        let prepared = prepare("tree", &spec, seed).unwrap();
-        let digest = Manifest::of(&prepared, None, 0).unwrap().digest();
+        let prepared = prepare_dataset("tree", &spec, seed).unwrap();
+        let digest = Manifest::for_generation(&prepared, None, 0).unwrap().digest();
         assert_eq!(digest, golden, "{spec:?} with seed {seed} is {digest:#018x}");
     }
 }
@@ -53,13 +55,16 @@ fn what_is_staged_is_what_the_manifest_says() {
         ("flat", Dataset::Flat { files: 100, file_size: Bytes(10) }),
         ("file", Dataset::File { size: Bytes(1_000_001), compressible: 0.5 }),
     ] {
-        let prepared = prepare(name, &spec, 1).unwrap();
-        let staged = stage(&prepared, &folder.path().join(name), None).unwrap();
-        let manifest = Manifest::of(&prepared, Some(&staged), 0).unwrap();
-        manifest.compare(&staged.path, HardLinks::Exact).unwrap();
+        let prepared = prepare_dataset(name, &spec, 1).unwrap();
+        let staged = stage_dataset(&prepared, &folder.path().join(name), None).unwrap();
+        let manifest = Manifest::for_generation(&prepared, Some(&staged), 0).unwrap();
+        manifest.compare_with(&staged.path, HardLinks::Exact).unwrap();
         assert_eq!(prepared.totals(), Some(staged.totals()));
-        let later = Manifest::of(&prepared, Some(&staged), 1).unwrap();
-        assert!(matches!(later.compare(&staged.path, HardLinks::Exact), Err(CompareError::Different { .. })));
+        let later = Manifest::for_generation(&prepared, Some(&staged), 1).unwrap();
+        assert!(matches!(
+            later.compare_with(&staged.path, HardLinks::Exact),
+            Err(CompareError::Different { .. })
+        ));
     }
 }
 
@@ -83,9 +88,9 @@ fn a_real_folder_is_copied_with_links_modes_and_times() {
     let (source, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     folder_of_everything(source.path());
     let spec = Dataset::Folder { path: source.path().into(), size: None };
-    let prepared = prepare("docs", &spec, 1).unwrap();
+    let prepared = prepare_dataset("docs", &spec, 1).unwrap();
     assert!(prepared.totals().is_none() && prepared.needs_staging());
-    let staged = stage(&prepared, &target.path().join("docs"), None).unwrap();
+    let staged = stage_dataset(&prepared, &target.path().join("docs"), None).unwrap();
     assert_eq!(staged.skipped.special, 2);
     assert_eq!(staged.notes, ["dataset `docs`: left out: 2 sockets, pipes or devices"]);
     let totals = staged.totals();
@@ -97,8 +102,8 @@ fn a_real_folder_is_copied_with_links_modes_and_times() {
     assert_eq!(fs::read_link(staged.path.join("two/broken")).unwrap(), Path::new("/nowhere/at all"));
     let times = |path: &Path| fs::metadata(path.join("one/deep")).unwrap().mtime_nsec();
     assert_eq!(times(&staged.path), times(source.path()));
-    let manifest = Manifest::of(&prepared, Some(&staged), 0).unwrap();
-    manifest.compare(&staged.path, HardLinks::Exact).unwrap();
+    let manifest = Manifest::for_generation(&prepared, Some(&staged), 0).unwrap();
+    manifest.compare_with(&staged.path, HardLinks::Exact).unwrap();
     // A copy that made two files of one passes only where that is allowed.
     let copy = target.path().join("copy");
     assert!(
@@ -110,20 +115,20 @@ fn a_real_folder_is_copied_with_links_modes_and_times() {
             .unwrap()
             .success()
     );
-    manifest.compare(&copy, HardLinks::MayBeCopies).unwrap();
-    let shown = manifest.compare(&copy, HardLinks::Exact).unwrap_err().to_string();
+    manifest.compare_with(&copy, HardLinks::MayBeCopies).unwrap();
+    let shown = manifest.compare_with(&copy, HardLinks::Exact).unwrap_err().to_string();
     assert!(shown.contains("has 1 hard links instead of 2"), "{shown}");
     fs::remove_file(copy.join("two/broken")).unwrap();
     symlink("elsewhere", copy.join("two/broken")).unwrap();
-    let shown = manifest.compare(&copy, HardLinks::MayBeCopies).unwrap_err().to_string();
+    let shown = manifest.compare_with(&copy, HardLinks::MayBeCopies).unwrap_err().to_string();
     assert!(shown.contains("two/broken points to elsewhere instead of /nowhere/at all"), "{shown}");
 }
 
 /// Stages a dataset below `target`, and lists what it must hold.
 fn stage_into(target: &Path, name: &str, spec: &Dataset) -> (Staged, Manifest) {
-    let prepared = prepare(name, spec, 1).unwrap();
-    let staged = stage(&prepared, &target.join(name), None).unwrap();
-    let manifest = Manifest::of(&prepared, Some(&staged), 0).unwrap();
+    let prepared = prepare_dataset(name, spec, 1).unwrap();
+    let staged = stage_dataset(&prepared, &target.join(name), None).unwrap();
+    let manifest = Manifest::for_generation(&prepared, Some(&staged), 0).unwrap();
     (staged, manifest)
 }
 
@@ -152,13 +157,13 @@ fn a_part_of_a_real_folder_is_always_the_same_part_of_about_the_size_asked() {
         first.notes
     );
     assert_eq!(taken_first.digest(), taken_second.digest());
-    taken_first.compare(&second.path, HardLinks::Exact).unwrap();
+    taken_first.compare_with(&second.path, HardLinks::Exact).unwrap();
     // Whole subdirectories, and more than one of them.
     let taken: Vec<_> = fs::read_dir(first.path).unwrap().collect();
     assert!(taken.len() > 3);
     let all = Dataset::Folder { path: source.path().into(), size: Some(Bytes(100_000_000)) };
     let (all, everything) = stage_as("all", &all);
-    everything.compare(source.path(), HardLinks::Exact).unwrap();
+    everything.compare_with(source.path(), HardLinks::Exact).unwrap();
     assert_eq!(all.notes.len(), 1);
 }
 
@@ -207,7 +212,9 @@ fn what_an_ordinary_user_may_not_read_is_left_out_and_counted() {
     if let Some(folder) = std::env::var_os(INSIDE) {
         let folder = Path::new(&folder);
         let spec = Dataset::Folder { path: folder.join("source"), size: None };
-        let staged = stage(&prepare("home", &spec, 1).unwrap(), &folder.join("target/home"), None).unwrap();
+        let staged =
+            stage_dataset(&prepare_dataset("home", &spec, 1).unwrap(), &folder.join("target/home"), None)
+                .unwrap();
         assert_eq!(staged.skipped.unreadable, 2);
         assert_eq!(staged.totals().files, 1);
         return;
@@ -244,7 +251,7 @@ fn what_an_ordinary_user_may_not_read_is_left_out_and_counted() {
 
 #[test]
 fn what_cannot_be_had_is_refused_with_a_hint() {
-    let shown = |spec: &Dataset| prepare("data", spec, 1).unwrap_err().to_string();
+    let shown = |spec: &Dataset| prepare_dataset("data", spec, 1).unwrap_err().to_string();
     let tree = |change: fn(&mut TreeShape)| {
         let mut shape = shape("mixed");
         change(&mut shape);
@@ -263,6 +270,8 @@ fn what_cannot_be_had_is_refused_with_a_hint() {
     let file = shown(&Dataset::Folder { path: "/proc/version".into(), size: None });
     assert!(file.contains("hint:"), "{file}");
     let folder = tempfile::tempdir().unwrap();
-    let prepared = prepare("data", &Dataset::Flat { files: 1, file_size: Bytes(1) }, 1).unwrap();
-    assert!(stage(&prepared, folder.path(), None).unwrap_err().to_string().contains("cannot stage it"));
+    let prepared = prepare_dataset("data", &Dataset::Flat { files: 1, file_size: Bytes(1) }, 1).unwrap();
+    assert!(
+        stage_dataset(&prepared, folder.path(), None).unwrap_err().to_string().contains("cannot stage it")
+    );
 }

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use fsverdict_judgement::plan::{Dataset, Operation, OperationKind, Pace, TreeForm, TreeShape};
 use fsverdict_text::Bytes;
-use fsverdict_workload::dataset::{Prepared, Staged, prepare, stage};
+use fsverdict_workload::dataset::{Prepared, Staged, prepare_dataset, stage_dataset};
 use fsverdict_workload::workload::{Done, Ledger, WorkError, Workplace, run, verify, verify_written};
 
 fn tree(files: u64, size: u64) -> Dataset {
@@ -44,7 +44,7 @@ impl Bench {
         fs::create_dir(folder.path().join("mount")).unwrap();
         Self {
             folder,
-            dataset: prepare("data", spec, 1).unwrap(),
+            dataset: prepare_dataset("data", spec, 1).unwrap(),
             staged: None,
             ledger: Ledger::new(),
             threads: 1,
@@ -58,7 +58,7 @@ impl Bench {
     }
 
     fn stage(&mut self) {
-        let staged = stage(&self.dataset, &self.folder.path().join("staged"), None).unwrap();
+        let staged = stage_dataset(&self.dataset, &self.folder.path().join("staged"), None).unwrap();
         self.staged = Some(staged);
     }
 
@@ -213,7 +213,7 @@ fn a_big_file_is_written_read_and_rewritten_in_place() {
     bench.expect("stream.read", 1, size);
     bench.verify_all().unwrap();
     // As it was before it was rewritten, it is no longer right.
-    let again = stage(&bench.dataset, &bench.folder.path().join("again"), None).unwrap();
+    let again = stage_dataset(&bench.dataset, &bench.folder.path().join("again"), None).unwrap();
     fs::copy(again.path, bench.mount().join("some/where")).unwrap();
     assert!(bench.verify_all().unwrap_err().to_string().contains("has other content from byte 0 on"));
 }

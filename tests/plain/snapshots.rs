@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use fsverdict_judgement::plan::{Dataset, Operation};
 use fsverdict_text::Bytes;
-use fsverdict_workload::dataset::{Prepared, prepare};
+use fsverdict_workload::dataset::{Prepared, prepare_dataset};
 use fsverdict_workload::workload::{Ledger, WorkError, Workplace, run, verify, verify_written};
 
 struct Kept {
@@ -17,7 +17,7 @@ struct Kept {
 impl Kept {
     fn new() -> Kept {
         let crowd = Dataset::Flat { files: 20, file_size: Bytes(700) };
-        let dataset = prepare("data", &crowd, 1).unwrap();
+        let dataset = prepare_dataset("data", &crowd, 1).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let mut kept = Kept { folder, dataset, ledger: Ledger::new() };
         kept.at(Operation::DirectoryFill, true).unwrap();

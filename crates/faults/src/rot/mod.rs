@@ -13,7 +13,7 @@ use fsverdict_judgement::journal::{BlockUse, PlacedRot, ReadingStopped, RottenBl
 use fsverdict_judgement::plan::Candidate;
 use fsverdict_stack::anatomy::{BLOCK, ImageReader, KnownContent, LayoutLimits, LayoutProcess, block_uses};
 use fsverdict_text::Reason;
-use fsverdict_workload::dataset::prepare;
+use fsverdict_workload::dataset::prepare_dataset;
 
 use crate::error::FaultError;
 use crate::power_cuts::{
@@ -85,7 +85,8 @@ impl PowerCutting<'_> {
         let mut names = Vec::new();
         for folder in &record.folders {
             if let Some(spec) = self.plan.datasets.get(&folder.dataset) {
-                let prepared = prepare(&folder.dataset, spec, self.plan.protocol.seed).map_err(plain)?;
+                let prepared =
+                    prepare_dataset(&folder.dataset, spec, self.plan.protocol.seed).map_err(plain)?;
                 let block = |bytes: &[u8]| known.add_block(bytes);
                 folder.last_blocks(&prepared, BLOCK as usize, |name| names.push(name.to_vec()), block);
             }
@@ -141,7 +142,8 @@ impl PowerCutting<'_> {
         let mut must = Vec::new();
         for folder in &record.folders {
             if let Some(spec) = self.plan.datasets.get(&folder.dataset) {
-                let prepared = prepare(&folder.dataset, spec, self.plan.protocol.seed).map_err(plain)?;
+                let prepared =
+                    prepare_dataset(&folder.dataset, spec, self.plan.protocol.seed).map_err(plain)?;
                 must.extend(folder.tell(&prepared, u64::MAX));
             }
         }

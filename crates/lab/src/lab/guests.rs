@@ -19,7 +19,7 @@ use fsverdict_linux::host::root::Root;
 use fsverdict_linux::host::secrets::Secrets;
 use fsverdict_linux::sandbox::{Devices, Isolation, inherit};
 use fsverdict_text::{DrawnNumbers, Reason};
-use fsverdict_workload::dataset::{Selection, selection};
+use fsverdict_workload::dataset::{Selection, select_for_dataset};
 
 use super::backend::{Backend, GuestSockets};
 use super::description::{covered_folder, program_folders};
@@ -202,7 +202,7 @@ impl Guests {
     fn selected(&self) -> BTreeMap<String, Selection> {
         let found = self.selected.get_or_init(|| {
             let all = self.plan.datasets.iter();
-            all.filter_map(|(name, dataset)| Some((name.clone(), selection(dataset)?))).collect()
+            all.filter_map(|(name, dataset)| Some((name.clone(), select_for_dataset(dataset)?))).collect()
         });
         found.clone()
     }

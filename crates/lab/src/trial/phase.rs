@@ -286,9 +286,9 @@ impl Agent<'_> {
         }
         let Some(expected) = &phase.verify else { return Ok(()) };
         let material = self.materials.get(&expected.dataset)?;
-        let manifest = Manifest::of(&material.prepared, material.staged.as_ref(), 0)?;
+        let manifest = Manifest::for_generation(&material.prepared, material.staged.as_ref(), 0)?;
         // rsync -a and cp -R without further options make copies of hard links.
-        manifest.compare(&Path::new(MOUNT).join(&expected.at), HardLinks::MayBeCopies).map_err(
+        manifest.compare_with(&Path::new(MOUNT).join(&expected.at), HardLinks::MayBeCopies).map_err(
             |difference| TrialError::Different {
                 phase: phase.name.clone(),
                 difference: difference.to_string(),

@@ -54,11 +54,11 @@ impl Materials {
             let staged = match (needed_as_files(&spec.phases, name, dataset), staging) {
                 (false, _) => None,
                 (true, Staging::Held { .. }) => {
-                    Some(dataset::adopt(&prepared, &held(DATA).join(name), read_record(name)?)?)
+                    Some(dataset::adopt_staged(&prepared, &held(DATA).join(name), read_record(name)?)?)
                 }
                 (true, Staging::Memory | Staging::Disk { .. }) => {
                     sink.step(&format!("{STAGE}{name}"));
-                    Some(dataset::stage(&prepared, &Path::new(DATA).join(name), selected.get(name))?)
+                    Some(dataset::stage_dataset(&prepared, &Path::new(DATA).join(name), selected.get(name))?)
                 }
             };
             if let (Dataset::Folder { .. }, Some(staged)) = (dataset, &staged) {
@@ -102,7 +102,7 @@ impl Materials {
 /// What a user's folder held: it may hold something else in the next trial, or the next run.
 fn fingerprint(prepared: &Prepared, staged: &Staged) -> Result<String, TrialError> {
     let Totals { files, bytes, .. } = staged.totals();
-    let digest = Manifest::of(prepared, Some(staged), 0)?.digest();
+    let digest = Manifest::for_generation(prepared, Some(staged), 0)?.digest();
     Ok(format!("{files} files, {} (digest {digest:016x})", Bytes(bytes)))
 }
 
@@ -200,7 +200,7 @@ pub(super) fn write_records(materials: &Materials) -> Result<(), TrialError> {
     std::fs::create_dir_all(RECORDS).map_err(TrialError::io("make a folder for the records"))?;
     for (name, material) in &materials.by_name {
         let Some(staged) = &material.staged else { continue };
-        let text = serde_json::to_vec(&staged.record(&material.prepared)?).unwrap_or_default();
+        let text = serde_json::to_vec(&staged.staging_record(&material.prepared)?).unwrap_or_default();
         std::fs::write(record_file(Path::new(RECORDS), name), text)
             .map_err(TrialError::io("write down what was staged"))?;
     }

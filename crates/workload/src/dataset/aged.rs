@@ -3,7 +3,7 @@
 //! The history depends on the dataset, its seed and the number of the step alone, so that it is the same for every candidate.
 //! A file that changes gets another number of contents, which no file had before.
 
-use super::random::{RandomStream, mix};
+use super::random::{RandomStream, mix_bits};
 use super::tree::{Directory, EntryKind, Tree, TreeEntry};
 
 /// Permission bits of what is made on the way.
@@ -51,7 +51,7 @@ pub(crate) struct AgedFile {
 
 impl AgedTree {
     /// The tree of a dataset, before anything happens to it; `None` where some of its files are links.
-    pub(crate) fn of(tree: &Tree, seed: u64) -> Option<Self> {
+    pub(crate) fn from_tree(tree: &Tree, seed: u64) -> Option<Self> {
         let mut aged = AgedTree {
             seed,
             directories: Vec::with_capacity(tree.directories.len()),
@@ -63,7 +63,7 @@ impl AgedTree {
             steps: 0,
         };
         for (number, directory) in (0..).zip(&tree.directories) {
-            let name = tree.name(directory.name).to_bytes().to_vec();
+            let name = tree.name_at(directory.name).to_bytes().to_vec();
             match number {
                 0 => aged.directories.push(AgedDirectory {
                     parent: 0,
@@ -80,7 +80,7 @@ impl AgedTree {
                 if entry.kind != EntryKind::File {
                     return None;
                 }
-                let name = tree.name(entry.name).to_bytes().to_vec();
+                let name = tree.name_at(entry.name).to_bytes().to_vec();
                 aged.count_in(number);
                 aged.files.push(AgedFile { directory: number, name, size: entry.size, identity: entry.what });
             }
@@ -90,9 +90,9 @@ impl AgedTree {
     }
 
     /// The random numbers of the next step.
-    pub(super) fn step(&mut self, purpose: &str) -> RandomStream {
+    pub(super) fn next_step(&mut self, purpose: &str) -> RandomStream {
         self.steps += 1;
-        RandomStream::new(mix(self.seed ^ u64::from(self.steps)), purpose)
+        RandomStream::new(mix_bits(self.seed ^ u64::from(self.steps)), purpose)
     }
 
     /// Adds a directory, and gives its number.
@@ -109,14 +109,14 @@ impl AgedTree {
     }
 
     /// A number that no contents had.
-    pub(super) fn identity(&mut self) -> u32 {
+    pub(super) fn next_identity(&mut self) -> u32 {
         self.next += 1;
         self.next - 1
     }
 
     /// A new file in this directory, which is not among the tree's yet.
     pub(super) fn new_file(&mut self, directory: u32, stream: &mut RandomStream) -> AgedFile {
-        let identity = self.identity();
+        let identity = self.next_identity();
         let drawn = stream.below(self.sizes.len() as u64) as usize;
         let size = self.sizes.get(drawn).copied().unwrap_or(0);
         self.count_in(directory);
@@ -130,7 +130,7 @@ impl AgedTree {
     }
 
     /// Takes a file out.
-    pub(super) fn take(&mut self, at: usize) -> AgedFile {
+    pub(super) fn take_file(&mut self, at: usize) -> AgedFile {
         let file = self.files.swap_remove(at);
         if let Some(directory) = self.directories.get_mut(file.directory as usize) {
             directory.files -= 1;
@@ -151,22 +151,22 @@ impl AgedTree {
     }
 
     /// Bytes of all its files.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.all().map(|file| file.size).sum()
+    pub(crate) fn total_bytes(&self) -> u64 {
+        self.all_files().map(|file| file.size).sum()
     }
 
-    fn all(&self) -> impl Iterator<Item = &AgedFile> {
+    fn all_files(&self) -> impl Iterator<Item = &AgedFile> {
         self.files.iter().chain(&self.objects).chain(&self.index)
     }
 
     /// What now must be there; `None` when its names exceed 4 GiB.
-    pub(crate) fn tree(&self) -> Option<Tree> {
+    pub(crate) fn to_tree(&self) -> Option<Tree> {
         let mut below: Vec<Vec<u32>> = vec![Vec::new(); self.directories.len()];
         for (number, directory) in (0_u32..).zip(&self.directories).skip(1) {
             below.get_mut(directory.parent as usize)?.push(number);
         }
         let mut files: Vec<Vec<&AgedFile>> = vec![Vec::new(); self.directories.len()];
-        for file in self.all() {
+        for file in self.all_files() {
             files.get_mut(file.directory as usize)?.push(file);
         }
         let mut tree = Tree::default();

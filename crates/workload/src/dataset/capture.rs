@@ -12,7 +12,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::descriptor::{Listing, look, open_directory, open_path, type_of};
+use super::descriptor::{Listing, open_directory, open_path, stat_entry, type_of};
 use super::form::TEN;
 use super::tree::PATH_LIMIT;
 use super::write::read_some;
@@ -86,12 +86,12 @@ struct OpenDirectory {
 ///
 /// # Errors
 /// When the folder itself cannot be read.
-pub fn capture(folder: &Path) -> Result<CapturedShape, Errno> {
+pub fn capture_shape(folder: &Path) -> Result<CapturedShape, Errno> {
     let root = open_path(folder)?;
     let device = rustix::fs::fstat(&root)?.st_dev;
     let mut census = Census::default();
     let mut listing = Listing::new();
-    let first = census.enter(root, &mut listing, 0)?;
+    let first = census.enter_directory(root, &mut listing, 0)?;
     let mut open = vec![first];
     while let Some(last) = open.last_mut() {
         let Some(name) = last.below.pop() else {
@@ -103,7 +103,7 @@ pub fn capture(folder: &Path) -> Result<CapturedShape, Errno> {
         match here {
             Ok((own, inner)) if own == device && open.len() < DEEPEST => {
                 let depth = open.len();
-                match census.enter(inner, &mut listing, depth) {
+                match census.enter_directory(inner, &mut listing, depth) {
                     Ok(entered) => open.push(entered),
                     Err(_) => census.shape.left_out += 1,
                 }
@@ -111,18 +111,18 @@ pub fn capture(folder: &Path) -> Result<CapturedShape, Errno> {
             _ => census.shape.left_out += 1,
         }
     }
-    Ok(census.finish())
+    Ok(census.into_shape())
 }
 
 impl Census {
-    fn enter(
+    fn enter_directory(
         &mut self,
         directory: OwnedFd,
         listing: &mut Listing,
         depth: usize,
     ) -> Result<OpenDirectory, Errno> {
         let mut names = Vec::new();
-        listing.each(
+        listing.for_each_entry(
             directory.as_fd(),
             |errno| errno,
             |name, _| {
@@ -131,11 +131,11 @@ impl Census {
             },
         )?;
         self.shape.directories += 1;
-        count(&mut self.shape.depths, depth);
+        increment_at(&mut self.shape.depths, depth);
         let mut below = Vec::new();
         for name in names {
-            count(&mut self.shape.name_lengths, name.as_bytes().len().saturating_sub(1) / TEN);
-            let Ok(status) = look(directory.as_fd(), &name) else {
+            increment_at(&mut self.shape.name_lengths, name.as_bytes().len().saturating_sub(1) / TEN);
+            let Ok(status) = stat_entry(directory.as_fd(), &name) else {
                 self.shape.left_out += 1;
                 continue;
             };
@@ -146,7 +146,7 @@ impl Census {
                     // The size of a link is the length of its target, which is not read.
                     let longest = (PATH_LIMIT - 1) as u64;
                     let length = status.stx_size.clamp(1, longest) as usize;
-                    count(&mut self.shape.target_lengths, (length - 1) / TEN);
+                    increment_at(&mut self.shape.target_lengths, (length - 1) / TEN);
                 }
                 FileType::RegularFile => {
                     self.shape.files += 1;
@@ -162,9 +162,9 @@ impl Census {
                             continue;
                         }
                     } else {
-                        count(&mut self.shape.links, 0);
+                        increment_at(&mut self.shape.links, 0);
                     }
-                    self.file(&directory, &name, status.stx_size);
+                    self.count_file(&directory, &name, status.stx_size);
                 }
                 _ => self.shape.others += 1,
             }
@@ -176,7 +176,7 @@ impl Census {
     }
 
     /// Counts a file, and reads its beginning as far as that tells something.
-    fn file(&mut self, directory: &OwnedFd, name: &CString, size: u64) {
+    fn count_file(&mut self, directory: &OwnedFd, name: &CString, size: u64) {
         self.shape.bytes = self.shape.bytes.saturating_add(size);
         self.sizes.push(size);
         if size == 0 {
@@ -202,17 +202,17 @@ impl Census {
         let sample = &beginning[..beginning.len().min(SAMPLE)];
         if self.sampled < ALL_SAMPLES && !sample.is_empty() {
             self.sampled += sample.len() as u64;
-            self.kept += compressed(sample).min(sample.len()) as u64;
+            self.kept += compressed_size(sample).min(sample.len()) as u64;
         }
     }
 
-    fn finish(mut self) -> CapturedShape {
+    fn into_shape(mut self) -> CapturedShape {
         self.sizes.sort_unstable();
         let last = self.sizes.len().saturating_sub(1);
         let at = |hundredth: usize| self.sizes.get(hundredth * last / (QUANTILES - 1)).copied();
         self.shape.sizes = (0..QUANTILES).filter_map(at).collect();
         for names in self.linked.values() {
-            count(&mut self.shape.links, names.min(&MOST_LINKS) - 1);
+            increment_at(&mut self.shape.links, names.min(&MOST_LINKS) - 1);
         }
         if self.sampled > 0 {
             self.shape.compressible = 1.0 - self.kept as f64 / self.sampled as f64;
@@ -222,13 +222,13 @@ impl Census {
 }
 
 /// One more at this place.
-fn count(counts: &mut Vec<u64>, place: usize) {
+fn increment_at(counts: &mut Vec<u64>, place: usize) {
     counts.resize(counts.len().max(place + 1), 0);
     counts[place] += 1;
 }
 
 /// Bytes that are left of a sample when a fast compressor is done with it.
-fn compressed(sample: &[u8]) -> usize {
+fn compressed_size(sample: &[u8]) -> usize {
     use std::io::Write;
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
     match encoder.write_all(sample).and_then(|()| encoder.finish()) {
@@ -243,7 +243,7 @@ mod tests {
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::symlink;
 
-    use super::capture;
+    use super::capture_shape;
 
     #[test]
     fn a_folder_with_hostile_names_is_counted_and_links_are_not_followed() {
@@ -257,7 +257,7 @@ mod tests {
         symlink("/", inner.join("root")).unwrap();
         symlink(folder.path(), folder.path().join("loop")).unwrap();
         rustix::fs::mkfifoat(rustix::fs::CWD, inner.join("pipe"), rustix::fs::Mode::RUSR).unwrap();
-        let shape = capture(folder.path()).unwrap();
+        let shape = capture_shape(folder.path()).unwrap();
         assert_eq!((shape.files, shape.directories, shape.symlinks, shape.others), (4, 2, 2, 1));
         assert_eq!((shape.bytes, shape.hard_links, shape.duplicates), (10_000, 1, 1));
         assert_eq!((shape.depths, shape.left_out), (vec![1, 1], 0));
@@ -265,6 +265,6 @@ mod tests {
         assert_eq!((shape.sizes.len(), shape.sizes[0], shape.sizes[100]), (101, 0, 5000));
         assert_eq!(shape.name_lengths.iter().sum::<u64>(), 8);
         assert_eq!((shape.links.as_slice(), shape.target_lengths.iter().sum::<u64>()), (&[2, 1][..], 2));
-        assert!(capture(&folder.path().join("loop")).is_err());
+        assert!(capture_shape(&folder.path().join("loop")).is_err());
     }
 }

@@ -12,7 +12,7 @@ const NEW_DIRECTORY_OF: u64 = 64;
 
 /// A file that is new.
 #[derive(Debug)]
-pub(crate) struct Newborn {
+pub(crate) struct NewFile {
     /// The directory to be made for it first, by number.
     pub(crate) made: Option<u32>,
     pub(crate) file: AgedFile,
@@ -20,8 +20,8 @@ pub(crate) struct Newborn {
 
 impl AgedTree {
     /// A new file, somewhere.
-    pub(crate) fn bear(&mut self) -> Newborn {
-        let mut stream = self.step("birth");
+    pub(crate) fn create_file(&mut self) -> NewFile {
+        let mut stream = self.next_step("birth");
         let near = stream.below(self.files.len() as u64) as usize;
         let near = self.files.get(near).map_or(0, |file| file.directory);
         let made = (stream.below(NEW_DIRECTORY_OF) == 0).then(|| {
@@ -30,22 +30,22 @@ impl AgedTree {
         });
         let file = self.new_file(made.unwrap_or(near), &mut stream);
         self.files.push(file.clone());
-        Newborn { made, file }
+        NewFile { made, file }
     }
 
     /// The next file that goes; none where none is left.
-    pub(crate) fn bury(&mut self) -> Option<AgedFile> {
-        let mut stream = self.step("death");
+    pub(crate) fn delete_file(&mut self) -> Option<AgedFile> {
+        let mut stream = self.next_step("death");
         let all = self.files.len() as u64;
         let drawn = [0; 3].map(|_| stream.below(all) as usize);
         let youngest = drawn.into_iter().max_by_key(|at| self.files.get(*at).map(|file| file.identity))?;
-        (youngest < self.files.len()).then(|| self.take(youngest))
+        (youngest < self.files.len()).then(|| self.take_file(youngest))
     }
 
     /// Takes back the file that was born last.
-    pub(crate) fn take_back(&mut self) {
+    pub(crate) fn undo_creation(&mut self) {
         if let Some(last) = self.files.len().checked_sub(1) {
-            self.take(last);
+            self.take_file(last);
         }
     }
 }

@@ -14,7 +14,9 @@ use rustix::io::Errno;
 use thiserror::Error;
 
 use super::content::{Body, TRANSFER};
-use super::descriptor::{Listing, is_mount_root, look, open_directory_quietly, open_path_quietly, type_of};
+use super::descriptor::{
+    Listing, is_mount_root, open_directory_quietly, open_path_quietly, stat_entry, type_of,
+};
 use super::digest::{digest_of, open_to_read};
 use super::error::IoFailure;
 use super::manifest::{ExpectedContents, Manifest};
@@ -39,13 +41,13 @@ pub enum HardLinks {
 /// Why a comparison did not come out equal.
 #[derive(Debug, Error)]
 pub enum CompareError {
-    #[error("{path} is not what was written: {}{}", differences.join("; "), more(*.total, differences.len()))]
+    #[error("{path} is not what was written: {}{}", differences.join("; "), count_not_shown(*.total, differences.len()))]
     Different { path: String, differences: Vec<String>, total: u64 },
     #[error("cannot verify: {0}")]
     Io(#[from] IoFailure),
 }
 
-fn more(total: u64, shown: usize) -> String {
+fn count_not_shown(total: u64, shown: usize) -> String {
     match total.saturating_sub(shown as u64) {
         0 => String::new(),
         rest => format!("; and {rest} more"),
@@ -59,7 +61,7 @@ impl Manifest {
     /// # Errors
     /// [`CompareError::Different`] names the first few differences; [`CompareError::Io`] when `path` itself cannot
     /// be opened. A file inside that cannot be read is a difference.
-    pub fn compare(&self, path: &Path, hard_links: HardLinks) -> Result<(), CompareError> {
+    pub fn compare_with(&self, path: &Path, hard_links: HardLinks) -> Result<(), CompareError> {
         let shares = match hard_links {
             // The names of a file are compared with each other.
             HardLinks::Exact if !self.hard_links().is_empty() || self.shared.is_some() => 1,
@@ -67,7 +69,7 @@ impl Manifest {
         };
         let parts: Vec<Result<TreeComparison<'_>, Errno>> = scope(|scope| {
             let begin = |share| {
-                let mut part = TreeComparison::of(self, hard_links, (share, shares));
+                let mut part = TreeComparison::new(self, hard_links, (share, shares));
                 scope.spawn(move || part.look_at(path).map(|()| part))
             };
             let begun: Vec<_> = (0..shares).map(begin).collect();
@@ -105,7 +107,7 @@ struct TreeComparison<'a> {
 }
 
 impl<'a> TreeComparison<'a> {
-    fn of(manifest: &'a Manifest, hard_links: HardLinks, share: (usize, usize)) -> Self {
+    fn new(manifest: &'a Manifest, hard_links: HardLinks, share: (usize, usize)) -> Self {
         Self {
             manifest,
             share,
@@ -123,7 +125,7 @@ impl<'a> TreeComparison<'a> {
         number % self.share.1 == self.share.0
     }
 
-    fn different(&mut self, place: (usize, Option<usize>), say: impl FnOnce(&Tree) -> String) {
+    fn report_difference(&mut self, place: (usize, Option<usize>), say: impl FnOnce(&Tree) -> String) {
         self.total += 1;
         if self.differences.len() < SHOWN {
             self.differences.push((place, say(&self.manifest.tree)));
@@ -145,14 +147,14 @@ impl<'a> TreeComparison<'a> {
             let name = path.file_name().unwrap_or_default();
             let name = std::ffi::CString::new(name.as_encoded_bytes()).map_err(|_| Errno::INVAL)?;
             if let (Some(entry), true) = (tree.entries.first(), self.is_ours(0)) {
-                self.entry(above.as_fd(), 0, 0, entry, &name, Ok(status));
+                self.check_entry(above.as_fd(), 0, 0, entry, &name, Ok(status));
             }
             return Ok(());
         }
         let root = open_path_quietly(path)?;
         let mut directories = HashSet::new();
         for directory in tree.directories.iter().skip(1) {
-            directories.insert((directory.parent, tree.name(directory.name)));
+            directories.insert((directory.parent, tree.name_at(directory.name)));
         }
         let mut listing = Listing::new();
         let mut open: Vec<OwnedFd> = Vec::new();
@@ -164,13 +166,13 @@ impl<'a> TreeComparison<'a> {
             missing_below = None;
             open.truncate(usize::from(directory.depth).saturating_sub(1));
             if number == 0 {
-                self.directory(root.as_fd(), number, directory, &directories, &mut listing);
+                self.check_directory(root.as_fd(), number, directory, &directories, &mut listing);
                 continue;
             }
             let parent = open.last().map_or(root.as_fd(), OwnedFd::as_fd);
-            match open_directory_quietly(parent, tree.name(directory.name)) {
+            match open_directory_quietly(parent, tree.name_at(directory.name)) {
                 Ok(here) => {
-                    self.directory(here.as_fd(), number, directory, &directories, &mut listing);
+                    self.check_directory(here.as_fd(), number, directory, &directories, &mut listing);
                     open.push(here);
                 }
                 Err(errno) => {
@@ -178,7 +180,7 @@ impl<'a> TreeComparison<'a> {
                     if !self.is_ours(number) {
                         continue;
                     }
-                    self.different((number, None), |tree| {
+                    self.report_difference((number, None), |tree| {
                         let path = tree.directory_path(number);
                         match errno {
                             Errno::NOENT => format!("{path}/ is missing"),
@@ -192,7 +194,7 @@ impl<'a> TreeComparison<'a> {
         Ok(())
     }
 
-    fn directory(
+    fn check_directory(
         &mut self,
         here: BorrowedFd<'_>,
         number: usize,
@@ -203,18 +205,18 @@ impl<'a> TreeComparison<'a> {
         let tree = Arc::clone(&self.manifest.tree);
         let entries = tree.entries_of(directory);
         if self.is_ours(number) {
-            self.strangers(here, number, directories, listing);
+            self.report_unexpected_entries(here, number, directories, listing);
         }
         for (at, entry) in (directory.first as usize..).zip(entries) {
             if self.is_ours(at) {
-                let name = tree.name(entry.name);
-                self.entry(here, number, at, entry, name, look(here, name));
+                let name = tree.name_at(entry.name);
+                self.check_entry(here, number, at, entry, name, stat_entry(here, name));
             }
         }
     }
 
     /// Looks for what should not be in a directory.
-    fn strangers(
+    fn report_unexpected_entries(
         &mut self,
         here: BorrowedFd<'_>,
         number: usize,
@@ -223,9 +225,9 @@ impl<'a> TreeComparison<'a> {
     ) {
         let tree = Arc::clone(&self.manifest.tree);
         let entries = tree.directories.get(number).map_or(&[][..], |directory| tree.entries_of(directory));
-        let names: HashSet<&CStr> = entries.iter().map(|entry| tree.name(entry.name)).collect();
+        let names: HashSet<&CStr> = entries.iter().map(|entry| tree.name_at(entry.name)).collect();
         let spare = number == 0 && is_mount_root(here);
-        let read = listing.each(here, identity, |name, _| {
+        let read = listing.for_each_entry(here, identity, |name, _| {
             let known = names.contains(name) || directories.contains(&(number as u32, name));
             let nobodys = spare && name == c"lost+found";
             if !known && !nobodys {
@@ -233,18 +235,18 @@ impl<'a> TreeComparison<'a> {
                     .join(&*name.to_string_lossy())
                     .display()
                     .to_string();
-                self.different((number, None), |_| format!("{path} should not be there"));
+                self.report_difference((number, None), |_| format!("{path} should not be there"));
             }
             Ok(())
         });
         if let Err(errno) = read {
-            self.different((number, None), |tree| {
+            self.report_difference((number, None), |tree| {
                 format!("{}/ cannot be listed ({errno})", tree.directory_path(number))
             });
         }
     }
 
-    fn entry(
+    fn check_entry(
         &mut self,
         here: BorrowedFd<'_>,
         directory: usize,
@@ -258,15 +260,15 @@ impl<'a> TreeComparison<'a> {
         let problem = match status {
             Err(Errno::NOENT) => Some("is missing".to_string()),
             Err(errno) => Some(format!("cannot be looked at ({errno})")),
-            Ok(status) => self.judge(here, number, entry, name, &status),
+            Ok(status) => self.describe_difference(here, number, entry, name, &status),
         };
         if let Some(problem) = problem {
             let path = path(&self.manifest.tree);
-            self.different((directory, Some(number)), |_| format!("{path} {problem}"));
+            self.report_difference((directory, Some(number)), |_| format!("{path} {problem}"));
         }
     }
 
-    fn judge(
+    fn describe_difference(
         &mut self,
         here: BorrowedFd<'_>,
         number: usize,
@@ -279,7 +281,7 @@ impl<'a> TreeComparison<'a> {
             if kind != FileType::Symlink {
                 return Some("is not a symbolic link".into());
             }
-            let meant = self.manifest.tree.name(entry.what);
+            let meant = self.manifest.tree.name_at(entry.what);
             return match rustix::fs::readlinkat(here, name, Vec::new()) {
                 Ok(target) if target.as_c_str() == meant => None,
                 Ok(target) => Some(format!(
@@ -317,14 +319,14 @@ impl<'a> TreeComparison<'a> {
         }
         let original = self.manifest.tree.entries.get(file as usize)?;
         match open_to_read(here, name)
-            .and_then(|opened| self.content(opened.as_fd(), file as usize, original))
+            .and_then(|opened| self.compare_content(opened.as_fd(), file as usize, original))
         {
             Ok(problem) => problem,
             Err(errno) => Some(format!("cannot be read ({errno})")),
         }
     }
 
-    fn content(
+    fn compare_content(
         &mut self,
         file: BorrowedFd<'_>,
         number: usize,

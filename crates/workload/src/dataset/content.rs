@@ -9,7 +9,7 @@ use std::os::fd::BorrowedFd;
 
 use rustix::io::Errno;
 
-use super::random::{RandomStream, mix, scale};
+use super::random::{RandomStream, mix_bits, scale_to_limit};
 
 /// Each run of this many bytes of a file has its own stamp and its own slice of the pool.
 pub(crate) const CHUNK: u64 = 64 * 1024;
@@ -54,11 +54,11 @@ impl Content {
         let mut stream = RandomStream::new(seed, "content");
         let noise = libm::round((1.0 - compressible.clamp(0.0, 1.0)) * PERIOD as f64) as usize;
         if noise == PERIOD {
-            stream.fill(&mut pool);
+            stream.fill_bytes(&mut pool);
         } else {
-            pool.chunks_mut(PERIOD).for_each(|period| stream.fill(&mut period[..noise]));
+            pool.chunks_mut(PERIOD).for_each(|period| stream.fill_bytes(&mut period[..noise]));
         }
-        Self { pool, seed: mix(seed) }
+        Self { pool, seed: mix_bits(seed) }
     }
 
     /// The number that all it holds follows from.
@@ -66,17 +66,24 @@ impl Content {
         self.seed
     }
 
-    fn head(&self, body: &Body, chunk: u64) -> ContentHead {
-        let which = mix(self.seed ^ mix((u64::from(body.identity) << 32) | u64::from(body.generation)));
-        let place = mix(which.wrapping_add(chunk.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+    fn head_of_chunk(&self, body: &Body, chunk: u64) -> ContentHead {
+        let which =
+            mix_bits(self.seed ^ mix_bits((u64::from(body.identity) << 32) | u64::from(body.generation)));
+        let place = mix_bits(which.wrapping_add(chunk.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
         let mut stamp = [0; STAMP];
         stamp[..8].copy_from_slice(&place.to_le_bytes());
         stamp[8..].copy_from_slice(&((u64::from(body.generation) << 40) ^ chunk).to_le_bytes());
-        ContentHead { stamp, offset: scale(place, POOL) as usize }
+        ContentHead { stamp, offset: scale_to_limit(place, POOL) as usize }
     }
 
     /// The two parts of a chunk from byte `position` of the file on.
-    fn parts<'a>(&'a self, head: &'a ContentHead, chunk: u64, size: u64, position: u64) -> [&'a [u8]; 2] {
+    fn slices_of_chunk<'a>(
+        &'a self,
+        head: &'a ContentHead,
+        chunk: u64,
+        size: u64,
+        position: u64,
+    ) -> [&'a [u8]; 2] {
         let start = chunk * CHUNK;
         let from = position.saturating_sub(start) as usize;
         let to = CHUNK.min(size - start) as usize;
@@ -97,11 +104,11 @@ impl Content {
         let chunks = (body.size.div_ceil(CHUNK) - first).min(BATCH as u64) as usize;
         let mut heads = [ContentHead::default(); BATCH];
         for (at, head) in heads.iter_mut().take(chunks).enumerate() {
-            *head = self.head(body, first + at as u64);
+            *head = self.head_of_chunk(body, first + at as u64);
         }
         let mut slices = [IoSlice::new(&[]); 2 * BATCH];
         for (at, head) in heads.iter().take(chunks).enumerate() {
-            let [stamp, slice] = self.parts(head, first + at as u64, body.size, position);
+            let [stamp, slice] = self.slices_of_chunk(head, first + at as u64, body.size, position);
             slices[2 * at] = IoSlice::new(stamp);
             slices[2 * at + 1] = IoSlice::new(slice);
         }
@@ -115,12 +122,12 @@ impl Content {
     }
 
     /// The bytes of a file from `position` on, as many as `buffer` takes; it ends within the file.
-    pub(crate) fn fill(&self, body: &Body, position: u64, buffer: &mut [u8]) {
+    pub(crate) fn fill_range(&self, body: &Body, position: u64, buffer: &mut [u8]) {
         let (mut at, mut rest) = (position, buffer);
         while !rest.is_empty() && at < body.size {
             let chunk = at / CHUNK;
-            let head = self.head(body, chunk);
-            for part in self.parts(&head, chunk, body.size, at) {
+            let head = self.head_of_chunk(body, chunk);
+            for part in self.slices_of_chunk(&head, chunk, body.size, at) {
                 let count = part.len().min(rest.len());
                 let (here, later) = rest.split_at_mut(count);
                 here.copy_from_slice(&part[..count]);
@@ -145,8 +152,8 @@ impl Content {
         let mut rest = found;
         while at < end {
             let chunk = at / CHUNK;
-            let head = self.head(body, chunk);
-            for part in self.parts(&head, chunk, body.size, at) {
+            let head = self.head_of_chunk(body, chunk);
+            for part in self.slices_of_chunk(&head, chunk, body.size, at) {
                 let (here, later) = rest.split_at(part.len().min(rest.len()));
                 if here != &part[..here.len()] {
                     let same = here.iter().zip(part).take_while(|(found, meant)| found == meant).count();
@@ -160,10 +167,10 @@ impl Content {
     }
 
     /// Hands over all bytes of a file in order, in pieces.
-    pub(crate) fn pieces(&self, body: &Body, mut take: impl FnMut(&[u8])) {
+    pub(crate) fn for_each_piece(&self, body: &Body, mut take: impl FnMut(&[u8])) {
         for chunk in 0..body.size.div_ceil(CHUNK) {
-            let head = self.head(body, chunk);
-            self.parts(&head, chunk, body.size, chunk * CHUNK).into_iter().for_each(&mut take);
+            let head = self.head_of_chunk(body, chunk);
+            self.slices_of_chunk(&head, chunk, body.size, chunk * CHUNK).into_iter().for_each(&mut take);
         }
     }
 }
@@ -178,7 +185,7 @@ mod tests {
 
     fn bytes(content: &Content, body: &Body) -> Vec<u8> {
         let mut all = Vec::new();
-        content.pieces(body, |piece| all.extend_from_slice(piece));
+        content.for_each_piece(body, |piece| all.extend_from_slice(piece));
         all
     }
 
@@ -224,7 +231,7 @@ mod tests {
             (299_999, 1),
         ] {
             let mut part = vec![1; length];
-            content.fill(&body, from as u64, &mut part);
+            content.fill_range(&body, from as u64, &mut part);
             assert!(part == whole[from..from + length], "{from} {length}");
         }
     }

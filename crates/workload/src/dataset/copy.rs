@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::content::TRANSFER;
-use super::descriptor::{Listing, look, open_directory, type_of};
+use super::descriptor::{Listing, open_directory, stat_entry, type_of};
 use super::error::IoFailure;
 use super::folder::Selection;
 use super::tree::{Directory, EntryKind, Tree, TreeEntry};
@@ -79,15 +79,21 @@ pub(super) fn copy_folder(
     let mut copier = Copier {
         selection,
         root: target,
-        device: device(&from),
-        target: identity(&status(target)?),
+        device: device_number(&from),
+        target: inode_identity(&status(target)?),
         linked: HashMap::new(),
         copied: Copied { tree: Tree::default(), digests: Vec::new(), skipped: Skipped::default() },
         listing: Listing::new(),
         buffer: vec![0; TRANSFER],
-        mask: mask(),
+        mask: read_umask(),
     };
-    copier.directory(source, target, &from, &mut Vec::new(), Nested { parent: 0, depth: 0, name: c"" })?;
+    copier.copy_directory(
+        source,
+        target,
+        &from,
+        &mut Vec::new(),
+        Nested { parent: 0, depth: 0, name: c"" },
+    )?;
     Ok(copier.copied)
 }
 
@@ -97,15 +103,15 @@ fn status_of(open: BorrowedFd<'_>) -> Result<Statx, Errno> {
 
 type InodeIdentity = (u32, u32, u64);
 
-fn device(status: &Statx) -> (u32, u32) {
+fn device_number(status: &Statx) -> (u32, u32) {
     (status.stx_dev_major, status.stx_dev_minor)
 }
 
-fn identity(status: &Statx) -> InodeIdentity {
+fn inode_identity(status: &Statx) -> InodeIdentity {
     (status.stx_dev_major, status.stx_dev_minor, status.stx_ino)
 }
 
-fn times(status: &Statx) -> Timestamps {
+fn timestamps_of(status: &Statx) -> Timestamps {
     let time =
         |stamp: rustix::fs::StatxTimestamp| Timespec { tv_sec: stamp.tv_sec, tv_nsec: stamp.tv_nsec.into() };
     Timestamps { last_access: time(status.stx_atime), last_modification: time(status.stx_mtime) }
@@ -125,7 +131,7 @@ struct Copier<'a> {
 }
 
 /// What this process takes from the mode of files it makes (umask(2), which tells it only by setting another).
-fn mask() -> Mode {
+fn read_umask() -> Mode {
     let mask = rustix::process::umask(Mode::RWXU);
     rustix::process::umask(mask);
     mask
@@ -140,7 +146,7 @@ enum Trouble {
 }
 
 impl Trouble {
-    fn at(self, path: &[u8]) -> IoFailure {
+    fn at_path(self, path: &[u8]) -> IoFailure {
         match self {
             Trouble::Source(errno) => IoFailure::new("copy", String::from_utf8_lossy(path), errno),
             Trouble::Target(call, errno) => IoFailure::new(call, String::from_utf8_lossy(path), errno),
@@ -159,7 +165,7 @@ struct Nested<'a> {
 
 impl Copier<'_> {
     /// Copies a directory's content, files before folders as a listing has them.
-    fn directory(
+    fn copy_directory(
         &mut self,
         source: BorrowedFd<'_>,
         target: BorrowedFd<'_>,
@@ -170,7 +176,7 @@ impl Copier<'_> {
         let Nested { parent, depth, name } = place;
         let number = self.copied.tree.directories.len() as u32;
         let first = self.copied.tree.entries.len() as u32;
-        let name = self.name(name).map_err(|trouble| trouble.at(path))?;
+        let name = self.record_name(name).map_err(|trouble| trouble.at_path(path))?;
         let mode = status.stx_mode & 0o777 | 0o700;
         let shown = if depth == 0 { 0o755 } else { mode };
         self.copied.tree.directories.push(Directory { parent, name, first, count: 0, depth, mode: shown });
@@ -179,55 +185,59 @@ impl Copier<'_> {
             names.push((name.to_owned(), kind));
             Ok(())
         };
-        if let Err(errno) = self.listing.each(source, |errno| errno, keep) {
-            self.skip(errno);
+        if let Err(errno) = self.listing.for_each_entry(source, |errno| errno, keep) {
+            self.count_skipped(errno);
         }
         names.sort_unstable_by(|one, other| one.0.cmp(&other.0));
         let length = path.len();
         let mut folders = Vec::new();
         for (name, kind) in names {
-            extend(path, length, &name);
+            replace_last_component(path, length, &name);
             let taken = self.selection.takes_files(&path[..length], depth.into());
             let copied = match kind {
                 FileType::Directory => Ok(true),
                 // As the listing says; where it is something else by now, opening it says so.
                 FileType::RegularFile if taken => {
-                    self.file(source, target, &name, path, length).map(|()| false)
+                    self.copy_file(source, target, &name, path, length).map(|()| false)
                 }
                 FileType::RegularFile => Ok(false),
-                _ => self.other(source, target, &name, taken, path, length),
+                _ => self.copy_special(source, target, &name, taken, path, length),
             };
             match copied {
                 Ok(true) => folders.push(name),
                 Ok(false) => {}
-                Err(Trouble::Source(errno)) => self.skip(errno),
-                Err(trouble) => return Err(trouble.at(path)),
+                Err(Trouble::Source(errno)) => self.count_skipped(errno),
+                Err(trouble) => return Err(trouble.at_path(path)),
             }
         }
         self.copied.tree.directories[number as usize].count = self.copied.tree.entries.len() as u32 - first;
         for name in folders {
-            extend(path, length, &name);
-            match self.folder(source, target, path, Nested { parent: number, depth: depth + 1, name: &name })
-            {
+            replace_last_component(path, length, &name);
+            match self.copy_subfolder(
+                source,
+                target,
+                path,
+                Nested { parent: number, depth: depth + 1, name: &name },
+            ) {
                 Ok(()) => {}
-                Err(Trouble::Source(errno)) => self.skip(errno),
-                Err(trouble) => return Err(trouble.at(path)),
+                Err(Trouble::Source(errno)) => self.count_skipped(errno),
+                Err(trouble) => return Err(trouble.at_path(path)),
             }
         }
         path.truncate(length);
         rustix::fs::fchmod(target, Mode::from_raw_mode(mode.into()))
-            .and_then(|()| rustix::fs::futimens(target, &times(status)))
+            .and_then(|()| rustix::fs::futimens(target, &timestamps_of(status)))
             .map_err(|errno| IoFailure::new("set mode and times of", String::from_utf8_lossy(path), errno))
     }
 
-    fn skip(&mut self, errno: Errno) {
+    fn count_skipped(&mut self, errno: Errno) {
         match errno {
             Errno::NOENT => self.copied.skipped.vanished += 1,
             _ => self.copied.skipped.unreadable += 1,
         }
     }
 
-    fn name(&mut self, name: &CStr) -> Result<u32, Trouble> {
+    fn record_name(&mut self, name: &CStr) -> Result<u32, Trouble> {
         self.copied
             .tree
             .add_name(name.to_bytes())
@@ -235,7 +245,7 @@ impl Copier<'_> {
     }
 
     /// Remembers an entry of the directory that is being copied.
-    fn entry(
+    fn record_entry(
         &mut self,
         name: &CStr,
         what: Option<u32>,
@@ -244,13 +254,13 @@ impl Copier<'_> {
         mode: u16,
     ) -> Result<u32, Trouble> {
         let number = self.copied.tree.entries.len() as u32;
-        let (name, what) = (self.name(name)?, what.unwrap_or(number));
+        let (name, what) = (self.record_name(name)?, what.unwrap_or(number));
         self.copied.tree.entries.push(TreeEntry { size, name, what, mode, kind });
         self.copied.digests.push(0);
         Ok(number)
     }
 
-    fn folder(
+    fn copy_subfolder(
         &mut self,
         source: BorrowedFd<'_>,
         target: BorrowedFd<'_>,
@@ -258,15 +268,15 @@ impl Copier<'_> {
         place: Nested<'_>,
     ) -> Result<(), Trouble> {
         let Nested { depth, name, .. } = place;
-        if !self.selection.enters(path, depth.into()) {
+        if !self.selection.enters_directory(path, depth.into()) {
             return Ok(());
         }
         let from = open_directory(source, name).map_err(Trouble::Source)?;
         let status = status_of(from.as_fd()).map_err(Trouble::Source)?;
-        if identity(&status) == self.target {
+        if inode_identity(&status) == self.target {
             return Ok(());
         }
-        if device(&status) != self.device {
+        if device_number(&status) != self.device {
             self.copied.skipped.mounts += 1;
             return Ok(());
         }
@@ -274,11 +284,11 @@ impl Copier<'_> {
         let to = made
             .and_then(|()| open_directory(target, name))
             .map_err(|errno| Trouble::Target("make the directory", errno))?;
-        self.directory(from.as_fd(), to.as_fd(), &status, path, place).map_err(Trouble::Inside)
+        self.copy_directory(from.as_fd(), to.as_fd(), &status, path, place).map_err(Trouble::Inside)
     }
 
     /// Copies what is no regular file, or not known to be; whether it is a directory.
-    fn other(
+    fn copy_special(
         &mut self,
         source: BorrowedFd<'_>,
         target: BorrowedFd<'_>,
@@ -287,27 +297,32 @@ impl Copier<'_> {
         path: &[u8],
         length: usize,
     ) -> Result<bool, Trouble> {
-        let status = look(source, name).map_err(Trouble::Source)?;
+        let status = stat_entry(source, name).map_err(Trouble::Source)?;
         match type_of(&status) {
             FileType::Directory => return Ok(true),
             _ if !taken => {}
-            FileType::RegularFile => self.file(source, target, name, path, length)?,
+            FileType::RegularFile => self.copy_file(source, target, name, path, length)?,
             FileType::Symlink => {
                 let to = rustix::fs::readlinkat(source, name, Vec::new()).map_err(Trouble::Source)?;
                 rustix::fs::symlinkat(&to, target, name)
                     .and_then(|()| {
-                        rustix::fs::utimensat(target, name, &times(&status), AtFlags::SYMLINK_NOFOLLOW)
+                        rustix::fs::utimensat(
+                            target,
+                            name,
+                            &timestamps_of(&status),
+                            AtFlags::SYMLINK_NOFOLLOW,
+                        )
                     })
                     .map_err(|errno| Trouble::Target("make the symbolic link", errno))?;
-                let what = self.name(&to)?;
-                self.entry(name, Some(what), EntryKind::Symlink, 0, 0o777)?;
+                let what = self.record_name(&to)?;
+                self.record_entry(name, Some(what), EntryKind::Symlink, 0, 0o777)?;
             }
             _ => self.copied.skipped.special += 1,
         }
         Ok(false)
     }
 
-    fn file(
+    fn copy_file(
         &mut self,
         source: BorrowedFd<'_>,
         target: BorrowedFd<'_>,
@@ -325,12 +340,12 @@ impl Copier<'_> {
             return Err(Trouble::Source(Errno::NOENT));
         }
         let mode = status.stx_mode & 0o777;
-        if let Some((first, number)) = self.linked.get(&identity(status)) {
+        if let Some((first, number)) = self.linked.get(&inode_identity(status)) {
             let number = *number;
             rustix::fs::linkat(self.root, first, target, name, AtFlags::empty())
                 .map_err(|errno| Trouble::Target("make the hard link", errno))?;
             let size = self.copied.tree.entries[number as usize].size;
-            return self.entry(name, Some(number), EntryKind::HardLink, size, mode).map(drop);
+            return self.record_entry(name, Some(number), EntryKind::HardLink, size, mode).map(drop);
         }
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let wanted = Mode::from_raw_mode(mode.into());
@@ -358,23 +373,23 @@ impl Copier<'_> {
                 }
             }
         }
-        let number = self.entry(name, None, EntryKind::File, size, mode)?;
+        let number = self.record_entry(name, None, EntryKind::File, size, mode)?;
         self.copied.digests[number as usize] = digest.digest();
         let masked = if wanted.intersects(self.mask) { rustix::fs::fchmod(&to, wanted) } else { Ok(()) };
         masked
-            .and_then(|()| rustix::fs::futimens(&to, &times(status)))
+            .and_then(|()| rustix::fs::futimens(&to, &timestamps_of(status)))
             .map_err(|errno| Trouble::Target("set mode and times of", errno))?;
         if status.stx_nlink > 1 {
             // A path cannot hold a NUL: it was put together from names the kernel gave.
             let first = CString::new(path).map_err(|_| Trouble::Source(Errno::INVAL))?;
-            self.linked.insert(identity(status), (first, number));
+            self.linked.insert(inode_identity(status), (first, number));
         }
         Ok(())
     }
 }
 
 /// Puts a name behind the first `length` bytes of a path.
-fn extend(path: &mut Vec<u8>, length: usize, name: &CStr) {
+fn replace_last_component(path: &mut Vec<u8>, length: usize, name: &CStr) {
     path.truncate(length);
     if length > 0 {
         path.push(b'/');

@@ -66,7 +66,7 @@ pub fn open_below(root: BorrowedFd<'_>, path: &Path, make: bool) -> Result<Owned
 }
 
 /// What is at `name`, without following it.
-pub(crate) fn look(parent: BorrowedFd<'_>, name: &CStr) -> Result<Statx, Errno> {
+pub(crate) fn stat_entry(parent: BorrowedFd<'_>, name: &CStr) -> Result<Statx, Errno> {
     rustix::fs::statx(parent, name, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BASIC_STATS)
 }
 
@@ -93,7 +93,7 @@ impl Listing {
 
     /// Calls `each` for every entry of the directory from where it stands, except `.` and `..`, and `unread` where the
     /// directory cannot be read on. The first error ends it.
-    pub(crate) fn each<E>(
+    pub(crate) fn for_each_entry<E>(
         &mut self,
         directory: BorrowedFd<'_>,
         unread: impl Fn(Errno) -> E,
@@ -132,7 +132,7 @@ mod tests {
             names += 1;
             Ok::<(), rustix::io::Errno>(())
         };
-        Listing::new().each(opened.as_fd(), |errno| errno, count).unwrap();
+        Listing::new().for_each_entry(opened.as_fd(), |errno| errno, count).unwrap();
         assert_eq!((names, folder.path().metadata().unwrap().atime()), (1, 1_000_000_000));
     }
 }

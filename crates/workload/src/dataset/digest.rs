@@ -25,8 +25,9 @@ pub(crate) fn digests_below(tree: &Tree, path: &Path) -> Result<Vec<u64>, IoFail
         open.truncate(usize::from(directory.depth).saturating_sub(1));
         if number > 0 {
             let parent = open.last().map_or(root.as_fd(), OwnedFd::as_fd);
-            let here = open_directory_quietly(parent, tree.name(directory.name))
-                .map_err(|errno| IoFailure::new("open", tree.directory_path(number), errno).below(path))?;
+            let here = open_directory_quietly(parent, tree.name_at(directory.name)).map_err(|errno| {
+                IoFailure::new("open", tree.directory_path(number), errno).prefix_path(path)
+            })?;
             open.push(here);
         }
         let here = if number == 0 { Some(root.as_fd()) } else { open.last().map(OwnedFd::as_fd) };
@@ -34,9 +35,9 @@ pub(crate) fn digests_below(tree: &Tree, path: &Path) -> Result<Vec<u64>, IoFail
         for (place, entry) in tree.entries_of(directory).iter().enumerate() {
             if entry.kind == EntryKind::File {
                 let at = directory.first as usize + place;
-                let (digest, _) = open_to_read(here, tree.name(entry.name))
+                let (digest, _) = open_to_read(here, tree.name_at(entry.name))
                     .and_then(|file| digest_of(file.as_fd(), entry.size, &mut buffer))
-                    .map_err(|errno| IoFailure::new("read", tree.entry_path(at), errno).below(path))?;
+                    .map_err(|errno| IoFailure::new("read", tree.entry_path(at), errno).prefix_path(path))?;
                 digests[at] = digest;
             }
         }

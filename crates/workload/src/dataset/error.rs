@@ -5,7 +5,7 @@ use thiserror::Error;
 
 /// A system call that failed, and on what.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{call} {path}: {errno}{}", hint(*.errno))]
+#[error("{call} {path}: {errno}{}", hint_for(*.errno))]
 pub struct IoFailure {
     /// What was attempted, as a verb: `create`, `write` …
     pub call: &'static str,
@@ -19,13 +19,13 @@ impl IoFailure {
     }
 
     /// The same failure, its path seen from `above`.
-    pub(crate) fn below(mut self, above: &std::path::Path) -> Self {
+    pub(crate) fn prefix_path(mut self, above: &std::path::Path) -> Self {
         self.path = above.join(&self.path).display().to_string();
         self
     }
 }
 
-fn hint(errno: Errno) -> &'static str {
+fn hint_for(errno: Errno) -> &'static str {
     match errno {
         Errno::NOSPC => {
             "; hint: the filesystem is full; take a larger device or image, or a smaller dataset (--scale)"

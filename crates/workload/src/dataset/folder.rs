@@ -23,7 +23,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use fsverdict_judgement::plan::Dataset;
 
-use super::descriptor::{Listing, look, open_below, open_directory, open_directory_quietly, type_of};
+use super::descriptor::{Listing, open_below, open_directory, open_directory_quietly, stat_entry, type_of};
 
 /// Depth of the directories that are taken whole.
 const DEPTH: usize = 2;
@@ -63,7 +63,7 @@ pub struct FolderTotals {
 
 impl Selection {
     /// Whether to go into the directory at this path and depth.
-    pub(crate) fn enters(&self, path: &[u8], depth: usize) -> bool {
+    pub(crate) fn enters_directory(&self, path: &[u8], depth: usize) -> bool {
         match self {
             Self::All => true,
             Self::Some { whole, .. } if depth >= DEPTH && whole.contains(unit_of(path)) => true,
@@ -116,14 +116,14 @@ fn unit_of(path: &[u8]) -> &[u8] {
 pub fn holds_data(path: &Path) -> Result<bool, Errno> {
     let root = open_source(path)?;
     let mut picker = Picker { listing: Listing::new() };
-    Ok(picker.size(root.as_fd(), true, 0).is_none())
+    Ok(picker.measure_files(root.as_fd(), true, 0).is_none())
 }
 
 /// The part of the user's folder that a dataset is, where it states a size and the folder can be looked through: the same
 /// for every trial, so that looked through once is enough.
-pub fn selection(dataset: &Dataset) -> Option<Selection> {
+pub fn select_for_dataset(dataset: &Dataset) -> Option<Selection> {
     let Dataset::Folder { path, size: Some(size) } = dataset else { return None };
-    select(open_source(path).ok()?.as_fd(), size.0).ok()
+    select_files(open_source(path).ok()?.as_fd(), size.0).ok()
 }
 
 /// Opens a user's folder. It may itself be reached through symbolic links; only inside are they data.
@@ -132,14 +132,14 @@ pub(super) fn open_source(path: &Path) -> Result<OwnedFd, Errno> {
 }
 
 /// Picks units of the folder until they hold about `wanted` bytes (nine to eleven tenths, where the units allow it).
-pub(super) fn select(root: BorrowedFd<'_>, wanted: u64) -> Result<Selection, Errno> {
+pub(super) fn select_files(root: BorrowedFd<'_>, wanted: u64) -> Result<Selection, Errno> {
     let mut picker = Picker { listing: Listing::new() };
     let mut units = vec![(Vec::new(), 0)];
-    for first in picker.directories(root)? {
+    for first in picker.list_directories(root)? {
         units.push((first.to_bytes().to_vec(), 1));
         let Ok(inside) = open_directory(root, &first) else { continue };
-        for second in picker.directories(inside.as_fd()).unwrap_or_default() {
-            units.push((join(first.to_bytes(), &second), DEPTH));
+        for second in picker.list_directories(inside.as_fd()).unwrap_or_default() {
+            units.push((join_name(first.to_bytes(), &second), DEPTH));
         }
     }
     units.sort_by_cached_key(|(path, _)| (xxh3_64(path), path.clone()));
@@ -190,7 +190,7 @@ struct SampledFile {
 impl SampledFile {
     /// The hash of its path.
     fn hash(&self) -> u64 {
-        xxh3_64(&join(&self.directory, &self.name))
+        xxh3_64(&join_name(&self.directory, &self.name))
     }
 }
 
@@ -227,7 +227,7 @@ fn open_unit(root: BorrowedFd<'_>, path: &[u8]) -> Result<OwnedFd, Errno> {
 }
 
 /// The path of an entry of a directory; relative paths have no slash in front.
-fn join(directory: &[u8], name: &CStr) -> Vec<u8> {
+fn join_name(directory: &[u8], name: &CStr) -> Vec<u8> {
     let separator: &[u8] = if directory.is_empty() { b"" } else { b"/" };
     [directory, separator, name.to_bytes()].concat()
 }
@@ -238,7 +238,7 @@ struct Picker {
 
 impl Picker {
     /// Names and types in a directory, types asked for where the filesystem does not volunteer them.
-    fn entries(&mut self, here: BorrowedFd<'_>) -> Result<Vec<(CString, FileType)>, Errno> {
+    fn list_entries(&mut self, here: BorrowedFd<'_>) -> Result<Vec<(CString, FileType)>, Errno> {
         let mut entries = Vec::new();
         // Opened anew: a descriptor that was read once stands at the end of its directory, and reading moves its access time.
         let fresh = open_directory_quietly(here, c".")?;
@@ -246,32 +246,32 @@ impl Picker {
             entries.push((name.to_owned(), kind));
             Ok(())
         };
-        self.listing.each(fresh.as_fd(), identity, keep)?;
+        self.listing.for_each_entry(fresh.as_fd(), identity, keep)?;
         for (name, kind) in entries.iter_mut().filter(|(_, kind)| *kind == FileType::Unknown) {
-            *kind = look(here, name).map_or(FileType::Unknown, |status| type_of(&status));
+            *kind = stat_entry(here, name).map_or(FileType::Unknown, |status| type_of(&status));
         }
         Ok(entries)
     }
 
-    fn directories(&mut self, here: BorrowedFd<'_>) -> Result<Vec<CString>, Errno> {
-        let entries = self.entries(here)?.into_iter();
+    fn list_directories(&mut self, here: BorrowedFd<'_>) -> Result<Vec<CString>, Errno> {
+        let entries = self.list_entries(here)?.into_iter();
         Ok(entries.filter(|(_, kind)| *kind == FileType::Directory).map(|(name, _)| name).collect())
     }
 
     /// Bytes in a unit that this user can read; `None` when there are more than `room`.
     fn unit_size(&mut self, root: BorrowedFd<'_>, path: &[u8], whole: bool, room: u64) -> Option<u64> {
-        self.size(open_unit(root, path).ok()?.as_fd(), whole, room)
+        self.measure_files(open_unit(root, path).ok()?.as_fd(), whole, room)
     }
 
-    fn size(&mut self, here: BorrowedFd<'_>, whole: bool, room: u64) -> Option<u64> {
+    fn measure_files(&mut self, here: BorrowedFd<'_>, whole: bool, room: u64) -> Option<u64> {
         let mut bytes = 0u64;
         // What cannot be listed or entered holds nothing that could be copied.
-        for (name, kind) in self.entries(here).unwrap_or_default() {
+        for (name, kind) in self.list_entries(here).unwrap_or_default() {
             match kind {
                 FileType::RegularFile => bytes = bytes.saturating_add(file_size(here, &name)),
                 FileType::Directory if whole => {
                     if let Ok(inside) = open_directory(here, &name) {
-                        bytes += self.size(inside.as_fd(), whole, room.checked_sub(bytes)?)?;
+                        bytes += self.measure_files(inside.as_fd(), whole, room.checked_sub(bytes)?)?;
                     }
                 }
                 _ => {}
@@ -292,7 +292,7 @@ impl Picker {
         visit: &mut dyn FnMut(SampledFile),
     ) {
         let directory: Rc<[u8]> = path.into();
-        for (name, kind) in self.entries(here).unwrap_or_default() {
+        for (name, kind) in self.list_entries(here).unwrap_or_default() {
             match kind {
                 FileType::RegularFile => {
                     let size = file_size(here, &name);
@@ -300,7 +300,7 @@ impl Picker {
                 }
                 FileType::Directory if whole => {
                     if let Ok(inside) = open_directory(here, &name) {
-                        self.each_file(inside.as_fd(), &join(path, &name), whole, visit);
+                        self.each_file(inside.as_fd(), &join_name(path, &name), whole, visit);
                     }
                 }
                 _ => {}
@@ -310,5 +310,5 @@ impl Picker {
 }
 
 fn file_size(here: BorrowedFd<'_>, name: &CStr) -> u64 {
-    look(here, name).map_or(0, |status| status.stx_size)
+    stat_entry(here, name).map_or(0, |status| status.stx_size)
 }

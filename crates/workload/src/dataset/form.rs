@@ -16,7 +16,7 @@ const LONGEST_PATH: usize = 2800;
 const LINK_REACH: u64 = 64;
 
 /// So much for each weight as it says of a total: to the nearest whole number, all together exactly.
-fn apportioned(weights: &[u64], total: u64) -> Vec<u64> {
+fn apportion(weights: &[u64], total: u64) -> Vec<u64> {
     let sum: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
     let (mut heard, mut given) = (0_u128, 0);
     let share = |weight: &u64| {
@@ -35,7 +35,7 @@ pub(super) fn parents_by_depth(depths: &[u64], count: usize, stream: &mut Random
     let mut parents = vec![0_u32; count];
     let (mut above, mut new) = (vec![0_u32], 1);
     let below_root = depths.get(1..).unwrap_or_default();
-    let mut wanted = apportioned(below_root, count.saturating_sub(1) as u64);
+    let mut wanted = apportion(below_root, count.saturating_sub(1) as u64);
     if below_root.iter().all(|weight| *weight == 0) {
         wanted = vec![count.saturating_sub(1) as u64];
     }
@@ -62,13 +62,13 @@ pub(super) struct NameLengths {
 
 impl NameLengths {
     /// None where the form says nothing of names.
-    pub(super) fn of(form: &TreeForm, tree: &Tree, seed: u64) -> Option<Self> {
+    pub(super) fn from_form(form: &TreeForm, tree: &Tree, seed: u64) -> Option<Self> {
         if form.name_lengths.is_empty() {
             return None;
         }
         let mut stream = RandomStream::new(seed, "name lengths");
         let names = tree.directories.len().saturating_sub(1) + tree.entries.len();
-        let mut lengths = lengths_of(&form.name_lengths, names as u64, LONGEST_NAME, &mut stream);
+        let mut lengths = draw_lengths(&form.name_lengths, names as u64, LONGEST_NAME, &mut stream);
         stream.shuffle(&mut lengths);
         let deepest = tree.directories.iter().map(|directory| directory.depth).max().unwrap_or(0);
         let lengths = lengths.into_iter().map(|length| length.min(LONGEST_NAME) as u8).collect();
@@ -86,9 +86,9 @@ impl NameLengths {
 }
 
 /// So many lengths, of which as many lie in each ten as the weights say.
-fn lengths_of(weights: &[u64], count: u64, longest: usize, stream: &mut RandomStream) -> Vec<usize> {
+fn draw_lengths(weights: &[u64], count: u64, longest: usize, stream: &mut RandomStream) -> Vec<usize> {
     let mut lengths = Vec::new();
-    for (ten, here) in apportioned(weights, count).into_iter().enumerate() {
+    for (ten, here) in apportion(weights, count).into_iter().enumerate() {
         let (first, last) = (ten * TEN + 1, ((ten + 1) * TEN).min(longest));
         let among = (last.saturating_sub(first) + 1) as u64;
         lengths.extend((0..here).map(|_| first + stream.below(among) as usize));
@@ -97,11 +97,11 @@ fn lengths_of(weights: &[u64], count: u64, longest: usize, stream: &mut RandomSt
 }
 
 /// How many names each distinct file has, so that all together are `names`.
-fn names_of_files(links: &[u64], names: u32, stream: &mut RandomStream) -> Vec<u32> {
+fn draw_link_counts(links: &[u64], names: u32, stream: &mut RandomStream) -> Vec<u32> {
     let share = TreeForm::further_names(links);
     let distinct = libm::round(f64::from(names) * (1.0 - share)).clamp(1.0, f64::from(names)) as u64;
     let mut of_each: Vec<u32> = Vec::new();
-    for (further, count) in apportioned(links, distinct).into_iter().enumerate() {
+    for (further, count) in apportion(links, distinct).into_iter().enumerate() {
         of_each.extend((0..count).map(|_| further as u32 + 1));
     }
     // What rounding leaves over are files of one name; what it took too much comes from those of most.
@@ -129,7 +129,7 @@ pub(super) fn entries_by_links(
     if files == 0 {
         return Vec::new();
     }
-    let of_each = names_of_files(links, files, stream);
+    let of_each = draw_link_counts(links, files, stream);
     let mut order: Vec<(u64, u32)> = Vec::new();
     for (file, names) in (0..).zip(&of_each) {
         order.push((u64::from(file), file));
@@ -184,17 +184,17 @@ pub(super) fn add_symlinks(tree: &mut Tree, count: u64, blank: TreeEntry, stream
 pub(super) fn point_symlinks(tree: &mut Tree, form: &TreeForm, seed: u64) -> Option<()> {
     let links = tree.totals().symlinks;
     let mut stream = RandomStream::new(seed, "targets");
-    let mut lengths = lengths_of(&form.target_lengths, links, super::tree::PATH_LIMIT - 1, &mut stream);
+    let mut lengths = draw_lengths(&form.target_lengths, links, super::tree::PATH_LIMIT - 1, &mut stream);
     stream.shuffle(&mut lengths);
     for directory in 0..tree.directories.len() {
         let first = tree.directories[directory].first as usize;
         let own = first..first + tree.directories[directory].count as usize;
         let file = tree.entries[own.clone()].iter().find(|entry| entry.kind != EntryKind::Symlink);
-        let file = file.map(|entry| tree.name(entry.name).to_bytes().to_vec());
+        let file = file.map(|entry| tree.name_at(entry.name).to_bytes().to_vec());
         for number in own {
             if tree.entries[number].kind == EntryKind::Symlink {
                 let length = lengths.pop();
-                let what = tree.add_name(&target(file.as_deref(), length))?;
+                let what = tree.add_name(&link_target(file.as_deref(), length))?;
                 tree.entries[number].what = what;
             }
         }
@@ -203,7 +203,7 @@ pub(super) fn point_symlinks(tree: &mut Tree, form: &TreeForm, seed: u64) -> Opt
 }
 
 /// A way to a file beside the link, made longer by steps on the spot.
-fn target(file: Option<&[u8]>, length: Option<usize>) -> Vec<u8> {
+fn link_target(file: Option<&[u8]>, length: Option<usize>) -> Vec<u8> {
     let Some(file) = file else { return vec![b'x'; length.unwrap_or(TEN).max(1)] };
     let more = length.unwrap_or(0).saturating_sub(file.len());
     let mut path = b"./".repeat(more / 2);
@@ -216,15 +216,15 @@ fn target(file: Option<&[u8]>, length: Option<usize>) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{apportioned, names_of_files, parents_by_depth, target};
+    use super::{apportion, draw_link_counts, link_target, parents_by_depth};
     use crate::dataset::RandomStream;
 
     #[test]
     fn weights_share_a_total_exactly() {
-        assert_eq!(apportioned(&[1, 1, 2], 8), [2, 2, 4]);
-        assert_eq!(apportioned(&[1, 1, 1], 100).iter().sum::<u64>(), 100);
-        assert_eq!(apportioned(&[0, 0], 5), [0, 0]);
-        assert_eq!(apportioned(&[u64::MAX, u64::MAX], 7).iter().sum::<u64>(), 7);
+        assert_eq!(apportion(&[1, 1, 2], 8), [2, 2, 4]);
+        assert_eq!(apportion(&[1, 1, 1], 100).iter().sum::<u64>(), 100);
+        assert_eq!(apportion(&[0, 0], 5), [0, 0]);
+        assert_eq!(apportion(&[u64::MAX, u64::MAX], 7).iter().sum::<u64>(), 7);
     }
 
     #[test]
@@ -249,11 +249,11 @@ mod tests {
     #[test]
     fn files_have_as_many_names_as_the_weights_say_and_all_are_as_many_as_wanted() {
         let mut stream = RandomStream::new(1, "test");
-        let names = names_of_files(&[70, 0, 10], 100, &mut stream);
+        let names = draw_link_counts(&[70, 0, 10], 100, &mut stream);
         assert_eq!(names.iter().filter(|one| **one == 3).count(), 10);
         for files in 1..60 {
             for links in [&[1][..], &[5, 3, 1], &[0, 0, 0, 7], &[1, 100]] {
-                let names = names_of_files(links, files, &mut stream);
+                let names = draw_link_counts(links, files, &mut stream);
                 assert_eq!(names.iter().sum::<u32>(), files, "{links:?}");
                 assert!(names.iter().all(|one| *one > 0));
             }
@@ -263,11 +263,11 @@ mod tests {
     #[test]
     fn a_target_is_as_long_as_it_is_to_be_and_leads_there() {
         for length in [5, 7, 8, 30] {
-            let path = target(Some(b"there"), Some(length));
+            let path = link_target(Some(b"there"), Some(length));
             assert_eq!((path.len(), path.ends_with(b"there")), (length, true));
             assert!(!path.starts_with(b"/"));
         }
-        assert_eq!(target(Some(b"there"), Some(2)), b"there");
-        assert_eq!(target(None, Some(3)).len(), 3);
+        assert_eq!(link_target(Some(b"there"), Some(2)), b"there");
+        assert_eq!(link_target(None, Some(3)).len(), 3);
     }
 }

@@ -43,9 +43,9 @@ pub(crate) struct Generated {
 }
 
 /// Generates the tree, with names by a seed of their own; `None` when its names exceed 4 GiB.
-pub(crate) fn generate(shape: &Shape<'_>, seed: u64, name_seed: u64) -> Option<Generated> {
+pub(crate) fn generate_tree(shape: &Shape<'_>, seed: u64, name_seed: u64) -> Option<Generated> {
     let mut tree = Tree::default();
-    directories(&mut tree, shape, &mut RandomStream::new(seed, "directories"))?;
+    add_directories(&mut tree, shape, &mut RandomStream::new(seed, "directories"))?;
     let symlinks = shape.form.symlinks_of(u64::from(shape.files));
     let names = u32::try_from(u64::from(shape.files) + symlinks).ok()?;
     let counts = files_per_directory(shape.directories, names, &mut RandomStream::new(seed, "files"));
@@ -54,13 +54,13 @@ pub(crate) fn generate(shape: &Shape<'_>, seed: u64, name_seed: u64) -> Option<G
         (directory.first, directory.count) = (first, *count);
         first += count;
     }
-    entries(&mut tree, shape, &mut RandomStream::new(seed, "entries"));
+    add_entries(&mut tree, shape, &mut RandomStream::new(seed, "entries"));
     if symlinks > 0 {
         add_symlinks(&mut tree, symlinks, BLANK, &mut RandomStream::new(seed, "symlinks"));
     }
-    let capped = sizes(&mut tree, shape, seed);
+    let capped = set_sizes(&mut tree, shape, seed);
     let mut namer = Namer::new(name_seed);
-    let mut lengths = NameLengths::of(shape.form, &tree, seed);
+    let mut lengths = NameLengths::from_form(shape.form, &tree, seed);
     name_directories(&mut tree, &mut namer, lengths.as_mut())?;
     name_entries(&mut tree, shape.profile.endings, &mut namer, lengths.as_mut())?;
     point_symlinks(&mut tree, shape.form, seed)?;
@@ -68,7 +68,7 @@ pub(crate) fn generate(shape: &Shape<'_>, seed: u64, name_seed: u64) -> Option<G
 }
 
 /// One directory with `files` entries of `size` bytes each.
-pub(crate) fn flat(files: u32, size: u64, names: u64) -> Option<Tree> {
+pub(crate) fn flat_tree(files: u32, size: u64, names: u64) -> Option<Tree> {
     let mut tree = Tree::default();
     let name = tree.add_name(b"")?;
     tree.directories.push(Directory {
@@ -85,7 +85,7 @@ pub(crate) fn flat(files: u32, size: u64, names: u64) -> Option<Tree> {
 }
 
 /// The directory above each, by preferential attachment: a directory gets the next one with probability ∝ subdirectories + 2.
-fn attached(count: usize, stream: &mut RandomStream) -> Vec<u32> {
+fn draw_parents(count: usize, stream: &mut RandomStream) -> Vec<u32> {
     let mut parents = vec![0u32; count];
     for new in 1..count {
         // Weights of the directories so far: two each, and one for each of the new - 1 already below another.
@@ -96,10 +96,10 @@ fn attached(count: usize, stream: &mut RandomStream) -> Vec<u32> {
 }
 
 /// Directories, which have no names yet.
-fn directories(tree: &mut Tree, shape: &Shape<'_>, stream: &mut RandomStream) -> Option<()> {
+fn add_directories(tree: &mut Tree, shape: &Shape<'_>, stream: &mut RandomStream) -> Option<()> {
     let count = shape.directories as usize;
     let parents = match shape.form.depths.as_slice() {
-        [] => attached(count, stream),
+        [] => draw_parents(count, stream),
         depths => parents_by_depth(depths, count, stream),
     };
     // Depth-first order. A list of children per directory: the first child and the next sibling.
@@ -157,15 +157,15 @@ pub(crate) fn files_per_directory(directories: u32, files: u32, stream: &mut Ran
 }
 
 /// How many files of `files` are further hard links, and copies.
-pub(crate) fn repeats(files: u32, duplicates: f64, hard_links: f64) -> (u32, u32) {
+pub(crate) fn count_repeats(files: u32, duplicates: f64, hard_links: f64) -> (u32, u32) {
     let links = libm::round(f64::from(files) * hard_links) as u32;
     let copies = libm::round(f64::from(files) * duplicates) as u32;
     (links.min(files.saturating_sub(1)), copies.min(files.saturating_sub(1)))
 }
 
 /// Which files have a content of their own, which are copies of an earlier one, which are links to one.
-fn entries(tree: &mut Tree, shape: &Shape<'_>, stream: &mut RandomStream) {
-    let (mut links, mut copies) = repeats(shape.files, shape.duplicates, shape.hard_links);
+fn add_entries(tree: &mut Tree, shape: &Shape<'_>, stream: &mut RandomStream) {
+    let (mut links, mut copies) = count_repeats(shape.files, shape.duplicates, shape.hard_links);
     copies = copies.min(shape.files.saturating_sub(1).saturating_sub(links));
     if !shape.form.links.is_empty() {
         tree.entries = entries_by_links(&shape.form.links, shape.files, copies, BLANK, stream);
@@ -200,7 +200,7 @@ fn entries(tree: &mut Tree, shape: &Shape<'_>, stream: &mut RandomStream) {
 }
 
 /// Gives every original its size, every copy and link that of its original; returns how many were capped.
-fn sizes(tree: &mut Tree, shape: &Shape<'_>, seed: u64) -> usize {
+fn set_sizes(tree: &mut Tree, shape: &Shape<'_>, seed: u64) -> usize {
     let mut copies = vec![0u32; tree.entries.len()];
     for entry in tree.entries.iter().filter(|entry| entry.kind == EntryKind::File) {
         copies[entry.what as usize] += 1;
@@ -208,7 +208,7 @@ fn sizes(tree: &mut Tree, shape: &Shape<'_>, seed: u64) -> usize {
     copies.retain(|copies| *copies > 0);
     let mut stream = RandomStream::new(seed, "sizes");
     let (mut raw, largest) = match shape.sizes {
-        [] => (shape.profile.sizes.sample(copies.len(), &mut stream), LARGEST_SHARE),
+        [] => (shape.profile.sizes.draw_sizes(copies.len(), &mut stream), LARGEST_SHARE),
         // A folder has the files that it has.
         places => (sample_of(places, copies.len(), &mut stream), 1.0),
     };
@@ -230,7 +230,7 @@ fn sizes(tree: &mut Tree, shape: &Shape<'_>, seed: u64) -> usize {
 fn name_directories(tree: &mut Tree, namer: &mut Namer, mut lengths: Option<&mut NameLengths>) -> Option<()> {
     for number in 1..tree.directories.len() {
         let length = lengths.as_mut().map(|lengths| lengths.next_of_directory());
-        tree.directories[number].name = tree.add_name(namer.directory(number as u64, length))?;
+        tree.directories[number].name = tree.add_name(namer.directory_name(number as u64, length))?;
     }
     Some(())
 }
@@ -246,7 +246,8 @@ fn name_entries(
         for place in 0..count {
             let number = first + place;
             let length = lengths.as_mut().map(|lengths| lengths.next());
-            let name = tree.add_name(namer.file(u64::from(number), u64::from(place), endings, length))?;
+            let name =
+                tree.add_name(namer.file_name(u64::from(number), u64::from(place), endings, length))?;
             tree.entries[number as usize].name = name;
         }
     }

@@ -42,7 +42,11 @@ impl Manifest {
     /// What a dataset must look like after it was written and then overwritten `generation` times.
     ///
     /// Costs nothing for generated datasets; reads a staged folder once.
-    pub fn of(prepared: &Prepared, staged: Option<&Staged>, generation: u32) -> Result<Self, DatasetError> {
+    pub fn for_generation(
+        prepared: &Prepared,
+        staged: Option<&Staged>,
+        generation: u32,
+    ) -> Result<Self, DatasetError> {
         match (&prepared.origin, staged) {
             (DatasetOrigin::Generated { tree, content }, _) => Ok(Self {
                 tree: Arc::clone(tree),
@@ -52,7 +56,7 @@ impl Manifest {
             }),
             (DatasetOrigin::Folder { .. }, Some(staged)) => {
                 let digests = staged
-                    .digests()
+                    .read_digests()
                     .map_err(|failure| DatasetError::Staging { dataset: prepared.name.clone(), failure })?;
                 let contents = ExpectedContents::Digests(Arc::clone(digests));
                 Ok(Self { tree: Arc::clone(&staged.tree), contents, is_file: false, shared: None })
@@ -70,7 +74,7 @@ impl Manifest {
     }
 
     /// The same tree as one of several generations that share files.
-    pub(crate) fn sharing(mut self, shared: SharedFiles) -> Self {
+    pub(crate) fn with_shared_files(mut self, shared: SharedFiles) -> Self {
         self.shared = Some(shared);
         self
     }
@@ -92,7 +96,7 @@ impl Manifest {
                 let mut digest = Xxh3::new();
                 let generation = self.generation_of(number, *generation);
                 let body = Body { identity: entry.what, generation, size: entry.size };
-                content.pieces(&body, |piece| digest.update(piece));
+                content.for_each_piece(&body, |piece| digest.update(piece));
                 digest.digest()
             }
         }
@@ -100,7 +104,7 @@ impl Manifest {
 
     /// What a reader of the whole tree, in whatever order, must arrive at: the number of bytes under all names of
     /// files, and the sum (wrapping) of their digests.
-    pub(crate) fn sums(&self) -> (u64, u64) {
+    pub(crate) fn sum_digests(&self) -> (u64, u64) {
         let linked = self.hard_links();
         let (mut bytes, mut sum) = (0u64, 0u64);
         for (number, entry) in self.tree.entries.iter().enumerate() {
@@ -123,9 +127,13 @@ impl Manifest {
             }
         };
         for directory in &self.tree.directories {
-            add(&[b"directory", self.tree.name(directory.name).to_bytes(), &directory.depth.to_le_bytes()]);
+            add(&[
+                b"directory",
+                self.tree.name_at(directory.name).to_bytes(),
+                &directory.depth.to_le_bytes(),
+            ]);
             for (place, entry) in self.tree.entries_of(directory).iter().enumerate() {
-                let name = self.tree.name(entry.name).to_bytes();
+                let name = self.tree.name_at(entry.name).to_bytes();
                 let number = directory.first as usize + place;
                 match entry.kind {
                     EntryKind::File => {
@@ -139,7 +147,7 @@ impl Manifest {
                             &xxh3_64(self.tree.entry_path(entry.what as usize).as_bytes()).to_le_bytes(),
                         ]);
                     }
-                    EntryKind::Symlink => add(&[b"symlink", name, self.tree.name(entry.what).to_bytes()]),
+                    EntryKind::Symlink => add(&[b"symlink", name, self.tree.name_at(entry.what).to_bytes()]),
                 }
             }
         }

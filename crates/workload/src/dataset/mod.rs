@@ -34,32 +34,32 @@ mod tree;
 mod write;
 mod write_shared;
 
-pub use capture::{CapturedShape, capture};
+pub use capture::{CapturedShape, capture_shape};
 pub use compare::{CompareError, HardLinks};
 pub use copy::Skipped;
 pub use descriptor::{open_below, open_path};
 pub use error::{DatasetError, IoFailure};
-pub use folder::{FolderTotals, PartialDirectory, Selection, holds_data, selection};
+pub use folder::{FolderTotals, PartialDirectory, Selection, holds_data, select_for_dataset};
 pub use manifest::Manifest;
-pub use prepare::{Prepared, prepare, prepare_with_names};
-pub use profile::{PROFILES, Profile, profile};
-pub use readable::{Readable, readable};
+pub use prepare::{Prepared, prepare_dataset, prepare_with_names};
+pub use profile::{PROFILES, Profile, profile_by_name};
+pub use readable::{Readable, check_readable};
 pub use recorded::{
     Account, CallOutcome, CallWeight, CapturedCalls, NotKept, REFUSAL_SHARE, RecordLine, RecordRequest,
     STRACE_COMMAND, WARNING_SHARE, recorded, recorded_file,
 };
-pub use stage::{Staged, StagingRecord, adopt, room_for, stage};
+pub use stage::{Staged, StagingRecord, adopt_staged, room_for, stage_dataset};
 pub use tree::Totals;
 
 pub(crate) use aged::{AgedFile, AgedTree};
-pub(crate) use churn::Newborn;
+pub(crate) use churn::NewFile;
 pub(crate) use content::{Body, Content, TRANSFER};
-pub(crate) use descriptor::{Listing, look, open_directory, open_path_quietly, type_of};
+pub(crate) use descriptor::{Listing, open_directory, open_path_quietly, stat_entry, type_of};
 pub(crate) use digest::open_to_read;
 pub(crate) use manifest::SharedFiles;
 pub(crate) use prepare::DatasetOrigin;
 pub(crate) use pull::{Pull, Pulled};
-pub(crate) use random::{RandomStream, mix};
+pub(crate) use random::{RandomStream, mix_bits};
 pub(crate) use tree::{Tree, TreeEntry};
 pub(crate) use write::{
     Call, Manner, NewTree, Sharing, TreeSource, Untimed, WriteProbe, read_some, write_tree,

@@ -9,11 +9,11 @@ use fsverdict_judgement::plan::{CallTrace, Dataset, OperationKind, TreeShape};
 
 use super::content::Content;
 use super::error::DatasetError;
-use super::generate::{Shape, flat, generate, repeats};
-use super::list::single;
-use super::profile::profile;
+use super::generate::{Shape, count_repeats, flat_tree, generate_tree};
+use super::list::single_file_tree;
+use super::profile::profile_by_name;
 use super::sizes::LARGEST_SHARE;
-use super::traced::traced;
+use super::traced::tree_from_trace;
 use super::tree::{Totals, Tree};
 
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl Prepared {
 }
 
 /// Lays out the dataset `name`. Generated ones follow from `name`, `spec` and `seed` alone and touch no disk.
-pub fn prepare(name: &str, spec: &Dataset, seed: u64) -> Result<Prepared, DatasetError> {
+pub fn prepare_dataset(name: &str, spec: &Dataset, seed: u64) -> Result<Prepared, DatasetError> {
     prepare_with_names(name, spec, seed, seed)
 }
 
@@ -80,7 +80,7 @@ pub fn prepare_with_names(
     };
     let origin = match spec {
         Dataset::Tree(asked) => {
-            let known = profile(&asked.profile).ok_or_else(|| DatasetError::UnknownProfile {
+            let known = profile_by_name(&asked.profile).ok_or_else(|| DatasetError::UnknownProfile {
                 dataset: name.into(),
                 profile: asked.profile.clone(),
             })?;
@@ -94,11 +94,11 @@ pub fn prepare_with_names(
                 sizes: &asked.sizes,
                 form: &asked.form,
             };
-            if let Some((problem, hint)) = contradiction(asked, &shape) {
+            if let Some((problem, hint)) = find_contradiction(asked, &shape) {
                 return Err(impossible(problem, hint));
             }
             let compressible = share("compressible", asked.compressible.unwrap_or(known.compressible))?;
-            let made = generate(&shape, seed, names).ok_or_else(too_many)?;
+            let made = generate_tree(&shape, seed, names).ok_or_else(too_many)?;
             if made.capped > 0 {
                 let cut = match made.capped {
                     1 => "its largest file was".to_owned(),
@@ -112,13 +112,13 @@ pub fn prepare_with_names(
             generated(made.tree, compressible)
         }
         Dataset::Flat { files, file_size } => {
-            let tree = flat(count("files", *files)?, file_size.0, names).ok_or_else(too_many)?;
+            let tree = flat_tree(count("files", *files)?, file_size.0, names).ok_or_else(too_many)?;
             generated(tree, 0.0)
         }
         Dataset::File { size, compressible } => {
-            generated(single(size.0, 0o644), share("compressible", *compressible)?)
+            generated(single_file_tree(size.0, 0o644), share("compressible", *compressible)?)
         }
-        Dataset::Trace { calls } => generated(traced(calls).ok_or_else(too_many)?, 0.0),
+        Dataset::Trace { calls } => generated(tree_from_trace(calls).ok_or_else(too_many)?, 0.0),
         Dataset::Folder { path, size } => {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| DatasetError::Folder {
@@ -137,8 +137,8 @@ pub fn prepare_with_names(
 }
 
 /// What cannot be true of one tree at once, and what to change.
-fn contradiction(asked: &TreeShape, shape: &Shape<'_>) -> Option<(String, &'static str)> {
-    let (links, copies) = repeats(shape.files, shape.duplicates, shape.hard_links);
+fn find_contradiction(asked: &TreeShape, shape: &Shape<'_>) -> Option<(String, &'static str)> {
+    let (links, copies) = count_repeats(shape.files, shape.duplicates, shape.hard_links);
     if shape.directories == 0 {
         return Some(("a tree has at least one directory, its root".into(), "directories = 1"));
     }

@@ -71,7 +71,7 @@ pub const PROFILES: &[Profile] = &[
     },
 ];
 
-pub fn profile(name: &str) -> Option<&'static Profile> {
+pub fn profile_by_name(name: &str) -> Option<&'static Profile> {
     PROFILES.iter().find(|known| known.name == name)
 }
 
@@ -79,7 +79,7 @@ pub fn profile(name: &str) -> Option<&'static Profile> {
 mod tests {
     use std::collections::HashSet;
 
-    use super::{PROFILES, profile};
+    use super::{PROFILES, profile_by_name};
 
     #[test]
     fn every_profile_is_documented_unique_and_possible() {
@@ -91,8 +91,8 @@ mod tests {
                 assert!((0.0..1.0).contains(&share), "{}", known.name);
             }
             assert!(!known.endings.is_empty());
-            assert!(profile(known.name).is_some());
+            assert!(profile_by_name(known.name).is_some());
         }
-        assert!(profile("no such profile").is_none());
+        assert!(profile_by_name("no such profile").is_none());
     }
 }

@@ -8,7 +8,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::aged::{AgedFile, AgedTree};
-use super::random::{RandomStream, mix};
+use super::random::{RandomStream, mix_bits};
 
 /// Of so many files that change one is removed, and for so many one is new.
 const REMOVED_OF: u64 = 24;
@@ -47,15 +47,15 @@ pub(crate) struct Pulled {
 
 impl AgedTree {
     /// One pull further: this share of the files has changed, one at least.
-    pub(crate) fn pull(&mut self, changed: f64) -> Pull {
-        let mut stream = self.step("pull");
+    pub(crate) fn pull_changes(&mut self, changed: f64) -> Pull {
+        let mut stream = self.next_step("pull");
         let mut pull = Pull::default();
-        let chosen = self.choose(changed, &mut stream);
+        let chosen = self.choose_files(changed, &mut stream);
         let mut leave = Vec::new();
         let mut touched = BTreeSet::new();
         for at in chosen {
             let Some(AgedFile { directory, size, .. }) = self.files.get(at).cloned() else { continue };
-            self.above(directory, &mut touched);
+            self.mark_ancestors(directory, &mut touched);
             let alone = self.directories.get(directory as usize).is_none_or(|directory| directory.files < 2);
             if !alone && stream.below(REMOVED_OF) == 0 {
                 leave.push(at);
@@ -63,17 +63,17 @@ impl AgedTree {
             }
             // Some lines more, some less, and a few more than less.
             let grown = (size as f64 * (0.96 + 0.09 * stream.unit())) as u64;
-            let identity = self.identity();
+            let identity = self.next_identity();
             if let Some(file) = self.files.get_mut(at) {
                 (file.size, file.identity) = (grown.max(1), identity);
                 pull.written.push(Pulled { file: file.clone(), was_there: true });
             }
             if stream.below(NEW_FOR) == 0 {
                 let into = match stream.below(NEW_DIRECTORY_OF) {
-                    0 => self.make(directory, format!("part-{identity}").into_bytes(), &mut pull),
+                    0 => self.create_directory(directory, format!("part-{identity}").into_bytes(), &mut pull),
                     _ => directory,
                 };
-                self.above(into, &mut touched);
+                self.mark_ancestors(into, &mut touched);
                 let file = self.new_file(into, &mut stream);
                 pull.written.push(Pulled { file: file.clone(), was_there: false });
                 self.files.push(file);
@@ -81,7 +81,7 @@ impl AgedTree {
         }
         leave.sort_unstable();
         while let Some(at) = leave.pop() {
-            let file = self.take(at);
+            let file = self.take_file(at);
             pull.removed.push(file);
         }
         self.keep_objects(&touched, &mut pull);
@@ -96,7 +96,7 @@ impl AgedTree {
     }
 
     /// The places of so many files, each once: a tenth of all is nearly half of what is drawn.
-    fn choose(&self, changed: f64, stream: &mut RandomStream) -> Vec<usize> {
+    fn choose_files(&self, changed: f64, stream: &mut RandomStream) -> Vec<usize> {
         let all = self.files.len();
         let count = (libm::round(changed * all as f64) as usize).clamp(1.min(all), all);
         let mut chosen = Vec::with_capacity(count);
@@ -116,24 +116,24 @@ impl AgedTree {
     }
 
     /// Adds a directory and those it is in, up to the root.
-    fn above(&self, mut directory: u32, touched: &mut BTreeSet<u32>) {
+    fn mark_ancestors(&self, mut directory: u32, touched: &mut BTreeSet<u32>) {
         while touched.insert(directory) {
             directory = self.directories.get(directory as usize).map_or(0, |one| one.parent);
         }
     }
 
-    fn make(&mut self, parent: u32, name: Vec<u8>, pull: &mut Pull) -> u32 {
+    fn create_directory(&mut self, parent: u32, name: Vec<u8>, pull: &mut Pull) -> u32 {
         let number = self.make_directory(parent, name);
         pull.made.push(number);
         number
     }
 
     /// The directory of this path, which is made where it is not there.
-    fn kept(&mut self, parent: u32, name: &str, pull: &mut Pull) -> u32 {
+    fn find_or_create_directory(&mut self, parent: u32, name: &str, pull: &mut Pull) -> u32 {
         let path = [self.directory_path(parent), name.as_bytes(), b"/"].concat();
         match self.directories.iter().position(|directory| directory.path == path) {
             Some(number) => number as u32,
-            None => self.make(parent, name.as_bytes().to_vec(), pull),
+            None => self.create_directory(parent, name.as_bytes().to_vec(), pull),
         }
     }
 
@@ -142,13 +142,14 @@ impl AgedTree {
         let of_directories = touched.iter().filter_map(|number| self.directories.get(*number as usize));
         let of_directories = of_directories.map(|one| u64::from(one.files + one.directories) * NAMED);
         let sizes: Vec<u64> = of_files.chain(of_directories).chain([COMMIT]).collect();
-        let own = self.kept(0, ".git", pull);
-        let all = self.kept(own, "objects", pull);
+        let own = self.find_or_create_directory(0, ".git", pull);
+        let all = self.find_or_create_directory(own, "objects", pull);
         for size in sizes {
-            let identity = self.identity();
-            let number = mix(self.seed ^ u64::from(identity));
-            let directory = self.kept(all, &format!("{:02x}", number & 255), pull);
-            let name = format!("{number:016x}{:016x}{:06x}", mix(number), identity & 0xff_ffff).into_bytes();
+            let identity = self.next_identity();
+            let number = mix_bits(self.seed ^ u64::from(identity));
+            let directory = self.find_or_create_directory(all, &format!("{:02x}", number & 255), pull);
+            let name =
+                format!("{number:016x}{:016x}{:06x}", mix_bits(number), identity & 0xff_ffff).into_bytes();
             let file = AgedFile { directory, name, size: size.max(LEAST_OBJECT), identity };
             self.count_in(directory);
             self.objects.push(file.clone());
@@ -157,11 +158,11 @@ impl AgedTree {
     }
 
     fn write_index(&mut self, pull: &mut Pull) {
-        let directory = self.kept(0, ".git", pull);
+        let directory = self.find_or_create_directory(0, ".git", pull);
         let of =
             |file: &AgedFile| INDEXED + (self.directory_path(file.directory).len() + file.name.len()) as u64;
         let size = INDEX + self.files.iter().map(of).sum::<u64>();
-        let identity = self.identity();
+        let identity = self.next_identity();
         let file = AgedFile { directory, name: b"index".to_vec(), size, identity };
         pull.index = Some(file.clone());
         self.index = Some(file);

@@ -19,7 +19,7 @@ impl RandomStream {
 
     /// A number from 0 up to, not including, `limit` (0 when `limit` is 0).
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
-        scale(self.next(), limit)
+        scale_to_limit(self.next(), limit)
     }
 
     /// A number from 0 up to, not including, 1.
@@ -34,18 +34,18 @@ impl RandomStream {
     }
 
     /// Fills `bytes` with noise no compressor can shrink.
-    pub(crate) fn fill(&mut self, bytes: &mut [u8]) {
+    pub(crate) fn fill_bytes(&mut self, bytes: &mut [u8]) {
         self.0.fill_bytes(bytes);
     }
 }
 
 /// Maps any 64-bit number evenly onto 0 up to, not including, `limit`.
-pub(crate) fn scale(number: u64, limit: u64) -> u64 {
+pub(crate) fn scale_to_limit(number: u64, limit: u64) -> u64 {
     ((u128::from(number) * u128::from(limit)) >> 64) as u64
 }
 
 /// A one-to-one scrambling of 64 bits (the finaliser of `SplitMix64`, Steele et al., OOPSLA 2014).
-pub(crate) fn mix(number: u64) -> u64 {
+pub(crate) fn mix_bits(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     number ^ (number >> 31)

@@ -21,11 +21,13 @@ const NAMED: usize = 3;
 
 /// Looks at no more than `most` files and folders below this one, by the rights of this process. Symbolic links are not
 /// followed: they are copied as such.
-pub fn readable(folder: &Path, most: usize) -> Readable {
-    look(folder, most, &|path, access| rustix::fs::accessat(CWD, path, access, AtFlags::EACCESS).is_ok())
+pub fn check_readable(folder: &Path, most: usize) -> Readable {
+    check_with(folder, most, &|path, access| {
+        rustix::fs::accessat(CWD, path, access, AtFlags::EACCESS).is_ok()
+    })
 }
 
-fn look(folder: &Path, most: usize, may: &dyn Fn(&Path, Access) -> bool) -> Readable {
+fn check_with(folder: &Path, most: usize, may: &dyn Fn(&Path, Access) -> bool) -> Readable {
     let (mut found, mut looked) = (Readable::default(), 0);
     let mut folders = VecDeque::from([folder.to_owned()]);
     let deny = |found: &mut Readable, path: PathBuf| {
@@ -63,7 +65,7 @@ fn look(folder: &Path, most: usize, may: &dyn Fn(&Path, Access) -> bool) -> Read
 
 #[cfg(test)]
 mod tests {
-    use super::{Access, Readable, look, readable};
+    use super::{Access, Readable, check_readable, check_with};
 
     #[test]
     fn what_cannot_be_read_is_named_and_what_was_not_looked_at_is_said() {
@@ -77,10 +79,10 @@ mod tests {
         // Root may read everything: who may not is played.
         let may = |path: &std::path::Path, _: Access| !path.ends_with("shadow") && !path.ends_with("closed");
         let first = vec![at("shadow"), at("a/closed")];
-        assert_eq!(look(folder.path(), 100, &may), Readable { first, unreadable: 2, partly: false });
-        let partly = look(folder.path(), 2, &may);
+        assert_eq!(check_with(folder.path(), 100, &may), Readable { first, unreadable: 2, partly: false });
+        let partly = check_with(folder.path(), 2, &may);
         assert!(partly.partly && partly.unreadable == 0, "{partly:?}");
-        assert_eq!(readable(folder.path(), 100), Readable::default());
-        assert_eq!(readable(&at("nosuch"), 100).unreadable, 1);
+        assert_eq!(check_readable(folder.path(), 100), Readable::default());
+        assert_eq!(check_readable(&at("nosuch"), 100).unreadable, 1);
     }
 }

@@ -27,7 +27,7 @@ pub(crate) const LARGEST_SHARE: f64 = 0.1;
 
 impl SizeModel {
     /// One draw from each of `count` equally likely parts of the distribution, smallest first, in bytes.
-    pub(crate) fn sample(&self, count: usize, stream: &mut RandomStream) -> Vec<f64> {
+    pub(crate) fn draw_sizes(&self, count: usize, stream: &mut RandomStream) -> Vec<f64> {
         let normal = NormalQuantiles::new();
         let body = 1.0 - self.tail.map_or(0.0, |tail| tail.weight);
         (0..count)
@@ -38,7 +38,7 @@ impl SizeModel {
                         let within = ((at - body) / tail.weight).clamp(0.0, 1.0 - 1e-12);
                         tail.from * libm::pow(1.0 - within, -1.0 / tail.alpha)
                     }
-                    _ => libm::exp(self.mu + self.sigma * normal.at(at / body)),
+                    _ => libm::exp(self.mu + self.sigma * normal.quantile(at / body)),
                 }
             })
             .collect()
@@ -70,21 +70,21 @@ impl NormalQuantiles {
 
     pub(crate) fn new() -> Self {
         let cumulative = (0..=Self::STEPS)
-            .map(|step| 0.5 * libm::erfc(-Self::position(step as f64) / core::f64::consts::SQRT_2))
+            .map(|step| 0.5 * libm::erfc(-Self::knot_position(step as f64) / core::f64::consts::SQRT_2))
             .collect();
         Self { cumulative }
     }
 
-    fn position(step: f64) -> f64 {
+    fn knot_position(step: f64) -> f64 {
         2.0 * Self::REACH * step / Self::STEPS as f64 - Self::REACH
     }
 
     /// The value below which a standard normal number lies with this probability, within ±7.
-    pub(crate) fn at(&self, probability: f64) -> f64 {
+    pub(crate) fn quantile(&self, probability: f64) -> f64 {
         let above = self.cumulative.partition_point(|value| *value < probability).clamp(1, Self::STEPS);
         let (low, high) = (self.cumulative[above - 1], self.cumulative[above]);
         let within = if high > low { ((probability - low) / (high - low)).clamp(0.0, 1.0) } else { 0.5 };
-        Self::position((above - 1) as f64 + within)
+        Self::knot_position((above - 1) as f64 + within)
     }
 }
 
@@ -148,9 +148,9 @@ mod tests {
             [(0.5, 0.0), (0.975, 1.959_964), (0.001, -3.090_232), (0.999_99, 4.264_891), (1e-9, -5.997_807)]
         {
             assert!(
-                (normal.at(probability) - value).abs() < 1e-5,
+                (normal.quantile(probability) - value).abs() < 1e-5,
                 "{probability}: {}",
-                normal.at(probability)
+                normal.quantile(probability)
             );
         }
     }

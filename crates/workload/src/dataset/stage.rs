@@ -14,8 +14,8 @@ use super::copy::{Copied, Skipped, copy_folder};
 use super::descriptor::open_path;
 use super::digest::digests_below;
 use super::error::{DatasetError, IoFailure};
-use super::folder::{Selection, open_source, select};
-use super::list::list;
+use super::folder::{Selection, open_source, select_files};
+use super::list::list_tree;
 use super::prepare::{DatasetOrigin, Prepared};
 use super::tree::{Totals, Tree};
 use super::write::{Manner, TreeSource, Untimed, write_tree};
@@ -52,17 +52,17 @@ impl Staged {
     }
 
     /// What another process needs to know to [`adopt`] it; reads a real folder's files once.
-    pub fn record(&self, prepared: &Prepared) -> Result<StagingRecord, DatasetError> {
+    pub fn staging_record(&self, prepared: &Prepared) -> Result<StagingRecord, DatasetError> {
         let failed = |failure| DatasetError::Staging { dataset: prepared.name.clone(), failure };
         let digests = match &prepared.origin {
             DatasetOrigin::Generated { .. } => None,
-            DatasetOrigin::Folder { .. } => Some(self.digests().map_err(failed)?.to_vec()),
+            DatasetOrigin::Folder { .. } => Some(self.read_digests().map_err(failed)?.to_vec()),
         };
         Ok(StagingRecord { skipped: self.skipped, notes: self.notes.clone(), digests })
     }
 
     /// The digests of its files, which are read once.
-    pub(crate) fn digests(&self) -> Result<&Arc<Vec<u64>>, IoFailure> {
+    pub(crate) fn read_digests(&self) -> Result<&Arc<Vec<u64>>, IoFailure> {
         match self.digests.get() {
             Some(digests) => Ok(digests),
             None => {
@@ -77,7 +77,7 @@ impl Staged {
 ///
 /// Trees, flat directories and folders become a directory, a file dataset a regular file. Of a real folder the part is
 /// taken that was `selected`, or is selected now.
-pub fn stage(
+pub fn stage_dataset(
     prepared: &Prepared,
     destination: &Path,
     selected: Option<&Selection>,
@@ -111,7 +111,7 @@ pub fn stage(
         DatasetOrigin::Generated { tree, content } => {
             let source = TreeSource::Generated { content, generation: 0 };
             write_tree(tree, source, target.as_fd(), Manner::Create, &mut Untimed)
-                .map_err(|failure| staging(failure.below(destination)))?;
+                .map_err(|failure| staging(failure.prefix_path(destination)))?;
             Ok(ready(Arc::clone(tree)))
         }
         DatasetOrigin::Folder { path, wanted } => {
@@ -124,18 +124,19 @@ pub fn stage(
             let selection = match (selected, wanted) {
                 (Some(selected), _) => selected.clone(),
                 (None, Some(wanted)) => {
-                    let selection = select(source.as_fd(), *wanted).map_err(unusable)?;
+                    let selection = select_files(source.as_fd(), *wanted).map_err(unusable)?;
                     // Listing moved the directory's position to its end; the copy lists it again.
                     rustix::fs::seek(&source, SeekFrom::Start(0)).map_err(unusable)?;
                     selection
                 }
                 (None, None) => Selection::All,
             };
-            let Copied { tree, digests, skipped } = copy_folder(source.as_fd(), target.as_fd(), &selection)
-                .map_err(|failure| staging(failure.below(destination)))?;
+            let Copied { tree, digests, skipped } =
+                copy_folder(source.as_fd(), target.as_fd(), &selection)
+                    .map_err(|failure| staging(failure.prefix_path(destination)))?;
             let digests = OnceLock::from(Arc::new(digests));
             let mut staged = Staged { skipped, digests, ..ready(Arc::new(tree)) };
-            staged.notes = notes(prepared, &staged, *wanted);
+            staged.notes = staging_notes(prepared, &staged, *wanted);
             staged.notes.extend(share_note(prepared, &staged, &selection));
             Ok(staged)
         }
@@ -149,7 +150,7 @@ pub fn room_for(spec: &Dataset) -> u64 {
     let blocks = |files: u64| files.saturating_mul(BLOCK);
     match spec {
         Dataset::Tree(shape) => shape.size.0.saturating_add(blocks(shape.files + shape.directories)),
-        Dataset::Folder { path, size: None } => list(path).map_or(0, |tree| {
+        Dataset::Folder { path, size: None } => list_tree(path).map_or(0, |tree| {
             let Totals { bytes, files, directories, .. } = tree.totals();
             bytes.saturating_add(blocks(files + directories))
         }),
@@ -164,11 +165,11 @@ pub fn room_for(spec: &Dataset) -> u64 {
 }
 
 /// Takes over what another process staged at `path`, and recorded.
-pub fn adopt(prepared: &Prepared, path: &Path, record: StagingRecord) -> Result<Staged, DatasetError> {
+pub fn adopt_staged(prepared: &Prepared, path: &Path, record: StagingRecord) -> Result<Staged, DatasetError> {
     let staging = |failure| DatasetError::Staging { dataset: prepared.name.clone(), failure };
     let tree = match &prepared.origin {
         DatasetOrigin::Generated { tree, .. } => Arc::clone(tree),
-        DatasetOrigin::Folder { .. } => Arc::new(list(path).map_err(staging)?),
+        DatasetOrigin::Folder { .. } => Arc::new(list_tree(path).map_err(staging)?),
     };
     let StagingRecord { skipped, notes, digests } = record;
     if digests.as_ref().is_some_and(|digests| digests.len() != tree.entries.len()) {
@@ -201,7 +202,7 @@ fn share_note(prepared: &Prepared, staged: &Staged, selection: &Selection) -> Op
     })
 }
 
-fn notes(prepared: &Prepared, staged: &Staged, wanted: Option<u64>) -> Vec<String> {
+fn staging_notes(prepared: &Prepared, staged: &Staged, wanted: Option<u64>) -> Vec<String> {
     let mut notes = Vec::new();
     let name = &prepared.name;
     if !staged.skipped.is_empty() {

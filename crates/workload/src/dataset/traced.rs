@@ -14,7 +14,7 @@ struct Pending {
 }
 
 /// `None` when the names exceed 4 GiB. What identifies the contents of a file is its number in the trace's state.
-pub(super) fn traced(trace: &CallTrace) -> Option<Tree> {
+pub(super) fn tree_from_trace(trace: &CallTrace) -> Option<Tree> {
     let names = trace.names();
     let mut below: Vec<Vec<u32>> = vec![Vec::new(); names.len() + 1];
     let mut files: Vec<Vec<(u32, u32, u64)>> = vec![Vec::new(); names.len() + 1];

@@ -69,7 +69,7 @@ impl Tree {
         Some(offset)
     }
 
-    pub(crate) fn name(&self, offset: u32) -> &CStr {
+    pub(crate) fn name_at(&self, offset: u32) -> &CStr {
         self.names
             .get(offset as usize..)
             .and_then(|rest| CStr::from_bytes_until_nul(rest).ok())
@@ -106,12 +106,12 @@ impl Tree {
         };
         let mut begun = false;
         if let Some(name) = name {
-            put(self.name(name).to_bytes(), false)?;
+            put(self.name_at(name).to_bytes(), false)?;
             begun = true;
         }
         while directory != 0 {
             let here = self.directories.get(directory)?;
-            put(self.name(here.name).to_bytes(), begun)?;
+            put(self.name_at(here.name).to_bytes(), begun)?;
             begun = true;
             directory = here.parent as usize;
         }
@@ -169,7 +169,7 @@ impl Tree {
     }
 
     #[cfg(test)]
-    pub(crate) fn memory(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         self.names.capacity()
             + self.entries.capacity() * size_of::<TreeEntry>()
             + self.directories.capacity() * size_of::<Directory>()

@@ -116,14 +116,14 @@ pub(crate) fn write_tree(
     let mut open: Vec<OpenLevel> = Vec::new();
     for (number, directory) in tree.directories.iter().enumerate() {
         if number == 0 {
-            writer.fill(directory, top, probe)?;
+            writer.write_directory(directory, top, probe)?;
             continue;
         }
         open.truncate(usize::from(directory.depth).saturating_sub(1));
-        let above = open.last().map_or(top, OpenLevel::borrow);
+        let above = open.last().map_or(top, OpenLevel::as_level);
         let failed =
             |call: &'static str| move |errno| IoFailure::new(call, tree.directory_path(number), errno);
-        let name = tree.name(directory.name);
+        let name = tree.name_at(directory.name);
         if manner.is_new() {
             probe.begin();
             let made =
@@ -137,7 +137,7 @@ pub(crate) fn write_tree(
             staged: below(above.staged).map_err(failed("open the staged directory"))?,
             former: below(above.former).map_err(failed("open the directory of the generation before"))?,
         };
-        writer.fill(directory, level.borrow(), probe)?;
+        writer.write_directory(directory, level.as_level(), probe)?;
         open.push(level);
     }
     Ok(writer.written)
@@ -173,7 +173,7 @@ pub(super) fn write_entries(
     let buffer = if staged.is_some() { vec![0; TRANSFER] } else { Vec::new() };
     let written = WrittenTotals::default();
     let mut writer = TreeWriter { tree, source, root, manner, only: Some(only), buffer, written };
-    writer.fill(directory, WriteLevel { here, staged, former }, probe)?;
+    writer.write_directory(directory, WriteLevel { here, staged, former }, probe)?;
     Ok(writer.written)
 }
 
@@ -192,7 +192,7 @@ struct OpenLevel {
 }
 
 impl OpenLevel {
-    fn borrow(&self) -> WriteLevel<'_> {
+    fn as_level(&self) -> WriteLevel<'_> {
         WriteLevel {
             here: self.here.as_fd(),
             staged: self.staged.as_ref().map(OwnedFd::as_fd),
@@ -213,7 +213,7 @@ struct TreeWriter<'a> {
 }
 
 impl TreeWriter<'_> {
-    fn fill(
+    fn write_directory(
         &mut self,
         directory: &Directory,
         level: WriteLevel<'_>,
@@ -225,7 +225,7 @@ impl TreeWriter<'_> {
             if self.only.is_some_and(|only| !only(number)) {
                 continue;
             }
-            let name = tree.name(entry.name);
+            let name = tree.name_at(entry.name);
             let unchanged = match self.manner {
                 Manner::Next { former, sharing, changes } => {
                     let same = match entry.kind {
@@ -249,7 +249,7 @@ impl TreeWriter<'_> {
                 }
                 (EntryKind::File, _) | (EntryKind::HardLink, Manner::OverwriteNames) => {
                     self.written.bytes += entry.size;
-                    (Call::WriteFile, "write", self.file(entry, level))
+                    (Call::WriteFile, "write", self.write_file(entry, level))
                 }
                 (_, manner) if !manner.is_new() => continue,
                 // A further name of a file that may have changed: of the one in this tree.
@@ -262,7 +262,7 @@ impl TreeWriter<'_> {
                     (Call::Link, "make the hard link", done)
                 }
                 (EntryKind::Symlink, _) => {
-                    let done = rustix::fs::symlinkat(tree.name(entry.what), level.here, name);
+                    let done = rustix::fs::symlinkat(tree.name_at(entry.what), level.here, name);
                     (Call::Link, "make the symbolic link", done)
                 }
             };
@@ -273,8 +273,8 @@ impl TreeWriter<'_> {
         Ok(())
     }
 
-    fn file(&mut self, entry: &TreeEntry, level: WriteLevel<'_>) -> Result<(), Errno> {
-        let name = self.tree.name(entry.name);
+    fn write_file(&mut self, entry: &TreeEntry, level: WriteLevel<'_>) -> Result<(), Errno> {
+        let name = self.tree.name_at(entry.name);
         let flags = if self.manner.is_new() { OFlags::CREATE | OFlags::EXCL } else { OFlags::TRUNC };
         let flags = flags | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = rustix::fs::openat(level.here, name, flags, Mode::from_raw_mode(entry.mode.into()))?;

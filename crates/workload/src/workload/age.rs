@@ -12,7 +12,7 @@ use std::time::Instant;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::dataset::{AgedFile, AgedTree, Body, Content, DatasetOrigin, IoFailure, Newborn, Pull, Pulled};
+use crate::dataset::{AgedFile, AgedTree, Body, Content, DatasetOrigin, IoFailure, NewFile, Pull, Pulled};
 use fsverdict_judgement::plan::OperationKind;
 
 use super::latency::{LatencyRecorder, finish};
@@ -41,7 +41,7 @@ pub(crate) fn pull(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let mut aging = AgingSite::of(site)?;
     for _ in 0..site.pulls {
         let start = Instant::now();
-        let pull = aging.aged.pull(site.changed);
+        let pull = aging.aged.pull_changes(site.changed);
         aging.apply(pull).map_err(|failure| site.failed_below(failure))?;
         rustix::fs::syncfs(&aging.root).map_err(|errno| site.failed("sync the filesystem", errno))?;
         latency.since(start);
@@ -59,7 +59,7 @@ pub(crate) fn churn(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         let (before, mut full) = (aging.bytes, false);
         for _ in 0..LOOK_AFTER {
             let start = Instant::now();
-            let Newborn { made, file } = aging.aged.bear();
+            let NewFile { made, file } = aging.aged.create_file();
             let written = made.map_or(Ok(()), |number| aging.make_directory(number));
             match written.and_then(|()| aging.write(&file)) {
                 Ok(()) => latency.since(start),
@@ -79,7 +79,7 @@ pub(crate) fn churn(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         left = match left {
             Some(left) => Some(left.saturating_sub(written.max(1))),
             None if full || now.share >= site.to => {
-                Some(aging.aged.bytes().saturating_mul(u64::from(site.rounds)))
+                Some(aging.aged.total_bytes().saturating_mul(u64::from(site.rounds)))
             }
             None => None,
         };
@@ -102,7 +102,7 @@ impl<'a> AgingSite<'a> {
         }
         let begun = match &known.aged {
             Some(aged) => Some(AgedTree::clone(&aged.state)),
-            None => AgedTree::of(tree, content.seed()),
+            None => AgedTree::from_tree(tree, content.seed()),
         };
         let aged = begun.ok_or_else(|| WorkError::Linked { operation: site.operation.name() })?;
         let root = site.open_target()?;
@@ -192,7 +192,7 @@ impl<'a> AgingSite<'a> {
 
     /// Removes the file born last, as far as it was written.
     fn give_up(&mut self, file: &AgedFile) -> Result<(), IoFailure> {
-        self.aged.take_back();
+        self.aged.undo_creation();
         self.remove(file).or_else(|failure| if failure.errno == Errno::NOENT { Ok(()) } else { Err(failure) })
     }
 
@@ -200,7 +200,7 @@ impl<'a> AgingSite<'a> {
     fn remove_some(&mut self, bytes: u64) -> Result<(), IoFailure> {
         let mut gone = 0;
         while gone < bytes
-            && let Some(file) = self.aged.bury()
+            && let Some(file) = self.aged.delete_file()
         {
             self.remove(&file)?;
             gone += file.size.max(1);
@@ -219,8 +219,8 @@ impl<'a> AgingSite<'a> {
         latency: &LatencyRecorder,
         main_call: &'static str,
     ) -> Result<Done, WorkError> {
-        let held = Some(self.aged.bytes());
-        let tree = self.aged.tree().ok_or_else(|| site.failed("lay out the tree", Errno::FBIG))?;
+        let held = Some(self.aged.total_bytes());
+        let tree = self.aged.to_tree().ok_or_else(|| site.failed("lay out the tree", Errno::FBIG))?;
         let known = site.known();
         let aged = Some(AgedDataset { state: Arc::new(self.aged), tree: Arc::new(tree) });
         site.note(LedgerEntry { remains: Remains::Everything, sure: true, aged, ..known });

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::dataset::{HardLinks, Manifest, Prepared, Staged, mix};
+use crate::dataset::{HardLinks, Manifest, Prepared, Staged, mix_bits};
 
 use super::WorkError;
 
@@ -19,7 +19,7 @@ pub struct Copies {
 impl Copies {
     /// Takes out the next to be removed.
     pub(super) fn choose(&mut self) -> Option<u32> {
-        let at = mix(u64::from(self.written)).checked_rem(self.left.len() as u64)?;
+        let at = mix_bits(u64::from(self.written)).checked_rem(self.left.len() as u64)?;
         Some(self.left.remove(at as usize))
     }
 
@@ -50,7 +50,7 @@ pub(super) fn check(
     at: &Path,
     copy: u32,
 ) -> Result<(), WorkError> {
-    Manifest::of(prepared, staged, copy)?
-        .compare(at, HardLinks::Exact)
+    Manifest::for_generation(prepared, staged, copy)?
+        .compare_with(at, HardLinks::Exact)
         .map_err(|problem| WorkError::Wrong { operation, problem })
 }

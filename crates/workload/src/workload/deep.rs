@@ -51,7 +51,7 @@ pub(super) fn pieces_at_depth(
         let from = u64::from(number) * site.piece;
         let length = site.piece.min(size - from) as usize;
         if let (PieceWork::Write { content, body }, Some(buffer)) = (work, ring.buffer(slot)) {
-            content.fill(&body, from, &mut buffer[..length]);
+            content.fill_range(&body, from, &mut buffer[..length]);
         }
         let began = Instant::now();
         let begun = match work {

@@ -185,14 +185,14 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     use super::{read_device, verify_device, write_device};
-    use crate::dataset::prepare;
+    use crate::dataset::prepare_dataset;
     use fsverdict_judgement::plan::Dataset;
     use fsverdict_text::Bytes;
 
     #[test]
     fn what_is_written_is_read_and_compared() {
         let dataset =
-            prepare("big", &Dataset::File { size: Bytes(1_000_001), compressible: 0.0 }, 1).unwrap();
+            prepare_dataset("big", &Dataset::File { size: Bytes(1_000_001), compressible: 0.0 }, 1).unwrap();
         let device = tempfile::NamedTempFile::new().unwrap();
         assert_eq!(write_device(device.path(), &dataset).unwrap().logical_bytes, 1_000_001);
         assert_eq!(read_device(device.path(), &dataset).unwrap().logical_bytes, 1_000_001);

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use rustix::fs::{AtFlags, FileType};
 
-use crate::dataset::{Listing, look, type_of};
+use crate::dataset::{Listing, stat_entry, type_of};
 
 use super::hands::with_hands;
 use super::latency::{LatencyRecorder, finish};
@@ -26,9 +26,9 @@ pub(crate) fn list(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     }
     let mut latency = LatencyRecorder::new("statx")?;
     let mut seen = LastSeen::default();
-    let read = Listing::new().each(target.as_fd(), identity, |name, _| {
+    let read = Listing::new().for_each_entry(target.as_fd(), identity, |name, _| {
         let start = Instant::now();
-        let status = look(target.as_fd(), name)?;
+        let status = stat_entry(target.as_fd(), name)?;
         latency.since(start);
         if type_of(&status) == FileType::RegularFile {
             seen.files += 1;
@@ -67,7 +67,7 @@ fn list_by_hands(site: &mut Workplace<'_>, target: &OwnedFd) -> Result<Done, Wor
         let (mut files, mut bytes) = (0, 0);
         for name in hand.own(&names) {
             let start = Instant::now();
-            let status = look(target.as_fd(), name).map_err(|errno| site.failed("list", errno))?;
+            let status = stat_entry(target.as_fd(), name).map_err(|errno| site.failed("list", errno))?;
             hand.latency.since(start);
             if type_of(&status) == FileType::RegularFile {
                 files += 1;
@@ -86,7 +86,7 @@ fn list_by_hands(site: &mut Workplace<'_>, target: &OwnedFd) -> Result<Done, Wor
 /// All names of a directory.
 fn names(site: &Workplace<'_>, target: &OwnedFd) -> Result<Vec<CString>, WorkError> {
     let mut names = Vec::new();
-    let read = Listing::new().each(target.as_fd(), identity, |name, _| {
+    let read = Listing::new().for_each_entry(target.as_fd(), identity, |name, _| {
         names.push(name.to_owned());
         Ok(())
     });
@@ -127,7 +127,7 @@ pub(crate) fn empty(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
                 .map_err(|errno| site.failed("list", errno))?;
         }
         let unread = |errno| site.failed("list", errno);
-        listing.each(target.as_fd(), unread, |name, _| {
+        listing.for_each_entry(target.as_fd(), unread, |name, _| {
             let start = Instant::now();
             rustix::fs::unlinkat(&target, name, AtFlags::empty())
                 .map_err(|errno| site.failed("remove a file from", errno))?;

@@ -63,7 +63,7 @@ impl Generations {
         staged: Option<&Staged>,
         generation: u32,
     ) -> Result<Manifest, WorkError> {
-        let manifest = Manifest::of(prepared, staged, 0)?;
+        let manifest = Manifest::for_generation(prepared, staged, 0)?;
         let count = manifest.tree.entries.len();
         let written_in: Vec<u32> = (0..count).map(|entry| self.written_in(entry, generation)).collect();
         let holders = (0..count).map(|entry| {
@@ -72,7 +72,7 @@ impl Generations {
             (self.oldest..=self.newest()).filter(same).count() as u32
         });
         let holders = holders.collect();
-        Ok(manifest.sharing(SharedFiles { written_in, holders }))
+        Ok(manifest.with_shared_files(SharedFiles { written_in, holders }))
     }
 
     pub(super) fn check(
@@ -84,7 +84,7 @@ impl Generations {
         generation: u32,
     ) -> Result<(), WorkError> {
         self.manifest(prepared, staged, generation)?
-            .compare(&at.join(generation.to_string()), HardLinks::Exact)
+            .compare_with(&at.join(generation.to_string()), HardLinks::Exact)
             .map_err(|problem| WorkError::Wrong { operation, problem })
     }
 

@@ -55,7 +55,7 @@ impl LedgerEntry {
             (Some(aged), DatasetOrigin::Generated { content, .. }) => {
                 Ok(Manifest::of_aged(&aged.tree, content, generation))
             }
-            _ => Ok(Manifest::of(prepared, staged, generation)?),
+            _ => Ok(Manifest::for_generation(prepared, staged, generation)?),
         }
     }
 }

@@ -57,7 +57,7 @@ pub(crate) fn write(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         for number in hand.own(&order) {
             let from = u64::from(*number) * site.piece;
             let piece = &mut buffer[..site.piece.min(body.size - from) as usize];
-            content.fill(&body, from, piece);
+            content.fill_range(&body, from, piece);
             let start = Instant::now();
             write_at(file.as_fd(), piece, from).map_err(|errno| site.failed("write", errno))?;
             calls += 1;
@@ -86,7 +86,7 @@ pub(crate) fn append(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         let (mut at, mut calls) = (0, 0);
         while at < body.size {
             let piece = &mut buffer[..site.piece.min(body.size - at) as usize];
-            content.fill(&body, at, piece);
+            content.fill_range(&body, at, piece);
             let start = Instant::now();
             write_at(file, piece, at).map_err(|errno| site.failed("append", errno))?;
             calls += 1;
@@ -104,7 +104,7 @@ pub(crate) fn append(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
                 (None, Some(folder)) => {
                     let flags = new | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                     let mode = Mode::from_raw_mode(entry.mode.into());
-                    let file = rustix::fs::openat(folder, tree.name(entry.name), flags, mode)
+                    let file = rustix::fs::openat(folder, tree.name_at(entry.name), flags, mode)
                         .map_err(|errno| site.failed("create a file in", errno))?;
                     append_one(hand, file.as_fd(), entry)?
                 }

@@ -33,7 +33,7 @@ pub(crate) fn replace(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
             calls += 1;
             sync_if_due(site, file.as_fd(), calls)?;
             drop(file);
-            rustix::fs::renameat(&folder, &new, &folder, tree.name(entry.name))
+            rustix::fs::renameat(&folder, &new, &folder, tree.name_at(entry.name))
                 .map_err(|errno| site.failed("rename a file in", errno))?;
             hand.latency.since(start);
             bytes += body.size;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::dataset::{Body, Content, IoFailure, Listing, look, open_directory};
+use crate::dataset::{Body, Content, IoFailure, Listing, open_directory, stat_entry};
 use fsverdict_judgement::plan::{CallTrace, CallWork, OpenFlags, Pace, TracedCall};
 
 use super::hands::with_hands;
@@ -172,7 +172,7 @@ impl<'a> Mover<'a> {
             }
             CallWork::Write { offset, length, .. } => {
                 let bytes = self.buffer.of(length as usize);
-                self.content.fill(&Body { identity, generation: 1, size: ENDLESS }, offset, bytes);
+                self.content.fill_range(&Body { identity, generation: 1, size: ENDLESS }, offset, bytes);
                 let start = Instant::now();
                 write_at(file, bytes, offset).map_err(|errno| ("write", errno))?;
                 self.writes.since(start);
@@ -367,12 +367,12 @@ impl<'a> Replayer<'a> {
                 .map_err(|errno| ("remove a file from", errno)),
             CallWork::RemoveDirectory { .. } => rustix::fs::unlinkat(folder, text, AtFlags::REMOVEDIR)
                 .map_err(|errno| ("remove a directory from", errno)),
-            CallWork::Look { .. } => match look(folder, text) {
+            CallWork::Look { .. } => match stat_entry(folder, text) {
                 Ok(_) | Err(Errno::NOENT | Errno::NOTDIR) => Ok(()),
                 Err(errno) => Err(("look at a file in", errno)),
             },
             CallWork::List { .. } => open_directory(folder, text)
-                .and_then(|listed| self.listing.each(listed.as_fd(), |errno| errno, |_, _| Ok(())))
+                .and_then(|listed| self.listing.for_each_entry(listed.as_fd(), |errno| errno, |_, _| Ok(())))
                 .map_err(|errno| ("list a directory in", errno)),
             CallWork::Rename { to, .. } => {
                 let (there, other) = (self.text(to), self.folder(other.unwrap_or(parent)));

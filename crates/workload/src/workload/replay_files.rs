@@ -7,7 +7,7 @@ use std::time::Instant;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::dataset::look;
+use crate::dataset::stat_entry;
 
 use super::replay::{CallFailure, Replayer};
 
@@ -37,7 +37,7 @@ impl Replayer<'_> {
         // No number has a zero byte in it.
         let path = CString::new(parts.join(&b'/')).unwrap_or_default();
         let start = Instant::now();
-        match look(self.root, &path) {
+        match stat_entry(self.root, &path) {
             Ok(_) | Err(Errno::NOENT | Errno::NOTDIR) => {}
             Err(errno) => return Err(("look at a file in", errno)),
         }

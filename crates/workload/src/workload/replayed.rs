@@ -40,7 +40,7 @@ pub(super) fn verify(operation: &'static str, prepared: &Prepared, at: &Path) ->
         if end.is_directory(number) {
             let folder = open_below(root.as_fd(), path, false).map_err(fails)?;
             let mut entries = 0;
-            Listing::new().each(folder.as_fd(), fails, |_, _| {
+            Listing::new().for_each_entry(folder.as_fd(), fails, |_, _| {
                 entries += 1;
                 Ok(())
             })?;

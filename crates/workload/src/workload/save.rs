@@ -34,7 +34,7 @@ pub(crate) fn save(site: &mut Workplace<'_>, careful: bool) -> Result<Done, Work
     let every = u64::from(site.sync_every);
     for (number, entry) in (0_u32..).zip(&tree.entries) {
         let careful = careful || every > 0 && (u64::from(number) + 1).is_multiple_of(every);
-        let name = tree.name(entry.name);
+        let name = tree.name_at(entry.name);
         let saving = Saving { directory: target.as_fd(), name, careful };
         let body = Body { identity: entry.what, generation, size: entry.size };
         let (started, began_ns) = (Instant::now(), now_ns());

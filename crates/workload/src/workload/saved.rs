@@ -13,7 +13,8 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::{
-    Body, Content, DatasetOrigin, Listing, Prepared, Tree, look, open_below, open_path, read_some, type_of,
+    Body, Content, DatasetOrigin, Listing, Prepared, Tree, open_below, open_path, read_some, stat_entry,
+    type_of,
 };
 use fsverdict_judgement::journal::{LossAges, Save};
 use fsverdict_linux::host::syscall::files_reader::{AT_ONCE, FilesReader};
@@ -115,7 +116,7 @@ impl SavedFolder {
             if let Some(reader) = reader.as_deref_mut() {
                 let names: Vec<_> = tree.entries[several.clone()]
                     .iter()
-                    .map(|entry| (tree.name(entry.name), entry.size))
+                    .map(|entry| (tree.name_at(entry.name), entry.size))
                     .collect();
                 reader.read(folder.as_fd(), &names);
             }
@@ -158,7 +159,7 @@ impl SavedFolder {
         let allowed = self.allowed(tree.entries.len(), cut_ns);
         let told = tree.entries.iter().zip(allowed).map(|(entry, allowed)| {
             let Allowed { promised, begun, .. } = allowed;
-            let name = tree.name(entry.name).to_string_lossy();
+            let name = tree.name_at(entry.name).to_string_lossy();
             let which = if begun > promised {
                 format!("content {promised}, or {begun}, which was being saved")
             } else {
@@ -175,11 +176,11 @@ impl SavedFolder {
         let DatasetOrigin::Generated { tree, content } = &dataset.origin else { return Vec::new() };
         let mut lines = Vec::new();
         for (entry, allowed) in tree.entries.iter().zip(self.allowed(tree.entries.len(), cut_ns)) {
-            let (size, name) = (entry.size, tree.name(entry.name).to_string_lossy());
+            let (size, name) = (entry.size, tree.name_at(entry.name).to_string_lossy());
             for generation in allowed.promised..=allowed.begun {
                 let mut bytes = Vec::new();
                 let body = Body { identity: entry.what, generation, size };
-                content.pieces(&body, |piece| bytes.extend_from_slice(piece));
+                content.for_each_piece(&body, |piece| bytes.extend_from_slice(piece));
                 lines.push(format!("f 1 {size} {} {}/{name}", cksum(&bytes), self.into));
             }
         }
@@ -226,7 +227,7 @@ impl SavedLooking<'_> {
     /// What was read of it already saves reading it.
     fn file(&mut self, number: usize, allowed: Allowed, known: Option<(&Statx, &[u8])>) {
         let Some(entry) = self.tree.entries.get(number) else { return };
-        let name = self.tree.name(entry.name);
+        let name = self.tree.name_at(entry.name);
         let shown = name.to_string_lossy();
         let status = match known {
             Some((status, bytes)) => {
@@ -310,13 +311,13 @@ impl SavedLooking<'_> {
             .entries
             .iter()
             .enumerate()
-            .map(|(number, entry)| (self.tree.name(entry.name).to_owned(), number))
+            .map(|(number, entry)| (self.tree.name_at(entry.name).to_owned(), number))
             .collect();
         let mut beside: BTreeSet<(CString, usize)> = BTreeSet::new();
         let mut unheard_of = None;
         let list = rustix::fs::openat(self.folder, c".", OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty());
         let listed = list.and_then(|list| {
-            Listing::new().each(
+            Listing::new().for_each_entry(
                 list.as_fd(),
                 |errno| errno,
                 |name, _| {
@@ -346,10 +347,10 @@ impl SavedLooking<'_> {
             let shown = name.to_string_lossy();
             match self.contents(&name, entry.size) {
                 Ok(status) => {
-                    let file = self.tree.name(entry.name);
+                    let file = self.tree.name_at(entry.name);
                     if status.is_some_and(|status| {
                         status.stx_nlink == 1
-                            && look(self.folder, file).is_ok_and(|file| file.stx_ino == status.stx_ino)
+                            && stat_entry(self.folder, file).is_ok_and(|file| file.stx_ino == status.stx_ino)
                     }) {
                         self.reading
                             .breaks("links", || format!("{shown} is a second name, and has one link"));
@@ -365,13 +366,13 @@ impl SavedLooking<'_> {
     /// How many of a file's links are its other name: a rename that was under way may have left both.
     fn is_beside(&self, name: &CStr, inode: u64) -> u64 {
         let beside = CString::new([name.to_bytes(), BESIDE].concat()).unwrap_or_default();
-        let same = look(self.folder, &beside).is_ok_and(|status| status.stx_ino == inode);
+        let same = stat_entry(self.folder, &beside).is_ok_and(|status| status.stx_ino == inode);
         u64::from(same)
     }
 
     /// Reads a file into the buffer, up to one byte more than it may have; what it is, or none where it is no file.
     fn contents(&mut self, name: &CStr, size: u64) -> Result<Option<Statx>, Errno> {
-        let status = look(self.folder, name)?;
+        let status = stat_entry(self.folder, name)?;
         if type_of(&status) != FileType::RegularFile {
             return Ok(None);
         }

@@ -22,12 +22,12 @@ impl SavedFolder {
         }
         let mut buffer = vec![0; length];
         for (entry, generation) in tree.entries.iter().zip(last) {
-            name(tree.name(entry.name).to_bytes());
+            name(tree.name_at(entry.name).to_bytes());
             let body = Body { identity: entry.what, generation, size: entry.size };
             for at in (0..entry.size).step_by(length.max(1)) {
                 let here = usize::try_from(entry.size - at).unwrap_or(length).min(length);
                 buffer.fill(0);
-                content.fill(&body, at, buffer.get_mut(..here).unwrap_or_default());
+                content.fill_range(&body, at, buffer.get_mut(..here).unwrap_or_default());
                 block(&buffer);
             }
         }

@@ -8,7 +8,7 @@ use fsverdict_judgement::plan::Dataset;
 use fsverdict_text::Bytes;
 
 use super::{SavedFolder, SavedPhase, SavedReading};
-use crate::dataset::{Body, DatasetOrigin, Prepared, prepare};
+use crate::dataset::{Body, DatasetOrigin, Prepared, prepare_dataset};
 use crate::workload::PROMISES;
 use fsverdict_linux::host::syscall::files_reader::FilesReader;
 
@@ -16,19 +16,19 @@ const FILES: u32 = 4;
 const SIZE: u64 = 3000;
 
 fn notes() -> Prepared {
-    prepare("notes", &Dataset::Flat { files: u64::from(FILES), file_size: Bytes(SIZE) }, 1).unwrap()
+    prepare_dataset("notes", &Dataset::Flat { files: u64::from(FILES), file_size: Bytes(SIZE) }, 1).unwrap()
 }
 
 fn name(dataset: &Prepared, file: u32) -> String {
     let DatasetOrigin::Generated { tree, .. } = &dataset.origin else { panic!() };
-    tree.name(tree.entries[file as usize].name).to_string_lossy().into_owned()
+    tree.name_at(tree.entries[file as usize].name).to_string_lossy().into_owned()
 }
 
 fn content(dataset: &Prepared, file: u32, generation: u32) -> Vec<u8> {
     let DatasetOrigin::Generated { tree, content } = &dataset.origin else { panic!() };
     let mut bytes = Vec::new();
     let body = Body { identity: tree.entries[file as usize].what, generation, size: SIZE };
-    content.pieces(&body, |piece| bytes.extend_from_slice(piece));
+    content.for_each_piece(&body, |piece| bytes.extend_from_slice(piece));
     bytes
 }
 

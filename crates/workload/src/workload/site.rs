@@ -99,7 +99,7 @@ impl Workplace<'_> {
     }
 
     pub(crate) fn failed_below(&self, failure: IoFailure) -> WorkError {
-        WorkError::Io { operation: self.operation.name(), failure: failure.below(&self.target()) }
+        WorkError::Io { operation: self.operation.name(), failure: failure.prefix_path(&self.target()) }
     }
 
     pub(crate) fn already_there(&self) -> WorkError {
@@ -215,7 +215,7 @@ impl Workplace<'_> {
         })?;
         if there {
             let unread = |errno| self.failed("list the directory", errno);
-            Listing::new().each(target.as_fd(), unread, |_, _| Err(self.already_there()))?;
+            Listing::new().for_each_entry(target.as_fd(), unread, |_, _| Err(self.already_there()))?;
         }
         Ok(target)
     }
@@ -271,7 +271,7 @@ impl Workplace<'_> {
     pub(crate) fn compare(&self) -> Result<(), WorkError> {
         let mut first = None;
         for manifest in self.possible()? {
-            match manifest.compare(&self.target(), self.known().hard_links) {
+            match manifest.compare_with(&self.target(), self.known().hard_links) {
                 Ok(()) => return Ok(()),
                 Err(problem) => first = first.or(Some(problem)),
             }

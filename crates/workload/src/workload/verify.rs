@@ -39,7 +39,7 @@ pub(super) fn verify_entry(
     match &written.remains {
         Remains::Everything => written
             .manifest(prepared, staged, written.generation)?
-            .compare(at, written.hard_links)
+            .compare_with(at, written.hard_links)
             .map_err(|problem| WorkError::Wrong { operation, problem }),
         Remains::EmptyDirectory => empty(operation, at),
         Remains::Nothing => absent(operation, at),
@@ -57,7 +57,7 @@ pub(crate) fn empty(operation: &'static str, at: &Path) -> Result<(), WorkError>
     };
     let directory = open_path_quietly(at).map_err(|errno| failed("open", errno))?;
     let unread = |errno| failed("list", errno);
-    Listing::new().each(directory.as_fd(), unread, |name, _| {
+    Listing::new().for_each_entry(directory.as_fd(), unread, |name, _| {
         Err(WorkError::Miscounted {
             operation,
             at: at.display().to_string(),

@@ -12,7 +12,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use crate::dataset::{IoFailure, Listing, TRANSFER, look, open_directory, read_some, type_of};
+use crate::dataset::{IoFailure, Listing, TRANSFER, open_directory, read_some, stat_entry, type_of};
 
 use super::latency::{LatencyRecorder, finish};
 use super::ledger::{LastSeen, LedgerEntry, Remains};
@@ -80,12 +80,12 @@ impl<V: Visitor> Walk<'_, V> {
         let start = self.names.len();
         let (visitor, names) = (&mut *self.visitor, &mut self.names);
         let unread = |errno| ("list", String::new(), errno);
-        let read = self.listing.each(directory.as_fd(), unread, |name, kind| {
+        let read = self.listing.for_each_entry(directory.as_fd(), unread, |name, kind| {
             let trouble =
                 |call: &'static str| move |errno| (call, name.to_string_lossy().into_owned(), errno);
             let kind = match kind {
                 // Some filesystems do not say what an entry is when they list it.
-                FileType::Unknown => look(directory.as_fd(), name)
+                FileType::Unknown => stat_entry(directory.as_fd(), name)
                     .map(|status| type_of(&status))
                     .map_err(trouble("look at"))?,
                 kind => kind,
@@ -209,7 +209,7 @@ pub(crate) fn verify_read(site: &Workplace<'_>) -> Result<(), WorkError> {
     let seen = site.seen();
     let mut expected = None;
     for manifest in site.possible()? {
-        let (bytes, digests) = manifest.sums();
+        let (bytes, digests) = manifest.sum_digests();
         let must = LastSeen { files: manifest.totals().files, bytes, digests };
         if must == seen {
             return Ok(());

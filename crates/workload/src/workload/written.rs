@@ -38,8 +38,8 @@ impl WrittenFolder {
         if !self.is_promised(cut_ns) {
             return Ok(());
         }
-        let manifest = Manifest::of(dataset, staged, 0)?;
-        if let Err(difference) = manifest.compare(&mount.join(&self.into), HardLinks::MayBeCopies) {
+        let manifest = Manifest::for_generation(dataset, staged, 0)?;
+        if let Err(difference) = manifest.compare_with(&mount.join(&self.into), HardLinks::MayBeCopies) {
             reading.breaks("fsync", || format!("{}, which was copied and synced: {difference}", self.into));
         }
         Ok(())
@@ -56,14 +56,15 @@ mod tests {
     use std::fs;
 
     use super::WrittenFolder;
-    use crate::dataset::{DatasetOrigin, prepare};
+    use crate::dataset::{DatasetOrigin, prepare_dataset};
     use crate::workload::SavedReading;
     use fsverdict_judgement::plan::Dataset;
     use fsverdict_text::Bytes;
 
     #[test]
     fn what_was_copied_must_be_there_once_it_was_synced_and_until_it_may_have_changed() {
-        let dataset = prepare("photos", &Dataset::Flat { files: 3, file_size: Bytes(5000) }, 1).unwrap();
+        let dataset =
+            prepare_dataset("photos", &Dataset::Flat { files: 3, file_size: Bytes(5000) }, 1).unwrap();
         let place = tempfile::tempdir().unwrap();
         let (into, named) = ("copy".to_owned(), "photos".to_owned());
         let folder = WrittenFolder { into, dataset: named, synced_ns: 100, until_ns: 200 };
@@ -78,11 +79,11 @@ mod tests {
         assert_eq!((folder.tell(99), folder.tell(150).is_some()), (None, true));
         let DatasetOrigin::Generated { tree, content } = &dataset.origin else { panic!() };
         fs::create_dir(place.path().join("copy")).unwrap();
-        let names = tree.entries.iter().map(|entry| tree.name(entry.name).to_string_lossy().into_owned());
+        let names = tree.entries.iter().map(|entry| tree.name_at(entry.name).to_string_lossy().into_owned());
         for (entry, name) in tree.entries.iter().zip(names.clone()) {
             let mut bytes = Vec::new();
             let body = crate::dataset::Body { identity: entry.what, generation: 0, size: entry.size };
-            content.pieces(&body, |piece| bytes.extend_from_slice(piece));
+            content.for_each_piece(&body, |piece| bytes.extend_from_slice(piece));
             fs::write(place.path().join("copy").join(name), bytes).unwrap();
         }
         assert_eq!(broken(150), None);

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::dataset::mix;
+use crate::dataset::mix_bits;
 
 /// Fills bytes that begin at this offset of a file: each write leaves others than every other, and none is zero.
 pub(super) fn fill(bytes: &mut [u8], with: u64, offset: u64) {
     for (byte, at) in bytes.iter_mut().zip(offset..) {
-        let word = mix(with.wrapping_mul(0x9e37_79b9) ^ (at / 8));
+        let word = mix_bits(with.wrapping_mul(0x9e37_79b9) ^ (at / 8));
         *byte = word.to_le_bytes()[(at % 8) as usize] | 1;
     }
 }

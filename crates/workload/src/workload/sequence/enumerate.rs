@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::dataset::mix;
+use crate::dataset::mix_bits;
 
 use super::model::{NodeKind, SequenceModel};
 use super::place::SequencePlace;
@@ -41,7 +41,7 @@ impl SequenceBounds {
             return all;
         };
         let mut order: Vec<usize> = (0..all.len()).collect();
-        order.sort_by_key(|number| mix(self.seed ^ mix(*number as u64)));
+        order.sort_by_key(|number| mix_bits(self.seed ^ mix_bits(*number as u64)));
         order.truncate(count);
         order.sort_unstable();
         order.into_iter().filter_map(|number| all.get(number).cloned()).collect()
@@ -89,9 +89,9 @@ impl SequenceBounds {
 
 /// Numbers below a limit, one after the other.
 fn draw_chances(seed: u64, draw: u64) -> impl FnMut(usize) -> usize {
-    let mut state = mix(seed ^ mix(draw));
+    let mut state = mix_bits(seed ^ mix_bits(draw));
     move |limit| {
-        state = mix(state);
+        state = mix_bits(state);
         (state % limit.max(1) as u64) as usize
     }
 }

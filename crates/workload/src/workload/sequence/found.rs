@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FileType, Mode, OFlags, Statx};
 use rustix::io::Errno;
 
-use crate::dataset::{Listing, look, open_directory, read_some, type_of};
+use crate::dataset::{Listing, open_directory, read_some, stat_entry, type_of};
 
 use super::calls::ATTRIBUTE_NAME;
 use super::model::NodeKind;
@@ -62,7 +62,7 @@ impl FoundReading<'_> {
         let mut node = FoundNode::of(status, Some(NodeKind::Directory));
         node.attribute = self.attribute(directory, path);
         let mut names: Vec<CString> = Vec::new();
-        let listed = self.listing.each(
+        let listed = self.listing.for_each_entry(
             directory,
             |errno| errno,
             |name, _| {
@@ -96,7 +96,7 @@ impl FoundReading<'_> {
         path: &str,
         depth: u32,
     ) -> Result<FoundNode, Errno> {
-        let status = look(directory, name)?;
+        let status = stat_entry(directory, name)?;
         match type_of(&status) {
             FileType::Directory => {
                 let opened = open_directory(directory, name)?;

@@ -8,7 +8,7 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use crate::dataset::{IoFailure, Listing, mix, open_below, open_directory, open_path};
+use crate::dataset::{IoFailure, Listing, mix_bits, open_below, open_directory, open_path};
 use fsverdict_judgement::journal::{SequenceBatch, SequenceCalls};
 use fsverdict_judgement::plan::Operation;
 use fsverdict_linux::host::syscall::bring_to_rest;
@@ -79,7 +79,7 @@ impl SequenceWork {
 
 /// What the contents of a sequence depend on.
 pub(super) fn identity(bounds: SequenceBounds, number: u32) -> u64 {
-    mix(bounds.seed ^ mix(u64::from(number))) << 8
+    mix_bits(bounds.seed ^ mix_bits(u64::from(number))) << 8
 }
 
 /// Does the sequences of a part below this mount point. Where the filesystem refuses a call, its sequence ends there. Each batch may begin
@@ -266,7 +266,7 @@ pub(super) fn remove(folder: &OwnedFd, name: &str, listing: &mut Listing) -> Res
 
 fn empty(directory: &OwnedFd, listing: &mut Listing, depth: u32) -> Result<(), Errno> {
     let mut names = Vec::new();
-    listing.each(
+    listing.for_each_entry(
         directory.as_fd(),
         |errno| errno,
         |name, kind| {
