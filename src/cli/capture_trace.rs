@@ -120,7 +120,7 @@ fn as_plan(found: &CapturedCalls, name: &str) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(head, "# {note}");
     }
-    for line in found.account.lines() {
+    for line in found.account.to_lines() {
         let _ = writeln!(head, "# {line}");
     }
     head.push_str(
@@ -172,11 +172,11 @@ mod tests {
     use super::as_plan;
     use crate::cli::with_vocabulary;
     use fsverdict_judgement::plan::{Overrides, read_with, write};
-    use fsverdict_workload::dataset::{RecordRequest, recorded};
+    use fsverdict_workload::dataset::{RecordRequest, read_record};
 
     fn plan_of(record: &[u8], below: Option<&str>) -> String {
         let wanted = RecordRequest { below: below.map(Into::into), at_most: 64 << 20, device: None };
-        let found = recorded(record, &wanted).unwrap_or_else(|reason| panic!("{reason:?}"));
+        let found = read_record(record, &wanted).unwrap_or_else(|reason| panic!("{reason:?}"));
         let text = as_plan(&found, "captured");
         let read = |text: &str| with_vocabulary(|words| read_with(text, "p", &Overrides::default(), words));
         let plan = read(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));

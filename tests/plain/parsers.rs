@@ -20,7 +20,7 @@ use fsverdict_lab::kernel::{
 };
 use fsverdict_lab::lab::is_kernel_package;
 use fsverdict_report::{Format, Report, plan_in_page, write};
-use fsverdict_workload::dataset::{RecordRequest, recorded};
+use fsverdict_workload::dataset::{RecordRequest, read_record};
 use fsverdict_workload::workload::adapter;
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 
@@ -230,7 +230,7 @@ targets! {
         STRACE.into(), FIO_LOG.into(), BLKPARSE.into(), IOLOG.into(), PERF.into(), BIOSNOOP.into(), IOSTAT.into(), IOLOG_1.into(),
     ], |bytes: &[u8]| {
         let wanted = RecordRequest { below: Some("/srv".into()), at_most: 64 << 20, device: None };
-        match recorded(bytes, &wanted) {
+        match read_record(bytes, &wanted) {
             Ok(found) => {
                 let text = found.trace.to_string();
                 assert!(text.len() < 1 << 20);

@@ -46,7 +46,7 @@ pub use profile::{PROFILES, Profile, profile_by_name};
 pub use readable::{Readable, check_readable};
 pub use recorded::{
     Account, CallOutcome, CallWeight, CapturedCalls, NotKept, REFUSAL_SHARE, RecordLine, RecordRequest,
-    STRACE_COMMAND, WARNING_SHARE, recorded, recorded_file,
+    STRACE_COMMAND, WARNING_SHARE, read_record, recorded_file,
 };
 pub use stage::{Staged, StagingRecord, adopt_staged, room_for, stage_dataset};
 pub use tree::Totals;

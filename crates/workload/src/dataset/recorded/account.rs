@@ -53,21 +53,21 @@ pub struct CallWeight {
 impl CallWeight {
     pub const NONE: Self = Self { bytes: 0, syncs: 0, unsized_requests: 0 };
 
-    pub fn bytes(bytes: u64) -> Self {
+    pub fn of_bytes(bytes: u64) -> Self {
         Self { bytes, ..Self::NONE }
     }
 
-    pub fn sync() -> Self {
+    pub fn one_sync() -> Self {
         Self { syncs: 1, ..Self::NONE }
     }
 
-    pub(super) fn add(&mut self, other: Self) {
+    pub(super) fn add_weight(&mut self, other: Self) {
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.syncs = self.syncs.saturating_add(other.syncs);
         self.unsized_requests = self.unsized_requests.saturating_add(other.unsized_requests);
     }
 
-    fn subtract(&mut self, other: Self) {
+    fn subtract_weight(&mut self, other: Self) {
         self.bytes = self.bytes.saturating_sub(other.bytes);
         self.syncs = self.syncs.saturating_sub(other.syncs);
         self.unsized_requests = self.unsized_requests.saturating_sub(other.unsized_requests);
@@ -124,16 +124,21 @@ impl Account {
     }
 
     /// Counts a call of the recording, before anything is known of it.
-    pub fn see(&mut self) {
+    pub fn count_seen(&mut self) {
         self.seen += 1;
     }
 
     /// Counts what became of a call that was seen. `line` is asked for only where a reason is met for the first time.
-    pub fn settle(&mut self, outcome: CallOutcome, weight: CallWeight, line: impl FnOnce() -> RecordLine) {
+    pub fn count_outcome(
+        &mut self,
+        outcome: CallOutcome,
+        weight: CallWeight,
+        line: impl FnOnce() -> RecordLine,
+    ) {
         match outcome {
             CallOutcome::Kept => {
                 self.kept += 1;
-                self.kept_weight.add(weight);
+                self.kept_weight.add_weight(weight);
             }
             CallOutcome::Followed => {
                 self.kept += 1;
@@ -147,30 +152,30 @@ impl Account {
     /// Moves a call from the kept ones to those that are not kept: the trace turned out to have no room or no place for it.
     pub fn drop_kept(&mut self, reason: &str, weight: CallWeight, line: impl FnOnce() -> RecordLine) {
         self.kept = self.kept.saturating_sub(1);
-        self.kept_weight.subtract(weight);
+        self.kept_weight.subtract_weight(weight);
         self.count_lost(reason.to_owned(), weight, line);
     }
 
     /// A call that was only followed turned out to be one that the trace makes, …
-    pub fn unfollow(&mut self) {
+    pub fn make_instead_of_follow(&mut self) {
         self.followed = self.followed.saturating_sub(1);
     }
 
     /// … or the other way round.
-    pub fn follow_instead(&mut self) {
+    pub fn follow_instead_of_make(&mut self) {
         self.followed += 1;
     }
 
     /// The trace makes a part of a call that it does not keep as a whole.
     pub(super) fn keep_part(&mut self, weight: CallWeight) {
-        self.kept_weight.add(weight);
+        self.kept_weight.add_weight(weight);
     }
 
     /// Moves what a part of a call weighs to a reason that is counted already: the rest of the call stays kept, or went before.
     pub fn move_weight(&mut self, reason: &str, weight: CallWeight) {
         if let Some(lost) = self.not_kept.get_mut(reason) {
-            self.kept_weight.subtract(weight);
-            lost.weight.add(weight);
+            self.kept_weight.subtract_weight(weight);
+            lost.weight.add_weight(weight);
         }
     }
 
@@ -183,17 +188,17 @@ impl Account {
             first: line(),
         });
         lost.count += 1;
-        lost.weight.add(weight);
+        lost.weight.add_weight(weight);
     }
 
     /// Calls that are not kept, whatever the reason.
-    pub fn lost(&self) -> u64 {
+    pub fn count_not_kept(&self) -> u64 {
         self.not_kept.values().map(|lost| lost.count).sum()
     }
 
     /// Whether each call that was seen was settled once: seen = kept + not kept + outside.
     pub fn is_balanced(&self) -> bool {
-        self.seen == self.kept + self.lost() + self.outside
+        self.seen == self.kept + self.count_not_kept() + self.outside
     }
 
     /// The largest share that is not kept, of bytes, of syncs or of requests, and which of them it is. What a plan has no room for does
@@ -201,7 +206,7 @@ impl Account {
     pub fn largest_loss(&self) -> (f64, &'static str) {
         let mut lost = CallWeight::NONE;
         for (_, reason) in self.not_kept.iter().filter(|(reason, _)| *reason != BEYOND) {
-            lost.add(reason.weight);
+            lost.add_weight(reason.weight);
         }
         let share = |lost: u64, kept: u64| match lost {
             0 => 0.0,
@@ -238,7 +243,7 @@ impl Account {
             self.unit,
             self.kept,
             self.outside,
-            self.lost(),
+            self.count_not_kept(),
             shown.join("; ")
         )
     }
@@ -257,13 +262,13 @@ impl Account {
     }
 
     /// The account as lines of text: the sum, then each reason with its first line, the most frequent first.
-    pub fn lines(&self) -> Vec<String> {
+    pub fn to_lines(&self) -> Vec<String> {
         let mut sum = format!(
             "Account: {} {} seen = {} kept + {} not kept + {} outside.",
             self.seen,
             self.unit,
             self.kept,
-            self.lost(),
+            self.count_not_kept(),
             self.outside
         );
         if self.followed > 0 {
@@ -342,26 +347,26 @@ mod tests {
     fn every_call_is_kept_not_kept_or_outside() {
         let mut account = Account::new("calls");
         let outcomes = [
-            (CallOutcome::Kept, CallWeight::bytes(900)),
-            (CallOutcome::Kept, CallWeight::sync()),
+            (CallOutcome::Kept, CallWeight::of_bytes(900)),
+            (CallOutcome::Kept, CallWeight::one_sync()),
             (CallOutcome::Followed, CallWeight::NONE),
-            (CallOutcome::Outside, CallWeight::bytes(5000)),
+            (CallOutcome::Outside, CallWeight::of_bytes(5000)),
             (CallOutcome::NotKept("mmap".to_owned()), CallWeight::NONE),
-            (CallOutcome::NotKept("splice".to_owned()), CallWeight::bytes(100)),
+            (CallOutcome::NotKept("splice".to_owned()), CallWeight::of_bytes(100)),
             (CallOutcome::NotKept("mmap".to_owned()), CallWeight::NONE),
         ];
         for (number, (outcome, weight)) in (1..).zip(outcomes) {
-            account.see();
+            account.count_seen();
             assert!(!account.is_balanced(), "{account:?}");
-            account.settle(outcome, weight, || RecordLine::new(number, "mmap(…)"));
+            account.count_outcome(outcome, weight, || RecordLine::new(number, "mmap(…)"));
             assert!(account.is_balanced(), "{account:?}");
         }
-        assert_eq!((account.seen, account.kept, account.lost(), account.outside), (7, 3, 3, 1));
+        assert_eq!((account.seen, account.kept, account.count_not_kept(), account.outside), (7, 3, 3, 1));
         assert_eq!(account.largest_loss(), (0.1, "bytes"));
-        account.drop_kept("too many", CallWeight::sync(), || RecordLine::new(2, "fsync(3)"));
+        account.drop_kept("too many", CallWeight::one_sync(), || RecordLine::new(2, "fsync(3)"));
         assert!(account.is_balanced());
         assert_eq!(account.largest_loss(), (1.0, "syncs"));
-        let lines = account.lines();
+        let lines = account.to_lines();
         assert!(lines[0].contains("7 calls seen = 2 kept + 4 not kept + 1 outside"), "{lines:?}");
         assert_eq!(lines[1], "Not kept: mmap (2), first in line 5: mmap(…)");
         assert!(
@@ -374,12 +379,12 @@ mod tests {
     fn a_recording_cannot_make_the_account_grow_without_end() {
         let mut account = Account::new("requests");
         for number in 0..1000 {
-            account.see();
+            account.count_seen();
             let outcome = CallOutcome::NotKept(format!("reason {number}"));
-            account.settle(outcome, CallWeight::NONE, || RecordLine::new(number, &"x".repeat(10_000)));
+            account.count_outcome(outcome, CallWeight::NONE, || RecordLine::new(number, &"x".repeat(10_000)));
         }
         assert!(account.is_balanced() && account.not_kept.len() <= 201, "{}", account.not_kept.len());
-        assert!(account.lines().iter().all(|line| line.chars().count() < 300));
+        assert!(account.to_lines().iter().all(|line| line.chars().count() < 300));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use fsverdict_judgement::plan::{CallWork, LARGEST_CALL, MOST_CALLS, MOST_OPEN, OpenFlags};
 
 use super::account::{Account, BEYOND, CallOutcome};
-use super::known_files::{NameBearer, RecordedFiles};
+use super::known_files::{NameKind, RecordedFiles};
 
 /// A pause shorter than this is the program's own call after call, in nanoseconds.
 const SHORTEST_PAUSE_NS: u64 = 10_000;
@@ -63,12 +63,12 @@ impl CallRecorder {
     }
 
     /// Begins a call of the recording: what is added until the next one stands for it.
-    pub(super) fn begin(&mut self, line: u64) {
+    pub(super) fn begin_recorded_call(&mut self, line: u64) {
         (self.line, self.counting) = (line, true);
     }
 
     /// What is added until the next call of the recording stands for none of it: an exit closes files.
-    pub(super) fn uncounted(&mut self) {
+    pub(super) fn stop_counting(&mut self) {
         self.counting = false;
     }
 
@@ -86,8 +86,8 @@ impl CallRecorder {
     }
 
     /// The number of a relative path, and of all directories above it; `None` where it is no plain path.
-    pub(super) fn number(&mut self, path: &Path) -> Option<u32> {
-        self.files.number(path)
+    pub(super) fn number_of_path(&mut self, path: &Path) -> Option<u32> {
+        self.files.number_of_path(path)
     }
 
     /// A file without a name of its own, that is there with this size.
@@ -96,19 +96,19 @@ impl CallRecorder {
     }
 
     /// It is a file, and if nothing made it, it was one before.
-    pub(super) fn is_file(&mut self, number: u32) {
-        self.files.is_file(number);
+    pub(super) fn note_file(&mut self, number: u32) {
+        self.files.note_file(number);
     }
 
     /// It has this size now: before everything, if nothing was written to it.
-    pub(super) fn has_size(&mut self, number: u32, size: u64) {
+    pub(super) fn note_size(&mut self, number: u32, size: u64) {
         if let Some(file) = self.files.file_named(number) {
             self.file_has_size(file, size);
         }
     }
 
     /// An open file has this size now.
-    pub(super) fn open_has_size(&mut self, open: u32, size: u64) {
+    pub(super) fn note_size_of_open(&mut self, open: u32, size: u64) {
         if let Some(file) = self.open.get(&open).copied() {
             self.file_has_size(file, size);
         }
@@ -138,7 +138,7 @@ impl CallRecorder {
 
     /// Where an open file ends.
     pub(super) fn end_of(&self, open: u32) -> u64 {
-        self.open.get(&open).map_or(0, |file| self.files.size(*file))
+        self.open.get(&open).map_or(0, |file| self.files.size_of(*file))
     }
 
     /// Adds a call that began and ended at these times, in nanoseconds; gives its place.
@@ -155,7 +155,7 @@ impl CallRecorder {
     }
 
     /// Takes a call out again; gives whether it was the one that stood for a call of the recording.
-    pub(super) fn retract(&mut self, slot: usize) -> bool {
+    pub(super) fn retract_call(&mut self, slot: usize) -> bool {
         match self.slots.get_mut(slot) {
             Some(slot) => slot.work.take().is_some() && slot.counts,
             None => false,
@@ -168,38 +168,38 @@ impl CallRecorder {
     }
 
     /// Opens a file; `exclusive` is that it cannot have been there. Gives the number that it is open under.
-    pub(super) fn open(
+    pub(super) fn open_file(
         &mut self,
         times: (u64, u64),
         name: u32,
         flags: OpenFlags,
         exclusive: bool,
     ) -> Option<u32> {
-        self.try_open(times, name, flags, exclusive).ok()
+        self.try_open_file(times, name, flags, exclusive).ok()
     }
 
     /// Opens a file, or says why the trace cannot.
-    pub(super) fn try_open(
+    pub(super) fn try_open_file(
         &mut self,
         times: (u64, u64),
         name: u32,
         flags: OpenFlags,
         exclusive: bool,
     ) -> Result<u32, &'static str> {
-        self.may_open()?;
-        let file = self.files.open(name, flags, exclusive)?;
-        Ok(self.opened(times, file, |number| CallWork::Open { file: number, name, flags }))
+        self.check_can_open()?;
+        let file = self.files.open_file(name, flags, exclusive)?;
+        Ok(self.add_open_file(times, file, |number| CallWork::Open { file: number, name, flags }))
     }
 
     /// Opens a file without a name in a directory.
     pub(super) fn open_unnamed(&mut self, times: (u64, u64), directory: u32) -> Result<u32, &'static str> {
-        self.may_open()?;
-        self.files.is_used_as_directory(directory);
+        self.check_can_open()?;
+        self.files.note_directory(directory);
         let file = self.files.new_file();
-        Ok(self.opened(times, file, |number| CallWork::OpenUnnamed { file: number, directory }))
+        Ok(self.add_open_file(times, file, |number| CallWork::OpenUnnamed { file: number, directory }))
     }
 
-    fn may_open(&self) -> Result<(), &'static str> {
+    fn check_can_open(&self) -> Result<(), &'static str> {
         if self.is_full() {
             return Err(BEYOND);
         }
@@ -209,7 +209,7 @@ impl CallRecorder {
         Ok(())
     }
 
-    fn opened(&mut self, times: (u64, u64), file: usize, work: impl FnOnce(u32) -> CallWork) -> u32 {
+    fn add_open_file(&mut self, times: (u64, u64), file: usize, work: impl FnOnce(u32) -> CallWork) -> u32 {
         self.next_open += 1;
         self.open.insert(self.next_open, file);
         self.push(times, work(self.next_open));
@@ -217,8 +217,8 @@ impl CallRecorder {
     }
 
     /// Puts back the closing of a file: it is open still.
-    pub(super) fn reopen(&mut self, slot: usize, open: u32, file: usize) {
-        self.retract(slot);
+    pub(super) fn undo_close(&mut self, slot: usize, open: u32, file: usize) {
+        self.retract_call(slot);
         self.open.insert(open, file);
     }
 
@@ -233,7 +233,7 @@ impl CallRecorder {
     }
 
     /// Closes a file at a place among the calls that was kept free, or at the end of them.
-    pub(super) fn close(&mut self, times: (u64, u64), open: u32, reserved: Option<usize>) -> usize {
+    pub(super) fn close_file(&mut self, times: (u64, u64), open: u32, reserved: Option<usize>) -> usize {
         self.open.remove(&open);
         if let Some(slot) = reserved
             && let Some(free) = self.slots.get_mut(slot)
@@ -248,21 +248,21 @@ impl CallRecorder {
     }
 
     /// Keeps a place free for a call of which it is not known yet whether it is one.
-    pub(super) fn reserve(&mut self, times: (u64, u64)) -> usize {
+    pub(super) fn reserve_slot(&mut self, times: (u64, u64)) -> usize {
         let slot = self.push(times, CallWork::SyncFilesystem);
         self.slots[slot].work = None;
         slot
     }
 
     /// A write where the file ends.
-    pub(super) fn append(&mut self, times: (u64, u64), open: u32, length: u64) -> CallOutcome {
+    pub(super) fn append_to_file(&mut self, times: (u64, u64), open: u32, length: u64) -> CallOutcome {
         let before = self.slots.len();
         let offset = self.end_of(open);
         if let Some(file) = self.file_of(open) {
             // It extends the file, and overwrites nothing.
-            self.files.grow(file, offset.saturating_add(length));
+            self.files.grow_to(file, offset.saturating_add(length));
         }
-        let outcome = self.on_file(times, CallWork::Write { file: open, offset, length });
+        let outcome = self.add_file_call(times, CallWork::Write { file: open, offset, length });
         if let Some(file) = self.file_of(open) {
             self.files.note_appended(file, before..self.slots.len());
         }
@@ -270,7 +270,7 @@ impl CallRecorder {
     }
 
     /// A call on an open file.
-    pub(super) fn on_file(&mut self, times: (u64, u64), work: CallWork) -> CallOutcome {
+    pub(super) fn add_file_call(&mut self, times: (u64, u64), work: CallWork) -> CallOutcome {
         let lost = |why: &str| CallOutcome::NotKept(why.to_owned());
         let (CallWork::Read { file, .. }
         | CallWork::Write { file, .. }
@@ -292,7 +292,7 @@ impl CallRecorder {
         match work {
             CallWork::Read { offset, length, .. } => {
                 let end = offset.saturating_add(length);
-                match self.files.reaches(place, end) {
+                match self.files.note_read(place, end) {
                     Some(_) if length > 0 => self.shift_appended(place),
                     _ => {
                         let why =
@@ -300,33 +300,33 @@ impl CallRecorder {
                         return lost(why);
                     }
                 }
-                return self.pieces(times, work);
+                return self.push_in_pieces(times, work);
             }
             CallWork::Write { offset, length, .. } => {
                 if length == 0 || offset.checked_add(length).is_none() {
                     return lost("writes of nothing");
                 }
-                self.files.overwrite(place, offset + length);
-                self.files.grow(place, offset + length);
-                return self.pieces(times, work);
+                self.files.note_overwrite(place, offset + length);
+                self.files.grow_to(place, offset + length);
+                return self.push_in_pieces(times, work);
             }
             CallWork::Copy { from, from_offset, offset, length, .. } => {
                 let source = self.open.get(&from).copied();
                 let end = from_offset.saturating_add(length);
-                if source.and_then(|source| self.files.reaches(source, end)).is_none() {
+                if source.and_then(|source| self.files.note_read(source, end)).is_none() {
                     return lost("copies of what came into a file unseen (mmap, other programs)");
                 }
                 if let Some(source) = source {
                     self.shift_appended(source);
                 }
-                self.files.grow(place, offset.saturating_add(length));
+                self.files.grow_to(place, offset.saturating_add(length));
             }
-            CallWork::Truncate { size, .. } => self.files.cut(place, size),
+            CallWork::Truncate { size, .. } => self.files.truncate_to(place, size),
             CallWork::Reserve { offset, length, .. } => {
-                self.files.grow(place, offset.saturating_add(length));
+                self.files.grow_to(place, offset.saturating_add(length));
             }
             CallWork::Close { file } => {
-                self.close(times, file, None);
+                self.close_file(times, file, None);
                 return CallOutcome::Kept;
             }
             _ => {}
@@ -336,7 +336,7 @@ impl CallRecorder {
     }
 
     /// A read or write, in several where it is larger than a call of a trace.
-    fn pieces(&mut self, times: (u64, u64), work: CallWork) -> CallOutcome {
+    fn push_in_pieces(&mut self, times: (u64, u64), work: CallWork) -> CallOutcome {
         let (CallWork::Read { file, offset, length } | CallWork::Write { file, offset, length }) = work
         else {
             return CallOutcome::Kept;
@@ -356,7 +356,7 @@ impl CallRecorder {
     }
 
     /// A call on names, or on all of the filesystem, that succeeded.
-    pub(super) fn on_names(&mut self, times: (u64, u64), work: CallWork) -> CallOutcome {
+    pub(super) fn add_name_call(&mut self, times: (u64, u64), work: CallWork) -> CallOutcome {
         let lost = |why: &str| CallOutcome::NotKept(why.to_owned());
         if self.is_full() {
             return lost(BEYOND);
@@ -366,12 +366,12 @@ impl CallRecorder {
             CallWork::RemoveFile { name } => self.files.remove_file(name),
             CallWork::RemoveDirectory { name } => self.files.remove_directory(name),
             CallWork::Rename { from, to } => {
-                if self.files.bearer(from) == NameBearer::Directory {
+                if self.files.kind_of(from) == NameKind::Directory {
                     return lost("renames of directories");
                 }
-                self.files.rename(from, to);
+                self.files.rename_file(from, to);
             }
-            CallWork::Link { from, to } => self.files.link(from, to),
+            CallWork::Link { from, to } => self.files.link_names(from, to),
             CallWork::LinkOpen { file, name } => {
                 let Some(file) = self.file_of(file) else {
                     return lost("links of files that are not open");
@@ -379,7 +379,7 @@ impl CallRecorder {
                 self.files.link_file(file, name);
             }
             CallWork::List { name } | CallWork::SyncDirectory { name } => {
-                self.files.is_used_as_directory(name);
+                self.files.note_directory(name);
             }
             _ => {}
         }
@@ -388,7 +388,7 @@ impl CallRecorder {
     }
 
     /// A name that was looked for and not found.
-    pub(super) fn is_missing(&mut self, number: u32) {
-        self.files.is_missing(number);
+    pub(super) fn note_missing(&mut self, number: u32) {
+        self.files.note_missing(number);
     }
 }

@@ -23,7 +23,7 @@ struct KeptCall {
 
 impl CallRecorder {
     /// The trace of it all, as far as there is room.
-    pub(super) fn finish(mut self, form: &'static str) -> Result<CapturedCalls, Reason> {
+    pub(super) fn into_captured(mut self, form: &'static str) -> Result<CapturedCalls, Reason> {
         let appended = self.files.take_all_appended();
         self.shift_calls(appended);
         let names = self.names_before();
@@ -53,7 +53,7 @@ impl CallRecorder {
             return Err(self.nothing_kept());
         }
         let all = kept.len();
-        let trace = self.fitting(&names, &mut kept)?;
+        let trace = self.build_fitting_trace(&names, &mut kept)?;
         if beyond > 0 || trace.calls().len() < all {
             let of = if beyond > 0 { "more than " } else { "" };
             self.notes.push(format!("Shortened: its first {} calls of {of}{all}.", trace.calls().len()));
@@ -110,9 +110,13 @@ impl CallRecorder {
     }
 
     /// As many calls as a plan can hold, and the names that they need.
-    fn fitting(&mut self, names: &[TracedName], kept: &mut Vec<KeptCall>) -> Result<CallTrace, Reason> {
+    fn build_fitting_trace(
+        &mut self,
+        names: &[TracedName],
+        kept: &mut Vec<KeptCall>,
+    ) -> Result<CallTrace, Reason> {
         loop {
-            let trace = compact(names, kept)?;
+            let trace = compact_trace(names, kept)?;
             let text = trace.to_string().len();
             if text <= MOST_TEXT {
                 return Ok(trace);
@@ -143,12 +147,12 @@ impl CallRecorder {
 fn weight_of(work: CallWork) -> CallWeight {
     match work {
         CallWork::Read { length, .. } | CallWork::Write { length, .. } | CallWork::Copy { length, .. } => {
-            CallWeight::bytes(length)
+            CallWeight::of_bytes(length)
         }
         CallWork::Fsync { .. }
         | CallWork::Fdatasync { .. }
         | CallWork::SyncDirectory { .. }
-        | CallWork::SyncFilesystem => CallWeight::sync(),
+        | CallWork::SyncFilesystem => CallWeight::one_sync(),
         _ => CallWeight::NONE,
     }
 }
@@ -190,79 +194,88 @@ struct Renumbered<'a> {
 }
 
 impl Renumbered<'_> {
-    fn name(&mut self, old: u32) -> u32 {
+    fn renumber_name(&mut self, old: u32) -> u32 {
         if let Some(number) = self.numbers.get(&old) {
             return *number;
         }
         let Some(named) = (old as usize).checked_sub(1).and_then(|at| self.names.get(at)).copied() else {
             return 0;
         };
-        let parent = self.name(named.parent);
+        let parent = self.renumber_name(named.parent);
         self.kept.push(TracedName { parent, ..named });
         let number = self.kept.len() as u32;
         self.numbers.insert(old, number);
         number
     }
 
-    fn opened(&mut self, old: u32) -> u32 {
+    fn renumber_open(&mut self, old: u32) -> u32 {
         self.next_file += 1;
         self.files.insert(old, self.next_file);
         self.next_file
     }
 
-    fn file(&self, old: u32) -> u32 {
+    fn open_number(&self, old: u32) -> u32 {
         self.files.get(&old).copied().unwrap_or(old)
     }
 
-    fn work(&mut self, work: CallWork) -> CallWork {
+    fn renumber_work(&mut self, work: CallWork) -> CallWork {
         match work {
             CallWork::Open { file, name, flags } => {
-                CallWork::Open { name: self.name(name), file: self.opened(file), flags }
+                CallWork::Open { name: self.renumber_name(name), file: self.renumber_open(file), flags }
             }
-            CallWork::OpenUnnamed { file, directory } => {
-                CallWork::OpenUnnamed { directory: self.name(directory), file: self.opened(file) }
-            }
+            CallWork::OpenUnnamed { file, directory } => CallWork::OpenUnnamed {
+                directory: self.renumber_name(directory),
+                file: self.renumber_open(file),
+            },
             CallWork::LinkOpen { file, name } => {
-                CallWork::LinkOpen { file: self.file(file), name: self.name(name) }
+                CallWork::LinkOpen { file: self.open_number(file), name: self.renumber_name(name) }
             }
-            CallWork::Close { file } => CallWork::Close { file: self.file(file) },
+            CallWork::Close { file } => CallWork::Close { file: self.open_number(file) },
             CallWork::Read { file, offset, length } => {
-                CallWork::Read { file: self.file(file), offset, length }
+                CallWork::Read { file: self.open_number(file), offset, length }
             }
             CallWork::Write { file, offset, length } => {
-                CallWork::Write { file: self.file(file), offset, length }
+                CallWork::Write { file: self.open_number(file), offset, length }
             }
-            CallWork::Fsync { file } => CallWork::Fsync { file: self.file(file) },
-            CallWork::Fdatasync { file } => CallWork::Fdatasync { file: self.file(file) },
-            CallWork::Truncate { file, size } => CallWork::Truncate { file: self.file(file), size },
+            CallWork::Fsync { file } => CallWork::Fsync { file: self.open_number(file) },
+            CallWork::Fdatasync { file } => CallWork::Fdatasync { file: self.open_number(file) },
+            CallWork::Truncate { file, size } => CallWork::Truncate { file: self.open_number(file), size },
             CallWork::Reserve { file, offset, length } => {
-                CallWork::Reserve { file: self.file(file), offset, length }
+                CallWork::Reserve { file: self.open_number(file), offset, length }
             }
             CallWork::Copy { from, from_offset, file, offset, length, shared } => CallWork::Copy {
-                from: self.file(from),
+                from: self.open_number(from),
                 from_offset,
-                file: self.file(file),
+                file: self.open_number(file),
                 offset,
                 length,
                 shared,
             },
-            CallWork::MakeDirectory { name } => CallWork::MakeDirectory { name: self.name(name) },
-            CallWork::RemoveFile { name } => CallWork::RemoveFile { name: self.name(name) },
-            CallWork::RemoveDirectory { name } => CallWork::RemoveDirectory { name: self.name(name) },
-            CallWork::Rename { from, to } => CallWork::Rename { from: self.name(from), to: self.name(to) },
-            CallWork::Link { from, to } => CallWork::Link { from: self.name(from), to: self.name(to) },
-            CallWork::Look { name } => CallWork::Look { name: self.name(name) },
-            CallWork::List { name } => CallWork::List { name: self.name(name) },
-            CallWork::SyncDirectory { name } => CallWork::SyncDirectory { name: self.name(name) },
+            CallWork::MakeDirectory { name } => CallWork::MakeDirectory { name: self.renumber_name(name) },
+            CallWork::RemoveFile { name } => CallWork::RemoveFile { name: self.renumber_name(name) },
+            CallWork::RemoveDirectory { name } => {
+                CallWork::RemoveDirectory { name: self.renumber_name(name) }
+            }
+            CallWork::Rename { from, to } => {
+                CallWork::Rename { from: self.renumber_name(from), to: self.renumber_name(to) }
+            }
+            CallWork::Link { from, to } => {
+                CallWork::Link { from: self.renumber_name(from), to: self.renumber_name(to) }
+            }
+            CallWork::Look { name } => CallWork::Look { name: self.renumber_name(name) },
+            CallWork::List { name } => CallWork::List { name: self.renumber_name(name) },
+            CallWork::SyncDirectory { name } => CallWork::SyncDirectory { name: self.renumber_name(name) },
             CallWork::SyncFilesystem => CallWork::SyncFilesystem,
         }
     }
 }
 
 /// The calls with the names that they use alone.
-fn compact(names: &[TracedName], kept: &[KeptCall]) -> Result<CallTrace, Reason> {
+fn compact_trace(names: &[TracedName], kept: &[KeptCall]) -> Result<CallTrace, Reason> {
     let mut renumbered = Renumbered { names, ..Renumbered::default() };
-    let calls =
-        kept.iter().map(|one| TracedCall { work: renumbered.work(one.call.work), ..one.call }).collect();
+    let calls = kept
+        .iter()
+        .map(|one| TracedCall { work: renumbered.renumber_work(one.call.work), ..one.call })
+        .collect();
     CallTrace::new(renumbered.kept, calls)
 }

@@ -19,7 +19,7 @@ pub(super) struct FoldedPlaces {
 impl FoldedPlaces {
     /// Of requests as their first byte and the one behind them. What order they are in, what lies side by side and what is asked for
     /// again stays as it is; how far it is from one to the other does not, where `at_most` bytes do not hold all of it.
-    pub(super) fn of(requests: &[(u64, u64)], at_most: u64) -> Option<Self> {
+    pub(super) fn from_requests(requests: &[(u64, u64)], at_most: u64) -> Option<Self> {
         let extent = requests.iter().map(|(_, end)| *end).max().unwrap_or(0);
         if extent <= at_most {
             return Some(FoldedPlaces { piece: None, touched: Vec::new(), size: extent });
@@ -48,14 +48,14 @@ impl FoldedPlaces {
         None
     }
 
-    pub(super) fn place(&self, offset: u64) -> u64 {
+    pub(super) fn folded_offset(&self, offset: u64) -> u64 {
         let Some(piece) = self.piece else { return offset };
         let at = self.touched.partition_point(|touched| *touched < offset / piece);
         at as u64 * piece + offset % piece
     }
 
     /// What a reader must know of it.
-    pub(super) fn note(&self, extent: u64) -> Option<String> {
+    pub(super) fn describe_folding(&self, extent: u64) -> Option<String> {
         let piece = self.piece?;
         Some(format!(
             "Folded: the {} pieces of {} that something was asked of lie side by side, in their order; the whole reaches over {}. Distances are shorter.",
@@ -72,15 +72,15 @@ mod tests {
 
     #[test]
     fn what_fits_stays_and_what_does_not_keeps_its_order_and_neighbours() {
-        let near = FoldedPlaces::of(&[(4096, 8192), (0, 4096)], 1 << 20).unwrap();
-        assert_eq!((near.size, near.place(4096), near.note(8192)), (8192, 4096, None));
+        let near = FoldedPlaces::from_requests(&[(4096, 8192), (0, 4096)], 1 << 20).unwrap();
+        assert_eq!((near.size, near.folded_offset(4096), near.describe_folding(8192)), (8192, 4096, None));
         let gib = 1 << 30;
         let requests =
             [(500 * gib, 500 * gib + 8192), (500 * gib + 8192, 500 * gib + 12_288), (gib, gib + 4096)];
-        let far = FoldedPlaces::of(&requests, 64 << 20).unwrap();
-        let places = requests.map(|(start, _)| far.place(start));
+        let far = FoldedPlaces::from_requests(&requests, 64 << 20).unwrap();
+        let places = requests.map(|(start, _)| far.folded_offset(start));
         assert_eq!(places[1], places[0] + 8192);
         assert!(places[2] < places[0] && far.size <= 64 << 20, "{places:?} {}", far.size);
-        assert!(FoldedPlaces::of(&requests, 4096).is_none());
+        assert!(FoldedPlaces::from_requests(&requests, 4096).is_none());
     }
 }

@@ -76,9 +76,9 @@ pub(super) fn version_of(text: &str) -> Option<Result<u8, Reason>> {
     }
 }
 
-pub(super) fn read(text: &str, version: u8, at_most: u64) -> Result<CapturedCalls, Reason> {
-    let log = Iolog::parse(text, version)?;
-    let (folded, bases, extent) = log.fold(at_most)?;
+pub(super) fn read_iolog(text: &str, version: u8, at_most: u64) -> Result<CapturedCalls, Reason> {
+    let log = Iolog::parse_iolog(text, version)?;
+    let (folded, bases, extent) = log.fold_offsets(at_most)?;
     let mut calls = CallRecorder::new("requests");
     calls.keep_short_pauses();
     if version < 3 {
@@ -87,7 +87,7 @@ pub(super) fn read(text: &str, version: u8, at_most: u64) -> Result<CapturedCall
     if let Some(line) = log.torn {
         calls.notes.push(format!("Line {line} is the last one and torn; it is not read."));
     }
-    calls.notes.extend(folded.note(extent));
+    calls.notes.extend(folded.describe_folding(extent));
     let mut reading = IologReading {
         calls,
         files: vec![(None, None); log.files.len()],
@@ -103,14 +103,14 @@ pub(super) fn read(text: &str, version: u8, at_most: u64) -> Result<CapturedCall
     };
     for line in &log.lines {
         let settled = reading
-            .line(line, &log.files)
+            .replay_line(line, &log.files)
             .map_err(|what| Reason::plain(format!("line {}: {what}", line.number)))?;
         if let Some((outcome, weight)) = settled {
-            reading.calls.account.see();
-            reading.calls.account.settle(outcome, weight, || line_at(line.number));
+            reading.calls.account.count_seen();
+            reading.calls.account.count_outcome(outcome, weight, || line_at(line.number));
         }
     }
-    let mut captured = reading.calls.finish(match version {
+    let mut captured = reading.calls.into_captured(match version {
         1 => "an iolog of fio's (version 1)",
         2 => "an iolog of fio's (version 2)",
         _ => "an iolog of fio's (version 3)",
@@ -120,7 +120,7 @@ pub(super) fn read(text: &str, version: u8, at_most: u64) -> Result<CapturedCall
 }
 
 impl Iolog {
-    fn parse(text: &str, version: u8) -> Result<Self, Reason> {
+    fn parse_iolog(text: &str, version: u8) -> Result<Self, Reason> {
         let mut log = Self::default();
         let mut now_ns = 0;
         let count = text.lines().count();
@@ -130,7 +130,7 @@ impl Iolog {
                 continue;
             }
             let number = at + 1;
-            match log.line(number, line, version, &mut now_ns) {
+            match log.parse_line(number, line, version, &mut now_ns) {
                 Ok(()) => {}
                 // A log that is cut off ends within a line.
                 Err(_) if number == count && !text.ends_with('\n') => log.torn = Some(number),
@@ -140,32 +140,32 @@ impl Iolog {
         Ok(log)
     }
 
-    fn line(&mut self, at: usize, line: &str, version: u8, now_ns: &mut u64) -> Result<(), String> {
+    fn parse_line(&mut self, at: usize, line: &str, version: u8, now_ns: &mut u64) -> Result<(), String> {
         if version == 1 {
             let columns: Vec<&str> = line.split(',').map(str::trim).collect();
             let [action, offset, length] = columns[..] else {
                 return Err("three numbers are wanted: 0 or 1, offset, length".to_owned());
             };
-            let file = self.file(ONLY_FILE);
-            let (offset, length) = span(Some(offset), Some(length))?;
+            let file = self.file_number(ONLY_FILE);
+            let (offset, length) = parse_span(Some(offset), Some(length))?;
             let action = match action {
                 "0" => IologAction::Read { offset, length },
                 "1" => IologAction::Write { offset, length },
                 "2" => IologAction::Trim,
-                other => return Err(format!("{:?} is neither a read (0) nor a write (1)", short(other))),
+                other => return Err(format!("{:?} is neither a read (0) nor a write (1)", shorten(other))),
             };
             self.lines.push(IologLine { number: at, at_ns: 0, file, action });
             return Ok(());
         }
         let mut words = line.split_ascii_whitespace();
         if version == 3 {
-            *now_ns = number(words.next())?.saturating_mul(1000).max(*now_ns);
+            *now_ns = parse_number(words.next())?.saturating_mul(1000).max(*now_ns);
         }
         let name = words.next().ok_or("a file's name is missing")?;
         let action = words.next().ok_or("what is done is missing")?;
         let action = match action {
             "wait" => {
-                let us = number(words.next())?;
+                let us = parse_number(words.next())?;
                 if us >= SHORTEST_WAIT_US {
                     *now_ns = now_ns.saturating_add(us.saturating_mul(1000));
                 }
@@ -175,7 +175,7 @@ impl Iolog {
             "open" => IologAction::Open,
             "close" => IologAction::Close,
             "read" | "write" | "trim" => {
-                let (offset, length) = span(words.next(), words.next())?;
+                let (offset, length) = parse_span(words.next(), words.next())?;
                 match action {
                     "read" => IologAction::Read { offset, length },
                     "write" => IologAction::Write { offset, length },
@@ -184,14 +184,14 @@ impl Iolog {
             }
             "sync" => IologAction::Sync,
             "datasync" => IologAction::DataSync,
-            other => return Err(format!("{:?} is nothing that is done to a file", short(other))),
+            other => return Err(format!("{:?} is nothing that is done to a file", shorten(other))),
         };
-        let file = self.file(name);
+        let file = self.file_number(name);
         self.lines.push(IologLine { number: at, at_ns: *now_ns, file, action });
         Ok(())
     }
 
-    fn file(&mut self, name: &str) -> usize {
+    fn file_number(&mut self, name: &str) -> usize {
         if let Some(number) = self.numbers.get(name) {
             return *number;
         }
@@ -203,7 +203,7 @@ impl Iolog {
 
     /// Lays what is asked of the files side by side where they reach further than `at_most`; where each of them begins there, and how
     /// far they reach together.
-    fn fold(&self, at_most: u64) -> Result<(FoldedPlaces, Vec<u64>, u64), Reason> {
+    fn fold_offsets(&self, at_most: u64) -> Result<(FoldedPlaces, Vec<u64>, u64), Reason> {
         let spans = || {
             self.lines.iter().filter_map(|line| match line.action {
                 IologAction::Read { offset, length } | IologAction::Write { offset, length } => {
@@ -219,7 +219,7 @@ impl Iolog {
         let extent = ends.iter().fold(0_u64, |sum, end| sum.saturating_add(*end));
         if extent <= at_most {
             // Every file keeps its own places.
-            let whole = FoldedPlaces::of(&[], at_most).ok_or_else(|| too_wide(at_most))?;
+            let whole = FoldedPlaces::from_requests(&[], at_most).ok_or_else(|| too_wide(at_most))?;
             return Ok((whole, vec![0; self.files.len()], extent));
         }
         let (mut bases, mut base) = (Vec::with_capacity(ends.len()), 0_u64);
@@ -232,7 +232,7 @@ impl Iolog {
         }
         let all: Vec<(u64, u64)> =
             spans().map(|(file, start, end)| (bases[file] + start, bases[file] + end)).collect();
-        let folded = FoldedPlaces::of(&all, at_most).ok_or_else(|| too_wide(at_most))?;
+        let folded = FoldedPlaces::from_requests(&all, at_most).ok_or_else(|| too_wide(at_most))?;
         Ok((folded, bases, extent))
     }
 }
@@ -249,7 +249,7 @@ struct IologReading {
 
 impl IologReading {
     /// Makes the calls of a line; what became of its request, where it is one.
-    fn line(
+    fn replay_line(
         &mut self,
         line: &IologLine,
         names: &[String],
@@ -258,9 +258,9 @@ impl IologReading {
         let weight = match line.action {
             IologAction::Open | IologAction::Close => None,
             IologAction::Read { length, .. } | IologAction::Write { length, .. } => {
-                Some(CallWeight::bytes(length))
+                Some(CallWeight::of_bytes(length))
             }
-            IologAction::Sync | IologAction::DataSync => Some(CallWeight::sync()),
+            IologAction::Sync | IologAction::DataSync => Some(CallWeight::one_sync()),
             IologAction::Trim => return Ok(Some((not_kept("requests to discard"), CallWeight::NONE))),
         };
         let name = match self.files[line.file].0 {
@@ -269,7 +269,7 @@ impl IologReading {
                 // All lie in one folder: what else a path says is no business of a plan's.
                 let flat = names[line.file].replace('/', "_");
                 let flat: String = flat.chars().rev().take(60).collect();
-                let name = self.calls.number(Path::new(&flat)).ok_or("there are too many names")?;
+                let name = self.calls.number_of_path(Path::new(&flat)).ok_or("there are too many names")?;
                 self.files[line.file].0 = Some(name);
                 name
             }
@@ -281,9 +281,9 @@ impl IologReading {
             (Some(_), IologAction::Open) | (None, IologAction::Close) => return Ok(None),
             (Some(open), _) => open,
             (None, _) => {
-                self.calls.is_file(name);
+                self.calls.note_file(name);
                 let flags = OpenFlags { direct: true, ..OpenFlags::default() };
-                let Some(open) = self.calls.open(times, name, flags, false) else {
+                let Some(open) = self.calls.open_file(times, name, flags, false) else {
                     return Ok(
                         weight.map(|weight| (not_kept("files that were open beside 512 others"), weight))
                     );
@@ -303,13 +303,13 @@ impl IologReading {
                 return Ok(Some((not_kept("requests of no bytes"), CallWeight::NONE)));
             }
             IologAction::Read { offset, length } => {
-                let offset = self.place(line.file, offset);
+                let offset = self.folded_offset(line.file, offset);
                 CallWork::Read { file: open, offset, length }
             }
             IologAction::Write { offset, length } => {
-                let offset = self.place(line.file, offset);
+                let offset = self.folded_offset(line.file, offset);
                 // A job of fio's lays its files out before it begins.
-                self.calls.has_size(name, offset.saturating_add(length));
+                self.calls.note_size(name, offset.saturating_add(length));
                 CallWork::Write { file: open, offset, length }
             }
             IologAction::Sync => CallWork::Fsync { file: open },
@@ -319,7 +319,7 @@ impl IologReading {
         if self.pushed + count > MOST_CALLS {
             return Ok(weight.map(|weight| (not_kept(NO_ROOM), weight)));
         }
-        self.calls.on_file(times, work);
+        self.calls.add_file_call(times, work);
         self.pushed += count;
         if let Some(weight) = weight {
             self.kept.push(KeptRequest { calls_until: self.pushed, weight, line: line.number });
@@ -327,9 +327,9 @@ impl IologReading {
         Ok(weight.map(|weight| (CallOutcome::Kept, weight)))
     }
 
-    fn place(&self, file: usize, offset: u64) -> u64 {
+    fn folded_offset(&self, file: usize, offset: u64) -> u64 {
         let base = self.bases.get(file).copied().unwrap_or(0);
-        self.folded.place(base + offset) - self.folded.place(base)
+        self.folded.folded_offset(base + offset) - self.folded.folded_offset(base)
     }
 }
 
@@ -338,19 +338,19 @@ fn not_kept(reason: &str) -> CallOutcome {
 }
 
 /// Offset and length, within what a file may have.
-fn span(offset: Option<&str>, length: Option<&str>) -> Result<(u64, u64), String> {
-    let (offset, length) = (number(offset)?, number(length)?);
+fn parse_span(offset: Option<&str>, length: Option<&str>) -> Result<(u64, u64), String> {
+    let (offset, length) = (parse_number(offset)?, parse_number(length)?);
     if length > LARGEST_REQUEST || offset > LAST_BYTE {
         return Err(format!("no request is of {length} bytes from {offset} on"));
     }
     Ok((offset, length))
 }
 
-fn number(word: Option<&str>) -> Result<u64, String> {
+fn parse_number(word: Option<&str>) -> Result<u64, String> {
     let word = word.ok_or("a number is missing")?;
-    word.parse().map_err(|_| format!("{:?} is no whole number", short(word)))
+    word.parse().map_err(|_| format!("{:?} is no whole number", shorten(word)))
 }
 
-fn short(word: &str) -> String {
+fn shorten(word: &str) -> String {
     word.chars().take(40).collect()
 }

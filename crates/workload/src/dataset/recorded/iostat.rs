@@ -23,7 +23,7 @@ const DAY: f64 = 86_400.0;
 const RECORD: &str = "record a line each second, with its time: iostat -x -t 1 60";
 
 /// A heading of a table of devices.
-fn heading(line: &str) -> Option<Vec<&str>> {
+fn parse_heading(line: &str) -> Option<Vec<&str>> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let is_heading = matches!(words.first(), Some(&"Device" | &"Device:"));
     (is_heading && (words.contains(&"tps") || (words.contains(&"r/s") && words.contains(&"w/s"))))
@@ -32,7 +32,7 @@ fn heading(line: &str) -> Option<Vec<&str>> {
 
 /// Whether a text is what iostat prints: one of its first lines is the heading of a table of devices.
 pub(super) fn looks_like(text: &str) -> bool {
-    text.lines().take(LOOKED_AT).any(|line| heading(line).is_some())
+    text.lines().take(LOOKED_AT).any(|line| parse_heading(line).is_some())
 }
 
 /// What a device did on average in one interval, per second.
@@ -62,8 +62,8 @@ struct IostatReport<'a> {
     devices: BTreeMap<&'a str, DeviceRates>,
 }
 
-pub(super) fn read(text: &str, wanted: &RecordRequest) -> Result<CapturedCalls, Reason> {
-    let reports = parse(text)?;
+pub(super) fn read_iostat(text: &str, wanted: &RecordRequest) -> Result<CapturedCalls, Reason> {
+    let reports = parse_reports(text)?;
     let [_, intervals @ ..] = reports.as_slice() else {
         return Err(Reason::new("there is no report of iostat in it", RECORD));
     };
@@ -73,7 +73,7 @@ pub(super) fn read(text: &str, wanted: &RecordRequest) -> Result<CapturedCalls, 
             RECORD,
         ));
     }
-    let device = choose(intervals, wanted.device.as_deref())?;
+    let device = choose_device(intervals, wanted.device.as_deref())?;
     let mut notes = vec![
         "A load profile, not a trace: how many requests, of which size and when, is iostat's; their places are drawn at random.".to_owned(),
         "The first report is not read: it is an average since the machine was started.".to_owned(),
@@ -111,7 +111,7 @@ pub(super) fn read(text: &str, wanted: &RecordRequest) -> Result<CapturedCalls, 
                     "give a part of it: head -n 1000 FILE",
                 ));
             }
-            drawn.spread(
+            drawn.spread_requests(
                 operation,
                 stream,
                 due.floor(),
@@ -130,7 +130,7 @@ pub(super) fn read(text: &str, wanted: &RecordRequest) -> Result<CapturedCalls, 
         notes,
         text: Some(text),
     };
-    requests.capture(wanted.at_most)
+    requests.into_captured(wanted.at_most)
 }
 
 /// A time between two reports, in seconds from the first.
@@ -149,7 +149,7 @@ struct DrawnRequests {
 }
 
 impl DrawnRequests {
-    fn spread(
+    fn spread_requests(
         &mut self,
         operation: Action,
         stream: StreamRate,
@@ -169,7 +169,7 @@ impl DrawnRequests {
                 submitted_ns,
                 completed_ns: Some(submitted_ns.saturating_add((stream.took * 1e9) as u64)),
                 operation,
-                sector: if moves { self.place(sectors) } else { 0 },
+                sector: if moves { self.next_offset(sectors) } else { 0 },
                 sectors,
                 flags: Flags::default(),
                 by: None,
@@ -180,7 +180,7 @@ impl DrawnRequests {
     }
 
     /// A sector at whole 4 KiB, drawn by SplitMix64.
-    fn place(&mut self, sectors: u32) -> u64 {
+    fn next_offset(&mut self, sectors: u32) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -192,7 +192,7 @@ impl DrawnRequests {
 }
 
 /// The device that is asked for, or the only one that did anything.
-fn choose<'a>(intervals: &[IostatReport<'a>], wanted: Option<&str>) -> Result<&'a str, Reason> {
+fn choose_device<'a>(intervals: &[IostatReport<'a>], wanted: Option<&str>) -> Result<&'a str, Reason> {
     let mut totals: BTreeMap<&str, f64> = BTreeMap::new();
     for (name, rates) in intervals.iter().flat_map(|report| &report.devices) {
         *totals.entry(name).or_default() += rates.reads.per_second + rates.writes.per_second;
@@ -220,14 +220,14 @@ fn choose<'a>(intervals: &[IostatReport<'a>], wanted: Option<&str>) -> Result<&'
     }
 }
 
-fn parse(text: &str) -> Result<Vec<IostatReport<'_>>, Reason> {
+fn parse_reports(text: &str) -> Result<Vec<IostatReport<'_>>, Reason> {
     let mut reports: Vec<IostatReport<'_>> = Vec::new();
     let mut columns: Option<Vec<&str>> = None;
     let mut at = None;
     let last = text.lines().count();
     for (place, line) in text.lines().enumerate() {
         let number = place + 1;
-        if let Some(words) = heading(line) {
+        if let Some(words) = parse_heading(line) {
             if !words.contains(&"r/s") {
                 return Err(Reason::new(
                     format!("line {number}: this iostat ran without -x, and says nothing of single requests"),

@@ -12,7 +12,7 @@ const USUAL_LENGTH: u16 = 8;
 
 /// What is known of a name so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NameBearer {
+pub(super) enum NameKind {
     /// Nothing was done to it that tells.
     Unknown,
     Gone,
@@ -26,7 +26,7 @@ pub(super) struct Named {
     pub(super) parent: u32,
     pub(super) length: u16,
     pub(super) before: NameBefore,
-    now: NameBearer,
+    now: NameKind,
 }
 
 /// A file: how large it is now, and the name that it had before everything, if it was there.
@@ -78,7 +78,7 @@ impl RecordedFiles {
     }
 
     /// The number of a relative path, and of all directories above it; `None` where it is no plain path.
-    pub(super) fn number(&mut self, path: &Path) -> Option<u32> {
+    pub(super) fn number_of_path(&mut self, path: &Path) -> Option<u32> {
         let mut at = 0;
         for component in path.components() {
             let Component::Normal(part) = component else { return None };
@@ -99,7 +99,7 @@ impl RecordedFiles {
     }
 
     fn new_name(&mut self, parent: u32, text: &OsStr, length: u16) -> u32 {
-        self.names.push(Named { parent, length, before: NameBefore::Nothing, now: NameBearer::Unknown });
+        self.names.push(Named { parent, length, before: NameBefore::Nothing, now: NameKind::Unknown });
         let number = self.names.len() as u32;
         self.numbers.entry(parent).or_default().insert(text.to_owned(), number);
         number
@@ -113,77 +113,77 @@ impl RecordedFiles {
         number
     }
 
-    fn name(&mut self, number: u32) -> Option<&mut Named> {
+    fn name_mut(&mut self, number: u32) -> Option<&mut Named> {
         self.names.get_mut((number as usize).checked_sub(1)?)
     }
 
-    pub(super) fn bearer(&self, number: u32) -> NameBearer {
+    pub(super) fn kind_of(&self, number: u32) -> NameKind {
         match (number as usize).checked_sub(1) {
-            Some(at) => self.names.get(at).map_or(NameBearer::Unknown, |name| name.now),
-            None => NameBearer::Directory,
+            Some(at) => self.names.get(at).map_or(NameKind::Unknown, |name| name.now),
+            None => NameKind::Directory,
         }
     }
 
-    fn set_bearer(&mut self, number: u32, bearer: NameBearer) {
-        if let Some(name) = self.name(number) {
+    fn set_bearer(&mut self, number: u32, bearer: NameKind) {
+        if let Some(name) = self.name_mut(number) {
             name.now = bearer;
         }
     }
 
     /// The directories above a name are there.
-    fn above(&mut self, number: u32) {
+    fn note_parent_directories(&mut self, number: u32) {
         let mut at = number;
-        while let Some(parent) = self.name(at).map(|name| name.parent).filter(|parent| *parent > 0) {
+        while let Some(parent) = self.name_mut(at).map(|name| name.parent).filter(|parent| *parent > 0) {
             self.is_directory(parent);
             at = parent;
         }
     }
 
     pub(super) fn is_directory(&mut self, number: u32) {
-        if let Some(name) = self.name(number)
-            && name.now == NameBearer::Unknown
+        if let Some(name) = self.name_mut(number)
+            && name.now == NameKind::Unknown
         {
-            (name.before, name.now) = (NameBefore::Directory, NameBearer::Directory);
+            (name.before, name.now) = (NameBefore::Directory, NameKind::Directory);
         }
     }
 
     /// Whether a name is that of a directory: one was made or listed there, or something lies below it.
     pub(super) fn is_known_directory(&self, number: u32) -> bool {
-        match self.bearer(number) {
-            NameBearer::Directory => true,
-            NameBearer::Unknown => self.numbers.get(&number).is_some_and(|inside| !inside.is_empty()),
+        match self.kind_of(number) {
+            NameKind::Directory => true,
+            NameKind::Unknown => self.numbers.get(&number).is_some_and(|inside| !inside.is_empty()),
             _ => false,
         }
     }
 
     /// It is a directory, and so are all above it.
-    pub(super) fn is_used_as_directory(&mut self, number: u32) {
-        self.above(number);
+    pub(super) fn note_directory(&mut self, number: u32) {
+        self.note_parent_directories(number);
         self.is_directory(number);
     }
 
-    pub(super) fn is_file(&mut self, number: u32) {
-        self.above(number);
+    pub(super) fn note_file(&mut self, number: u32) {
+        self.note_parent_directories(number);
         let file = self.files.len();
-        let Some(name) = self.name(number) else { return };
-        if name.now == NameBearer::Unknown {
-            (name.before, name.now) = (NameBefore::File(0), NameBearer::File(file));
+        let Some(name) = self.name_mut(number) else { return };
+        if name.now == NameKind::Unknown {
+            (name.before, name.now) = (NameBefore::File(0), NameKind::File(file));
             self.files.push(Grown { before: Some(number), whole: true, ..Grown::default() });
         }
     }
 
     /// A name of which it was only supposed that it is a file turned out to be a directory.
     pub(super) fn turn_into_directory(&mut self, number: u32) {
-        if let Some(name) = self.name(number) {
-            (name.before, name.now) = (NameBefore::Directory, NameBearer::Directory);
+        if let Some(name) = self.name_mut(number) {
+            (name.before, name.now) = (NameBefore::Directory, NameKind::Directory);
         }
     }
 
     /// The file that bears a name; it is one, if nothing is known of it.
     pub(super) fn file_named(&mut self, number: u32) -> Option<usize> {
-        self.is_file(number);
-        match self.bearer(number) {
-            NameBearer::File(file) => Some(file),
+        self.note_file(number);
+        match self.kind_of(number) {
+            NameKind::File(file) => Some(file),
             _ => None,
         }
     }
@@ -193,47 +193,47 @@ impl RecordedFiles {
         self.files.len() - 1
     }
 
-    pub(super) fn size(&self, file: usize) -> u64 {
+    pub(super) fn size_of(&self, file: usize) -> u64 {
         self.files.get(file).map_or(0, |file| file.size)
     }
 
     /// Opens a file by its name; gives its number, or why it cannot be opened.
-    pub(super) fn open(
+    pub(super) fn open_file(
         &mut self,
         name: u32,
         flags: OpenFlags,
         exclusive: bool,
     ) -> Result<usize, &'static str> {
-        self.above(name);
-        let bearer = self.bearer(name);
+        self.note_parent_directories(name);
+        let bearer = self.kind_of(name);
         let fresh = match bearer {
-            NameBearer::Directory => return Err("files where a directory was"),
-            NameBearer::File(_) => false,
-            NameBearer::Gone => true,
-            NameBearer::Unknown => flags.create,
+            NameKind::Directory => return Err("files where a directory was"),
+            NameKind::File(_) => false,
+            NameKind::Gone => true,
+            NameKind::Unknown => flags.create,
         };
         if fresh && !flags.create {
             return Err("files that came there unseen");
         }
         if fresh {
             // O_CREAT alone does not tell whether it was there: it was if something is read that nobody wrote.
-            let sure = exclusive || flags.truncate || bearer == NameBearer::Gone;
+            let sure = exclusive || flags.truncate || bearer == NameKind::Gone;
             let before = (!sure).then_some(name);
-            self.set_bearer(name, NameBearer::File(self.files.len()));
+            self.set_bearer(name, NameKind::File(self.files.len()));
             self.files.push(Grown { before, whole: !sure, exact: sure, ..Grown::default() });
         } else {
-            self.is_file(name);
+            self.note_file(name);
         }
-        let NameBearer::File(file) = self.bearer(name) else { return Err("files that came there unseen") };
+        let NameKind::File(file) = self.kind_of(name) else { return Err("files that came there unseen") };
         if flags.truncate {
-            self.cut(file, 0);
+            self.truncate_to(file, 0);
         }
         Ok(file)
     }
 
     /// An open file has this size now; gives by how much what was appended before lies further on.
     pub(super) fn learn_size(&mut self, file: usize, size: u64) -> u64 {
-        let shift = self.reaches(file, size).unwrap_or(0);
+        let shift = self.note_read(file, size).unwrap_or(0);
         if let Some(file) = self.files.get_mut(file) {
             file.exact = true;
         }
@@ -265,7 +265,7 @@ impl RecordedFiles {
 
     /// What is read there was there before, if no call is known to have written it; `None` where it cannot have been. Gives by how much
     /// what was appended lies further on.
-    pub(super) fn reaches(&mut self, file: usize, end: u64) -> Option<u64> {
+    pub(super) fn note_read(&mut self, file: usize, end: u64) -> Option<u64> {
         let Grown { size, before, whole, exact, .. } = self.files.get(file)?;
         let (size, exact) = (*size, *exact);
         let Some(number) = before.filter(|_| *whole) else { return (end <= size).then_some(0) };
@@ -291,7 +291,7 @@ impl RecordedFiles {
     }
 
     fn grow_before(&mut self, number: u32, to: u64) {
-        if let Some(name) = self.name(number) {
+        if let Some(name) = self.name_mut(number) {
             name.before = match name.before {
                 NameBefore::File(size) => NameBefore::File(size.max(to)),
                 NameBefore::Nothing => NameBefore::File(to),
@@ -302,7 +302,7 @@ impl RecordedFiles {
 
     /// A write up to a place in a file that was there before, and of which no call asks how large it is, is over bytes that were there,
     /// too: a program that does not ask where a file ends does not extend it (a database's log is laid out before it is written).
-    pub(super) fn overwrite(&mut self, file: usize, end: u64) {
+    pub(super) fn note_overwrite(&mut self, file: usize, end: u64) {
         let Some(Grown { size, before: Some(number), whole: true, exact: false, appended, .. }) =
             self.files.get(file)
         else {
@@ -310,17 +310,17 @@ impl RecordedFiles {
         };
         let there = self.names.get(*number as usize - 1).map(|name| name.before);
         if end > *size && appended.is_empty() && matches!(there, Some(NameBefore::File(_))) {
-            self.reaches(file, end);
+            self.note_read(file, end);
         }
     }
 
-    pub(super) fn grow(&mut self, file: usize, end: u64) {
+    pub(super) fn grow_to(&mut self, file: usize, end: u64) {
         if let Some(file) = self.files.get_mut(file) {
             file.size = file.size.max(end);
         }
     }
 
-    pub(super) fn cut(&mut self, file: usize, size: u64) {
+    pub(super) fn truncate_to(&mut self, file: usize, size: u64) {
         if let Some(file) = self.files.get_mut(file) {
             file.whole &= size >= file.size;
             file.size = size;
@@ -329,44 +329,44 @@ impl RecordedFiles {
     }
 
     pub(super) fn make_directory(&mut self, name: u32) {
-        self.above(name);
-        self.set_bearer(name, NameBearer::Directory);
+        self.note_parent_directories(name);
+        self.set_bearer(name, NameKind::Directory);
     }
 
     pub(super) fn remove_file(&mut self, name: u32) {
-        self.is_file(name);
-        self.set_bearer(name, NameBearer::Gone);
+        self.note_file(name);
+        self.set_bearer(name, NameKind::Gone);
     }
 
     pub(super) fn remove_directory(&mut self, name: u32) {
-        self.is_used_as_directory(name);
-        self.set_bearer(name, NameBearer::Gone);
+        self.note_directory(name);
+        self.set_bearer(name, NameKind::Gone);
     }
 
-    pub(super) fn rename(&mut self, from: u32, to: u32) {
-        self.is_file(from);
-        self.above(to);
-        let standing = self.bearer(from);
-        if self.bearer(to) != standing {
-            self.set_bearer(from, NameBearer::Gone);
+    pub(super) fn rename_file(&mut self, from: u32, to: u32) {
+        self.note_file(from);
+        self.note_parent_directories(to);
+        let standing = self.kind_of(from);
+        if self.kind_of(to) != standing {
+            self.set_bearer(from, NameKind::Gone);
         }
         self.set_bearer(to, standing);
     }
 
-    pub(super) fn link(&mut self, from: u32, to: u32) {
-        self.is_file(from);
-        self.above(to);
-        self.set_bearer(to, self.bearer(from));
+    pub(super) fn link_names(&mut self, from: u32, to: u32) {
+        self.note_file(from);
+        self.note_parent_directories(to);
+        self.set_bearer(to, self.kind_of(from));
     }
 
     pub(super) fn link_file(&mut self, file: usize, name: u32) {
-        self.above(name);
-        self.set_bearer(name, NameBearer::File(file));
+        self.note_parent_directories(name);
+        self.set_bearer(name, NameKind::File(file));
     }
 
-    pub(super) fn is_missing(&mut self, number: u32) {
-        if self.bearer(number) == NameBearer::Unknown {
-            self.set_bearer(number, NameBearer::Gone);
+    pub(super) fn note_missing(&mut self, number: u32) {
+        if self.kind_of(number) == NameKind::Unknown {
+            self.set_bearer(number, NameKind::Gone);
         }
     }
 }

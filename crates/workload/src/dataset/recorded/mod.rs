@@ -62,22 +62,22 @@ pub struct CapturedCalls {
 ///
 /// # Errors
 /// Where it is no record that is known, or nothing in it can be kept.
-pub fn recorded(bytes: &[u8], wanted: &RecordRequest) -> Result<CapturedCalls, Reason> {
+pub fn read_record(bytes: &[u8], wanted: &RecordRequest) -> Result<CapturedCalls, Reason> {
     let beginning = &bytes[..bytes.len().min(BEGINNING)];
     if strace::looks_like(beginning) {
-        return strace::read(Box::new(bytes), beginning, wanted.below.as_deref());
+        return strace::read_strace(Box::new(bytes), beginning, wanted.below.as_deref());
     }
     if let Some(form) = other_forms::find_form(beginning) {
-        return Err(form.refusal());
+        return Err(form.to_reason());
     }
     let text = std::str::from_utf8(bytes).ok();
     if let Some((text, version)) = text.and_then(|text| Some((text, iolog::version_of(text)?))) {
-        return iolog::read(text, version?, wanted.at_most);
+        return iolog::read_iolog(text, version?, wanted.at_most);
     }
     if let Some(text) = text.filter(|text| iostat::looks_like(text)) {
-        return iostat::read(text, wanted);
+        return iostat::read_iostat(text, wanted);
     }
-    requests::read(bytes, wanted)
+    requests::read_requests(bytes, wanted)
 }
 
 /// Makes a trace of a record in a file: what strace wrote is read line by line, whatever its size, everything else at once. Where there
@@ -97,9 +97,9 @@ pub fn recorded_file(path: &Path, wanted: &RecordRequest) -> Result<CapturedCall
     }
     if strace::looks_like(&beginning) {
         let file = open_regular(CWD, path, OFlags::RDONLY, Links::Follow).map_err(cannot)?;
-        return strace::read(Box::new(BufReader::new(file)), &beginning, wanted.below.as_deref());
+        return strace::read_strace(Box::new(BufReader::new(file)), &beginning, wanted.below.as_deref());
     }
-    let captured = recorded(&read_regular(path, LONGEST_RECORD).map_err(cannot)?, wanted)?;
+    let captured = read_record(&read_regular(path, LONGEST_RECORD).map_err(cannot)?, wanted)?;
     // Logs of fio's have the same columns whatever they count; the name says what that is.
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     match requests::other_log(&name).filter(|_| captured.form == requests::LATENCY_LOG) {

@@ -56,7 +56,7 @@ fn is_perf_trace(line: &str) -> bool {
 }
 
 impl OtherForm {
-    pub(super) fn refusal(self) -> Reason {
+    pub(super) fn to_reason(self) -> Reason {
         let what = match self {
             OtherForm::Gvisor => "a log of gVisor's (runsc --strace)",
             OtherForm::PerfTrace => "the output of perf trace",
@@ -71,7 +71,7 @@ impl OtherForm {
 #[cfg(test)]
 mod tests {
     use super::{OtherForm, find_form};
-    use crate::dataset::{RecordRequest, recorded};
+    use crate::dataset::{RecordRequest, read_record};
 
     /// Lines as each of the programs prints them.
     const EXAMPLES: [(OtherForm, &str, &str); 2] = [
@@ -92,7 +92,7 @@ mod tests {
         for (form, name, text) in EXAMPLES {
             assert_eq!(find_form(text.as_bytes()), Some(form), "{text}");
             let wanted = RecordRequest { below: Some("/srv/db".into()), at_most: 1 << 20, device: None };
-            let refused = recorded(text.as_bytes(), &wanted).unwrap_err();
+            let refused = read_record(text.as_bytes(), &wanted).unwrap_err();
             assert!(refused.what.contains(name) && !refused.what.contains("log_offset"), "{refused:?}");
         }
         for other in

@@ -38,7 +38,7 @@ pub(super) struct RecordedRequests<'a> {
     pub(super) text: Option<&'a str>,
 }
 
-pub(super) fn read(bytes: &[u8], wanted: &RecordRequest) -> Result<CapturedCalls, Reason> {
+pub(super) fn read_requests(bytes: &[u8], wanted: &RecordRequest) -> Result<CapturedCalls, Reason> {
     let record = read_record(bytes, wanted.device.as_deref()).map_err(|fault| match fault {
         // What is wrong in a line of a known form needs no list of other forms.
         TraceFault::Line { .. } => fault.reason(),
@@ -63,12 +63,12 @@ pub(super) fn read(bytes: &[u8], wanted: &RecordRequest) -> Result<CapturedCalls
         notes: record.notes,
         text: std::str::from_utf8(bytes).ok().filter(|_| record.form != RecordForm::Own),
     };
-    requests.capture(wanted.at_most)
+    requests.into_captured(wanted.at_most)
 }
 
 impl RecordedRequests<'_> {
     /// Makes calls on one file of them, which takes this many bytes at most.
-    pub(super) fn capture(self, at_most: u64) -> Result<CapturedCalls, Reason> {
+    pub(super) fn into_captured(self, at_most: u64) -> Result<CapturedCalls, Reason> {
         let Self { form, requests, account, notes, text } = self;
         let lines = MaskedLines { lines: text.map(|text| text.lines().collect()).unwrap_or_default() };
         let moves = |one: &&Measured| matches!(one.record.operation, Action::Read | Action::Write);
@@ -82,23 +82,23 @@ impl RecordedRequests<'_> {
         if extent == 0 {
             return Err(Reason::plain("nothing is read or written in it"));
         }
-        let folded = FoldedPlaces::of(&spans, at_most).ok_or_else(|| too_wide(at_most))?;
+        let folded = FoldedPlaces::from_requests(&spans, at_most).ok_or_else(|| too_wide(at_most))?;
         let mut calls = CallRecorder::new("requests");
         calls.notes.extend(notes);
-        calls.notes.extend(folded.note(extent));
-        calls.notes.extend(depth(&requests));
+        calls.notes.extend(folded.describe_folding(extent));
+        calls.notes.extend(describe_queue_depth(&requests));
         calls.notes.extend(durability_note(&requests));
         let name = calls.lone_file(folded.size);
         let began = requests.first().map_or(0, |one| one.record.submitted_ns);
         let flags = OpenFlags { direct: true, ..OpenFlags::default() };
-        let Some(file) = calls.open((began, began), name, flags, false) else {
+        let Some(file) = calls.open_file((began, began), name, flags, false) else {
             return Err(Reason::plain("its file cannot be opened"));
         };
         count_unread(&mut calls, &account, &lines);
         // The first call opens the file.
         let (mut pushed, mut kept) = (1, Vec::new());
         for one in &requests {
-            calls.account.see();
+            calls.account.count_seen();
             let weight = weight_of(one);
             let settled = match works_of(one, file, &folded) {
                 Ok(works) => {
@@ -108,7 +108,7 @@ impl RecordedRequests<'_> {
                     } else {
                         let record = &one.record;
                         let times = (record.submitted_ns, record.completed_ns.unwrap_or(record.submitted_ns));
-                        works.into_iter().for_each(|work| drop(calls.on_file(times, work)));
+                        works.into_iter().for_each(|work| drop(calls.add_file_call(times, work)));
                         pushed += count;
                         kept.push(KeptRequest { calls_until: pushed, weight, line: one.line });
                         CallOutcome::Kept
@@ -116,10 +116,10 @@ impl RecordedRequests<'_> {
                 }
                 Err(reason) => CallOutcome::NotKept(reason),
             };
-            calls.account.settle(settled, weight, || lines.at(one.line));
+            calls.account.count_outcome(settled, weight, || lines.line_at(one.line));
         }
-        let mut captured = calls.finish(form)?;
-        drop_what_has_no_room(&mut captured, &kept, |line| lines.at(line));
+        let mut captured = calls.into_captured(form)?;
+        drop_what_has_no_room(&mut captured, &kept, |line| lines.line_at(line));
         Ok(captured)
     }
 }
@@ -162,13 +162,15 @@ fn count_unread(calls: &mut CallRecorder, account: &RequestAccount, lines: &Mask
         // A request that failed moved nothing.
         let weightless = at_an_edge || reason.starts_with("failed");
         for number in 0..count {
-            calls.account.see();
+            calls.account.count_seen();
             // The whole weight is given to the first.
             let weight = match number {
                 0 if !weightless => CallWeight { bytes, syncs: flushes, ..CallWeight::NONE },
                 _ => CallWeight::NONE,
             };
-            calls.account.settle(CallOutcome::NotKept(reason.clone()), weight, || lines.at(first_line));
+            calls
+                .account
+                .count_outcome(CallOutcome::NotKept(reason.clone()), weight, || lines.line_at(first_line));
         }
     }
 }
@@ -176,7 +178,7 @@ fn count_unread(calls: &mut CallRecorder, account: &RequestAccount, lines: &Mask
 /// The calls that do what a request did, or why there are none.
 fn works_of(one: &Measured, file: u32, folded: &FoldedPlaces) -> Result<Vec<CallWork>, String> {
     let record = &one.record;
-    let (offset, length) = (folded.place(record.sector * 512), u64::from(record.sectors) * 512);
+    let (offset, length) = (folded.folded_offset(record.sector * 512), u64::from(record.sectors) * 512);
     match record.operation {
         Action::Read | Action::Write if length == 0 => Err("requests of no bytes".to_owned()),
         Action::Read => Ok(vec![CallWork::Read { file, offset, length }]),
@@ -204,8 +206,8 @@ pub(super) fn pieces_of(work: CallWork) -> usize {
 
 fn weight_of(one: &Measured) -> CallWeight {
     match one.record.operation {
-        Action::Read | Action::Write => CallWeight::bytes(u64::from(one.record.sectors) * 512),
-        Action::Flush => CallWeight::sync(),
+        Action::Read | Action::Write => CallWeight::of_bytes(u64::from(one.record.sectors) * 512),
+        Action::Flush => CallWeight::one_sync(),
         // A discard moves no bytes.
         Action::Discard | Action::WriteZeroes => CallWeight::NONE,
     }
@@ -217,7 +219,7 @@ struct MaskedLines<'a> {
 }
 
 impl MaskedLines<'_> {
-    fn at(&self, number: usize) -> RecordLine {
+    fn line_at(&self, number: usize) -> RecordLine {
         let line = number.checked_sub(1).and_then(|at| self.lines.get(at)).copied().unwrap_or_default();
         RecordLine::new(number as u64, &mask_words(line))
     }
@@ -245,7 +247,7 @@ fn durability_note(requests: &[Measured]) -> Option<String> {
 }
 
 /// How many requests were under way at once, which calls one after the other do not keep.
-fn depth(trace: &[Measured]) -> Option<String> {
+fn describe_queue_depth(trace: &[Measured]) -> Option<String> {
     let (mut busy, mut first, mut last) = (0_u64, u64::MAX, 0);
     for one in trace {
         let end = one.record.completed_ns?;

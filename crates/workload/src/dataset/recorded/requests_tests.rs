@@ -5,12 +5,12 @@ use fsverdict_disk::device::trace::{Flags, TraceFormat, Traced, export};
 use fsverdict_judgement::plan::CallWork;
 use fsverdict_text::Reason;
 
-use super::{CapturedCalls, RecordRequest, recorded};
+use super::{CapturedCalls, RecordRequest, read_record};
 
 const ROOM: u64 = 64 << 20;
 
 fn capture(text: &str) -> Result<CapturedCalls, Reason> {
-    recorded(text.as_bytes(), &RecordRequest { below: None, at_most: ROOM, device: None })
+    read_record(text.as_bytes(), &RecordRequest { below: None, at_most: ROOM, device: None })
 }
 
 struct CaptureMember {
@@ -206,7 +206,7 @@ fn what_cannot_be_used_is_told_with_its_cause() {
     }
     let wanted = RecordRequest { below: None, at_most: ROOM, device: Some("sdb".to_owned()) };
     let text = format!("{headings}sda 1 4 0 0\nsdb 2 8 0 0\n\n{headings}sda 1 4 0 0\nsdb 2 8 0 0\n");
-    assert_eq!(recorded(text.as_bytes(), &wanted).unwrap().account.kept, 2);
+    assert_eq!(read_record(text.as_bytes(), &wanted).unwrap().account.kept, 2);
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn an_iolog_of_our_own_reads_back_as_it_was() {
     let mut text = Vec::new();
     export(&records, TraceFormat::Iolog, "/dev/vda", &mut text).unwrap();
     let wanted = RecordRequest { below: None, at_most: 1 << 30, device: None };
-    let captured = recorded(&text, &wanted).unwrap();
+    let captured = read_record(&text, &wanted).unwrap();
     let mut at_us = 0;
     let mut calls = Vec::new();
     for call in captured.trace.calls() {
@@ -272,7 +272,7 @@ fn an_iolog_of_our_own_reads_back_as_it_was() {
     assert_eq!(calls.len(), expected.len() + 2, "it is opened and closed besides");
     assert_eq!(calls[1..calls.len() - 1], expected);
     let account = &captured.account;
-    assert_eq!((account.seen, account.kept, account.lost()), (600, 500, 100));
+    assert_eq!((account.seen, account.kept, account.count_not_kept()), (600, 500, 100));
 }
 
 #[test]

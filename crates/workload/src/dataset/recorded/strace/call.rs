@@ -1,6 +1,6 @@
 //! A system call as strace prints it, taken apart: its name, its arguments, what it returned, and how long it took.
 
-use super::line::{PrintedTime, count_digits, find, parse_time, parse_u64, trim, trim_end};
+use super::line::{PrintedTime, count_digits, find_bytes, parse_time, parse_u64, trim_end, trim_spaces};
 
 /// Arguments of a call that are looked at.
 const MOST_ARGUMENTS: usize = 8;
@@ -52,13 +52,13 @@ impl<'a> SystemCall<'a> {
 
 /// The name of the call that a text begins with.
 pub(super) fn call_name(text: &[u8]) -> &str {
-    let end = find(text, b"(").unwrap_or(text.len());
+    let end = find_bytes(text, b"(").unwrap_or(text.len());
     std::str::from_utf8(&text[..end]).unwrap_or_default()
 }
 
 /// Takes a call apart; `None` where its line is cut short.
 pub(super) fn parse_call(text: &[u8]) -> Option<SystemCall<'_>> {
-    let open = find(text, b"(")?;
+    let open = find_bytes(text, b"(")?;
     let name = std::str::from_utf8(&text[..open]).ok()?;
     let mut call = SystemCall {
         name,
@@ -84,11 +84,11 @@ fn split_arguments<'a>(text: &'a [u8], start: usize, mut give: impl FnMut(&'a [u
     loop {
         match *text.get(at)? {
             b'"' => at = end_of_string(text, at + 1)?,
-            b'<' if decorates(text, at) => at = end_of_decoration(text, at + 1)?,
-            b'/' if text.get(at + 1) == Some(&b'*') => at += 2 + find(text.get(at + 2..)?, b"*/")? + 1,
+            b'<' if is_decoration(text, at) => at = end_of_decoration(text, at + 1)?,
+            b'/' if text.get(at + 1) == Some(&b'*') => at += 2 + find_bytes(text.get(at + 2..)?, b"*/")? + 1,
             b'{' | b'[' | b'(' => depth += 1,
             b')' if depth == 0 => {
-                let last = trim_end(trim(&text[from..at]));
+                let last = trim_end(trim_spaces(&text[from..at]));
                 if !last.is_empty() {
                     give(last);
                 }
@@ -96,7 +96,7 @@ fn split_arguments<'a>(text: &'a [u8], start: usize, mut give: impl FnMut(&'a [u
             }
             b'}' | b']' | b')' => depth = depth.saturating_sub(1),
             b',' if depth == 0 => {
-                give(trim_end(trim(&text[from..at])));
+                give(trim_end(trim_spaces(&text[from..at])));
                 from = at + 1;
             }
             _ => {}
@@ -117,7 +117,7 @@ fn end_of_string(text: &[u8], mut at: usize) -> Option<usize> {
 }
 
 /// Whether a bracket begins what is known of the number or the word before it: `3</tmp/a>`, `AT_FDCWD</tmp>`.
-fn decorates(text: &[u8], at: usize) -> bool {
+fn is_decoration(text: &[u8], at: usize) -> bool {
     at > 0 && (text[at - 1].is_ascii_digit() || text[..at].ends_with(b"AT_FDCWD"))
 }
 
@@ -158,8 +158,8 @@ fn is_error_name(word: &str) -> bool {
 }
 
 fn parse_result<'a>(rest: &'a [u8], call: &mut SystemCall<'a>) -> Option<()> {
-    let rest = trim(rest).strip_prefix(b"=")?;
-    let mut rest = trim_end(trim(rest));
+    let rest = trim_spaces(rest).strip_prefix(b"=")?;
+    let mut rest = trim_end(trim_spaces(rest));
     if let Some(inner) = rest.strip_suffix(b">")
         && let Some(open) = inner.iter().rposition(|byte| *byte == b'<')
         && let Some(PrintedTime::Seconds(took)) = parse_time(&inner[open + 1..])
@@ -167,20 +167,20 @@ fn parse_result<'a>(rest: &'a [u8], call: &mut SystemCall<'a>) -> Option<()> {
         (rest, call.took_ns) = (trim_end(&inner[..open]), Some(took));
     }
     if let Some(after) = rest.strip_prefix(b"?") {
-        call.remark = trim(after);
+        call.remark = trim_spaces(after);
         return Some(());
     }
     if let Some(hexadecimal) = rest.strip_prefix(b"0x") {
         let digits = hexadecimal.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
         let number = std::str::from_utf8(&hexadecimal[..digits]).ok()?;
         call.returned = Returned::Value(u64::from_str_radix(number, 16).ok()? as i64);
-        call.remark = trim(&hexadecimal[digits..]);
+        call.remark = trim_spaces(&hexadecimal[digits..]);
         return Some(());
     }
     let sign = usize::from(rest.starts_with(b"-"));
     let digits = count_digits(&rest[sign..]);
     let number = parse_u64(&rest[sign..sign + digits])?;
-    call.remark = trim(&rest[sign + digits..]);
+    call.remark = trim_spaces(&rest[sign + digits..]);
     call.returned = match (sign, i64::try_from(number).ok()?) {
         (0, number) => Returned::Value(number),
         (_, number) => {

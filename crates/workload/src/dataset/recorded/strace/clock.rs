@@ -65,7 +65,7 @@ impl RecordingClock {
     }
 
     /// The time of a line.
-    pub(super) fn advance(&mut self, time: Option<PrintedTime>) -> u64 {
+    pub(super) fn advance_to(&mut self, time: Option<PrintedTime>) -> u64 {
         let (Some(PrintedTime::OfDay(at)) | Some(PrintedTime::Seconds(at))) = time else {
             return self.now_ns;
         };
@@ -97,7 +97,7 @@ mod tests {
         let form = time_form(lines.join("\n").as_bytes());
         let mut clock = RecordingClock::new(form);
         let times: Vec<u64> =
-            lines.iter().map(|line| clock.advance(split_prefix(line.as_bytes()).0.time)).collect();
+            lines.iter().map(|line| clock.advance_to(split_prefix(line.as_bytes()).0.time)).collect();
         let pauses = times.windows(2).map(|pair| (pair[1] - pair[0]) / 1_000_000).collect();
         (form, pauses, clock.steps)
     }

@@ -76,7 +76,7 @@ pub(super) struct Descriptions {
 
 impl Descriptions {
     /// Follows a description that no descriptor leads to yet.
-    pub(super) fn add(&mut self, description: Description) -> DescriptionId {
+    pub(super) fn add_description(&mut self, description: Description) -> DescriptionId {
         self.next = self.next.wrapping_add(1);
         self.all.insert(self.next, description);
         self.next
@@ -102,21 +102,21 @@ impl Descriptions {
         self.all.values_mut()
     }
 
-    pub(super) fn hold(&mut self, id: DescriptionId) {
+    pub(super) fn add_reference(&mut self, id: DescriptionId) {
         if let Some(description) = self.all.get_mut(&id) {
             description.users += 1;
         }
     }
 
     /// One user is gone; gives whether it was the last.
-    pub(super) fn release(&mut self, id: DescriptionId) -> bool {
+    pub(super) fn drop_reference(&mut self, id: DescriptionId) -> bool {
         let Some(description) = self.all.get_mut(&id) else { return false };
         description.users = description.users.saturating_sub(1);
         description.users == 0
     }
 
     /// Forgets a description to which nothing leads, unless a doubtful descriptor does.
-    pub(super) fn forget(&mut self, id: DescriptionId) {
+    pub(super) fn remove_description(&mut self, id: DescriptionId) {
         if !self.doubtful.contains_key(&id) {
             self.all.remove(&id);
         }
@@ -176,17 +176,17 @@ pub(super) type TableHandle = Rc<RefCell<DescriptorTable>>;
 
 impl DescriptorTable {
     /// What a copy of it takes.
-    pub(super) fn entries(&self) -> usize {
+    pub(super) fn count_entries(&self) -> usize {
         self.descriptors.len() + self.closed.len()
     }
 
     /// A copy as fork(2) makes it: its descriptors lead to the same descriptions.
-    pub(super) fn copy(&self, descriptions: &mut Descriptions) -> DescriptorTable {
+    pub(super) fn copy_table(&self, descriptions: &mut Descriptions) -> DescriptorTable {
         for descriptor in self.descriptors.values() {
             if descriptor.doubtful {
                 descriptions.hold_doubtfully(descriptor.description);
             } else {
-                descriptions.hold(descriptor.description);
+                descriptions.add_reference(descriptor.description);
             }
         }
         DescriptorTable {

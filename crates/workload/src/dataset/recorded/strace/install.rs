@@ -5,14 +5,14 @@ use super::reader::{Moment, StraceReader};
 
 impl StraceReader {
     /// A number leads to a new description from now on.
-    pub(super) fn install(
+    pub(super) fn install_descriptor(
         &mut self,
         moment: &Moment,
         number: i32,
         description: Description,
         closes_on_exec: bool,
     ) -> DescriptionId {
-        let id = self.descriptions.add(description);
+        let id = self.descriptions.add_description(description);
         self.install_copy(moment, number, id, closes_on_exec);
         id
     }
@@ -25,17 +25,17 @@ impl StraceReader {
         id: DescriptionId,
         closes_on_exec: bool,
     ) {
-        self.descriptions.hold(id);
-        let Some(table) = self.processes.table(moment.process) else { return };
+        self.descriptions.add_reference(id);
+        let Some(table) = self.processes.table_of(moment.process) else { return };
         if self.doubtful_closes > 0 {
             // A number that another one closed is free here, too: the table is the same.
-            let closed = self.guessing(&table).into_iter().find(|other| {
+            let closed = self.tables_that_may_share(&table).into_iter().find(|other| {
                 let (own, other) = (table.borrow(), other.borrow());
                 let own = own.descriptors.get(&number).map(|one| one.description);
                 other.doubtful_closes.get(&number).is_some_and(|close| Some(close.description) == own)
             });
             if let Some(other) = closed {
-                self.merge(moment, &other, &table);
+                self.merge_tables(moment, &other, &table);
             }
         }
         let new = Descriptor { description: id, closes_on_exec, doubtful: false };
@@ -49,7 +49,7 @@ impl StraceReader {
                 // The other one has it open: a table of its own.
                 self.take_for_child(&table);
             }
-            self.calls.uncounted();
+            self.calls.stop_counting();
             self.drop_descriptor(former, moment.times);
         }
     }
@@ -60,12 +60,17 @@ impl StraceReader {
             self.descriptions.release_doubtful(descriptor.description);
             return false;
         }
-        self.release(descriptor.description, times, None)
+        self.release_description(descriptor.description, times, None)
     }
 
     /// One user of a description is gone; gives whether a file of the trace was closed by that.
-    pub(super) fn release(&mut self, id: DescriptionId, times: (u64, u64), reserved: Option<usize>) -> bool {
-        if !self.descriptions.release(id) {
+    pub(super) fn release_description(
+        &mut self,
+        id: DescriptionId,
+        times: (u64, u64),
+        reserved: Option<usize>,
+    ) -> bool {
+        if !self.descriptions.drop_reference(id) {
             return false;
         }
         let mut closed = false;
@@ -73,11 +78,11 @@ impl StraceReader {
             && let Opened::File { open } = description.opened
             && let Some(file) = self.calls.file_of(open)
         {
-            let slot = self.calls.close(times, open, reserved);
+            let slot = self.calls.close_file(times, open, reserved);
             description.closed = Some((slot, file));
             closed = true;
         }
-        self.descriptions.forget(id);
+        self.descriptions.remove_description(id);
         closed
     }
 }

@@ -43,7 +43,7 @@ pub(super) enum LineKind<'a> {
 
 /// Takes what stands before a call off a line.
 pub(super) fn split_prefix(line: &[u8]) -> (Prefix, &[u8]) {
-    let (process, mut rest) = split_process(trim(line));
+    let (process, mut rest) = split_process(trim_spaces(line));
     let mut time = None;
     if let Some((word, after)) = split_word(rest)
         && let Some(printed) = parse_time(word)
@@ -51,15 +51,15 @@ pub(super) fn split_prefix(line: &[u8]) -> (Prefix, &[u8]) {
         (time, rest) = (Some(printed), after);
         // With -t and -r both are printed: `12:00:00 (+     0.000100)`.
         if rest.starts_with(b"(+")
-            && let Some(end) = find(rest, b")")
+            && let Some(end) = find_bytes(rest, b")")
         {
-            rest = trim(&rest[end + 1..]);
+            rest = trim_spaces(&rest[end + 1..]);
         }
     }
     // -n, --secontext and -i print `[ 257]`, `[context]` and `[00007f0000000000]`.
     for _ in 0..3 {
-        match rest.strip_prefix(b"[").and_then(|inner| find(inner, b"] ").map(|end| (inner, end))) {
-            Some((inner, end)) => rest = trim(&inner[end + 1..]),
+        match rest.strip_prefix(b"[").and_then(|inner| find_bytes(inner, b"] ").map(|end| (inner, end))) {
+            Some((inner, end)) => rest = trim_spaces(&inner[end + 1..]),
             None => break,
         }
     }
@@ -69,19 +69,19 @@ pub(super) fn split_prefix(line: &[u8]) -> (Prefix, &[u8]) {
 /// `[pid 7]`, `[pid 7<name>]`, `7`, or `7<name>`: a name may hold blanks and brackets.
 fn split_process(line: &[u8]) -> (Option<u32>, &[u8]) {
     if let Some(inner) = line.strip_prefix(b"[pid") {
-        let inner = trim(inner);
+        let inner = trim_spaces(inner);
         let digits = count_digits(inner);
         let Some(process) = parse_u64(&inner[..digits]) else { return (None, line) };
         let after = skip_name(&inner[digits..]);
         let Some(after) = after.strip_prefix(b"]") else { return (None, line) };
-        return (u32::try_from(process).ok(), trim(after));
+        return (u32::try_from(process).ok(), trim_spaces(after));
     }
     let digits = count_digits(line);
     match parse_u64(&line[..digits]) {
         Some(process) if process <= MOST_PROCESSES => {
             let after = skip_name(&line[digits..]);
             match after.first() {
-                Some(b' ') => (Some(process as u32), trim(after)),
+                Some(b' ') => (Some(process as u32), trim_spaces(after)),
                 _ => (None, line),
             }
         }
@@ -93,11 +93,11 @@ fn split_process(line: &[u8]) -> (Option<u32>, &[u8]) {
 fn skip_name(text: &[u8]) -> &[u8] {
     let Some(inner) = text.strip_prefix(b"<") else { return text };
     let mut at = 0;
-    while let Some(end) = find(&inner[at..], b">") {
+    while let Some(end) = find_bytes(&inner[at..], b">") {
         let after = &inner[at + end + 1..];
         let ends = match after {
             [b']', ..] => true,
-            [b' ', rest @ ..] => may_follow_a_process(trim(rest)),
+            [b' ', rest @ ..] => may_follow_a_process(trim_spaces(rest)),
             _ => false,
         };
         if ends {
@@ -117,7 +117,7 @@ fn may_follow_a_process(text: &[u8]) -> bool {
 
 /// Seconds with or without a fraction, or a time of day.
 pub(super) fn parse_time(word: &[u8]) -> Option<PrintedTime> {
-    let (whole, fraction) = match find(word, b".") {
+    let (whole, fraction) = match find_bytes(word, b".") {
         Some(dot) => (&word[..dot], Some(&word[dot + 1..])),
         None => (word, None),
     };
@@ -147,10 +147,10 @@ fn parse_fraction(digits: &[u8]) -> Option<u64> {
 pub(super) fn line_kind(rest: &[u8]) -> LineKind<'_> {
     let rest = trim_end(rest);
     if let Some(text) = rest.strip_prefix(b"<... ") {
-        let Some(end) = find(text, b" resumed>") else { return LineKind::Nothing };
+        let Some(end) = find_bytes(text, b" resumed>") else { return LineKind::Nothing };
         let after = &text[end + b" resumed>".len()..];
         // A call that never ends, because its process does: `<... read resumed> <unfinished ...>) = ?`.
-        let after = trim(after).strip_prefix(b"<unfinished ...>").unwrap_or(after);
+        let after = trim_spaces(after).strip_prefix(b"<unfinished ...>").unwrap_or(after);
         return LineKind::Resumed(&text[..end], after);
     }
     if let Some(text) = rest.strip_suffix(b"<unfinished ...>") {
@@ -192,10 +192,10 @@ pub(super) fn count_digits(text: &[u8]) -> usize {
 
 fn split_word(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = text.iter().position(|byte| *byte == b' ')?;
-    Some((&text[..end], trim(&text[end..])))
+    Some((&text[..end], trim_spaces(&text[end..])))
 }
 
-pub(super) fn find(text: &[u8], what: &[u8]) -> Option<usize> {
+pub(super) fn find_bytes(text: &[u8], what: &[u8]) -> Option<usize> {
     match what {
         [one] => text.iter().position(|byte| byte == one),
         _ => text.windows(what.len()).position(|window| window == what),
@@ -203,7 +203,7 @@ pub(super) fn find(text: &[u8], what: &[u8]) -> Option<usize> {
 }
 
 /// Without blanks at its beginning.
-pub(super) fn trim(text: &[u8]) -> &[u8] {
+pub(super) fn trim_spaces(text: &[u8]) -> &[u8] {
     text.trim_ascii_start()
 }
 

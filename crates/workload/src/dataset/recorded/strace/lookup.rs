@@ -11,7 +11,7 @@ use fsverdict_judgement::plan::OpenFlags;
 use super::descriptors::{Description, DescriptionId, Descriptor, Opened, TableHandle};
 use super::paths::PathPlace;
 use super::reader::{Moment, StraceReader};
-use super::value::{ShownFile, descriptor};
+use super::value::{ShownFile, parse_descriptor};
 
 /// Why a call on a descriptor is not kept of which nothing is known.
 pub(super) const UNKNOWN_DESCRIPTOR: &str =
@@ -28,8 +28,8 @@ pub(super) enum DescriptorTarget {
 
 impl StraceReader {
     /// What the descriptor in an argument leads to.
-    pub(super) fn find(&mut self, moment: &Moment, argument: Option<&[u8]>) -> DescriptorTarget {
-        let Some(shown) = argument.and_then(descriptor) else { return DescriptorTarget::Outside };
+    pub(super) fn find_target(&mut self, moment: &Moment, argument: Option<&[u8]>) -> DescriptorTarget {
+        let Some(shown) = argument.and_then(parse_descriptor) else { return DescriptorTarget::Outside };
         let Some(number) = shown.number else { return DescriptorTarget::Outside };
         if let Some((pinned, id)) = moment.pinned
             && pinned == number
@@ -45,12 +45,12 @@ impl StraceReader {
         number: i32,
         shown: &ShownFile,
     ) -> DescriptorTarget {
-        let Some(table) = self.processes.table(moment.process) else {
+        let Some(table) = self.processes.table_of(moment.process) else {
             return DescriptorTarget::Lost("calls of processes beyond those that can be followed");
         };
         let own = table.borrow().descriptors.get(&number).copied();
         if let Some(own) = own
-            && self.agrees(own.description, shown)
+            && self.agrees_with_shown(own.description, shown)
         {
             self.use_descriptor(&table, number, own);
             return DescriptorTarget::Known(own.description);
@@ -82,18 +82,18 @@ impl StraceReader {
                 }
             }
             ShownFile::Other => {
-                self.install(moment, number, Description::new(Opened::Elsewhere, None), false);
+                self.install_descriptor(moment, number, Description::new(Opened::Elsewhere, None), false);
                 DescriptorTarget::Outside
             }
             ShownFile::Path { path, deleted } => {
                 let description = self.open_unseen(moment, path, *deleted);
-                DescriptorTarget::Known(self.install(moment, number, description, false))
+                DescriptorTarget::Known(self.install_descriptor(moment, number, description, false))
             }
         }
     }
 
     /// Whether a description is of what strace shows.
-    fn agrees(&self, id: DescriptionId, shown: &ShownFile) -> bool {
+    fn agrees_with_shown(&self, id: DescriptionId, shown: &ShownFile) -> bool {
         let Some(description) = self.descriptions.get(id) else { return false };
         match shown {
             ShownFile::Nothing => true,
@@ -109,7 +109,7 @@ impl StraceReader {
             if let Some(description) = self.descriptions.get_mut(descriptor.description) {
                 description.closed = None;
                 if let Opened::File { open } = description.opened {
-                    self.calls.reopen(slot, open, file);
+                    self.calls.undo_close(slot, open, file);
                 }
             }
             self.make_certain(table, number, descriptor);
@@ -120,7 +120,7 @@ impl StraceReader {
     }
 
     fn make_certain(&mut self, table: &TableHandle, number: i32, descriptor: Descriptor) {
-        self.descriptions.hold(descriptor.description);
+        self.descriptions.add_reference(descriptor.description);
         self.descriptions.release_doubtful(descriptor.description);
         let certain = Descriptor { doubtful: false, ..descriptor };
         table.borrow_mut().descriptors.insert(number, certain);
@@ -128,7 +128,7 @@ impl StraceReader {
 
     /// A descriptor is used that another process closed: it has copies of this table's, and is no thread.
     fn settle_closes_of(&mut self, table: &TableHandle, number: i32, description: DescriptionId) {
-        for other in self.guessing(table) {
+        for other in self.tables_that_may_share(table) {
             let matches = other
                 .borrow()
                 .doubtful_closes
@@ -141,8 +141,8 @@ impl StraceReader {
     }
 
     /// Tables that may be the same as this one.
-    pub(super) fn guessing(&mut self, table: &TableHandle) -> Vec<TableHandle> {
-        if !self.work.take(self.processes.count()) {
+    pub(super) fn tables_that_may_share(&mut self, table: &TableHandle) -> Vec<TableHandle> {
+        if !self.work.take_work(self.processes.count()) {
             return Vec::new();
         }
         let same = |other: &&TableHandle| {
@@ -152,7 +152,7 @@ impl StraceReader {
     }
 
     fn is_guessed(&mut self, table: &TableHandle) -> bool {
-        !self.guessing(table).is_empty()
+        !self.tables_that_may_share(table).is_empty()
     }
 
     /// A table is one of its own, with copies.
@@ -196,15 +196,15 @@ impl StraceReader {
         if let Some(above) = above {
             let found = above.borrow().descriptors.get(&number).copied();
             let found = found.filter(|found| Some(found.description) != own_close);
-            if let Some(found) = found.filter(|found| self.agrees(found.description, shown)) {
-                self.merge(moment, table, &above);
+            if let Some(found) = found.filter(|found| self.agrees_with_shown(found.description, shown)) {
+                self.merge_tables(moment, table, &above);
                 return Some(found.description);
             }
         }
-        for below in self.guessing(table) {
+        for below in self.tables_that_may_share(table) {
             let found = below.borrow().descriptors.get(&number).copied().filter(|found| !found.doubtful);
-            if let Some(found) = found.filter(|found| self.agrees(found.description, shown)) {
-                self.merge(moment, &below, table);
+            if let Some(found) = found.filter(|found| self.agrees_with_shown(found.description, shown)) {
+                self.merge_tables(moment, &below, table);
                 return Some(found.description);
             }
         }
@@ -212,7 +212,7 @@ impl StraceReader {
     }
 
     /// Two tables turn out to be one: that of threads of one process.
-    pub(super) fn merge(&mut self, moment: &Moment, below: &TableHandle, above: &TableHandle) {
+    pub(super) fn merge_tables(&mut self, moment: &Moment, below: &TableHandle, above: &TableHandle) {
         let (descriptors, closes) = {
             let mut below = below.borrow_mut();
             below.guess = None;
@@ -227,8 +227,8 @@ impl StraceReader {
                 .is_some_and(|one| one.description == close.description);
             if same {
                 above.borrow_mut().descriptors.remove(&number);
-                if self.release(close.description, moment.times, Some(close.slot)) {
-                    self.calls.account.unfollow();
+                if self.release_description(close.description, moment.times, Some(close.slot)) {
+                    self.calls.account.make_instead_of_follow();
                 }
             }
             self.descriptions.release_doubtful(close.description);
@@ -240,7 +240,7 @@ impl StraceReader {
             }
             let former = above.borrow_mut().descriptors.insert(number, descriptor);
             if let Some(former) = former {
-                self.release(former.description, moment.times, None);
+                self.release_description(former.description, moment.times, None);
             }
         }
         let mut moved = 0;
@@ -260,15 +260,15 @@ impl StraceReader {
         number: i32,
         shown: &ShownFile,
     ) -> Option<DescriptionId> {
-        if !matches!(shown, ShownFile::Path { .. }) || !self.work.take(self.processes.count()) {
+        if !matches!(shown, ShownFile::Path { .. }) || !self.work.take_work(self.processes.count()) {
             return None;
         }
         let others = self.processes.all().map(|process| &process.table);
         let found = others.filter(|other| !Rc::ptr_eq(other, table)).find_map(|other| {
             let found = other.borrow().descriptors.get(&number).copied()?;
-            (!found.doubtful && self.agrees(found.description, shown)).then_some(found)
+            (!found.doubtful && self.agrees_with_shown(found.description, shown)).then_some(found)
         })?;
-        self.descriptions.hold(found.description);
+        self.descriptions.add_reference(found.description);
         let former = table.borrow_mut().descriptors.insert(number, found);
         if let Some(former) = former {
             self.drop_descriptor(former, (0, 0));
@@ -284,7 +284,7 @@ impl StraceReader {
         deleted: bool,
     ) -> Description {
         let real = Some(path.to_path_buf());
-        let relative = match self.paths.place(path) {
+        let relative = match self.paths.place_of_path(path) {
             PathPlace::Outside => return Description::new(Opened::Elsewhere, real),
             PathPlace::Folder => return Description::new(Opened::Directory { name: 0 }, real),
             PathPlace::Inside(relative) => relative,
@@ -295,14 +295,14 @@ impl StraceReader {
                 real,
             );
         }
-        let Some(name) = self.calls.number(&relative) else {
+        let Some(name) = self.calls.number_of_path(&relative) else {
             return Description::new(Opened::Lost("names beyond those that a plan can hold"), real);
         };
         if self.calls.files.is_known_directory(name) {
             return Description::new(Opened::Directory { name }, real);
         }
         let opened = self.calls.without_counting(|calls| {
-            calls.try_open((moment.times.0, moment.times.0), name, OpenFlags::default(), false)
+            calls.try_open_file((moment.times.0, moment.times.0), name, OpenFlags::default(), false)
         });
         match opened {
             Ok(open) => {

@@ -64,7 +64,7 @@ pub(super) fn looks_like(beginning: &[u8]) -> bool {
 }
 
 /// Reads one file.
-pub(super) fn read<'a>(
+pub(super) fn read_strace<'a>(
     input: Box<dyn BufRead + 'a>,
     beginning: &[u8],
     below: Option<&Path>,
@@ -86,11 +86,11 @@ pub(super) fn read_many(
             "record them with -ttt, or all in one file: strace -f -o FILE",
         ));
     }
-    let mut source = ManyFiles::new(files, form).map_err(|error| unreadable(&error))?;
+    let mut source = ManyFiles::new(files, form).map_err(|error| unreadable_reason(&error))?;
     read_source(&mut source, below)
 }
 
-fn unreadable(error: &std::io::Error) -> Reason {
+fn unreadable_reason(error: &std::io::Error) -> Reason {
     Reason::plain(format!("it cannot be read: {error}"))
 }
 
@@ -103,31 +103,31 @@ fn read_source(source: &mut dyn LineSource, below: Option<&Path>) -> Result<Capt
     })?;
     let mut reader = StraceReader::new(below);
     let mut lines = Lookahead::new(source);
-    while let Some(line) = lines.next_line().map_err(|error| unreadable(&error))? {
+    while let Some(line) = lines.next_line().map_err(|error| unreadable_reason(&error))? {
         reader.work.begin_line(line.number);
         let input = InputLine { number: line.number, rest: line.rest(), process: line.process };
         let process = reader.process_of(&input);
-        if !reader.knows(process) {
-            find_maker(&mut reader, &mut lines, process).map_err(|error| unreadable(&error))?;
+        if !reader.knows_process(process) {
+            find_maker(&mut reader, &mut lines, process).map_err(|error| unreadable_reason(&error))?;
         }
         reader.take_line(&input, process, line.now_ns);
     }
     reader.end_recording();
-    let (timed, steps) = (source.is_timed(), source.steps());
-    finish(reader, timed, steps)
+    let (timed, steps) = (source.is_timed(), source.steps_taken());
+    finish_reading(reader, timed, steps)
 }
 
 /// Where several calls are under way that make a process, the line that ends one of them says which made this one.
 fn find_maker(reader: &mut StraceReader, lines: &mut Lookahead<'_>, process: u32) -> std::io::Result<()> {
-    let makers = reader.makers();
+    let makers = reader.creating_processes();
     if makers.len() < 2 {
         return Ok(());
     }
     for distance in 0..MOST_AHEAD {
-        if !reader.work.take(1) {
+        if !reader.work.take_work(1) {
             break;
         }
-        let Some(line) = lines.peek(distance)? else { break };
+        let Some(line) = lines.peek_line(distance)? else { break };
         let LineKind::Resumed(name, rest) = line_kind(line.rest()) else { continue };
         let Some(maker) = line.process.filter(|maker| makers.contains(maker)) else { continue };
         if !settle_process::MAKE_PROCESS.iter().any(|one| one.as_bytes() == name) {
@@ -142,7 +142,7 @@ fn find_maker(reader: &mut StraceReader, lines: &mut Lookahead<'_>, process: u32
     Ok(())
 }
 
-fn finish(mut reader: StraceReader, timed: bool, steps: u64) -> Result<CapturedCalls, Reason> {
+fn finish_reading(mut reader: StraceReader, timed: bool, steps: u64) -> Result<CapturedCalls, Reason> {
     let notes = &mut reader.calls.notes;
     notes.push(match timed {
         true => "Pauses are those of a program under strace, which slows it down.".to_owned(),
@@ -169,5 +169,5 @@ fn finish(mut reader: StraceReader, timed: bool, steps: u64) -> Result<CapturedC
     if reader.strange_lines > 0 {
         notes.push(format!("{} lines hold no call and no message of strace's.", reader.strange_lines));
     }
-    reader.calls.finish("calls that strace saw")
+    reader.calls.into_captured("calls that strace saw")
 }

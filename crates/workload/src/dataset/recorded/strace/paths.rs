@@ -36,7 +36,7 @@ impl FolderPaths {
         Self { real_folder: folder.clone(), folder, links: HashMap::new(), lengths: HashMap::new() }
     }
 
-    pub(super) fn place(&self, path: &Path) -> PathPlace {
+    pub(super) fn place_of_path(&self, path: &Path) -> PathPlace {
         let real = self.resolve(path);
         let folders = [Some(&self.real_folder), Some(&self.folder).filter(|one| **one != self.real_folder)];
         for folder in folders.into_iter().flatten() {
@@ -105,7 +105,7 @@ impl FolderPaths {
     }
 
     /// A file was opened by one path, and strace shows another: the directories differ by a link.
-    pub(super) fn learn(&mut self, asked: &Path, shown: &Path) {
+    pub(super) fn learn_link(&mut self, asked: &Path, shown: &Path) {
         let resolved = self.resolve(asked);
         if *resolved == *shown {
             return;
@@ -164,23 +164,23 @@ mod tests {
     fn a_folder_is_reached_through_links_in_both_directions() {
         let inside = |path: &str| PathPlace::Inside(PathBuf::from(path));
         let mut paths = FolderPaths::new(Path::new("/srv/db/../db/link"));
-        assert_eq!(paths.place(Path::new("/srv/db/link/a")), inside("a"));
-        assert_eq!(paths.place(Path::new("/srv/db/real/a")), PathPlace::Outside);
-        paths.learn(Path::new("/srv/db/link/a"), Path::new("/srv/db/real/a"));
+        assert_eq!(paths.place_of_path(Path::new("/srv/db/link/a")), inside("a"));
+        assert_eq!(paths.place_of_path(Path::new("/srv/db/real/a")), PathPlace::Outside);
+        paths.learn_link(Path::new("/srv/db/link/a"), Path::new("/srv/db/real/a"));
         for path in ["/srv/db/link/x/a", "/srv/db/real/x/a"] {
-            assert_eq!(paths.place(Path::new(path)), inside("x/a"), "{path}");
+            assert_eq!(paths.place_of_path(Path::new(path)), inside("x/a"), "{path}");
         }
-        assert_eq!(paths.place(Path::new("/srv/db/real")), PathPlace::Folder);
-        assert_eq!(paths.place(Path::new("/srv/db/really")), PathPlace::Outside);
+        assert_eq!(paths.place_of_path(Path::new("/srv/db/real")), PathPlace::Folder);
+        assert_eq!(paths.place_of_path(Path::new("/srv/db/really")), PathPlace::Outside);
         let mut paths = FolderPaths::new(Path::new("/srv/real"));
-        paths.learn(Path::new("/srv/link/a"), Path::new("/srv/real/a"));
-        assert_eq!(paths.place(Path::new("/srv/link/b")), inside("b"));
+        paths.learn_link(Path::new("/srv/link/a"), Path::new("/srv/real/a"));
+        assert_eq!(paths.place_of_path(Path::new("/srv/link/b")), inside("b"));
         // Links in a circle come to an end.
         paths.add_link("/srv/real/one".into(), "/srv/real/two".into());
         paths.add_link("/srv/real/two".into(), "/srv/real/one".into());
-        assert!(matches!(paths.place(Path::new("/srv/real/one/x")), PathPlace::Inside(_)));
+        assert!(matches!(paths.place_of_path(Path::new("/srv/real/one/x")), PathPlace::Inside(_)));
         paths.remove_link(Path::new("/srv/link"));
-        assert_eq!(paths.place(Path::new("/srv/link/b")), PathPlace::Outside);
+        assert_eq!(paths.place_of_path(Path::new("/srv/link/b")), PathPlace::Outside);
         assert_eq!(without_dots(Path::new("/a/./b/../../c")), Path::new("/c"));
         assert_eq!(named_descriptor(Path::new("/proc/self/fd/7")), Some(7));
         assert_eq!(named_descriptor(Path::new("/proc/812/fd/7")), Some(7));

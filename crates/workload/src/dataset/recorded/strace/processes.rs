@@ -90,7 +90,7 @@ impl Processes {
     }
 
     /// The process that is left, where there is one alone.
-    pub(super) fn only(&self) -> Option<u32> {
+    pub(super) fn only_process(&self) -> Option<u32> {
         let mut numbers = self.all.keys();
         numbers.next().copied().filter(|_| numbers.next().is_none())
     }
@@ -104,7 +104,7 @@ impl Processes {
     }
 
     /// The table of a process that is followed.
-    pub(super) fn table(&self, number: u32) -> Option<TableHandle> {
+    pub(super) fn table_of(&self, number: u32) -> Option<TableHandle> {
         self.all.get(&number).map(|process| Rc::clone(&process.table))
     }
 
@@ -165,7 +165,7 @@ impl Processes {
             parent.table.borrow_mut().users += 1;
             Rc::clone(&parent.table)
         } else {
-            let mut copy = parent.table.borrow().copy(descriptions);
+            let mut copy = parent.table.borrow().copy_table(descriptions);
             (copy.users, copy.copies) = (1, Some(Rc::clone(&share)));
             Rc::new(RefCell::new(copy))
         };
@@ -178,7 +178,7 @@ impl Processes {
         } else {
             let mut copy = parent.memory.borrow().clone();
             copy.copies = Some(share);
-            copy.mappings.values().for_each(|mapping| descriptions.hold(mapping.description));
+            copy.mappings.values().for_each(|mapping| descriptions.add_reference(mapping.description));
             Rc::new(RefCell::new(copy))
         };
         self.all.insert(child, Process { table, directory, memory });
@@ -188,14 +188,14 @@ impl Processes {
         self.all.len() >= MOST_PROCESSES
     }
 
-    pub(super) fn remove(&mut self, number: u32) -> Option<Process> {
+    pub(super) fn remove_process(&mut self, number: u32) -> Option<Process> {
         if self.last == Some(number) {
             self.last = None;
         }
         self.all.remove(&number)
     }
 
-    pub(super) fn rename(&mut self, from: u32, to: u32) {
+    pub(super) fn renumber_process(&mut self, from: u32, to: u32) {
         if let Some(process) = self.all.remove(&from) {
             self.all.insert(to, process);
         }

@@ -101,7 +101,7 @@ impl StraceReader {
                     // strace without -o names processes only once there are several: the first of them is the one before.
                     self.names_processes = true;
                     if !self.processes.contains(process) {
-                        self.processes.rename(ONLY_PROCESS, process);
+                        self.processes.renumber_process(ONLY_PROCESS, process);
                         if let Some(call) = self.underway.remove(&ONLY_PROCESS) {
                             self.underway.insert(process, call);
                         }
@@ -109,13 +109,13 @@ impl StraceReader {
                 }
                 process
             }
-            None if self.names_processes => self.processes.only().unwrap_or(ONLY_PROCESS),
+            None if self.names_processes => self.processes.only_process().unwrap_or(ONLY_PROCESS),
             None => ONLY_PROCESS,
         }
     }
 
     /// Whether the process of a line was met before, or is the first.
-    pub(super) fn knows(&self, process: u32) -> bool {
+    pub(super) fn knows_process(&self, process: u32) -> bool {
         self.processes.contains(process) || self.processes.is_empty()
     }
 
@@ -124,11 +124,11 @@ impl StraceReader {
         let rest = line.rest;
         let kind = line_kind(rest);
         if !matches!(kind, LineKind::Nothing) {
-            self.meet(process);
+            self.meet_process(process);
         }
         match kind {
             LineKind::Whole(text) => {
-                self.calls.account.see();
+                self.calls.account.count_seen();
                 let moment = Moment { process, times: (now_ns, now_ns), pinned: None, child_met: false };
                 self.take_call(moment, line.number, text);
             }
@@ -140,7 +140,7 @@ impl StraceReader {
                 if let Some(call) = self.underway.remove(&by) {
                     self.underway.insert(process, call);
                 }
-                self.processes.rename(by, process);
+                self.processes.renumber_process(by, process);
             }
             LineKind::Nothing => {
                 let own = [&b"---"[..], b"+++", b"strace:", b">", b"<...", b"???"];
@@ -152,7 +152,7 @@ impl StraceReader {
     }
 
     /// Follows a process from its first line on.
-    fn meet(&mut self, process: u32) {
+    fn meet_process(&mut self, process: u32) {
         if !self.processes.contains(process) {
             self.meet_unknown(process);
             self.first_call_of = Some(process);
@@ -161,15 +161,19 @@ impl StraceReader {
     }
 
     fn begin_call(&mut self, process: u32, now_ns: u64, line: u64, text: &[u8]) {
-        self.calls.account.see();
+        self.calls.account.count_seen();
         if let Some(former) = self.underway.remove(&process) {
             self.give_up(&former);
         }
         if self.underway.len() >= MOST_UNDERWAY {
             let reason = "calls that began beside 50,000 others";
-            return self.settle(line, text, (CallOutcome::NotKept(reason.to_owned()), CallWeight::NONE));
+            return self.record_outcome(
+                line,
+                text,
+                (CallOutcome::NotKept(reason.to_owned()), CallWeight::NONE),
+            );
         }
-        let pinned = self.pin(process, text);
+        let pinned = self.pin_description(process, text);
         let begun = CallUnderway { text: text.to_vec(), began_ns: now_ns, line, pinned, child_met: false };
         self.underway.insert(process, begun);
     }
@@ -182,10 +186,10 @@ impl StraceReader {
                 if let Some(former) = other {
                     self.give_up(&former);
                 }
-                self.calls.account.see();
+                self.calls.account.count_seen();
                 let reason = "calls that began before the recording";
                 let settled = (CallOutcome::NotKept(reason.to_owned()), CallWeight::NONE);
-                return self.settle(line, rest, settled);
+                return self.record_outcome(line, rest, settled);
             }
         };
         begun.text.extend_from_slice(rest);
@@ -193,16 +197,16 @@ impl StraceReader {
         let moment = Moment { process, times, pinned: begun.pinned, child_met: begun.child_met };
         self.take_call(moment, begun.line, &begun.text);
         if let Some((_, description)) = begun.pinned {
-            self.calls.uncounted();
-            self.release(description, times, None);
+            self.calls.stop_counting();
+            self.release_description(description, times, None);
         }
     }
 
     /// A call that was begun and does not end.
     pub(super) fn give_up(&mut self, call: &CallUnderway) {
         if let Some((_, description)) = call.pinned {
-            self.calls.uncounted();
-            self.release(description, (call.began_ns, call.began_ns), None);
+            self.calls.stop_counting();
+            self.release_description(description, (call.began_ns, call.began_ns), None);
         }
         let outcome = match call_name(&call.text) {
             "exit" | "exit_group" | "execve" | "execveat" => CallOutcome::Outside,
@@ -213,45 +217,49 @@ impl StraceReader {
                 _ => CallOutcome::Outside,
             },
         };
-        self.settle(call.line, &call.text, (outcome, CallWeight::NONE));
+        self.record_outcome(call.line, &call.text, (outcome, CallWeight::NONE));
     }
 
     fn take_call(&mut self, moment: Moment, line: u64, text: &[u8]) {
         let Some(call) = parse_call(text) else {
             let reason = "calls whose line is cut short";
-            return self.settle(line, text, (CallOutcome::NotKept(reason.to_owned()), CallWeight::NONE));
+            return self.record_outcome(
+                line,
+                text,
+                (CallOutcome::NotKept(reason.to_owned()), CallWeight::NONE),
+            );
         };
         let (began, ended) = moment.times;
         let times = (began, call.took_ns.map_or(ended, |took| began.saturating_add(took)));
-        self.calls.begin(line);
+        self.calls.begin_recorded_call(line);
         let settled = self.settle_call(&Moment { times, ..moment }, &call);
         self.first_call_of = None;
-        self.settle(line, text, settled);
+        self.record_outcome(line, text, settled);
     }
 
-    fn settle(&mut self, line: u64, text: &[u8], settled: SettledCall) {
+    fn record_outcome(&mut self, line: u64, text: &[u8], settled: SettledCall) {
         let (outcome, weight) = settled;
-        self.calls
-            .account
-            .settle(outcome, weight, || RecordLine::new(line, &mask_names(&String::from_utf8_lossy(text))));
+        self.calls.account.count_outcome(outcome, weight, || {
+            RecordLine::new(line, &mask_names(&String::from_utf8_lossy(text)))
+        });
     }
 
     /// Holds what the first argument of a call leads to that is still under way. A close takes effect when it begins.
-    fn pin(&mut self, process: u32, text: &[u8]) -> Option<(i32, DescriptionId)> {
+    fn pin_description(&mut self, process: u32, text: &[u8]) -> Option<(i32, DescriptionId)> {
         let name = call_name(text);
         if !matches!(references_of(name), [Reference::Descriptor(0) | Reference::At(0, _), ..]) {
             return None;
         }
         let argument = text.get(name.len() + 1..)?.split(|byte| *byte == b',').next()?;
-        let number = value::descriptor(argument)?.number?;
-        let table = self.processes.table(process)?;
+        let number = value::parse_descriptor(argument)?.number?;
+        let table = self.processes.table_of(process)?;
         let descriptor = table.borrow().descriptors.get(&number).copied().filter(|one| !one.doubtful)?;
         if name == "close" {
             let mut table = table.borrow_mut();
             table.descriptors.remove(&number);
             table.closed.insert(number);
         } else {
-            self.descriptions.hold(descriptor.description);
+            self.descriptions.add_reference(descriptor.description);
         }
         Some((number, descriptor.description))
     }

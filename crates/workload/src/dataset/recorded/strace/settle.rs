@@ -10,7 +10,7 @@ use super::lookup::DescriptorTarget;
 use super::paths::{PathPlace, named_descriptor, without_dots};
 use super::reader::{Moment, SettledCall, StraceReader};
 use super::references::{Reference, references_of};
-use super::value::{ShownFile, constant, descriptor, quoted_path, shown_file};
+use super::value::{ShownFile, constants_or_placeholder, parse_descriptor, quoted_path, shown_file};
 use crate::dataset::recorded::account::{CallOutcome, CallWeight};
 
 /// Why a call is not kept that names a file in a way that the recording does not show.
@@ -64,19 +64,19 @@ pub(super) enum NamedFile {
     Unknown(&'static str),
 }
 
-pub(super) fn kept(weight: CallWeight) -> SettledCall {
+pub(super) fn settled_kept(weight: CallWeight) -> SettledCall {
     (CallOutcome::Kept, weight)
 }
 
-pub(super) fn followed() -> SettledCall {
+pub(super) fn settled_followed() -> SettledCall {
     (CallOutcome::Followed, CallWeight::NONE)
 }
 
-pub(super) fn outside() -> SettledCall {
+pub(super) fn settled_outside() -> SettledCall {
     (CallOutcome::Outside, CallWeight::NONE)
 }
 
-pub(super) fn lost(reason: &str, weight: CallWeight) -> SettledCall {
+pub(super) fn settled_not_kept(reason: &str, weight: CallWeight) -> SettledCall {
     (CallOutcome::NotKept(reason.to_owned()), weight)
 }
 
@@ -97,7 +97,9 @@ impl StraceReader {
     pub(super) fn settle_by_references(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
         // Of these calls the second argument says what they do.
         let what = match call.name {
-            "ioctl" | "fcntl" | "fcntl64" => format!("{} {}", call.name, constant(call.argument_text(1))),
+            "ioctl" | "fcntl" | "fcntl64" => {
+                format!("{} {}", call.name, constants_or_placeholder(call.argument_text(1)))
+            }
             name => name.to_owned(),
         };
         let reason = match call.returned {
@@ -108,23 +110,30 @@ impl StraceReader {
         // What failed moved nothing, and sync_file_range(2) makes nothing durable.
         let weight = CallWeight::NONE;
         for reference in references_of(call.name) {
-            match self.refers(moment, call, reference) {
+            match self.resolve_reference(moment, call, reference) {
                 NamedFile::Outside => {}
-                NamedFile::Unknown(why) => return lost(why, CallWeight::NONE),
-                _ => return lost(&reason, weight),
+                NamedFile::Unknown(why) => return settled_not_kept(why, CallWeight::NONE),
+                _ => return settled_not_kept(&reason, weight),
             }
         }
         match self.shows_folder(call) {
-            true => lost(&reason, weight),
-            false => outside(),
+            true => settled_not_kept(&reason, weight),
+            false => settled_outside(),
         }
     }
 
-    fn refers(&mut self, moment: &Moment, call: &SystemCall<'_>, reference: &Reference) -> NamedFile {
+    fn resolve_reference(
+        &mut self,
+        moment: &Moment,
+        call: &SystemCall<'_>,
+        reference: &Reference,
+    ) -> NamedFile {
         match *reference {
-            Reference::Path(path) => self.named(moment, None, call.argument(path)),
-            Reference::At(folder, path) => self.named(moment, call.argument(folder), call.argument(path)),
-            Reference::Descriptor(number) => match self.find(moment, call.argument(number)) {
+            Reference::Path(path) => self.resolve_named_file(moment, None, call.argument(path)),
+            Reference::At(folder, path) => {
+                self.resolve_named_file(moment, call.argument(folder), call.argument(path))
+            }
+            Reference::Descriptor(number) => match self.find_target(moment, call.argument(number)) {
                 DescriptorTarget::Outside => NamedFile::Outside,
                 DescriptorTarget::Lost(why) => NamedFile::Unknown(why),
                 DescriptorTarget::Known(id) => match self.descriptions.get(id).map(|one| one.opened) {
@@ -138,9 +147,11 @@ impl StraceReader {
     /// Whether an argument shows a path below the folder, whatever the call is.
     pub(super) fn shows_folder(&self, call: &SystemCall<'_>) -> bool {
         call.arguments().iter().any(|argument| {
-            let decorated = descriptor(argument).and_then(|one| one.shown.path().cloned());
+            let decorated = parse_descriptor(argument).and_then(|one| one.shown.path().cloned());
             let path = decorated.or_else(|| quoted_path(argument));
-            path.is_some_and(|path| path.is_absolute() && self.paths.place(&path) != PathPlace::Outside)
+            path.is_some_and(|path| {
+                path.is_absolute() && self.paths.place_of_path(&path) != PathPlace::Outside
+            })
         })
     }
 
@@ -156,39 +167,39 @@ impl StraceReader {
                 _ => super::descriptors::Description::new(Opened::Elsewhere, None),
             };
             let closes = call.arguments().iter().any(|text| text.ends_with(b"CLOEXEC"));
-            self.install(moment, number, description, closes);
+            self.install_descriptor(moment, number, description, closes);
         }
         if matches!(call.name, "pipe" | "pipe2" | "socketpair") {
             let list = call.arguments().iter().find_map(|text| text.strip_prefix(b"[")?.strip_suffix(b"]"));
             for word in list.unwrap_or_default().split(|byte| *byte == b',') {
-                if let Some(number) = descriptor(word.trim_ascii()).and_then(|one| one.number) {
+                if let Some(number) = parse_descriptor(word.trim_ascii()).and_then(|one| one.number) {
                     let description = super::descriptors::Description::new(Opened::Elsewhere, None);
                     let closes = call.argument_text(1).contains("CLOEXEC");
-                    self.install(moment, number, description, closes);
+                    self.install_descriptor(moment, number, description, closes);
                 }
             }
         }
     }
 
     /// The absolute path that a call names, before links are followed.
-    pub(super) fn absolute(
+    pub(super) fn absolute_path(
         &mut self,
         moment: &Moment,
         folder: Option<&[u8]>,
         path: &Path,
     ) -> Result<PathBuf, &'static str> {
-        let absolute = self.joined(moment, folder, path)?;
+        let absolute = self.join_to_folder(moment, folder, path)?;
         if absolute.as_os_str().len() > LONGEST_PATH { Err(LONG_PATH) } else { Ok(absolute) }
     }
 
-    fn joined(
+    fn join_to_folder(
         &mut self,
         moment: &Moment,
         folder: Option<&[u8]>,
         path: &Path,
     ) -> Result<PathBuf, &'static str> {
         let process = self.processes.get(moment.process).cloned();
-        let folder_shown = folder.and_then(descriptor);
+        let folder_shown = folder.and_then(parse_descriptor);
         if let Some(shown) = folder_shown.as_ref().filter(|shown| shown.number.is_none())
             && let (Some(path), Some(process)) = (shown.shown.path(), &process)
         {
@@ -205,7 +216,7 @@ impl StraceReader {
         let above = match folder_shown {
             Some(shown) if shown.number.is_some() => match shown.shown {
                 ShownFile::Path { path, .. } => Some(path),
-                _ => match self.find(moment, folder) {
+                _ => match self.find_target(moment, folder) {
                     DescriptorTarget::Known(id) => self.descriptions.get(id).and_then(|one| one.path.clone()),
                     _ => None,
                 },
@@ -217,7 +228,7 @@ impl StraceReader {
     }
 
     /// What a path in a call names, of a string and the directory that it is relative to.
-    pub(super) fn named(
+    pub(super) fn resolve_named_file(
         &mut self,
         moment: &Moment,
         folder: Option<&[u8]>,
@@ -242,14 +253,14 @@ impl StraceReader {
                 DescriptorTarget::Lost(why) => NamedFile::Unknown(why),
             };
         }
-        match self.absolute(moment, folder, &path) {
+        match self.absolute_path(moment, folder, &path) {
             Ok(absolute) => self.place_of(&absolute),
             Err(why) => NamedFile::Unknown(why),
         }
     }
 
     pub(super) fn place_of(&self, absolute: &Path) -> NamedFile {
-        match self.paths.place(absolute) {
+        match self.paths.place_of_path(absolute) {
             PathPlace::Inside(relative) => NamedFile::Inside(relative),
             PathPlace::Folder => NamedFile::Folder,
             PathPlace::Outside => NamedFile::Outside,
@@ -258,7 +269,7 @@ impl StraceReader {
 
     /// What the descriptor names by itself, with an empty path (AT_EMPTY_PATH).
     fn named_open(&mut self, moment: &Moment, folder: Option<&[u8]>) -> NamedFile {
-        match self.find(moment, folder) {
+        match self.find_target(moment, folder) {
             DescriptorTarget::Known(id) => self.named_description(id),
             DescriptorTarget::Outside => NamedFile::Outside,
             DescriptorTarget::Lost(why) => NamedFile::Unknown(why),
@@ -277,20 +288,22 @@ impl StraceReader {
         match file {
             NamedFile::Folder => Ok(0),
             NamedFile::Inside(relative) => {
-                let number = self.calls.number(relative);
-                number.ok_or_else(|| lost("names beyond those that a plan can hold", CallWeight::NONE))
+                let number = self.calls.number_of_path(relative);
+                number.ok_or_else(|| {
+                    settled_not_kept("names beyond those that a plan can hold", CallWeight::NONE)
+                })
             }
             NamedFile::Open(_) => {
-                Err(lost("calls that name an open file by a link in /proc", CallWeight::NONE))
+                Err(settled_not_kept("calls that name an open file by a link in /proc", CallWeight::NONE))
             }
-            NamedFile::Outside => Err(outside()),
-            NamedFile::Unknown(why) => Err(lost(why, CallWeight::NONE)),
+            NamedFile::Outside => Err(settled_outside()),
+            NamedFile::Unknown(why) => Err(settled_not_kept(why, CallWeight::NONE)),
         }
     }
 
     /// A call on names that succeeded.
     pub(super) fn keep_names(&mut self, moment: &Moment, work: CallWork, weight: CallWeight) -> SettledCall {
-        (self.calls.on_names(moment.times, work), weight)
+        (self.calls.add_name_call(moment.times, work), weight)
     }
 
     /// A call on an open file that succeeded.
@@ -300,6 +313,6 @@ impl StraceReader {
         work: CallWork,
         weight: CallWeight,
     ) -> SettledCall {
-        (self.calls.on_file(moment.times, work), weight)
+        (self.calls.add_file_call(moment.times, work), weight)
     }
 }

@@ -4,36 +4,41 @@ use super::call::SystemCall;
 use super::descriptors::{Description, DescriptionId, DoubtfulClose, Opened};
 use super::lookup::{DescriptorTarget, UNKNOWN_DESCRIPTOR};
 use super::reader::{Moment, SettledCall, StraceReader};
-use super::settle::{NamedFile, followed, kept, lost, outside};
-use super::value::{ShownFile, descriptor, has_flag, number};
+use super::settle::{NamedFile, settled_followed, settled_kept, settled_not_kept, settled_outside};
+use super::value::{ShownFile, has_flag, parse_descriptor, parse_number};
 use crate::dataset::recorded::account::CallWeight;
 
 /// The largest number of a descriptor that close_range(2) is followed to.
 const LARGEST_DESCRIPTOR: i64 = i32::MAX as i64;
 
 impl StraceReader {
-    pub(super) fn close(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
-        let Some(shown) = call.argument(0).and_then(descriptor) else { return outside() };
-        let Some(number) = shown.number else { return outside() };
+    pub(super) fn settle_close(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
+        let Some(shown) = call.argument(0).and_then(parse_descriptor) else { return settled_outside() };
+        let Some(number) = shown.number else { return settled_outside() };
         if let Some((_, id)) = moment.pinned {
             // It took effect when it began: what is left of it is released with the call.
             return self.settle_closed(id, self.descriptions.get(id).is_some_and(Description::is_last));
         }
-        let Some(table) = self.processes.table(moment.process) else { return outside() };
+        let Some(table) = self.processes.table_of(moment.process) else { return settled_outside() };
         let known = table.borrow().descriptors.contains_key(&number) || table.borrow().guess.is_some();
         if !known {
             table.borrow_mut().closed.insert(number);
             return match &shown.shown {
                 ShownFile::Path { path, .. } if self.place_of(path) != NamedFile::Outside => {
-                    lost("closes of files that were opened before the recording", CallWeight::NONE)
+                    settled_not_kept(
+                        "closes of files that were opened before the recording",
+                        CallWeight::NONE,
+                    )
                 }
-                ShownFile::Nothing if !table.borrow().complete => lost(UNKNOWN_DESCRIPTOR, CallWeight::NONE),
-                _ => outside(),
+                ShownFile::Nothing if !table.borrow().complete => {
+                    settled_not_kept(UNKNOWN_DESCRIPTOR, CallWeight::NONE)
+                }
+                _ => settled_outside(),
             };
         }
         // This tells threads from children, where the path says so.
         let target = self.find_number(moment, number, &shown.shown);
-        let Some(table) = self.processes.table(moment.process) else { return outside() };
+        let Some(table) = self.processes.table_of(moment.process) else { return settled_outside() };
         let former = {
             let mut table = table.borrow_mut();
             table.closed.insert(number);
@@ -41,25 +46,25 @@ impl StraceReader {
         };
         let Some(former) = former else {
             return match target {
-                DescriptorTarget::Lost(why) => lost(why, CallWeight::NONE),
-                _ => outside(),
+                DescriptorTarget::Lost(why) => settled_not_kept(why, CallWeight::NONE),
+                _ => settled_outside(),
             };
         };
         if former.doubtful {
             return self.close_doubtfully(moment, number, former.description);
         }
         let settled = self.settle_closed(former.description, false);
-        let closed = self.release(former.description, moment.times, None);
-        if closed { kept(CallWeight::NONE) } else { settled }
+        let closed = self.release_description(former.description, moment.times, None);
+        if closed { settled_kept(CallWeight::NONE) } else { settled }
     }
 
     /// What a close is worth that closed a file for good, or one of several descriptors of it.
     pub(super) fn settle_closed(&self, id: DescriptionId, last: bool) -> SettledCall {
         match self.descriptions.get(id).map(|one| one.opened) {
-            Some(Opened::File { .. }) if last => kept(CallWeight::NONE),
-            Some(Opened::File { .. } | Opened::Directory { .. }) => followed(),
-            Some(Opened::Lost(why)) => lost(why, CallWeight::NONE),
-            _ => outside(),
+            Some(Opened::File { .. }) if last => settled_kept(CallWeight::NONE),
+            Some(Opened::File { .. } | Opened::Directory { .. }) => settled_followed(),
+            Some(Opened::Lost(why)) => settled_not_kept(why, CallWeight::NONE),
+            _ => settled_outside(),
         }
     }
 
@@ -67,9 +72,9 @@ impl StraceReader {
     fn close_doubtfully(&mut self, moment: &Moment, number: i32, id: DescriptionId) -> SettledCall {
         let settled = self.settle_closed(id, false);
         let file = self.descriptions.get(id).is_some_and(|one| matches!(one.opened, Opened::File { .. }));
-        match self.processes.table(moment.process) {
+        match self.processes.table_of(moment.process) {
             Some(table) if file => {
-                let slot = self.calls.reserve(moment.times);
+                let slot = self.calls.reserve_slot(moment.times);
                 self.doubtful_closes += 1;
                 table.borrow_mut().doubtful_closes.insert(number, DoubtfulClose { description: id, slot });
             }
@@ -80,15 +85,15 @@ impl StraceReader {
 
     pub(super) fn close_range(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
         let (Some(first), Some(last)) =
-            (call.argument(0).and_then(number), call.argument(1).and_then(number))
+            (call.argument(0).and_then(parse_number), call.argument(1).and_then(parse_number))
         else {
-            return outside();
+            return settled_outside();
         };
         let flags = call.argument_text(2);
         if has_flag(flags, "CLOSE_RANGE_UNSHARE") {
             self.own_table(moment.process);
         }
-        let Some(table) = self.processes.table(moment.process) else { return outside() };
+        let Some(table) = self.processes.table_of(moment.process) else { return settled_outside() };
         let last = if last < 0 { LARGEST_DESCRIPTOR } else { last.min(LARGEST_DESCRIPTOR) };
         let mut inside: Vec<i32> = table
             .borrow()
@@ -98,7 +103,7 @@ impl StraceReader {
             .filter(|number| (first..=last).contains(&i64::from(*number)))
             .collect();
         inside.sort_unstable();
-        let mut settled = outside();
+        let mut settled = settled_outside();
         for number in inside {
             if has_flag(flags, "CLOSE_RANGE_CLOEXEC") {
                 if let Some(one) = table.borrow_mut().descriptors.get_mut(&number) {
@@ -112,8 +117,8 @@ impl StraceReader {
             let own = self.settle_closed(former.description, false);
             let closed = self.drop_descriptor(former, moment.times);
             if closed {
-                settled = kept(CallWeight::NONE);
-            } else if settled == outside() && own == followed() {
+                settled = settled_kept(CallWeight::NONE);
+            } else if settled == settled_outside() && own == settled_followed() {
                 settled = own;
             }
         }

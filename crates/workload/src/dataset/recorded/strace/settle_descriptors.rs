@@ -8,10 +8,10 @@ use super::call::{Returned, SystemCall};
 use super::descriptors::{Description, DescriptionId, Opened};
 use super::lookup::DescriptorTarget;
 use super::reader::{Moment, SettledCall, StraceReader};
-use super::settle::{NamedFile, followed, kept, lost, outside};
-use super::value::{ShownFile, descriptor, field, has_flag, quoted_path, shown_file};
+use super::settle::{NamedFile, settled_followed, settled_kept, settled_not_kept, settled_outside};
+use super::value::{ShownFile, field_value, has_flag, parse_descriptor, quoted_path, shown_file};
 use crate::dataset::recorded::account::CallWeight;
-use crate::dataset::recorded::known_files::NameBearer;
+use crate::dataset::recorded::known_files::NameKind;
 
 impl StraceReader {
     pub(super) fn settle_descriptor_call(
@@ -20,28 +20,34 @@ impl StraceReader {
         call: &SystemCall<'_>,
     ) -> Option<SettledCall> {
         let settled = match call.name {
-            "open" => self.open(moment, call, None, 0, call.argument_text(1)),
-            "creat" => self.open(moment, call, None, 0, "O_WRONLY|O_CREAT|O_TRUNC"),
-            "openat" => self.open(moment, call, call.argument(0), 1, call.argument_text(2)),
+            "open" => self.settle_open(moment, call, None, 0, call.argument_text(1)),
+            "creat" => self.settle_open(moment, call, None, 0, "O_WRONLY|O_CREAT|O_TRUNC"),
+            "openat" => self.settle_open(moment, call, call.argument(0), 1, call.argument_text(2)),
             "openat2" => {
-                let flags = call.argument(2).and_then(|how| field(how, "flags")).unwrap_or_default();
-                self.open(moment, call, call.argument(0), 1, std::str::from_utf8(flags).unwrap_or_default())
+                let flags = call.argument(2).and_then(|how| field_value(how, "flags")).unwrap_or_default();
+                self.settle_open(
+                    moment,
+                    call,
+                    call.argument(0),
+                    1,
+                    std::str::from_utf8(flags).unwrap_or_default(),
+                )
             }
             "open_by_handle_at" => self.open_by_handle(moment, call)?,
-            "close" if call.value().is_some() => self.close(moment, call),
+            "close" if call.value().is_some() => self.settle_close(moment, call),
             "close_range" if call.value().is_some() => self.close_range(moment, call),
             "dup" | "dup2" | "dup3" if call.value().is_some() => {
                 let closes = has_flag(call.argument_text(2), "O_CLOEXEC");
                 self.copy_descriptor(moment, call, closes)
             }
-            "fcntl" | "fcntl64" if call.value().is_some() => self.control(moment, call)?,
+            "fcntl" | "fcntl64" if call.value().is_some() => self.settle_fcntl(moment, call)?,
             "ioctl" if call.value().is_some() => self.control_device(moment, call)?,
             _ => return None,
         };
         Some(settled)
     }
 
-    fn open(
+    fn settle_open(
         &mut self,
         moment: &Moment,
         call: &SystemCall<'_>,
@@ -50,13 +56,13 @@ impl StraceReader {
         how: &str,
     ) -> SettledCall {
         let asked = self.asked_path(moment, folder, call.argument(path));
-        let mut named = self.named(moment, folder, call.argument(path));
+        let mut named = self.resolve_named_file(moment, folder, call.argument(path));
         let shown = shown_file(call.remark);
         let unnamed = has_flag(how, "O_TMPFILE");
         if let (Returned::Value(_), ShownFile::Path { path, .. }, false) = (call.returned, &shown, unnamed) {
             // The file that was opened in the end tells where links lead to.
             if let Some(asked) = asked.as_deref().filter(|_| !has_flag(how, "O_NOFOLLOW")) {
-                self.paths.learn(asked, path);
+                self.paths.learn_link(asked, path);
             }
             if !matches!(named, NamedFile::Open(_)) {
                 named = self.place_of(path);
@@ -67,8 +73,8 @@ impl StraceReader {
         };
         let real =
             shown.path().cloned().or_else(|| asked.map(|asked| self.paths.resolve(&asked).into_owned()));
-        let (description, settled) = self.opened(moment, &named, how, real.as_deref());
-        self.install(moment, descriptor, description, has_flag(how, "O_CLOEXEC"));
+        let (description, settled) = self.describe_opened(moment, &named, how, real.as_deref());
+        self.install_descriptor(moment, descriptor, description, has_flag(how, "O_CLOEXEC"));
         settled
     }
 
@@ -80,7 +86,7 @@ impl StraceReader {
         argument: Option<&[u8]>,
     ) -> Option<std::path::PathBuf> {
         let path = argument.and_then(quoted_path)?;
-        self.absolute(moment, folder, &path).ok()
+        self.absolute_path(moment, folder, &path).ok()
     }
 
     fn settle_failed_open(
@@ -92,7 +98,7 @@ impl StraceReader {
         let missing = call.returned == Returned::Error("ENOENT");
         match self.number_of(named) {
             Ok(name) if missing && name > 0 => {
-                self.calls.is_missing(name);
+                self.calls.note_missing(name);
                 self.keep_names(moment, CallWork::Look { name }, CallWeight::NONE)
             }
             Ok(_) => self.settle_by_references(moment, call),
@@ -101,7 +107,7 @@ impl StraceReader {
     }
 
     /// What an opening that succeeded gives.
-    fn opened(
+    fn describe_opened(
         &mut self,
         moment: &Moment,
         named: &NamedFile,
@@ -121,7 +127,7 @@ impl StraceReader {
         };
         if self.descriptions.is_full() {
             let why = "files that were open beside 200,000 others";
-            return (with(Opened::Lost(why)), lost(why, CallWeight::NONE));
+            return (with(Opened::Lost(why)), settled_not_kept(why, CallWeight::NONE));
         }
         let flags = OpenFlags {
             create: has_flag(how, "O_CREAT"),
@@ -135,22 +141,22 @@ impl StraceReader {
             || has_flag(how, "O_DIRECTORY")
             || (!flags.create && self.calls.files.is_known_directory(name))
         {
-            self.calls.files.is_used_as_directory(name);
-            return (with(Opened::Directory { name }), followed());
+            self.calls.files.note_directory(name);
+            return (with(Opened::Directory { name }), settled_followed());
         } else if has_flag(how, "O_PATH") {
             let settled = self.keep_names(moment, CallWork::Look { name }, CallWeight::NONE);
             return (with(Opened::Elsewhere), settled);
         } else {
             let doubtful = !flags.create
-                && self.calls.files.bearer(name) == NameBearer::Unknown
+                && self.calls.files.kind_of(name) == NameKind::Unknown
                 && !has_flag(how, "O_RDWR")
                 && !has_flag(how, "O_WRONLY");
-            let opened = self.calls.try_open(moment.times, name, flags, has_flag(how, "O_EXCL"));
+            let opened = self.calls.try_open_file(moment.times, name, flags, has_flag(how, "O_EXCL"));
             if let (Ok(open), true) = (opened, doubtful) {
                 let mut description = with(Opened::File { open });
                 description.slot = Some(self.calls.last_slot());
                 description.may_be_directory = true;
-                return (description, kept(CallWeight::NONE));
+                return (description, settled_kept(CallWeight::NONE));
             }
             opened
         };
@@ -159,9 +165,9 @@ impl StraceReader {
                 let mut description = with(Opened::File { open });
                 description.slot = Some(self.calls.last_slot());
                 description.appends = has_flag(how, "O_APPEND");
-                (description, kept(CallWeight::NONE))
+                (description, settled_kept(CallWeight::NONE))
             }
-            Err(why) => (with(Opened::Lost(why)), lost(why, CallWeight::NONE)),
+            Err(why) => (with(Opened::Lost(why)), settled_not_kept(why, CallWeight::NONE)),
         }
     }
 
@@ -171,11 +177,11 @@ impl StraceReader {
         let again = path.as_deref().map(|path| self.place_of(path));
         match again {
             Some(again @ (NamedFile::Inside(_) | NamedFile::Folder)) => {
-                self.opened(moment, &again, how, path.as_deref())
+                self.describe_opened(moment, &again, how, path.as_deref())
             }
             _ => {
                 let why = "files without a name that are opened again";
-                (Description::new(Opened::Lost(why), path), lost(why, CallWeight::NONE))
+                (Description::new(Opened::Lost(why), path), settled_not_kept(why, CallWeight::NONE))
             }
         }
     }
@@ -186,15 +192,15 @@ impl StraceReader {
         let (description, settled) = match shown_file(call.remark) {
             ShownFile::Path { path, .. } => {
                 let named = self.place_of(&path);
-                self.opened(moment, &named, how, Some(&path))
+                self.describe_opened(moment, &named, how, Some(&path))
             }
             _ => {
                 let why =
                     "open_by_handle_at where the recording does not show the path (record with strace -y)";
-                (Description::new(Opened::Lost(why), None), lost(why, CallWeight::NONE))
+                (Description::new(Opened::Lost(why), None), settled_not_kept(why, CallWeight::NONE))
             }
         };
-        self.install(moment, descriptor, description, has_flag(how, "O_CLOEXEC"));
+        self.install_descriptor(moment, descriptor, description, has_flag(how, "O_CLOEXEC"));
         Some(settled)
     }
 
@@ -204,31 +210,43 @@ impl StraceReader {
         call: &SystemCall<'_>,
         closes_on_exec: bool,
     ) -> SettledCall {
-        let Some(copy) = call.value().and_then(|value| i32::try_from(value).ok()) else { return outside() };
-        let shown = call.argument(0).and_then(descriptor);
-        match self.find(moment, call.argument(0)) {
+        let Some(copy) = call.value().and_then(|value| i32::try_from(value).ok()) else {
+            return settled_outside();
+        };
+        let shown = call.argument(0).and_then(parse_descriptor);
+        match self.find_target(moment, call.argument(0)) {
             DescriptorTarget::Known(id) => {
                 if shown.and_then(|one| one.number) != Some(copy) {
                     self.install_copy(moment, copy, id, closes_on_exec);
                 }
                 match self.descriptions.get(id).map(|one| one.opened) {
-                    Some(Opened::File { .. } | Opened::Directory { .. }) => followed(),
-                    Some(Opened::Lost(why)) => lost(why, CallWeight::NONE),
-                    _ => outside(),
+                    Some(Opened::File { .. } | Opened::Directory { .. }) => settled_followed(),
+                    Some(Opened::Lost(why)) => settled_not_kept(why, CallWeight::NONE),
+                    _ => settled_outside(),
                 }
             }
             DescriptorTarget::Outside => {
-                self.install(moment, copy, Description::new(Opened::Elsewhere, None), closes_on_exec);
-                outside()
+                self.install_descriptor(
+                    moment,
+                    copy,
+                    Description::new(Opened::Elsewhere, None),
+                    closes_on_exec,
+                );
+                settled_outside()
             }
             DescriptorTarget::Lost(why) => {
-                self.install(moment, copy, Description::new(Opened::Lost(why), None), closes_on_exec);
-                lost(why, CallWeight::NONE)
+                self.install_descriptor(
+                    moment,
+                    copy,
+                    Description::new(Opened::Lost(why), None),
+                    closes_on_exec,
+                );
+                settled_not_kept(why, CallWeight::NONE)
             }
         }
     }
 
-    fn control(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<SettledCall> {
+    fn settle_fcntl(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<SettledCall> {
         let command = call.argument_text(1);
         if command.starts_with("F_DUPFD") {
             return Some(self.copy_descriptor(moment, call, command == "F_DUPFD_CLOEXEC"));
@@ -243,20 +261,20 @@ impl StraceReader {
             _ => return None,
         }
         // They change what is followed, or nothing at all.
-        Some(match self.find(moment, call.argument(0)) {
+        Some(match self.find_target(moment, call.argument(0)) {
             DescriptorTarget::Known(id) => match self.descriptions.get(id).map(|one| one.opened) {
-                Some(Opened::File { .. } | Opened::Directory { .. }) => followed(),
-                Some(Opened::Lost(why)) => lost(why, CallWeight::NONE),
-                _ => outside(),
+                Some(Opened::File { .. } | Opened::Directory { .. }) => settled_followed(),
+                Some(Opened::Lost(why)) => settled_not_kept(why, CallWeight::NONE),
+                _ => settled_outside(),
             },
-            DescriptorTarget::Outside => outside(),
-            DescriptorTarget::Lost(why) => lost(why, CallWeight::NONE),
+            DescriptorTarget::Outside => settled_outside(),
+            DescriptorTarget::Lost(why) => settled_not_kept(why, CallWeight::NONE),
         })
     }
 
     fn set_closes_on_exec(&mut self, moment: &Moment, call: &SystemCall<'_>, closes: bool) {
-        let number = call.argument(0).and_then(descriptor).and_then(|one| one.number);
-        if let (Some(number), Some(table)) = (number, self.processes.table(moment.process))
+        let number = call.argument(0).and_then(parse_descriptor).and_then(|one| one.number);
+        if let (Some(number), Some(table)) = (number, self.processes.table_of(moment.process))
             && let Some(one) = table.borrow_mut().descriptors.get_mut(&number)
         {
             one.closes_on_exec = closes;
@@ -265,7 +283,7 @@ impl StraceReader {
 
     /// The description that the first argument of a call leads to.
     pub(super) fn known_file(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<DescriptionId> {
-        match self.find(moment, call.argument(0)) {
+        match self.find_target(moment, call.argument(0)) {
             DescriptorTarget::Known(id) => Some(id),
             _ => None,
         }
@@ -277,7 +295,7 @@ impl StraceReader {
             self.set_closes_on_exec(moment, call, has_flag(command, "FIOCLEX"));
             return Some(match self.known_file(moment, call) {
                 Some(id) => self.settle_closed(id, false),
-                None => outside(),
+                None => settled_outside(),
             });
         }
         if command.split(" or ").any(|word| word.trim() == "FICLONE") {
@@ -289,7 +307,7 @@ impl StraceReader {
     /// FICLONE: the whole file shares its blocks with another.
     fn clone_file(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<SettledCall> {
         let target = self.known_file(moment, call)?;
-        let DescriptorTarget::Known(source) = self.find(moment, call.argument(2)) else { return None };
+        let DescriptorTarget::Known(source) = self.find_target(moment, call.argument(2)) else { return None };
         let open_of = |reader: &Self, id| match reader.descriptions.get(id).map(|one| one.opened) {
             Some(Opened::File { open }) => Some(open),
             _ => None,
@@ -297,10 +315,10 @@ impl StraceReader {
         let (from, file) = (open_of(self, source)?, open_of(self, target)?);
         let length = self.calls.end_of(from);
         if length == 0 {
-            return Some(followed());
+            return Some(settled_followed());
         }
         let work = CallWork::Copy { from, from_offset: 0, file, offset: 0, length, shared: true };
-        Some(self.keep_on_file(moment, work, CallWeight::bytes(length)))
+        Some(self.keep_on_file(moment, work, CallWeight::of_bytes(length)))
     }
 
     /// A description turns out to be that of a directory: it was not opened as a file.
@@ -317,8 +335,8 @@ impl StraceReader {
         if let Opened::File { open } = opened {
             self.calls.forget_open(open);
         }
-        if self.calls.retract(slot) {
-            self.calls.account.follow_instead();
+        if self.calls.retract_call(slot) {
+            self.calls.account.follow_instead_of_make();
         }
         self.calls.files.turn_into_directory(name);
         let description = self.descriptions.get_mut(id)?;

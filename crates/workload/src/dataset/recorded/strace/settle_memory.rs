@@ -7,20 +7,20 @@ use super::descriptors::Opened;
 use super::lookup::DescriptorTarget;
 use super::processes::{FileMapping, ProcessMemory};
 use super::reader::{Moment, SettledCall, StraceReader};
-use super::settle::{lost, outside};
-use super::value::{has_flag, number};
+use super::settle::{settled_not_kept, settled_outside};
+use super::value::{has_flag, parse_number};
 use crate::dataset::recorded::account::CallWeight;
 
 impl StraceReader {
     /// mmap(2): what is stored into memory is not seen.
-    pub(super) fn map(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
-        let id = match self.find(moment, call.argument(4)) {
+    pub(super) fn settle_mmap(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
+        let id = match self.find_target(moment, call.argument(4)) {
             DescriptorTarget::Known(id) => id,
-            DescriptorTarget::Outside => return outside(),
-            DescriptorTarget::Lost(why) => return lost(why, CallWeight::NONE),
+            DescriptorTarget::Outside => return settled_outside(),
+            DescriptorTarget::Lost(why) => return settled_not_kept(why, CallWeight::NONE),
         };
         match self.descriptions.get(id).map(|one| one.opened) {
-            None | Some(Opened::Elsewhere) => return outside(),
+            None | Some(Opened::Elsewhere) => return settled_outside(),
             Some(_) => {}
         }
         if let Some(description) = self.descriptions.get_mut(id) {
@@ -29,27 +29,27 @@ impl StraceReader {
         let shared = has_flag(call.argument_text(3), "MAP_SHARED")
             || has_flag(call.argument_text(3), "MAP_SHARED_VALIDATE");
         if !shared || !has_flag(call.argument_text(2), "PROT_WRITE") {
-            return lost("mmap", CallWeight::NONE);
+            return settled_not_kept("mmap", CallWeight::NONE);
         }
         let start = call.value().unwrap_or_default() as u64;
-        let length = call.argument(1).and_then(number).unwrap_or_default().max(0) as u64;
+        let length = call.argument(1).and_then(parse_number).unwrap_or_default().max(0) as u64;
         if let Some(process) = self.processes.get(moment.process).cloned() {
-            self.descriptions.hold(id);
+            self.descriptions.add_reference(id);
             let mapping = FileMapping { end: start.saturating_add(length), description: id };
             let former = process.memory.borrow_mut().mappings.insert(start, mapping);
             if let Some(former) = former {
-                self.release(former.description, moment.times, None);
+                self.release_description(former.description, moment.times, None);
             }
         }
-        lost(
+        settled_not_kept(
             "mmap of a file for writing (its stores cannot be seen)",
             CallWeight { unsized_requests: 1, ..CallWeight::NONE },
         )
     }
 
-    pub(super) fn unmap(&mut self, moment: &Moment, call: &SystemCall<'_>) {
+    pub(super) fn settle_munmap(&mut self, moment: &Moment, call: &SystemCall<'_>) {
         let (Some(start), Some(length)) =
-            (call.argument(0).and_then(number), call.argument(1).and_then(number))
+            (call.argument(0).and_then(parse_number), call.argument(1).and_then(parse_number))
         else {
             return;
         };
@@ -64,14 +64,14 @@ impl StraceReader {
                 // Its end stays.
                 process.memory.borrow_mut().mappings.insert(end, mapping);
             } else {
-                self.release(mapping.description, moment.times, None);
+                self.release_description(mapping.description, moment.times, None);
             }
         }
     }
 
-    pub(super) fn remap(&mut self, moment: &Moment, call: &SystemCall<'_>) {
-        let (Some(from), Some(to)) = (call.argument(0).and_then(number), call.value()) else { return };
-        let length = call.argument(2).and_then(number).unwrap_or_default() as u64;
+    pub(super) fn settle_mremap(&mut self, moment: &Moment, call: &SystemCall<'_>) {
+        let (Some(from), Some(to)) = (call.argument(0).and_then(parse_number), call.value()) else { return };
+        let length = call.argument(2).and_then(parse_number).unwrap_or_default() as u64;
         let Some(process) = self.processes.get(moment.process).cloned() else { return };
         let mut memory: std::cell::RefMut<'_, ProcessMemory> = process.memory.borrow_mut();
         if let Some(mapping) = memory.mappings.remove(&(from as u64)) {
@@ -82,24 +82,29 @@ impl StraceReader {
 
     /// msync(2) makes durable what was stored into a mapping: it is fdatasync(2) of the file.
     pub(super) fn sync_mapping(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
-        let Some(at) = call.argument(0).and_then(number).map(|at| at as u64) else { return outside() };
-        let Some(process) = self.processes.get(moment.process).cloned() else { return outside() };
+        let Some(at) = call.argument(0).and_then(parse_number).map(|at| at as u64) else {
+            return settled_outside();
+        };
+        let Some(process) = self.processes.get(moment.process).cloned() else { return settled_outside() };
         let mapping = process.memory.borrow().mappings.range(..=at).next_back().map(|(_, one)| *one);
         let Some(mapping) = mapping.filter(|mapping| at < mapping.end) else {
             return match process.table.borrow().complete {
-                true => outside(),
-                false => lost("msync of memory that was mapped before the recording", CallWeight::sync()),
+                true => settled_outside(),
+                false => settled_not_kept(
+                    "msync of memory that was mapped before the recording",
+                    CallWeight::one_sync(),
+                ),
             };
         };
         if !has_flag(call.argument_text(2), "MS_SYNC") {
-            return lost("msync without MS_SYNC", CallWeight::NONE);
+            return settled_not_kept("msync without MS_SYNC", CallWeight::NONE);
         }
         match self.descriptions.get(mapping.description).map(|one| one.opened) {
             Some(Opened::File { open }) => {
-                self.keep_on_file(moment, CallWork::Fdatasync { file: open }, CallWeight::sync())
+                self.keep_on_file(moment, CallWork::Fdatasync { file: open }, CallWeight::one_sync())
             }
-            Some(Opened::Lost(why)) => lost(why, CallWeight::sync()),
-            _ => outside(),
+            Some(Opened::Lost(why)) => settled_not_kept(why, CallWeight::one_sync()),
+            _ => settled_outside(),
         }
     }
 }

@@ -7,11 +7,11 @@ use fsverdict_judgement::plan::CallWork;
 use super::call::{Returned, SystemCall};
 use super::descriptors::Opened;
 use super::reader::{Moment, SettledCall, StraceReader};
-use super::settle::{NamedFile, lost, outside};
+use super::settle::{NamedFile, settled_not_kept, settled_outside};
 use super::settle_status::size_in;
-use super::value::{field, has_flag, quoted_path};
+use super::value::{field_value, has_flag, quoted_path};
 use crate::dataset::recorded::account::CallWeight;
-use crate::dataset::recorded::known_files::NameBearer;
+use crate::dataset::recorded::known_files::NameKind;
 
 /// Two names, each with the directory that it is relative to.
 struct NamePair {
@@ -25,29 +25,29 @@ impl StraceReader {
     pub(super) fn settle_name_call(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<SettledCall> {
         match call.name {
             "stat" | "stat64" | "oldstat" | "lstat" | "lstat64" | "oldlstat" | "access" => {
-                return self.look(moment, call, None, 0);
+                return self.settle_lookup(moment, call, None, 0);
             }
             "newfstatat" | "fstatat64" | "statx" | "faccessat" | "faccessat2" => {
-                return self.look(moment, call, call.argument(0), 1);
+                return self.settle_lookup(moment, call, call.argument(0), 1);
             }
             _ => {}
         }
         call.value()?;
         let settled = match call.name {
-            "unlink" => self.remove(moment, call, None, 0, false),
-            "rmdir" => self.remove(moment, call, None, 0, true),
+            "unlink" => self.settle_removal(moment, call, None, 0, false),
+            "rmdir" => self.settle_removal(moment, call, None, 0, true),
             "unlinkat" => {
                 let directory = has_flag(call.argument_text(2), "AT_REMOVEDIR");
-                self.remove(moment, call, call.argument(0), 1, directory)
+                self.settle_removal(moment, call, call.argument(0), 1, directory)
             }
-            "mkdir" => self.make_directory(moment, call, None, 0),
-            "mkdirat" => self.make_directory(moment, call, call.argument(0), 1),
-            "rename" => self.rename(moment, call, (None, 0), (None, 1)),
+            "mkdir" => self.settle_mkdir(moment, call, None, 0),
+            "mkdirat" => self.settle_mkdir(moment, call, call.argument(0), 1),
+            "rename" => self.settle_rename(moment, call, (None, 0), (None, 1)),
             "renameat" | "renameat2" => {
-                self.rename(moment, call, (call.argument(0), 1), (call.argument(2), 3))
+                self.settle_rename(moment, call, (call.argument(0), 1), (call.argument(2), 3))
             }
-            "link" => self.link(moment, call, (None, 0), (None, 1)),
-            "linkat" => self.link(moment, call, (call.argument(0), 1), (call.argument(2), 3)),
+            "link" => self.settle_link(moment, call, (None, 0), (None, 1)),
+            "linkat" => self.settle_link(moment, call, (call.argument(0), 1), (call.argument(2), 3)),
             "symlink" | "symlinkat" => {
                 self.note_link(moment, call);
                 return None;
@@ -57,7 +57,7 @@ impl StraceReader {
         Some(settled)
     }
 
-    fn look(
+    fn settle_lookup(
         &mut self,
         moment: &Moment,
         call: &SystemCall<'_>,
@@ -68,7 +68,7 @@ impl StraceReader {
         if !missing && call.value() != Some(0) {
             return None;
         }
-        let named = self.named(moment, folder, call.argument(path));
+        let named = self.resolve_named_file(moment, folder, call.argument(path));
         if let NamedFile::Open(id) = named {
             return Some(self.settle_status(id, call));
         }
@@ -77,7 +77,7 @@ impl StraceReader {
             Err(settled) => return Some(settled),
         };
         if missing {
-            self.calls.is_missing(name);
+            self.calls.note_missing(name);
         } else {
             self.note_status(name, call);
         }
@@ -89,16 +89,17 @@ impl StraceReader {
         let Some(status) = call.arguments().iter().find(|argument| argument.starts_with(b"{")) else {
             return;
         };
-        let mode = field(status, "st_mode").or_else(|| field(status, "stx_mode")).unwrap_or_default();
+        let mode =
+            field_value(status, "st_mode").or_else(|| field_value(status, "stx_mode")).unwrap_or_default();
         if mode.starts_with(b"S_IFDIR") {
-            self.calls.files.is_used_as_directory(name);
+            self.calls.files.note_directory(name);
         }
         if let Some(size) = size_in(status).filter(|_| mode.starts_with(b"S_IFREG")) {
-            self.calls.has_size(name, size);
+            self.calls.note_size(name, size);
         }
     }
 
-    fn remove(
+    fn settle_removal(
         &mut self,
         moment: &Moment,
         call: &SystemCall<'_>,
@@ -112,11 +113,15 @@ impl StraceReader {
         if let (Some(absolute), Some(true)) = (&absolute, link) {
             self.paths.remove_link(absolute);
             let inside = self.place_of(absolute) != NamedFile::Outside;
-            return if inside { lost("removals of symbolic links", CallWeight::NONE) } else { outside() };
+            return if inside {
+                settled_not_kept("removals of symbolic links", CallWeight::NONE)
+            } else {
+                settled_outside()
+            };
         }
-        let named = self.named(moment, folder, call.argument(path));
+        let named = self.resolve_named_file(moment, folder, call.argument(path));
         if named == NamedFile::Folder {
-            return outside();
+            return settled_outside();
         }
         match self.number_of(&named) {
             Ok(name) if directory => {
@@ -127,17 +132,17 @@ impl StraceReader {
         }
     }
 
-    fn make_directory(
+    fn settle_mkdir(
         &mut self,
         moment: &Moment,
         call: &SystemCall<'_>,
         folder: Option<&[u8]>,
         path: usize,
     ) -> SettledCall {
-        let named = self.named(moment, folder, call.argument(path));
+        let named = self.resolve_named_file(moment, folder, call.argument(path));
         if named == NamedFile::Folder {
             // The folder itself is there before a trace is replayed.
-            return outside();
+            return settled_outside();
         }
         match self.number_of(&named) {
             Ok(name) => self.keep_names(moment, CallWork::MakeDirectory { name }, CallWeight::NONE),
@@ -152,10 +157,10 @@ impl StraceReader {
         argument: Option<&[u8]>,
     ) -> Option<PathBuf> {
         let path = argument.and_then(quoted_path).filter(|path| !path.as_os_str().is_empty())?;
-        self.absolute(moment, folder, &path).ok()
+        self.absolute_path(moment, folder, &path).ok()
     }
 
-    fn pair(
+    fn resolve_pair(
         &mut self,
         moment: &Moment,
         call: &SystemCall<'_>,
@@ -163,8 +168,8 @@ impl StraceReader {
         to: (Option<&[u8]>, usize),
     ) -> NamePair {
         NamePair {
-            from: self.named(moment, from.0, call.argument(from.1)),
-            to: self.named(moment, to.0, call.argument(to.1)),
+            from: self.resolve_named_file(moment, from.0, call.argument(from.1)),
+            to: self.resolve_named_file(moment, to.0, call.argument(to.1)),
             paths: (
                 self.absolute_of(moment, from.0, call.argument(from.1)),
                 self.absolute_of(moment, to.0, call.argument(to.1)),
@@ -172,14 +177,14 @@ impl StraceReader {
         }
     }
 
-    fn rename(
+    fn settle_rename(
         &mut self,
         moment: &Moment,
         call: &SystemCall<'_>,
         from: (Option<&[u8]>, usize),
         to: (Option<&[u8]>, usize),
     ) -> SettledCall {
-        let pair = self.pair(moment, call, from, to);
+        let pair = self.resolve_pair(moment, call, from, to);
         let flags = call.argument_text(4);
         if let (Some(from), Some(to)) = &pair.paths {
             let exchanges = has_flag(flags, "RENAME_EXCHANGE");
@@ -188,28 +193,28 @@ impl StraceReader {
         match (&pair.from, &pair.to) {
             // The folder itself may be moved to its place, or away from it.
             (NamedFile::Outside, NamedFile::Outside | NamedFile::Folder)
-            | (NamedFile::Folder, NamedFile::Outside) => return outside(),
+            | (NamedFile::Folder, NamedFile::Outside) => return settled_outside(),
             (NamedFile::Outside, _) | (_, NamedFile::Outside) => {
-                return lost("renames from or to another folder", CallWeight::NONE);
+                return settled_not_kept("renames from or to another folder", CallWeight::NONE);
             }
             _ => {}
         }
         if has_flag(flags, "RENAME_EXCHANGE") || has_flag(flags, "RENAME_WHITEOUT") {
-            return lost("renames that exchange", CallWeight::NONE);
+            return settled_not_kept("renames that exchange", CallWeight::NONE);
         }
         let (from, to) = match (self.number_of(&pair.from), self.number_of(&pair.to)) {
             (Ok(from), Ok(to)) => (from, to),
             (Err(settled), _) | (_, Err(settled)) => return settled,
         };
         if from == 0 || to == 0 || self.calls.files.is_known_directory(from) {
-            return lost("renames of directories", CallWeight::NONE);
+            return settled_not_kept("renames of directories", CallWeight::NONE);
         }
         self.keep_names(moment, CallWork::Rename { from, to }, CallWeight::NONE)
     }
 
     /// What is open keeps its file under the new path.
     fn move_paths(&mut self, from: &Path, to: &Path, exchanges: bool) {
-        if !self.work.take(self.descriptions.count() + self.processes.count()) {
+        if !self.work.take_work(self.descriptions.count() + self.processes.count()) {
             return;
         }
         let (from, to) = (self.paths.resolve(from).into_owned(), self.paths.resolve(to).into_owned());
@@ -233,18 +238,18 @@ impl StraceReader {
         }
     }
 
-    fn link(
+    fn settle_link(
         &mut self,
         moment: &Moment,
         call: &SystemCall<'_>,
         from: (Option<&[u8]>, usize),
         to: (Option<&[u8]>, usize),
     ) -> SettledCall {
-        let pair = self.pair(moment, call, from, to);
+        let pair = self.resolve_pair(moment, call, from, to);
         match (&pair.from, &pair.to) {
-            (NamedFile::Outside, NamedFile::Outside) => return outside(),
+            (NamedFile::Outside, NamedFile::Outside) => return settled_outside(),
             (NamedFile::Outside, _) | (_, NamedFile::Outside) => {
-                return lost("links from or to another folder", CallWeight::NONE);
+                return settled_not_kept("links from or to another folder", CallWeight::NONE);
             }
             _ => {}
         }
@@ -257,16 +262,16 @@ impl StraceReader {
                 Some(Opened::File { open }) => {
                     self.keep_names(moment, CallWork::LinkOpen { file: open, name: to }, CallWeight::NONE)
                 }
-                Some(Opened::Lost(why)) => lost(why, CallWeight::NONE),
-                _ => outside(),
+                Some(Opened::Lost(why)) => settled_not_kept(why, CallWeight::NONE),
+                _ => settled_outside(),
             };
         }
         let from = match self.number_of(&pair.from) {
             Ok(from) => from,
             Err(settled) => return settled,
         };
-        if self.calls.files.bearer(from) == NameBearer::Directory {
-            return lost("links of directories", CallWeight::NONE);
+        if self.calls.files.kind_of(from) == NameKind::Directory {
+            return settled_not_kept("links of directories", CallWeight::NONE);
         }
         self.keep_names(moment, CallWork::Link { from, to }, CallWeight::NONE)
     }

@@ -5,11 +5,11 @@ use std::rc::Rc;
 
 use super::call::{SystemCall, call_name, parse_call};
 use super::descriptors::{Descriptor, DescriptorTable, Opened, TableHandle};
-use super::line::{count_digits, find, parse_u64};
+use super::line::{count_digits, find_bytes, parse_u64};
 use super::lookup::DescriptorTarget;
 use super::processes::{Process, ProcessMemory, SharedParts};
 use super::reader::{Moment, SettledCall, StraceReader};
-use super::settle::{NamedFile, followed, lost, outside};
+use super::settle::{NamedFile, settled_followed, settled_not_kept, settled_outside};
 use super::value::{has_flag, quoted_path};
 use super::work_limit::CopyShare;
 use crate::dataset::recorded::account::CallWeight;
@@ -20,7 +20,7 @@ pub(super) const MAKE_PROCESS: [&str; 5] = ["clone", "clone2", "clone3", "fork",
 impl StraceReader {
     /// Follows a process whose beginning no call shows, or that a call makes which is still under way.
     pub(super) fn meet_unknown(&mut self, process: u32) {
-        match self.makers()[..] {
+        match self.creating_processes()[..] {
             [maker] => self.meet_child(maker, process),
             _ => {
                 let table = self.processes.likely_parent().map(|parent| Rc::clone(&parent.table));
@@ -36,12 +36,12 @@ impl StraceReader {
         table: Option<&TableHandle>,
         memory: Option<&Rc<RefCell<ProcessMemory>>>,
     ) -> Option<CopyShare> {
-        let entries = table.map_or(0, |table| table.borrow().entries())
+        let entries = table.map_or(0, |table| table.borrow().count_entries())
             + memory.map_or(0, |memory| memory.borrow().mappings.len());
         if !self.work.take_copies(entries) {
             return None;
         }
-        let share = self.copies.take(entries);
+        let share = self.copies.take_share(entries);
         self.work.exhausted |= share.is_none();
         share
     }
@@ -65,8 +65,8 @@ impl StraceReader {
     }
 
     /// Processes whose call that makes another one is under way, without a line of that one yet.
-    pub(super) fn makers(&mut self) -> Vec<u32> {
-        if !self.work.take(self.underway.len()) {
+    pub(super) fn creating_processes(&mut self) -> Vec<u32> {
+        if !self.work.take_work(self.underway.len()) {
             return Vec::new();
         }
         let makes = |call: &super::reader::CallUnderway| {
@@ -88,7 +88,7 @@ impl StraceReader {
                 // The file that is run is read by the kernel, unseen.
                 return None;
             }
-            "unshare" => self.unshare(moment, call.argument_text(0)),
+            "unshare" => self.settle_unshare(moment, call.argument_text(0)),
             "chdir" => return Some(self.change_directory(moment, None, call, 0)),
             "fchdir" => return Some(self.change_to_open(moment, call)),
             "getcwd" => {
@@ -99,13 +99,13 @@ impl StraceReader {
                 }
             }
             "chroot" => self.change_root(moment, call),
-            "mmap" | "mmap2" | "old_mmap" => return Some(self.map(moment, call)),
-            "munmap" => self.unmap(moment, call),
-            "mremap" => self.remap(moment, call),
+            "mmap" | "mmap2" | "old_mmap" => return Some(self.settle_mmap(moment, call)),
+            "munmap" => self.settle_munmap(moment, call),
+            "mremap" => self.settle_mremap(moment, call),
             "msync" => return Some(self.sync_mapping(moment, call)),
             _ => return None,
         }
-        Some(outside())
+        Some(settled_outside())
     }
 
     fn make_process(&mut self, moment: &Moment, call: &SystemCall<'_>) {
@@ -123,9 +123,9 @@ impl StraceReader {
 
     /// execve(2): a table and memory of its own, without what closes on it.
     fn replace_program(&mut self, moment: &Moment) {
-        self.calls.uncounted();
+        self.calls.stop_counting();
         self.own_table(moment.process);
-        let Some(table) = self.processes.table(moment.process) else { return };
+        let Some(table) = self.processes.table_of(moment.process) else { return };
         self.take_for_child(&table);
         let gone: Vec<Descriptor> = {
             let mut table = table.borrow_mut();
@@ -146,14 +146,14 @@ impl StraceReader {
 
     /// Gives a process that shares its table a copy.
     pub(super) fn own_table(&mut self, process: u32) {
-        let Some(table) = self.processes.table(process) else { return };
+        let Some(table) = self.processes.table_of(process) else { return };
         if table.borrow().users <= 1 {
             return;
         }
         table.borrow_mut().users -= 1;
         let share = self.share_of_copies(Some(&table), None);
         let mut copy = match &share {
-            Some(_) => table.borrow().copy(&mut self.descriptions),
+            Some(_) => table.borrow().copy_table(&mut self.descriptions),
             // Nothing is known of what it has open.
             None => DescriptorTable::default(),
         };
@@ -161,7 +161,7 @@ impl StraceReader {
         self.processes.set_table(process, Rc::new(RefCell::new(copy)));
     }
 
-    fn unshare(&mut self, moment: &Moment, flags: &str) {
+    fn settle_unshare(&mut self, moment: &Moment, flags: &str) {
         if has_flag(flags, "CLONE_FILES") {
             self.own_table(moment.process);
         }
@@ -178,9 +178,9 @@ impl StraceReader {
         if let Some(call) = self.underway.remove(&process) {
             self.give_up(&call);
         }
-        self.calls.uncounted();
+        self.calls.stop_counting();
         self.drop_memory(process, (now_ns, now_ns));
-        let Some(Process { table, .. }) = self.processes.remove(process) else { return };
+        let Some(Process { table, .. }) = self.processes.remove_process(process) else { return };
         let last = {
             let mut table = table.borrow_mut();
             table.users = table.users.saturating_sub(1);
@@ -207,7 +207,7 @@ impl StraceReader {
         let memory = std::mem::take(&mut process.memory);
         if let Some(memory) = Rc::into_inner(memory) {
             for mapping in memory.into_inner().mappings.into_values() {
-                self.release(mapping.description, times, None);
+                self.release_description(mapping.description, times, None);
             }
         }
     }
@@ -221,24 +221,24 @@ impl StraceReader {
     ) -> SettledCall {
         let Some(path) = call.argument(at).and_then(quoted_path) else {
             self.forget_directory(moment.process);
-            return outside();
+            return settled_outside();
         };
-        match self.absolute(moment, folder, &path) {
+        match self.absolute_path(moment, folder, &path) {
             Ok(absolute) => {
                 let place = self.place_of(&absolute);
                 if let Some(process) = self.processes.get(moment.process) {
                     process.directory.borrow_mut().path = Some(self.paths.resolve(&absolute).into_owned());
                 }
                 if let NamedFile::Inside(relative) = &place
-                    && let Some(name) = self.calls.number(relative)
+                    && let Some(name) = self.calls.number_of_path(relative)
                 {
-                    self.calls.files.is_used_as_directory(name);
+                    self.calls.files.note_directory(name);
                 }
-                if place == NamedFile::Outside { outside() } else { followed() }
+                if place == NamedFile::Outside { settled_outside() } else { settled_followed() }
             }
             Err(why) => {
                 self.forget_directory(moment.process);
-                lost(why, CallWeight::NONE)
+                settled_not_kept(why, CallWeight::NONE)
             }
         }
     }
@@ -251,22 +251,22 @@ impl StraceReader {
     }
 
     fn change_to_open(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
-        let DescriptorTarget::Known(id) = self.find(moment, call.argument(0)) else {
+        let DescriptorTarget::Known(id) = self.find_target(moment, call.argument(0)) else {
             self.forget_directory(moment.process);
-            return outside();
+            return settled_outside();
         };
         self.turn_into_directory(id);
-        let Some(description) = self.descriptions.get(id) else { return outside() };
+        let Some(description) = self.descriptions.get(id) else { return settled_outside() };
         if let Some(process) = self.processes.get(moment.process) {
             process.directory.borrow_mut().path.clone_from(&description.path);
         }
-        if description.opened == Opened::Elsewhere { outside() } else { followed() }
+        if description.opened == Opened::Elsewhere { settled_outside() } else { settled_followed() }
     }
 
     fn change_root(&mut self, moment: &Moment, call: &SystemCall<'_>) {
         let Some(path) = call.argument(0).and_then(quoted_path) else { return };
         if let (Ok(root), Some(process)) =
-            (self.absolute(moment, None, &path), self.processes.get(moment.process).cloned())
+            (self.absolute_path(moment, None, &path), self.processes.get(moment.process).cloned())
         {
             process.directory.borrow_mut().root =
                 Some(root).filter(|root| *root != std::path::Path::new("/"));
@@ -278,7 +278,7 @@ impl StraceReader {
 pub(super) fn child_of(call: &SystemCall<'_>) -> Option<u32> {
     // `= 2 /* 812 in strace's PID NS */`
     if let Some(comment) = call.remark.strip_prefix(b"/* ")
-        && find(comment, b" in strace").is_some()
+        && find_bytes(comment, b" in strace").is_some()
     {
         return parse_u64(&comment[..count_digits(comment)]).and_then(|number| u32::try_from(number).ok());
     }

@@ -4,23 +4,28 @@ use fsverdict_judgement::plan::CallWork;
 
 use super::call::SystemCall;
 use super::reader::{Moment, SettledCall, StraceReader};
-use super::settle::{lost, outside};
+use super::settle::{settled_not_kept, settled_outside};
 use super::settle_transfer::{End, TracedOpenFile};
-use super::value::{constant, field, has_flag, number};
+use super::value::{constants_or_placeholder, field_value, has_flag, parse_number};
 use crate::dataset::recorded::account::{CallOutcome, CallWeight};
 
 impl StraceReader {
     /// io_submit(2): several requests in one call.
-    pub(super) fn submit(&mut self, moment: &Moment, call: &SystemCall<'_>, submitted: u64) -> SettledCall {
-        let requests = call.argument(2).map(structures).unwrap_or_default();
+    pub(super) fn settle_submission(
+        &mut self,
+        moment: &Moment,
+        call: &SystemCall<'_>,
+        submitted: u64,
+    ) -> SettledCall {
+        let requests = call.argument(2).map(split_structures).unwrap_or_default();
         let shown = requests.len() as u64;
-        let (mut settled, mut kept, mut missing) = (outside(), CallWeight::NONE, CallWeight::NONE);
+        let (mut settled, mut kept, mut missing) = (settled_outside(), CallWeight::NONE, CallWeight::NONE);
         for request in requests.into_iter().take(usize::try_from(submitted).unwrap_or(0)) {
             let (outcome, weight) = self.submit_one(moment, request);
             match outcome {
                 CallOutcome::Outside => continue,
-                CallOutcome::NotKept(_) => missing.add(weight),
-                CallOutcome::Kept | CallOutcome::Followed => kept.add(weight),
+                CallOutcome::NotKept(_) => missing.add_weight(weight),
+                CallOutcome::Kept | CallOutcome::Followed => kept.add_weight(weight),
             }
             // A call of which one request is lost is not kept as a whole, whatever its other requests are.
             if !matches!(settled.0, CallOutcome::NotKept(_)) {
@@ -30,7 +35,7 @@ impl StraceReader {
         let hidden = submitted.saturating_sub(shown);
         if hidden > 0 {
             missing.unsized_requests = hidden;
-            settled = lost(
+            settled = settled_not_kept(
                 "io_submit whose requests the recording does not show (strace -e abbrev=%file,%desc)",
                 missing,
             );
@@ -43,7 +48,8 @@ impl StraceReader {
     }
 
     fn submit_one(&mut self, moment: &Moment, request: &[u8]) -> SettledCall {
-        let either = |name: &str| field(request, &format!("aio_{name}")).or_else(|| field(request, name));
+        let either =
+            |name: &str| field_value(request, &format!("aio_{name}")).or_else(|| field_value(request, name));
         let code = either("lio_opcode").and_then(|code| std::str::from_utf8(code).ok()).map_or_else(
             || {
                 // Versions before 5 print `{data=0, pwrite, fildes=3, …}`.
@@ -57,17 +63,17 @@ impl StraceReader {
             |code| code.trim_start_matches("IOCB_CMD_").to_ascii_lowercase(),
         );
         let vectors: u64 = match code.ends_with('v') {
-            true => lengths(either("buf").unwrap_or_default()),
+            true => sum_lengths(either("buf").unwrap_or_default()),
             false => 0,
         };
-        let bytes = either("nbytes").and_then(number).and_then(|length| u64::try_from(length).ok());
+        let bytes = either("nbytes").and_then(parse_number).and_then(|length| u64::try_from(length).ok());
         let length = if vectors > 0 { vectors } else { bytes.unwrap_or(0) };
-        let place = either("offset").and_then(number).and_then(|place| u64::try_from(place).ok());
-        let (end, weight) = (self.end(moment, either("fildes")), CallWeight::bytes(length));
+        let place = either("offset").and_then(parse_number).and_then(|place| u64::try_from(place).ok());
+        let (end, weight) = (self.end_of_argument(moment, either("fildes")), CallWeight::of_bytes(length));
         let (id, open) = match end {
             End::File { id, open } => (id, open),
-            End::Outside => return outside(),
-            End::Lost(why) => return lost(why, weight),
+            End::Outside => return settled_outside(),
+            End::Lost(why) => return settled_not_kept(why, weight),
         };
         self.is_used_as_file(id);
         match code.as_str() {
@@ -80,20 +86,23 @@ impl StraceReader {
                 let mut settled =
                     self.write_file(moment, TracedOpenFile { id, open }, length, place, appends);
                 if has_flag(flags, "RWF_DSYNC") || has_flag(flags, "RWF_SYNC") {
-                    self.calls.on_file(moment.times, CallWork::Fdatasync { file: open });
+                    self.calls.add_file_call(moment.times, CallWork::Fdatasync { file: open });
                     settled.1.syncs = 1;
                 }
                 settled
             }
-            "fsync" => self.keep_on_file(moment, CallWork::Fsync { file: open }, CallWeight::sync()),
-            "fdsync" => self.keep_on_file(moment, CallWork::Fdatasync { file: open }, CallWeight::sync()),
-            other => lost(&format!("requests of io_submit to {}", constant(other)), CallWeight::NONE),
+            "fsync" => self.keep_on_file(moment, CallWork::Fsync { file: open }, CallWeight::one_sync()),
+            "fdsync" => self.keep_on_file(moment, CallWork::Fdatasync { file: open }, CallWeight::one_sync()),
+            other => settled_not_kept(
+                &format!("requests of io_submit to {}", constants_or_placeholder(other)),
+                CallWeight::NONE,
+            ),
         }
     }
 }
 
 /// The structures of a list: `[{…}, {…}]`.
-fn structures(list: &[u8]) -> Vec<&[u8]> {
+fn split_structures(list: &[u8]) -> Vec<&[u8]> {
     let (mut found, mut depth, mut start, mut quoted, mut escaped) = (Vec::new(), 0_usize, 0, false, false);
     for (at, byte) in list.iter().enumerate() {
         match byte {
@@ -120,11 +129,13 @@ fn structures(list: &[u8]) -> Vec<&[u8]> {
 }
 
 /// The sum of the lengths of vectors: `[{iov_base=…, iov_len=4096}, …]`.
-fn lengths(list: &[u8]) -> u64 {
-    structures(list)
+fn sum_lengths(list: &[u8]) -> u64 {
+    split_structures(list)
         .into_iter()
         .filter_map(|vector| {
-            field(vector, "iov_len").and_then(number).and_then(|length| u64::try_from(length).ok())
+            field_value(vector, "iov_len")
+                .and_then(parse_number)
+                .and_then(|length| u64::try_from(length).ok())
         })
         .fold(0, u64::saturating_add)
 }

@@ -6,8 +6,8 @@ use super::call::SystemCall;
 use super::descriptors::{DescriptionId, Opened};
 use super::lookup::DescriptorTarget;
 use super::reader::{Moment, SettledCall, StraceReader};
-use super::settle::{NamedFile, followed, kept, lost, outside};
-use super::value::{bracketed, constant, has_flag, number};
+use super::settle::{NamedFile, settled_followed, settled_kept, settled_not_kept, settled_outside};
+use super::value::{constants_or_placeholder, has_flag, parse_bracketed, parse_number};
 use crate::dataset::recorded::account::{CallOutcome, CallWeight};
 
 /// An open file of the folder, and the number under which the trace has it open.
@@ -30,61 +30,65 @@ impl StraceReader {
         let value = call.value()?;
         let moved = value.unsigned_abs();
         let settled = match call.name {
-            "read" | "readv" => self.read(moment, call, moved, None),
+            "read" | "readv" => self.settle_read(moment, call, moved, None),
             "pread64" | "preadv" | "preadv2" => {
-                let place = call.argument(3).and_then(number)?;
-                self.read(moment, call, moved, u64::try_from(place).ok())
+                let place = call.argument(3).and_then(parse_number)?;
+                self.settle_read(moment, call, moved, u64::try_from(place).ok())
             }
-            "write" | "writev" => self.write(moment, call, moved, None, ""),
+            "write" | "writev" => self.settle_write(moment, call, moved, None, ""),
             "pwrite64" | "pwritev" | "pwritev2" => {
-                let place = call.argument(3).and_then(number)?;
-                self.write(moment, call, moved, u64::try_from(place).ok(), call.argument_text(4))
+                let place = call.argument(3).and_then(parse_number)?;
+                self.settle_write(moment, call, moved, u64::try_from(place).ok(), call.argument_text(4))
             }
-            "lseek" => self.seek(moment, call, value, 1, 2),
+            "lseek" => self.settle_seek(moment, call, value, 1, 2),
             "_llseek" | "llseek" => {
-                let place = call.argument(2).and_then(bracketed)?;
-                self.seek(moment, call, place, 1, 3)
+                let place = call.argument(2).and_then(parse_bracketed)?;
+                self.settle_seek(moment, call, place, 1, 3)
             }
-            "fsync" | "fdatasync" => self.sync(moment, call),
-            "syncfs" => match self.find(moment, call.argument(0)) {
+            "fsync" | "fdatasync" => self.settle_sync(moment, call),
+            "syncfs" => match self.find_target(moment, call.argument(0)) {
                 DescriptorTarget::Known(id)
                     if self.end_of(id).is_inside() || self.is_directory_inside(id) =>
                 {
-                    self.keep_names(moment, CallWork::SyncFilesystem, CallWeight::sync())
+                    self.keep_names(moment, CallWork::SyncFilesystem, CallWeight::one_sync())
                 }
-                DescriptorTarget::Lost(why) => lost(why, CallWeight::sync()),
-                _ => outside(),
+                DescriptorTarget::Lost(why) => settled_not_kept(why, CallWeight::one_sync()),
+                _ => settled_outside(),
             },
-            "sync" => self.keep_names(moment, CallWork::SyncFilesystem, CallWeight::sync()),
+            "sync" => self.keep_names(moment, CallWork::SyncFilesystem, CallWeight::one_sync()),
             "ftruncate" | "ftruncate64" => {
-                let size = call.argument(1).and_then(number).and_then(|size| u64::try_from(size).ok())?;
+                let size =
+                    call.argument(1).and_then(parse_number).and_then(|size| u64::try_from(size).ok())?;
                 self.on_end(moment, call, CallWeight::NONE, |file| CallWork::Truncate { file, size })
             }
             "truncate" | "truncate64" => return self.truncate_by_name(moment, call),
-            "fallocate" => return self.reserve(moment, call),
-            "copy_file_range" | "splice" => self.copy(
+            "fallocate" => return self.settle_fallocate(moment, call),
+            "copy_file_range" | "splice" => self.settle_copy(
                 moment,
                 moved,
                 (call.argument(0), call.argument(1)),
                 (call.argument(2), call.argument(3)),
             ),
-            "sendfile" | "sendfile64" => {
-                self.copy(moment, moved, (call.argument(1), call.argument(2)), (call.argument(0), None))
-            }
-            "io_submit" => self.submit(moment, call, moved),
+            "sendfile" | "sendfile64" => self.settle_copy(
+                moment,
+                moved,
+                (call.argument(1), call.argument(2)),
+                (call.argument(0), None),
+            ),
+            "io_submit" => self.settle_submission(moment, call, moved),
             "io_uring_enter" => {
                 let weight = CallWeight { unsized_requests: moved, ..CallWeight::NONE };
-                lost("io_uring_enter", weight)
+                settled_not_kept("io_uring_enter", weight)
             }
             "fstat" | "fstat64" => self.status_of_open(moment, call),
-            "getdents" | "getdents64" => self.list(moment, call, moved),
+            "getdents" | "getdents64" => self.settle_listing(moment, call, moved),
             _ => return None,
         };
         Some(settled)
     }
 
-    pub(super) fn end(&mut self, moment: &Moment, argument: Option<&[u8]>) -> End {
-        match self.find(moment, argument) {
+    pub(super) fn end_of_argument(&mut self, moment: &Moment, argument: Option<&[u8]>) -> End {
+        match self.find_target(moment, argument) {
             DescriptorTarget::Known(id) => self.end_of(id),
             DescriptorTarget::Outside => End::Outside,
             DescriptorTarget::Lost(why) => End::Lost(why),
@@ -111,13 +115,13 @@ impl StraceReader {
         weight: CallWeight,
         work: impl FnOnce(u32) -> CallWork,
     ) -> SettledCall {
-        match self.end(moment, call.argument(0)) {
+        match self.end_of_argument(moment, call.argument(0)) {
             End::File { id, open } => {
                 self.is_used_as_file(id);
                 self.keep_on_file(moment, work(open), weight)
             }
-            End::Outside => outside(),
-            End::Lost(why) => lost(why, weight),
+            End::Outside => settled_outside(),
+            End::Lost(why) => settled_not_kept(why, weight),
         }
     }
 
@@ -127,7 +131,7 @@ impl StraceReader {
         }
     }
 
-    pub(super) fn position(&self, id: DescriptionId) -> u64 {
+    pub(super) fn position_of(&self, id: DescriptionId) -> u64 {
         self.descriptions.get(id).map_or(0, |one| one.position)
     }
 
@@ -137,7 +141,7 @@ impl StraceReader {
         }
     }
 
-    fn read(
+    fn settle_read(
         &mut self,
         moment: &Moment,
         call: &SystemCall<'_>,
@@ -146,17 +150,17 @@ impl StraceReader {
     ) -> SettledCall {
         let asked = match call.name {
             "read" | "pread64" => {
-                call.argument(2).and_then(number).and_then(|length| u64::try_from(length).ok())
+                call.argument(2).and_then(parse_number).and_then(|length| u64::try_from(length).ok())
             }
             _ => None,
         };
-        match self.end(moment, call.argument(0)) {
+        match self.end_of_argument(moment, call.argument(0)) {
             End::File { id, open } => {
                 self.is_used_as_file(id);
                 self.read_file(moment, TracedOpenFile { id, open }, moved, place, asked)
             }
-            End::Outside => outside(),
-            End::Lost(why) => lost(why, CallWeight::bytes(moved)),
+            End::Outside => settled_outside(),
+            End::Lost(why) => settled_not_kept(why, CallWeight::of_bytes(moved)),
         }
     }
 
@@ -170,27 +174,27 @@ impl StraceReader {
         asked: Option<u64>,
     ) -> SettledCall {
         let TracedOpenFile { id, open } = file;
-        let offset = place.unwrap_or_else(|| self.position(id));
+        let offset = place.unwrap_or_else(|| self.position_of(id));
         let end = offset.saturating_add(moved);
         if place.is_none() {
             self.set_position(id, end);
         }
         if moved == 0 {
             // The end of the file, where nothing moves.
-            return followed();
+            return settled_followed();
         }
         let settled = self.keep_on_file(
             moment,
             CallWork::Read { file: open, offset, length: moved },
-            CallWeight::bytes(moved),
+            CallWeight::of_bytes(moved),
         );
         if asked.is_some_and(|asked| moved < asked) {
-            self.calls.open_has_size(open, end);
+            self.calls.note_size_of_open(open, end);
         }
         settled
     }
 
-    fn write(
+    fn settle_write(
         &mut self,
         moment: &Moment,
         call: &SystemCall<'_>,
@@ -200,10 +204,10 @@ impl StraceReader {
     ) -> SettledCall {
         let syncs = u64::from(has_flag(flags, "RWF_DSYNC") || has_flag(flags, "RWF_SYNC"));
         let weight = CallWeight { bytes: moved, syncs, ..CallWeight::NONE };
-        let (id, open) = match self.end(moment, call.argument(0)) {
+        let (id, open) = match self.end_of_argument(moment, call.argument(0)) {
             End::File { id, open } => (id, open),
-            End::Outside => return outside(),
-            End::Lost(why) => return lost(why, weight),
+            End::Outside => return settled_outside(),
+            End::Lost(why) => return settled_not_kept(why, weight),
         };
         self.is_used_as_file(id);
         let appends = self.descriptions.get(id).is_some_and(|one| one.appends);
@@ -214,7 +218,7 @@ impl StraceReader {
                 true => CallWork::Fsync { file: open },
                 false => CallWork::Fdatasync { file: open },
             };
-            self.calls.on_file(moment.times, work);
+            self.calls.add_file_call(moment.times, work);
         }
         settled.1.syncs = syncs;
         settled
@@ -231,22 +235,22 @@ impl StraceReader {
     ) -> SettledCall {
         let TracedOpenFile { id, open } = file;
         if moved == 0 {
-            return followed();
+            return settled_followed();
         }
-        let weight = CallWeight::bytes(moved);
+        let weight = CallWeight::of_bytes(moved);
         let offset =
-            if appends { self.calls.end_of(open) } else { place.unwrap_or_else(|| self.position(id)) };
+            if appends { self.calls.end_of(open) } else { place.unwrap_or_else(|| self.position_of(id)) };
         if place.is_none() {
             self.set_position(id, offset.saturating_add(moved));
         }
         match appends {
             // pwrite(2) of a file that is opened with O_APPEND appends, too, on Linux.
-            true => (self.calls.append(moment.times, open, moved), weight),
+            true => (self.calls.append_to_file(moment.times, open, moved), weight),
             false => self.keep_on_file(moment, CallWork::Write { file: open, offset, length: moved }, weight),
         }
     }
 
-    fn seek(
+    fn settle_seek(
         &mut self,
         moment: &Moment,
         call: &SystemCall<'_>,
@@ -255,34 +259,34 @@ impl StraceReader {
         whence: usize,
     ) -> SettledCall {
         let place = u64::try_from(place).unwrap_or(0);
-        match self.find(moment, call.argument(0)) {
+        match self.find_target(moment, call.argument(0)) {
             DescriptorTarget::Known(id) => {
                 self.set_position(id, place);
                 match self.end_of(id) {
                     End::File { open, .. } => {
-                        let behind = call.argument(offset).and_then(number).unwrap_or(0);
+                        let behind = call.argument(offset).and_then(parse_number).unwrap_or(0);
                         if call.argument_text(whence) == "SEEK_END" {
                             let size = i64::try_from(place).unwrap_or(0).saturating_sub(behind);
-                            self.calls.open_has_size(open, u64::try_from(size).unwrap_or(0));
+                            self.calls.note_size_of_open(open, u64::try_from(size).unwrap_or(0));
                         }
-                        followed()
+                        settled_followed()
                     }
-                    End::Lost(why) => lost(why, CallWeight::NONE),
-                    End::Outside if self.is_directory_inside(id) => followed(),
-                    End::Outside => outside(),
+                    End::Lost(why) => settled_not_kept(why, CallWeight::NONE),
+                    End::Outside if self.is_directory_inside(id) => settled_followed(),
+                    End::Outside => settled_outside(),
                 }
             }
-            DescriptorTarget::Outside => outside(),
-            DescriptorTarget::Lost(why) => lost(why, CallWeight::NONE),
+            DescriptorTarget::Outside => settled_outside(),
+            DescriptorTarget::Lost(why) => settled_not_kept(why, CallWeight::NONE),
         }
     }
 
-    fn sync(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
-        let weight = CallWeight::sync();
-        let id = match self.find(moment, call.argument(0)) {
+    fn settle_sync(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
+        let weight = CallWeight::one_sync();
+        let id = match self.find_target(moment, call.argument(0)) {
             DescriptorTarget::Known(id) => id,
-            DescriptorTarget::Outside => return outside(),
-            DescriptorTarget::Lost(why) => return lost(why, weight),
+            DescriptorTarget::Outside => return settled_outside(),
+            DescriptorTarget::Lost(why) => return settled_not_kept(why, weight),
         };
         // What was opened to be read, and is synced unread, is a directory.
         if let Some(name) = self.turn_into_directory(id) {
@@ -296,15 +300,15 @@ impl StraceReader {
                 };
                 self.keep_on_file(moment, work, weight)
             }
-            End::Outside => outside(),
-            End::Lost(why) => lost(why, weight),
+            End::Outside => settled_outside(),
+            End::Lost(why) => settled_not_kept(why, weight),
         }
     }
 
     /// truncate(2): the trace opens, truncates and closes.
     fn truncate_by_name(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<SettledCall> {
-        let size = call.argument(1).and_then(number).and_then(|size| u64::try_from(size).ok())?;
-        let named = self.named(moment, None, call.argument(0));
+        let size = call.argument(1).and_then(parse_number).and_then(|size| u64::try_from(size).ok())?;
+        let named = self.resolve_named_file(moment, None, call.argument(0));
         if let NamedFile::Open(_) = named {
             return None;
         }
@@ -313,24 +317,25 @@ impl StraceReader {
             Err(settled) => return Some(settled),
         };
         Some(
-            match self.calls.try_open(
+            match self.calls.try_open_file(
                 moment.times,
                 name,
                 fsverdict_judgement::plan::OpenFlags::default(),
                 false,
             ) {
                 Ok(open) => {
-                    self.calls.on_file(moment.times, CallWork::Truncate { file: open, size });
-                    self.calls.close(moment.times, open, None);
-                    kept(CallWeight::NONE)
+                    self.calls.add_file_call(moment.times, CallWork::Truncate { file: open, size });
+                    self.calls.close_file(moment.times, open, None);
+                    settled_kept(CallWeight::NONE)
                 }
-                Err(why) => lost(why, CallWeight::NONE),
+                Err(why) => settled_not_kept(why, CallWeight::NONE),
             },
         )
     }
 
-    fn reserve(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<SettledCall> {
-        let (offset, length) = (call.argument(2).and_then(number)?, call.argument(3).and_then(number)?);
+    fn settle_fallocate(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<SettledCall> {
+        let (offset, length) =
+            (call.argument(2).and_then(parse_number)?, call.argument(3).and_then(parse_number)?);
         let (offset, length) = (u64::try_from(offset).ok()?, u64::try_from(length).ok()?);
         if call.argument(1) == Some(b"0") {
             return Some(self.on_end(moment, call, CallWeight::NONE, |file| CallWork::Reserve {
@@ -339,17 +344,18 @@ impl StraceReader {
                 length,
             }));
         }
-        match self.end(moment, call.argument(0)) {
-            End::File { .. } => {
-                Some(lost(&format!("fallocate {}", constant(call.argument_text(1))), CallWeight::NONE))
-            }
-            End::Outside => Some(outside()),
-            End::Lost(why) => Some(lost(why, CallWeight::NONE)),
+        match self.end_of_argument(moment, call.argument(0)) {
+            End::File { .. } => Some(settled_not_kept(
+                &format!("fallocate {}", constants_or_placeholder(call.argument_text(1))),
+                CallWeight::NONE,
+            )),
+            End::Outside => Some(settled_outside()),
+            End::Lost(why) => Some(settled_not_kept(why, CallWeight::NONE)),
         }
     }
 
     /// Bytes that the kernel moves from one descriptor to another.
-    fn copy(
+    fn settle_copy(
         &mut self,
         moment: &Moment,
         moved: u64,
@@ -357,21 +363,21 @@ impl StraceReader {
         to: (Option<&[u8]>, Option<&[u8]>),
     ) -> SettledCall {
         let place = |argument: Option<&[u8]>| {
-            argument.and_then(bracketed).and_then(|place| u64::try_from(place).ok())
+            argument.and_then(parse_bracketed).and_then(|place| u64::try_from(place).ok())
         };
-        let (source, target) = (self.end(moment, from.0), self.end(moment, to.0));
-        let weight = CallWeight::bytes(moved);
+        let (source, target) = (self.end_of_argument(moment, from.0), self.end_of_argument(moment, to.0));
+        let weight = CallWeight::of_bytes(moved);
         for end in [source, target] {
             match end {
                 End::File { id, .. } => self.is_used_as_file(id),
-                End::Lost(why) => return lost(why, weight),
+                End::Lost(why) => return settled_not_kept(why, weight),
                 End::Outside => {}
             }
         }
         match (source, target) {
             (End::File { id, open }, End::File { id: target, open: file }) => {
-                let from_offset = place(from.1).unwrap_or_else(|| self.position(id));
-                let offset = place(to.1).unwrap_or_else(|| self.position(target));
+                let from_offset = place(from.1).unwrap_or_else(|| self.position_of(id));
+                let offset = place(to.1).unwrap_or_else(|| self.position_of(target));
                 if place(from.1).is_none() {
                     self.set_position(id, from_offset.saturating_add(moved));
                 }
@@ -379,7 +385,7 @@ impl StraceReader {
                     self.set_position(target, offset.saturating_add(moved));
                 }
                 if moved == 0 {
-                    return followed();
+                    return settled_followed();
                 }
                 let work =
                     CallWork::Copy { from: open, from_offset, file, offset, length: moved, shared: false };
@@ -392,7 +398,7 @@ impl StraceReader {
                 let appends = self.descriptions.get(id).is_some_and(|one| one.appends);
                 self.write_file(moment, TracedOpenFile { id, open }, moved, place(to.1), appends)
             }
-            _ => outside(),
+            _ => settled_outside(),
         }
     }
 }

@@ -31,7 +31,7 @@ impl SourceLine {
     fn new(number: u64, text: Vec<u8>, process: Option<u32>, clock: &mut RecordingClock) -> Self {
         let (prefix, rest) = split_prefix(&text);
         let rest = text.len() - rest.len();
-        let now_ns = clock.advance(prefix.time);
+        let now_ns = clock.advance_to(prefix.time);
         Self { number, rest, process: process.or(prefix.process), now_ns, text }
     }
 
@@ -48,7 +48,7 @@ pub(super) trait LineSource {
     /// Whether its lines have times.
     fn is_timed(&self) -> bool;
     /// How often its times went back.
-    fn steps(&self) -> u64;
+    fn steps_taken(&self) -> u64;
 }
 
 /// Reads a line up to the longest that is looked at; the rest of a longer one is skipped. Gives whether there was one.
@@ -100,7 +100,7 @@ impl LineSource for OneFile<'_> {
         self.clock.is_timed()
     }
 
-    fn steps(&self) -> u64 {
+    fn steps_taken(&self) -> u64 {
         self.clock.steps
     }
 }
@@ -117,7 +117,7 @@ struct ProcessFile {
 }
 
 impl ProcessFile {
-    fn fill(&mut self) -> io::Result<()> {
+    fn fill_buffer(&mut self) -> io::Result<()> {
         if self.ended || !self.ready.is_empty() {
             return Ok(());
         }
@@ -155,7 +155,7 @@ impl ManyFiles {
             let clock = RecordingClock::new(form);
             let ready = VecDeque::new();
             let mut file = ProcessFile { path, process, offset: 0, clock, number: 0, ready, ended: false };
-            file.fill()?;
+            file.fill_buffer()?;
             if let Some(first) = file.ready.front() {
                 many.next.push(std::cmp::Reverse((first.now_ns, at)));
             }
@@ -170,7 +170,7 @@ impl LineSource for ManyFiles {
         let Some(std::cmp::Reverse((_, at))) = self.next.pop() else { return Ok(None) };
         let Some(file) = self.files.get_mut(at) else { return Ok(None) };
         let line = file.ready.pop_front();
-        file.fill()?;
+        file.fill_buffer()?;
         if let Some(next) = file.ready.front() {
             self.next.push(std::cmp::Reverse((next.now_ns, at)));
         }
@@ -181,7 +181,7 @@ impl LineSource for ManyFiles {
         self.files.iter().any(|file| file.clock.is_timed())
     }
 
-    fn steps(&self) -> u64 {
+    fn steps_taken(&self) -> u64 {
         self.files.iter().map(|file| file.clock.steps).sum()
     }
 }
@@ -205,7 +205,7 @@ impl<'a> Lookahead<'a> {
     }
 
     /// The line that is so far ahead.
-    pub(super) fn peek(&mut self, distance: usize) -> io::Result<Option<&SourceLine>> {
+    pub(super) fn peek_line(&mut self, distance: usize) -> io::Result<Option<&SourceLine>> {
         while self.ahead.len() <= distance {
             match self.source.next_line()? {
                 Some(line) => self.ahead.push_back(line),

@@ -2,7 +2,7 @@
 
 use super::line::{LineKind, line_kind, split_prefix};
 use super::references::{Reference, all_names, references_of};
-use super::{looks_like, read, read_many};
+use super::{looks_like, read_many, read_strace};
 use crate::dataset::recorded::CapturedCalls;
 use fsverdict_text::Reason;
 
@@ -15,7 +15,7 @@ struct Example {
 }
 
 fn capture_below(record: &str, below: &str) -> Result<CapturedCalls, Reason> {
-    read(Box::new(record.as_bytes()), record.as_bytes(), Some(std::path::Path::new(below)))
+    read_strace(Box::new(record.as_bytes()), record.as_bytes(), Some(std::path::Path::new(below)))
 }
 
 fn capture(record: &str) -> CapturedCalls {
@@ -621,7 +621,7 @@ fn the_rest_of_another_call_than_the_one_that_was_begun_settles_both() {
     let record = "7 open(\"/s/a\", O_RDWR|O_CREAT|O_EXCL, 0600) = 3\n7 fsync(3 <unfinished ...>\n7 <... write resumed>) = 9\n";
     let captured = capture_below(record, "/s").unwrap();
     assert!(captured.account.is_balanced(), "{:?}", captured.account);
-    assert_eq!((captured.account.seen, captured.account.lost()), (3, 2));
+    assert_eq!((captured.account.seen, captured.account.count_not_kept()), (3, 2));
 }
 
 /// What is kept in memory grows with what is open, and not with the recording.
@@ -697,7 +697,7 @@ fn a_reason_names_constants_alone_and_a_line_that_is_shown_hides_where_a_name_ma
     for line in SECRETS {
         let record = format!("7 1.0 openat(AT_FDCWD, \"/s/a\", O_RDWR|O_CREAT, 0600) = 3\n{line}\n");
         let captured = capture(&record);
-        assert!(captured.account.lost() > 0, "{line}");
+        assert!(captured.account.count_not_kept() > 0, "{line}");
         for (reason, lost) in &captured.account.not_kept {
             assert!(!reason.to_ascii_uppercase().contains("SECRET"), "{line}: {reason}");
             assert!(!reason.chars().any(|one| one.is_control() || one == '\u{202e}'), "{line}: {reason:?}");
@@ -736,7 +736,7 @@ fn a_call_of_several_requests_is_not_kept_if_one_of_them_is_lost() {
         );
         let captured = capture(&record);
         assert!(calls_of(&captured).contains("write 1 0 512"), "{order}: {}", calls_of(&captured));
-        assert_eq!(captured.account.lost(), 1, "{order}");
+        assert_eq!(captured.account.count_not_kept(), 1, "{order}");
         assert_eq!(captured.account.kept_weight.bytes, 512, "{order}");
         assert_eq!(captured.account.largest_loss(), (0.5, "bytes"), "{order}");
     }

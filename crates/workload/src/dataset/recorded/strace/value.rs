@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-use super::line::{count_digits, find, parse_u64};
+use super::line::{count_digits, find_bytes, parse_u64};
 
 /// A descriptor, and what strace says of it with -y.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl ShownFile {
 }
 
 /// A descriptor's number with what stands behind it.
-pub(super) fn descriptor(argument: &[u8]) -> Option<ShownDescriptor> {
+pub(super) fn parse_descriptor(argument: &[u8]) -> Option<ShownDescriptor> {
     if let Some(rest) = argument.strip_prefix(b"AT_FDCWD") {
         return Some(ShownDescriptor { number: None, shown: shown_file(rest) });
     }
@@ -71,7 +71,7 @@ pub(super) fn shown_file(decoration: &[u8]) -> ShownFile {
         return ShownFile::Other;
     }
     // A device has its numbers behind its path (-yy).
-    let inner = match find(inner, b"<char ").or_else(|| find(inner, b"<block ")) {
+    let inner = match find_bytes(inner, b"<char ").or_else(|| find_bytes(inner, b"<block ")) {
         Some(_) => return ShownFile::Other,
         None => inner,
     };
@@ -84,14 +84,14 @@ pub(super) fn shown_file(decoration: &[u8]) -> ShownFile {
 }
 
 /// The bytes of a quoted string; `None` where it is cut short or none.
-pub(super) fn quoted(argument: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn parse_quoted(argument: &[u8]) -> Option<Vec<u8>> {
     let inner = argument.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     unescape(inner)
 }
 
 /// A path in quotes.
 pub(super) fn quoted_path(argument: &[u8]) -> Option<PathBuf> {
-    quoted(argument).map(|bytes| PathBuf::from(OsStr::from_bytes(&bytes)))
+    parse_quoted(argument).map(|bytes| PathBuf::from(OsStr::from_bytes(&bytes)))
 }
 
 /// Takes the escapes of strace out of a string.
@@ -132,7 +132,7 @@ fn unescape(text: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// An argument as a reason may name it: constants and numbers alone. What else stands in their place may be a name.
-pub(super) fn constant(argument: &str) -> &str {
+pub(super) fn constants_or_placeholder(argument: &str) -> &str {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_|(), ".contains(&byte);
     let shown = argument.len() <= 120
         && argument.bytes().all(plain)
@@ -151,7 +151,7 @@ pub(super) fn has_flag(flags: &str, flag: &str) -> bool {
 }
 
 /// A number of bytes or a place, below zero where it says so.
-pub(super) fn number(argument: &[u8]) -> Option<i64> {
+pub(super) fn parse_number(argument: &[u8]) -> Option<i64> {
     let (sign, digits) = match argument.strip_prefix(b"-") {
         Some(digits) => (-1, digits),
         None => (1, argument),
@@ -166,16 +166,16 @@ pub(super) fn number(argument: &[u8]) -> Option<i64> {
 }
 
 /// A number in brackets, as a result is printed that a call left in memory: `[8192]`, `[8192 => 0]`, `[0] => [8192]`.
-pub(super) fn bracketed(argument: &[u8]) -> Option<i64> {
+pub(super) fn parse_bracketed(argument: &[u8]) -> Option<i64> {
     let inner = argument.strip_prefix(b"[")?;
     let first = inner.split(|byte| matches!(byte, b' ' | b']')).next()?;
-    number(first)
+    parse_number(first)
 }
 
 /// The text behind `name=` in a structure, up to the next comma or bracket.
-pub(super) fn field<'a>(structure: &'a [u8], name: &str) -> Option<&'a [u8]> {
+pub(super) fn field_value<'a>(structure: &'a [u8], name: &str) -> Option<&'a [u8]> {
     let mut from = 0;
-    while let Some(at) = find(&structure[from..], name.as_bytes()) {
+    while let Some(at) = find_bytes(&structure[from..], name.as_bytes()) {
         let start = from + at;
         let end = start + name.len();
         let begins = start == 0 || matches!(structure[start - 1], b'{' | b' ' | b',');
@@ -202,40 +202,45 @@ pub(super) fn field<'a>(structure: &'a [u8], name: &str) -> Option<&'a [u8]> {
 mod tests {
     use std::path::PathBuf;
 
-    use super::{ShownFile, bracketed, descriptor, field, has_flag, number, quoted};
+    use super::{
+        ShownFile, field_value, has_flag, parse_bracketed, parse_descriptor, parse_number, parse_quoted,
+    };
 
     #[test]
     fn values_are_read_with_their_escapes() {
-        assert_eq!(quoted(br#""a\"\\\n\377\x41\0b""#).unwrap(), b"a\"\\\n\xff\x41\0b");
-        assert_eq!((quoted(b"\"cut\"..."), quoted(b"0x7ffd")), (None, None));
-        let path = |text: &[u8]| descriptor(text).unwrap().shown.path().cloned();
+        assert_eq!(parse_quoted(br#""a\"\\\n\377\x41\0b""#).unwrap(), b"a\"\\\n\xff\x41\0b");
+        assert_eq!((parse_quoted(b"\"cut\"..."), parse_quoted(b"0x7ffd")), (None, None));
+        let path = |text: &[u8]| parse_descriptor(text).unwrap().shown.path().cloned();
         assert_eq!(path(br#"3</srv/c\"d\76>"#), Some(PathBuf::from("/srv/c\"d>")));
         assert_eq!(path(b"3</srv/a->"), Some(PathBuf::from("/srv/a-")));
         let gone = ShownFile::Path { path: "/srv/a".into(), deleted: true };
         for text in [&b"3</srv/a>(deleted)"[..], b"3</srv/a (deleted)>"] {
-            assert_eq!(descriptor(text).unwrap().shown, gone);
+            assert_eq!(parse_descriptor(text).unwrap().shown, gone);
         }
         for text in [&b"3<pipe:[7]>"[..], b"3<anon_inode:[eventfd]>", b"3</dev/tty<char 5:0>>"] {
-            assert_eq!(descriptor(text).unwrap().shown, ShownFile::Other);
+            assert_eq!(parse_descriptor(text).unwrap().shown, ShownFile::Other);
         }
-        assert_eq!(descriptor(b"AT_FDCWD</srv>").unwrap().number, None);
-        assert_eq!((descriptor(b"-1"), descriptor(b"0x7f0000000000"), descriptor(b"3x")), (None, None, None));
-        assert_eq!(descriptor(b"0x3").unwrap().number, Some(3));
-        assert_eq!(descriptor(b"0xffffff9c").unwrap().number, None);
+        assert_eq!(parse_descriptor(b"AT_FDCWD</srv>").unwrap().number, None);
+        assert_eq!(
+            (parse_descriptor(b"-1"), parse_descriptor(b"0x7f0000000000"), parse_descriptor(b"3x")),
+            (None, None, None)
+        );
+        assert_eq!(parse_descriptor(b"0x3").unwrap().number, Some(3));
+        assert_eq!(parse_descriptor(b"0xffffff9c").unwrap().number, None);
         assert!(has_flag("{flags=O_RDWR|O_CREAT, mode=0644}", "O_CREAT") && !has_flag("O_SYNCX", "O_SYNC"));
         assert_eq!(
-            (number(b"-1"), number(b"18446744073709551615"), number(b"0x10")),
+            (parse_number(b"-1"), parse_number(b"18446744073709551615"), parse_number(b"0x10")),
             (Some(-1), Some(-1), Some(16))
         );
         assert_eq!(
-            (bracketed(b"[8192]"), bracketed(b"[5 => 9]"), bracketed(b"NULL")),
+            (parse_bracketed(b"[8192]"), parse_bracketed(b"[5 => 9]"), parse_bracketed(b"NULL")),
             (Some(8192), Some(5), None)
         );
         let iocb =
             b"{aio_data=0, aio_fildes=7</srv/a, b>, aio_buf=[{iov_len=3}], aio_nbytes=4096, aio_offset=0}";
-        assert_eq!(field(iocb, "aio_fildes"), Some(&b"7</srv/a, b>"[..]));
+        assert_eq!(field_value(iocb, "aio_fildes"), Some(&b"7</srv/a, b>"[..]));
         assert_eq!(
-            (field(iocb, "aio_nbytes"), field(iocb, "aio_offset"), field(iocb, "nbytes")),
+            (field_value(iocb, "aio_nbytes"), field_value(iocb, "aio_offset"), field_value(iocb, "nbytes")),
             (Some(&b"4096"[..]), Some(&b"0"[..]), None)
         );
     }

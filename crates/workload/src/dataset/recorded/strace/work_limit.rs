@@ -29,7 +29,7 @@ impl WorkLimit {
     }
 
     /// Whether so many things may be looked at.
-    pub(super) fn take(&mut self, amount: usize) -> bool {
+    pub(super) fn take_work(&mut self, amount: usize) -> bool {
         let spent = self.spent.saturating_add(amount as u64);
         if spent > self.allowed.max(BASE) {
             self.exhausted = true;
@@ -41,7 +41,7 @@ impl WorkLimit {
 
     /// Whether so many things may be copied, which takes several times as long, and be let go of again.
     pub(super) fn take_copies(&mut self, amount: usize) -> bool {
-        self.take(amount.saturating_mul(8))
+        self.take_work(amount.saturating_mul(8))
     }
 }
 
@@ -60,7 +60,7 @@ pub(super) struct CopyShare {
 
 impl HeldCopies {
     /// A share for so many copies; `None` where there are too many.
-    pub(super) fn take(&self, amount: usize) -> Option<CopyShare> {
+    pub(super) fn take_share(&self, amount: usize) -> Option<CopyShare> {
         let held = self.held.get().saturating_add(amount as u64);
         (held <= MOST_COPIES).then(|| {
             self.held.set(held);
