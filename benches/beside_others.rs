@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use fsverdict_judgement::plan::{Dataset, Operation, Pace};
 use fsverdict_text::Bytes;
 use fsverdict_workload::dataset::{Prepared, prepare_dataset};
-use fsverdict_workload::workload::{Ledger, Workplace, run};
+use fsverdict_workload::workload::{Ledger, Workplace, run_operation};
 
 const FILES: u64 = 65_536;
 const SIZE: u64 = 1000;
@@ -69,7 +69,7 @@ fn ours(operation: Operation, mount: &Path, dataset: &Prepared, ledger: &mut Led
         rounds: 1,
     };
     let start = Instant::now();
-    run(&mut site).unwrap();
+    run_operation(&mut site).unwrap();
     start.elapsed().as_secs_f64()
 }
 

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use fsverdict_judgement::plan::{Dataset, Operation, TreeShape};
 use fsverdict_text::Bytes;
 use fsverdict_workload::dataset::{Prepared, prepare_dataset};
-use fsverdict_workload::workload::{Ledger, Workplace, run};
+use fsverdict_workload::workload::{Ledger, Workplace, run_operation};
 use rustix::fs::{AtFlags, Mode, OFlags, RawDir, StatxFlags};
 
 const FILES: u64 = 50_000;
@@ -43,7 +43,7 @@ fn ours(operation: Operation, mount: &Path, dataset: &Prepared, ledger: &mut Led
         rounds: 1,
     };
     let start = Instant::now();
-    run(&mut site).unwrap();
+    run_operation(&mut site).unwrap();
     start.elapsed()
 }
 

@@ -9,7 +9,7 @@ use fsverdict_lab::trial::outlives_a_device;
 use fsverdict_stack::filesystem;
 use fsverdict_stack::layer::{self, Layer, LayerKind};
 use fsverdict_text::Reason;
-use fsverdict_workload::workload::{Adapter, adapter};
+use fsverdict_workload::workload::{Adapter, adapter_by_name};
 
 use super::claim::{DeviceProspect, Permission};
 use super::error::SessionError;
@@ -87,7 +87,7 @@ pub(super) fn obstacle(plan: &Plan, lab: &dyn Lab, candidate: &Candidate, size: 
     // Guests have this machine's programs.
     let programs = || {
         let adapters = plan.phases.iter().filter_map(|phase| match &phase.work {
-            PhaseWork::Adapter { name, .. } => adapter(name).map(Adapter::tool),
+            PhaseWork::Adapter { name, .. } => adapter_by_name(name).map(Adapter::tool),
             _ => None,
         });
         not_installed(adapters)

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fsverdict_judgement::plan::{CallTrace, Dataset, Operation, Pace};
 use fsverdict_workload::dataset::{Prepared, prepare_dataset};
-use fsverdict_workload::workload::{Ledger, Workplace, run, verify};
+use fsverdict_workload::workload::{Ledger, Workplace, run_operation, verify_operation};
 
 /// The folder below which the calls are made.
 pub(crate) const FOLDER: &str = "data";
@@ -24,16 +24,17 @@ pub(crate) fn replay_calls(
     let prepared = prepare_dataset("trace", &Dataset::Trace { calls }, 7).map_err(|error| shown(&error))?;
     let mut ledger = Ledger::default();
     std::fs::create_dir_all(before).map_err(|error| shown(&error))?;
-    run(&mut site(Operation::TreeWrite, before, &prepared, &mut ledger)).map_err(|error| shown(&error))?;
+    run_operation(&mut site(Operation::TreeWrite, before, &prepared, &mut ledger))
+        .map_err(|error| shown(&error))?;
     std::fs::rename(before, after).map_err(|error| shown(&error))?;
     between();
     let mut site = site(Operation::TraceReplay, after, &prepared, &mut ledger);
-    run(&mut site).map_err(|error| shown(&error))?;
+    run_operation(&mut site).map_err(|error| shown(&error))?;
     afterwards();
     // What is compared is read in a folder of another name, so that a recording tells it from the calls.
     std::fs::rename(after, before).map_err(|error| shown(&error))?;
     let site = Workplace { mount: before, ..site };
-    verify(&site).map_err(|error| shown(&error))
+    verify_operation(&site).map_err(|error| shown(&error))
 }
 
 /// Where an operation works, with everything else as it is by default.

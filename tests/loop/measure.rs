@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::common::{Disk, Place, tool};
 use fsverdict_linux::host::root::Root;
-use fsverdict_workload::measure::{Fresh, MeasureError, Meter, SettleLimits, WorkDone, settle};
+use fsverdict_workload::measure::{Fresh, MeasureError, Meter, SettleLimits, WorkDone, wait_until_settled};
 
 const MIB: u64 = 1 << 20;
 
@@ -43,7 +43,7 @@ fn loop_counts_agree_with_what_was_written() {
     let root = Root::default();
     let meter = Meter::new(&root, &device, 0.0).unwrap();
     assert!(meter.cautions.is_empty());
-    let calm = settle(&root, &device, &SettleLimits::default()).unwrap();
+    let calm = wait_until_settled(&root, &device, &SettleLimits::default()).unwrap();
     assert!(!calm.timed_out, "nothing writes to it yet");
 
     let target = &mounted.target;
@@ -57,7 +57,7 @@ fn loop_counts_agree_with_what_was_written() {
         rustix::fs::syncfs(file.as_ref().unwrap()).unwrap();
         Ok(())
     };
-    let fresh = Fresh::of(target, 1 << 30).unwrap();
+    let fresh = Fresh::before_phase(target, 1 << 30).unwrap();
     let ((), clocked) = meter.clock("write", "fresh", &mut None, write, sync).unwrap();
     let work = WorkDone { bytes_written: 16 * MIB, files: 1, ..WorkDone::default() };
     let observation = clocked.finish(work, Some(&fresh)).unwrap();
@@ -74,8 +74,11 @@ fn loop_counts_agree_with_what_was_written() {
     assert!(observation.value("durable").unwrap() > observation.value("returned").unwrap());
     println!("{observation:#?}");
 
-    let settled = settle(&root, &device, &SettleLimits::default()).unwrap();
+    let settled = wait_until_settled(&root, &device, &SettleLimits::default()).unwrap();
     assert!(!settled.timed_out);
     let hasty = SettleLimits { timeout: Duration::ZERO, ..SettleLimits::default() };
-    assert!(settle(&root, &device, &hasty).unwrap().timed_out, "quiet takes some time to be seen");
+    assert!(
+        wait_until_settled(&root, &device, &hasty).unwrap().timed_out,
+        "quiet takes some time to be seen"
+    );
 }

@@ -317,7 +317,7 @@ fn loop_a_program_that_refuses_its_options_is_reported_with_the_way_out() {
         ("pgbench", "--frobnicate", "unrecognized option", "hint: `pgbench --help`"),
         ("pgbench", "-t 1", "connection to server", "hint: the server is a [[service]]"),
     ] {
-        let program = fsverdict_workload::workload::adapter(adapter).unwrap().program();
+        let program = fsverdict_workload::workload::adapter_by_name(adapter).unwrap().program();
         if fsverdict_linux::sandbox::program::locate(program).is_none() {
             not_run(&format!("{adapter} is not installed"));
             continue;
@@ -348,7 +348,7 @@ fn loop_benchmark_programs_are_understood() {
             ["fio_write_iops@a", "fio_read_iops@b"],
         ),
     ] {
-        let program = fsverdict_workload::workload::adapter(adapter).unwrap().program();
+        let program = fsverdict_workload::workload::adapter_by_name(adapter).unwrap().program();
         if fsverdict_linux::sandbox::program::locate(program).is_none() {
             not_run(&format!("{program} is not installed"));
             continue;

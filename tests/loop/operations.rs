@@ -5,7 +5,9 @@ use std::path::Path;
 use fsverdict_judgement::plan::{Dataset, Operation, Pace, TreeForm, TreeShape};
 use fsverdict_text::Bytes;
 use fsverdict_workload::dataset::prepare_dataset;
-use fsverdict_workload::workload::{Ledger, WorkError, Workplace, run, verify, verify_written};
+use fsverdict_workload::workload::{
+    Ledger, WorkError, Workplace, run_operation, verify_operation, verify_written,
+};
 
 use crate::common::tool;
 
@@ -16,7 +18,7 @@ fn loop_a_full_filesystem_is_reported_as_such() {
     let crowd = Dataset::Flat { files: 500, file_size: Bytes(80 << 10) };
     let dataset = prepare_dataset("data", &crowd, 1).unwrap();
     tool(&["mount", "-t", "tmpfs", "-o", "size=4m", "fsverdict-test", mount]);
-    let shown = run(&mut Workplace {
+    let shown = run_operation(&mut Workplace {
         operation: Operation::try_from("directory.fill".to_owned()).unwrap(),
         mount: folder.path(),
         into: Path::new("some/where"),
@@ -78,7 +80,7 @@ fn loop_files_come_and_go_on_a_filesystem_that_is_nearly_full() {
             depth: 0,
             pace: Pace::Unpaced,
         };
-        let done = run(&mut site).and_then(|done| verify(&site).map(|()| done))?;
+        let done = run_operation(&mut site).and_then(|done| verify_operation(&site).map(|()| done))?;
         let found = rustix::fs::statvfs(folder.path()).unwrap();
         Ok::<_, WorkError>((1.0 - found.f_bfree as f64 / found.f_blocks as f64, done))
     };
@@ -128,8 +130,8 @@ fn loop_copies_fill_a_filesystem_as_far_as_they_are_asked_to() {
             pulls: 3,
             rounds: 2,
         };
-        let done = run(&mut site).map_err(|error| error.to_string())?;
-        verify(&site).map_err(|error| error.to_string())?;
+        let done = run_operation(&mut site).map_err(|error| error.to_string())?;
+        verify_operation(&site).map_err(|error| error.to_string())?;
         let found = rustix::fs::statvfs(folder.path()).unwrap();
         let used = 1.0 - found.f_bfree as f64 / found.f_blocks as f64;
         Ok::<_, String>((used, done))
@@ -170,7 +172,7 @@ fn loop_a_filesystem_is_full_when_not_even_a_folder_goes_in() {
     let dataset = prepare_dataset("data", &Dataset::Flat { files: 10, file_size: Bytes(100) }, 1).unwrap();
     // Its root, `some` and `where`, and two copies of a folder and ten files.
     tool(&["mount", "-t", "tmpfs", "-o", "size=8m,nr_inodes=25", "fsverdict-test", mount]);
-    let filled = run(&mut Workplace {
+    let filled = run_operation(&mut Workplace {
         operation: Operation::SpaceFill,
         mount: folder.path(),
         into: Path::new("some/where"),

@@ -8,7 +8,8 @@ use fsverdict_judgement::plan::{Dataset, Operation, Remake, TreeForm, TreeShape}
 use fsverdict_text::Bytes;
 use fsverdict_workload::dataset::{Prepared, prepare_dataset};
 use fsverdict_workload::workload::{
-    Done, Ledger, WorkError, Workplace, layout, run, verify, verify_written, write_again,
+    Ledger, OperationResult, WorkError, Workplace, measure_fragmentation, run_operation, verify_operation,
+    verify_written, write_again,
 };
 
 const CHANGED: f64 = 0.05;
@@ -60,10 +61,10 @@ impl Aging {
         }
     }
 
-    fn go(&mut self, operation: Operation, pulls: u32) -> Result<Done, WorkError> {
+    fn go(&mut self, operation: Operation, pulls: u32) -> Result<OperationResult, WorkError> {
         let mut site = self.site(operation, pulls);
-        let done = run(&mut site)?;
-        verify(&site)?;
+        let done = run_operation(&mut site)?;
+        verify_operation(&site)?;
         Ok(done)
     }
 
@@ -145,7 +146,7 @@ fn a_fresh_copy_is_of_what_lies_there_or_of_what_lay_there_after_a_phase() {
     aging.go(Operation::TreeWrite, 1).unwrap();
     aging.go(Operation::AgePull, 2).unwrap();
     let young = aging.found().len();
-    aging.ledger.remember("young", Path::new("sources"));
+    aging.ledger.remember_phase("young", Path::new("sources"));
     aging.go(Operation::AgePull, 5).unwrap();
     let old = aging.found().len();
     assert!(old > young);
@@ -179,7 +180,7 @@ fn the_layout_of_small_files_is_a_share_or_is_not_told() {
     let site = aging.site(Operation::TreeRead, 1);
     assert!(site.is_aged());
     // As the filesystem of the folder for temporary files has it.
-    if let Some(score) = layout(&site).unwrap() {
+    if let Some(score) = measure_fragmentation(&site).unwrap() {
         assert!((0.0..=1.0).contains(&score), "{score}");
     }
 }

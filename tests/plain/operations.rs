@@ -11,7 +11,9 @@ use std::process::Command;
 use fsverdict_judgement::plan::{Dataset, Operation, OperationKind, Pace, TreeForm, TreeShape};
 use fsverdict_text::Bytes;
 use fsverdict_workload::dataset::{Prepared, Staged, prepare_dataset, stage_dataset};
-use fsverdict_workload::workload::{Done, Ledger, WorkError, Workplace, run, verify, verify_written};
+use fsverdict_workload::workload::{
+    Ledger, OperationResult, WorkError, Workplace, run_operation, verify_operation, verify_written,
+};
 
 fn tree(files: u64, size: u64) -> Dataset {
     Dataset::Tree(TreeShape {
@@ -62,7 +64,7 @@ impl Bench {
         self.staged = Some(staged);
     }
 
-    fn at(&mut self, into: &str, name: &str) -> Result<Done, WorkError> {
+    fn at(&mut self, into: &str, name: &str) -> Result<OperationResult, WorkError> {
         let mount = self.mount();
         let operation = Operation::try_from(name.to_owned()).unwrap();
         let mut site = Workplace {
@@ -83,12 +85,12 @@ impl Bench {
             pulls: 3,
             rounds: 2,
         };
-        let done = run(&mut site)?;
-        verify(&site)?;
+        let done = run_operation(&mut site)?;
+        verify_operation(&site)?;
         Ok(done)
     }
 
-    fn run(&mut self, name: &str) -> Result<Done, WorkError> {
+    fn run(&mut self, name: &str) -> Result<OperationResult, WorkError> {
         self.at("some/where", name)
     }
 
@@ -141,7 +143,7 @@ fn a_tree_lives_from_writing_to_removal() {
 }
 
 /// How often the main call was timed.
-fn calls(done: &Done) -> u64 {
+fn calls(done: &OperationResult) -> u64 {
     let histograms = done.histograms();
     let main = histograms.iter().find(|histogram| histogram.call == done.main_call).unwrap();
     main.buckets.iter().map(|(_, count)| count).sum()
@@ -365,7 +367,7 @@ fn what_a_command_copied_is_read_and_verified_too() {
         .status()
         .unwrap();
     assert!(status.success());
-    bench.ledger.doubt();
+    bench.ledger.mark_all_unsure();
     bench.at("tree", "tree.read").unwrap();
     bench.at("tree", "tree.overwrite").unwrap();
     bench.at("tree", "tree.read").unwrap();
@@ -378,7 +380,7 @@ fn after_a_command_either_generation_is_right() {
     bench.stage();
     bench.at("iso", "stream.write").unwrap();
     bench.at("iso", "stream.rewrite").unwrap();
-    bench.ledger.doubt();
+    bench.ledger.mark_all_unsure();
     bench.at("iso", "stream.read").unwrap();
     fs::copy(bench.folder.path().join("staged"), bench.mount().join("iso")).unwrap();
     bench.at("iso", "stream.read").unwrap();

@@ -21,7 +21,7 @@ use fsverdict_lab::kernel::{
 use fsverdict_lab::lab::is_kernel_package;
 use fsverdict_report::{Format, Report, plan_in_page, write};
 use fsverdict_workload::dataset::{RecordRequest, read_record};
-use fsverdict_workload::workload::adapter;
+use fsverdict_workload::workload::adapter_by_name;
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 
 /// One damage to an input; places are shares of its length.
@@ -548,7 +548,10 @@ fn read_plan(text: &str, changes: &[String]) {
 }
 
 fn understood(name: &str, printed: &[u8], log: &[u8]) {
-    match adapter(name).unwrap().read(&String::from_utf8_lossy(printed), &String::from_utf8_lossy(log)) {
+    match adapter_by_name(name)
+        .unwrap()
+        .read_output(&String::from_utf8_lossy(printed), &String::from_utf8_lossy(log))
+    {
         Ok(reading) => {
             for found in reading.measurements {
                 assert!(found.value.is_finite() && found.value >= 0.0, "{found:?}");

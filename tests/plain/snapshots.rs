@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use fsverdict_judgement::plan::{Dataset, Operation};
 use fsverdict_text::Bytes;
 use fsverdict_workload::dataset::{Prepared, prepare_dataset};
-use fsverdict_workload::workload::{Ledger, WorkError, Workplace, run, verify, verify_written};
+use fsverdict_workload::workload::{
+    Ledger, WorkError, Workplace, run_operation, verify_operation, verify_written,
+};
 
 struct Kept {
     folder: tempfile::TempDir,
@@ -44,9 +46,9 @@ impl Kept {
             pace: fsverdict_judgement::plan::Pace::Unpaced,
         };
         if is_done {
-            run(&mut site)?;
+            run_operation(&mut site)?;
         }
-        verify(&site)
+        verify_operation(&site)
     }
 
     /// A copy in place of a snapshot, which the ledger is told of.

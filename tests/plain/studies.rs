@@ -168,7 +168,7 @@ fn measures(plan: &Plan, phase: &str, metric: &str) -> Option<Unit> {
     let work = plan.phases.iter().find(|found| found.name == phase).map(|found| &found.work)?;
     let there = match work {
         PhaseWork::Adapter { name, .. } => {
-            let own = fsverdict_workload::workload::adapter(name)?.metrics();
+            let own = fsverdict_workload::workload::adapter_by_name(name)?.metrics();
             metric != "throughput" && (of_program.is_none() || own.iter().any(|one| one.name == metric))
         }
         // Only operations know how many bytes they move.

@@ -189,7 +189,7 @@ impl<'a> PowerCutting<'a> {
             return 1;
         }
         self.sequences()
-            .map_or(1, |phase| SequenceWork::parts(sequence_bounds(phase, self.plan.protocol.seed)))
+            .map_or(1, |phase| SequenceWork::count_parts(sequence_bounds(phase, self.plan.protocol.seed)))
     }
 
     /// The phase of sequences, if there is one.

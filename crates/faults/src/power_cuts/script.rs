@@ -61,12 +61,16 @@ impl PowerCutting<'_> {
         if let Some(sequences) = &record.sequences {
             let is_alone = sequences.work.only.is_some();
             let of_others = (Vec::new(), ListingComparison::AmongOthers);
-            return Ok(if is_alone { (sequences.listing(), ListingComparison::Exactly) } else { of_others });
+            return Ok(if is_alone {
+                (sequences.list_final_states(), ListingComparison::Exactly)
+            } else {
+                of_others
+            });
         }
         let mut must = Vec::new();
         for folder in &record.folders {
             if let Some(dataset) = self.prepared(&folder.dataset, part)? {
-                must.extend(folder.listing(&dataset, at_ns));
+                must.extend(folder.list_expected(&dataset, at_ns));
             }
         }
         let comparison = if must.is_empty() { ListingComparison::Nothing } else { ListingComparison::OneOf };

@@ -93,7 +93,7 @@ impl Smaller<'_> {
             })
             .collect();
         let did = match &record.sequences {
-            Some(sequences) => sequences.told(SequencesRecord::number_in(&finding.seen)),
+            Some(sequences) => sequences.describe_sequence(SequencesRecord::number_in(&finding.seen)),
             None => {
                 let folders = record.folders.iter().map(|folder| format!("files saved in {}", folder.into));
                 let programs = record.rechecks.iter().map(|recheck| format!("the phase {}", recheck.phase));

@@ -96,7 +96,7 @@ impl CutRecord {
     /// What a guest has to know that looks at these states.
     pub(super) fn look(&self, log: &WriteLog, states: &[CrashState]) -> CutLook {
         let moments_ns: Vec<u64> = states.iter().map(|state| self.moment_ns(log, *state)).collect();
-        let sequences = self.sequences.as_ref().map(|sequences| sequences.only(&moments_ns));
+        let sequences = self.sequences.as_ref().map(|sequences| sequences.only_at(&moments_ns));
         // One more state stands behind the promise of each sequence: these are many.
         let is_thorough = |state: &CrashState| {
             sequences.is_none() || state.survivors != Survivors::None || state.cut.is_multiple_of(THOROUGH)

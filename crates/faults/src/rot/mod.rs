@@ -144,7 +144,7 @@ impl PowerCutting<'_> {
             if let Some(spec) = self.plan.datasets.get(&folder.dataset) {
                 let prepared =
                     prepare_dataset(&folder.dataset, spec, self.plan.protocol.seed).map_err(plain)?;
-                must.extend(folder.tell(&prepared, u64::MAX));
+                must.extend(folder.describe_at(&prepared, u64::MAX));
             }
         }
         Ok(WrittenRot { held: left.held.get(&rotten.block).copied(), stopped: left.stopped, must })

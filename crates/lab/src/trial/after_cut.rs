@@ -138,12 +138,12 @@ impl Agent<'_> {
 
     fn read_all(&self, look: &mut CutLooking<'_>, moment_ns: u64, reading: &mut SavedReading) {
         if let (Some(record), Some(looking)) = (&look.look.sequences, &look.sequences) {
-            record.look(looking, Path::new(MOUNT), moment_ns, reading);
+            record.check_after_cut(looking, Path::new(MOUNT), moment_ns, reading);
         }
         for folder in &look.look.folders {
             let Ok(material) = self.materials.get(&folder.dataset) else { continue };
             let reader = Some(&mut look.reader);
-            let read = folder.read(Path::new(MOUNT), &material.prepared, moment_ns, reader);
+            let read = folder.check_after_cut(Path::new(MOUNT), &material.prepared, moment_ns, reader);
             reading.ages.merge(&read.ages);
             for (promise, seen) in read.broken {
                 reading.broken.entry(promise).or_insert(seen);
@@ -164,7 +164,7 @@ impl CutLooking<'_> {
     /// What lies there must let itself be removed.
     fn remove(&self, moment_ns: u64, most: usize, reading: &mut SavedReading) {
         if let (Some(record), Some(looking)) = (&self.look.sequences, &self.sequences) {
-            record.remove(looking, Path::new(MOUNT), moment_ns, most, reading);
+            record.check_removal(looking, Path::new(MOUNT), moment_ns, most, reading);
         }
     }
 }

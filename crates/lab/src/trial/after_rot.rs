@@ -159,7 +159,7 @@ impl Agent<'_> {
             let Ok(material) = self.materials.get(&folder.dataset) else { continue };
             // One after the other, as programs read: a block that cannot be read then fails what asked for it, and nothing beside.
             let SavedReading { broken, errors, .. } =
-                folder.read(Path::new(MOUNT), &material.prepared, u64::MAX, None);
+                folder.check_after_cut(Path::new(MOUNT), &material.prepared, u64::MAX, None);
             for (promise, what) in broken {
                 reading.broken.entry(promise).or_insert(what);
             }

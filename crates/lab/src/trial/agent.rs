@@ -13,7 +13,7 @@ use fsverdict_linux::sandbox::program::report_stops_to;
 use fsverdict_linux::sandbox::{OF_MACHINE, STOPS_VARIABLE};
 use fsverdict_stack::filesystem::reads_without_trace;
 use fsverdict_text::{Hinted, Reason};
-use fsverdict_workload::measure::{Meter, Quiet};
+use fsverdict_workload::measure::{Meter, QuietDevice};
 use fsverdict_workload::workload::{Ledger, verify_written};
 
 use super::act::Act;
@@ -48,7 +48,7 @@ pub(super) struct Agent<'a> {
     /// What goes on while phases do.
     pub(super) company: Companions,
     /// The device since the phase's data were durable, while what it left behind is verified.
-    pub(super) quiet: Option<Quiet>,
+    pub(super) quiet: Option<QuietDevice>,
 }
 
 /// Runs the trial described on standard input. Returns the exit status; the result itself goes out as events.

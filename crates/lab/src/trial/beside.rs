@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fsverdict_judgement::plan::{Phase, Service};
-use fsverdict_workload::workload::{CommandContext, command};
+use fsverdict_workload::workload::{CommandContext, command_program};
 
 use super::act::AsideLine;
 use super::agent::Agent;
@@ -24,10 +24,10 @@ impl Agent<'_> {
         let Some(text) = line.of(phase) else { return Ok(()) };
         let device = stack.top();
         let step = format!("{} {}", line.word(), phase.name);
-        let record = command(text, &self.command_context(&device, phase)).run(&step)?;
+        let record = command_program(text, &self.command_context(&device, phase)).run(&step)?;
         stack.sink.command(&record);
         ended_well(&step, record, stack, |_| None)?;
-        self.ledger.doubt();
+        self.ledger.mark_all_unsure();
         Ok(())
     }
 
@@ -43,7 +43,7 @@ impl Agent<'_> {
         };
         let companion = self.companion(stack, &service.name, "service", lines, false)?;
         self.company.join(companion.await_ready(service.within)?);
-        self.ledger.doubt();
+        self.ledger.mark_all_unsure();
         Ok(())
     }
 
@@ -82,7 +82,7 @@ impl Agent<'_> {
         let Some(companion) = beside else { return Ok(()) };
         let record = companion.check(&format!("before phase `{}` was over", phase.name))?.end()?;
         stack.sink.command(&record);
-        self.ledger.doubt();
+        self.ledger.mark_all_unsure();
         Ok(())
     }
 
@@ -103,7 +103,7 @@ impl Agent<'_> {
             network,
             limit: self.spec.limit,
         };
-        let shell = |wrapper: &str| command(wrapper, &context);
+        let shell = |wrapper: &str| command_program(wrapper, &context);
         let companion = Companion::start(name, what, lines, Path::new(SCRATCH), shell)?;
         companion.report_kill(stack.sink.for_thread());
         Ok(companion)

@@ -10,10 +10,10 @@ use fsverdict_linux::host::root::Root;
 use fsverdict_linux::host::sysfs::{bottom_devices, has_volatile_cache};
 use fsverdict_linux::sandbox::program::{Program, locate};
 use fsverdict_workload::dataset::{HardLinks, Manifest, open_below, open_path};
-use fsverdict_workload::measure::{Clocked, Meter, Quiet, SettleLimits, WorkDone};
+use fsverdict_workload::measure::{Clocked, Meter, QuietDevice, SettleLimits, WorkDone};
 use fsverdict_workload::workload::{
-    CommandContext, FOLDER, LOG, Ledger, Printed, PromiseListener, Workplace, adapter, command, layout,
-    read_own_metric, run, verify, write_again,
+    CommandContext, FOLDER, LOG, Ledger, Printed, PromiseListener, Workplace, adapter_by_name,
+    command_program, measure_fragmentation, read_own_metric, run_operation, verify_operation, write_again,
 };
 
 use super::act::{CacheState, Durable, Timed};
@@ -122,13 +122,13 @@ impl Agent<'_> {
             Operation::SnapshotCreate => stack.create_snapshot(site.ledger),
             Operation::SnapshotDelete => stack.delete_snapshot(site.ledger),
             Operation::SnapshotRollback => stack.roll_back(site.ledger),
-            _ => Ok(run(&mut site)?),
+            _ => Ok(run_operation(&mut site)?),
         };
         let durable = make_durable(Timed::Phase(phase).durable());
         let (done, clocked) =
             clocks(self.meter.as_ref())?.clock(&phase.name, cache.name(), stack, work, durable)?;
         if let Some(into) = phase.into.as_deref() {
-            self.ledger.remember(&phase.name, Path::new(into));
+            self.ledger.remember_phase(&phase.name, Path::new(into));
         }
         self.quiet = may_be_quiet(stack);
         let saves = self.ledger.take_saves();
@@ -167,13 +167,13 @@ impl Agent<'_> {
         cache: CacheState,
     ) -> Result<Observation, TrialError> {
         let device = stack.top();
-        let program = command(line, &self.command_context(&device, phase));
+        let program = command_program(line, &self.command_context(&device, phase));
         let program = if phase.metrics.is_empty() { program } else { program.keep(READ_OUTPUT) };
         let listener = PromiseListener::default();
         let listens = phase.recheck.is_some();
-        let program = if listens { program.heard_by(listener.hearer()) } else { program };
+        let program = if listens { program.heard_by(listener.line_hearer()) } else { program };
         let (record, clocked) = self.shell(stack, phase, &program, cache)?;
-        for promises in listener.take().chunks(SAVES) {
+        for promises in listener.take_promises().chunks(SAVES) {
             stack.sink.send(&Event::Promised { phase: phase.name.clone(), promises: promises.to_vec() });
         }
         stack.sink.command(&record);
@@ -187,7 +187,7 @@ impl Agent<'_> {
         self.caution_of_caches(stack, &phase.name, &own);
         observation.measurements.extend(own);
         // A command may have done anything to what lies there.
-        self.ledger.doubt();
+        self.ledger.mark_all_unsure();
         Ok(observation)
     }
 
@@ -200,7 +200,8 @@ impl Agent<'_> {
         options: &str,
         cache: CacheState,
     ) -> Result<Observation, TrialError> {
-        let adapter = adapter(name).ok_or_else(|| TrialError::Unknown(format!("adapter `{name}`")))?;
+        let adapter =
+            adapter_by_name(name).ok_or_else(|| TrialError::Unknown(format!("adapter `{name}`")))?;
         if locate(adapter.program()).is_none() {
             return Err(missing(&phase.name, adapter.program()));
         }
@@ -211,16 +212,16 @@ impl Agent<'_> {
         let logs =
             empty_logs(Path::new(SCRATCH)).map_err(TrialError::io("make the folder of an adapter's logs"))?;
         let device = stack.top();
-        let program = command(&adapter.line(options), &self.command_context(&device, phase))
+        let program = command_program(&adapter.command_line(options), &self.command_context(&device, phase))
             .variable(FOLDER, folder)
             .variable(LOG, &logs)
             .keep(READ_OUTPUT);
         let (record, clocked) = self.shell(stack, phase, &program, cache)?;
         stack.sink.command(&record);
-        let record = ended_well(&phase.name, record, stack, |said| adapter.hint(said))?;
+        let record = ended_well(&phase.name, record, stack, |said| adapter.hint_for_output(said))?;
         let log = read_logs(&logs).map_err(TrialError::io("read what an adapter's program wrote down"))?;
         let reading = adapter
-            .read(&record.stdout, &log)
+            .read_output(&record.stdout, &log)
             .map_err(|error| TrialError::Adapter { phase: phase.name.clone(), error })?;
         let work = WorkDone {
             bytes_read: reading.bytes_read,
@@ -237,7 +238,7 @@ impl Agent<'_> {
         if let Some(note) = reading.working_set.and_then(cached) {
             stack.sink.caution(&phase.name, format!("{name} {note}"));
         }
-        self.ledger.doubt();
+        self.ledger.mark_all_unsure();
         Ok(observation)
     }
 
@@ -277,8 +278,8 @@ impl Agent<'_> {
         }
         if let PhaseWork::Operation(operation) = phase.work {
             let site = site(&self.materials, &mut self.ledger, phase, operation)?;
-            verify(&site)?;
-            let score = if site.is_aged() { layout(&site)? } else { None };
+            verify_operation(&site)?;
+            let score = if site.is_aged() { measure_fragmentation(&site)? } else { None };
             if let Some((observation, value)) = self.timed.as_mut().zip(score) {
                 observation.measurements.push(Measurement::new("layout", Unit::Ratio, value));
             }
@@ -294,7 +295,7 @@ impl Agent<'_> {
                 difference: difference.to_string(),
             },
         )?;
-        self.ledger.found(Path::new(&expected.at), &expected.dataset);
+        self.ledger.note_found(Path::new(&expected.at), &expected.dataset);
         Ok(())
     }
 
@@ -332,11 +333,11 @@ impl Agent<'_> {
 
     /// Waits until the device is quiet. What a busy machine makes of it is told, not hidden.
     pub(super) fn settle(&mut self, stack: &mut Stack<'_>, phase: &str) {
-        let begin = || Quiet::begin(&Root::default(), &stack.device_names());
+        let begin = || QuietDevice::start_watching(&Root::default(), &stack.device_names());
         let quiet = self.quiet.take().map_or_else(begin, Ok);
-        match quiet.and_then(|quiet| quiet.settle(&SettleLimits::default())) {
+        match quiet.and_then(|quiet| quiet.wait_until_settled(&SettleLimits::default())) {
             Ok(settled) => {
-                if let Some(mut caution) = settled.caution(phase) {
+                if let Some(mut caution) = settled.to_caution(phase) {
                     if stack.in_folder() {
                         caution.text = BESIDE_FOLDER.to_owned();
                     }
@@ -427,8 +428,8 @@ fn site<'a>(
 }
 
 /// The device, from when its data were durable; what cannot be read is told when it is waited for.
-pub(super) fn may_be_quiet(stack: &Stack<'_>) -> Option<Quiet> {
-    Quiet::begin(&Root::default(), &stack.device_names()).ok()
+pub(super) fn may_be_quiet(stack: &Stack<'_>) -> Option<QuietDevice> {
+    QuietDevice::start_watching(&Root::default(), &stack.device_names()).ok()
 }
 
 /// What is to be said of data that fit the machine's memory twice over: their reader may have asked no device.

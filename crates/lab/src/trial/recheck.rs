@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fsverdict_judgement::journal::CommandRecord;
 use fsverdict_linux::sandbox::program::ProgramError;
-use fsverdict_workload::workload::{CommandContext, PROMISED, Recheck, SavedReading, command};
+use fsverdict_workload::workload::{CommandContext, PROMISED, Recheck, SavedReading, command_program};
 
 use super::agent::Agent;
 use super::error::TrialError;
@@ -32,7 +32,7 @@ impl Agent<'_> {
         for folder in &look.written {
             let material = self.materials.get(&folder.dataset)?;
             let staged = material.staged.as_ref();
-            folder.look(Path::new(MOUNT), &material.prepared, staged, moment_ns, reading)?;
+            folder.check_after_cut(Path::new(MOUNT), &material.prepared, staged, moment_ns, reading)?;
         }
         self.recheck(stack, &look.rechecks, moment_ns, reading)
     }
@@ -56,7 +56,7 @@ impl Agent<'_> {
                 network: false,
                 limit: LIMIT,
             };
-            let program = command(&recheck.line, &context).variable(PROMISED, promised.to_string());
+            let program = command_program(&recheck.line, &context).variable(PROMISED, promised.to_string());
             let phase = &recheck.phase;
             match program.run(phase) {
                 Ok(record) if record.exit == Some(0) => {}

@@ -247,7 +247,7 @@ impl<'a> Stack<'a> {
         let used = (1..).zip(&self.claims).filter(|(device, _)| self.arrangement.uses(*device));
         let sizes = used.map(|(_, claim)| claim.size()).collect::<Result<Vec<_>, _>>();
         let size = sizes.map_err(TrialError::io("ask for the size of the device"))?.into_iter().sum();
-        self.fresh = Some(Fresh::of(Path::new(MOUNT), size)?);
+        self.fresh = Some(Fresh::before_phase(Path::new(MOUNT), size)?);
         Ok(())
     }
 

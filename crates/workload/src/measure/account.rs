@@ -48,48 +48,49 @@ pub(super) struct AccountReadings {
 }
 
 /// The measurements of a phase, in the order of [`METRICS`](fsverdict_judgement::journal::METRICS). What cannot be known here is left out, never zero.
-pub(super) fn measurements(readings: &AccountReadings, work: &WorkDone) -> Vec<Measurement> {
-    let mut list = List(Vec::with_capacity(28));
+pub(super) fn compute_measurements(readings: &AccountReadings, work: &WorkDone) -> Vec<Measurement> {
+    let mut list = MeasurementList(Vec::with_capacity(28));
     let durable = readings.durable.as_secs_f64();
-    list.seconds("durable", readings.durable);
-    list.seconds("returned", readings.returned);
-    cpu(&mut list, readings);
+    list.push_seconds("durable", readings.durable);
+    list.push_seconds("returned", readings.returned);
+    push_cpu(&mut list, readings);
     if let Some((before, after)) = readings.before.device.zip(readings.after.device) {
-        device(&mut list, &before, &after, work.bytes_written);
+        push_device(&mut list, &before, &after, work.bytes_written);
     }
     let logical = work.bytes_read + work.bytes_written;
     if logical > 0 {
-        list.push("logical_bytes", Unit::Bytes, float(logical));
+        list.push("logical_bytes", Unit::Bytes, to_float(logical));
     }
     if work.files > 0 {
-        list.push("files", Unit::Count, float(work.files));
+        list.push("files", Unit::Count, to_float(work.files));
     }
     if logical > 0 && durable > 0.0 {
-        list.push("throughput", Unit::BytesPerSecond, float(logical) / durable);
+        list.push("throughput", Unit::BytesPerSecond, to_float(logical) / durable);
     }
     if work.files > 0 && durable > 0.0 {
-        list.push("file_rate", Unit::PerSecond, float(work.files) / durable);
+        list.push("file_rate", Unit::PerSecond, to_float(work.files) / durable);
     }
     if let Some(held) = work.held {
-        list.push("held", Unit::Bytes, float(held));
+        list.push("held", Unit::Bytes, to_float(held));
     }
     if let Some(space) = readings.space {
-        list.push("space_grown", Unit::Bytes, float(space.grown));
-        list.push("space_lost", Unit::Bytes, float(space.lost));
+        list.push("space_grown", Unit::Bytes, to_float(space.grown));
+        list.push("space_lost", Unit::Bytes, to_float(space.lost));
     }
-    list.push("dirty_peak", Unit::Bytes, float(readings.dirty.bytes));
+    list.push("dirty_peak", Unit::Bytes, to_float(readings.dirty.bytes));
     if let Some((before, after)) = readings.before.stalled.zip(readings.after.stalled) {
-        list.seconds("io_pressure", after.saturating_sub(before));
+        list.push_seconds("io_pressure", after.saturating_sub(before));
     }
-    latencies(&mut list, work);
-    list.seconds("began", readings.began);
+    push_latencies(&mut list, work);
+    list.push_seconds("began", readings.began);
     list.0
 }
 
-fn cpu(list: &mut List, readings: &AccountReadings) {
-    list.seconds("cpu", readings.own_cpu);
-    let seconds =
-        |before: u64, after: u64| float(after.saturating_sub(before)) / float(readings.ticks_per_second);
+fn push_cpu(list: &mut MeasurementList, readings: &AccountReadings) {
+    list.push_seconds("cpu", readings.own_cpu);
+    let seconds = |before: u64, after: u64| {
+        to_float(after.saturating_sub(before)) / to_float(readings.ticks_per_second)
+    };
     let machine = seconds(readings.before.cpu.busy(), readings.after.cpu.busy());
     let explained = readings.idle_load * readings.durable.as_secs_f64()
         + readings.own_cpu.as_secs_f64()
@@ -101,25 +102,30 @@ fn cpu(list: &mut List, readings: &AccountReadings) {
     list.push("cpu_stolen", Unit::Seconds, seconds(readings.before.cpu.steal, readings.after.cpu.steal));
 }
 
-fn device(list: &mut List, before: &DeviceCounters, after: &DeviceCounters, logical_written: u64) {
+fn push_device(
+    list: &mut MeasurementList,
+    before: &DeviceCounters,
+    after: &DeviceCounters,
+    logical_written: u64,
+) {
     let written = after.bytes_written.saturating_sub(before.bytes_written);
-    list.push("device_read", Unit::Bytes, float(after.bytes_read.saturating_sub(before.bytes_read)));
-    list.push("device_written", Unit::Bytes, float(written));
-    list.push("device_reads", Unit::Count, float(after.reads.saturating_sub(before.reads)));
-    list.push("device_writes", Unit::Count, float(after.writes.saturating_sub(before.writes)));
+    list.push("device_read", Unit::Bytes, to_float(after.bytes_read.saturating_sub(before.bytes_read)));
+    list.push("device_written", Unit::Bytes, to_float(written));
+    list.push("device_reads", Unit::Count, to_float(after.reads.saturating_sub(before.reads)));
+    list.push("device_writes", Unit::Count, to_float(after.writes.saturating_sub(before.writes)));
     if let Some((before, after)) = before.flushes.zip(after.flushes) {
-        list.push("device_flushes", Unit::Count, float(after.saturating_sub(before)));
+        list.push("device_flushes", Unit::Count, to_float(after.saturating_sub(before)));
     }
     if let Some((before, after)) = before.bytes_discarded.zip(after.bytes_discarded) {
-        list.push("device_discarded", Unit::Bytes, float(after.saturating_sub(before)));
+        list.push("device_discarded", Unit::Bytes, to_float(after.saturating_sub(before)));
     }
-    list.seconds("device_busy", after.busy.saturating_sub(before.busy));
+    list.push_seconds("device_busy", after.busy.saturating_sub(before.busy));
     if logical_written > 0 {
-        list.push("write_amplification", Unit::Ratio, float(written) / float(logical_written));
+        list.push("write_amplification", Unit::Ratio, to_float(written) / to_float(logical_written));
     }
 }
 
-fn latencies(list: &mut List, work: &WorkDone) {
+fn push_latencies(list: &mut MeasurementList, work: &WorkDone) {
     let Some(main) = &work.main_call else { return };
     let histogram = work.histograms.iter().find(|histogram| &histogram.call == main);
     let Some(found) = histogram.and_then(percentiles) else { return };
@@ -130,27 +136,27 @@ fn latencies(list: &mut List, work: &WorkDone) {
         ("latency_p999", found.p999),
         ("latency_max", found.max),
     ] {
-        list.seconds(metric, Duration::from_nanos(nanoseconds));
+        list.push_seconds(metric, Duration::from_nanos(nanoseconds));
     }
     if let Some(rate) = work.course.as_ref().and_then(WorkCourse::slowest_second) {
         list.push("slowest_second", Unit::PerSecond, rate);
     }
 }
 
-struct List(Vec<Measurement>);
+struct MeasurementList(Vec<Measurement>);
 
-impl List {
+impl MeasurementList {
     fn push(&mut self, metric: &'static str, unit: Unit, value: f64) {
         self.0.push(Measurement::new(metric, unit, value));
     }
 
-    fn seconds(&mut self, metric: &'static str, value: Duration) {
+    fn push_seconds(&mut self, metric: &'static str, value: Duration) {
         self.push(metric, Unit::Seconds, value.as_secs_f64());
     }
 }
 
 /// Exact up to 2⁵³: nine petabytes.
-fn float(count: u64) -> f64 {
+fn to_float(count: u64) -> f64 {
     count as f64
 }
 
@@ -158,7 +164,7 @@ fn float(count: u64) -> f64 {
 mod tests {
     use std::time::Duration;
 
-    use super::{AccountReadings, WorkDone, measurements};
+    use super::{AccountReadings, WorkDone, compute_measurements};
     use crate::measure::dirty::DirtyPeak;
     use crate::measure::sample::{DeviceCounters, Sample};
     use crate::measure::space::Space;
@@ -227,7 +233,7 @@ mod tests {
             main_call: Some("create".to_owned()),
             ..WorkDone::default()
         };
-        let list = measurements(&readings(), &work);
+        let list = compute_measurements(&readings(), &work);
         near(&list, "returned", 1.0);
         near(&list, "durable", 4.0);
         near(&list, "cpu", 0.7);
@@ -267,7 +273,7 @@ mod tests {
         poor.before.device = None;
         poor.before.stalled = None;
         poor.space = None;
-        let list = measurements(&poor, &WorkDone::default());
+        let list = compute_measurements(&poor, &WorkDone::default());
         let names: Vec<_> = list.iter().map(|one| &*one.metric).collect();
         assert_eq!(names, ["durable", "returned", "cpu", "cpu_kernel", "cpu_stolen", "dirty_peak", "began"]);
         let mut old = readings();
@@ -275,7 +281,7 @@ mod tests {
             device.flushes = None;
             device.bytes_discarded = None;
         }
-        let list = measurements(&old, &WorkDone { bytes_read: 8, ..WorkDone::default() });
+        let list = compute_measurements(&old, &WorkDone { bytes_read: 8, ..WorkDone::default() });
         assert_eq!(value(&list, "device_flushes"), None);
         assert_eq!(value(&list, "device_discarded"), None);
         assert_eq!(value(&list, "write_amplification"), None, "nothing was written");
@@ -285,7 +291,7 @@ mod tests {
     #[test]
     fn the_kernel_s_share_is_never_below_nothing() {
         let busy = AccountReadings { own_cpu: Duration::from_secs(5), ..readings() };
-        near(&measurements(&busy, &WorkDone::default()), "cpu_kernel", 0.0);
+        near(&compute_measurements(&busy, &WorkDone::default()), "cpu_kernel", 0.0);
     }
 
     #[test]
@@ -293,7 +299,7 @@ mod tests {
         let mut instant = readings();
         instant.durable = Duration::ZERO;
         let work = WorkDone { bytes_read: 1, files: 1, ..WorkDone::default() };
-        let list = measurements(&instant, &work);
+        let list = compute_measurements(&instant, &work);
         assert_eq!((value(&list, "throughput"), value(&list, "file_rate")), (None, None));
         assert!(list.iter().all(|one| one.value.is_finite()));
     }

@@ -57,11 +57,11 @@ struct DirtyCourse {
 
 impl DirtyCourse {
     /// How long to wait until the next look.
-    fn pause(&self) -> Duration {
+    fn sampling_pause(&self) -> Duration {
         INTERVAL * (self.slower + 1)
     }
 
-    fn add(&mut self, milliseconds: u64, bytes: u64) {
+    fn add_sample(&mut self, milliseconds: u64, bytes: u64) {
         if let Some((_, last)) = self.points.last_mut().filter(|_| self.made < self.looks) {
             *last = bytes.max(*last);
             self.made += 1;
@@ -100,22 +100,22 @@ impl DirtyWatch {
         let watched = Arc::clone(&seen);
         let thread = std::thread::Builder::new()
             .name("dirty-watch".to_owned())
-            .spawn(move || watched.watch(&stopped))
+            .spawn(move || watched.sample_until_stopped(&stopped))
             .map_err(MeasureError::Watch)?;
         Ok(DirtyWatch { stop: Some(stop), thread: Some(thread), seen })
     }
 
-    pub(super) fn look(&self) -> Result<(), ReadError> {
-        self.seen.look()
+    pub(super) fn sample_now(&self) -> Result<(), ReadError> {
+        self.seen.sample_now()
     }
 
     /// CPU time the watching thread has used so far.
-    pub(super) fn cost(&self) -> Duration {
+    pub(super) fn cpu_used(&self) -> Duration {
         Duration::from_nanos(self.seen.nanoseconds.load(Ordering::Relaxed))
     }
 
     /// Ends the thread and says what it saw.
-    pub(super) fn stop(&mut self) -> Result<DirtyPeak, ReadError> {
+    pub(super) fn stop_and_report(&mut self) -> Result<DirtyPeak, ReadError> {
         self.stop = None;
         if let Some(thread) = self.thread.take() {
             // A thread that panicked has nothing to report; it does not panic.
@@ -123,14 +123,14 @@ impl DirtyWatch {
         }
         let course = self.seen.course.lock().unwrap_or_else(PoisonError::into_inner).points.clone();
         let bytes = course.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0);
-        Ok(DirtyPeak { bytes, course, cpu: self.cost() })
+        Ok(DirtyPeak { bytes, course, cpu: self.cpu_used() })
     }
 }
 
 impl Drop for DirtyWatch {
     fn drop(&mut self) {
         // Reached with the thread alive only when the phase failed; that error is the one to report.
-        drop(self.stop());
+        drop(self.stop_and_report());
     }
 }
 
@@ -141,12 +141,12 @@ impl DirtySample {
         Ok(DirtySample { file, began: Instant::now(), course, nanoseconds: AtomicU64::new(0) })
     }
 
-    fn watch(&self, stopped: &Receiver<()>) -> Result<(), ReadError> {
+    fn sample_until_stopped(&self, stopped: &Receiver<()>) -> Result<(), ReadError> {
         loop {
-            self.look()?;
+            self.sample_now()?;
             let cpu = cpu_clock(ClockId::ThreadCPUTime).as_nanos();
             self.nanoseconds.store(u64::try_from(cpu).unwrap_or(u64::MAX), Ordering::Relaxed);
-            let pause = self.course.lock().unwrap_or_else(PoisonError::into_inner).pause();
+            let pause = self.course.lock().unwrap_or_else(PoisonError::into_inner).sampling_pause();
             match stopped.recv_timeout(pause) {
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(()) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
@@ -154,12 +154,12 @@ impl DirtySample {
         }
     }
 
-    fn look(&self) -> Result<(), ReadError> {
+    fn sample_now(&self) -> Result<(), ReadError> {
         let mut buffer = [0; PAGE];
         let memory = Memory::parse(self.file.read(&mut buffer)?, self.file.path())?;
         let milliseconds = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let mut course = self.course.lock().unwrap_or_else(PoisonError::into_inner);
-        course.add(milliseconds, memory.unwritten());
+        course.add_sample(milliseconds, memory.unwritten());
         Ok(())
     }
 }
@@ -181,7 +181,7 @@ mod tests {
         looks[70] = 9;
         for dirty in looks {
             std::fs::write(seen.file.path(), meminfo(dirty)).unwrap();
-            seen.look().unwrap();
+            seen.sample_now().unwrap();
         }
         let course = seen.course.into_inner().unwrap().points;
         assert!(course.len() <= KEPT);
@@ -194,8 +194,8 @@ mod tests {
             let mut course = DirtyCourse::default();
             let (mut now, mut looks) = (0, 0);
             while now < seconds * 1000 {
-                course.add(now, now);
-                now += u64::try_from(course.pause().as_millis()).unwrap();
+                course.add_sample(now, now);
+                now += u64::try_from(course.sampling_pause().as_millis()).unwrap();
                 looks += 1;
             }
             assert!(looks <= most, "{looks} looks in {seconds} s");
@@ -210,17 +210,17 @@ mod tests {
     fn stops_when_asked() {
         let (_folder, root) = fake_root(&[("proc/meminfo", &meminfo(3))]);
         let mut watch = DirtyWatch::start(&root).unwrap();
-        watch.look().unwrap();
-        let peak = watch.stop().unwrap();
+        watch.sample_now().unwrap();
+        let peak = watch.stop_and_report().unwrap();
         assert_eq!((peak.bytes, peak.course.last().map(|(_, bytes)| *bytes)), (4 << 10, Some(4 << 10)));
-        assert_eq!(watch.stop().unwrap(), peak, "stopping twice is harmless");
+        assert_eq!(watch.stop_and_report().unwrap(), peak, "stopping twice is harmless");
         drop(DirtyWatch::start(&root).unwrap());
     }
 
     #[test]
     fn what_cannot_be_read_is_reported() {
         let (_folder, root) = fake_root(&[("proc/meminfo", "MemTotal: lots\n")]);
-        let shown = DirtyWatch::start(&root).unwrap().stop().unwrap_err().to_string();
+        let shown = DirtyWatch::start(&root).unwrap().stop_and_report().unwrap_err().to_string();
         assert!(shown.contains("line 1: MemTotal"), "{shown}");
         let (_folder, root) = fake_root(&[]);
         assert!(DirtyWatch::start(&root).unwrap_err().to_string().contains("proc/meminfo"));

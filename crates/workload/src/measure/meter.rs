@@ -7,7 +7,7 @@ use fsverdict_linux::host::procfs::cpu_times;
 use fsverdict_linux::host::root::{ReadError, Root};
 use fsverdict_linux::host::sysfs::is_counted;
 
-use super::account::{AccountReadings, WorkDone, measurements};
+use super::account::{AccountReadings, WorkDone, compute_measurements};
 use super::dirty::DirtyWatch;
 use super::error::MeasureError;
 use super::sample::{SampleProbe, below_all};
@@ -74,7 +74,7 @@ impl Meter {
         let mut watch = DirtyWatch::start(&self.root)?;
         let before = self.probe.sample().map_err(read)?;
         let own_before = self.probe.own_cpu().map_err(read)?;
-        let watch_cost = watch.cost();
+        let watch_cost = watch.cpu_used();
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         let began = Duration::try_from(now).unwrap_or_default();
         // Last, so that none of the above is on the clock.
@@ -82,13 +82,13 @@ impl Meter {
         let done = work(context)?;
         let returned = started.elapsed();
         let own_cpu = self.probe.own_cpu().map_err(read)?.saturating_sub(own_before);
-        let watching = watch.cost().saturating_sub(watch_cost);
+        let watching = watch.cpu_used().saturating_sub(watch_cost);
         // The moment when most is likely to be unwritten.
-        watch.look().map_err(read)?;
+        watch.sample_now().map_err(read)?;
         make_durable(context)?;
         let durable = started.elapsed();
         let after = self.probe.sample().map_err(read)?;
-        let mut dirty = watch.stop().map_err(read)?;
+        let mut dirty = watch.stop_and_report().map_err(read)?;
         dirty.cpu = dirty.cpu.saturating_sub(watch_cost);
         let clocked = Clocked {
             phase: phase.to_owned(),
@@ -121,9 +121,9 @@ pub struct Clocked {
 impl Clocked {
     /// The observation; `fresh` is the filesystem under test as it was when it was made, if it is mounted.
     pub fn finish(mut self, work: WorkDone, fresh: Option<&Fresh>) -> Result<Observation, MeasureError> {
-        self.readings.space = fresh.map(Fresh::now).transpose()?;
+        self.readings.space = fresh.map(Fresh::since_phase_start).transpose()?;
         Ok(Observation {
-            measurements: measurements(&self.readings, &work),
+            measurements: compute_measurements(&self.readings, &work),
             phase: self.phase,
             histograms: work.histograms,
             cache: self.cache,
@@ -175,7 +175,7 @@ mod tests {
         let ((), clocked) = meter.clock("write", "fresh", &mut (), nothing, make_durable).unwrap();
         write("9 9 9 9 9 9 999 9 9 99 99 0 0 0 0 99 0");
         let work = WorkDone { bytes_written: 51_200, ..WorkDone::default() };
-        let fresh = Fresh::of(folder.path(), u64::MAX).unwrap();
+        let fresh = Fresh::before_phase(folder.path(), u64::MAX).unwrap();
         let observation = clocked.finish(work, Some(&fresh)).unwrap();
         assert_eq!((observation.phase.as_str(), observation.cache.as_str()), ("write", "fresh"));
         for (name, expected) in [
@@ -215,7 +215,7 @@ mod tests {
         let meter = Meter::new(&root, NONE, 0.0).unwrap();
         let ((), failed) = meter.clock("write", "fresh", &mut (), nothing, nothing).unwrap();
         let gone = tempfile::tempdir().unwrap();
-        let fresh = Fresh::of(gone.path(), 0).unwrap();
+        let fresh = Fresh::before_phase(gone.path(), 0).unwrap();
         let place = gone.path().display().to_string();
         drop(gone);
         let error = failed.finish(WorkDone::default(), Some(&fresh)).unwrap_err();

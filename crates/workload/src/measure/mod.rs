@@ -36,7 +36,7 @@ mod space;
 pub use account::WorkDone;
 pub use error::MeasureError;
 pub use meter::{Clocked, IDLE_WINDOW, Meter, idle_load};
-pub use settle::{Quiet, SettleLimits, Settled, settle};
+pub use settle::{QuietDevice, SettleLimits, Settled, wait_until_settled};
 pub use space::Fresh;
 
 /// A temporary folder with these files in it, which stands for `/` in the tests of this room.

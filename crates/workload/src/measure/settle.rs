@@ -57,7 +57,7 @@ impl Settled {
     }
 
     /// What a reader of the numbers after this must know, if anything.
-    pub fn caution(&self, phase: &str) -> Option<Caution> {
+    pub fn to_caution(&self, phase: &str) -> Option<Caution> {
         let text = if self.timed_out {
             format!(
                 "the device was still busy {:.0} s later; what follows was measured while it worked",
@@ -75,34 +75,38 @@ impl Settled {
 }
 
 /// Waits until `devices` (what they stand on) are quiet and memory holds nothing unwritten; a time-out is reported, not hidden.
-pub fn settle(root: &Root, devices: &[impl AsRef<str>], limits: &SettleLimits) -> Result<Settled, ReadError> {
-    Quiet::begin(root, devices)?.settle(limits)
+pub fn wait_until_settled(
+    root: &Root,
+    devices: &[impl AsRef<str>],
+    limits: &SettleLimits,
+) -> Result<Settled, ReadError> {
+    QuietDevice::start_watching(root, devices)?.wait_until_settled(limits)
 }
 
 /// A device that may be quiet from now on: what is done meanwhile counts as waiting.
 #[derive(Debug)]
-pub struct Quiet {
+pub struct QuietDevice {
     root: Root,
     bottoms: Vec<String>,
     began: Instant,
     writes: u64,
 }
 
-impl Quiet {
-    pub fn begin(root: &Root, devices: &[impl AsRef<str>]) -> Result<Quiet, ReadError> {
+impl QuietDevice {
+    pub fn start_watching(root: &Root, devices: &[impl AsRef<str>]) -> Result<QuietDevice, ReadError> {
         let bottoms = below_all(root, devices)?;
-        let mut quiet = Quiet { root: root.clone(), bottoms, began: Instant::now(), writes: 0 };
-        quiet.writes = quiet.look()?.writes;
+        let mut quiet = QuietDevice { root: root.clone(), bottoms, began: Instant::now(), writes: 0 };
+        quiet.writes = quiet.read_state()?.writes;
         Ok(quiet)
     }
 
     /// As [`settle`], but for what has passed already.
-    pub fn settle(self, limits: &SettleLimits) -> Result<Settled, ReadError> {
+    pub fn wait_until_settled(self, limits: &SettleLimits) -> Result<Settled, ReadError> {
         let before = (self.writes, self.began.elapsed());
-        wait(limits, &mut RealTime(Instant::now()), before, || self.look())
+        wait_with_clock(limits, &mut RealTime(Instant::now()), before, || self.read_state())
     }
 
-    fn look(&self) -> Result<SettleState, ReadError> {
+    fn read_state(&self) -> Result<SettleState, ReadError> {
         let memory = memory(&self.root)?;
         let (unwritten, written_back) = (memory.unwritten(), memory.writeback);
         let mut state = SettleState { unwritten, written_back, writes: 0, in_flight: false };
@@ -147,7 +151,7 @@ impl Time for RealTime {
 }
 
 /// `before` is how much had been written so long before waiting began.
-fn wait(
+fn wait_with_clock(
     limits: &SettleLimits,
     time: &mut impl Time,
     before: (u64, Duration),
@@ -191,7 +195,7 @@ mod tests {
     use std::cell::Cell;
     use std::time::Duration;
 
-    use super::{SettleLimits, SettleState, Settled, Time, settle, wait};
+    use super::{SettleLimits, SettleState, Settled, Time, wait_until_settled, wait_with_clock};
     use crate::measure::fake_root;
 
     /// Time that passes only when somebody waits.
@@ -214,7 +218,7 @@ mod tests {
 
     fn settled_after(before: (u64, Duration), at: impl Fn(u128) -> SettleState) -> Settled {
         let (clock, limits) = (Cell::new(Duration::ZERO), SettleLimits::default());
-        wait(&limits, &mut Virtual(&clock), before, || Ok(at(clock.get().as_millis()))).unwrap()
+        wait_with_clock(&limits, &mut Virtual(&clock), before, || Ok(at(clock.get().as_millis()))).unwrap()
     }
 
     fn state(written_back: u64, writes: u64, in_flight: bool) -> SettleState {
@@ -226,7 +230,7 @@ mod tests {
         let quiet = settled(|_| state(100, 7, false));
         assert!(quiet.seconds <= 0.06, "{}", quiet.seconds);
         assert!(!quiet.timed_out);
-        assert_eq!(quiet.caution("write"), None);
+        assert_eq!(quiet.to_caution("write"), None);
         assert_eq!((&*quiet.measurement().metric, quiet.measurement().value), ("settle", quiet.seconds));
     }
 
@@ -253,7 +257,7 @@ mod tests {
         let busy = settled(|now| state(0, now.try_into().unwrap(), false));
         assert!(busy.timed_out);
         assert!(busy.seconds >= 30.0);
-        assert!(busy.caution("write").unwrap().text.contains("still busy 30 s"));
+        assert!(busy.to_caution("write").unwrap().text.contains("still busy 30 s"));
     }
 
     #[test]
@@ -261,18 +265,18 @@ mod tests {
         let shrinking =
             settled(|now| state((10 << 20) - u64::try_from(now.min(999)).unwrap() * 10_000, 0, false));
         assert!((0.9..1.1).contains(&shrinking.seconds), "{}", shrinking.seconds);
-        assert_eq!(shrinking.caution("write"), None);
+        assert_eq!(shrinking.to_caution("write"), None);
     }
 
     #[test]
     fn dirt_of_others_is_reported_and_not_waited_for() {
         let idle = settled(|_| SettleState { unwritten: 8 << 20, ..state(0, 0, false) });
         assert!(idle.seconds <= 0.06 && !idle.timed_out, "nobody writes it: {}", idle.seconds);
-        assert!(idle.caution("write").unwrap().text.contains("of other programs or devices"));
+        assert!(idle.to_caution("write").unwrap().text.contains("of other programs or devices"));
         let still = settled(|_| state(8 << 20, 0, false));
         assert!((0.3..0.4).contains(&still.seconds), "{}", still.seconds);
         assert!(!still.timed_out, "the device was quiet");
-        assert!(still.caution("write").unwrap().text.contains("of other programs or devices"));
+        assert!(still.to_caution("write").unwrap().text.contains("of other programs or devices"));
         let forever = settled(|now| state((1 << 40) - u64::try_from(now).unwrap(), 0, false));
         assert!((2.0..2.1).contains(&forever.seconds), "{}", forever.seconds);
     }
@@ -290,11 +294,11 @@ mod tests {
             quiet: Duration::from_secs(1),
             ..SettleLimits::default()
         };
-        let busy = settle(&root, &["dm-0"], &once).unwrap();
+        let busy = wait_until_settled(&root, &["dm-0"], &once).unwrap();
         assert!(busy.timed_out);
         assert_eq!(busy.dirty_left, 3072);
         let at_once = SettleLimits { quiet: Duration::ZERO, ..once };
-        assert!(!settle(&root, NONE, &at_once).unwrap().timed_out);
-        assert!(settle(&root, &["sdz"], &once).unwrap_err().is_absent());
+        assert!(!wait_until_settled(&root, NONE, &at_once).unwrap().timed_out);
+        assert!(wait_until_settled(&root, &["sdz"], &once).unwrap_err().is_absent());
     }
 }

@@ -30,13 +30,13 @@ impl Fresh {
     ///
     /// # Errors
     /// When the kernel does not say.
-    pub fn of(mount_point: &Path, device: u64) -> Result<Self, MeasureError> {
-        let FilesystemSpace { used, available } = FilesystemSpace::of(mount_point)?;
+    pub fn before_phase(mount_point: &Path, device: u64) -> Result<Self, MeasureError> {
+        let FilesystemSpace { used, available } = FilesystemSpace::read_usage(mount_point)?;
         Ok(Fresh { mount_point: mount_point.to_owned(), used, lost: device.saturating_sub(available) })
     }
 
-    pub(super) fn now(&self) -> Result<Space, MeasureError> {
-        let FilesystemSpace { used, .. } = FilesystemSpace::of(&self.mount_point)?;
+    pub(super) fn since_phase_start(&self) -> Result<Space, MeasureError> {
+        let FilesystemSpace { used, .. } = FilesystemSpace::read_usage(&self.mount_point)?;
         Ok(Space { grown: used.saturating_sub(self.used), lost: self.lost })
     }
 }
@@ -48,7 +48,7 @@ struct FilesystemSpace {
 }
 
 impl FilesystemSpace {
-    fn of(mount_point: &Path) -> Result<Self, MeasureError> {
+    fn read_usage(mount_point: &Path) -> Result<Self, MeasureError> {
         let told = rustix::fs::statvfs(mount_point).map_err(|errno| MeasureError::Space {
             mount_point: mount_point.to_owned(),
             source: errno.into(),

@@ -1,7 +1,7 @@
 //! The sum that the program of a state compares contents by: every POSIX system has it.
 
 /// As cksum(1) has it (POSIX.1-2017, cksum: CRC of ISO/IEC 8802-3, the length appended).
-pub(super) fn cksum(bytes: &[u8]) -> u32 {
+pub(super) fn posix_checksum(bytes: &[u8]) -> u32 {
     let mut crc: u32 = 0;
     let mut add = |byte: u8| {
         crc ^= u32::from(byte) << 24;
@@ -20,11 +20,11 @@ pub(super) fn cksum(bytes: &[u8]) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::cksum;
+    use super::posix_checksum;
 
     #[test]
     fn sums_are_those_of_cksum() {
         // printf 123456789 | cksum; cksum < /dev/null
-        assert_eq!((cksum(b"123456789"), cksum(b"")), (930_766_865, 4_294_967_295));
+        assert_eq!((posix_checksum(b"123456789"), posix_checksum(b"")), (930_766_865, 4_294_967_295));
     }
 }

@@ -25,7 +25,7 @@ pub struct CommandContext<'a> {
 
 /// The program that runs `line` with `/bin/sh` in such a context; a variable that nobody has set is an error there (`-u`),
 /// lest `$etc` in place of `$ETC` copy nothing, fast.
-pub fn command(line: &str, context: &CommandContext<'_>) -> Program {
+pub fn command_program(line: &str, context: &CommandContext<'_>) -> Program {
     let mut sandbox = Sandbox::new(Isolation::Namespaces, [""; 0]);
     sandbox.writable = vec![context.scratch.to_owned(), context.mount.to_owned()];
     sandbox.devices = Devices::Closed;

@@ -18,18 +18,18 @@ pub struct Copies {
 
 impl Copies {
     /// Takes out the next to be removed.
-    pub(super) fn choose(&mut self) -> Option<u32> {
+    pub(super) fn take_next_to_remove(&mut self) -> Option<u32> {
         let at = mix_bits(u64::from(self.written)).checked_rem(self.left.len() as u64)?;
         Some(self.left.remove(at as usize))
     }
 
     /// Bytes of the files of all that are left.
-    pub(super) fn held(&self) -> u64 {
+    pub(super) fn bytes_held(&self) -> u64 {
         self.bytes.saturating_mul(self.left.len() as u64)
     }
 
     /// Compares every copy that is left with what it must be.
-    pub(crate) fn verify(
+    pub(crate) fn verify_all(
         &self,
         operation: &'static str,
         prepared: &Prepared,
@@ -38,12 +38,12 @@ impl Copies {
     ) -> Result<(), WorkError> {
         self.left
             .iter()
-            .try_for_each(|copy| check(operation, prepared, staged, &at.join(copy.to_string()), *copy))
+            .try_for_each(|copy| verify_copy(operation, prepared, staged, &at.join(copy.to_string()), *copy))
     }
 }
 
 /// Compares one copy, wherever it lies.
-pub(super) fn check(
+pub(super) fn verify_copy(
     operation: &'static str,
     prepared: &Prepared,
     staged: Option<&Staged>,

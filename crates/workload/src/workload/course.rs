@@ -20,7 +20,7 @@ pub(crate) struct CourseCounter {
 impl CourseCounter {
     /// So much was done at this time after the beginning.
     #[inline]
-    pub(crate) fn add(&mut self, after: Duration, amount: u64) {
+    pub(crate) fn add_amount(&mut self, after: Duration, amount: u64) {
         let at = (after.as_nanos() as u64 / SLOT.as_nanos() as u64) as usize;
         let at = at.min(SLOTS - 1);
         if at >= self.slots.len() {
@@ -32,7 +32,7 @@ impl CourseCounter {
     }
 
     /// Counts in what another counted from the same beginning.
-    pub(crate) fn merge(&mut self, other: &CourseCounter) {
+    pub(crate) fn merge_with(&mut self, other: &CourseCounter) {
         if other.slots.len() > self.slots.len() {
             self.slots.resize(other.slots.len(), 0);
         }
@@ -43,7 +43,7 @@ impl CourseCounter {
 
     /// The rates, in bytes or times a second. The last slot is not over when the work is, and is left out; nothing where no more is
     /// left.
-    pub(crate) fn finish(&self, unit: Unit) -> Option<WorkCourse> {
+    pub(crate) fn to_course(&self, unit: Unit) -> Option<WorkCourse> {
         let whole = self.slots.get(..self.slots.len().checked_sub(1)?)?;
         let rates: Vec<f64> = whole.iter().map(|amount| *amount as f64 / SLOT.as_secs_f64()).collect();
         (!rates.is_empty()).then(|| WorkCourse { unit, every: SLOT.as_secs_f64(), rates })
@@ -60,17 +60,17 @@ mod tests {
     #[test]
     fn what_is_done_is_counted_where_it_was_done() {
         let mut counter = CourseCounter::default();
-        assert!(counter.finish(Unit::PerSecond).is_none());
+        assert!(counter.to_course(Unit::PerSecond).is_none());
         for (milliseconds, amount) in [(0, 1), (99, 1), (100, 3), (350, 1)] {
-            counter.add(Duration::from_millis(milliseconds), amount);
+            counter.add_amount(Duration::from_millis(milliseconds), amount);
         }
         let mut other = CourseCounter::default();
-        other.add(Duration::from_millis(420), 9);
-        other.add(Duration::from_millis(10), 2);
-        counter.merge(&other);
-        let course = counter.finish(Unit::PerSecond).unwrap();
+        other.add_amount(Duration::from_millis(420), 9);
+        other.add_amount(Duration::from_millis(10), 2);
+        counter.merge_with(&other);
+        let course = counter.to_course(Unit::PerSecond).unwrap();
         assert_eq!((course.every, course.rates), (0.1, vec![40.0, 30.0, 0.0, 10.0]));
-        counter.add(Duration::from_secs(10_000_000), 1);
+        counter.add_amount(Duration::from_secs(10_000_000), 1);
         assert_eq!(counter.slots.len(), super::SLOTS);
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn pieces_at_depth(
     let mut slots: Vec<Option<PieceUnderway>> = vec![None; ring.slots()];
     let mut free: Vec<usize> = (0..ring.slots()).collect();
     let (mut bytes, mut calls) = (0, 0_u64);
-    let own: Vec<u32> = hand.own(order).copied().collect();
+    let own: Vec<u32> = hand.items_of_hand(order).copied().collect();
     for number in own {
         while free.is_empty() {
             bytes += finish_one(site, hand, &mut ring, file, &mut slots, &mut free, work)?;
@@ -58,7 +58,7 @@ pub(super) fn pieces_at_depth(
             PieceWork::Read => ring.read(file, slot, length, from),
             PieceWork::Write { .. } => ring.write(file, slot, length, from),
         };
-        begun.map_err(|error| failed(site, &error))?;
+        begun.map_err(|error| ring_failure(site, &error))?;
         slots[slot] = Some(PieceUnderway { began, from, length });
         calls += 1;
         let every = u64::from(site.sync_every);
@@ -66,7 +66,7 @@ pub(super) fn pieces_at_depth(
             while ring.underway() > 0 {
                 bytes += finish_one(site, hand, &mut ring, file, &mut slots, &mut free, work)?;
             }
-            rustix::fs::fdatasync(file).map_err(|errno| site.failed("fdatasync", errno))?;
+            rustix::fs::fdatasync(file).map_err(|errno| site.io_failure("fdatasync", errno))?;
         }
     }
     while ring.underway() > 0 {
@@ -75,9 +75,9 @@ pub(super) fn pieces_at_depth(
     Ok(bytes)
 }
 
-fn failed(site: &Workplace<'_>, error: &std::io::Error) -> WorkError {
+fn ring_failure(site: &Workplace<'_>, error: &std::io::Error) -> WorkError {
     let errno = error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error);
-    site.failed("read or write a piece of", errno)
+    site.io_failure("read or write a piece of", errno)
 }
 
 /// Waits for one call, and does what is left of it.
@@ -90,26 +90,26 @@ fn finish_one(
     free: &mut Vec<usize>,
     work: PieceWork<'_>,
 ) -> Result<u64, WorkError> {
-    let Some((slot, moved)) = ring.wait().map_err(|error| failed(site, &error))? else { return Ok(0) };
+    let Some((slot, moved)) = ring.wait().map_err(|error| ring_failure(site, &error))? else { return Ok(0) };
     let Some(call) = slots.get_mut(slot).and_then(Option::take) else { return Ok(0) };
     let moved = match moved {
         Ok(moved) => moved,
         // As with calls that a signal interrupts, it is made again.
         Err(error) if [Some(Errno::INTR), Some(Errno::AGAIN)].contains(&Errno::from_io_error(&error)) => 0,
-        Err(error) => return Err(failed(site, &error)),
+        Err(error) => return Err(ring_failure(site, &error)),
     };
     if let Some(buffer) = ring.buffer(slot)
         && moved < call.length
     {
         let (rest, at) = (&mut buffer[moved..call.length], call.from + moved as u64);
         match work {
-            PieceWork::Read => read_at(file, rest, at).map_err(|errno| site.failed("read", errno))?,
+            PieceWork::Read => read_at(file, rest, at).map_err(|errno| site.io_failure("read", errno))?,
             PieceWork::Write { .. } => {
-                write_at(file, rest, at).map_err(|errno| site.failed("write", errno))?;
+                write_at(file, rest, at).map_err(|errno| site.io_failure("write", errno))?;
             }
         }
     }
-    hand.latency.since(call.began);
+    hand.latency.record_since(call.began);
     free.push(slot);
     Ok(call.length as u64)
 }

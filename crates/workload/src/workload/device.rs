@@ -13,23 +13,23 @@ use rustix::io::Errno;
 use crate::dataset::{Body, Content, DatasetOrigin, IoFailure, Prepared, TRANSFER, read_some};
 use fsverdict_judgement::plan::{CallTrace, Operation, Pace};
 
-use super::latency::{LatencyRecorder, finish};
-use super::{Done, WorkError, replay, replayed};
+use super::latency::{LatencyRecorder, to_recorded_calls};
+use super::{OperationResult, WorkError, replay, replayed};
 
-fn failed(operation: Operation, call: &'static str, device: &Path, errno: Errno) -> WorkError {
+fn device_failure(operation: Operation, call: &'static str, device: &Path, errno: Errno) -> WorkError {
     WorkError::Io {
         operation: operation.name(),
         failure: IoFailure::new(call, device.display().to_string(), errno),
     }
 }
 
-fn open(operation: Operation, device: &Path, flags: OFlags) -> Result<OwnedFd, WorkError> {
+fn open_device(operation: Operation, device: &Path, flags: OFlags) -> Result<OwnedFd, WorkError> {
     rustix::fs::open(device, flags | OFlags::CLOEXEC, Mode::empty())
-        .map_err(|errno| failed(operation, "open", device, errno))
+        .map_err(|errno| device_failure(operation, "open", device, errno))
 }
 
 /// The one file of a dataset that is a big file.
-fn body(dataset: &Prepared) -> (Body, Option<&crate::dataset::Content>) {
+fn body_of(dataset: &Prepared) -> (Body, Option<&crate::dataset::Content>) {
     match &dataset.origin {
         DatasetOrigin::Generated { tree, content } => {
             let (identity, size) = tree.entries.first().map_or((0, 0), |entry| (entry.what, entry.size));
@@ -40,53 +40,59 @@ fn body(dataset: &Prepared) -> (Body, Option<&crate::dataset::Content>) {
 }
 
 /// Writes the dataset's bytes to the device from its first byte on. Making them durable is the caller's.
-pub fn write_device(device: &Path, dataset: &Prepared) -> Result<Done, WorkError> {
-    let file = open(Operation::DeviceWrite, device, OFlags::WRONLY)?;
-    let (body, content) = body(dataset);
+pub fn write_device(device: &Path, dataset: &Prepared) -> Result<OperationResult, WorkError> {
+    let file = open_device(Operation::DeviceWrite, device, OFlags::WRONLY)?;
+    let (body, content) = body_of(dataset);
     let mut latency = LatencyRecorder::new("write")?;
     let mut position = 0;
     while position < body.size {
         let Some(content) = content else { break };
         let start = Instant::now();
         let written = content.write_some(file.as_fd(), &body, position);
-        latency.since(start);
-        position += written.map_err(|errno| failed(Operation::DeviceWrite, "write", device, errno))? as u64;
+        latency.record_since(start);
+        position +=
+            written.map_err(|errno| device_failure(Operation::DeviceWrite, "write", device, errno))? as u64;
     }
-    Ok(Done {
+    Ok(OperationResult {
         logical_bytes: position,
         files: 0,
         held: None,
         read_besides: 0,
-        calls: finish(&[&latency]),
+        calls: to_recorded_calls(&[&latency]),
         main_call: "write",
     })
 }
 
 /// Reads as many bytes. Dropping what is cached is the caller's.
-pub fn read_device(device: &Path, dataset: &Prepared) -> Result<Done, WorkError> {
+pub fn read_device(device: &Path, dataset: &Prepared) -> Result<OperationResult, WorkError> {
     let mut latency = LatencyRecorder::new("read")?;
     let mut position = 0;
-    each_piece(device, body(dataset).0.size, |piece, start| {
-        latency.since(start);
+    each_piece(device, body_of(dataset).0.size, |piece, start| {
+        latency.record_since(start);
         position += piece.len() as u64;
         Ok(())
     })?;
-    Ok(Done {
+    Ok(OperationResult {
         logical_bytes: position,
         files: 0,
         held: None,
         read_besides: 0,
-        calls: finish(&[&latency]),
+        calls: to_recorded_calls(&[&latency]),
         main_call: "read",
     })
 }
 
 /// Makes the requests of a trace on the device, past the kernel's cache where they are of whole pages.
-pub fn replay_device(device: &Path, dataset: &Prepared, pace: Pace, threads: u32) -> Result<Done, WorkError> {
-    let told = |call, errno| failed(Operation::DeviceReplay, call, device, errno);
-    let (trace, content) = traced(dataset, device)?;
+pub fn replay_device(
+    device: &Path,
+    dataset: &Prepared,
+    pace: Pace,
+    threads: u32,
+) -> Result<OperationResult, WorkError> {
+    let told = |call, errno| device_failure(Operation::DeviceReplay, call, device, errno);
+    let (trace, content) = open_traced(dataset, device)?;
     let direct = if replay::of_whole_pages(trace) { OFlags::DIRECT } else { OFlags::empty() };
-    let file = open(Operation::DeviceReplay, device, OFlags::RDWR | direct)?;
+    let file = open_device(Operation::DeviceReplay, device, OFlags::RDWR | direct)?;
     let size = rustix::fs::seek(&file, rustix::fs::SeekFrom::End(0))
         .map_err(|errno| told("learn the size of", errno))?;
     let wanted = trace.totals().most_bytes;
@@ -103,20 +109,20 @@ pub fn replay_device(device: &Path, dataset: &Prepared, pace: Pace, threads: u32
             Ok(error) => error,
             Err((call, errno)) => told(call, errno),
         })?;
-    Ok(Done {
+    Ok(OperationResult {
         logical_bytes: written,
         read_besides: read,
         files: 0,
         held: None,
-        calls: finish(&[&latency]),
+        calls: to_recorded_calls(&[&latency]),
         main_call: "call",
     })
 }
 
 /// Compares what the requests of a trace wrote.
 pub fn verify_replayed(device: &Path, dataset: &Prepared) -> Result<(), WorkError> {
-    let (trace, content) = traced(dataset, device)?;
-    let file = open(Operation::DeviceReplay, device, OFlags::RDONLY)?;
+    let (trace, content) = open_traced(dataset, device)?;
+    let file = open_device(Operation::DeviceReplay, device, OFlags::RDONLY)?;
     match replayed::first_difference_on(&file, trace, content) {
         Ok(None) => Ok(()),
         Ok(Some(at)) => Err(WorkError::Miscounted {
@@ -125,12 +131,12 @@ pub fn verify_replayed(device: &Path, dataset: &Prepared) -> Result<(), WorkErro
             saw: format!("other content from byte {at} on"),
             expected: "what it wrote".to_owned(),
         }),
-        Err(errno) => Err(failed(Operation::DeviceReplay, "read", device, errno)),
+        Err(errno) => Err(device_failure(Operation::DeviceReplay, "read", device, errno)),
     }
 }
 
 /// The calls of a dataset, and where their bytes come from.
-fn traced<'a>(dataset: &'a Prepared, device: &Path) -> Result<(&'a CallTrace, &'a Content), WorkError> {
+fn open_traced<'a>(dataset: &'a Prepared, device: &Path) -> Result<(&'a CallTrace, &'a Content), WorkError> {
     match (&dataset.calls, &dataset.origin) {
         (Some(calls), DatasetOrigin::Generated { content, .. }) => Ok((calls, content)),
         _ => Err(WorkError::Unknown {
@@ -142,7 +148,7 @@ fn traced<'a>(dataset: &'a Prepared, device: &Path) -> Result<(&'a CallTrace, &'
 
 /// Compares what is on the device with what was written.
 pub fn verify_device(device: &Path, dataset: &Prepared) -> Result<(), WorkError> {
-    let (body, content) = body(dataset);
+    let (body, content) = body_of(dataset);
     let Some(content) = content else { return Ok(()) };
     let mut position = 0;
     each_piece(device, body.size, |piece, _| {
@@ -165,7 +171,7 @@ fn each_piece(
     size: u64,
     mut take: impl FnMut(&[u8], Instant) -> Result<(), WorkError>,
 ) -> Result<(), WorkError> {
-    let file = open(Operation::DeviceRead, device, OFlags::RDONLY)?;
+    let file = open_device(Operation::DeviceRead, device, OFlags::RDONLY)?;
     let mut buffer = vec![0; TRANSFER];
     let mut left = size;
     while left > 0 {
@@ -173,7 +179,7 @@ fn each_piece(
         let start = Instant::now();
         let count = read_some(file.as_fd(), &mut buffer[..wanted])
             .and_then(|count| if count == 0 { Err(Errno::NOSPC) } else { Ok(count) })
-            .map_err(|errno| failed(Operation::DeviceRead, "read", device, errno))?;
+            .map_err(|errno| device_failure(Operation::DeviceRead, "read", device, errno))?;
         take(&buffer[..count], start)?;
         left -= count as u64;
     }

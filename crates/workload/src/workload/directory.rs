@@ -11,15 +11,15 @@ use rustix::fs::{AtFlags, FileType};
 use crate::dataset::{Listing, stat_entry, type_of};
 
 use super::hands::with_hands;
-use super::latency::{LatencyRecorder, finish};
+use super::latency::{LatencyRecorder, to_recorded_calls};
 use super::ledger::{LastSeen, LedgerEntry, Remains};
-use super::pieces::told;
-use super::{Done, WorkError, Workplace};
+use super::pieces::to_result;
+use super::{OperationResult, WorkError, Workplace};
 
 /// How often an emptied directory is read again for files the filesystem had not shown before.
 const PASSES: usize = 4;
 
-pub(crate) fn list(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
+pub(crate) fn list_names(site: &mut Workplace<'_>) -> Result<OperationResult, WorkError> {
     let target = site.open_target()?;
     if site.threads > 1 {
         return list_by_hands(site, &target);
@@ -29,46 +29,46 @@ pub(crate) fn list(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let read = Listing::new().for_each_entry(target.as_fd(), identity, |name, _| {
         let start = Instant::now();
         let status = stat_entry(target.as_fd(), name)?;
-        latency.since(start);
+        latency.record_since(start);
         if type_of(&status) == FileType::RegularFile {
             seen.files += 1;
             seen.bytes += status.stx_size;
         }
         Ok(())
     });
-    read.map_err(|errno| site.failed("list", errno))?;
+    read.map_err(|errno| site.io_failure("list", errno))?;
     site.note_seen(seen);
-    Ok(Done {
+    Ok(OperationResult {
         logical_bytes: 0,
         files: seen.files,
         held: None,
         read_besides: 0,
-        calls: finish(&[&latency]),
+        calls: to_recorded_calls(&[&latency]),
         main_call: "statx",
     })
 }
 
 /// As many files and bytes were seen as there must be, and they are the right ones.
 pub(crate) fn verify_list(site: &Workplace<'_>) -> Result<(), WorkError> {
-    let expected = site.tree()?.totals();
-    let seen = site.seen();
+    let expected = site.expected_tree()?.totals();
+    let seen = site.last_seen();
     if (seen.files, seen.bytes) != (expected.files, expected.bytes) {
         let saw = format!("{} files of {} bytes", seen.files, seen.bytes);
-        return Err(site.miscounted(saw, format!("{} of {}", expected.files, expected.bytes)));
+        return Err(site.miscount_error(saw, format!("{} of {}", expected.files, expected.bytes)));
     }
-    site.compare()
+    site.compare_with_expected()
 }
 
 /// The same where several threads ask for the status of files, once one has listed them.
-fn list_by_hands(site: &mut Workplace<'_>, target: &OwnedFd) -> Result<Done, WorkError> {
-    let names = names(site, target)?;
+fn list_by_hands(site: &mut Workplace<'_>, target: &OwnedFd) -> Result<OperationResult, WorkError> {
+    let names = names_in_order(site, target)?;
     let sums = Mutex::new((0, 0));
     let done = with_hands(site.threads, "statx", |hand| {
         let (mut files, mut bytes) = (0, 0);
-        for name in hand.own(&names) {
+        for name in hand.items_of_hand(&names) {
             let start = Instant::now();
-            let status = stat_entry(target.as_fd(), name).map_err(|errno| site.failed("list", errno))?;
-            hand.latency.since(start);
+            let status = stat_entry(target.as_fd(), name).map_err(|errno| site.io_failure("list", errno))?;
+            hand.latency.record_since(start);
             if type_of(&status) == FileType::RegularFile {
                 files += 1;
                 bytes += status.stx_size;
@@ -80,38 +80,38 @@ fn list_by_hands(site: &mut Workplace<'_>, target: &OwnedFd) -> Result<Done, Wor
     })?;
     let (files, bytes) = sums.into_inner().unwrap_or_else(PoisonError::into_inner);
     site.note_seen(LastSeen { files, bytes, digests: 0 });
-    Ok(told(&done, "statx", files))
+    Ok(to_result(&done, "statx", files))
 }
 
 /// All names of a directory.
-fn names(site: &Workplace<'_>, target: &OwnedFd) -> Result<Vec<CString>, WorkError> {
+fn names_in_order(site: &Workplace<'_>, target: &OwnedFd) -> Result<Vec<CString>, WorkError> {
     let mut names = Vec::new();
     let read = Listing::new().for_each_entry(target.as_fd(), identity, |name, _| {
         names.push(name.to_owned());
         Ok(())
     });
-    read.map_err(|errno| site.failed("list", errno))?;
+    read.map_err(|errno| site.io_failure("list", errno))?;
     Ok(names)
 }
 
 /// The same where several threads remove files, once one has listed them.
-fn empty_by_hands(site: &mut Workplace<'_>, target: &OwnedFd) -> Result<Done, WorkError> {
-    let names = names(site, target)?;
+fn empty_by_hands(site: &mut Workplace<'_>, target: &OwnedFd) -> Result<OperationResult, WorkError> {
+    let names = names_in_order(site, target)?;
     let done = with_hands(site.threads, "unlink", |hand| {
-        for name in hand.own(&names) {
+        for name in hand.items_of_hand(&names) {
             let start = Instant::now();
             rustix::fs::unlinkat(target, name, AtFlags::empty())
-                .map_err(|errno| site.failed("remove a file from", errno))?;
-            hand.latency.since(start);
+                .map_err(|errno| site.io_failure("remove a file from", errno))?;
+            hand.latency.record_since(start);
         }
         Ok(0)
     })?;
-    let known = site.known();
-    site.note(LedgerEntry { remains: Remains::EmptyDirectory, sure: true, ..known });
-    Ok(told(&done, "unlink", names.len() as u64))
+    let known = site.known_entry();
+    site.set_entry(LedgerEntry { remains: Remains::EmptyDirectory, sure: true, ..known });
+    Ok(to_result(&done, "unlink", names.len() as u64))
 }
 
-pub(crate) fn empty(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
+pub(crate) fn empty_directory(site: &mut Workplace<'_>) -> Result<OperationResult, WorkError> {
     let target = site.open_target()?;
     if site.threads > 1 {
         return empty_by_hands(site, &target);
@@ -119,19 +119,19 @@ pub(crate) fn empty(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let mut latency = LatencyRecorder::new("unlink")?;
     let mut files = 0;
     let mut listing = Listing::new();
-    let expected = site.tree()?.totals().files;
+    let expected = site.expected_tree()?.totals().files;
     for pass in 0..PASSES {
         if pass > 0 {
             // A directory may show, from its beginning, what it did not while it was changing.
             rustix::fs::seek(&target, rustix::fs::SeekFrom::Start(0))
-                .map_err(|errno| site.failed("list", errno))?;
+                .map_err(|errno| site.io_failure("list", errno))?;
         }
-        let unread = |errno| site.failed("list", errno);
+        let unread = |errno| site.io_failure("list", errno);
         listing.for_each_entry(target.as_fd(), unread, |name, _| {
             let start = Instant::now();
             rustix::fs::unlinkat(&target, name, AtFlags::empty())
-                .map_err(|errno| site.failed("remove a file from", errno))?;
-            latency.since(start);
+                .map_err(|errno| site.io_failure("remove a file from", errno))?;
+            latency.record_since(start);
             files += 1;
             Ok(())
         })?;
@@ -139,14 +139,14 @@ pub(crate) fn empty(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
             break;
         }
     }
-    let known = site.known();
-    site.note(LedgerEntry { remains: Remains::EmptyDirectory, sure: true, ..known });
-    Ok(Done {
+    let known = site.known_entry();
+    site.set_entry(LedgerEntry { remains: Remains::EmptyDirectory, sure: true, ..known });
+    Ok(OperationResult {
         logical_bytes: 0,
         files,
         held: None,
         read_besides: 0,
-        calls: finish(&[&latency]),
+        calls: to_recorded_calls(&[&latency]),
         main_call: "unlink",
     })
 }

@@ -3,7 +3,7 @@
 use fsverdict_judgement::journal::{Histogram, WorkCourse};
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Done {
+pub struct OperationResult {
     /// Bytes read or written, as the user of the operation would count them.
     pub logical_bytes: u64,
     /// Bytes that what writes has read besides.
@@ -24,7 +24,7 @@ pub struct RecordedCalls {
     pub course: Option<WorkCourse>,
 }
 
-impl Done {
+impl OperationResult {
     /// The course of the main call.
     pub fn course(&self) -> Option<WorkCourse> {
         self.calls.iter().find(|calls| calls.latencies.call == self.main_call)?.course.clone()

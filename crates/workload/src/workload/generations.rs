@@ -33,31 +33,32 @@ impl Generations {
 
     /// The generation in which this file was last written anew, as seen from `generation`.
     fn written_in(&self, entry: usize, generation: u32) -> u32 {
-        (1..=generation).rev().find(|at| self.changes(entry, *at)).unwrap_or(0)
+        (1..=generation).rev().find(|at| self.changes_entry(entry, *at)).unwrap_or(0)
     }
 
-    pub(super) fn changes(&self, entry: usize, generation: u32) -> bool {
-        let share = self.step(generation).map_or(0, |step| step.changed);
+    pub(super) fn changes_entry(&self, entry: usize, generation: u32) -> bool {
+        let share = self.step_to(generation).map_or(0, |step| step.changed);
         let place = ((entry as u64) << 32) | u64::from(generation);
         // The remainder of 64 random bits is even enough for shares in millionths.
         xxh3_64(&place.to_le_bytes()) % u64::from(WHOLE) < u64::from(share)
     }
 
     /// The step that made this generation; none made the first.
-    fn step(&self, generation: u32) -> Option<&GenerationStep> {
+    fn step_to(&self, generation: u32) -> Option<&GenerationStep> {
         self.steps.get((generation as usize).checked_sub(1)?)
     }
 
     /// The generation in which this file, as seen from `generation`, began to be one of its own.
     fn made_in(&self, entry: usize, generation: u32) -> u32 {
         let own = |at: &u32| {
-            self.changes(entry, *at) || self.step(*at).is_some_and(|step| step.sharing == Sharing::Clone)
+            self.changes_entry(entry, *at)
+                || self.step_to(*at).is_some_and(|step| step.sharing == Sharing::Clone)
         };
         (1..=generation).rev().find(own).unwrap_or(0)
     }
 
     /// What one generation must look like, links included.
-    fn manifest(
+    fn manifest_of(
         &self,
         prepared: &Prepared,
         staged: Option<&Staged>,
@@ -75,7 +76,7 @@ impl Generations {
         Ok(manifest.with_shared_files(SharedFiles { written_in, holders }))
     }
 
-    pub(super) fn check(
+    pub(super) fn verify_generation(
         &self,
         operation: &'static str,
         prepared: &Prepared,
@@ -83,13 +84,13 @@ impl Generations {
         at: &Path,
         generation: u32,
     ) -> Result<(), WorkError> {
-        self.manifest(prepared, staged, generation)?
+        self.manifest_of(prepared, staged, generation)?
             .compare_with(&at.join(generation.to_string()), HardLinks::Exact)
             .map_err(|problem| WorkError::Wrong { operation, problem })
     }
 
     /// Compares every generation that is left with what it must be: names, contents, and how many links each file has.
-    pub(crate) fn verify(
+    pub(crate) fn verify_all(
         &self,
         operation: &'static str,
         prepared: &Prepared,
@@ -97,6 +98,6 @@ impl Generations {
         at: &Path,
     ) -> Result<(), WorkError> {
         (self.oldest..=self.newest())
-            .try_for_each(|generation| self.check(operation, prepared, staged, at, generation))
+            .try_for_each(|generation| self.verify_generation(operation, prepared, staged, at, generation))
     }
 }

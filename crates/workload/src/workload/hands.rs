@@ -17,7 +17,7 @@ pub(super) struct Hand {
 
 impl Hand {
     /// The part of a list that is this one's.
-    pub(super) fn own<'a, T>(&self, all: &'a [T]) -> impl Iterator<Item = &'a T> + use<'a, T> {
+    pub(super) fn items_of_hand<'a, T>(&self, all: &'a [T]) -> impl Iterator<Item = &'a T> + use<'a, T> {
         all.iter().skip(self.number).step_by(self.of)
     }
 }
@@ -69,7 +69,7 @@ pub(super) fn with_hands(
             done = done.and_then(|mut sum| {
                 let other = ended?;
                 sum.bytes += other.bytes;
-                sum.latency.add(&other.latency);
+                sum.latency.merge_with(&other.latency);
                 Ok(sum)
             });
         }
@@ -84,7 +84,7 @@ mod tests {
     use std::time::Instant;
 
     use super::super::WorkError;
-    use super::super::latency::finish;
+    use super::super::latency::to_recorded_calls;
     use super::with_hands;
 
     #[test]
@@ -95,9 +95,9 @@ mod tests {
             let done = with_hands(threads, "piece", |hand| {
                 who.lock().unwrap().insert(format!("{:?}", std::thread::current().id()));
                 let mut bytes = 0;
-                for piece in hand.own(&pieces) {
+                for piece in hand.items_of_hand(&pieces) {
                     seen.lock().unwrap().push(*piece);
-                    hand.latency.since(Instant::now());
+                    hand.latency.record_since(Instant::now());
                     bytes += 10;
                 }
                 Ok(bytes)
@@ -109,7 +109,7 @@ mod tests {
             assert_eq!(done.bytes, 200);
             assert_eq!(who.into_inner().unwrap().len(), threads as usize);
             let counted: u64 =
-                finish(&[&done.latency])[0].latencies.buckets.iter().map(|(_, count)| count).sum();
+                to_recorded_calls(&[&done.latency])[0].latencies.buckets.iter().map(|(_, count)| count).sum();
             assert_eq!(counted, 20);
         }
     }

@@ -29,34 +29,34 @@ impl LatencyRecorder {
     }
 
     /// Counts those of another in, which were recorded at the same time.
-    pub(super) fn add(&mut self, other: &LatencyRecorder) {
+    pub(super) fn merge_with(&mut self, other: &LatencyRecorder) {
         // Both have the same bounds, so that there is nothing that would not fit.
         let _ = self.histogram.add(&other.histogram);
-        self.course.merge(&other.course);
+        self.course.merge_with(&other.course);
     }
 
-    pub(crate) fn since(&mut self, start: Instant) {
+    pub(crate) fn record_since(&mut self, start: Instant) {
         let now = Instant::now();
         self.histogram.saturating_record(now.saturating_duration_since(start).as_nanos() as u64);
-        self.course.add(now.saturating_duration_since(self.begun), 1);
+        self.course.add_amount(now.saturating_duration_since(self.begun), 1);
     }
 
     /// The form the journal keeps; `None` when nothing was recorded.
-    fn finish(&self) -> Option<RecordedCalls> {
+    fn to_recorded(&self) -> Option<RecordedCalls> {
         let buckets: Vec<(u64, u64)> = self
             .histogram
             .iter_recorded()
             .map(|bucket| (bucket.value_iterated_to(), bucket.count_since_last_iteration()))
             .collect();
         let latencies = JournalHistogram { call: self.call.into(), buckets };
-        let course = self.course.finish(Unit::PerSecond);
+        let course = self.course.to_course(Unit::PerSecond);
         (!latencies.buckets.is_empty()).then_some(RecordedCalls { latencies, course })
     }
 }
 
 /// The journal's form of those in which something was recorded.
-pub(crate) fn finish(latencies: &[&LatencyRecorder]) -> Vec<RecordedCalls> {
-    latencies.iter().filter_map(|latency| latency.finish()).collect()
+pub(crate) fn to_recorded_calls(latencies: &[&LatencyRecorder]) -> Vec<RecordedCalls> {
+    latencies.iter().filter_map(|latency| latency.to_recorded()).collect()
 }
 
 pub(crate) struct WriteClock {
@@ -80,15 +80,15 @@ impl WriteClock {
     }
 
     /// Counts those of another thread in.
-    pub(super) fn add(&mut self, other: &WriteClock) {
-        self.file.add(&other.file);
-        self.directory.add(&other.directory);
-        self.link.add(&other.link);
-        self.clone.add(&other.clone);
+    pub(super) fn merge_with(&mut self, other: &WriteClock) {
+        self.file.merge_with(&other.file);
+        self.directory.merge_with(&other.directory);
+        self.link.merge_with(&other.link);
+        self.clone.merge_with(&other.clone);
     }
 
-    pub(crate) fn finish(&self) -> Vec<RecordedCalls> {
-        finish(&[&self.file, &self.directory, &self.link, &self.clone])
+    pub(crate) fn to_recorded(&self) -> Vec<RecordedCalls> {
+        to_recorded_calls(&[&self.file, &self.directory, &self.link, &self.clone])
     }
 }
 
@@ -99,17 +99,17 @@ impl WriteProbe for WriteClock {
 
     fn end(&mut self, call: Call) {
         match call {
-            Call::WriteFile => self.file.since(self.started),
-            Call::MakeDirectory => self.directory.since(self.started),
-            Call::Link => self.link.since(self.started),
-            Call::Clone => self.clone.since(self.started),
+            Call::WriteFile => self.file.record_since(self.started),
+            Call::MakeDirectory => self.directory.record_since(self.started),
+            Call::Link => self.link.record_since(self.started),
+            Call::Clone => self.clone.record_since(self.started),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LatencyRecorder, finish};
+    use super::{LatencyRecorder, to_recorded_calls};
 
     #[test]
     fn every_sample_is_counted_in_a_bucket_within_one_percent() {
@@ -117,7 +117,8 @@ mod tests {
         for value in [0, 1_000, 1_000, 123_456, 7_000_000_000] {
             latency.histogram.saturating_record(value);
         }
-        let [histogram] = &finish(&[&latency, &LatencyRecorder::new("unused").unwrap()])[..] else {
+        let [histogram] = &to_recorded_calls(&[&latency, &LatencyRecorder::new("unused").unwrap()])[..]
+        else {
             panic!()
         };
         let histogram = &histogram.latencies;

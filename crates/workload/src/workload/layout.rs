@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use fsverdict_linux::host::syscall::{FileExtent, file_extents};
 
-use super::walk::{Visitor, walk};
+use super::walk::{Visitor, walk_tree};
 use super::{WorkError, Workplace};
 
 /// What is counted as a block, in bytes: all filesystems here have it unless told otherwise.
@@ -32,21 +32,21 @@ struct LayoutVisitor {
 ///
 /// # Errors
 /// When the folder cannot be read.
-pub fn layout(site: &Workplace<'_>) -> Result<Option<f64>, WorkError> {
+pub fn measure_fragmentation(site: &Workplace<'_>) -> Result<Option<f64>, WorkError> {
     let mut visitor = LayoutVisitor::default();
     let root = site.open_target()?;
-    let walked = walk(root, &mut visitor);
+    let walked = walk_tree(root, &mut visitor);
     if visitor.untold {
         return Ok(None);
     }
-    walked.map_err(|failure| site.failed_below(failure))?;
+    walked.map_err(|failure| site.io_failure_below(failure))?;
     Ok((visitor.second > 0).then(|| visitor.following as f64 / visitor.second as f64))
 }
 
 impl Visitor for LayoutVisitor {
     const VERB: &'static str = "ask for the extents of";
 
-    fn file(&mut self, directory: BorrowedFd<'_>, name: &CStr, kind: FileType) -> Result<(), Errno> {
+    fn visit_file(&mut self, directory: BorrowedFd<'_>, name: &CStr, kind: FileType) -> Result<(), Errno> {
         if kind != FileType::RegularFile {
             return Ok(());
         }
@@ -58,7 +58,7 @@ impl Visitor for LayoutVisitor {
             let Some(last) = extents.last() else { return Ok(()) };
             let next = last.logical.saturating_add(last.length);
             for extent in &extents {
-                self.count(extent, before);
+                self.count_extent(extent, before);
                 before = Some(*extent);
             }
             if last.is_last || next <= from {
@@ -69,13 +69,13 @@ impl Visitor for LayoutVisitor {
         Ok(())
     }
 
-    fn leave(&mut self, _: BorrowedFd<'_>, _: &CStr) -> Result<(), Errno> {
+    fn leave_directory(&mut self, _: BorrowedFd<'_>, _: &CStr) -> Result<(), Errno> {
         Ok(())
     }
 }
 
 impl LayoutVisitor {
-    fn count(&mut self, extent: &FileExtent, before: Option<FileExtent>) {
+    fn count_extent(&mut self, extent: &FileExtent, before: Option<FileExtent>) {
         if !extent.is_placed {
             return;
         }
@@ -107,12 +107,12 @@ mod tests {
         let pieces = [extent(10, 3), extent(13, 2), extent(40, 3)];
         let mut before = None;
         for piece in pieces {
-            seen.count(&piece, before);
+            seen.count_extent(&piece, before);
             before = Some(piece);
         }
         assert_eq!((seen.following, seen.second), (6, 7));
         // What lies nowhere yet is no piece.
-        seen.count(&FileExtent { is_placed: false, ..extent(1, 5) }, before);
+        seen.count_extent(&FileExtent { is_placed: false, ..extent(1, 5) }, before);
         assert_eq!((seen.following, seen.second), (6, 7));
     }
 }

@@ -45,7 +45,7 @@ impl Eq for AgedDataset {}
 
 impl LedgerEntry {
     /// What must be found of it where all of it is there, in this generation.
-    pub(crate) fn manifest(
+    pub(crate) fn manifest_of(
         &self,
         prepared: &Prepared,
         staged: Option<&Staged>,
@@ -105,7 +105,7 @@ impl Ledger {
     }
 
     /// A command or adapter has run: it may have changed anything, so that nothing is sure any more.
-    pub fn doubt(&mut self) {
+    pub fn mark_all_unsure(&mut self) {
         for written in self.folders.values_mut() {
             written.sure = false;
             written.hard_links = HardLinks::MayBeCopies;
@@ -113,7 +113,7 @@ impl Ledger {
     }
 
     /// A comparison found the dataset, as first written, in `into`.
-    pub fn found(&mut self, into: &Path, dataset: &str) {
+    pub fn note_found(&mut self, into: &Path, dataset: &str) {
         let written = LedgerEntry {
             dataset: dataset.into(),
             generation: 0,
@@ -132,7 +132,7 @@ impl Ledger {
     }
 
     /// Keeps in mind what lies in the folder of a phase that is over.
-    pub fn remember(&mut self, phase: &str, into: &Path) {
+    pub fn remember_phase(&mut self, phase: &str, into: &Path) {
         if let Some(entry) = self.folders.get(into) {
             self.past.insert(phase.to_owned(), entry.clone());
         }
@@ -148,7 +148,7 @@ impl Ledger {
     }
 
     /// What is known, by folder below the mount point.
-    pub fn written(&self) -> impl Iterator<Item = (&Path, &LedgerEntry)> {
+    pub fn known_folders(&self) -> impl Iterator<Item = (&Path, &LedgerEntry)> {
         self.folders.iter().map(|(into, written)| (into.as_path(), written))
     }
 }
@@ -203,7 +203,7 @@ impl Ledger {
 
 impl KeptSnapshot {
     /// What must be found in it, with the path where it is now; nothing where it is not seen.
-    pub(crate) fn expected(&self, mount: &Path) -> impl Iterator<Item = (PathBuf, &LedgerEntry)> {
+    pub(crate) fn expected_folders(&self, mount: &Path) -> impl Iterator<Item = (PathBuf, &LedgerEntry)> {
         let at = self.shown.as_ref().map(|shown| mount.join(shown));
         let sure = self.folders.iter().filter(|(_, entry)| entry.sure);
         sure.filter_map(move |(into, entry)| Some((at.as_ref()?.join(into), entry)))

@@ -3,9 +3,9 @@
 use crate::dataset::Sharing;
 use fsverdict_judgement::plan::Operation;
 
-use super::verify::{absent, empty};
+use super::verify::{verify_absent, verify_empty};
 use super::{
-    Done, WorkError, Workplace, age, directory, pieces, replace, replay, replayed, rotation, save,
+    OperationResult, WorkError, Workplace, age, directory, pieces, replace, replay, replayed, rotation, save,
     shared_walk, snapshot, space, stream, tree, walk,
 };
 
@@ -13,36 +13,36 @@ use super::{
 ///
 /// # Errors
 /// When the site does not suit it, or a system call fails. The site is then in no defined state.
-pub fn run(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
-    site.check()?;
+pub fn run_operation(site: &mut Workplace<'_>) -> Result<OperationResult, WorkError> {
+    site.validate()?;
     match site.operation {
         Operation::TreeWrite => tree::write_new(site, "write_file"),
-        Operation::TreeOverwrite => tree::overwrite(site),
-        Operation::TreeRead if site.threads > 1 => shared_walk::read(site),
-        Operation::TreeRead => walk::read(site),
-        Operation::TreeRemove => walk::remove_tree(site),
-        Operation::StreamWrite => stream::write(site),
-        Operation::StreamRewrite => stream::rewrite(site),
-        Operation::StreamRead => stream::read(site),
+        Operation::TreeOverwrite => tree::overwrite_tree(site),
+        Operation::TreeRead if site.threads > 1 => shared_walk::read_tree(site),
+        Operation::TreeRead => walk::read_tree(site),
+        Operation::TreeRemove => walk::remove_and_note(site),
+        Operation::StreamWrite => stream::write_file(site),
+        Operation::StreamRewrite => stream::rewrite_file(site),
+        Operation::StreamRead => stream::read_file(site),
         Operation::DirectoryFill => tree::write_new(site, "create_file"),
-        Operation::DirectoryList => directory::list(site),
-        Operation::DirectoryEmpty => directory::empty(site),
-        Operation::DirectorySave => save::save(site, true),
-        Operation::DirectoryReplace => save::save(site, false),
-        Operation::RotationCreate => rotation::create(site),
+        Operation::DirectoryList => directory::list_names(site),
+        Operation::DirectoryEmpty => directory::empty_directory(site),
+        Operation::DirectorySave => save::save_files(site, true),
+        Operation::DirectoryReplace => save::save_files(site, false),
+        Operation::RotationCreate => rotation::create_first(site),
         Operation::RotationNext => rotation::next(site, Sharing::HardLink),
         Operation::RotationClone => rotation::next(site, Sharing::Clone),
         Operation::RotationDrop => rotation::drop_oldest(site),
         Operation::CopyReflink => tree::clone_beside(site),
-        Operation::AppendFsync => pieces::append(site),
-        Operation::RandomRead => pieces::read(site),
-        Operation::RandomWrite => pieces::write(site),
-        Operation::RenameReplace => replace::replace(site),
-        Operation::SpaceFill => space::fill(site),
-        Operation::SpaceFree => space::free(site),
-        Operation::AgePull => age::pull(site),
-        Operation::AgeChurn => age::churn(site),
-        Operation::TraceReplay => replay::replay(site),
+        Operation::AppendFsync => pieces::append_fsync(site),
+        Operation::RandomRead => pieces::random_read(site),
+        Operation::RandomWrite => pieces::random_write(site),
+        Operation::RenameReplace => replace::rename_replace(site),
+        Operation::SpaceFill => space::fill_space(site),
+        Operation::SpaceFree => space::free_space(site),
+        Operation::AgePull => age::pull_changes(site),
+        Operation::AgeChurn => age::churn_files(site),
+        Operation::TraceReplay => replay::replay_trace(site),
         Operation::SnapshotCreate
         | Operation::SnapshotDelete
         | Operation::SnapshotRollback
@@ -55,7 +55,7 @@ pub fn run(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
 }
 
 /// Outside the clock, right after [`run`]: compares what is there, and what was seen, with what must be.
-pub fn verify(site: &Workplace<'_>) -> Result<(), WorkError> {
+pub fn verify_operation(site: &Workplace<'_>) -> Result<(), WorkError> {
     match site.operation {
         Operation::TreeWrite
         | Operation::CopyReflink
@@ -70,12 +70,12 @@ pub fn verify(site: &Workplace<'_>) -> Result<(), WorkError> {
         | Operation::RenameReplace
         | Operation::AgePull
         | Operation::AgeChurn
-        | Operation::SnapshotRollback => site.compare(),
+        | Operation::SnapshotRollback => site.compare_with_expected(),
         Operation::TreeRead => walk::verify_read(site),
-        Operation::TreeRemove => absent(site.operation.name(), &site.target()),
+        Operation::TreeRemove => verify_absent(site.operation.name(), &site.target_path()),
         Operation::StreamRead | Operation::RandomRead => stream::verify_read(site),
         Operation::DirectoryList => directory::verify_list(site),
-        Operation::DirectoryEmpty => empty(site.operation.name(), &site.target()),
+        Operation::DirectoryEmpty => verify_empty(site.operation.name(), &site.target_path()),
         Operation::RotationCreate | Operation::RotationNext | Operation::RotationClone => {
             rotation::verify_newest(site)
         }
@@ -84,7 +84,9 @@ pub fn verify(site: &Workplace<'_>) -> Result<(), WorkError> {
         Operation::SnapshotDelete => snapshot::verify_deleted(site),
         Operation::SpaceFill => space::verify_fill(site),
         Operation::SpaceFree => space::verify_free(site),
-        Operation::TraceReplay => replayed::verify(site.operation.name(), site.dataset, &site.target()),
+        Operation::TraceReplay => {
+            replayed::verify_replayed_files(site.operation.name(), site.dataset, &site.target_path())
+        }
         Operation::DeviceWrite
         | Operation::DeviceRead
         | Operation::DeviceReplay

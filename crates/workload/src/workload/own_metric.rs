@@ -54,7 +54,7 @@ pub fn read_own_metric(
     printed: Printed<'_>,
 ) -> Result<Measurement, OwnMetricError> {
     let value = match &metric.found {
-        NumberSource::Match(pattern) => matched(pattern, printed, metric),
+        NumberSource::Match(pattern) => match_pattern(pattern, printed, metric),
         NumberSource::Json(pointer) => pointed_at(pointer, printed, metric),
     };
     match value {
@@ -68,7 +68,7 @@ pub fn read_own_metric(
     }
 }
 
-fn matched(pattern: &str, printed: Printed<'_>, metric: &OwnMetric) -> Result<f64, Unread> {
+fn match_pattern(pattern: &str, printed: Printed<'_>, metric: &OwnMetric) -> Result<f64, Unread> {
     let compiled = number_pattern(pattern).map_err(|reason| Unread::new(reason.what, reason.hint))?;
     let last = |text: &str| {
         let found = compiled.captures_iter(text).last()?.get(1)?;
@@ -118,9 +118,11 @@ fn pointed_at(pointer: &str, printed: Printed<'_>, metric: &OwnMetric) -> Result
         )
     })?;
     match tree.pointer(pointer) {
-        Some(serde_json::Value::Number(number)) => kept_of(&NumberPlace::whole(&number.to_string()), metric),
+        Some(serde_json::Value::Number(number)) => {
+            kept_of(&NumberPlace::whole_text(&number.to_string()), metric)
+        }
         Some(serde_json::Value::String(text)) => {
-            let place = NumberPlace::whole(text);
+            let place = NumberPlace::whole_text(text);
             kept_of(&place, metric).map_err(|unread| Unread {
                 what: format!("the text at {pointer}, {}", unread.what),
                 ..unread

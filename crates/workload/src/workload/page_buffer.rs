@@ -10,7 +10,7 @@ pub(super) struct PageBuffer {
 
 impl PageBuffer {
     /// So many bytes of it.
-    pub(super) fn of(&mut self, length: usize) -> &mut [u8] {
+    pub(super) fn with_length(&mut self, length: usize) -> &mut [u8] {
         if self.bytes.len() < length + PAGE {
             self.bytes = vec![0; length + PAGE];
         }
@@ -27,7 +27,7 @@ mod tests {
     fn it_begins_at_a_page_and_is_as_long_as_asked() {
         let mut buffer = PageBuffer::default();
         for length in [1, 4096, 100, 70_000] {
-            let bytes = buffer.of(length);
+            let bytes = buffer.with_length(length);
             assert_eq!((bytes.len(), bytes.as_ptr().addr() % 4096), (length, 0));
         }
     }

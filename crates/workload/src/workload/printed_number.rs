@@ -22,7 +22,7 @@ pub(super) struct NumberPlace<'a> {
 
 impl<'a> NumberPlace<'a> {
     /// A text that is a number as a whole.
-    pub(super) fn whole(text: &'a str) -> Self {
+    pub(super) fn whole_text(text: &'a str) -> Self {
         Self { text, begin: 0, end: text.len(), separated_before: false, separated_behind: false }
     }
 }
@@ -47,12 +47,15 @@ pub(super) fn read_number<'a>(place: &NumberPlace<'a>) -> Result<PrintedNumber<'
     let trimmed = caught.trim_start();
     let begin = place.end - trimmed.len();
     let shown = shorten(caught);
-    let wrong = |what: String| Reason::new(format!("{}: {what}", position(place.text, begin)), HINT);
+    let wrong = |what: String| Reason::new(format!("{}: {what}", describe_position(place.text, begin)), HINT);
     let length = number_length(trimmed);
     if length == 0 {
         let word = trimmed.trim_start_matches(['-', '+']).to_lowercase();
         if word.starts_with("nan") || word.starts_with("inf") {
-            let what = format!("{}: it is `{shown}`, which is no finite number", position(place.text, begin));
+            let what = format!(
+                "{}: it is `{shown}`, which is no finite number",
+                describe_position(place.text, begin)
+            );
             return Err(Reason::new(what, "the program did not measure anything"));
         }
         return Err(wrong(format!("`{shown}` is no number")));
@@ -238,7 +241,7 @@ fn decimal_separator(mantissa: &str, separators: &[char]) -> Option<Decimal> {
 }
 
 /// Line and column of a byte, from 1 on.
-fn position(text: &str, at: usize) -> String {
+fn describe_position(text: &str, at: usize) -> String {
     let before = &text[..at];
     let line = before.matches('\n').count() + 1;
     let column = before.chars().rev().take_while(|letter| *letter != '\n').count() + 1;

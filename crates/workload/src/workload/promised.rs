@@ -29,11 +29,11 @@ pub struct PromiseListener {
 
 impl PromiseListener {
     /// Who is to hear the program's lines.
-    pub fn hearer(&self) -> LineHearer {
+    pub fn line_hearer(&self) -> LineHearer {
         let heard = Arc::clone(&self.heard);
         LineHearer::new(move |line| {
             let at_ns = now_ns();
-            let (Some(number), Ok(mut heard)) = (promised(line), heard.lock()) else { return };
+            let (Some(number), Ok(mut heard)) = (parse_promise(line), heard.lock()) else { return };
             // A number that does not grow promises nothing new.
             if heard.len() < MOST && heard.last().is_none_or(|last| last.number < number) {
                 heard.push(ProgramPromise { number, at_ns });
@@ -42,13 +42,13 @@ impl PromiseListener {
     }
 
     /// What was heard since this was last asked.
-    pub fn take(&self) -> Vec<ProgramPromise> {
+    pub fn take_promises(&self) -> Vec<ProgramPromise> {
         self.heard.lock().map(|mut heard| std::mem::take(&mut *heard)).unwrap_or_default()
     }
 }
 
 /// The number of a line that tells of a promise.
-fn promised(line: &[u8]) -> Option<u64> {
+fn parse_promise(line: &[u8]) -> Option<u64> {
     std::str::from_utf8(line).ok()?.strip_prefix(WORD)?.trim_end().parse().ok()
 }
 
@@ -84,7 +84,7 @@ impl Recheck {
     }
 
     /// What must be there when power is cut at this nanosecond, in words.
-    pub fn tell(&self, cut_ns: u64) -> Option<String> {
+    pub fn describe_at(&self, cut_ns: u64) -> Option<String> {
         let number = self.last_by(cut_ns)?;
         Some(format!("phase {}: promised {number}, which its recheck asks for", self.phase))
     }
@@ -92,16 +92,16 @@ impl Recheck {
 
 #[cfg(test)]
 mod tests {
-    use super::{ProgramPromise, Recheck, promised};
+    use super::{ProgramPromise, Recheck, parse_promise};
 
     #[test]
     fn a_promise_is_a_line_of_its_own_with_a_number() {
-        assert_eq!(promised(b"promised 17"), Some(17));
-        assert_eq!(promised(b"promised 17\r"), Some(17));
+        assert_eq!(parse_promise(b"promised 17"), Some(17));
+        assert_eq!(parse_promise(b"promised 17\r"), Some(17));
         for other in
             [&b"promised"[..], b"promised x", b"promised -1", b" promised 1", b"promised 1 2", b"\xff"]
         {
-            assert_eq!(promised(other), None, "{other:?}");
+            assert_eq!(parse_promise(other), None, "{other:?}");
         }
     }
 
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(recheck.last_between(101, 200), None);
         assert_eq!((recheck.made_before(200), recheck.made_before(201)), (1, 2));
         assert_eq!(recheck.window(), Some([100, 300]));
-        assert_eq!(recheck.tell(99), None);
-        assert!(recheck.tell(250).unwrap().contains("promised 2"));
+        assert_eq!(recheck.describe_at(99), None);
+        assert!(recheck.describe_at(250).unwrap().contains("promised 2"));
     }
 }

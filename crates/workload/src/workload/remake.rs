@@ -20,14 +20,14 @@ pub fn write_again(site: &mut Workplace<'_>, remake: &Remake) -> Result<(), Work
     let known = site.ledger.start_over(site.into, after);
     let known =
         known.filter(|known| known.remains == Remains::Everything && known.dataset == site.dataset.name);
-    let unknown = || WorkError::Unknown { operation: site.operation.name(), at: site.shown() };
+    let unknown = || WorkError::Unknown { operation: site.operation.name(), at: site.displayed_path() };
     let known = known.ok_or_else(unknown)?;
     let generation = known.generation;
-    site.note(LedgerEntry { sure: true, ..known });
+    site.set_entry(LedgerEntry { sure: true, ..known });
     let target = site.make_target()?;
     let staged = site.open_staged()?;
     let source: TreeSource<'_> = site.source(staged.as_ref(), generation)?;
-    write_tree(site.tree()?, source, target.as_fd(), Manner::Create, &mut Untimed)
-        .map_err(|failure| site.failed_below(failure))?;
+    write_tree(site.expected_tree()?, source, target.as_fd(), Manner::Create, &mut Untimed)
+        .map_err(|failure| site.io_failure_below(failure))?;
     Ok(())
 }

@@ -15,12 +15,12 @@ use crate::dataset::{Body, Content, IoFailure, Listing, open_directory, stat_ent
 use fsverdict_judgement::plan::{CallTrace, CallWork, OpenFlags, Pace, TracedCall};
 
 use super::hands::with_hands;
-use super::latency::{LatencyRecorder, finish};
+use super::latency::{LatencyRecorder, to_recorded_calls};
 use super::ledger::{LedgerEntry, Remains};
 use super::page_buffer::PageBuffer;
-use super::pieces::content;
+use super::pieces::content_of;
 use super::positioned::{read_at, write_at};
-use super::{Done, WorkError, Workplace};
+use super::{OperationResult, WorkError, Workplace};
 
 /// What direct calls are multiples of: a page, which is enough for every device here.
 const PAGE: u64 = 4096;
@@ -32,17 +32,21 @@ const KEPT_OPEN: usize = 256;
 /// Why a call of a trace could not be made.
 pub(super) type CallFailure = (&'static str, Errno);
 
-pub(crate) fn replay(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
-    let known = site.known();
+pub(crate) fn replay_trace(site: &mut Workplace<'_>) -> Result<OperationResult, WorkError> {
+    let known = site.known_entry();
     if known.remains != Remains::Everything || known.generation > 0 {
-        return Err(site.not_written());
+        return Err(site.not_written_error());
     }
     let root = site.open_target()?;
-    let trace = site.calls()?;
-    let mut replayer = Replayer::new(trace, content(site)?, root.as_fd(), site.pace)?;
+    let trace = site.traced_calls()?;
+    let mut replayer = Replayer::new(trace, content_of(site)?, root.as_fd(), site.pace)?;
     let failed = |at: usize, (call, errno): CallFailure| WorkError::Io {
         operation: site.operation.name(),
-        failure: IoFailure::new(call, format!("{}, at call {} of the trace", site.shown(), at + 1), errno),
+        failure: IoFailure::new(
+            call,
+            format!("{}, at call {} of the trace", site.displayed_path(), at + 1),
+            errno,
+        ),
     };
     let alone = if site.threads > 1 {
         // Only opened files are shared, so that all are opened before.
@@ -51,32 +55,32 @@ pub(crate) fn replay(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         trace.calls().len()
     };
     for (at, call) in trace.calls().iter().enumerate().take(alone) {
-        replayer.call(call).map_err(|failure| failed(at, failure))?;
+        replayer.make_call(call).map_err(|failure| failed(at, failure))?;
     }
     let rest: Vec<(usize, &TracedCall)> = trace.calls().iter().enumerate().skip(alone).collect();
     let (latency, shared) = (&replayer, site.threads);
     let done = with_hands(if rest.is_empty() { 1 } else { shared }, "call", |hand| {
         let mut mover = Mover::new(latency.content)?;
-        for (at, call) in hand.own(&rest) {
-            pause(latency.pace, call);
+        for (at, call) in hand.items_of_hand(&rest) {
+            pause_before(latency.pace, call);
             let start = Instant::now();
             latency.move_bytes(&mut mover, call.work).map_err(|failure| failed(*at, failure))?;
-            hand.latency.since(start);
+            hand.latency.record_since(start);
         }
         Ok(mover.read + mover.written)
     })?;
     let mut calls = replayer.calls;
-    calls.add(&done.latency);
+    calls.merge_with(&done.latency);
     let totals = trace.totals();
-    let calls = finish(&[
+    let calls = to_recorded_calls(&[
         &calls,
         &replayer.mover.reads,
         &replayer.mover.writes,
         &replayer.mover.syncs,
         &replayer.names,
     ]);
-    site.note(LedgerEntry { remains: Remains::Replayed, sure: true, ..known });
-    Ok(Done {
+    site.set_entry(LedgerEntry { remains: Remains::Replayed, sure: true, ..known });
+    Ok(OperationResult {
         logical_bytes: totals.written,
         read_besides: totals.read,
         files: totals.files,
@@ -99,16 +103,16 @@ pub(super) fn replay_on(
     let told = std::sync::Mutex::new(None);
     let done = with_hands(threads, "call", |hand| {
         let mut mover = Mover::new(content)?;
-        for call in hand.own(&requests) {
-            pause(pace, call);
+        for call in hand.items_of_hand(&requests) {
+            pause_before(pace, call);
             let start = Instant::now();
-            if let Err(failure) = mover.apply(device.as_fd(), 0, call.work) {
+            if let Err(failure) = mover.apply_to_file(device.as_fd(), 0, call.work) {
                 if let Ok(mut told) = told.lock() {
                     *told = Some(failure);
                 }
                 return Err(WorkError::Thread { reason: failure.1.to_string() });
             }
-            hand.latency.since(start);
+            hand.latency.record_since(start);
         }
         Ok(mover.read + mover.written)
     });
@@ -130,7 +134,7 @@ pub(super) fn of_whole_pages(trace: &CallTrace) -> bool {
     })
 }
 
-fn pause(pace: Pace, call: &TracedCall) {
+fn pause_before(pace: Pace, call: &TracedCall) {
     if pace == Pace::Recorded && call.pause_us > 0 {
         std::thread::sleep(Duration::from_micros(call.pause_us));
     }
@@ -161,32 +165,37 @@ impl<'a> Mover<'a> {
     }
 
     /// A call on an open file of these contents, if it is one.
-    fn apply(&mut self, file: BorrowedFd<'_>, identity: u32, work: CallWork) -> Result<(), CallFailure> {
+    fn apply_to_file(
+        &mut self,
+        file: BorrowedFd<'_>,
+        identity: u32,
+        work: CallWork,
+    ) -> Result<(), CallFailure> {
         match work {
             CallWork::Read { offset, length, .. } => {
-                let wanted = self.buffer.of(length as usize);
+                let wanted = self.buffer.with_length(length as usize);
                 let start = Instant::now();
                 read_at(file, wanted, offset).map_err(|errno| ("read", errno))?;
-                self.reads.since(start);
+                self.reads.record_since(start);
                 self.read += length;
             }
             CallWork::Write { offset, length, .. } => {
-                let bytes = self.buffer.of(length as usize);
+                let bytes = self.buffer.with_length(length as usize);
                 self.content.fill_range(&Body { identity, generation: 1, size: ENDLESS }, offset, bytes);
                 let start = Instant::now();
                 write_at(file, bytes, offset).map_err(|errno| ("write", errno))?;
-                self.writes.since(start);
+                self.writes.record_since(start);
                 self.written += length;
             }
             CallWork::Fsync { .. } => {
                 let start = Instant::now();
                 rustix::fs::fsync(file).map_err(|errno| ("fsync", errno))?;
-                self.syncs.since(start);
+                self.syncs.record_since(start);
             }
             CallWork::Fdatasync { .. } => {
                 let start = Instant::now();
                 rustix::fs::fdatasync(file).map_err(|errno| ("fdatasync", errno))?;
-                self.syncs.since(start);
+                self.syncs.record_since(start);
             }
             CallWork::Truncate { size, .. } => {
                 rustix::fs::ftruncate(file, size).map_err(|errno| ("truncate a file in", errno))?;
@@ -250,29 +259,29 @@ impl<'a> Replayer<'a> {
         })
     }
 
-    fn call(&mut self, call: &TracedCall) -> Result<(), CallFailure> {
-        pause(self.pace, call);
+    fn make_call(&mut self, call: &TracedCall) -> Result<(), CallFailure> {
+        pause_before(self.pace, call);
         match call.work {
-            CallWork::Open { file, name, flags } => self.open(file, name, flags),
-            CallWork::Close { file } => self.close(file),
+            CallWork::Open { file, name, flags } => self.open_file(file, name, flags),
+            CallWork::Close { file } => self.close_file(file),
             CallWork::MakeDirectory { .. }
             | CallWork::RemoveFile { .. }
             | CallWork::RemoveDirectory { .. }
             | CallWork::Rename { .. }
             | CallWork::Link { .. }
             | CallWork::Look { .. }
-            | CallWork::List { .. } => self.name(call.work),
+            | CallWork::List { .. } => self.change_name(call.work),
             CallWork::SyncDirectory { name } => self.sync_directory(name),
             CallWork::SyncFilesystem => {
                 let start = Instant::now();
                 rustix::fs::syncfs(self.root).map_err(|errno| ("sync the filesystem of", errno))?;
-                self.synced(start);
+                self.record_sync(start);
                 Ok(())
             }
             CallWork::OpenUnnamed { file, directory } => self.open_unnamed(file, directory),
             CallWork::LinkOpen { file, name } => self.link_open(file, name),
             CallWork::Copy { from, from_offset, file, offset, length, shared } => {
-                self.copy((from, from_offset), (file, offset), length, shared)
+                self.copy_range((from, from_offset), (file, offset), length, shared)
             }
             work => {
                 let Some((file, identity)) = file_of(work).and_then(|file| self.open.get(&file)) else {
@@ -280,8 +289,8 @@ impl<'a> Replayer<'a> {
                 };
                 // Contents are made outside of the latency of the one call, and within that of the phase.
                 let start = Instant::now();
-                self.mover.apply(file.as_fd(), *identity, work)?;
-                self.calls.since(start);
+                self.mover.apply_to_file(file.as_fd(), *identity, work)?;
+                self.calls.record_since(start);
                 Ok(())
             }
         }
@@ -291,16 +300,16 @@ impl<'a> Replayer<'a> {
     fn move_bytes(&self, mover: &mut Mover<'_>, work: CallWork) -> Result<(), CallFailure> {
         let opened = file_of(work).and_then(|file| self.open.get(&file));
         let (file, identity) = opened.ok_or(("find an open file in", Errno::BADF))?;
-        mover.apply(file.as_fd(), *identity, work)
+        mover.apply_to_file(file.as_fd(), *identity, work)
     }
 
-    pub(super) fn synced(&mut self, start: Instant) {
-        self.calls.since(start);
-        self.mover.syncs.since(start);
+    pub(super) fn record_sync(&mut self, start: Instant) {
+        self.calls.record_since(start);
+        self.mover.syncs.record_since(start);
     }
 
-    fn open(&mut self, file: u32, name: u32, flags: OpenFlags) -> Result<(), CallFailure> {
-        let parent = self.parent(name)?;
+    fn open_file(&mut self, file: u32, name: u32, flags: OpenFlags) -> Result<(), CallFailure> {
+        let parent = self.open_parent(name)?;
         let mut how = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         for (said, flag) in [
             (flags.create, OFlags::CREATE),
@@ -312,8 +321,8 @@ impl<'a> Replayer<'a> {
                 how |= flag;
             }
         }
-        let folder = self.folder(parent);
-        let text = self.text(name);
+        let folder = self.folder_descriptor(parent);
+        let text = self.name_text(name);
         let start = Instant::now();
         let opened = match rustix::fs::openat(folder, text, how, Mode::from_raw_mode(0o644)) {
             // Not every filesystem can go past the cache.
@@ -323,15 +332,15 @@ impl<'a> Replayer<'a> {
             opened => opened,
         };
         let opened = opened.map_err(|errno| ("open a file in", errno))?;
-        self.calls.since(start);
-        self.names.since(start);
+        self.calls.record_since(start);
+        self.names.record_since(start);
         let identity = self.contents.next().copied().unwrap_or_default();
         self.open.insert(file, (opened, identity));
         Ok(())
     }
 
     /// A call on names.
-    fn name(&mut self, work: CallWork) -> Result<(), CallFailure> {
+    fn change_name(&mut self, work: CallWork) -> Result<(), CallFailure> {
         let (name, second) = match work {
             CallWork::MakeDirectory { name }
             | CallWork::RemoveFile { name }
@@ -349,8 +358,8 @@ impl<'a> Replayer<'a> {
                 return self.look_by_path(name);
             }
         }
-        let parent = self.parent(name)?;
-        let other = second.map(|second| self.parent(second)).transpose()?;
+        let parent = self.open_parent(name)?;
+        let other = second.map(|second| self.open_parent(second)).transpose()?;
         if let CallWork::List { name } = work {
             self.keep_open(name)?;
             self.folders.remove(&name);
@@ -358,7 +367,7 @@ impl<'a> Replayer<'a> {
         if let CallWork::RemoveDirectory { name } = work {
             self.folders.remove(&name);
         }
-        let (folder, text) = (self.folder(parent), self.text(name));
+        let (folder, text) = (self.folder_descriptor(parent), self.name_text(name));
         let start = Instant::now();
         let done = match work {
             CallWork::MakeDirectory { .. } => rustix::fs::mkdirat(folder, text, Mode::from_raw_mode(0o755))
@@ -375,24 +384,24 @@ impl<'a> Replayer<'a> {
                 .and_then(|listed| self.listing.for_each_entry(listed.as_fd(), |errno| errno, |_, _| Ok(())))
                 .map_err(|errno| ("list a directory in", errno)),
             CallWork::Rename { to, .. } => {
-                let (there, other) = (self.text(to), self.folder(other.unwrap_or(parent)));
+                let (there, other) = (self.name_text(to), self.folder_descriptor(other.unwrap_or(parent)));
                 rustix::fs::renameat(folder, text, other, there).map_err(|errno| ("rename a file in", errno))
             }
             CallWork::Link { to, .. } => {
-                let (there, other) = (self.text(to), self.folder(other.unwrap_or(parent)));
+                let (there, other) = (self.name_text(to), self.folder_descriptor(other.unwrap_or(parent)));
                 rustix::fs::linkat(folder, text, other, there, AtFlags::empty())
                     .map_err(|errno| ("link a file in", errno))
             }
             _ => Ok(()),
         };
         done?;
-        self.calls.since(start);
-        self.names.since(start);
+        self.calls.record_since(start);
+        self.names.record_since(start);
         Ok(())
     }
 
     /// The number of the directory that a name is in, which is open then.
-    pub(super) fn parent(&mut self, name: u32) -> Result<u32, CallFailure> {
+    pub(super) fn open_parent(&mut self, name: u32) -> Result<u32, CallFailure> {
         let number = (name as usize).checked_sub(1).and_then(|at| self.trace.names().get(at));
         let parent = number.map_or(0, |name| name.parent);
         self.keep_open(parent)?;
@@ -409,7 +418,7 @@ impl<'a> Replayer<'a> {
         }
         for number in wanted.into_iter().rev() {
             let parent = self.trace.names().get(number as usize - 1).map_or(0, |name| name.parent);
-            let opened = open_directory(self.folder(parent), self.text(number))
+            let opened = open_directory(self.folder_descriptor(parent), self.name_text(number))
                 .map_err(|errno| ("open a directory of", errno))?;
             self.folders.insert(number, opened);
         }
@@ -419,11 +428,11 @@ impl<'a> Replayer<'a> {
         Ok(())
     }
 
-    pub(super) fn folder(&self, number: u32) -> BorrowedFd<'_> {
+    pub(super) fn folder_descriptor(&self, number: u32) -> BorrowedFd<'_> {
         self.folders.get(&number).map_or(self.root, |folder| folder.as_fd())
     }
 
-    pub(super) fn text(&self, name: u32) -> &std::ffi::CStr {
+    pub(super) fn name_text(&self, name: u32) -> &std::ffi::CStr {
         (name as usize).checked_sub(1).and_then(|at| self.texts.get(at)).map_or(c".", |text| text.as_c_str())
     }
 }

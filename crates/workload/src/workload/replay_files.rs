@@ -20,8 +20,8 @@ impl Replayer<'_> {
     pub(super) fn sync_directory(&mut self, name: u32) -> Result<(), CallFailure> {
         self.keep_open(name)?;
         let start = Instant::now();
-        rustix::fs::fsync(self.folder(name)).map_err(|errno| ("fsync a directory in", errno))?;
-        self.synced(start);
+        rustix::fs::fsync(self.folder_descriptor(name)).map_err(|errno| ("fsync a directory in", errno))?;
+        self.record_sync(start);
         Ok(())
     }
 
@@ -30,7 +30,7 @@ impl Replayer<'_> {
         let mut parts = Vec::new();
         let mut at = name;
         while at > 0 {
-            parts.push(self.text(at).to_bytes());
+            parts.push(self.name_text(at).to_bytes());
             at = self.trace.names().get(at as usize - 1).map_or(0, |name| name.parent);
         }
         parts.reverse();
@@ -41,19 +41,19 @@ impl Replayer<'_> {
             Ok(_) | Err(Errno::NOENT | Errno::NOTDIR) => {}
             Err(errno) => return Err(("look at a file in", errno)),
         }
-        self.calls.since(start);
-        self.names.since(start);
+        self.calls.record_since(start);
+        self.names.record_since(start);
         Ok(())
     }
 
-    pub(super) fn close(&mut self, file: u32) -> Result<(), CallFailure> {
+    pub(super) fn close_file(&mut self, file: u32) -> Result<(), CallFailure> {
         let closed = self.open.remove(&file);
         let start = Instant::now();
         drop(closed);
-        self.calls.since(start);
+        self.calls.record_since(start);
         if let Some((directory, text)) = self.stand_ins.remove(&file) {
             self.keep_open(directory)?;
-            rustix::fs::unlinkat(self.folder(directory), &text, AtFlags::empty())
+            rustix::fs::unlinkat(self.folder_descriptor(directory), &text, AtFlags::empty())
                 .map_err(|errno| ("remove a file without a name from", errno))?;
         }
         Ok(())
@@ -65,19 +65,20 @@ impl Replayer<'_> {
         let how = OFlags::RDWR | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(0o644);
         let start = Instant::now();
-        let opened = match rustix::fs::openat(self.folder(directory), c".", how | OFlags::TMPFILE, mode) {
-            Err(errno) if NO_UNNAMED.contains(&errno) => {
-                let text = CString::new(format!("~{file}")).unwrap_or_default();
-                let how = how | OFlags::CREATE | OFlags::EXCL;
-                let opened = rustix::fs::openat(self.folder(directory), &text, how, mode);
-                self.stand_ins.insert(file, (directory, text));
-                opened
-            }
-            opened => opened,
-        };
+        let opened =
+            match rustix::fs::openat(self.folder_descriptor(directory), c".", how | OFlags::TMPFILE, mode) {
+                Err(errno) if NO_UNNAMED.contains(&errno) => {
+                    let text = CString::new(format!("~{file}")).unwrap_or_default();
+                    let how = how | OFlags::CREATE | OFlags::EXCL;
+                    let opened = rustix::fs::openat(self.folder_descriptor(directory), &text, how, mode);
+                    self.stand_ins.insert(file, (directory, text));
+                    opened
+                }
+                opened => opened,
+            };
         let opened = opened.map_err(|errno| ("open a file without a name in", errno))?;
-        self.calls.since(start);
-        self.names.since(start);
+        self.calls.record_since(start);
+        self.names.record_since(start);
         let identity = self.contents.next().copied().unwrap_or_default();
         self.open.insert(file, (opened, identity));
         Ok(())
@@ -85,13 +86,13 @@ impl Replayer<'_> {
 
     /// Gives an open file a name, by the link in /proc that open(2) describes.
     pub(super) fn link_open(&mut self, file: u32, name: u32) -> Result<(), CallFailure> {
-        let parent = self.parent(name)?;
+        let parent = self.open_parent(name)?;
         let fails = |errno| ("link an open file in", errno);
-        let (folder, text) = (self.folder(parent), self.text(name));
+        let (folder, text) = (self.folder_descriptor(parent), self.name_text(name));
         let start = Instant::now();
         if let Some((directory, stand_in)) = self.stand_ins.get(&file) {
             // Its directory was opened with it, and stays where it is.
-            let above = self.folder(*directory);
+            let above = self.folder_descriptor(*directory);
             rustix::fs::renameat(above, stand_in, folder, text).map_err(fails)?;
             self.stand_ins.remove(&file);
         } else {
@@ -99,13 +100,13 @@ impl Replayer<'_> {
             let link = format!("/proc/self/fd/{}", opened.as_raw_fd());
             rustix::fs::linkat(CWD, link, folder, text, AtFlags::SYMLINK_FOLLOW).map_err(fails)?;
         }
-        self.calls.since(start);
-        self.names.since(start);
+        self.calls.record_since(start);
+        self.names.record_since(start);
         Ok(())
     }
 
     /// Copies bytes from file to file in the kernel; where blocks are to be shared and cannot be, by copy_file_range(2).
-    pub(super) fn copy(
+    pub(super) fn copy_range(
         &mut self,
         from: (u32, u64),
         to: (u32, u64),
@@ -126,7 +127,7 @@ impl Replayer<'_> {
             false => copy_range((source, from.1), (target, to.1), length),
         };
         done.map_err(fails)?;
-        self.calls.since(start);
+        self.calls.record_since(start);
         (self.mover.read, self.mover.written) = (self.mover.read + length, self.mover.written + length);
         Ok(())
     }

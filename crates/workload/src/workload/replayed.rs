@@ -16,7 +16,11 @@ use super::positioned::read_at;
 use super::replay::ENDLESS;
 
 /// Compares all that lies in the folder.
-pub(super) fn verify(operation: &'static str, prepared: &Prepared, at: &Path) -> Result<(), WorkError> {
+pub(super) fn verify_replayed_files(
+    operation: &'static str,
+    prepared: &Prepared,
+    at: &Path,
+) -> Result<(), WorkError> {
     let (Some(trace), DatasetOrigin::Generated { content, .. }) = (&prepared.calls, &prepared.origin) else {
         return Err(WorkError::Unknown { operation, at: at.display().to_string() });
     };
@@ -28,7 +32,7 @@ pub(super) fn verify(operation: &'static str, prepared: &Prepared, at: &Path) ->
     };
     let end =
         trace.end().map_err(|what| wrong(Path::new(""), what, "a trace that was checked".to_owned()))?;
-    let root = open_path_quietly(at).map_err(|errno| failed(operation, at, errno))?;
+    let root = open_path_quietly(at).map_err(|errno| verify_failure(operation, at, errno))?;
     let mut paths = vec![PathBuf::new()];
     for (number, name) in (1_u32..).zip(trace.names()) {
         let above = paths.get(name.parent as usize).cloned().unwrap_or_default();
@@ -36,7 +40,7 @@ pub(super) fn verify(operation: &'static str, prepared: &Prepared, at: &Path) ->
     }
     let mut buffer = vec![0; TRANSFER];
     for (number, path) in (0_u32..).zip(&paths) {
-        let fails = |errno| failed(operation, &at.join(path), errno);
+        let fails = |errno| verify_failure(operation, &at.join(path), errno);
         if end.is_directory(number) {
             let folder = open_below(root.as_fd(), path, false).map_err(fails)?;
             let mut entries = 0;
@@ -66,7 +70,7 @@ pub(super) fn verify(operation: &'static str, prepared: &Prepared, at: &Path) ->
     Ok(())
 }
 
-fn failed(operation: &'static str, path: &Path, errno: Errno) -> WorkError {
+fn verify_failure(operation: &'static str, path: &Path, errno: Errno) -> WorkError {
     WorkError::Io { operation, failure: IoFailure::new("look at", path.display().to_string(), errno) }
 }
 

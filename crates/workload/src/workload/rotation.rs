@@ -12,71 +12,77 @@ use fsverdict_judgement::plan::Operation;
 
 use super::generations::{GenerationStep, Generations, WHOLE};
 use super::ledger::{LedgerEntry, Remains};
-use super::verify::absent;
-use super::{Done, WorkError, Workplace, tree, walk};
+use super::verify::verify_absent;
+use super::{OperationResult, WorkError, Workplace, tree, walk};
 
-fn known(site: &Workplace<'_>) -> Result<Generations, WorkError> {
-    match site.known() {
+fn known_generations(site: &Workplace<'_>) -> Result<Generations, WorkError> {
+    match site.known_entry() {
         LedgerEntry { remains: Remains::Generations(generations), .. } => Ok(generations),
-        _ => Err(site.not_written_by(Operation::RotationCreate)),
+        _ => Err(site.not_written_by_error(Operation::RotationCreate)),
     }
 }
 
-fn note(site: &mut Workplace<'_>, generations: Generations) {
-    let known = site.known();
+fn note_generations(site: &mut Workplace<'_>, generations: Generations) {
+    let known = site.known_entry();
     let remains = Remains::Generations(generations);
-    site.note(LedgerEntry { generation: 0, remains, sure: true, hard_links: HardLinks::Exact, ..known });
+    site.set_entry(LedgerEntry { generation: 0, remains, sure: true, hard_links: HardLinks::Exact, ..known });
 }
 
-fn folder(site: &Workplace<'_>, generation: u32) -> PathBuf {
+fn generation_folder(site: &Workplace<'_>, generation: u32) -> PathBuf {
     site.into.join(generation.to_string())
 }
 
-pub(crate) fn create(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
-    let path = folder(site, 0);
-    let inner = site.below(&path);
+pub(crate) fn create_first(site: &mut Workplace<'_>) -> Result<OperationResult, WorkError> {
+    let path = generation_folder(site, 0);
+    let inner = site.in_folder(&path);
     let target = inner.make_target()?;
-    let done = tree::write(&inner, &target, 0, Manner::Create, "write_file")?;
-    note(site, Generations { oldest: 0, steps: Vec::new() });
+    let done = tree::write_generation(&inner, &target, 0, Manner::Create, "write_file")?;
+    note_generations(site, Generations { oldest: 0, steps: Vec::new() });
     Ok(done)
 }
 
-pub(crate) fn next(site: &mut Workplace<'_>, sharing: Sharing) -> Result<Done, WorkError> {
-    let mut generations = known(site)?;
+pub(crate) fn next(site: &mut Workplace<'_>, sharing: Sharing) -> Result<OperationResult, WorkError> {
+    let mut generations = known_generations(site)?;
     let share = site.changed.clamp(0.0, 1.0) * f64::from(WHOLE);
     generations.steps.push(GenerationStep { changed: libm::round(share) as u32, sharing });
     let newest = generations.newest();
-    let (path, former) = (folder(site, newest), folder(site, newest - 1));
-    let former = site.below(&former).open_target()?;
-    let inner = site.below(&path);
+    let (path, former) = (generation_folder(site, newest), generation_folder(site, newest - 1));
+    let former = site.in_folder(&former).open_target()?;
+    let inner = site.in_folder(&path);
     let target = inner.make_target()?;
-    let changes = |entry| generations.changes(entry, newest);
+    let changes = |entry| generations.changes_entry(entry, newest);
     let manner = Manner::Next { former: former.as_fd(), sharing, changes: &changes };
-    let done = tree::write(&inner, &target, newest, manner, "write_file")?;
-    note(site, generations);
+    let done = tree::write_generation(&inner, &target, newest, manner, "write_file")?;
+    note_generations(site, generations);
     Ok(done)
 }
 
-pub(crate) fn drop_oldest(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
-    let mut generations = known(site)?;
-    let path = folder(site, generations.oldest);
-    let done = walk::remove(&site.below(&path))?;
+pub(crate) fn drop_oldest(site: &mut Workplace<'_>) -> Result<OperationResult, WorkError> {
+    let mut generations = known_generations(site)?;
+    let path = generation_folder(site, generations.oldest);
+    let done = walk::remove_tree(&site.in_folder(&path))?;
     generations.oldest += 1;
-    note(site, generations);
+    note_generations(site, generations);
     Ok(done)
 }
 
 /// Checks the newest generation: with its links, it vouches for those it shares files with.
 pub(crate) fn verify_newest(site: &Workplace<'_>) -> Result<(), WorkError> {
-    let generations = known(site)?;
+    let generations = known_generations(site)?;
     let operation = site.operation.name();
-    generations.check(operation, site.dataset, site.staged, &site.target(), generations.newest())
+    generations.verify_generation(
+        operation,
+        site.dataset,
+        site.staged,
+        &site.target_path(),
+        generations.newest(),
+    )
 }
 
 /// The generation dropped is gone, and the others are as they were.
 pub(crate) fn verify_drop(site: &Workplace<'_>) -> Result<(), WorkError> {
-    let generations = known(site)?;
-    absent(site.operation.name(), &site.target().join((generations.oldest - 1).to_string()))?;
+    let generations = known_generations(site)?;
+    verify_absent(site.operation.name(), &site.target_path().join((generations.oldest - 1).to_string()))?;
     // Dropping the only generation leaves nothing to compare.
     if generations.oldest > generations.newest() { Ok(()) } else { verify_newest(site) }
 }

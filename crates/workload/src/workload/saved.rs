@@ -19,7 +19,7 @@ use crate::dataset::{
 use fsverdict_judgement::journal::{LossAges, Save};
 use fsverdict_linux::host::syscall::files_reader::{AT_ONCE, FilesReader};
 
-use super::cksum::cksum;
+use super::cksum::posix_checksum;
 use super::save::BESIDE;
 
 #[cfg(test)]
@@ -72,13 +72,13 @@ pub struct SavedReading {
 }
 
 impl SavedReading {
-    pub(super) fn breaks(&mut self, promise: &'static str, seen: impl FnOnce() -> String) {
+    pub(super) fn note_broken(&mut self, promise: &'static str, seen: impl FnOnce() -> String) {
         self.faults += 1;
         self.broken.entry(promise).or_insert_with(seen);
     }
 
     /// Something could not be read.
-    fn fails(&mut self, error: String) {
+    fn note_error(&mut self, error: String) {
         self.faults += 1;
         self.errors.push(error);
     }
@@ -87,7 +87,7 @@ impl SavedReading {
 impl SavedFolder {
     /// Which promises were kept, in what lies in the mounted filesystem, of which power was cut at this nanosecond. With a reader,
     /// the files are read many at once rather than one after the other; what is found is the same.
-    pub fn read(
+    pub fn check_after_cut(
         &self,
         mount: &Path,
         dataset: &Prepared,
@@ -101,7 +101,7 @@ impl SavedFolder {
         let folder = match folder {
             Ok(folder) => folder,
             Err(Errno::NOENT) => {
-                reading.breaks("name", || format!("the folder {} is gone", self.into));
+                reading.note_broken("name", || format!("the folder {} is gone", self.into));
                 return reading;
             }
             Err(errno) => {
@@ -109,7 +109,7 @@ impl SavedFolder {
                 return reading;
             }
         };
-        let allowed = self.allowed(tree.entries.len(), cut_ns);
+        let allowed = self.allowed_versions(tree.entries.len(), cut_ns);
         let mut looking = SavedLooking { tree, content, folder: folder.as_fd(), reading, buffer: Vec::new() };
         for first in (0..tree.entries.len()).step_by(AT_ONCE) {
             let several = first..tree.entries.len().min(first + AT_ONCE);
@@ -122,19 +122,19 @@ impl SavedFolder {
             }
             for (at, number) in several.enumerate() {
                 let (faults, allowed) = (looking.reading.faults, allowed[number]);
-                looking.file(number, allowed, reader.as_ref().and_then(|reader| reader.whole(at)));
+                looking.check_file(number, allowed, reader.as_ref().and_then(|reader| reader.whole(at)));
                 if allowed.beside {
                     let is_lost = looking.reading.faults > faults;
                     looking.reading.ages.count(cut_ns.saturating_sub(allowed.began_ns), is_lost);
                 }
             }
         }
-        looking.others(&allowed);
+        looking.check_other_files(&allowed);
         looking.reading
     }
 
     /// By the file's number.
-    fn allowed(&self, files: usize, cut_ns: u64) -> Vec<Allowed> {
+    fn allowed_versions(&self, files: usize, cut_ns: u64) -> Vec<Allowed> {
         let mut allowed = vec![Allowed::default(); files];
         for phase in &self.phases {
             for save in phase.saves.iter().filter(|save| save.began_ns <= cut_ns) {
@@ -154,9 +154,9 @@ impl SavedFolder {
     }
 
     /// What each file may be, in words, when power is cut at this nanosecond.
-    pub fn tell(&self, dataset: &Prepared, cut_ns: u64) -> Vec<String> {
+    pub fn describe_at(&self, dataset: &Prepared, cut_ns: u64) -> Vec<String> {
         let DatasetOrigin::Generated { tree, .. } = &dataset.origin else { return Vec::new() };
-        let allowed = self.allowed(tree.entries.len(), cut_ns);
+        let allowed = self.allowed_versions(tree.entries.len(), cut_ns);
         let told = tree.entries.iter().zip(allowed).map(|(entry, allowed)| {
             let Allowed { promised, begun, .. } = allowed;
             let name = tree.name_at(entry.name).to_string_lossy();
@@ -172,16 +172,16 @@ impl SavedFolder {
 
     /// What each file may be when power is cut at this nanosecond, a line for each content: kind, links, size, checksum of cksum(1),
     /// path.
-    pub fn listing(&self, dataset: &Prepared, cut_ns: u64) -> Vec<String> {
+    pub fn list_expected(&self, dataset: &Prepared, cut_ns: u64) -> Vec<String> {
         let DatasetOrigin::Generated { tree, content } = &dataset.origin else { return Vec::new() };
         let mut lines = Vec::new();
-        for (entry, allowed) in tree.entries.iter().zip(self.allowed(tree.entries.len(), cut_ns)) {
+        for (entry, allowed) in tree.entries.iter().zip(self.allowed_versions(tree.entries.len(), cut_ns)) {
             let (size, name) = (entry.size, tree.name_at(entry.name).to_string_lossy());
             for generation in allowed.promised..=allowed.begun {
                 let mut bytes = Vec::new();
                 let body = Body { identity: entry.what, generation, size };
                 content.for_each_piece(&body, |piece| bytes.extend_from_slice(piece));
-                lines.push(format!("f 1 {size} {} {}/{name}", cksum(&bytes), self.into));
+                lines.push(format!("f 1 {size} {} {}/{name}", posix_checksum(&bytes), self.into));
             }
         }
         lines
@@ -225,7 +225,7 @@ struct SavedLooking<'a> {
 
 impl SavedLooking<'_> {
     /// What was read of it already saves reading it.
-    fn file(&mut self, number: usize, allowed: Allowed, known: Option<(&Statx, &[u8])>) {
+    fn check_file(&mut self, number: usize, allowed: Allowed, known: Option<(&Statx, &[u8])>) {
         let Some(entry) = self.tree.entries.get(number) else { return };
         let name = self.tree.name_at(entry.name);
         let shown = name.to_string_lossy();
@@ -235,7 +235,7 @@ impl SavedLooking<'_> {
                 self.buffer.extend_from_slice(bytes);
                 Ok(Some(*status))
             }
-            None => self.contents(name, entry.size),
+            None => self.read_contents(name, entry.size),
         };
         match status {
             // One link too few is seen when the names that lie beside are looked at.
@@ -243,12 +243,12 @@ impl SavedLooking<'_> {
                 if status.stx_nlink != 1
                     && u64::from(status.stx_nlink) != 1 + self.is_beside(name, status.stx_ino) =>
             {
-                self.reading.breaks("links", || format!("{shown} has {} links", status.stx_nlink));
+                self.reading.note_broken("links", || format!("{shown} has {} links", status.stx_nlink));
             }
             Ok(Some(_)) => {}
-            Ok(None) => return self.reading.breaks("name", || format!("{shown} is no file")),
-            Err(Errno::NOENT) => return self.reading.breaks("name", || format!("{shown} is gone")),
-            Err(errno) => return self.reading.fails(format!("{shown}: {errno}")),
+            Ok(None) => return self.reading.note_broken("name", || format!("{shown} is no file")),
+            Err(Errno::NOENT) => return self.reading.note_broken("name", || format!("{shown} is gone")),
+            Err(errno) => return self.reading.note_error(format!("{shown}: {errno}")),
         }
         let body = |generation| Body { identity: entry.what, generation, size: entry.size };
         let found = &self.buffer;
@@ -259,9 +259,10 @@ impl SavedLooking<'_> {
         // A generation more than was ever begun: that would be from after the crash.
         match (0..=allowed.begun.saturating_add(1)).rev().find(is) {
             Some(generation) if generation > allowed.begun => {
-                self.reading.breaks("unheard-of", || format!("{shown} has content that was not written yet"));
+                self.reading
+                    .note_broken("unheard-of", || format!("{shown} has content that was not written yet"));
             }
-            Some(generation) if generation < allowed.promised => self.reading.breaks("fsync", || {
+            Some(generation) if generation < allowed.promised => self.reading.note_broken("fsync", || {
                 format!("{shown} has content {generation}, and content {} was saved", allowed.promised)
             }),
             Some(_) => {}
@@ -271,18 +272,18 @@ impl SavedLooking<'_> {
                 let (at, length) = (at.max().unwrap_or(found.len() as u64), found.len());
                 let size = entry.size;
                 let promise = if allowed.careless { "whole" } else { "fsync" };
-                self.reading.breaks(promise, || {
+                self.reading.note_broken(promise, || {
                     format!(
                         "{shown} holds neither content: {length} of {size} bytes, as written up to byte {at}"
                     )
                 });
-                self.foreign(&shown, &(0..=allowed.begun).map(body).collect::<Vec<_>>());
+                self.report_foreign_content(&shown, &(0..=allowed.begun).map(body).collect::<Vec<_>>());
             }
         }
     }
 
     /// Whether what was read holds a sector that is neither zeroes nor what was written there.
-    fn foreign(&mut self, shown: &str, written: &[Body]) {
+    fn report_foreign_content(&mut self, shown: &str, written: &[Body]) {
         const SECTOR: usize = 512;
         let found = std::mem::take(&mut self.buffer);
         for (number, sector) in (0_u64..).zip(found.chunks(SECTOR)) {
@@ -295,7 +296,7 @@ impl SavedLooking<'_> {
             let begins =
                 |body: &&Body| at < body.size && self.content.first_difference(body, at, head).is_none();
             if !written.iter().any(|body| is_written(&body) || begins(&body)) {
-                self.reading.breaks("foreign", || {
+                self.reading.note_broken("foreign", || {
                     format!("{shown} holds what was never written to it, at byte {at}")
                 });
                 break;
@@ -305,7 +306,7 @@ impl SavedLooking<'_> {
     }
 
     /// Names that lie there beside the files.
-    fn others(&mut self, allowed: &[Allowed]) {
+    fn check_other_files(&mut self, allowed: &[Allowed]) {
         let known: BTreeMap<CString, usize> = self
             .tree
             .entries
@@ -338,14 +339,14 @@ impl SavedLooking<'_> {
             self.reading.errors.push(format!("the list of names: {errno}"));
         }
         if let Some(name) = unheard_of {
-            self.reading.breaks("unheard-of", || format!("{name} was never made"));
+            self.reading.note_broken("unheard-of", || format!("{name} was never made"));
         }
         for (name, number) in beside {
             let (Some(entry), Some(allowed)) = (self.tree.entries.get(number), allowed.get(number)) else {
                 continue;
             };
             let shown = name.to_string_lossy();
-            match self.contents(&name, entry.size) {
+            match self.read_contents(&name, entry.size) {
                 Ok(status) => {
                     let file = self.tree.name_at(entry.name);
                     if status.is_some_and(|status| {
@@ -353,10 +354,10 @@ impl SavedLooking<'_> {
                             && stat_entry(self.folder, file).is_ok_and(|file| file.stx_ino == status.stx_ino)
                     }) {
                         self.reading
-                            .breaks("links", || format!("{shown} is a second name, and has one link"));
+                            .note_broken("links", || format!("{shown} is a second name, and has one link"));
                     }
                     let body = |generation| Body { identity: entry.what, generation, size: entry.size };
-                    self.foreign(&shown, &(0..=allowed.begun).map(body).collect::<Vec<_>>());
+                    self.report_foreign_content(&shown, &(0..=allowed.begun).map(body).collect::<Vec<_>>());
                 }
                 Err(errno) => self.reading.errors.push(format!("{shown}: {errno}")),
             }
@@ -371,7 +372,7 @@ impl SavedLooking<'_> {
     }
 
     /// Reads a file into the buffer, up to one byte more than it may have; what it is, or none where it is no file.
-    fn contents(&mut self, name: &CStr, size: u64) -> Result<Option<Statx>, Errno> {
+    fn read_contents(&mut self, name: &CStr, size: u64) -> Result<Option<Statx>, Errno> {
         let status = stat_entry(self.folder, name)?;
         if type_of(&status) != FileType::RegularFile {
             return Ok(None);

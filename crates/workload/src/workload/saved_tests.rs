@@ -56,8 +56,9 @@ fn half(change: impl Fn(&Prepared, &Path)) -> (tempfile::TempDir, Prepared) {
 
 fn read(careful: bool, cut_ns: u64, change: impl Fn(&Prepared, &Path)) -> SavedReading {
     let (place, dataset) = half(change);
-    let one_by_one = folder(careful).read(place.path(), &dataset, cut_ns, None);
-    let at_once = folder(careful).read(place.path(), &dataset, cut_ns, Some(&mut FilesReader::default()));
+    let one_by_one = folder(careful).check_after_cut(place.path(), &dataset, cut_ns, None);
+    let at_once =
+        folder(careful).check_after_cut(place.path(), &dataset, cut_ns, Some(&mut FilesReader::default()));
     assert_eq!(one_by_one, at_once);
     one_by_one
 }
@@ -153,12 +154,12 @@ fn files_are_counted_by_how_long_before_the_cut_their_saving_began() {
 
 #[test]
 fn a_state_is_told_in_words() {
-    let told = folder(true).tell(&notes(), 25);
+    let told = folder(true).describe_at(&notes(), 25);
     assert!(told[0].ends_with("3000 bytes, content 1"), "{}", told[0]);
     assert!(told[2].ends_with("content 0, or 1, which was being saved"), "{}", told[2]);
     assert!(told[3].ends_with("content 0"), "{}", told[3]);
     // The same as cksum(1) says it: of the one that was being saved either content will do.
-    let lines = folder(true).listing(&notes(), 25);
+    let lines = folder(true).list_expected(&notes(), 25);
     let of = |file: u32| lines.iter().filter(|line| line.ends_with(&name(&notes(), file))).count();
     assert_eq!([0, 1, 2, 3].map(of), [1, 1, 2, 1]);
     assert!(lines[0].starts_with("f 1 3000 ") && lines[0].contains(" notes/"), "{}", lines[0]);

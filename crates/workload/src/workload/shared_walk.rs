@@ -12,10 +12,10 @@ use rustix::fs::FileType;
 use crate::dataset::{IoFailure, Listing, open_below, stat_entry, type_of};
 
 use super::hands::with_hands;
-use super::latency::{LatencyRecorder, finish};
+use super::latency::{LatencyRecorder, to_recorded_calls};
 use super::ledger::LastSeen;
 use super::walk::{Visitor, WalkReader};
-use super::{Done, WorkError, Workplace};
+use super::{OperationResult, WorkError, Workplace};
 
 /// Directories that nobody has read yet, and how many are being read: these may have more in them.
 #[derive(Default)]
@@ -31,13 +31,13 @@ struct DirectoryQueue {
 }
 
 impl DirectoryQueue {
-    fn lock(&self) -> MutexGuard<'_, FoundDirectories> {
+    fn lock_queue(&self) -> MutexGuard<'_, FoundDirectories> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The next directory; nothing once all were read, or somebody failed.
     fn next(&self) -> Option<PathBuf> {
-        let mut found = self.lock();
+        let mut found = self.lock_queue();
         loop {
             if found.failed {
                 return None;
@@ -53,13 +53,13 @@ impl DirectoryQueue {
         }
     }
 
-    fn add(&self, directory: PathBuf) {
-        self.lock().waiting.push_back(directory);
+    fn add_directory(&self, directory: PathBuf) {
+        self.lock_queue().waiting.push_back(directory);
         self.changed.notify_one();
     }
 
     fn is_read(&self, well: bool) {
-        let mut found = self.lock();
+        let mut found = self.lock_queue();
         found.being_read -= 1;
         found.failed |= !well;
         drop(found);
@@ -67,20 +67,20 @@ impl DirectoryQueue {
     }
 }
 
-pub(super) fn read(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
+pub(super) fn read_tree(site: &mut Workplace<'_>) -> Result<OperationResult, WorkError> {
     let root = site.open_target()?;
     let queue = DirectoryQueue { found: Mutex::default(), changed: Condvar::new() };
-    queue.add(PathBuf::new());
+    queue.add_directory(PathBuf::new());
     let all = Mutex::new((LatencyRecorder::new("read_file")?, LastSeen::default()));
     with_hands(site.threads, "read_file", |_| {
         let mut reader = WalkReader::new()?;
         while let Some(directory) = queue.next() {
             let read = read_directory(&root, &directory, &queue, &mut reader);
             queue.is_read(read.is_ok());
-            read.map_err(|failure| site.failed_below(failure))?;
+            read.map_err(|failure| site.io_failure_below(failure))?;
         }
         let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
-        all.0.add(reader.latency());
+        all.0.merge_with(reader.latency());
         all.1.files += reader.seen.files;
         all.1.bytes += reader.seen.bytes;
         all.1.digests = all.1.digests.wrapping_add(reader.seen.digests);
@@ -88,12 +88,12 @@ pub(super) fn read(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     })?;
     let (latency, seen) = all.into_inner().unwrap_or_else(PoisonError::into_inner);
     site.note_seen(seen);
-    Ok(Done {
+    Ok(OperationResult {
         logical_bytes: seen.bytes,
         read_besides: 0,
         files: seen.files,
         held: None,
-        calls: finish(&[&latency]),
+        calls: to_recorded_calls(&[&latency]),
         main_call: "read_file",
     })
 }
@@ -112,10 +112,10 @@ fn read_directory(
             kind => kind,
         };
         if kind == FileType::Directory {
-            queue.add(path.join(OsStr::from_bytes(name.to_bytes())));
+            queue.add_directory(path.join(OsStr::from_bytes(name.to_bytes())));
             return Ok(());
         }
-        reader.file(here.as_fd(), name, kind)
+        reader.visit_file(here.as_fd(), name, kind)
     });
     read.map_err(failed("read"))
 }

@@ -52,19 +52,19 @@ pub struct Workplace<'a> {
 
 impl Workplace<'_> {
     /// The same place, in a folder further down.
-    pub(super) fn below<'b>(&'b mut self, folder: &'b Path) -> Workplace<'b> {
+    pub(super) fn in_folder<'b>(&'b mut self, folder: &'b Path) -> Workplace<'b> {
         Workplace { into: folder, ledger: self.ledger, ..*self }
     }
 
-    pub fn target(&self) -> PathBuf {
+    pub fn target_path(&self) -> PathBuf {
         self.mount.join(self.into)
     }
 
-    pub(crate) fn shown(&self) -> String {
-        self.target().display().to_string()
+    pub(crate) fn displayed_path(&self) -> String {
+        self.target_path().display().to_string()
     }
 
-    pub(crate) fn check(&self) -> Result<(), WorkError> {
+    pub(crate) fn validate(&self) -> Result<(), WorkError> {
         let operation = self.operation.name();
         let kind = self.dataset.kind;
         if !self.operation.takes().contains(&kind) {
@@ -75,7 +75,7 @@ impl Workplace<'_> {
             return Err(WorkError::BadInto { operation, into: self.into.display().to_string() });
         }
         if self.dataset.needs_staging() {
-            self.tree()?;
+            self.expected_tree()?;
         }
         Ok(())
     }
@@ -90,45 +90,45 @@ impl Workplace<'_> {
         }
     }
 
-    pub(crate) fn failed(&self, call: &'static str, errno: Errno) -> WorkError {
-        self.failed_at(call, self.shown(), errno)
+    pub(crate) fn io_failure(&self, call: &'static str, errno: Errno) -> WorkError {
+        self.io_failure_at(call, self.displayed_path(), errno)
     }
 
-    fn failed_at(&self, call: &'static str, path: String, errno: Errno) -> WorkError {
+    fn io_failure_at(&self, call: &'static str, path: String, errno: Errno) -> WorkError {
         WorkError::Io { operation: self.operation.name(), failure: IoFailure::new(call, path, errno) }
     }
 
-    pub(crate) fn failed_below(&self, failure: IoFailure) -> WorkError {
-        WorkError::Io { operation: self.operation.name(), failure: failure.prefix_path(&self.target()) }
+    pub(crate) fn io_failure_below(&self, failure: IoFailure) -> WorkError {
+        WorkError::Io { operation: self.operation.name(), failure: failure.prefix_path(&self.target_path()) }
     }
 
-    pub(crate) fn already_there(&self) -> WorkError {
-        WorkError::AlreadyThere { operation: self.operation.name(), at: self.shown() }
+    pub(crate) fn already_there_error(&self) -> WorkError {
+        WorkError::AlreadyThere { operation: self.operation.name(), at: self.displayed_path() }
     }
 
-    pub(crate) fn miscounted(&self, saw: String, expected: String) -> WorkError {
-        WorkError::Miscounted { operation: self.operation.name(), at: self.shown(), saw, expected }
+    pub(crate) fn miscount_error(&self, saw: String, expected: String) -> WorkError {
+        WorkError::Miscounted { operation: self.operation.name(), at: self.displayed_path(), saw, expected }
     }
 
-    pub(crate) fn not_written(&self) -> WorkError {
+    pub(crate) fn not_written_error(&self) -> WorkError {
         let before = match self.dataset.kind {
             OperationKind::Tree | OperationKind::Folder | OperationKind::Trace => Operation::TreeWrite,
             OperationKind::Flat => Operation::DirectoryFill,
             OperationKind::File => Operation::StreamWrite,
         };
-        self.not_written_by(before)
+        self.not_written_by_error(before)
     }
 
-    pub(crate) fn not_written_by(&self, before: Operation) -> WorkError {
+    pub(crate) fn not_written_by_error(&self, before: Operation) -> WorkError {
         WorkError::NotWritten {
             operation: self.operation.name(),
             dataset: self.dataset.name.clone(),
-            at: self.shown(),
+            at: self.displayed_path(),
             before: before.name(),
         }
     }
 
-    pub(crate) fn tree(&self) -> Result<&Tree, WorkError> {
+    pub(crate) fn expected_tree(&self) -> Result<&Tree, WorkError> {
         let here = self.ledger.folders.get(self.into).filter(|here| here.dataset == self.dataset.name);
         if let Some(aged) = here.and_then(|here| here.aged.as_ref()) {
             return Ok(&aged.tree);
@@ -143,7 +143,7 @@ impl Workplace<'_> {
     }
 
     /// The calls of the dataset.
-    pub(crate) fn calls(&self) -> Result<&CallTrace, WorkError> {
+    pub(crate) fn traced_calls(&self) -> Result<&CallTrace, WorkError> {
         self.dataset.calls.as_deref().ok_or_else(|| self.wrong_kind(self.dataset.kind))
     }
 
@@ -151,7 +151,7 @@ impl Workplace<'_> {
     pub(crate) fn open_staged(&self) -> Result<Option<OwnedFd>, WorkError> {
         let Some(staged) = self.staged.filter(|_| self.dataset.needs_staging()) else { return Ok(None) };
         open_path(&staged.path).map(Some).map_err(|errno| {
-            self.failed_at("open the staged folder", staged.path.display().to_string(), errno)
+            self.io_failure_at("open the staged folder", staged.path.display().to_string(), errno)
         })
     }
 
@@ -175,28 +175,28 @@ impl Workplace<'_> {
     /// Opens the directory above the target, and gives the target's name in it.
     pub(crate) fn open_above(&self, make: bool) -> Result<(OwnedFd, CString), WorkError> {
         let mount = open_path(self.mount).map_err(|errno| {
-            self.failed_at("open the mount point", self.mount.display().to_string(), errno)
+            self.io_failure_at("open the mount point", self.mount.display().to_string(), errno)
         })?;
         let above = self.into.parent().unwrap_or(Path::new(""));
         let above = open_below(mount.as_fd(), above, make).map_err(|errno| match errno {
-            Errno::NOENT => self.not_written(),
-            errno => self.failed("open the directory above", errno),
+            Errno::NOENT => self.not_written_error(),
+            errno => self.io_failure("open the directory above", errno),
         })?;
         let name = self.into.file_name().map(OsStr::as_encoded_bytes).unwrap_or_default();
-        let name = CString::new(name).map_err(|_| self.failed("open", Errno::INVAL))?;
+        let name = CString::new(name).map_err(|_| self.io_failure("open", Errno::INVAL))?;
         Ok((above, name))
     }
 
     /// Whether a history of changes lies behind what is here.
     pub fn is_aged(&self) -> bool {
-        self.known().aged.is_some()
+        self.known_entry().aged.is_some()
     }
 
     pub(crate) fn open_target(&self) -> Result<OwnedFd, WorkError> {
         let (above, name) = self.open_above(false)?;
         open_directory(above.as_fd(), &name).map_err(|errno| match errno {
-            Errno::NOENT => self.not_written(),
-            errno => self.failed("open the directory", errno),
+            Errno::NOENT => self.not_written_error(),
+            errno => self.io_failure("open the directory", errno),
         })
     }
 
@@ -207,21 +207,21 @@ impl Workplace<'_> {
         let there = match made {
             Ok(()) => false,
             Err(Errno::EXIST) => true,
-            Err(errno) => return Err(self.failed("make the directory", errno)),
+            Err(errno) => return Err(self.io_failure("make the directory", errno)),
         };
         let target = open_directory(above.as_fd(), &name).map_err(|errno| match errno {
-            Errno::NOTDIR | Errno::LOOP => self.already_there(),
-            errno => self.failed("open the directory", errno),
+            Errno::NOTDIR | Errno::LOOP => self.already_there_error(),
+            errno => self.io_failure("open the directory", errno),
         })?;
         if there {
-            let unread = |errno| self.failed("list the directory", errno);
-            Listing::new().for_each_entry(target.as_fd(), unread, |_, _| Err(self.already_there()))?;
+            let unread = |errno| self.io_failure("list the directory", errno);
+            Listing::new().for_each_entry(target.as_fd(), unread, |_, _| Err(self.already_there_error()))?;
         }
         Ok(target)
     }
 
     /// What is known of the dataset here; as first written, by somebody else, where nothing is.
-    pub(crate) fn known(&self) -> LedgerEntry {
+    pub(crate) fn known_entry(&self) -> LedgerEntry {
         let here = self.ledger.folders.get(self.into);
         here.filter(|written| written.dataset == self.dataset.name).cloned().unwrap_or_else(|| LedgerEntry {
             dataset: self.dataset.name.clone(),
@@ -234,44 +234,44 @@ impl Workplace<'_> {
         })
     }
 
-    pub(crate) fn note(&mut self, written: LedgerEntry) {
+    pub(crate) fn set_entry(&mut self, written: LedgerEntry) {
         self.ledger.folders.insert(self.into.into(), written);
     }
 
     pub(crate) fn note_created(&mut self) {
-        let written = LedgerEntry { generation: 0, remains: Remains::Everything, ..self.known() };
-        self.note(LedgerEntry { hard_links: HardLinks::Exact, sure: true, ..written });
+        let written = LedgerEntry { generation: 0, remains: Remains::Everything, ..self.known_entry() };
+        self.set_entry(LedgerEntry { hard_links: HardLinks::Exact, sure: true, ..written });
     }
 
     /// Notes that the dataset was written once more over itself.
     pub(crate) fn note_overwritten(&mut self) {
-        let known = self.known();
-        self.note(LedgerEntry { generation: known.generation + 1, sure: true, ..known });
+        let known = self.known_entry();
+        self.set_entry(LedgerEntry { generation: known.generation + 1, sure: true, ..known });
     }
 
     pub(crate) fn note_seen(&mut self, seen: LastSeen) {
-        let known = self.known();
-        self.note(LedgerEntry { remains: Remains::Everything, seen, ..known });
+        let known = self.known_entry();
+        self.set_entry(LedgerEntry { remains: Remains::Everything, seen, ..known });
     }
 
-    pub(crate) fn seen(&self) -> LastSeen {
-        self.known().seen
+    pub(crate) fn last_seen(&self) -> LastSeen {
+        self.known_entry().seen
     }
 
     /// What may lie here: the generation last written and, where a command may have written again, the first.
-    pub(crate) fn possible(&self) -> Result<Vec<Manifest>, WorkError> {
-        let known = self.known();
-        let mut possible = vec![known.manifest(self.dataset, self.staged, known.generation)?];
+    pub(crate) fn possible_manifests(&self) -> Result<Vec<Manifest>, WorkError> {
+        let known = self.known_entry();
+        let mut possible = vec![known.manifest_of(self.dataset, self.staged, known.generation)?];
         if !known.sure && known.generation > 0 {
-            possible.push(known.manifest(self.dataset, self.staged, 0)?);
+            possible.push(known.manifest_of(self.dataset, self.staged, 0)?);
         }
         Ok(possible)
     }
 
-    pub(crate) fn compare(&self) -> Result<(), WorkError> {
+    pub(crate) fn compare_with_expected(&self) -> Result<(), WorkError> {
         let mut first = None;
-        for manifest in self.possible()? {
-            match manifest.compare_with(&self.target(), self.known().hard_links) {
+        for manifest in self.possible_manifests()? {
+            match manifest.compare_with(&self.target_path(), self.known_entry().hard_links) {
                 Ok(()) => return Ok(()),
                 Err(problem) => first = first.or(Some(problem)),
             }

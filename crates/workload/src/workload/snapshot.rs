@@ -1,19 +1,19 @@
 //! `snapshot.create`, `snapshot.delete`: what is kept of the whole filesystem, and what must be found in it. Making one is the
 //! filesystem's, by programs of its own.
 
-use super::verify::{absent, verify_entry};
+use super::verify::{verify_absent, verify_entry};
 use super::{WorkError, Workplace};
 
 /// The newest snapshot has what the folder had of the dataset.
 pub(super) fn verify_newest(site: &Workplace<'_>) -> Result<(), WorkError> {
     let operation = site.operation.name();
     let newest = site.ledger.snapshots.last().ok_or(WorkError::NoSnapshot { operation })?;
-    let mut own = newest.expected(site.mount).filter(|(_, entry)| entry.dataset == site.dataset.name);
+    let mut own = newest.expected_folders(site.mount).filter(|(_, entry)| entry.dataset == site.dataset.name);
     own.try_for_each(|(at, entry)| verify_entry(operation, entry, site.dataset, site.staged, &at))
 }
 
 /// The one that was given up is not seen any more.
 pub(super) fn verify_deleted(site: &Workplace<'_>) -> Result<(), WorkError> {
     let shown = site.ledger.given_up.as_ref().and_then(|one| one.shown.as_ref());
-    shown.map_or(Ok(()), |shown| absent(site.operation.name(), &site.mount.join(shown)))
+    shown.map_or(Ok(()), |shown| verify_absent(site.operation.name(), &site.mount.join(shown)))
 }

@@ -13,31 +13,31 @@ use rustix::io::Errno;
 use crate::dataset::{HardLinks, Manner, open_path};
 use fsverdict_judgement::plan::Operation;
 
-use super::copies::{Copies, check};
-use super::latency::{LatencyRecorder, finish};
+use super::copies::{Copies, verify_copy};
+use super::latency::{LatencyRecorder, to_recorded_calls};
 use super::ledger::{LedgerEntry, Remains};
-use super::verify::absent;
-use super::{Done, WorkError, Workplace, tree, walk};
+use super::verify::verify_absent;
+use super::{OperationResult, WorkError, Workplace, tree, walk};
 
 /// After so many copies one is removed.
 const REMOVED_AFTER: u32 = 4;
 /// Copies that hold so many times what the filesystem has room for will never fill it.
 const NEVER_FULL: u64 = 16;
 
-fn known(site: &Workplace<'_>) -> Copies {
-    match site.known().remains {
+fn known_copies(site: &Workplace<'_>) -> Copies {
+    match site.known_entry().remains {
         Remains::Copies(copies) => copies,
         _ => Copies::default(),
     }
 }
 
-fn note(site: &mut Workplace<'_>, copies: Copies) {
+fn note_copies(site: &mut Workplace<'_>, copies: Copies) {
     let remains = Remains::Copies(copies);
-    let known = site.known();
-    site.note(LedgerEntry { generation: 0, remains, sure: true, hard_links: HardLinks::Exact, ..known });
+    let known = site.known_entry();
+    site.set_entry(LedgerEntry { generation: 0, remains, sure: true, hard_links: HardLinks::Exact, ..known });
 }
 
-fn folder(site: &Workplace<'_>, copy: u32) -> PathBuf {
+fn copy_folder(site: &Workplace<'_>, copy: u32) -> PathBuf {
     site.into.join(copy.to_string())
 }
 
@@ -49,10 +49,11 @@ pub(super) struct Fullness {
 
 impl Fullness {
     /// Syncs the filesystem first: what is still to be allocated is in nobody's count.
-    pub(super) fn of(site: &Workplace<'_>) -> Result<Self, WorkError> {
-        let mount = open_path(site.mount).map_err(|errno| site.failed("open the mount point", errno))?;
-        rustix::fs::syncfs(&mount).map_err(|errno| site.failed("sync the filesystem", errno))?;
-        let found = rustix::fs::fstatvfs(&mount).map_err(|errno| site.failed("ask for the room", errno))?;
+    pub(super) fn measure(site: &Workplace<'_>) -> Result<Self, WorkError> {
+        let mount = open_path(site.mount).map_err(|errno| site.io_failure("open the mount point", errno))?;
+        rustix::fs::syncfs(&mount).map_err(|errno| site.io_failure("sync the filesystem", errno))?;
+        let found =
+            rustix::fs::fstatvfs(&mount).map_err(|errno| site.io_failure("ask for the room", errno))?;
         let used = found.f_blocks.saturating_sub(found.f_bfree);
         let all = used.saturating_add(found.f_bavail);
         let share = if all == 0 { 1.0 } else { used as f64 / all as f64 };
@@ -66,20 +67,24 @@ pub(super) fn is_full(error: &WorkError) -> bool {
 }
 
 /// Writes copies until so much of the filesystem is in use, or it takes no more; a copy that did not fit is removed.
-pub(crate) fn fill(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
-    let mut copies = known(site);
+pub(crate) fn fill_space(site: &mut Workplace<'_>) -> Result<OperationResult, WorkError> {
+    let mut copies = known_copies(site);
     let mut latency = LatencyRecorder::new("write_copy")?;
     let (mut bytes, mut files) = (0_u64, 0);
-    let mut now = Fullness::of(site)?;
+    let mut now = Fullness::measure(site)?;
     while now.share < site.to {
         if bytes > now.bytes.saturating_mul(NEVER_FULL) {
-            return Err(WorkError::NeverFull { operation: site.operation.name(), at: site.shown(), bytes });
+            return Err(WorkError::NeverFull {
+                operation: site.operation.name(),
+                at: site.displayed_path(),
+                bytes,
+            });
         }
-        let path = folder(site, copies.written);
+        let path = copy_folder(site, copies.written);
         let start = Instant::now();
-        match copy(site, &path, copies.written).and_then(|done| Ok((done, Fullness::of(site)?))) {
+        match write_copy(site, &path, copies.written).and_then(|done| Ok((done, Fullness::measure(site)?))) {
             Ok((done, reached)) => {
-                latency.since(start);
+                latency.record_since(start);
                 bytes += done.logical_bytes;
                 files += done.files;
                 copies.bytes = done.logical_bytes;
@@ -88,7 +93,7 @@ pub(crate) fn fill(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
                 now = reached;
             }
             Err(error) if is_full(&error) => {
-                match walk::remove(&site.below(&path)) {
+                match walk::remove_tree(&site.in_folder(&path)) {
                     // Not even its folder went in.
                     Ok(_) | Err(WorkError::NotWritten { .. }) => {}
                     Err(error) => return Err(error),
@@ -98,59 +103,59 @@ pub(crate) fn fill(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
             Err(error) => return Err(error),
         }
         if copies.written.is_multiple_of(REMOVED_AFTER)
-            && let Some(chosen) = copies.choose()
+            && let Some(chosen) = copies.take_next_to_remove()
         {
-            let path = folder(site, chosen);
-            walk::remove(&site.below(&path))?;
-            now = Fullness::of(site)?;
+            let path = copy_folder(site, chosen);
+            walk::remove_tree(&site.in_folder(&path))?;
+            now = Fullness::measure(site)?;
         }
     }
-    let held = Some(copies.held());
-    note(site, copies);
-    let calls = finish(&[&latency]);
-    Ok(Done { logical_bytes: bytes, files, read_besides: 0, held, calls, main_call: "write_copy" })
+    let held = Some(copies.bytes_held());
+    note_copies(site, copies);
+    let calls = to_recorded_calls(&[&latency]);
+    Ok(OperationResult { logical_bytes: bytes, files, read_besides: 0, held, calls, main_call: "write_copy" })
 }
 
-fn copy(site: &mut Workplace<'_>, path: &Path, copy: u32) -> Result<Done, WorkError> {
-    let inner = site.below(path);
+fn write_copy(site: &mut Workplace<'_>, path: &Path, copy: u32) -> Result<OperationResult, WorkError> {
+    let inner = site.in_folder(path);
     let target = inner.make_target()?;
-    tree::write(&inner, &target, copy, Manner::Create, "write_file")
+    tree::write_generation(&inner, &target, copy, Manner::Create, "write_file")
 }
 
 /// Removes copies until no more than so much of the filesystem is in use, or none is left.
-pub(crate) fn free(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
-    let LedgerEntry { remains: Remains::Copies(mut copies), .. } = site.known() else {
-        return Err(site.not_written_by(Operation::SpaceFill));
+pub(crate) fn free_space(site: &mut Workplace<'_>) -> Result<OperationResult, WorkError> {
+    let LedgerEntry { remains: Remains::Copies(mut copies), .. } = site.known_entry() else {
+        return Err(site.not_written_by_error(Operation::SpaceFill));
     };
     let mut latency = LatencyRecorder::new("remove_copy")?;
     let mut files = 0;
-    let mut now = Fullness::of(site)?;
+    let mut now = Fullness::measure(site)?;
     while now.share > site.to
-        && let Some(chosen) = copies.choose()
+        && let Some(chosen) = copies.take_next_to_remove()
     {
-        let path = folder(site, chosen);
+        let path = copy_folder(site, chosen);
         let start = Instant::now();
-        files += walk::remove(&site.below(&path))?.files;
-        now = Fullness::of(site)?;
-        latency.since(start);
+        files += walk::remove_tree(&site.in_folder(&path))?.files;
+        now = Fullness::measure(site)?;
+        latency.record_since(start);
     }
-    let held = Some(copies.held());
-    note(site, copies);
-    let calls = finish(&[&latency]);
-    Ok(Done { logical_bytes: 0, files, read_besides: 0, held, calls, main_call: "remove_copy" })
+    let held = Some(copies.bytes_held());
+    note_copies(site, copies);
+    let calls = to_recorded_calls(&[&latency]);
+    Ok(OperationResult { logical_bytes: 0, files, read_besides: 0, held, calls, main_call: "remove_copy" })
 }
 
 /// What was written last is as it must be; the rest is looked at when the trial ends.
 pub(crate) fn verify_fill(site: &Workplace<'_>) -> Result<(), WorkError> {
-    let Some(newest) = known(site).left.last().copied() else { return Ok(()) };
-    let at = site.target().join(newest.to_string());
-    check(site.operation.name(), site.dataset, site.staged, &at, newest)
+    let Some(newest) = known_copies(site).left.last().copied() else { return Ok(()) };
+    let at = site.target_path().join(newest.to_string());
+    verify_copy(site.operation.name(), site.dataset, site.staged, &at, newest)
 }
 
 /// What was removed last is gone, and so is every other copy that is not left.
 pub(crate) fn verify_free(site: &Workplace<'_>) -> Result<(), WorkError> {
-    let copies = known(site);
+    let copies = known_copies(site);
     let gone = (0..copies.written).filter(|copy| !copies.left.contains(copy));
-    gone.map(|copy| site.target().join(copy.to_string()))
-        .try_for_each(|at| absent(site.operation.name(), &at))
+    gone.map(|copy| site.target_path().join(copy.to_string()))
+        .try_for_each(|at| verify_absent(site.operation.name(), &at))
 }

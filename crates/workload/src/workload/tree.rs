@@ -12,10 +12,10 @@ use crate::dataset::{
 use super::hands::with_hands;
 use super::latency::WriteClock;
 use super::ledger::{LastSeen, LedgerEntry};
-use super::{Done, WorkError, Workplace};
+use super::{OperationResult, WorkError, Workplace};
 
 /// Writes the dataset into a new folder; `call` is what writing one file is called.
-pub(crate) fn write_new(site: &mut Workplace<'_>, call: &'static str) -> Result<Done, WorkError> {
+pub(crate) fn write_new(site: &mut Workplace<'_>, call: &'static str) -> Result<OperationResult, WorkError> {
     let target = site.make_target()?;
     let done = write_shared(site, &target, Manner::Create, call)?;
     site.note_created();
@@ -23,12 +23,12 @@ pub(crate) fn write_new(site: &mut Workplace<'_>, call: &'static str) -> Result<
 }
 
 /// Clones the dataset from its own folder into a new one.
-pub(crate) fn clone_beside(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
+pub(crate) fn clone_beside(site: &mut Workplace<'_>) -> Result<OperationResult, WorkError> {
     let original = PathBuf::from(&site.dataset.name);
-    let inner = site.below(&original);
-    let (former, known) = (inner.open_target()?, inner.known());
+    let inner = site.in_folder(&original);
+    let (former, known) = (inner.open_target()?, inner.known_entry());
     // What is in the original is in the clone, an age included, which tells what tree that is.
-    site.note(LedgerEntry { hard_links: HardLinks::Exact, seen: LastSeen::default(), ..known });
+    site.set_entry(LedgerEntry { hard_links: HardLinks::Exact, seen: LastSeen::default(), ..known });
     let target = site.make_target()?;
     let manner = Manner::Next { former: former.as_fd(), sharing: Sharing::Clone, changes: &|_| false };
     write_shared(site, &target, manner, "write_file")
@@ -40,21 +40,21 @@ fn write_shared(
     target: &OwnedFd,
     manner: Manner<'_>,
     call: &'static str,
-) -> Result<Done, WorkError> {
+) -> Result<OperationResult, WorkError> {
     match site.threads {
-        0 | 1 => write(site, target, 0, manner, call),
+        0 | 1 => write_generation(site, target, 0, manner, call),
         _ => write_by_hands(site, target, manner, call),
     }
 }
 
-pub(crate) fn overwrite(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
+pub(crate) fn overwrite_tree(site: &mut Workplace<'_>) -> Result<OperationResult, WorkError> {
     let target = site.open_target()?;
-    let known = site.known();
+    let known = site.known_entry();
     let manner = match known.hard_links {
         HardLinks::Exact => Manner::Overwrite,
         HardLinks::MayBeCopies => Manner::OverwriteNames,
     };
-    let done = write(site, &target, known.generation + 1, manner, "overwrite_file")?;
+    let done = write_generation(site, &target, known.generation + 1, manner, "overwrite_file")?;
     site.note_overwritten();
     Ok(done)
 }
@@ -65,12 +65,12 @@ fn write_by_hands(
     target: &OwnedFd,
     manner: Manner<'_>,
     call: &'static str,
-) -> Result<Done, WorkError> {
+) -> Result<OperationResult, WorkError> {
     let staged = site.open_staged()?;
     let source = site.source(staged.as_ref(), 0)?;
-    let (tree, root) = (site.tree()?, target.as_fd());
+    let (tree, root) = (site.expected_tree()?, target.as_fd());
     let writing = NewTree { tree, source, root, manner };
-    let failed = |failure| site.failed_below(failure);
+    let failed = |failure| site.io_failure_below(failure);
     let mut clock = WriteClock::new(call)?;
     write_directories(tree, root, &mut clock).map_err(failed)?;
     let (files, clocks) = (AtomicU64::new(0), Mutex::new(Vec::new()));
@@ -83,38 +83,38 @@ fn write_by_hands(
         Ok(written.bytes)
     })?;
     for own in clocks.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        clock.add(&own);
+        clock.merge_with(&own);
     }
     let linked = write_links(&writing, &mut clock).map_err(failed)?;
-    Ok(Done {
+    Ok(OperationResult {
         logical_bytes: done.bytes + linked.bytes,
         read_besides: 0,
         files: files.into_inner() + linked.files,
         held: None,
-        calls: clock.finish(),
+        calls: clock.to_recorded(),
         main_call: main_call(manner, call),
     })
 }
 
 /// Writes the dataset's tree into the open directory.
-pub(crate) fn write(
+pub(crate) fn write_generation(
     site: &Workplace<'_>,
     target: &OwnedFd,
     generation: u32,
     manner: Manner<'_>,
     call: &'static str,
-) -> Result<Done, WorkError> {
+) -> Result<OperationResult, WorkError> {
     let staged = site.open_staged()?;
     let source = site.source(staged.as_ref(), generation)?;
     let mut clock = WriteClock::new(call)?;
-    let written = write_tree(site.tree()?, source, target.as_fd(), manner, &mut clock)
-        .map_err(|failure| site.failed_below(failure))?;
-    Ok(Done {
+    let written = write_tree(site.expected_tree()?, source, target.as_fd(), manner, &mut clock)
+        .map_err(|failure| site.io_failure_below(failure))?;
+    Ok(OperationResult {
         logical_bytes: written.bytes,
         files: written.files,
         held: None,
         read_besides: 0,
-        calls: clock.finish(),
+        calls: clock.to_recorded(),
         main_call: main_call(manner, call),
     })
 }

@@ -18,9 +18,9 @@ pub fn verify_written<'a>(
     ledger: &Ledger,
     dataset: impl Fn(&str) -> Option<(&'a Prepared, Option<&'a Staged>)>,
 ) -> Result<(), WorkError> {
-    let now = ledger.written().filter(|(_, written)| written.sure);
+    let now = ledger.known_folders().filter(|(_, written)| written.sure);
     let now = now.map(|(into, written)| (mount.join(into), written));
-    let kept = ledger.snapshots.iter().flat_map(|snapshot| snapshot.expected(mount));
+    let kept = ledger.snapshots.iter().flat_map(|snapshot| snapshot.expected_folders(mount));
     for (at, written) in now.chain(kept) {
         let Some((prepared, staged)) = dataset(&written.dataset) else { continue };
         verify_entry("verify", written, prepared, staged, &at)?;
@@ -38,19 +38,19 @@ pub(super) fn verify_entry(
 ) -> Result<(), WorkError> {
     match &written.remains {
         Remains::Everything => written
-            .manifest(prepared, staged, written.generation)?
+            .manifest_of(prepared, staged, written.generation)?
             .compare_with(at, written.hard_links)
             .map_err(|problem| WorkError::Wrong { operation, problem }),
-        Remains::EmptyDirectory => empty(operation, at),
-        Remains::Nothing => absent(operation, at),
-        Remains::Replayed => replayed::verify(operation, prepared, at),
-        Remains::Generations(generations) => generations.verify(operation, prepared, staged, at),
-        Remains::Copies(copies) => copies.verify(operation, prepared, staged, at),
+        Remains::EmptyDirectory => verify_empty(operation, at),
+        Remains::Nothing => verify_absent(operation, at),
+        Remains::Replayed => replayed::verify_replayed_files(operation, prepared, at),
+        Remains::Generations(generations) => generations.verify_all(operation, prepared, staged, at),
+        Remains::Copies(copies) => copies.verify_all(operation, prepared, staged, at),
     }
 }
 
 /// The directory must be there and empty.
-pub(crate) fn empty(operation: &'static str, at: &Path) -> Result<(), WorkError> {
+pub(crate) fn verify_empty(operation: &'static str, at: &Path) -> Result<(), WorkError> {
     let failed = |call, errno| WorkError::Io {
         operation,
         failure: IoFailure::new(call, at.display().to_string(), errno),
@@ -67,7 +67,7 @@ pub(crate) fn empty(operation: &'static str, at: &Path) -> Result<(), WorkError>
     })
 }
 
-pub(crate) fn absent(operation: &'static str, at: &Path) -> Result<(), WorkError> {
+pub(crate) fn verify_absent(operation: &'static str, at: &Path) -> Result<(), WorkError> {
     match rustix::fs::lstat(at) {
         Err(Errno::NOENT) => Ok(()),
         Err(errno) => Err(WorkError::Io {

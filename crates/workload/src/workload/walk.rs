@@ -14,9 +14,9 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::dataset::{IoFailure, Listing, TRANSFER, open_directory, read_some, stat_entry, type_of};
 
-use super::latency::{LatencyRecorder, finish};
+use super::latency::{LatencyRecorder, to_recorded_calls};
 use super::ledger::{LastSeen, LedgerEntry, Remains};
-use super::{Done, WorkError, Workplace};
+use super::{OperationResult, WorkError, Workplace};
 
 /// How often a directory is read again for entries the filesystem had not shown before.
 const PASSES: u8 = 4;
@@ -25,10 +25,10 @@ pub(super) trait Visitor {
     /// The verb of [`file`](Self::file), for messages.
     const VERB: &'static str;
 
-    fn file(&mut self, directory: BorrowedFd<'_>, name: &CStr, kind: FileType) -> Result<(), Errno>;
+    fn visit_file(&mut self, directory: BorrowedFd<'_>, name: &CStr, kind: FileType) -> Result<(), Errno>;
 
     /// A directory whose content has been visited.
-    fn leave(&mut self, parent: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno>;
+    fn leave_directory(&mut self, parent: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno>;
 }
 
 struct WalkLevel {
@@ -51,21 +51,21 @@ struct Walk<'a, V> {
 }
 
 /// Visits all below `root`; the paths of failures are relative to it.
-pub(super) fn walk<V: Visitor>(root: OwnedFd, visitor: &mut V) -> Result<(), IoFailure> {
+pub(super) fn walk_tree<V: Visitor>(root: OwnedFd, visitor: &mut V) -> Result<(), IoFailure> {
     let mut walk = Walk { visitor, listing: Listing::new(), names: Vec::new(), levels: Vec::new() };
-    walk.enter(root)?;
+    walk.enter_directory(root)?;
     while let Some(level) = walk.levels.last_mut() {
         if level.next == walk.names.len() {
             let start = level.start;
             walk.levels.pop();
             walk.names.truncate(start);
-            walk.leave()?;
+            walk.leave_current()?;
             continue;
         }
         level.current = level.next;
         level.next += name_at(&walk.names, level.current).count_bytes() + 1;
         level.passes = 0;
-        walk.descend()?;
+        walk.enter_next_directory()?;
     }
     Ok(())
 }
@@ -76,7 +76,7 @@ fn name_at(names: &[u8], at: usize) -> &CStr {
 
 impl<V: Visitor> Walk<'_, V> {
     /// Visits the files of a directory and remembers its subdirectories.
-    fn enter(&mut self, directory: OwnedFd) -> Result<(), IoFailure> {
+    fn enter_directory(&mut self, directory: OwnedFd) -> Result<(), IoFailure> {
         let start = self.names.len();
         let (visitor, names) = (&mut *self.visitor, &mut self.names);
         let unread = |errno| ("list", String::new(), errno);
@@ -94,35 +94,35 @@ impl<V: Visitor> Walk<'_, V> {
                 names.extend_from_slice(name.to_bytes_with_nul());
                 return Ok(());
             }
-            visitor.file(directory.as_fd(), name, kind).map_err(trouble(V::VERB))
+            visitor.visit_file(directory.as_fd(), name, kind).map_err(trouble(V::VERB))
         });
-        read.map_err(|(call, name, errno)| self.failed(call, &name, errno))?;
+        read.map_err(|(call, name, errno)| self.walk_failure(call, &name, errno))?;
         self.levels.push(WalkLevel { directory, start, current: start, next: start, passes: 0 });
         Ok(())
     }
 
     /// Goes into the current subdirectory of the deepest level.
-    fn descend(&mut self) -> Result<(), IoFailure> {
+    fn enter_next_directory(&mut self) -> Result<(), IoFailure> {
         let Some(level) = self.levels.last_mut() else { return Ok(()) };
         level.passes += 1;
         let opened = open_directory(level.directory.as_fd(), name_at(&self.names, level.current));
         match opened {
-            Ok(directory) => self.enter(directory),
-            Err(errno) => Err(self.failed("open the directory", "", errno)),
+            Ok(directory) => self.enter_directory(directory),
+            Err(errno) => Err(self.walk_failure("open the directory", "", errno)),
         }
     }
 
     /// Takes leave of the current subdirectory of the deepest level.
-    fn leave(&mut self) -> Result<(), IoFailure> {
+    fn leave_current(&mut self) -> Result<(), IoFailure> {
         let Some(level) = self.levels.last() else { return Ok(()) };
-        match self.visitor.leave(level.directory.as_fd(), name_at(&self.names, level.current)) {
+        match self.visitor.leave_directory(level.directory.as_fd(), name_at(&self.names, level.current)) {
             Ok(()) => Ok(()),
-            Err(Errno::NOTEMPTY | Errno::EXIST) if level.passes < PASSES => self.descend(),
-            Err(errno) => Err(self.failed("leave the directory", "", errno)),
+            Err(Errno::NOTEMPTY | Errno::EXIST) if level.passes < PASSES => self.enter_next_directory(),
+            Err(errno) => Err(self.walk_failure("leave the directory", "", errno)),
         }
     }
 
-    fn failed(&self, call: &'static str, name: &str, errno: Errno) -> IoFailure {
+    fn walk_failure(&self, call: &'static str, name: &str, errno: Errno) -> IoFailure {
         let mut path = String::new();
         for level in self.levels.iter().filter(|level| level.next > level.start) {
             path.push_str(&name_at(&self.names, level.current).to_string_lossy());
@@ -153,7 +153,7 @@ impl WalkReader {
 impl Visitor for WalkReader {
     const VERB: &'static str = "read";
 
-    fn file(&mut self, directory: BorrowedFd<'_>, name: &CStr, kind: FileType) -> Result<(), Errno> {
+    fn visit_file(&mut self, directory: BorrowedFd<'_>, name: &CStr, kind: FileType) -> Result<(), Errno> {
         if kind != FileType::RegularFile {
             return Ok(());
         }
@@ -175,26 +175,26 @@ impl Visitor for WalkReader {
             digest.digest()
         };
         drop(file);
-        self.latency.since(start);
+        self.latency.record_since(start);
         self.seen.files += 1;
         self.seen.bytes += bytes;
         self.seen.digests = self.seen.digests.wrapping_add(digest);
         Ok(())
     }
 
-    fn leave(&mut self, _: BorrowedFd<'_>, _: &CStr) -> Result<(), Errno> {
+    fn leave_directory(&mut self, _: BorrowedFd<'_>, _: &CStr) -> Result<(), Errno> {
         Ok(())
     }
 }
 
-pub(crate) fn read(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
+pub(crate) fn read_tree(site: &mut Workplace<'_>) -> Result<OperationResult, WorkError> {
     let root = site.open_target()?;
     let mut reader = WalkReader::new()?;
-    walk(root, &mut reader).map_err(|failure| site.failed_below(failure))?;
+    walk_tree(root, &mut reader).map_err(|failure| site.io_failure_below(failure))?;
     let WalkReader { latency, seen, .. } = reader;
     site.note_seen(seen);
-    let calls = finish(&[&latency]);
-    Ok(Done {
+    let calls = to_recorded_calls(&[&latency]);
+    Ok(OperationResult {
         logical_bytes: seen.bytes,
         files: seen.files,
         held: None,
@@ -206,9 +206,9 @@ pub(crate) fn read(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
 
 /// What was read on the way is what must be there.
 pub(crate) fn verify_read(site: &Workplace<'_>) -> Result<(), WorkError> {
-    let seen = site.seen();
+    let seen = site.last_seen();
     let mut expected = None;
-    for manifest in site.possible()? {
+    for manifest in site.possible_manifests()? {
         let (bytes, digests) = manifest.sum_digests();
         let must = LastSeen { files: manifest.totals().files, bytes, digests };
         if must == seen {
@@ -217,11 +217,11 @@ pub(crate) fn verify_read(site: &Workplace<'_>) -> Result<(), WorkError> {
         expected = expected.or(Some(must));
     }
     // What is wrong is found by looking again; if it has gone, the first reading was wrong.
-    site.compare()?;
+    site.compare_with_expected()?;
     let shown = |seen: LastSeen| {
         format!("{} files, {} bytes, sum of digests {:016x}", seen.files, seen.bytes, seen.digests)
     };
-    Err(site.miscounted(shown(seen), shown(expected.unwrap_or_default())))
+    Err(site.miscount_error(shown(seen), shown(expected.unwrap_or_default())))
 }
 
 struct Remover {
@@ -233,24 +233,24 @@ struct Remover {
 impl Visitor for Remover {
     const VERB: &'static str = "remove";
 
-    fn file(&mut self, directory: BorrowedFd<'_>, name: &CStr, kind: FileType) -> Result<(), Errno> {
+    fn visit_file(&mut self, directory: BorrowedFd<'_>, name: &CStr, kind: FileType) -> Result<(), Errno> {
         let start = Instant::now();
         rustix::fs::unlinkat(directory, name, AtFlags::empty())?;
-        self.file.since(start);
+        self.file.record_since(start);
         self.files += u64::from(kind == FileType::RegularFile);
         Ok(())
     }
 
-    fn leave(&mut self, parent: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
+    fn leave_directory(&mut self, parent: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
         let start = Instant::now();
         rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)?;
-        self.directory.since(start);
+        self.directory.record_since(start);
         Ok(())
     }
 }
 
 /// Removes what lies at the site, whatever it is made of.
-pub(crate) fn remove(site: &Workplace<'_>) -> Result<Done, WorkError> {
+pub(crate) fn remove_tree(site: &Workplace<'_>) -> Result<OperationResult, WorkError> {
     let (above, name) = site.open_above(false)?;
     let mut remover = Remover {
         file: LatencyRecorder::new("unlink")?,
@@ -260,16 +260,16 @@ pub(crate) fn remove(site: &Workplace<'_>) -> Result<Done, WorkError> {
     let mut passes = 0;
     loop {
         let root = site.open_target()?;
-        walk(root, &mut remover).map_err(|failure| site.failed_below(failure))?;
+        walk_tree(root, &mut remover).map_err(|failure| site.io_failure_below(failure))?;
         passes += 1;
-        match remover.leave(above.as_fd(), &name) {
+        match remover.leave_directory(above.as_fd(), &name) {
             Ok(()) => break,
             Err(Errno::NOTEMPTY | Errno::EXIST) if passes < PASSES => {}
-            Err(errno) => return Err(site.failed("remove", errno)),
+            Err(errno) => return Err(site.io_failure("remove", errno)),
         }
     }
-    let calls = finish(&[&remover.file, &remover.directory]);
-    Ok(Done {
+    let calls = to_recorded_calls(&[&remover.file, &remover.directory]);
+    Ok(OperationResult {
         logical_bytes: 0,
         files: remover.files,
         held: None,
@@ -279,9 +279,9 @@ pub(crate) fn remove(site: &Workplace<'_>) -> Result<Done, WorkError> {
     })
 }
 
-pub(crate) fn remove_tree(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
-    let done = remove(site)?;
-    let known = site.known();
-    site.note(LedgerEntry { remains: Remains::Nothing, sure: true, aged: None, ..known });
+pub(crate) fn remove_and_note(site: &mut Workplace<'_>) -> Result<OperationResult, WorkError> {
+    let done = remove_tree(site)?;
+    let known = site.known_entry();
+    site.set_entry(LedgerEntry { remains: Remains::Nothing, sure: true, aged: None, ..known });
     Ok(done)
 }

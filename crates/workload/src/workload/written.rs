@@ -27,7 +27,7 @@ impl WrittenFolder {
     }
 
     /// Compares every name, size and content with what was copied, where that was promised.
-    pub fn look(
+    pub fn check_after_cut(
         &self,
         mount: &Path,
         dataset: &Prepared,
@@ -40,13 +40,14 @@ impl WrittenFolder {
         }
         let manifest = Manifest::for_generation(dataset, staged, 0)?;
         if let Err(difference) = manifest.compare_with(&mount.join(&self.into), HardLinks::MayBeCopies) {
-            reading.breaks("fsync", || format!("{}, which was copied and synced: {difference}", self.into));
+            reading
+                .note_broken("fsync", || format!("{}, which was copied and synced: {difference}", self.into));
         }
         Ok(())
     }
 
     /// What must be there when power is cut at this nanosecond, in words.
-    pub fn tell(&self, cut_ns: u64) -> Option<String> {
+    pub fn describe_at(&self, cut_ns: u64) -> Option<String> {
         self.is_promised(cut_ns).then(|| format!("{}: all of the dataset {}", self.into, self.dataset))
     }
 }
@@ -70,13 +71,13 @@ mod tests {
         let folder = WrittenFolder { into, dataset: named, synced_ns: 100, until_ns: 200 };
         let broken = |cut_ns: u64| {
             let mut reading = SavedReading::default();
-            folder.look(place.path(), &dataset, None, cut_ns, &mut reading).unwrap();
+            folder.check_after_cut(place.path(), &dataset, None, cut_ns, &mut reading).unwrap();
             reading.broken.into_iter().next()
         };
         // Nothing is there at all.
         assert_eq!((broken(99), broken(200)), (None, None));
         assert_eq!(broken(100).unwrap().0, "fsync");
-        assert_eq!((folder.tell(99), folder.tell(150).is_some()), (None, true));
+        assert_eq!((folder.describe_at(99), folder.describe_at(150).is_some()), (None, true));
         let DatasetOrigin::Generated { tree, content } = &dataset.origin else { panic!() };
         fs::create_dir(place.path().join("copy")).unwrap();
         let names = tree.entries.iter().map(|entry| tree.name_at(entry.name).to_string_lossy().into_owned());

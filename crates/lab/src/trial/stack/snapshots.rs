@@ -2,7 +2,7 @@
 
 use fsverdict_judgement::plan::Operation;
 use fsverdict_linux::sandbox::program::succeeded;
-use fsverdict_workload::workload::{Done, Ledger, WorkError};
+use fsverdict_workload::workload::{Ledger, OperationResult, WorkError};
 
 use super::super::error::TrialError;
 use super::super::tools::Trade;
@@ -14,7 +14,10 @@ const LONGEST_ID: usize = 64;
 
 impl Stack<'_> {
     /// Keeps the filesystem as it is now.
-    pub(in crate::trial) fn create_snapshot(&mut self, ledger: &mut Ledger) -> Result<Done, TrialError> {
+    pub(in crate::trial) fn create_snapshot(
+        &mut self,
+        ledger: &mut Ledger,
+    ) -> Result<OperationResult, TrialError> {
         let number = ledger.next_snapshot().to_string();
         let printed = self.snapshot(Operation::SnapshotCreate, &number)?;
         let (id, shown) = match &self.filesystem.snapshots {
@@ -31,7 +34,10 @@ impl Stack<'_> {
     }
 
     /// Gives up the oldest of those that are kept.
-    pub(in crate::trial) fn delete_snapshot(&mut self, ledger: &mut Ledger) -> Result<Done, TrialError> {
+    pub(in crate::trial) fn delete_snapshot(
+        &mut self,
+        ledger: &mut Ledger,
+    ) -> Result<OperationResult, TrialError> {
         let operation = Operation::SnapshotDelete;
         let none = WorkError::NoSnapshot { operation: operation.name() };
         let id = ledger.oldest_snapshot().ok_or(none)?.id.clone();
@@ -41,7 +47,7 @@ impl Stack<'_> {
     }
 
     /// Puts the filesystem back to what it was when the newest of those that are kept was made.
-    pub(in crate::trial) fn roll_back(&mut self, ledger: &mut Ledger) -> Result<Done, TrialError> {
+    pub(in crate::trial) fn roll_back(&mut self, ledger: &mut Ledger) -> Result<OperationResult, TrialError> {
         let operation = Operation::SnapshotRollback;
         let none = WorkError::NoSnapshot { operation: operation.name() };
         let id = ledger.newest_snapshot().ok_or(none)?.id.clone();
@@ -92,8 +98,8 @@ fn called(printed: &str) -> Result<String, TrialError> {
 }
 
 /// It is the call that is timed; no file of it is anybody's.
-fn done(main_call: &'static str) -> Done {
-    Done { logical_bytes: 0, files: 0, read_besides: 0, held: None, calls: Vec::new(), main_call }
+fn done(main_call: &'static str) -> OperationResult {
+    OperationResult { logical_bytes: 0, files: 0, read_besides: 0, held: None, calls: Vec::new(), main_call }
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@
 use fsverdict_judgement::journal::bonnie::METRICS;
 use fsverdict_judgement::journal::{Measurement, MetricInfo, Unit};
 
-use super::number::number;
-use super::{Adapter, AdapterProblem, Reading, tool, words};
+use super::number::parse_number;
+use super::{Adapter, AdapterProblem, Reading, new_tool, option_words};
 use fsverdict_stack::filesystem::{Packages, Tool};
 
 pub(super) struct Bonnie;
@@ -41,20 +41,20 @@ impl Adapter for Bonnie {
     }
 
     fn tool(&self) -> Tool {
-        tool("bonnie++", &["--version"], Packages::everywhere("bonnie++"))
+        new_tool("bonnie++", &["--version"], Packages::everywhere("bonnie++"))
     }
 
     fn metrics(&self) -> &'static [MetricInfo] {
         METRICS
     }
 
-    fn line(&self, options: &str) -> String {
+    fn command_line(&self, options: &str) -> String {
         // It refuses to run as root unless it is given a user; -q leaves nothing but the values on standard output.
-        let user = if words(options).contains("-u") { "" } else { "-u root " };
+        let user = if option_words(options).contains("-u") { "" } else { "-u root " };
         format!("exec bonnie++ -q -d \"$FOLDER\" {user}{options}").trim_end().to_owned()
     }
 
-    fn hint(&self, said: &str) -> Option<String> {
+    fn hint_for_output(&self, said: &str) -> Option<String> {
         if said.contains("double RAM") {
             let hint = "let the file be twice the memory (-s), so that its reads ask the device; or add `-r 0`, and it \
                         measures nevertheless: the report then says that reads may have come from memory";
@@ -66,12 +66,12 @@ impl Adapter for Bonnie {
         })
     }
 
-    fn understand(&self, output: &str, _: &str) -> Result<Reading, AdapterProblem> {
-        read(output)
+    fn parse_output(&self, output: &str, _: &str) -> Result<Reading, AdapterProblem> {
+        parse_bonnie(output)
     }
 }
 
-fn read(output: &str) -> Result<Reading, AdapterProblem> {
+fn parse_bonnie(output: &str) -> Result<Reading, AdapterProblem> {
     let mut lines = output.lines().map(str::trim).filter(|line| !line.is_empty());
     let line = lines.next().unwrap_or_default();
     if lines.next().is_some() {
@@ -92,7 +92,7 @@ fn read_line(line: &str) -> Result<Reading, String> {
         .find(|layout| layout.count == values.len())
         .ok_or_else(|| format!("it has {} values, not 27, 48 or 50", values.len()))?;
     let at = |index: usize| values.get(index).copied().unwrap_or_default();
-    let mut reading = Reading { working_set: size(at(layout.size))?, ..Reading::default() };
+    let mut reading = Reading { working_set: parse_size(at(layout.size))?, ..Reading::default() };
     let mut too_short = Vec::new();
     for (test, metrics) in METRICS.chunks_exact(3).enumerate() {
         let [rate, cpu, latency] = metrics else { continue };
@@ -105,7 +105,7 @@ fn read_line(line: &str) -> Result<Reading, String> {
         let mut add = |metric: &MetricInfo, value: f64| {
             reading.measurements.push(Measurement::new(metric.name, metric.unit, value));
         };
-        match value(at(place))? {
+        match parse_value(at(place))? {
             BonnieValue::Absent if at(place + 1).is_empty() && worst.is_empty() => continue,
             BonnieValue::Absent | BonnieValue::TooShort => too_short.push(rate.name),
             BonnieValue::Number(number) if rate.unit == Unit::BytesPerSecond => add(rate, number * 1024.0),
@@ -114,9 +114,9 @@ fn read_line(line: &str) -> Result<Reading, String> {
         // A share of the processor may be 0 where there is a rate.
         let percent = at(place + 1);
         if !percent.is_empty() && !percent.bytes().all(|byte| byte == b'+') {
-            add(cpu, number(percent)? / 100.0);
+            add(cpu, parse_number(percent)? / 100.0);
         }
-        if let Some(seconds) = seconds(worst)?.filter(|seconds| *seconds > 0.0) {
+        if let Some(seconds) = parse_seconds(worst)?.filter(|seconds| *seconds > 0.0) {
             add(latency, seconds);
         }
     }
@@ -136,14 +136,14 @@ enum BonnieValue {
     Number(f64),
 }
 
-fn value(text: &str) -> Result<BonnieValue, String> {
+fn parse_value(text: &str) -> Result<BonnieValue, String> {
     if text.is_empty() {
         return Ok(BonnieValue::Absent);
     }
     if text.bytes().all(|byte| byte == b'+') {
         return Ok(BonnieValue::TooShort);
     }
-    match number(text)? {
+    match parse_number(text)? {
         // A rate of nothing is none: no time passed, or nothing was done.
         value if value > 0.0 => Ok(BonnieValue::Number(value)),
         _ => Ok(BonnieValue::TooShort),
@@ -151,17 +151,18 @@ fn value(text: &str) -> Result<BonnieValue, String> {
 }
 
 /// A latency with its unit; absent where the test was not run.
-fn seconds(text: &str) -> Result<Option<f64>, String> {
+fn parse_seconds(text: &str) -> Result<Option<f64>, String> {
     if text.is_empty() {
         return Ok(None);
     }
     let units = [("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
-    let parsed = units.iter().find_map(|(unit, scale)| Some(number(text.strip_suffix(unit)?).ok()? * scale));
+    let parsed =
+        units.iter().find_map(|(unit, scale)| Some(parse_number(text.strip_suffix(unit)?).ok()? * scale));
     parsed.map(Some).ok_or_else(|| format!("\"{text}\" is not a latency (us, ms or s)"))
 }
 
 /// The size of the big file: MiB, or with its unit; absent where it was not tested.
-fn size(text: &str) -> Result<Option<u64>, String> {
+fn parse_size(text: &str) -> Result<Option<u64>, String> {
     let text = text.split(':').next().unwrap_or_default();
     if text.is_empty() || text == "0" {
         return Ok(None);
@@ -199,7 +200,7 @@ mod tests {
 
     #[test]
     fn the_line_of_version_2_gives_rates_cpu_and_latencies() {
-        let reading = Bonnie.read(FULL, "").unwrap();
+        let reading = Bonnie.read_output(FULL, "").unwrap();
         assert_eq!(value(&reading, "bonnie_block_write"), Some((222_901.0 * 1024.0, Unit::BytesPerSecond)));
         assert_eq!(value(&reading, "bonnie_block_write_cpu"), Some((0.49, Unit::Ratio)));
         assert_eq!(value(&reading, "bonnie_char_write_latency"), Some((20_963.0 * 1e-6, Unit::Seconds)));
@@ -211,10 +212,10 @@ mod tests {
 
     #[test]
     fn tests_left_out_or_too_short_are_left_out() {
-        let reading = Bonnie.read(SHORT, "").unwrap();
+        let reading = Bonnie.read_output(SHORT, "").unwrap();
         assert_eq!(reading.working_set, Some(64 << 20));
         assert_eq!(value(&reading, "bonnie_char_read"), Some((1035.0 * 1024.0, Unit::BytesPerSecond)));
-        let reading = Bonnie.read(FILES, "").unwrap();
+        let reading = Bonnie.read_output(FILES, "").unwrap();
         assert_eq!(reading.working_set, None);
         assert!(reading.measurements.iter().all(|found| found.metric.ends_with("_latency")));
     }
@@ -226,7 +227,7 @@ mod tests {
             [("222901,49,", ",49,"), ("222901,49,", "222901,,"), ("222901,49,", ",,"), (",20963us,", ",,")]
         {
             assert!(FULL.contains(from), "{from}");
-            let reading = Bonnie.read(&FULL.replacen(from, to, 1), "").unwrap();
+            let reading = Bonnie.read_output(&FULL.replacen(from, to, 1), "").unwrap();
             assert!(value(&reading, "bonnie_block_read_cpu").is_some() || !reading.measurements.is_empty());
             let kept = value(&reading, "bonnie_block_write").is_some();
             assert_eq!(kept, !to.starts_with(",") || from.starts_with(",20963us"), "{to}");
@@ -236,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_rate_of_0_is_absent_and_a_share_of_the_processor_is_not() {
-        let reading = Bonnie.read(&FULL.replacen("222901,49,", "0,0,", 1), "").unwrap();
+        let reading = Bonnie.read_output(&FULL.replacen("222901,49,", "0,0,", 1), "").unwrap();
         assert_eq!(value(&reading, "bonnie_block_write"), None);
         assert_eq!(value(&reading, "bonnie_block_write_cpu"), Some((0.0, Unit::Ratio)));
         assert!(reading.notes[0].contains("bonnie_block_write"), "{}", reading.notes[0]);
@@ -244,7 +245,7 @@ mod tests {
 
     #[test]
     fn the_line_of_version_1_has_no_latencies() {
-        let reading = Bonnie.read(OLD, "").unwrap();
+        let reading = Bonnie.read_output(OLD, "").unwrap();
         assert_eq!(value(&reading, "bonnie_seeks"), Some((182.5, Unit::PerSecond)));
         assert_eq!(value(&reading, "bonnie_block_write_cpu"), Some((0.15, Unit::Ratio)));
         assert_eq!(value(&reading, "bonnie_random_delete"), Some((8210.0, Unit::PerSecond)));
@@ -262,7 +263,7 @@ mod tests {
             (word.as_str(), "\"fast\" is not a number"),
             (&format!("{FULL}{FULL}"), "leave out -x"),
         ] {
-            let error = Bonnie.read(wrong, "").unwrap_err();
+            let error = Bonnie.read_output(wrong, "").unwrap_err();
             let shown = format!("{error}\n{}", error.hint);
             assert!(shown.contains(why) && shown.contains(wrong.trim()), "{shown}");
         }
@@ -270,15 +271,21 @@ mod tests {
 
     #[test]
     fn a_refusal_of_its_own_gets_a_way_out() {
-        let hint = Bonnie.hint("File size should be double RAM for good results, RAM is 24104M.\nusage:\n");
+        let hint = Bonnie
+            .hint_for_output("File size should be double RAM for good results, RAM is 24104M.\nusage:\n");
         assert!(hint.unwrap().contains("-r 0"));
-        assert!(Bonnie.hint("bonnie++: invalid option -- '-'\nusage:\n").unwrap().contains("bonnie++(8)"));
-        assert_eq!(Bonnie.hint("Can't write block 7380."), None);
+        assert!(
+            Bonnie
+                .hint_for_output("bonnie++: invalid option -- '-'\nusage:\n")
+                .unwrap()
+                .contains("bonnie++(8)")
+        );
+        assert_eq!(Bonnie.hint_for_output("Can't write block 7380."), None);
     }
 
     #[test]
     fn it_runs_as_root_only_when_nobody_says_otherwise() {
-        assert_eq!(Bonnie.line("-s 2000"), "exec bonnie++ -q -d \"$FOLDER\" -u root -s 2000");
-        assert_eq!(Bonnie.line("-u nobody"), "exec bonnie++ -q -d \"$FOLDER\" -u nobody");
+        assert_eq!(Bonnie.command_line("-s 2000"), "exec bonnie++ -q -d \"$FOLDER\" -u root -s 2000");
+        assert_eq!(Bonnie.command_line("-u nobody"), "exec bonnie++ -q -d \"$FOLDER\" -u nobody");
     }
 }

@@ -5,8 +5,8 @@
 
 use fsverdict_judgement::journal::{MetricInfo, db_bench};
 
-use super::number::{microseconds, number};
-use super::{Adapter, AdapterProblem, Reading, of_debian, tool};
+use super::number::{parse_microseconds, parse_number};
+use super::{Adapter, AdapterProblem, Reading, new_tool, of_debian};
 use fsverdict_stack::filesystem::Tool;
 
 pub(super) struct DbBench;
@@ -25,21 +25,21 @@ impl Adapter for DbBench {
     }
 
     fn tool(&self) -> Tool {
-        tool("db_bench", &["--version"], of_debian("rocksdb-tools"))
+        new_tool("db_bench", &["--version"], of_debian("rocksdb-tools"))
     }
 
     fn metrics(&self) -> &'static [MetricInfo] {
         db_bench::METRICS
     }
 
-    fn line(&self, options: &str) -> String {
+    fn command_line(&self, options: &str) -> String {
         // It begins with its version and the processor, and goes on with how far it is, on the stream where it says what is wrong.
         let run = format!("db_bench --db=\"$FOLDER/rocksdb\" --seed=1 --histogram {options}");
         let sift = "tr '\\r' '\\n' <\"$LOG/said\" | grep -vE '^(RocksDB|Date|CPU|CPUCache): |^[.][.][.] finished|^ *$' >&2";
         format!("{} 2>\"$LOG/said\"; STATUS=$?; {sift}; exit $STATUS", run.trim_end())
     }
 
-    fn hint(&self, said: &str) -> Option<String> {
+    fn hint_for_output(&self, said: &str) -> Option<String> {
         let about = |word: &str| said.contains(word);
         if about("unknown benchmark") {
             return Some(format!("those that are read: {}", db_bench::NAMES.join(", ")));
@@ -49,8 +49,8 @@ impl Adapter for DbBench {
         })
     }
 
-    fn understand(&self, output: &str, _: &str) -> Result<Reading, AdapterProblem> {
-        read(output)
+    fn parse_output(&self, output: &str, _: &str) -> Result<Reading, AdapterProblem> {
+        parse_db_bench(output)
     }
 }
 
@@ -81,7 +81,7 @@ struct KindHistogram<'a> {
     latencies: [Option<f64>; 4],
 }
 
-fn read(output: &str) -> Result<Reading, AdapterProblem> {
+fn parse_db_bench(output: &str) -> Result<Reading, AdapterProblem> {
     let mut benchmarks: Vec<Benchmark<'_>> = Vec::new();
     let mut is_unmeasured = false;
     for line in output.lines() {
@@ -132,10 +132,10 @@ fn read_benchmark<'a>(name: &'a str, told: &'a str) -> Result<Benchmark<'a>, Ada
     // Over no operations or no time it prints what its floating point gives.
     let rate = match rate {
         "inf" | "nan" | "-nan" => 0.0,
-        rate => number(rate).map_err(|what| (what, HINT))?,
+        rate => parse_number(rate).map_err(|what| (what, HINT))?,
     };
     let operations = words.iter().position(|word| *word == "operations;");
-    let operations = operations.and_then(|at| number(words.get(at.checked_sub(1)?)?).ok());
+    let operations = operations.and_then(|at| parse_number(words.get(at.checked_sub(1)?)?).ok());
     let remark = told.split_once('(').map_or("", |(_, remark)| remark.trim_end().trim_end_matches(')'));
     Ok(Benchmark { name, metrics, rate, operations, remark, histograms: Vec::new() })
 }
@@ -161,7 +161,7 @@ fn read_histogram_line<'a>(line: &'a str, benchmark: &mut Benchmark<'a>) -> Resu
     };
     let told: &[(&str, usize)] = match first {
         "Count:" => {
-            histogram.count = number(after("Count:")?)?;
+            histogram.count = parse_number(after("Count:")?)?;
             return Ok(());
         }
         // Of no samples the numbers mean nothing.
@@ -170,7 +170,7 @@ fn read_histogram_line<'a>(line: &'a str, benchmark: &mut Benchmark<'a>) -> Resu
         _ => return Ok(()),
     };
     for (name, place) in told {
-        histogram.latencies[*place] = Some(microseconds(after(name)?)?);
+        histogram.latencies[*place] = Some(parse_microseconds(after(name)?)?);
     }
     Ok(())
 }
@@ -185,7 +185,7 @@ fn add_benchmark(reading: &mut Reading, benchmark: &Benchmark<'_>) {
         return;
     }
     if *rate > 0.0 {
-        reading.add(&metrics[0], *rate);
+        reading.add_metric(&metrics[0], *rate);
     } else {
         reading.too_fast("db_bench", &[metrics[0].name]);
     }
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn each_benchmark_has_its_rate_and_latencies() {
-        let reading = DbBench.read(PRINTED, "").unwrap();
+        let reading = DbBench.read_output(PRINTED, "").unwrap();
         assert_eq!(value(&reading, "db_bench_fillsync_rate"), Some(printed("fillsync", "micros/op ")));
         for (metric, word) in [("p50", "P50:"), ("p99", "P99:"), ("p999", "P99.9:"), ("max", "Max:")] {
             for benchmark in ["fillsync", "overwrite", "readrandom"] {
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn each_kind_of_operation_has_latencies_of_its_own() {
-        let reading = DbBench.read(KINDS, "").unwrap();
+        let reading = DbBench.read_output(KINDS, "").unwrap();
         let mut names: Vec<&str> = reading.measurements.iter().map(|found| found.metric.as_ref()).collect();
         let all = names.len();
         names.sort_unstable();
@@ -290,7 +290,7 @@ mod tests {
         let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../shared/faults/db_bench-two-histograms.txt");
         let Ok(text) = std::fs::read_to_string(file) else { return };
-        let reading = DbBench.read(&text, "").unwrap();
+        let reading = DbBench.read_output(&text, "").unwrap();
         for (metric, expected) in [("read", 0.56e-6), ("write", 2.76e-6)] {
             let name = format!("db_bench_readrandomwriterandom_latency_p50@{metric}");
             let found: Vec<f64> =
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn what_found_or_did_nothing_is_told() {
-        let reading = DbBench.read(NOTHING, "").unwrap();
+        let reading = DbBench.read_output(NOTHING, "").unwrap();
         let of = |name: &str| reading.measurements.iter().any(|found| found.metric.contains(name));
         assert!(of("fillseq_rate") && !of("readrandom") && !of("seekrandom"), "{:?}", reading.measurements);
         assert!(
@@ -309,7 +309,7 @@ mod tests {
             "{:?}",
             reading.notes
         );
-        let reading = DbBench.read(EMPTY, "").unwrap();
+        let reading = DbBench.read_output(EMPTY, "").unwrap();
         assert!(
             reading.notes.iter().any(|note| note.contains("found none of the keys")),
             "{:?}",
@@ -323,7 +323,7 @@ mod tests {
             ("( updates:200 found:10)", false),
         ] {
             let text = EMPTY.replacen("(0 of 2000 found)", line, 1);
-            assert_eq!(!DbBench.read(&text, "").unwrap().notes.is_empty(), told, "{line}");
+            assert_eq!(!DbBench.read_output(&text, "").unwrap().notes.is_empty(), told, "{line}");
         }
     }
 
@@ -341,11 +341,13 @@ mod tests {
             (other.as_str(), "benchmark `something`"),
             (twice.as_str(), "more than once"),
         ] {
-            let shown = DbBench.read(wrong, "").unwrap_err().to_string();
+            let shown = DbBench.read_output(wrong, "").unwrap_err().to_string();
             assert!(shown.contains(why), "{shown}");
         }
-        assert!(DbBench.hint("unknown benchmark 'nonsense'").unwrap().contains("fillsync"));
-        assert!(DbBench.hint("ERROR: unknown command line flag 'frob'").unwrap().contains("--help"));
-        assert_eq!(DbBench.hint("IO error: No space left"), None);
+        assert!(DbBench.hint_for_output("unknown benchmark 'nonsense'").unwrap().contains("fillsync"));
+        assert!(
+            DbBench.hint_for_output("ERROR: unknown command line flag 'frob'").unwrap().contains("--help")
+        );
+        assert_eq!(DbBench.hint_for_output("IO error: No space left"), None);
     }
 }

@@ -5,8 +5,8 @@
 use fsverdict_judgement::journal::{MetricInfo, WorkCourse, dbench};
 use fsverdict_judgement::plan::Unit;
 
-use super::number::{after, milliseconds, number};
-use super::{Adapter, AdapterProblem, Reading, of_debian, tool};
+use super::number::{parse_milliseconds, parse_number, text_after};
+use super::{Adapter, AdapterProblem, Reading, new_tool, of_debian};
 use fsverdict_stack::filesystem::Tool;
 
 pub(super) struct Dbench;
@@ -26,18 +26,18 @@ impl Adapter for Dbench {
     }
 
     fn tool(&self) -> Tool {
-        tool("dbench", &["--version"], of_debian("dbench"))
+        new_tool("dbench", &["--version"], of_debian("dbench"))
     }
 
     fn metrics(&self) -> &'static [MetricInfo] {
         dbench::METRICS
     }
 
-    fn line(&self, options: &str) -> String {
+    fn command_line(&self, options: &str) -> String {
         format!("exec dbench -D \"$FOLDER\" {options}").trim_end().to_owned()
     }
 
-    fn hint(&self, said: &str) -> Option<String> {
+    fn hint_for_output(&self, said: &str) -> Option<String> {
         if said.contains("unable to open") || said.contains("loadfile") {
             return Some(
                 "its load is /usr/share/dbench/client.txt, or what -c names by its absolute path".to_owned(),
@@ -48,22 +48,22 @@ impl Adapter for Dbench {
         })
     }
 
-    fn understand(&self, output: &str, _: &str) -> Result<Reading, AdapterProblem> {
-        read(output).map_err(|what| (what, "dbench 4 is known; try its options by hand"))
+    fn parse_output(&self, output: &str, _: &str) -> Result<Reading, AdapterProblem> {
+        parse_dbench(output).map_err(|what| (what, "dbench 4 is known; try its options by hand"))
     }
 }
 
-fn read(output: &str) -> Result<Reading, String> {
-    let told =
-        after(output, "Throughput ").ok_or("it ended before it was done: it does not say \"Throughput\"")?;
+fn parse_dbench(output: &str) -> Result<Reading, String> {
+    let told = text_after(output, "Throughput ")
+        .ok_or("it ended before it was done: it does not say \"Throughput\"")?;
     let (rate, rest) = told.split_once(" MB/sec").ok_or("its throughput is not in MB/sec")?;
     let worst = rest.split_once("max_latency=").ok_or("it does not say \"max_latency\"")?.1;
     let mut reading = Reading::default();
-    match number(rate.trim())? {
-        rate if rate > 0.0 => reading.add(&dbench::THROUGHPUT, rate * MEGABYTE),
+    match parse_number(rate.trim())? {
+        rate if rate > 0.0 => reading.add_metric(&dbench::THROUGHPUT, rate * MEGABYTE),
         _ => reading.too_fast("dbench", &[dbench::THROUGHPUT.name]),
     }
-    reading.add_latency(&dbench::LATENCY_MAX, milliseconds(worst)?);
+    reading.add_latency(&dbench::LATENCY_MAX, parse_milliseconds(worst)?);
     let mut did_any = false;
     let mut table = output.lines().skip_while(|line| !line.trim_start().starts_with("Operation "));
     table.next().ok_or("there is no table of operations in it")?;
@@ -75,7 +75,8 @@ fn read(output: &str) -> Result<Reading, String> {
                 line.trim().chars().take(100).collect::<String>()
             ));
         };
-        let (count, mean, longest) = (number(count)?, milliseconds(mean)?, milliseconds(longest)?);
+        let (count, mean, longest) =
+            (parse_number(count)?, parse_milliseconds(mean)?, parse_milliseconds(longest)?);
         if let Some([of_mean, of_longest]) = CALLS
             .iter()
             .position(|call| *call == name)
@@ -90,18 +91,18 @@ fn read(output: &str) -> Result<Reading, String> {
     if !did_any {
         return Err("its clients did no operation".to_owned());
     }
-    reading.go_on(course(output)?, &dbench::SLOWEST);
+    reading.go_on(parse_course(output)?, &dbench::SLOWEST);
     Ok(reading)
 }
 
 /// What was done in each second, of lines such as `2  32796  352.76 MB/sec  execute  1 sec  latency 207.063 ms`; the warm-up is not it.
-fn course(output: &str) -> Result<Option<WorkCourse>, String> {
+fn parse_course(output: &str) -> Result<Option<WorkCourse>, String> {
     let mut rates = Vec::new();
     let mut before = 0.0;
     for line in output.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
         let [_, _, rate, "MB/sec", "execute", second, "sec", ..] = words[..] else { continue };
-        let (rate, second) = (number(rate)? * MEGABYTE, number(second)?);
+        let (rate, second) = (parse_number(rate)? * MEGABYTE, parse_number(second)?);
         // A line of a busy machine may come late; what it says is of all the time until then.
         if second != rates.len() as f64 + 1.0 {
             return Ok(None);
@@ -128,7 +129,7 @@ mod tests {
 
     #[test]
     fn throughput_latencies_and_the_slowest_second_are_read() {
-        let reading = Dbench.read(PRINTED, "").unwrap();
+        let reading = Dbench.read_output(PRINTED, "").unwrap();
         assert_eq!(value(&reading, "dbench_throughput"), Some(382.734e6));
         assert!((value(&reading, "dbench_latency_max").unwrap() - 0.207_133).abs() < 1e-9);
         assert!((value(&reading, "dbench_write_latency_max").unwrap() - 0.080_097).abs() < 1e-9);
@@ -142,17 +143,17 @@ mod tests {
     #[test]
     fn synced_writes_change_the_words_of_its_last_line_and_no_number() {
         let synced = PRINTED.replacen("MB/sec  2 clients", "MB/sec (sync open) (sync dirs)  2 clients", 1);
-        assert_eq!(Dbench.read(&synced, "").unwrap(), Dbench.read(PRINTED, "").unwrap());
+        assert_eq!(Dbench.read_output(&synced, "").unwrap(), Dbench.read_output(PRINTED, "").unwrap());
     }
 
     #[test]
     fn a_mean_that_is_printed_as_0_is_absent() {
         assert!(PRINTED.contains("Flush           3510     0.000     0.003"));
-        let reading = Dbench.read(PRINTED, "").unwrap();
+        let reading = Dbench.read_output(PRINTED, "").unwrap();
         assert_eq!(value(&reading, "dbench_flush_latency_mean"), None);
         assert!(value(&reading, "dbench_flush_latency_max").unwrap() > 0.0);
         let none = PRINTED.replacen("Throughput 382.734", "Throughput 0", 1);
-        let reading = Dbench.read(&none, "").unwrap();
+        let reading = Dbench.read_output(&none, "").unwrap();
         assert_eq!(value(&reading, "dbench_throughput"), None);
         assert!(reading.notes[0].contains("dbench_throughput"), "{:?}", reading.notes);
     }
@@ -161,7 +162,7 @@ mod tests {
     fn anything_else_is_an_error_that_shows_it() {
         let table = PRINTED.find(" NTCreateX").unwrap()..PRINTED.find("\nThroughput").unwrap();
         let idle = PRINTED.replacen(&PRINTED[table], "", 1);
-        assert!(Dbench.read(&idle, "").unwrap_err().to_string().contains("did no operation"));
+        assert!(Dbench.read_output(&idle, "").unwrap_err().to_string().contains("did no operation"));
         let word = PRINTED.replacen("382.734", "many", 1);
         let row = PRINTED.replacen(" Flush           3510", " Flush", 1);
         for (wrong, why) in [
@@ -170,10 +171,10 @@ mod tests {
             (word.as_str(), "\"many\" is not a number"),
             (row.as_str(), "its table has the line"),
         ] {
-            let shown = Dbench.read(wrong, "").unwrap_err().to_string();
+            let shown = Dbench.read_output(wrong, "").unwrap_err().to_string();
             assert!(shown.contains(why), "{shown}");
         }
-        assert!(Dbench.hint("Usage: [OPTION...]").unwrap().contains("dbench(1)"));
-        assert_eq!(Dbench.hint("write failed on handle"), None);
+        assert!(Dbench.hint_for_output("Usage: [OPTION...]").unwrap().contains("dbench(1)"));
+        assert_eq!(Dbench.hint_for_output("write failed on handle"), None);
     }
 }

@@ -7,8 +7,8 @@ use fsverdict_judgement::journal::{MetricInfo, WorkCourse, fio};
 use fsverdict_judgement::plan::Unit;
 
 use super::fio_output::{FioJob, FioOutput, groups_of, measure_group};
-use super::number::number;
-use super::{Adapter, AdapterProblem, Reading, tool};
+use super::number::parse_number;
+use super::{Adapter, AdapterProblem, Reading, new_tool};
 use crate::workload::json::{BrokenJson, last_document};
 use fsverdict_stack::filesystem::{Packages, Tool};
 
@@ -33,14 +33,14 @@ impl Adapter for Fio {
     }
 
     fn tool(&self) -> Tool {
-        tool("fio", &["--version"], Packages::everywhere("fio"))
+        new_tool("fio", &["--version"], Packages::everywhere("fio"))
     }
 
     fn metrics(&self) -> &'static [MetricInfo] {
         fio::METRICS
     }
 
-    fn line(&self, options: &str) -> String {
+    fn command_line(&self, options: &str) -> String {
         // Options before the first job hold for all of them. The processor's own clock (TSC), fio's default, goes on by the
         // machine's time where the kernel's is simulated: a USB disk then wrote 10 GB/s.
         let log = "--write_bw_log=\"$LOG/fio\" --log_avg_msec=1000 --per_job_logs=0";
@@ -49,7 +49,7 @@ impl Adapter for Fio {
             .to_owned()
     }
 
-    fn hint(&self, said: &str) -> Option<String> {
+    fn hint_for_output(&self, said: &str) -> Option<String> {
         let about = |words: &[&str]| words.iter().any(|word| said.contains(word));
         if about(&["unable to open"]) {
             return Some("a job file is named by its absolute path".to_owned());
@@ -59,12 +59,12 @@ impl Adapter for Fio {
         })
     }
 
-    fn understand(&self, output: &str, log: &str) -> Result<Reading, AdapterProblem> {
-        read(output, log)
+    fn parse_output(&self, output: &str, log: &str) -> Result<Reading, AdapterProblem> {
+        parse_fio(output, log)
     }
 }
 
-fn read(output: &str, log: &str) -> Result<Reading, AdapterProblem> {
+fn parse_fio(output: &str, log: &str) -> Result<Reading, AdapterProblem> {
     let hint = "fio 2 and 3 are known; try its options by hand, with --output-format=json";
     // fio itself says so on the same stream, and then prints what it did until then.
     if let Some(rest) = output.split("fio: terminating on signal").nth(1) {
@@ -73,7 +73,7 @@ fn read(output: &str, log: &str) -> Result<Reading, AdapterProblem> {
         return Err((what, "let it run to its end: --runtime bounds it"));
     }
     // With --status-interval each document is what was done so far: the last one is of the whole.
-    let document = last_document(output).map_err(|broken| (describe(&broken), hint))?;
+    let document = last_document(output).map_err(|broken| (describe_broken_json(&broken), hint))?;
     let document = document.ok_or_else(|| ("there is no JSON in it".to_owned(), hint))?;
     let output = FioOutput::deserialize(document).map_err(|error| (error.to_string(), hint))?;
     if let Some(job) = output.jobs.iter().find(|job| job.error != 0) {
@@ -116,7 +116,7 @@ fn read(output: &str, log: &str) -> Result<Reading, AdapterProblem> {
     reading.too_fast("fio", &too_fast);
     // Times in the log are those since a group began, so that those of several lie over one another.
     if let [_] = groups[..] {
-        reading.go_on(course(log).map_err(|what| (what, hint))?, &fio::SLOWEST);
+        reading.go_on(parse_course(log).map_err(|what| (what, hint))?, &fio::SLOWEST);
     }
     Ok(reading)
 }
@@ -140,7 +140,7 @@ fn has_distinct_names(jobs: &[&FioJob]) -> bool {
 }
 
 /// What is wrong with JSON, and where in the output.
-fn describe(broken: &BrokenJson) -> String {
+fn describe_broken_json(broken: &BrokenJson) -> String {
     let BrokenJson { begins, breaks, what, cut_off } = broken;
     match cut_off {
         true => format!("its JSON begins in line {begins} and is cut off: {what}"),
@@ -164,13 +164,13 @@ fn group_names(jobs: &[&FioJob]) -> Vec<String> {
 
 /// The sum over jobs and directions for each second, of lines such as `1001, 61230, 1, 0, 0`: milliseconds, KiB/s on average
 /// since the line before, and what does not matter here. The rest of a second at the end is left out.
-fn course(log: &str) -> Result<Option<WorkCourse>, String> {
+fn parse_course(log: &str) -> Result<Option<WorkCourse>, String> {
     let mut rates: Vec<f64> = Vec::new();
     for line in log.lines().filter(|line| !line.trim().is_empty()) {
         let wrong = || format!("its log has the line \"{}\"", line.chars().take(80).collect::<String>());
         let mut words = line.split(',').map(str::trim);
         let milliseconds = words.next().and_then(|word| word.parse::<u64>().ok()).ok_or_else(wrong)?;
-        let rate = number(words.next().unwrap_or_default()).map_err(|_| wrong())? * 1024.0;
+        let rate = parse_number(words.next().unwrap_or_default()).map_err(|_| wrong())? * 1024.0;
         let second = (milliseconds + 500) / 1000;
         if second == 0 || milliseconds.abs_diff(second * 1000) > NEAR {
             continue;
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn both_directions_are_read() {
-        let reading = Fio.read(MIXED, "").unwrap();
+        let reading = Fio.read_output(MIXED, "").unwrap();
         assert_eq!(value(&reading, "fio_read_bandwidth"), Some(572_027_586.0));
         assert_eq!(value(&reading, "fio_write_iops"), Some(142_827.586_207));
         assert_eq!(value(&reading, "fio_read_latency_p99"), Some(7328e-9));
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn jobs_of_one_group_are_one_and_syncs_are_their_own() {
-        let reading = Fio.read(JOBS, "").unwrap();
+        let reading = Fio.read_output(JOBS, "").unwrap();
         assert_eq!(reading.bytes_written, 32 << 20);
         assert!(value(&reading, "fio_sync_latency_p99").unwrap() > 0.0);
         assert_eq!(value(&reading, "fio_read_iops"), None);
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn each_of_several_groups_has_its_own_numbers() {
-        let reading = Fio.read(GROUPS, "").unwrap();
+        let reading = Fio.read_output(GROUPS, "").unwrap();
         let of = |name: &str| {
             reading.measurements.iter().find(|found| found.metric == name).map(|found| found.value)
         };
@@ -238,7 +238,11 @@ mod tests {
         assert!(adapter_metric("fio_write_bandwidth@w").is_some());
         let same = GROUPS.replacen("\"jobname\" : \"r\"", "\"jobname\" : \"w\"", 1);
         assert!(
-            Fio.read(&same, "").unwrap().measurements.iter().any(|found| found.metric == "fio_read_iops@w2")
+            Fio.read_output(&same, "")
+                .unwrap()
+                .measurements
+                .iter()
+                .any(|found| found.metric == "fio_read_iops@w2")
         );
     }
 
@@ -246,25 +250,27 @@ mod tests {
     fn each_second_has_what_all_jobs_did_in_it() {
         // Two jobs, one of which did nothing in the third second; the rest of the fifth is none.
         let log = "1001, 100, 1, 0, 0\n2001, 50, 1, 0, 0\n3002, 20, 1, 0, 0\n4000, 80, 1, 0, 0\n4400, 999, 1, 0, 0\n1000, 10, 0, 0, 0, 5\n2001, 10, 0, 0, 0, 5\n4001, 10, 0, 0, 0, 5\n";
-        let reading = Fio.read(JOBS, log).unwrap();
+        let reading = Fio.read_output(JOBS, log).unwrap();
         let kib: Vec<f64> = reading.course.clone().unwrap().rates.iter().map(|rate| rate / 1024.0).collect();
         assert_eq!(kib, [110.0, 60.0, 20.0, 90.0]);
         assert_eq!(value(&reading, "fio_slowest_second"), Some(20.0 * 1024.0));
-        assert!(Fio.read(JOBS, "1001; 5\n").unwrap_err().to_string().contains("its log has the line"));
-        assert_eq!(Fio.read(GROUPS, log).unwrap().course, None);
+        assert!(Fio.read_output(JOBS, "1001; 5\n").unwrap_err().to_string().contains("its log has the line"));
+        assert_eq!(Fio.read_output(GROUPS, log).unwrap().course, None);
     }
 
     #[test]
     fn what_fio_says_before_its_json_does_not_matter() {
         let shown = format!("fio: a warning with a {{ in it\n{JOBS}\n");
-        assert_eq!(Fio.read(&shown, ""), Fio.read(JOBS, ""));
+        assert_eq!(Fio.read_output(&shown, ""), Fio.read_output(JOBS, ""));
     }
 
     #[test]
     fn a_refusal_of_its_own_gets_a_way_out() {
-        assert!(Fio.hint("fio: failed parsing rw=randwrit").unwrap().contains("--cmdhelp"));
-        assert!(Fio.hint("fio: unable to open '/x.fio' job file").unwrap().contains("absolute path"));
-        assert_eq!(Fio.hint("fio: io_u error on file"), None);
+        assert!(Fio.hint_for_output("fio: failed parsing rw=randwrit").unwrap().contains("--cmdhelp"));
+        assert!(
+            Fio.hint_for_output("fio: unable to open '/x.fio' job file").unwrap().contains("absolute path")
+        );
+        assert_eq!(Fio.hint_for_output("fio: io_u error on file"), None);
     }
 
     #[test]
@@ -277,7 +283,7 @@ mod tests {
             (failed.as_str(), "error 28"),
             ("{}", "missing field `jobs`"),
         ] {
-            let shown = Fio.read(wrong, "").unwrap_err().to_string();
+            let shown = Fio.read_output(wrong, "").unwrap_err().to_string();
             assert!(shown.contains(why), "{shown}");
             assert!(shown.contains(wrong.trim().get(..1000).unwrap_or(wrong.trim())), "{shown}");
         }

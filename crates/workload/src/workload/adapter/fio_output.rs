@@ -102,7 +102,7 @@ impl FioDirection {
         self.total_ios == 0 && self.io_bytes == 0
     }
 
-    fn bytes(&self) -> u64 {
+    fn total_bytes(&self) -> u64 {
         let is_old = self.io_kbytes.is_none() && self.bw_bytes.is_none();
         if is_old { self.io_bytes.saturating_mul(1024) } else { self.io_bytes }
     }
@@ -112,15 +112,15 @@ impl FioDirection {
     }
 
     fn whole_latency(&self) -> Option<Sampled<'_>> {
-        sampled(self.lat_ns.as_ref(), self.lat.as_ref())
+        finer_latency(self.lat_ns.as_ref(), self.lat.as_ref())
     }
 
     fn completion_latency(&self) -> Option<Sampled<'_>> {
-        sampled(self.clat_ns.as_ref(), self.clat.as_ref())
+        finer_latency(self.clat_ns.as_ref(), self.clat.as_ref())
     }
 }
 
-fn sampled<'a>(ns: Option<&'a FioLatency>, us: Option<&'a FioLatency>) -> Option<Sampled<'a>> {
+fn finer_latency<'a>(ns: Option<&'a FioLatency>, us: Option<&'a FioLatency>) -> Option<Sampled<'a>> {
     let latency = ns.map(|latency| Sampled { latency, per_second: 1e9 });
     let latency = latency.or(us.map(|latency| Sampled { latency, per_second: 1e6 }));
     latency.filter(|found| found.latency.is_measured())
@@ -128,11 +128,11 @@ fn sampled<'a>(ns: Option<&'a FioLatency>, us: Option<&'a FioLatency>) -> Option
 
 impl FioJob {
     pub(super) fn bytes_read(&self) -> u64 {
-        self.read.as_ref().map_or(0, FioDirection::bytes)
+        self.read.as_ref().map_or(0, FioDirection::total_bytes)
     }
 
     pub(super) fn bytes_written(&self) -> u64 {
-        self.write.as_ref().map_or(0, FioDirection::bytes)
+        self.write.as_ref().map_or(0, FioDirection::total_bytes)
     }
 }
 
@@ -182,7 +182,7 @@ pub(super) fn measure_group(jobs: &[&FioJob]) -> GroupReading {
         ];
         for (metric, rate) in rates {
             match rate > 0.0 {
-                true => add(&mut reading.measurements, metric, rate),
+                true => add_measurement(&mut reading.measurements, metric, rate),
                 false => reading.too_fast.push(metric.name),
             }
         }
@@ -199,7 +199,7 @@ pub(super) fn measure_group(jobs: &[&FioJob]) -> GroupReading {
     }
     let syncs: Vec<Sampled<'_>> = jobs
         .iter()
-        .filter_map(|job| sampled(job.sync.as_ref().and_then(|sync| sync.lat_ns.as_ref()), None))
+        .filter_map(|job| finer_latency(job.sync.as_ref().and_then(|sync| sync.lat_ns.as_ref()), None))
         .collect();
     if !syncs.is_empty() {
         add_mean_and_max(&mut reading.measurements, &fio::SYNC, &syncs);
@@ -208,8 +208,8 @@ pub(super) fn measure_group(jobs: &[&FioJob]) -> GroupReading {
         }
     }
     if !reading.measurements.is_empty() || !reading.too_fast.is_empty() {
-        add(&mut reading.measurements, &fio::USER, mean_cpu(jobs, |job| job.usr_cpu));
-        add(&mut reading.measurements, &fio::SYSTEM, mean_cpu(jobs, |job| job.sys_cpu));
+        add_measurement(&mut reading.measurements, &fio::USER, mean_cpu(jobs, |job| job.usr_cpu));
+        add_measurement(&mut reading.measurements, &fio::SYSTEM, mean_cpu(jobs, |job| job.sys_cpu));
     }
     reading
 }
@@ -234,8 +234,8 @@ fn add_mean_and_max(measurements: &mut Vec<Measurement>, metrics: &[MetricInfo; 
         _ => sum / total,
     };
     let max = found.iter().map(|one| one.latency.max / one.per_second).fold(0.0, f64::max);
-    add(measurements, &metrics[2], mean);
-    add(measurements, &metrics[7], max);
+    add_measurement(measurements, &metrics[2], mean);
+    add_measurement(measurements, &metrics[7], max);
 }
 
 /// Percentiles where fio was let count them, usually of completion alone. Those of several jobs cannot be merged.
@@ -247,11 +247,11 @@ fn add_percentiles(
     let Some(Sampled { latency, per_second }) = found else { return };
     for (name, place) in PERCENTILES {
         if let Some(value) = latency.percentile.get(name) {
-            add(measurements, &metrics[place], value / per_second);
+            add_measurement(measurements, &metrics[place], value / per_second);
         }
     }
 }
 
-fn add(measurements: &mut Vec<Measurement>, metric: &MetricInfo, value: f64) {
+fn add_measurement(measurements: &mut Vec<Measurement>, metric: &MetricInfo, value: f64) {
     measurements.push(Measurement::new(metric.name, metric.unit, value));
 }

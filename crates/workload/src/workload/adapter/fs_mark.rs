@@ -6,8 +6,8 @@
 use fsverdict_judgement::journal::{MetricInfo, WorkCourse, fs_mark};
 use fsverdict_judgement::plan::Unit;
 
-use super::number::{microseconds, number};
-use super::{Adapter, AdapterProblem, Reading, of_debian, tool};
+use super::number::{parse_microseconds, parse_number};
+use super::{Adapter, AdapterProblem, Reading, new_tool, of_debian};
 use fsverdict_stack::filesystem::Tool;
 
 pub(super) struct FsMark;
@@ -26,26 +26,26 @@ impl Adapter for FsMark {
     }
 
     fn tool(&self) -> Tool {
-        tool("fs_mark", &["-h"], of_debian("fsmark"))
+        new_tool("fs_mark", &["-h"], of_debian("fsmark"))
     }
 
     fn metrics(&self) -> &'static [MetricInfo] {
         fs_mark::METRICS
     }
 
-    fn line(&self, options: &str) -> String {
+    fn command_line(&self, options: &str) -> String {
         format!("exec fs_mark -v -d \"$FOLDER\" -l \"$LOG/fs_mark\" {options}").trim_end().to_owned()
     }
 
-    fn hint(&self, said: &str) -> Option<String> {
+    fn hint_for_output(&self, said: &str) -> Option<String> {
         ["Usage: fs_mark", "invalid option", "requires an argument"].iter().any(|word| said.contains(word)).then(|| {
             "fs_mark(1) describes its options; -v, -d FOLDER and -l are there already: -n files, -s bytes, -S how they are synced, -L times"
                 .to_owned()
         })
     }
 
-    fn understand(&self, output: &str, _: &str) -> Result<Reading, AdapterProblem> {
-        read(output).map_err(|what| (what, "fs_mark 3.3 is known; try its options by hand"))
+    fn parse_output(&self, output: &str, _: &str) -> Result<Reading, AdapterProblem> {
+        parse_fs_mark(output).map_err(|what| (what, "fs_mark 3.3 is known; try its options by hand"))
     }
 }
 
@@ -60,11 +60,11 @@ struct FsMarkRow {
     calls: Vec<(f64, f64)>,
 }
 
-fn read(output: &str) -> Result<Reading, String> {
+fn parse_fs_mark(output: &str) -> Result<Reading, String> {
     let mut lines = output.lines().skip_while(|line| !line.starts_with("FSUse%"));
     lines.next().ok_or("there is no table in it")?;
     let rows: Vec<FsMarkRow> =
-        lines.filter(|line| !line.trim().is_empty()).map(row).collect::<Result<_, _>>()?;
+        lines.filter(|line| !line.trim().is_empty()).map(parse_row).collect::<Result<_, _>>()?;
     let last = rows.last().ok_or("its table is empty")?;
     if let Some(asked) = iterations_asked(output)
         && (rows.len() as u64) < asked
@@ -81,12 +81,14 @@ fn read(output: &str) -> Result<Reading, String> {
     match rows.iter().map(|row| row.rate).collect::<Option<Vec<f64>>>() {
         Some(rates) if rates.iter().all(|rate| *rate > 0.0) => {
             // Each iteration makes as many files as the others: the mean of their times.
-            reading
-                .add(&fs_mark::RATE, rates.len() as f64 / rates.iter().map(|rate| rate.recip()).sum::<f64>());
+            reading.add_metric(
+                &fs_mark::RATE,
+                rates.len() as f64 / rates.iter().map(|rate| rate.recip()).sum::<f64>(),
+            );
             if rates.len() > 1 {
-                reading.add(&fs_mark::SLOWEST, rates.iter().copied().fold(f64::INFINITY, f64::min));
+                reading.add_metric(&fs_mark::SLOWEST, rates.iter().copied().fold(f64::INFINITY, f64::min));
             }
-            reading.course = course(&rows, &rates);
+            reading.course = course_of_rows(&rows, &rates);
         }
         _ => reading.too_fast("fs_mark", &[fs_mark::RATE.name]),
     }
@@ -113,7 +115,7 @@ fn iterations_asked(output: &str) -> Option<u64> {
 }
 
 /// Iterations of about the same length, drawn as if they were.
-fn course(rows: &[FsMarkRow], rates: &[f64]) -> Option<WorkCourse> {
+fn course_of_rows(rows: &[FsMarkRow], rates: &[f64]) -> Option<WorkCourse> {
     let each = rows.first()?.files;
     let every = rates.iter().map(|rate| each / rate).sum::<f64>() / rates.len() as f64;
     (rates.len() > 1 && every.is_finite()).then(|| WorkCourse {
@@ -123,7 +125,7 @@ fn course(rows: &[FsMarkRow], rates: &[f64]) -> Option<WorkCourse> {
     })
 }
 
-fn row(line: &str) -> Result<FsMarkRow, String> {
+fn parse_row(line: &str) -> Result<FsMarkRow, String> {
     let words: Vec<&str> = line.split_whitespace().collect();
     if words.len() != SHORT_ROW && words.len() != SHORT_ROW + 3 * CALLS {
         let shown: String = line.trim().chars().take(120).collect();
@@ -131,15 +133,15 @@ fn row(line: &str) -> Result<FsMarkRow, String> {
     }
     let rate = match words[3] {
         "inf" | "nan" | "-nan" => None,
-        text => Some(number(text)?),
+        text => Some(parse_number(text)?),
     };
     let calls = words[SHORT_ROW..].chunks_exact(3);
     Ok(FsMarkRow {
-        files: number(words[1])?,
-        size: number(words[2])?,
+        files: parse_number(words[1])?,
+        size: parse_number(words[2])?,
         rate,
         calls: calls
-            .map(|call| Ok((microseconds(call[1])?, microseconds(call[2])?)))
+            .map(|call| Ok((parse_microseconds(call[1])?, parse_microseconds(call[2])?)))
             .collect::<Result<_, String>>()?,
     })
 }
@@ -171,7 +173,7 @@ mod tests {
 
     #[test]
     fn rates_and_the_time_of_each_call_are_read() {
-        let reading = FsMark.read(VERBOSE, "").unwrap();
+        let reading = FsMark.read_output(VERBOSE, "").unwrap();
         let rates = rates(VERBOSE);
         assert_eq!(rates.len(), 3);
         let mean = 3.0 / rates.iter().map(|rate| 1.0 / rate).sum::<f64>();
@@ -185,7 +187,7 @@ mod tests {
 
     #[test]
     fn without_v_there_are_rates_alone() {
-        let reading = FsMark.read(TERSE, "").unwrap();
+        let reading = FsMark.read_output(TERSE, "").unwrap();
         assert!(value(&reading, "fs_mark_rate").is_some());
         assert_eq!(value(&reading, "fs_mark_fsync_mean"), None);
     }
@@ -193,7 +195,7 @@ mod tests {
     #[test]
     fn what_took_no_time_has_no_rate_and_fails_nothing() {
         let rate = VERBOSE.lines().last().unwrap().split_whitespace().nth(3).unwrap();
-        let reading = FsMark.read(&VERBOSE.replacen(rate, "inf", 1), "").unwrap();
+        let reading = FsMark.read_output(&VERBOSE.replacen(rate, "inf", 1), "").unwrap();
         assert_eq!(value(&reading, "fs_mark_rate"), None);
         assert!(reading.notes[0].contains("fs_mark_rate"), "{:?}", reading.notes);
     }
@@ -202,10 +204,10 @@ mod tests {
     fn a_run_that_ended_early_is_an_error() {
         let lines: Vec<&str> = VERBOSE.lines().collect();
         let short = lines[..lines.len() - 1].join("\n");
-        let error = FsMark.read(&short, "").unwrap_err().to_string();
+        let error = FsMark.read_output(&short, "").unwrap_err().to_string();
         assert!(error.contains("its table has 2 of 3 iterations"), "{error}");
         let attached = short.replacen("-L  3", "-L3", 1);
-        assert!(FsMark.read(&attached, "").unwrap_err().to_string().contains("2 of 3"));
+        assert!(FsMark.read_output(&attached, "").unwrap_err().to_string().contains("2 of 3"));
     }
 
     #[test]
@@ -218,10 +220,10 @@ mod tests {
             (cut, "a row has"),
             (word.as_str(), "\"some\" is not a number"),
         ] {
-            let shown = FsMark.read(wrong, "").unwrap_err().to_string();
+            let shown = FsMark.read_output(wrong, "").unwrap_err().to_string();
             assert!(shown.contains(why), "{shown}");
         }
-        assert!(FsMark.hint("Usage: fs_mark\n").unwrap().contains("fs_mark(1)"));
-        assert_eq!(FsMark.hint("Error in creat: No space"), None);
+        assert!(FsMark.hint_for_output("Usage: fs_mark\n").unwrap().contains("fs_mark(1)"));
+        assert_eq!(FsMark.hint_for_output("Error in creat: No space"), None);
     }
 }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use fsverdict_judgement::journal::{MetricInfo, git};
 
-use super::{Adapter, AdapterProblem, Reading, tool};
+use super::{Adapter, AdapterProblem, Reading, new_tool};
 use fsverdict_stack::filesystem::{Packages, Tool};
 
 pub(super) struct Git;
@@ -59,21 +59,21 @@ impl Adapter for Git {
     }
 
     fn tool(&self) -> Tool {
-        tool("git", &["--version"], Packages::everywhere("git"))
+        new_tool("git", &["--version"], Packages::everywhere("git"))
     }
 
     fn metrics(&self) -> &'static [MetricInfo] {
         git::METRICS
     }
 
-    fn line(&self, options: &str) -> String {
+    fn command_line(&self, options: &str) -> String {
         // Regions below the third level are parts of those above. What git says of files is not looked at.
         let trace = "GIT_TRACE2_EVENT=\"$LOG/events\" GIT_TRACE2_EVENT_NESTING=3";
         let who = "-c user.name=fsverdict -c user.email=fsverdict@localhost";
         format!("export {trace}; exec git -C \"$FOLDER\" {who} {options} >/dev/null")
     }
 
-    fn hint(&self, said: &str) -> Option<String> {
+    fn hint_for_output(&self, said: &str) -> Option<String> {
         if said.contains("not a git repository") {
             return Some(
                 "a phase before makes it in the folder of `into`: command = 'git init -q \"$MOUNT/work\"'"
@@ -85,12 +85,12 @@ impl Adapter for Git {
         })
     }
 
-    fn understand(&self, _: &str, log: &str) -> Result<Reading, AdapterProblem> {
-        read(log).map_err(|what| (what, HINT))
+    fn parse_output(&self, _: &str, log: &str) -> Result<Reading, AdapterProblem> {
+        parse_git_log(log).map_err(|what| (what, HINT))
     }
 }
 
-fn read(log: &str) -> Result<Reading, String> {
+fn parse_git_log(log: &str) -> Result<Reading, String> {
     let mut taken: BTreeMap<usize, f64> = BTreeMap::new();
     let mut total = None;
     for line in log.lines().filter(|line| !line.trim().is_empty()) {
@@ -122,9 +122,9 @@ fn read(log: &str) -> Result<Reading, String> {
     }
     let total = total.ok_or("its trace has no end: git ended before it was done, or did not trace itself")?;
     let mut reading = Reading::default();
-    reading.add(&git::METRICS[0], total);
+    reading.add_metric(&git::METRICS[0], total);
     for (place, time) in taken {
-        reading.add(&git::METRICS[place], time);
+        reading.add_metric(&git::METRICS[place], time);
     }
     Ok(reading)
 }
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn the_regions_of_a_status_are_read() {
-        let reading = Git.read("", STATUS).unwrap();
+        let reading = Git.read_output("", STATUS).unwrap();
         let time = |label: &str| -> f64 {
             let of = |line: &&str| {
                 line.contains("region_leave") && line.contains(&format!("\"label\":\"{label}\""))
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn what_a_command_starts_counts_but_once_in_the_whole() {
-        let reading = Git.read("", GC).unwrap();
+        let reading = Git.read_output("", GC).unwrap();
         let parts = ["git_pack_enumerate", "git_pack_deltas", "git_pack_write"]
             .map(|name| value(&reading, name).unwrap());
         assert!(parts.iter().sum::<f64>() <= value(&reading, "git_total").unwrap(), "{parts:?}");
@@ -184,11 +184,13 @@ mod tests {
             (&STATUS.replace("\"code\":0", "\"code\":128"), "git ended with status 128"),
             ("{\"event\":\"signal\",\"sid\":\"x\",\"t_abs\":0.1,\"signo\":15}", "git was ended by signal 15"),
         ] {
-            let shown = Git.read("", wrong).unwrap_err().to_string();
+            let shown = Git.read_output("", wrong).unwrap_err().to_string();
             assert!(shown.contains(why), "{shown}");
         }
-        assert!(Git.hint("fatal: not a git repository (or any parent)").unwrap().contains("git init"));
-        assert!(Git.hint("git: 'frob' is not a git command.").unwrap().contains("status"));
-        assert_eq!(Git.hint("error: unable to write file"), None);
+        assert!(
+            Git.hint_for_output("fatal: not a git repository (or any parent)").unwrap().contains("git init")
+        );
+        assert!(Git.hint_for_output("git: 'frob' is not a git command.").unwrap().contains("status"));
+        assert_eq!(Git.hint_for_output("error: unable to write file"), None);
     }
 }

@@ -43,18 +43,18 @@ pub trait Adapter: Sync {
     /// What it can measure; every metric it gives is among them.
     fn metrics(&self) -> &'static [MetricInfo];
     /// The line for the shell, with the plan's options; the folder to work in is in `$FOLDER`, one for logs in `$LOG`.
-    fn line(&self, options: &str) -> String;
+    fn command_line(&self, options: &str) -> String;
     /// What to do when it failed and said this; none where only the program itself knows.
-    fn hint(&self, said: &str) -> Option<String>;
+    fn hint_for_output(&self, said: &str) -> Option<String>;
     /// What the program printed on its standard output, and put into `$LOG`, understood; else what is not as the program is known
     /// to print it.
-    fn understand(&self, output: &str, log: &str) -> Result<Reading, AdapterProblem>;
+    fn parse_output(&self, output: &str, log: &str) -> Result<Reading, AdapterProblem>;
 
     /// As [`understand`](Self::understand), with the output in the error.
-    fn read(&self, output: &str, log: &str) -> Result<Reading, AdapterError> {
+    fn read_output(&self, output: &str, log: &str) -> Result<Reading, AdapterError> {
         let failed =
             |(what, hint)| AdapterError { program: self.program(), what, hint, output: output.to_owned() };
-        let reading = self.understand(output, log).map_err(failed)?;
+        let reading = self.parse_output(output, log).map_err(failed)?;
         let odd = reading.measurements.iter().find(|found| !found.value.is_finite() || found.value < 0.0);
         match odd {
             Some(odd) => {
@@ -82,14 +82,14 @@ pub struct Reading {
 }
 
 impl Reading {
-    fn add(&mut self, metric: &MetricInfo, value: f64) {
+    fn add_metric(&mut self, metric: &MetricInfo, value: f64) {
         self.measurements.push(Measurement::new(metric.name, metric.unit, value));
     }
 
     /// Adds a latency as a program prints it. One that is printed as 0 is shorter than the program's clock can tell, and absent.
     fn add_latency(&mut self, metric: &MetricInfo, seconds: f64) {
         if seconds > 0.0 {
-            self.add(metric, seconds);
+            self.add_metric(metric, seconds);
         }
     }
 
@@ -104,7 +104,7 @@ impl Reading {
     /// Takes what was done in each second, and what the slowest of them was; of less than three seconds nothing is said.
     fn go_on(&mut self, course: Option<WorkCourse>, slowest: &MetricInfo) {
         if let Some(rate) = course.as_ref().and_then(WorkCourse::slowest_second) {
-            self.add(slowest, rate);
+            self.add_metric(slowest, rate);
         }
         self.course = course;
     }
@@ -112,7 +112,7 @@ impl Reading {
 
 /// An output that cannot be used, because it is not understood or not of one run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the output of {program} cannot be used: {what}\n{}", shown(.output))]
+#[error("the output of {program} cannot be used: {what}\n{}", excerpt_of(.output))]
 pub struct AdapterError {
     pub program: &'static str,
     pub what: String,
@@ -120,7 +120,7 @@ pub struct AdapterError {
     pub output: String,
 }
 
-fn shown(output: &str) -> String {
+fn excerpt_of(output: &str) -> String {
     let output = output.trim();
     match output.char_indices().nth(SHOWN) {
         _ if output.is_empty() => "it printed nothing".to_owned(),
@@ -144,7 +144,7 @@ pub fn adapters() -> &'static [&'static dyn Adapter] {
     ]
 }
 
-pub fn adapter(name: &str) -> Option<&'static dyn Adapter> {
+pub fn adapter_by_name(name: &str) -> Option<&'static dyn Adapter> {
     adapters().iter().copied().find(|adapter| adapter.name() == name)
 }
 
@@ -152,7 +152,7 @@ pub fn adapter(name: &str) -> Option<&'static dyn Adapter> {
 const NOT_HERE: Package = Package::Elsewhere("build it from its sources");
 
 /// A program that all of these have, or only Debian.
-const fn tool(program: &'static str, version: &'static [&'static str], packages: Packages) -> Tool {
+const fn new_tool(program: &'static str, version: &'static [&'static str], packages: Packages) -> Tool {
     Tool { program, version, packages }
 }
 
@@ -161,7 +161,7 @@ const fn of_debian(name: &'static str) -> Packages {
 }
 
 /// Words of a line of options, for a quick look at which are there; the shell has the last word.
-fn words(options: &str) -> BTreeSet<&str> {
+fn option_words(options: &str) -> BTreeSet<&str> {
     options.split_whitespace().collect()
 }
 
@@ -169,18 +169,18 @@ fn words(options: &str) -> BTreeSet<&str> {
 mod tests {
     use std::collections::HashSet;
 
-    use super::{adapter, adapters};
+    use super::{adapter_by_name, adapters};
     use fsverdict_judgement::journal::{Better, METRICS, Unit, adapter_metric};
 
     #[test]
     fn every_adapter_is_documented_and_every_metric_is_unique_and_has_a_direction() {
         let mut names: HashSet<&str> = METRICS.iter().map(|metric| metric.name).collect();
         for known in adapters() {
-            assert!(!known.summary().is_empty() && adapter(known.name()).is_some());
+            assert!(!known.summary().is_empty() && adapter_by_name(known.name()).is_some());
             // pgbench asks a server, which has its folder from whoever starts it.
             let works_in_folder = known.name() != "pgbench";
-            assert!(known.line("--x").contains("--x"));
-            assert_eq!(known.line("").contains("$FOLDER"), works_in_folder, "{}", known.name());
+            assert!(known.command_line("--x").contains("--x"));
+            assert_eq!(known.command_line("").contains("$FOLDER"), works_in_folder, "{}", known.name());
             for metric in known.metrics() {
                 assert!(names.insert(metric.name), "{}", metric.name);
                 assert!(!metric.meaning.is_empty() && adapter_metric(metric.name).is_some());
@@ -193,6 +193,6 @@ mod tests {
                 );
             }
         }
-        assert!(adapter("iozone").is_none() && adapter_metric("durable").is_none());
+        assert!(adapter_by_name("iozone").is_none() && adapter_metric("durable").is_none());
     }
 }

@@ -10,8 +10,8 @@ use std::time::Duration;
 use fsverdict_judgement::journal::{MetricInfo, pgbench};
 use fsverdict_judgement::plan::Unit;
 
-use super::number::{after, number};
-use super::{Adapter, AdapterProblem, Reading, tool};
+use super::number::{parse_number, text_after};
+use super::{Adapter, AdapterProblem, Reading, new_tool};
 use crate::workload::course::CourseCounter;
 use fsverdict_stack::filesystem::{Package, Packages, Tool};
 
@@ -29,7 +29,7 @@ impl Adapter for Pgbench {
     }
 
     fn tool(&self) -> Tool {
-        tool(
+        new_tool(
             "pgbench",
             &["--version"],
             Packages {
@@ -45,14 +45,14 @@ impl Adapter for Pgbench {
         pgbench::METRICS
     }
 
-    fn line(&self, options: &str) -> String {
+    fn command_line(&self, options: &str) -> String {
         let server = "PGHOST=\"${PGHOST:-$SCRATCH}\" PGUSER=\"${PGUSER:-postgres}\" PGDATABASE=\"${PGDATABASE:-postgres}\"";
         format!("export {server}; exec pgbench -l --log-prefix=\"$LOG/transactions\" {options}")
             .trim_end()
             .to_owned()
     }
 
-    fn hint(&self, said: &str) -> Option<String> {
+    fn hint_for_output(&self, said: &str) -> Option<String> {
         let about = |words: &[&str]| words.iter().any(|word| said.contains(word));
         if about(&["connection to server", "could not connect"]) {
             return Some("the server is a [[service]] of the plan with its socket in $SCRATCH; `fsverdict show postgres` has one".to_owned());
@@ -70,13 +70,13 @@ impl Adapter for Pgbench {
         .then(|| "`pgbench --help` lists its options; -l and --log-prefix are there already".to_owned())
     }
 
-    fn understand(&self, output: &str, log: &str) -> Result<Reading, AdapterProblem> {
+    fn parse_output(&self, output: &str, log: &str) -> Result<Reading, AdapterProblem> {
         if output.trim().is_empty() {
             let hint = "one that makes tables (-i) measures nothing: let that be a phase with `command`, or `before`";
             return Err(("it measured nothing".to_owned(), hint));
         }
-        let told = Told::of(output).map_err(|what| (what, HINT))?;
-        let logged = Logged::of(log).map_err(|what| {
+        let told = Told::parse(output).map_err(|what| (what, HINT))?;
+        let logged = Logged::parse(log).map_err(|what| {
             (what, "leave out --aggregate-interval and --sampling-rate: every transaction is looked at")
         })?;
         if logged.latencies.len() as u64 != told.transactions {
@@ -89,11 +89,11 @@ impl Adapter for Pgbench {
         }
         let mut reading = Reading::default();
         match told.tps {
-            Some(tps) => reading.add(&pgbench::TPS, tps),
+            Some(tps) => reading.add_metric(&pgbench::TPS, tps),
             None => reading.too_fast("pgbench", &[pgbench::TPS.name]),
         }
-        if let Some(mean) = logged.mean() {
-            reading.add(&pgbench::MEAN, mean);
+        if let Some(mean) = logged.mean_latency() {
+            reading.add_metric(&pgbench::MEAN, mean);
         }
         for (metric, permille) in [
             (&pgbench::P50, 500),
@@ -102,15 +102,15 @@ impl Adapter for Pgbench {
             (&pgbench::P999, 999),
             (&pgbench::MAX, 1000),
         ] {
-            if let Some(latency) = logged.at(permille) {
-                reading.add(metric, latency.as_secs_f64());
+            if let Some(latency) = logged.latency_at(permille) {
+                reading.add_metric(metric, latency.as_secs_f64());
             }
         }
         if told.failed > 0.0 {
             let note = format!("{} transactions failed and are not among those counted", told.failed);
             reading.notes.push(note);
         }
-        reading.go_on(logged.course.finish(Unit::PerSecond), &pgbench::SLOWEST);
+        reading.go_on(logged.course.to_course(Unit::PerSecond), &pgbench::SLOWEST);
         Ok(reading)
     }
 }
@@ -124,14 +124,15 @@ struct Told {
 }
 
 impl Told {
-    fn of(output: &str) -> Result<Self, String> {
+    fn parse(output: &str) -> Result<Self, String> {
         let need = |start: &str| {
-            after(output, start).ok_or_else(|| {
+            text_after(output, start).ok_or_else(|| {
                 format!("it does not say \"{start}\" (is it another language's? it runs with LC_ALL=C)")
             })
         };
         let first = |text: &str| text.split([' ', '/']).next().unwrap_or_default().to_owned();
-        let optional = |start: &str| after(output, start).map_or(Ok(0.0), |text| number(&first(text)));
+        let optional =
+            |start: &str| text_after(output, start).map_or(Ok(0.0), |text| parse_number(&first(text)));
         // Of `399/400`: so many of those that were asked for.
         let done = need("number of transactions actually processed:")?;
         let transactions = first(done);
@@ -139,7 +140,7 @@ impl Told {
             transactions.parse().map_err(|_| format!("\"{transactions}\" is no number of transactions"))?;
         let failed = optional("number of failed transactions:")?;
         let skipped = optional("number of transactions skipped:")?;
-        let asked = done.split_once('/').and_then(|(_, asked)| number(&first(asked)).ok());
+        let asked = done.split_once('/').and_then(|(_, asked)| parse_number(&first(asked)).ok());
         if let Some(asked) = asked.filter(|asked| transactions as f64 + failed + skipped < *asked) {
             return Err(format!("it ended before it was done: {transactions} of {asked} transactions"));
         }
@@ -149,7 +150,7 @@ impl Told {
         // Before version 14 there were two lines, the one with the time to connect first.
         let tps = match first(need("tps =")?).as_str() {
             "inf" | "nan" | "-nan" => None,
-            text => Some(number(text)?).filter(|tps| *tps > 0.0),
+            text => Some(parse_number(text)?).filter(|tps| *tps > 0.0),
         };
         Ok(Self { transactions, tps, failed })
     }
@@ -162,7 +163,7 @@ struct Logged {
 }
 
 impl Logged {
-    fn of(log: &str) -> Result<Self, String> {
+    fn parse(log: &str) -> Result<Self, String> {
         let mut ended: BTreeMap<u64, u64> = BTreeMap::new();
         let mut latencies = Vec::new();
         for line in log.lines().filter(|line| !line.trim().is_empty()) {
@@ -189,20 +190,20 @@ impl Logged {
         let mut course = CourseCounter::default();
         if let Some((begin, _)) = ended.first_key_value().map(|(at, count)| (*at, *count)) {
             for (at, count) in ended {
-                course.add(Duration::from_micros(at - begin), count);
+                course.add_amount(Duration::from_micros(at - begin), count);
             }
         }
         Ok(Self { latencies, course })
     }
 
     /// In seconds. The mean that pgbench prints is another: that of the time of all clients.
-    fn mean(&self) -> Option<f64> {
+    fn mean_latency(&self) -> Option<f64> {
         let sum: f64 = self.latencies.iter().map(|micros| *micros as f64).sum();
         (!self.latencies.is_empty()).then(|| sum / 1e6 / self.latencies.len() as f64)
     }
 
     /// The nearest rank.
-    fn at(&self, permille: usize) -> Option<Duration> {
+    fn latency_at(&self, permille: usize) -> Option<Duration> {
         let rank = (self.latencies.len() * permille).div_ceil(1000).max(1);
         self.latencies.get(rank - 1).map(|micros| Duration::from_micros(*micros))
     }
@@ -225,7 +226,7 @@ mod tests {
 
     #[test]
     fn rates_are_what_it_says_and_latencies_what_its_log_has() {
-        let reading = Pgbench.read(PRINTED, LOG).unwrap();
+        let reading = Pgbench.read_output(PRINTED, LOG).unwrap();
         let told = PRINTED.lines().find_map(|line| line.strip_prefix("tps = ")?.split(' ').next()).unwrap();
         assert_eq!(value(&reading, "pgbench_tps"), told.parse().ok());
         let mut latencies: Vec<u64> =
@@ -248,7 +249,7 @@ mod tests {
         // Ten a second for four seconds, but none from 1.5 to 2.4 s.
         let log: String = (0..=40).filter(|at| !(15..=24).contains(at)).map(line).collect();
         let printed = "number of transactions actually processed: 31\nlatency average = 0.5 ms\ntps = 8.0 (without initial connection time)\n";
-        let reading = Pgbench.read(printed, &log).unwrap();
+        let reading = Pgbench.read_output(printed, &log).unwrap();
         assert_eq!(value(&reading, "pgbench_slowest_second"), Some(0.0));
         assert_eq!(reading.course.unwrap().rates.len(), 40);
     }
@@ -257,7 +258,7 @@ mod tests {
     fn transactions_that_failed_are_told() {
         let log = "0 0 skipped 0 1700000000 5\n0 1 300 0 1700000000 400\n0 2 failed 0 1700000000 500\n";
         let printed = "number of transactions actually processed: 1\nnumber of failed transactions: 1 (50.000%)\nlatency average = 0.3 ms\ntps = 8.0 (including connections establishing)\ntps = 9.0 (excluding connections establishing)\n";
-        let reading = Pgbench.read(printed, log).unwrap();
+        let reading = Pgbench.read_output(printed, log).unwrap();
         assert_eq!((value(&reading, "pgbench_tps"), reading.measurements.len()), (Some(9.0), 7));
         assert!(reading.notes[0].contains("1 transactions failed"), "{:?}", reading.notes);
     }
@@ -272,7 +273,7 @@ mod tests {
             (PRINTED.replacen("tps = 921.421200", "tps = 921,421200", 1), "\"921,421200\" is not a number"),
             ("Anzahl tatsächlich verarbeiteter Transaktionen: 400/400\n".to_owned(), "LC_ALL=C"),
         ] {
-            let error = Pgbench.read(&printed, LOG).unwrap_err().to_string();
+            let error = Pgbench.read_output(&printed, LOG).unwrap_err().to_string();
             assert!(error.contains(why), "{error}");
         }
         // Failed and skipped transactions are among those that were asked for.
@@ -280,9 +281,9 @@ mod tests {
             "number of transactions actually processed: 1/3\nnumber of failed transactions: 1 (33.3%)\nnumber of transactions skipped: 1 (33.3%)\n{end}"
         );
         let log = "0 0 skipped 0 1700000000 5\n0 1 300 0 1700000000 400\n0 2 failed 0 1700000000 500\n";
-        assert_eq!(value(&Pgbench.read(&printed, log).unwrap(), "pgbench_tps"), Some(9.0));
+        assert_eq!(value(&Pgbench.read_output(&printed, log).unwrap(), "pgbench_tps"), Some(9.0));
         let no_time = printed.replacen("tps = 9.0", "tps = inf", 1);
-        assert_eq!(value(&Pgbench.read(&no_time, log).unwrap(), "pgbench_tps"), None);
+        assert_eq!(value(&Pgbench.read_output(&no_time, log).unwrap(), "pgbench_tps"), None);
     }
 
     #[test]
@@ -297,7 +298,7 @@ mod tests {
             (PRINTED, "17000000 20 300 5 6 7\n", "its log has"),
             (PRINTED, "0 1 300 0 then 5\n", "its log has the line"),
         ] {
-            let error = Pgbench.read(printed, log).unwrap_err();
+            let error = Pgbench.read_output(printed, log).unwrap_err();
             assert!(error.to_string().contains(why), "{error}");
         }
     }
@@ -309,8 +310,8 @@ mod tests {
             ("pgbench: error: ERROR:  relation \"pgbench_branches\" does not exist", "-i -s 10"),
             ("pgbench: unrecognized option '--frob'", "pgbench --help"),
         ] {
-            assert!(Pgbench.hint(said).unwrap().contains(hint), "{said}");
+            assert!(Pgbench.hint_for_output(said).unwrap().contains(hint), "{said}");
         }
-        assert_eq!(Pgbench.hint("could not extend file"), None);
+        assert_eq!(Pgbench.hint_for_output("could not extend file"), None);
     }
 }

@@ -5,8 +5,8 @@
 
 use fsverdict_judgement::journal::{MetricInfo, sqlite};
 
-use super::number::number;
-use super::{Adapter, AdapterProblem, Reading, tool};
+use super::number::parse_number;
+use super::{Adapter, AdapterProblem, Reading, new_tool};
 use fsverdict_stack::filesystem::{Package, Packages, Tool};
 
 pub(super) struct Sqlite;
@@ -31,7 +31,7 @@ impl Adapter for Sqlite {
     }
 
     fn tool(&self) -> Tool {
-        tool(
+        new_tool(
             "sqlite3",
             &["--version"],
             Packages {
@@ -46,7 +46,7 @@ impl Adapter for Sqlite {
         sqlite::METRICS
     }
 
-    fn line(&self, options: &str) -> String {
+    fn command_line(&self, options: &str) -> String {
         let mark = |part: &str| {
             format!("SELECT '{MARK} {part}', printf('%.3f', (julianday('now') - 2440587.5) * 86400);")
         };
@@ -81,24 +81,24 @@ impl Adapter for Sqlite {
         format!("{{ {}; }} | sqlite3 -batch -bail -list {options} \"$FOLDER/fsverdict.db\"", lines.join("; "))
     }
 
-    fn hint(&self, said: &str) -> Option<String> {
+    fn hint_for_output(&self, said: &str) -> Option<String> {
         ["unknown option", "Use -help"].iter().any(|word| said.contains(word)).then(|| {
             "the options are those of sqlite3(1): -cmd \"PRAGMA synchronous=NORMAL\"; the database is named already".to_owned()
         })
     }
 
-    fn understand(&self, output: &str, _: &str) -> Result<Reading, AdapterProblem> {
-        read(output).map_err(|what| {
+    fn parse_output(&self, output: &str, _: &str) -> Result<Reading, AdapterProblem> {
+        parse_speedtest(output).map_err(|what| {
             (what, "leave out options that change how rows are printed (-csv, -json, -separator)")
         })
     }
 }
 
-fn read(output: &str) -> Result<Reading, String> {
+fn parse_speedtest(output: &str) -> Result<Reading, String> {
     let at = |part: &str| {
         let start = format!("{MARK} {part}|");
         let time = output.lines().find_map(|line| line.trim().strip_prefix(start.as_str()));
-        number(time.ok_or_else(|| format!("it does not say when `{part}` was over"))?)
+        parse_number(time.ok_or_else(|| format!("it does not say when `{part}` was over"))?)
     };
     let mut reading = Reading::default();
     // The sum over rows that were read is empty where there was none.
@@ -113,7 +113,7 @@ fn read(output: &str) -> Result<Reading, String> {
                 reading.notes.push("sqlite3 found no row to read, and there is no rate of it".to_owned());
             }
             took if took < SHORTEST => too_fast.push(metric.name),
-            took => reading.add(metric, f64::from(*count) / took),
+            took => reading.add_metric(metric, f64::from(*count) / took),
         }
         before = now;
     }
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn each_part_has_its_rate() {
         assert!(PARTS.iter().zip(METRICS).all(|((part, _), metric)| metric.name == format!("sqlite_{part}")));
-        let reading = Sqlite.read("fsverdict begin|10.000\nfsverdict insert|12.500\nwal\nfsverdict update|17.500\nfsverdict bulk|17.510\nread|5\nfsverdict read|17.510\nfsverdict delete|18.010\n", "").unwrap();
+        let reading = Sqlite.read_output("fsverdict begin|10.000\nfsverdict insert|12.500\nwal\nfsverdict update|17.500\nfsverdict bulk|17.510\nread|5\nfsverdict read|17.510\nfsverdict delete|18.010\n", "").unwrap();
         let found: Vec<(&str, f64)> =
             reading.measurements.iter().map(|one| (one.metric.as_ref(), one.value)).collect();
         let [("sqlite_insert", insert), ("sqlite_update", update), ("sqlite_delete", delete)] = found[..]
@@ -145,14 +145,19 @@ mod tests {
         );
         assert!(reading.notes[0].contains("sqlite_bulk, sqlite_read"), "{:?}", reading.notes);
         assert!(
-            Sqlite.read(PRINTED, "").unwrap().measurements.iter().any(|one| one.metric == "sqlite_insert")
+            Sqlite
+                .read_output(PRINTED, "")
+                .unwrap()
+                .measurements
+                .iter()
+                .any(|one| one.metric == "sqlite_insert")
         );
     }
 
     #[test]
     fn a_rate_of_reading_nothing_is_absent() {
         let text = "fsverdict begin|10.000\nfsverdict insert|12.500\nfsverdict update|17.500\nfsverdict bulk|18.510\nread|\nfsverdict read|19.510\nfsverdict delete|20.010\n";
-        let reading = Sqlite.read(text, "").unwrap();
+        let reading = Sqlite.read_output(text, "").unwrap();
         assert!(
             !reading.measurements.iter().any(|one| one.metric == "sqlite_read"),
             "{:?}",
@@ -174,8 +179,8 @@ mod tests {
             assert!(done.status.success() && done.stderr.is_empty(), "{done:?}");
             String::from_utf8(done.stdout).unwrap()
         };
-        let printed = shell(&Sqlite.line("-cmd 'PRAGMA synchronous=OFF'"));
-        Sqlite.read(&printed, "").unwrap();
+        let printed = shell(&Sqlite.command_line("-cmd 'PRAGMA synchronous=OFF'"));
+        Sqlite.read_output(&printed, "").unwrap();
         // 500 of 20500 are deleted again, each of them once; those that were changed are among them.
         let asked = "sqlite3 \"$FOLDER/fsverdict.db\" 'SELECT count(*), min(id), max(id), sum(length(body)) FROM entry'";
         assert_eq!(shell(asked), "20000|501|20500|2000000\n");
@@ -193,12 +198,15 @@ mod tests {
             (csv.as_str(), "when `begin` was over"),
             (back.as_str(), "went back"),
         ] {
-            let shown = Sqlite.read(wrong, "").unwrap_err().to_string();
+            let shown = Sqlite.read_output(wrong, "").unwrap_err().to_string();
             assert!(shown.contains(why), "{shown}");
         }
         assert!(
-            Sqlite.hint("sqlite3: Error: unknown option: -frob\nUse -help").unwrap().contains("sqlite3(1)")
+            Sqlite
+                .hint_for_output("sqlite3: Error: unknown option: -frob\nUse -help")
+                .unwrap()
+                .contains("sqlite3(1)")
         );
-        assert_eq!(Sqlite.hint("disk I/O error"), None);
+        assert_eq!(Sqlite.hint_for_output("disk I/O error"), None);
     }
 }

@@ -6,7 +6,7 @@ use rustix::fs::{AtFlags, FallocateFlags, FileType, Mode, OFlags, RenameFlags, X
 use rustix::io::Errno;
 use vm_memory::{FileOffset, MmapRegion, VolatileMemory};
 
-use super::contents::fill;
+use super::contents::fill_pattern;
 use super::model::SequenceModel;
 use super::place::SequencePlace;
 use super::step::{SequenceCall, SequencePersist, SequenceStep};
@@ -17,15 +17,19 @@ pub(super) const ATTRIBUTE_NAME: &str = "user.fsverdict";
 const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
 
 /// Does one; `model` is what is there before it. Errors are the system call's.
-pub(super) fn call(root: BorrowedFd<'_>, call: SequenceCall, model: &SequenceModel) -> Result<(), Errno> {
+pub(super) fn make_call(
+    root: BorrowedFd<'_>,
+    call: SequenceCall,
+    model: &SequenceModel,
+) -> Result<(), Errno> {
     match call {
-        SequenceCall::Step(one) => step(root, one, model),
+        SequenceCall::Step(one) => make_step(root, one, model),
         SequenceCall::Persist(SequencePersist::Sync) => rustix::fs::syncfs(root),
         SequenceCall::Persist(SequencePersist::Fsync(at)) => {
-            rustix::fs::fsync(open(root, at, OFlags::RDONLY)?)
+            rustix::fs::fsync(open_place(root, at, OFlags::RDONLY)?)
         }
         SequenceCall::Persist(SequencePersist::Fdatasync(at)) => {
-            rustix::fs::fdatasync(open(root, at, OFlags::RDONLY)?)
+            rustix::fs::fdatasync(open_place(root, at, OFlags::RDONLY)?)
         }
     }
 }
@@ -36,11 +40,11 @@ pub(super) fn is_refusal(errno: Errno) -> bool {
 }
 
 /// Opens what is there.
-fn open(root: BorrowedFd<'_>, at: SequencePlace, access: OFlags) -> Result<OwnedFd, Errno> {
+fn open_place(root: BorrowedFd<'_>, at: SequencePlace, access: OFlags) -> Result<OwnedFd, Errno> {
     rustix::fs::openat(root, at.path(), access | FILE, Mode::empty())
 }
 
-fn step(root: BorrowedFd<'_>, step: SequenceStep, model: &SequenceModel) -> Result<(), Errno> {
+fn make_step(root: BorrowedFd<'_>, step: SequenceStep, model: &SequenceModel) -> Result<(), Errno> {
     use SequenceStep as S;
     let mode = Mode::from_raw_mode(0o644);
     match step {
@@ -59,35 +63,40 @@ fn step(root: BorrowedFd<'_>, step: SequenceStep, model: &SequenceModel) -> Resu
         S::Exchange(one, other) => {
             rustix::fs::renameat_with(root, one.path(), root, other.path(), RenameFlags::EXCHANGE)
         }
-        S::Write(at, offset, length) => write(root, at, OFlags::empty(), model, offset, length),
-        S::WriteDirect(at, offset, length) => write(root, at, OFlags::DIRECT, model, offset, length),
+        S::Write(at, offset, length) => write_range(root, at, OFlags::empty(), model, offset, length),
+        S::WriteDirect(at, offset, length) => write_range(root, at, OFlags::DIRECT, model, offset, length),
         S::WriteMapped(at, offset, length) => write_mapped(root, at, model, offset, length),
-        S::Clone(from, to) => {
-            rustix::fs::ioctl_ficlone(open(root, to, OFlags::WRONLY)?, open(root, from, OFlags::RDONLY)?)
-        }
+        S::Clone(from, to) => rustix::fs::ioctl_ficlone(
+            open_place(root, to, OFlags::WRONLY)?,
+            open_place(root, from, OFlags::RDONLY)?,
+        ),
         S::Append(at, length) => {
             let end = model.resolve(at).and_then(|node| model.node(node)).map_or(0, |node| node.bytes.len());
-            write(root, at, OFlags::empty(), model, end as u32, length)
+            write_range(root, at, OFlags::empty(), model, end as u32, length)
         }
-        S::Truncate(at, size) => rustix::fs::ftruncate(open(root, at, OFlags::WRONLY)?, u64::from(size)),
+        S::Truncate(at, size) => {
+            rustix::fs::ftruncate(open_place(root, at, OFlags::WRONLY)?, u64::from(size))
+        }
         S::Allocate(at, offset, length, keep) => {
             let flags = if keep { FallocateFlags::KEEP_SIZE } else { FallocateFlags::empty() };
-            allocate(root, at, flags, offset, length)
+            allocate_range(root, at, flags, offset, length)
         }
         S::PunchHole(at, offset, length) => {
-            allocate(root, at, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, offset, length)
+            allocate_range(root, at, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, offset, length)
         }
         S::ZeroRange(at, offset, length, keep) => {
             let kept = if keep { FallocateFlags::KEEP_SIZE } else { FallocateFlags::empty() };
-            allocate(root, at, FallocateFlags::ZERO_RANGE | kept, offset, length)
+            allocate_range(root, at, FallocateFlags::ZERO_RANGE | kept, offset, length)
         }
         S::SetAttribute(at, value) => set_attribute(root, at, value),
-        S::RemoveAttribute(at) => rustix::fs::fremovexattr(open(root, at, OFlags::RDONLY)?, ATTRIBUTE_NAME),
+        S::RemoveAttribute(at) => {
+            rustix::fs::fremovexattr(open_place(root, at, OFlags::RDONLY)?, ATTRIBUTE_NAME)
+        }
     }
 }
 
 pub(super) fn set_attribute(root: BorrowedFd<'_>, at: SequencePlace, value: u8) -> Result<(), Errno> {
-    let file = open(root, at, OFlags::RDONLY)?;
+    let file = open_place(root, at, OFlags::RDONLY)?;
     rustix::fs::fsetxattr(file, ATTRIBUTE_NAME, &attribute_bytes(value), XattrFlags::empty())
 }
 
@@ -96,17 +105,17 @@ pub(super) fn attribute_bytes(value: u8) -> [u8; 40] {
     [value; 40]
 }
 
-fn allocate(
+fn allocate_range(
     root: BorrowedFd<'_>,
     at: SequencePlace,
     flags: FallocateFlags,
     offset: u32,
     length: u32,
 ) -> Result<(), Errno> {
-    rustix::fs::fallocate(open(root, at, OFlags::WRONLY)?, flags, u64::from(offset), u64::from(length))
+    rustix::fs::fallocate(open_place(root, at, OFlags::WRONLY)?, flags, u64::from(offset), u64::from(length))
 }
 
-fn write(
+fn write_range(
     root: BorrowedFd<'_>,
     at: SequencePlace,
     flags: OFlags,
@@ -114,13 +123,13 @@ fn write(
     offset: u32,
     length: u32,
 ) -> Result<(), Errno> {
-    let file = open(root, at, OFlags::WRONLY | flags)?;
+    let file = open_place(root, at, OFlags::WRONLY | flags)?;
     let (with, length) = (model.next_fill(), length as usize);
     // O_DIRECT wants memory that begins where a block does.
     let mut room = vec![0; length + 4096];
     let begin = room.as_ptr().align_offset(4096).min(4096);
     let bytes = room.get_mut(begin..begin + length).unwrap_or_default();
-    fill(bytes, with, u64::from(offset));
+    fill_pattern(bytes, with, u64::from(offset));
     let mut done = 0;
     while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
         match rustix::io::pwrite(file.as_fd(), rest, u64::from(offset) + done as u64)? {
@@ -138,9 +147,9 @@ fn write_mapped(
     offset: u32,
     length: u32,
 ) -> Result<(), Errno> {
-    let file = std::fs::File::from(open(root, at, OFlags::RDWR)?);
+    let file = std::fs::File::from(open_place(root, at, OFlags::RDWR)?);
     let mut bytes = vec![0; length as usize];
-    fill(&mut bytes, model.next_fill(), u64::from(offset));
+    fill_pattern(&mut bytes, model.next_fill(), u64::from(offset));
     let mapping: MmapRegion = MmapRegion::from_file(FileOffset::new(file, u64::from(offset)), bytes.len())
         .map_err(|error| match error {
             vm_memory::mmap::MmapRegionError::Mmap(error) => {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::dataset::mix_bits;
 
 /// Fills bytes that begin at this offset of a file: each write leaves others than every other, and none is zero.
-pub(super) fn fill(bytes: &mut [u8], with: u64, offset: u64) {
+pub(super) fn fill_pattern(bytes: &mut [u8], with: u64, offset: u64) {
     for (byte, at) in bytes.iter_mut().zip(offset..) {
         let word = mix_bits(with.wrapping_mul(0x9e37_79b9) ^ (at / 8));
         *byte = word.to_le_bytes()[(at % 8) as usize] | 1;
@@ -32,7 +32,7 @@ pub(super) enum ContentFault {
 
 /// Whether a file may hold this while it goes from the first of these versions to the last: anything written in between may be there
 /// or not yet, in any order, and its size may be any on the way. With one version it must be that.
-pub(super) fn compare(found: &[u8], versions: &[Arc<Vec<u8>>]) -> Result<(), ContentFault> {
+pub(super) fn compare_content(found: &[u8], versions: &[Arc<Vec<u8>>]) -> Result<(), ContentFault> {
     let least = versions.iter().map(|version| version.len()).min().unwrap_or(0);
     let most = versions.iter().map(|version| version.len()).max().unwrap_or(0);
     let bytes = found.len();

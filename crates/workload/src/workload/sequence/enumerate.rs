@@ -31,11 +31,11 @@ type Between = Option<SequencePersist>;
 
 impl SequenceBounds {
     /// All of them, in the order of their numbers.
-    pub(super) fn all(self) -> Vec<CallSequence> {
+    pub(super) fn all_sequences(self) -> Vec<CallSequence> {
         let all = match (self.steps, self.count) {
-            (3.., count) => return self.drawn(count.unwrap_or(0) as usize),
-            (2, _) => pairs(),
-            _ => singles(),
+            (3.., count) => return self.draw_sequences(count.unwrap_or(0) as usize),
+            (2, _) => two_step_sequences(),
+            _ => one_step_sequences(),
         };
         let Some(count) = self.count.map(|count| count as usize).filter(|count| *count < all.len()) else {
             return all;
@@ -48,12 +48,12 @@ impl SequenceBounds {
     }
 
     /// How many there are.
-    pub fn number(self) -> usize {
-        self.all().len()
+    pub fn count_sequences(self) -> usize {
+        self.all_sequences().len()
     }
 
     /// So many of three steps, each once.
-    fn drawn(self, count: usize) -> Vec<CallSequence> {
+    fn draw_sequences(self, count: usize) -> Vec<CallSequence> {
         let (mut drawn, mut seen) = (Vec::with_capacity(count), HashSet::new());
         let draws = (count as u64).saturating_mul(200);
         for draw in 0..draws {
@@ -61,17 +61,17 @@ impl SequenceBounds {
                 break;
             }
             let mut chance = draw_chances(self.seed, draw);
-            let mut model = SequenceModel::prepared(0);
+            let mut model = SequenceModel::with_prepared_files(0);
             let (mut calls, mut steps) = (Vec::new(), Vec::new());
             for last in [false, false, true] {
                 let step = STEPS[chance(STEPS.len())];
-                if model.apply(step).is_none() {
+                if model.apply_step(step).is_none() {
                     break;
                 }
                 steps.push(step);
                 calls.push(SequenceCall::Step(step));
-                let persists = if last { after_all(&steps, &model) } else { Vec::new() };
-                let between = between(step, &model);
+                let persists = if last { persists_at_end(&steps, &model) } else { Vec::new() };
+                let between = persists_between(step, &model);
                 let chosen = match last {
                     true => persists.get(chance(persists.len())).copied(),
                     false => between.get(chance(between.len())).copied().flatten(),
@@ -96,34 +96,34 @@ fn draw_chances(seed: u64, draw: u64) -> impl FnMut(usize) -> usize {
     }
 }
 
-fn singles() -> Vec<CallSequence> {
+fn one_step_sequences() -> Vec<CallSequence> {
     let mut all = Vec::new();
     for step in STEPS {
-        let mut model = SequenceModel::prepared(0);
-        if model.apply(*step).is_none() {
+        let mut model = SequenceModel::with_prepared_files(0);
+        if model.apply_step(*step).is_none() {
             continue;
         }
-        for persist in after_all(&[*step], &model) {
+        for persist in persists_at_end(&[*step], &model) {
             all.push(CallSequence { calls: vec![SequenceCall::Step(*step), SequenceCall::Persist(persist)] });
         }
     }
     all
 }
 
-fn pairs() -> Vec<CallSequence> {
+fn two_step_sequences() -> Vec<CallSequence> {
     let mut all = Vec::new();
     for first in STEPS {
-        let mut once = SequenceModel::prepared(0);
-        if once.apply(*first).is_none() {
+        let mut once = SequenceModel::with_prepared_files(0);
+        if once.apply_step(*first).is_none() {
             continue;
         }
-        let between = between(*first, &once);
+        let between = persists_between(*first, &once);
         for second in STEPS {
             let mut twice = once.clone();
-            if twice.apply(*second).is_none() {
+            if twice.apply_step(*second).is_none() {
                 continue;
             }
-            let persists = after_all(&[*first, *second], &twice);
+            let persists = persists_at_end(&[*first, *second], &twice);
             for middle in &between {
                 for persist in &persists {
                     let mut calls = vec![SequenceCall::Step(*first)];
@@ -138,7 +138,7 @@ fn pairs() -> Vec<CallSequence> {
 }
 
 /// What may be made durable between two steps: nothing, what the step worked on, its directory, all.
-fn between(step: SequenceStep, model: &SequenceModel) -> Vec<Between> {
+fn persists_between(step: SequenceStep, model: &SequenceModel) -> Vec<Between> {
     let last = step.places().last().copied().unwrap_or(SequencePlace::Root);
     let mut between: Vec<Between> = vec![None];
     between.extend(can_be_synced(model, last).then_some(Some(SequencePersist::Fsync(last))));
@@ -151,7 +151,7 @@ fn between(step: SequenceStep, model: &SequenceModel) -> Vec<Between> {
 
 /// What may be made durable at the end: all that the steps worked on and that is there, their directories where names changed, the
 /// content of files alone, all.
-fn after_all(steps: &[SequenceStep], model: &SequenceModel) -> Vec<SequencePersist> {
+fn persists_at_end(steps: &[SequenceStep], model: &SequenceModel) -> Vec<SequencePersist> {
     let places: BTreeSet<SequencePlace> = steps.iter().flat_map(|step| step.places()).collect();
     let changing = steps.iter().filter(|step| step.changes_names()).flat_map(|step| step.places());
     let directories: BTreeSet<SequencePlace> = changing.map(SequencePlace::parent).collect();

@@ -50,9 +50,13 @@ pub(super) struct Renamed {
 }
 
 impl SequenceFloor {
-    pub(super) fn of(sequence: &CallSequence, identity: u64, progress: SequenceProgress) -> SequenceFloor {
+    pub(super) fn at_progress(
+        sequence: &CallSequence,
+        identity: u64,
+        progress: SequenceProgress,
+    ) -> SequenceFloor {
         let mut floor = SequenceFloor {
-            versions: vec![SequenceModel::prepared(identity)],
+            versions: vec![SequenceModel::with_prepared_files(identity)],
             names: BTreeMap::new(),
             entries: BTreeMap::new(),
             contents: BTreeMap::new(),
@@ -66,39 +70,39 @@ impl SequenceFloor {
                 break;
             }
             match call {
-                SequenceCall::Step(step) => floor.step(*step),
-                SequenceCall::Persist(persist) if number < progress.returned => floor.persist(*persist),
+                SequenceCall::Step(step) => floor.apply_step(*step),
+                SequenceCall::Persist(persist) if number < progress.returned => floor.apply_persist(*persist),
                 SequenceCall::Persist(_) => {}
             }
         }
         if progress.is_synced {
-            floor.all = floor.last();
+            floor.all = floor.last_version();
         }
         floor
     }
 
     /// The number of the version of all that had begun.
-    pub(super) fn last(&self) -> usize {
+    pub(super) fn last_version(&self) -> usize {
         self.versions.len() - 1
     }
 
-    pub(super) fn name(&self, key: NameKey) -> usize {
+    pub(super) fn first_version_of_name(&self, key: NameKey) -> usize {
         self.names.get(&key).copied().unwrap_or(0).max(self.all)
     }
 
-    pub(super) fn entry(&self, key: NameKey) -> usize {
-        self.entries.get(&key).copied().unwrap_or(0).max(self.name(key))
+    pub(super) fn first_version_of_entry(&self, key: NameKey) -> usize {
+        self.entries.get(&key).copied().unwrap_or(0).max(self.first_version_of_name(key))
     }
 
-    pub(super) fn content(&self, node: usize) -> usize {
+    pub(super) fn first_version_of_content(&self, node: usize) -> usize {
         self.contents.get(&node).copied().unwrap_or(0).max(self.all)
     }
 
-    pub(super) fn metadata(&self, node: usize) -> usize {
+    pub(super) fn first_version_of_metadata(&self, node: usize) -> usize {
         self.metadata.get(&node).copied().unwrap_or(0).max(self.all)
     }
 
-    fn step(&mut self, step: SequenceStep) {
+    fn apply_step(&mut self, step: SequenceStep) {
         let Some(mut model) = self.versions.last().cloned() else { return };
         let moves: Vec<_> = match step {
             SequenceStep::Rename(from, to) => vec![(from, to)],
@@ -114,13 +118,13 @@ impl SequenceFloor {
                 }
             }
         }
-        if model.apply(step).is_some() {
+        if model.apply_step(step).is_some() {
             self.versions.push(model);
         }
     }
 
-    fn persist(&mut self, persist: SequencePersist) {
-        let last = self.last();
+    fn apply_persist(&mut self, persist: SequencePersist) {
+        let last = self.last_version();
         let (place, data_only) = match persist {
             SequencePersist::Sync => {
                 self.all = last;

@@ -34,7 +34,7 @@ pub(super) struct FoundNode {
 }
 
 /// Reads what is in this folder; `errors` are what the filesystem said it could not read.
-pub(super) fn read(
+pub(super) fn read_folder(
     folder: BorrowedFd<'_>,
     listing: &mut Listing,
     errors: &mut Vec<String>,
@@ -43,7 +43,7 @@ pub(super) fn read(
     let status =
         rustix::fs::statx(folder, c"", rustix::fs::AtFlags::EMPTY_PATH, rustix::fs::StatxFlags::BASIC_STATS);
     match status {
-        Ok(status) => Some(reading.directory(folder, &status, "", 0)),
+        Ok(status) => Some(reading.read_directory(folder, &status, "", 0)),
         Err(errno) => {
             reading.errors.push(format!("the folder of a sequence: {errno}"));
             None
@@ -58,9 +58,15 @@ struct FoundReading<'a> {
 }
 
 impl FoundReading<'_> {
-    fn directory(&mut self, directory: BorrowedFd<'_>, status: &Statx, path: &str, depth: u32) -> FoundNode {
-        let mut node = FoundNode::of(status, Some(NodeKind::Directory));
-        node.attribute = self.attribute(directory, path);
+    fn read_directory(
+        &mut self,
+        directory: BorrowedFd<'_>,
+        status: &Statx,
+        path: &str,
+        depth: u32,
+    ) -> FoundNode {
+        let mut node = FoundNode::from_status(status, Some(NodeKind::Directory));
+        node.attribute = self.read_attribute(directory, path);
         let mut names: Vec<CString> = Vec::new();
         let listed = self.listing.for_each_entry(
             directory,
@@ -81,7 +87,7 @@ impl FoundReading<'_> {
         for name in names {
             let shown = name.to_string_lossy().into_owned();
             let below = if path.is_empty() { shown.clone() } else { format!("{path}/{shown}") };
-            match self.node(directory, &name, &below, depth) {
+            match self.read_node(directory, &name, &below, depth) {
                 Ok(found) => drop(node.entries.insert(shown, found)),
                 Err(errno) => self.errors.push(format!("{below}: {errno}")),
             }
@@ -89,7 +95,7 @@ impl FoundReading<'_> {
         node
     }
 
-    fn node(
+    fn read_node(
         &mut self,
         directory: BorrowedFd<'_>,
         name: &CStr,
@@ -100,28 +106,28 @@ impl FoundReading<'_> {
         match type_of(&status) {
             FileType::Directory => {
                 let opened = open_directory(directory, name)?;
-                Ok(self.directory(opened.as_fd(), &status, path, depth + 1))
+                Ok(self.read_directory(opened.as_fd(), &status, path, depth + 1))
             }
             FileType::RegularFile => {
                 let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 let file = rustix::fs::openat(directory, name, flags, Mode::empty())?;
-                let mut node = FoundNode::of(&status, Some(NodeKind::File));
-                node.attribute = self.attribute(file.as_fd(), path);
-                self.contents(&file, status.stx_size)?;
+                let mut node = FoundNode::from_status(&status, Some(NodeKind::File));
+                node.attribute = self.read_attribute(file.as_fd(), path);
+                self.read_contents(&file, status.stx_size)?;
                 node.content.clone_from(&self.buffer);
                 Ok(node)
             }
             FileType::Symlink => {
-                let mut node = FoundNode::of(&status, Some(NodeKind::Symlink));
+                let mut node = FoundNode::from_status(&status, Some(NodeKind::Symlink));
                 node.content = rustix::fs::readlinkat(directory, name, Vec::new())?.into_bytes();
                 Ok(node)
             }
-            FileType::Fifo => Ok(FoundNode::of(&status, Some(NodeKind::Fifo))),
-            _ => Ok(FoundNode::of(&status, None)),
+            FileType::Fifo => Ok(FoundNode::from_status(&status, Some(NodeKind::Fifo))),
+            _ => Ok(FoundNode::from_status(&status, None)),
         }
     }
 
-    fn attribute(&mut self, file: BorrowedFd<'_>, path: &str) -> Option<Vec<u8>> {
+    fn read_attribute(&mut self, file: BorrowedFd<'_>, path: &str) -> Option<Vec<u8>> {
         let mut value = [0; 256];
         match rustix::fs::fgetxattr(file, ATTRIBUTE_NAME, &mut value) {
             Ok(length) => value.get(..length).map(<[u8]>::to_vec),
@@ -134,7 +140,7 @@ impl FoundReading<'_> {
     }
 
     /// Into the buffer, up to a byte more than it should have.
-    fn contents(&mut self, file: &OwnedFd, size: u64) -> Result<(), Errno> {
+    fn read_contents(&mut self, file: &OwnedFd, size: u64) -> Result<(), Errno> {
         let wanted = usize::try_from(size).unwrap_or(LARGEST).min(LARGEST) + 1;
         self.buffer.clear();
         self.buffer.resize(wanted, 0);
@@ -153,7 +159,7 @@ impl FoundReading<'_> {
 }
 
 impl FoundNode {
-    fn of(status: &Statx, kind: Option<NodeKind>) -> FoundNode {
+    fn from_status(status: &Statx, kind: Option<NodeKind>) -> FoundNode {
         FoundNode {
             kind,
             inode: status.stx_ino,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::calls::attribute_bytes;
-use super::contents::{ContentFault, compare};
+use super::contents::{ContentFault, compare_content};
 use super::floor::{Renamed, SequenceFloor};
 use super::found::FoundNode;
 use super::model::{NameKey, NodeKind, SequenceModel};
@@ -13,16 +13,17 @@ use super::step::BLOCK;
 /// A promise that was broken, by its name in `PROMISES`, and what was seen.
 pub(super) type Broken = (&'static str, String);
 
-pub(super) fn judge(floor: &SequenceFloor, root: &FoundNode) -> Vec<Broken> {
-    let mut judging = Judging { floor, broken: Vec::new(), found: BTreeMap::new(), taken: BTreeMap::new() };
-    judging.directory(0, root, "");
-    judging.renamed();
-    judging.lost();
-    judging.links(root);
+pub(super) fn judge_sequence(floor: &SequenceFloor, root: &FoundNode) -> Vec<Broken> {
+    let mut judging =
+        SequenceJudge { floor, broken: Vec::new(), found: BTreeMap::new(), taken: BTreeMap::new() };
+    judging.check_directory(0, root, "");
+    judging.check_renames();
+    judging.check_lost_nodes();
+    judging.check_link_counts(root);
     judging.broken
 }
 
-struct Judging<'a> {
+struct SequenceJudge<'a> {
     floor: &'a SequenceFloor,
     broken: Vec<Broken>,
     /// What is under each name.
@@ -31,10 +32,10 @@ struct Judging<'a> {
     taken: BTreeMap<NameKey, usize>,
 }
 
-impl<'a> Judging<'a> {
+impl<'a> SequenceJudge<'a> {
     /// `number` is the directory's node.
-    fn directory(&mut self, number: usize, found: &'a FoundNode, path: &str) {
-        self.attribute(number, found, path);
+    fn check_directory(&mut self, number: usize, found: &'a FoundNode, path: &str) {
+        self.check_attribute(number, found, path);
         let names: BTreeSet<&'static str> = self
             .floor
             .versions
@@ -44,31 +45,31 @@ impl<'a> Judging<'a> {
             .map(|(_, name)| *name)
             .collect();
         for name in found.entries.keys().filter(|name| !names.contains(name.as_str())) {
-            self.broken.push(("unheard-of", format!("{} was never made", below(path, name))));
+            self.broken.push(("unheard-of", format!("{} was never made", join_path(path, name))));
         }
         for name in names {
-            let (key, shown) = ((number, name), below(path, name));
+            let (key, shown) = ((number, name), join_path(path, name));
             match found.entries.get(name) {
-                None => self.absent(key, &shown),
+                None => self.check_absent(key, &shown),
                 Some(found) => {
                     self.found.insert(key, found);
-                    self.present(key, found, &shown);
+                    self.check_present(key, found, &shown);
                 }
             }
         }
     }
 
     /// The versions of a name from the first that is allowed.
-    fn allowed(&self, key: NameKey, from: usize) -> Vec<Option<usize>> {
+    fn allowed_versions(&self, key: NameKey, from: usize) -> Vec<Option<usize>> {
         let versions = self.floor.versions.get(from..).unwrap_or_default();
         versions.iter().map(|version| version.names.get(&key).copied()).collect()
     }
 
-    fn absent(&mut self, key: NameKey, shown: &str) {
-        if !self.allowed(key, self.floor.name(key)).contains(&None) {
+    fn check_absent(&mut self, key: NameKey, shown: &str) {
+        if !self.allowed_versions(key, self.floor.first_version_of_name(key)).contains(&None) {
             let promise = if self.was_there_at_first(key) { "name" } else { "directory" };
             self.broken.push((promise, format!("{shown} is gone")));
-        } else if !self.allowed(key, self.floor.entry(key)).contains(&None) {
+        } else if !self.allowed_versions(key, self.floor.first_version_of_entry(key)).contains(&None) {
             self.broken.push(("entry", format!("{shown}, which was synced, is gone")));
         }
     }
@@ -77,17 +78,18 @@ impl<'a> Judging<'a> {
         self.floor.all == 0 && self.floor.versions.first().is_some_and(|first| first.names.contains_key(&key))
     }
 
-    fn present(&mut self, key: NameKey, found: &'a FoundNode, shown: &str) {
-        let by = |from| self.allowed(key, from).into_iter().flatten().collect::<BTreeSet<usize>>();
-        let (entry, name, ever) = (by(self.floor.entry(key)), by(self.floor.name(key)), by(0));
+    fn check_present(&mut self, key: NameKey, found: &'a FoundNode, shown: &str) {
+        let by = |from| self.allowed_versions(key, from).into_iter().flatten().collect::<BTreeSet<usize>>();
+        let (entry, name, ever) =
+            (by(self.floor.first_version_of_entry(key)), by(self.floor.first_version_of_name(key)), by(0));
         // Two may have the same content, since one was cloned: the attribute tells them apart.
         let which = |nodes: &BTreeSet<usize>| {
-            let alike = nodes.iter().copied().filter(|node| self.fault(*node, found).is_none());
+            let alike = nodes.iter().copied().filter(|node| self.content_fault(*node, found).is_none());
             alike.min_by_key(|node| !self.has_attribute(*node, found))
         };
         let of_kind = |node: &usize| self.is_of_kind(*node, found);
         if let Some(node) = which(&entry) {
-            return self.take(key, node, found, shown);
+            return self.check_node(key, node, found, shown);
         }
         let likely = entry.iter().find(|node| of_kind(node)).copied();
         // Of another time: what was promised to be gone, or replaced.
@@ -103,13 +105,13 @@ impl<'a> Judging<'a> {
                 let is_now = entry.is_empty();
                 let what = if is_now { "is there again" } else { "is still what it was before" };
                 self.broken.push((promise, format!("{shown} {what}")));
-                self.take(key, node, found, shown);
+                self.check_node(key, node, found, shown);
             }
             (None, Some(node)) => {
-                if let Some((promise, seen)) = self.fault(node, found) {
+                if let Some((promise, seen)) = self.content_fault(node, found) {
                     self.broken.push((promise, format!("{shown} {seen}")));
                 }
-                self.take(key, node, found, shown);
+                self.check_node(key, node, found, shown);
             }
             (None, None) => {
                 self.broken.push(("unheard-of", format!("{shown} is something else than was ever made")));
@@ -118,13 +120,13 @@ impl<'a> Judging<'a> {
     }
 
     /// It is this node: all else that is promised of that.
-    fn take(&mut self, key: NameKey, node: usize, found: &'a FoundNode, shown: &str) {
+    fn check_node(&mut self, key: NameKey, node: usize, found: &'a FoundNode, shown: &str) {
         self.taken.insert(key, node);
         match found.kind {
-            Some(NodeKind::Directory) => self.directory(node, found, shown),
+            Some(NodeKind::Directory) => self.check_directory(node, found, shown),
             Some(NodeKind::File) => {
-                self.attribute(node, found, shown);
-                self.blocks(node, found, shown);
+                self.check_attribute(node, found, shown);
+                self.check_blocks(node, found, shown);
             }
             _ => {}
         }
@@ -140,7 +142,7 @@ impl<'a> Judging<'a> {
     }
 
     /// What of its content is wrong, if it is this node.
-    fn fault(&self, number: usize, found: &FoundNode) -> Option<Broken> {
+    fn content_fault(&self, number: usize, found: &FoundNode) -> Option<Broken> {
         if !self.is_of_kind(number, found) {
             return Some(("unheard-of", "is of another kind".to_owned()));
         }
@@ -157,9 +159,9 @@ impl<'a> Judging<'a> {
         let of = |from| -> Vec<Arc<Vec<u8>>> {
             self.versions_of(from).filter_map(|one| one.node(number)).map(|node| node.bytes.clone()).collect()
         };
-        let from = self.floor.content(number);
+        let from = self.floor.first_version_of_content(number);
         let promised = if from > 0 || of(0).len() == self.floor.versions.len() { "fsync" } else { "whole" };
-        match compare(&found.content, &of(from)) {
+        match compare_content(&found.content, &of(from)) {
             Ok(()) => None,
             Err(ContentFault::Size { bytes, least, most }) => {
                 let must = if least == most { format!("{least}") } else { format!("{least} to {most}") };
@@ -169,7 +171,7 @@ impl<'a> Judging<'a> {
                 Some((promised, format!("holds zeroes at byte {at}, where something was written")))
             }
             Err(ContentFault::Foreign { at }) => {
-                let was_there = compare(&found.content, &of(0)).is_ok()
+                let was_there = compare_content(&found.content, &of(0)).is_ok()
                     || of(0).iter().any(|one| one.get(at) == found.content.get(at));
                 match was_there {
                     true => Some((promised, format!("holds what was replaced, at byte {at}"))),
@@ -179,19 +181,20 @@ impl<'a> Judging<'a> {
         }
     }
 
-    fn attributes(&self, number: usize) -> Vec<Option<u8>> {
-        let nodes = self.versions_of(self.floor.metadata(number)).filter_map(|one| one.node(number));
+    fn allowed_attributes(&self, number: usize) -> Vec<Option<u8>> {
+        let nodes =
+            self.versions_of(self.floor.first_version_of_metadata(number)).filter_map(|one| one.node(number));
         nodes.map(|node| node.attribute).collect()
     }
 
     /// Whether it has one that this node may have.
     fn has_attribute(&self, number: usize, found: &FoundNode) -> bool {
         let is = |value: Option<u8>| value.map(|value| attribute_bytes(value).to_vec()) == found.attribute;
-        self.attributes(number).into_iter().any(is)
+        self.allowed_attributes(number).into_iter().any(is)
     }
 
-    fn attribute(&mut self, number: usize, found: &FoundNode, shown: &str) {
-        let allowed = self.attributes(number);
+    fn check_attribute(&mut self, number: usize, found: &FoundNode, shown: &str) {
+        let allowed = self.allowed_attributes(number);
         if !allowed.is_empty() && !self.has_attribute(number, found) {
             let has = match &found.attribute {
                 None => "no attribute".to_owned(),
@@ -203,8 +206,8 @@ impl<'a> Judging<'a> {
     }
 
     /// Blocks that were written or set aside before an fsync or fdatasync are still its own.
-    fn blocks(&mut self, number: usize, found: &FoundNode, shown: &str) {
-        let from = self.floor.content(number);
+    fn check_blocks(&mut self, number: usize, found: &FoundNode, shown: &str) {
+        let from = self.floor.first_version_of_content(number);
         if from == 0 {
             return;
         }
@@ -221,7 +224,7 @@ impl<'a> Judging<'a> {
     }
 
     /// What was renamed is not under both names, unless it was once.
-    fn renamed(&mut self) {
+    fn check_renames(&mut self) {
         let floor = self.floor;
         for Renamed { from, to, .. } in &floor.renamed {
             let (Some(one), Some(other)) = (self.found.get(from), self.found.get(to)) else { continue };
@@ -235,7 +238,7 @@ impl<'a> Judging<'a> {
     }
 
     /// What was there, and never lost its last name, is under some name.
-    fn lost(&mut self) {
+    fn check_lost_nodes(&mut self) {
         let Some(first) = self.floor.versions.first() else { return };
         for number in 1..first.nodes.len() {
             let always = self.floor.versions.iter().all(|version| version.links(number) > 0);
@@ -243,7 +246,10 @@ impl<'a> Judging<'a> {
                 let had = |version: &SequenceModel| version.names.get(key) == Some(&number);
                 *taken == number
                     || self.floor.versions.iter().any(had)
-                        && self.found.get(key).is_some_and(|found| self.fault(number, found).is_none())
+                        && self
+                            .found
+                            .get(key)
+                            .is_some_and(|found| self.content_fault(number, found).is_none())
             };
             if always && !self.taken.iter().any(is_it) {
                 let name = first.names.iter().find(|(_, node)| **node == number);
@@ -259,13 +265,13 @@ impl<'a> Judging<'a> {
     }
 
     /// Files have as many links as names, directories as many as they hold, where these are counted at all.
-    fn links(&mut self, root: &FoundNode) {
+    fn check_link_counts(&mut self, root: &FoundNode) {
         let mut names: BTreeMap<u64, (u32, u32, String)> = BTreeMap::new();
         let mut waiting = vec![(root, String::new())];
         while let Some((directory, path)) = waiting.pop() {
             let mut directories = 0;
             for (name, found) in &directory.entries {
-                let shown = below(&path, name);
+                let shown = join_path(&path, name);
                 if found.kind == Some(NodeKind::Directory) {
                     directories += 1;
                     waiting.push((found, shown));
@@ -288,6 +294,6 @@ impl<'a> Judging<'a> {
     }
 }
 
-fn below(path: &str, name: &str) -> String {
+fn join_path(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") }
 }

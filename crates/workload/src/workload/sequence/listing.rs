@@ -4,19 +4,19 @@ use super::model::{NodeKind, SequenceModel};
 use super::place::SequencePlace;
 use super::recovered::SequencesRecord;
 use super::step::{BLOCK, SequenceCall};
-use super::work::identity;
+use super::work::sequence_identity;
 use super::{FOLDER, folder_of};
-use crate::workload::cksum::cksum;
+use crate::workload::cksum::posix_checksum;
 
 impl SequencesRecord {
     /// What is there once all calls have returned, with the folder of each sequence.
-    fn left(&self) -> Vec<(String, SequenceModel)> {
+    fn final_states(&self) -> Vec<(String, SequenceModel)> {
         let (first, sequences) = self.work.sequences();
         let left = (first..).zip(&sequences).map(|(number, sequence)| {
-            let mut model = SequenceModel::prepared(identity(self.work.bounds, number));
+            let mut model = SequenceModel::with_prepared_files(sequence_identity(self.work.bounds, number));
             for call in &sequence.calls {
                 if let SequenceCall::Step(step) = call {
-                    model.apply(*step);
+                    model.apply_step(*step);
                 }
             }
             (format!("{FOLDER}/{}", folder_of(number)), model)
@@ -26,7 +26,7 @@ impl SequencesRecord {
 
     /// How many bytes the blocks of files must take at least once all calls have returned, a line each: bytes, path.
     pub fn least_held(&self) -> Vec<String> {
-        let files = self.left().into_iter().flat_map(|(folder, model)| {
+        let files = self.final_states().into_iter().flat_map(|(folder, model)| {
             let held = |at: &SequencePlace| {
                 let node =
                     model.node(model.resolve(*at)?).filter(|node| node.bytes.len() >= BLOCK as usize)?;
@@ -38,11 +38,11 @@ impl SequencesRecord {
     }
 
     /// What must be there once all calls have returned, a line each: kind, links, size, checksum of cksum(1), path.
-    pub fn listing(&self) -> Vec<String> {
+    pub fn list_final_states(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        for (folder, model) in self.left() {
+        for (folder, model) in self.final_states() {
             lines.push(format!("d {folder}"));
-            list(&model, 0, &folder, &mut lines);
+            list_directory(&model, 0, &folder, &mut lines);
         }
         lines.push(format!("d {FOLDER}"));
         lines.sort_unstable();
@@ -51,17 +51,18 @@ impl SequencesRecord {
 }
 
 /// The lines of what is in a directory.
-fn list(model: &SequenceModel, directory: usize, path: &str, lines: &mut Vec<String>) {
+fn list_directory(model: &SequenceModel, directory: usize, path: &str, lines: &mut Vec<String>) {
     for ((_, name), number) in model.names.iter().filter(|((of, _), _)| *of == directory) {
         let path = format!("{path}/{name}");
         let Some(node) = model.node(*number) else { continue };
         match node.kind {
             NodeKind::Directory => {
                 lines.push(format!("d {path}"));
-                list(model, *number, &path, lines);
+                list_directory(model, *number, &path, lines);
             }
             NodeKind::File => {
-                let (links, size, sum) = (model.links(*number), node.bytes.len(), cksum(&node.bytes));
+                let (links, size, sum) =
+                    (model.links(*number), node.bytes.len(), posix_checksum(&node.bytes));
                 lines.push(format!("f {links} {size} {sum} {path}"));
             }
             NodeKind::Symlink => lines.push(format!("l foo {path}")),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::contents::fill;
+use super::contents::fill_pattern;
 use super::place::SequencePlace;
 use super::step::{BLOCK, SequenceStep};
 
@@ -45,7 +45,7 @@ pub(super) const ATTRIBUTE: u8 = 1;
 
 impl SequenceModel {
     /// Two directories, of which one has two files.
-    pub(super) fn prepared(identity: u64) -> SequenceModel {
+    pub(super) fn with_prepared_files(identity: u64) -> SequenceModel {
         let mut model = SequenceModel { identity, writes: 0, nodes: Vec::new(), names: BTreeMap::new() };
         model.nodes.push(SequenceNode::new(NodeKind::Directory));
         for (at, kind) in [
@@ -54,11 +54,11 @@ impl SequenceModel {
             (SequencePlace::AFoo, NodeKind::File),
             (SequencePlace::ABar, NodeKind::File),
         ] {
-            model.make(at, kind);
+            model.make_node(at, kind);
         }
-        model.write(SequencePlace::AFoo, 0, FOO);
-        model.write(SequencePlace::ABar, 0, BAR);
-        model.change(SequencePlace::AFoo, |node| node.attribute = Some(ATTRIBUTE));
+        model.write_bytes(SequencePlace::AFoo, 0, FOO);
+        model.write_bytes(SequencePlace::ABar, 0, BAR);
+        model.change_file(SequencePlace::AFoo, |node| node.attribute = Some(ATTRIBUTE));
         model
     }
 
@@ -84,15 +84,15 @@ impl SequenceModel {
     }
 
     /// Does it; nothing where it cannot be done.
-    pub(super) fn apply(&mut self, step: SequenceStep) -> Option<()> {
+    pub(super) fn apply_step(&mut self, step: SequenceStep) -> Option<()> {
         use SequenceStep as S;
         match step {
-            S::Create(at) | S::LinkUnnamed(at) => self.make(at, NodeKind::File),
-            S::MakeDirectory(at) => self.make(at, NodeKind::Directory),
-            S::Symlink(at) => self.make(at, NodeKind::Symlink),
-            S::MakeFifo(at) => self.make(at, NodeKind::Fifo),
+            S::Create(at) | S::LinkUnnamed(at) => self.make_node(at, NodeKind::File),
+            S::MakeDirectory(at) => self.make_node(at, NodeKind::Directory),
+            S::Symlink(at) => self.make_node(at, NodeKind::Symlink),
+            S::MakeFifo(at) => self.make_node(at, NodeKind::Fifo),
             S::Link(from, to) => {
-                let (node, key) = (self.file(from)?, self.key(to)?);
+                let (node, key) = (self.file_at(from)?, self.key(to)?);
                 if self.names.contains_key(&key) {
                     return None;
                 }
@@ -108,7 +108,7 @@ impl SequenceModel {
                 self.names.keys().all(|(directory, _)| *directory != node).then_some(())?;
                 self.names.remove(&self.key(at)?).map(drop)
             }
-            S::Rename(from, to) => self.rename(from, to),
+            S::Rename(from, to) => self.rename_node(from, to),
             S::Exchange(one, other) => {
                 let (first, second) = (self.key(one)?, self.key(other)?);
                 let (a, b) = (*self.names.get(&first)?, *self.names.get(&second)?);
@@ -118,48 +118,48 @@ impl SequenceModel {
                 Some(())
             }
             S::Write(at, offset, length) | S::WriteDirect(at, offset, length) => {
-                self.file(at)?;
-                self.write(at, offset, length)
+                self.file_at(at)?;
+                self.write_bytes(at, offset, length)
             }
             S::WriteMapped(at, offset, length) => {
                 // Behind the end there is nothing to be written through (SIGBUS).
-                let size = self.node(self.file(at)?)?.bytes.len();
+                let size = self.node(self.file_at(at)?)?.bytes.len();
                 (size >= (offset + length) as usize).then_some(())?;
-                self.write(at, offset, length)
+                self.write_bytes(at, offset, length)
             }
             S::Clone(from, to) => {
-                let (from, onto) = (self.file(from)?, self.file(to)?);
+                let (from, onto) = (self.file_at(from)?, self.file_at(to)?);
                 (from != onto).then_some(())?;
                 let content = self.node(from)?.bytes.clone();
-                self.change(to, |node| node.take_over(&content))
+                self.change_file(to, |node| node.take_over(&content))
             }
             S::Append(at, length) => {
-                let end = self.node(self.file(at)?)?.bytes.len() as u32;
-                self.write(at, end, length)
+                let end = self.node(self.file_at(at)?)?.bytes.len() as u32;
+                self.write_bytes(at, end, length)
             }
             S::Truncate(at, size) => {
-                let node = self.file(at)?;
+                let node = self.file_at(at)?;
                 (self.node(node)?.bytes.len() != size as usize).then_some(())?;
-                self.change(at, |node| {
+                self.change_file(at, |node| {
                     Arc::make_mut(&mut node.bytes).resize(size as usize, 0);
                     node.blocks.retain(|block| *block < size.div_ceil(BLOCK));
                 })
             }
             S::Allocate(at, offset, length, keep) => {
-                self.file(at)?;
-                self.change(at, |node| node.allocate(offset, length, keep))
+                self.file_at(at)?;
+                self.change_file(at, |node| node.allocate_blocks(offset, length, keep))
             }
             S::ZeroRange(at, offset, length, keep) => {
-                self.file(at)?;
-                self.change(at, |node| {
-                    node.allocate(offset, length, keep);
-                    node.zero(offset, length);
+                self.file_at(at)?;
+                self.change_file(at, |node| {
+                    node.allocate_blocks(offset, length, keep);
+                    node.zero_bytes(offset, length);
                 })
             }
             S::PunchHole(at, offset, length) => {
-                self.file(at)?;
-                self.change(at, |node| {
-                    node.zero(offset, length);
+                self.file_at(at)?;
+                self.change_file(at, |node| {
+                    node.zero_bytes(offset, length);
                     let whole = offset.div_ceil(BLOCK)..(offset + length) / BLOCK;
                     node.blocks.retain(|block| !whole.contains(block));
                 })
@@ -168,12 +168,12 @@ impl SequenceModel {
                 self.resolve(at)?;
                 let takes = matches!(self.kind(at)?, NodeKind::File | NodeKind::Directory);
                 takes.then_some(())?;
-                self.change(at, |node| node.attribute = Some(value))
+                self.change_file(at, |node| node.attribute = Some(value))
             }
             S::RemoveAttribute(at) => {
-                let node = self.file(at)?;
+                let node = self.file_at(at)?;
                 self.node(node)?.attribute?;
-                self.change(at, |node| node.attribute = None)
+                self.change_file(at, |node| node.attribute = None)
             }
         }
     }
@@ -183,11 +183,11 @@ impl SequenceModel {
         self.identity ^ (self.writes + 1)
     }
 
-    fn file(&self, at: SequencePlace) -> Option<usize> {
+    fn file_at(&self, at: SequencePlace) -> Option<usize> {
         self.resolve(at).filter(|_| self.kind(at) == Some(NodeKind::File))
     }
 
-    fn make(&mut self, at: SequencePlace, kind: NodeKind) -> Option<()> {
+    fn make_node(&mut self, at: SequencePlace, kind: NodeKind) -> Option<()> {
         let key = self.key(at)?;
         let is_directory = self.node(key.0)?.kind == NodeKind::Directory;
         (is_directory && !self.names.contains_key(&key)).then_some(())?;
@@ -196,7 +196,7 @@ impl SequenceModel {
         Some(())
     }
 
-    fn rename(&mut self, from: SequencePlace, to: SequencePlace) -> Option<()> {
+    fn rename_node(&mut self, from: SequencePlace, to: SequencePlace) -> Option<()> {
         let (old, new) = (self.key(from)?, self.key(to)?);
         let node = *self.names.get(&old)?;
         if let Some(over) = self.names.get(&new).copied() {
@@ -214,18 +214,18 @@ impl SequenceModel {
         Some(())
     }
 
-    fn change(&mut self, at: SequencePlace, change: impl FnOnce(&mut SequenceNode)) -> Option<()> {
+    fn change_file(&mut self, at: SequencePlace, change: impl FnOnce(&mut SequenceNode)) -> Option<()> {
         let number = self.resolve(at)?;
         self.nodes.get_mut(number).map(change)
     }
 
-    fn write(&mut self, at: SequencePlace, offset: u32, length: u32) -> Option<()> {
+    fn write_bytes(&mut self, at: SequencePlace, offset: u32, length: u32) -> Option<()> {
         let with = self.next_fill();
-        self.change(at, |node| {
-            node.allocate(offset, length, false);
+        self.change_file(at, |node| {
+            node.allocate_blocks(offset, length, false);
             let range = offset as usize..(offset + length) as usize;
             if let Some(bytes) = Arc::make_mut(&mut node.bytes).get_mut(range) {
-                fill(bytes, with, u64::from(offset));
+                fill_pattern(bytes, with, u64::from(offset));
             }
         })?;
         self.writes += 1;
@@ -238,7 +238,7 @@ impl SequenceNode {
         SequenceNode { kind, bytes: Arc::default(), blocks: BTreeSet::new(), attribute: None }
     }
 
-    fn allocate(&mut self, offset: u32, length: u32, keep_size: bool) {
+    fn allocate_blocks(&mut self, offset: u32, length: u32, keep_size: bool) {
         self.blocks.extend(offset / BLOCK..(offset + length).div_ceil(BLOCK));
         let end = (offset + length) as usize;
         if !keep_size && self.bytes.len() < end {
@@ -257,7 +257,7 @@ impl SequenceNode {
         self.blocks.retain(|block| *block >= behind);
     }
 
-    fn zero(&mut self, offset: u32, length: u32) {
+    fn zero_bytes(&mut self, offset: u32, length: u32) {
         let bytes = Arc::make_mut(&mut self.bytes);
         let end = bytes.len().min((offset + length) as usize);
         if let Some(bytes) = bytes.get_mut(offset as usize..end) {

@@ -11,11 +11,11 @@ use fsverdict_judgement::journal::SequenceBatch;
 
 use super::enumerate::CallSequence;
 use super::floor::{SequenceFloor, SequenceProgress};
-use super::found::read;
-use super::judge::judge;
+use super::found::read_folder;
+use super::judge::judge_sequence;
 use super::model::{NodeKind, SequenceModel};
 use super::step::{STEPS, SequenceCall, SequencePersist};
-use super::work::{SequenceWork, identity, progress, remove, told};
+use super::work::{SequenceWork, describe_calls, progress_at, remove_folder, sequence_identity};
 use super::{FOLDER, folder_of};
 use crate::workload::saved::SavedReading;
 
@@ -72,7 +72,7 @@ impl SequencesRecord {
     }
 
     /// What of it matters at one of these moments.
-    pub fn only(&self, moments_ns: &[u64]) -> SequencesRecord {
+    pub fn only_at(&self, moments_ns: &[u64]) -> SequencesRecord {
         let is_there = |batch: &&SequenceBatch| {
             moments_ns.iter().any(|now| (batch.ready_ns..batch.until_ns).contains(now))
         };
@@ -84,7 +84,7 @@ impl SequencesRecord {
     }
 
     /// The sequences that had begun at this moment, with their number and how far they had come.
-    fn begun<'a>(
+    fn begun_at<'a>(
         &'a self,
         sequences: &'a [CallSequence],
         first: u32,
@@ -98,7 +98,7 @@ impl SequencesRecord {
         for (place, calls) in batch.calls.iter().enumerate().rev() {
             let number = batch.first + place as u32;
             let Some(sequence) = sequences.get((number - first) as usize) else { continue };
-            let progress = SequenceProgress { is_synced, ..progress(sequence, calls, now_ns) };
+            let progress = SequenceProgress { is_synced, ..progress_at(sequence, calls, now_ns) };
             if progress.begun > 0 {
                 begun.push((number, sequence, progress));
             }
@@ -109,26 +109,34 @@ impl SequencesRecord {
     }
 
     /// Which promises were kept in what is mounted here, of which power was cut at this nanosecond.
-    pub fn look(&self, looking: &SequencesLooking, mount: &Path, now_ns: u64, reading: &mut SavedReading) {
+    pub fn check_after_cut(
+        &self,
+        looking: &SequencesLooking,
+        mount: &Path,
+        now_ns: u64,
+        reading: &mut SavedReading,
+    ) {
         let folder = open_path(mount).and_then(|mount| open_below(mount.as_fd(), Path::new(FOLDER), false));
         let folder = match folder {
             Ok(folder) => folder,
             Err(errno) => {
-                if !self.begun(&looking.sequences, looking.first, now_ns).is_empty() {
-                    reading.breaks("name", || format!("the folder {FOLDER}: {errno}"));
+                if !self.begun_at(&looking.sequences, looking.first, now_ns).is_empty() {
+                    reading.note_broken("name", || format!("the folder {FOLDER}: {errno}"));
                 }
                 return;
             }
         };
         let mut listing = Listing::new();
-        for (number, sequence, progress) in self.begun(&looking.sequences, looking.first, now_ns) {
+        for (number, sequence, progress) in self.begun_at(&looking.sequences, looking.first, now_ns) {
             let name = folder_of(number);
-            let about = |seen: &str| format!("{name}: {seen} (done: {})", told(sequence, progress.returned));
+            let about = |seen: &str| {
+                format!("{name}: {seen} (done: {})", describe_calls(sequence, progress.returned))
+            };
             let mut errors = Vec::new();
             let root = match open_below(folder.as_fd(), Path::new(&name), false) {
                 Ok(root) => root,
                 Err(Errno::NOENT) => {
-                    reading.breaks("name", || about("its folder is gone"));
+                    reading.note_broken("name", || about("its folder is gone"));
                     continue;
                 }
                 Err(errno) => {
@@ -136,10 +144,11 @@ impl SequencesRecord {
                     continue;
                 }
             };
-            let floor = SequenceFloor::of(sequence, identity(self.work.bounds, number), progress);
-            if let Some(found) = read(root.as_fd(), &mut listing, &mut errors) {
-                for (promise, seen) in judge(&floor, &found) {
-                    reading.breaks(promise, || about(&seen));
+            let floor =
+                SequenceFloor::at_progress(sequence, sequence_identity(self.work.bounds, number), progress);
+            if let Some(found) = read_folder(root.as_fd(), &mut listing, &mut errors) {
+                for (promise, seen) in judge_sequence(&floor, &found) {
+                    reading.note_broken(promise, || about(&seen));
                 }
             }
             reading.errors.extend(errors.iter().map(|error| about(error)));
@@ -148,7 +157,7 @@ impl SequencesRecord {
     }
 
     /// Removes what is there of so many of the sequences that had begun, the last first: each directory must let itself be emptied, and go.
-    pub fn remove(
+    pub fn check_removal(
         &self,
         looking: &SequencesLooking,
         mount: &Path,
@@ -159,14 +168,14 @@ impl SequencesRecord {
         let folder = open_path(mount).and_then(|mount| open_below(mount.as_fd(), Path::new(FOLDER), false));
         let Ok(folder) = folder else { return };
         let mut listing = Listing::new();
-        let begun = self.begun(&looking.sequences, looking.first, now_ns);
+        let begun = self.begun_at(&looking.sequences, looking.first, now_ns);
         for (number, sequence, progress) in begun.into_iter().take(most) {
             let name = folder_of(number);
-            match remove(&folder, &name, &mut listing) {
+            match remove_folder(&folder, &name, &mut listing) {
                 Ok(()) | Err(Errno::NOENT) => {}
                 Err(errno) => {
-                    let done = told(sequence, progress.returned);
-                    reading.breaks("removable", || format!("{name}: {errno} (done: {done})"));
+                    let done = describe_calls(sequence, progress.returned);
+                    reading.note_broken("removable", || format!("{name}: {errno} (done: {done})"));
                 }
             }
         }
@@ -175,12 +184,12 @@ impl SequencesRecord {
     /// The numbers of the sequences that had begun, and how many calls each has, the last first.
     pub fn begun_by(&self, now_ns: u64) -> Vec<(u32, u32)> {
         let looking = self.looking();
-        let begun = self.begun(&looking.sequences, looking.first, now_ns);
+        let begun = self.begun_at(&looking.sequences, looking.first, now_ns);
         begun.into_iter().map(|(number, sequence, _)| (number, sequence.calls.len() as u32)).collect()
     }
 
     /// The calls of the sequence of this number in words, or of the first.
-    pub fn told(&self, number: Option<u32>) -> Vec<String> {
+    pub fn describe_sequence(&self, number: Option<u32>) -> Vec<String> {
         let (first, sequences) = self.work.sequences();
         let place = number.map_or(0, |number| number.saturating_sub(first) as usize);
         let calls = sequences.get(place).map(|sequence| sequence.calls.as_slice()).unwrap_or_default();
@@ -191,12 +200,12 @@ impl SequencesRecord {
     pub fn can_be_done(work: &SequenceWork) -> bool {
         let (_, sequences) = work.sequences();
         let Some(sequence) = sequences.first() else { return false };
-        let mut model = SequenceModel::prepared(0);
+        let mut model = SequenceModel::with_prepared_files(0);
         let mut persists = false;
         let possible = sequence.calls.iter().all(|call| match call {
             SequenceCall::Step(step) => {
                 persists = false;
-                model.apply(*step).is_some()
+                model.apply_step(*step).is_some()
             }
             SequenceCall::Persist(SequencePersist::Fsync(at) | SequencePersist::Fdatasync(at)) => {
                 persists = true;
@@ -217,12 +226,13 @@ impl SequencesRecord {
     }
 
     /// What must be there, in words.
-    pub fn tell(&self, now_ns: u64) -> Vec<String> {
+    pub fn describe_at(&self, now_ns: u64) -> Vec<String> {
         let looking = self.looking();
         let mut lines = Vec::new();
-        for (number, sequence, progress) in self.begun(&looking.sequences, looking.first, now_ns).iter().rev()
+        for (number, sequence, progress) in
+            self.begun_at(&looking.sequences, looking.first, now_ns).iter().rev()
         {
-            let returned = told(sequence, progress.returned);
+            let returned = describe_calls(sequence, progress.returned);
             let underway =
                 sequence.calls.get(progress.returned).filter(|_| progress.begun > progress.returned);
             let underway = underway.map_or(String::new(), |call| format!("; underway: {call}"));

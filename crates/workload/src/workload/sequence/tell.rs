@@ -29,13 +29,13 @@ impl fmt::Display for SequenceStep {
             S::Append(at, length) => write!(formatter, "append {} {length}", at.path()),
             S::Truncate(at, size) => write!(formatter, "truncate {} {size}", at.path()),
             S::Allocate(at, offset, length, keep) => {
-                write!(formatter, "fallocate{} {} {offset}+{length}", kept(*keep), at.path())
+                write!(formatter, "fallocate{} {} {offset}+{length}", keep_size_words(*keep), at.path())
             }
             S::PunchHole(at, offset, length) => {
                 write!(formatter, "punch hole {} {offset}+{length}", at.path())
             }
             S::ZeroRange(at, offset, length, keep) => {
-                write!(formatter, "zero range{} {} {offset}+{length}", kept(*keep), at.path())
+                write!(formatter, "zero range{} {} {offset}+{length}", keep_size_words(*keep), at.path())
             }
             S::SetAttribute(at, value) => write!(formatter, "setxattr {} user.fsverdict={value}", at.path()),
             S::RemoveAttribute(at) => write!(formatter, "removexattr {} user.fsverdict", at.path()),
@@ -43,7 +43,7 @@ impl fmt::Display for SequenceStep {
     }
 }
 
-fn kept(keep: bool) -> &'static str {
+fn keep_size_words(keep: bool) -> &'static str {
     if keep { " KEEP_SIZE" } else { "" }
 }
 

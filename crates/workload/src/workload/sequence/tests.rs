@@ -4,11 +4,11 @@ use std::os::fd::AsFd;
 
 use super::enumerate::{CallSequence, SequenceBounds};
 use super::floor::{SequenceFloor, SequenceProgress};
-use super::found::{FoundNode, read};
-use super::judge::judge;
+use super::found::{FoundNode, read_folder};
+use super::judge::judge_sequence;
 use super::model::NodeKind;
 use super::step::SequenceCall;
-use super::work::{SequenceWork, told};
+use super::work::{SequenceWork, describe_calls};
 use super::{FOLDER, carry_out};
 use crate::dataset::{Listing, open_path};
 
@@ -16,13 +16,13 @@ const BOUNDS: SequenceBounds = SequenceBounds { steps: 2, count: None, seed: 1 }
 
 #[test]
 fn the_bounds_hold_what_they_should_each_once() {
-    let singles = SequenceBounds { steps: 1, ..BOUNDS }.all();
-    let pairs = BOUNDS.all();
+    let singles = SequenceBounds { steps: 1, ..BOUNDS }.all_sequences();
+    let pairs = BOUNDS.all_sequences();
     assert!((100..400).contains(&singles.len()), "{}", singles.len());
     assert!((20_000..100_000).contains(&pairs.len()), "{}", pairs.len());
     let mut seen = std::collections::HashSet::new();
     assert!(pairs.iter().all(|sequence| seen.insert(sequence.clone())));
-    let told: Vec<String> = pairs.iter().map(|sequence| told(sequence, 9)).collect();
+    let told: Vec<String> = pairs.iter().map(|sequence| describe_calls(sequence, 9)).collect();
     for wanted in [
         // f2fs with fsync_mode=posix loses the first of these files; btrfs of Linux 3.x to 4.x the others.
         "rename A/foo A/baz; create A/foo; fsync A/foo",
@@ -38,9 +38,9 @@ fn the_bounds_hold_what_they_should_each_once() {
         assert!(told.iter().any(|told| told.contains(wanted)), "{wanted}");
     }
     let some = SequenceBounds { count: Some(100), ..BOUNDS };
-    assert_eq!((some.all().len(), some.all() == some.all()), (100, true));
-    assert_ne!(some.all(), SequenceBounds { seed: 2, ..some }.all());
-    let triples = SequenceBounds { steps: 3, count: Some(500), seed: 1 }.all();
+    assert_eq!((some.all_sequences().len(), some.all_sequences() == some.all_sequences()), (100, true));
+    assert_ne!(some.all_sequences(), SequenceBounds { seed: 2, ..some }.all_sequences());
+    let triples = SequenceBounds { steps: 3, count: Some(500), seed: 1 }.all_sequences();
     assert_eq!(triples.len(), 500);
     assert!(triples.iter().all(|one| matches!(one.calls.last(), Some(SequenceCall::Persist(_)))));
 }
@@ -85,7 +85,7 @@ impl Recovered {
     /// As the write of this number does.
     fn write(&self, path: &str, offset: u64, length: usize, number: u64) {
         let mut bytes = vec![0; length];
-        super::contents::fill(&mut bytes, IDENTITY ^ number, offset);
+        super::contents::fill_pattern(&mut bytes, IDENTITY ^ number, offset);
         let file =
             std::fs::File::options().create(true).truncate(false).write(true).open(self.at(path)).unwrap();
         std::os::unix::fs::FileExt::write_all_at(&file, &bytes, offset).unwrap();
@@ -105,19 +105,19 @@ impl Recovered {
             is_synced: false,
             refused: None,
         };
-        let floor = SequenceFloor::of(&sequence, IDENTITY, progress);
+        let floor = SequenceFloor::at_progress(&sequence, IDENTITY, progress);
         let (root, mut errors) = (open_path(self.folder.path()).unwrap(), Vec::new());
-        let found: FoundNode = read(root.as_fd(), &mut Listing::new(), &mut errors).unwrap();
+        let found: FoundNode = read_folder(root.as_fd(), &mut Listing::new(), &mut errors).unwrap();
         assert!(errors.is_empty() && found.kind == Some(NodeKind::Directory));
-        judge(&floor, &found).into_iter().map(|(promise, _)| promise).collect()
+        judge_sequence(&floor, &found).into_iter().map(|(promise, _)| promise).collect()
     }
 }
 
 /// The sequence that is told so.
 fn named(sequence: &str) -> CallSequence {
     let steps = 1 + u32::try_from(sequence.matches(';').count()).unwrap() / 2;
-    let all = [1, 2].map(|steps| SequenceBounds { steps, ..BOUNDS }.all()).concat();
-    let found = all.into_iter().find(|one| told(one, 9) == sequence);
+    let all = [1, 2].map(|steps| SequenceBounds { steps, ..BOUNDS }.all_sequences()).concat();
+    let found = all.into_iter().find(|one| describe_calls(one, 9) == sequence);
     found.unwrap_or_else(|| panic!("{sequence} is none of {steps} steps"))
 }
 

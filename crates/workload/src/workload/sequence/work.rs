@@ -13,19 +13,19 @@ use fsverdict_judgement::journal::{SequenceBatch, SequenceCalls};
 use fsverdict_judgement::plan::Operation;
 use fsverdict_linux::host::syscall::bring_to_rest;
 
-use super::calls::{call, is_refusal, set_attribute};
-use super::contents::fill;
+use super::calls::{is_refusal, make_call, set_attribute};
+use super::contents::fill_pattern;
 use super::enumerate::{CallSequence, SequenceBounds};
 use super::floor::{SequenceFloor, SequenceProgress};
-use super::found::read;
-use super::judge::judge;
+use super::found::read_folder;
+use super::judge::judge_sequence;
 use super::model::{ATTRIBUTE, BAR, FOO, SequenceModel};
 use super::place::SequencePlace;
 use super::step::SequenceCall;
 use super::{BATCH, FOLDER, folder_of};
-use crate::workload::latency::{LatencyRecorder, finish};
+use crate::workload::latency::{LatencyRecorder, to_recorded_calls};
 use crate::workload::save::now_ns;
-use crate::workload::{Done, WorkError};
+use crate::workload::{OperationResult, WorkError};
 
 /// A part of the sequences that there are within bounds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,7 +49,7 @@ pub struct OneSequence {
 /// What was done, and when which promise was made.
 #[derive(Debug)]
 pub struct SequencesDone {
-    pub done: Done,
+    pub done: OperationResult,
     pub batches: Vec<SequenceBatch>,
 }
 
@@ -58,34 +58,35 @@ const PART: usize = 2048;
 
 impl SequenceWork {
     /// How many parts there are.
-    pub fn parts(bounds: SequenceBounds) -> u32 {
-        bounds.number().div_ceil(PART).max(1) as u32
+    pub fn count_parts(bounds: SequenceBounds) -> u32 {
+        bounds.count_sequences().div_ceil(PART).max(1) as u32
     }
 
     /// Its sequences, with the number of the first.
     pub(super) fn sequences(&self) -> (u32, Vec<CallSequence>) {
         if let Some(OneSequence { number, calls }) = &self.only {
-            let whole = self.bounds.all().into_iter().nth(*number as usize);
+            let whole = self.bounds.all_sequences().into_iter().nth(*number as usize);
             let of = |whole: CallSequence| CallSequence {
                 calls: calls.iter().filter_map(|call| whole.calls.get(*call as usize).copied()).collect(),
             };
             return (*number, whole.map(of).into_iter().collect());
         }
         let first = self.part as usize * PART;
-        let sequences: Vec<CallSequence> = self.bounds.all().into_iter().skip(first).take(PART).collect();
+        let sequences: Vec<CallSequence> =
+            self.bounds.all_sequences().into_iter().skip(first).take(PART).collect();
         (first as u32, sequences)
     }
 }
 
 /// What the contents of a sequence depend on.
-pub(super) fn identity(bounds: SequenceBounds, number: u32) -> u64 {
+pub(super) fn sequence_identity(bounds: SequenceBounds, number: u32) -> u64 {
     mix_bits(bounds.seed ^ mix_bits(u64::from(number))) << 8
 }
 
 /// Does the sequences of a part below this mount point. Where the filesystem refuses a call, its sequence ends there. Each batch may begin
 /// with a filesystem at rest only where nobody else has a file on it: in a guest.
 pub fn carry_out(mount: &Path, work: &SequenceWork, may_rest: bool) -> Result<SequencesDone, WorkError> {
-    let failed = |call: &'static str, errno| at(call, FOLDER.to_owned(), errno);
+    let failed = |call: &'static str, errno| io_error(call, FOLDER.to_owned(), errno);
     let mount = open_path(mount).map_err(|errno| failed("open the mount point", errno))?;
     let folder = open_below(mount.as_fd(), Path::new(FOLDER), true)
         .map_err(|errno| failed("make the folder of sequences", errno))?;
@@ -99,12 +100,19 @@ pub fn carry_out(mount: &Path, work: &SequenceWork, may_rest: bool) -> Result<Se
         files += done.calls.len() as u64;
         batches.push(done);
     }
-    let calls = finish(&[&latency]);
-    let done = Done { logical_bytes: 0, read_besides: 0, files, held: None, calls, main_call: "sequence" };
+    let calls = to_recorded_calls(&[&latency]);
+    let done = OperationResult {
+        logical_bytes: 0,
+        read_besides: 0,
+        files,
+        held: None,
+        calls,
+        main_call: "sequence",
+    };
     Ok(SequencesDone { done, batches })
 }
 
-fn at(call: &'static str, path: String, errno: Errno) -> WorkError {
+fn io_error(call: &'static str, path: String, errno: Errno) -> WorkError {
     WorkError::Io { operation: Operation::Sequences.name(), failure: IoFailure::new(call, path, errno) }
 }
 
@@ -120,34 +128,37 @@ impl SequencesOfBatch<'_> {
     fn carry_out(&self, latency: &mut LatencyRecorder) -> Result<SequenceBatch, WorkError> {
         let mut roots = Vec::with_capacity(self.sequences.len());
         for number in self.numbers() {
-            roots.push(self.prepare(number).map_err(|errno| at("prepare", folder_of(number), errno))?);
+            roots.push(
+                self.prepare_folder(number).map_err(|errno| io_error("prepare", folder_of(number), errno))?,
+            );
         }
-        rustix::fs::syncfs(self.folder).map_err(|errno| at("sync", FOLDER.to_owned(), errno))?;
+        rustix::fs::syncfs(self.folder).map_err(|errno| io_error("sync", FOLDER.to_owned(), errno))?;
         // What those before left in a journal would be replayed in each of the states of these, hundreds of requests for nothing.
         if self.may_rest
             && let Err(errno) = bring_to_rest(self.folder)
             && !is_refusal(errno)
         {
-            return Err(at("bring to rest", FOLDER.to_owned(), errno));
+            return Err(io_error("bring to rest", FOLDER.to_owned(), errno));
         }
         let mut batch =
             SequenceBatch { first: self.first, ready_ns: now_ns(), until_ns: 0, calls: Vec::new() };
         for ((number, sequence), root) in self.numbers().zip(self.sequences).zip(&roots) {
             let started = Instant::now();
-            batch.calls.push(self.sequence(number, sequence, root)?);
-            latency.since(started);
+            batch.calls.push(self.run_sequence(number, sequence, root)?);
+            latency.record_since(started);
         }
         let mut listing = Listing::new();
         for (((number, sequence), root), calls) in
             self.numbers().zip(self.sequences).zip(&roots).zip(&batch.calls)
         {
-            self.compare(number, sequence, root, calls, &mut listing)?;
+            self.compare_with_model(number, sequence, root, calls, &mut listing)?;
         }
         batch.until_ns = now_ns();
         drop(roots);
         for number in self.numbers() {
             let name = folder_of(number);
-            remove(self.folder, &name, &mut listing).map_err(|errno| at("remove", name, errno))?;
+            remove_folder(self.folder, &name, &mut listing)
+                .map_err(|errno| io_error("remove", name, errno))?;
         }
         Ok(batch)
     }
@@ -157,7 +168,7 @@ impl SequencesOfBatch<'_> {
     }
 
     /// What every sequence finds.
-    fn prepare(&self, number: u32) -> Result<OwnedFd, Errno> {
+    fn prepare_folder(&self, number: u32) -> Result<OwnedFd, Errno> {
         let name = folder_of(number);
         let directory = Mode::from_raw_mode(0o755);
         rustix::fs::mkdirat(self.folder, &name, directory)?;
@@ -166,12 +177,12 @@ impl SequencesOfBatch<'_> {
             rustix::fs::mkdirat(&root, at.path(), directory)?;
         }
         // As the model has it: the first write, and the second.
-        let identity = identity(self.bounds, number);
+        let identity = sequence_identity(self.bounds, number);
         for (at, length, with) in [(SequencePlace::AFoo, FOO, 1), (SequencePlace::ABar, BAR, 2)] {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
             let file = rustix::fs::openat(&root, at.path(), flags, Mode::from_raw_mode(0o644))?;
             let mut bytes = vec![0; length as usize];
-            fill(&mut bytes, identity ^ with, 0);
+            fill_pattern(&mut bytes, identity ^ with, 0);
             let mut done = 0;
             while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
                 done += rustix::io::write(&file, rest)?;
@@ -183,32 +194,32 @@ impl SequencesOfBatch<'_> {
         }
     }
 
-    fn sequence(
+    fn run_sequence(
         &self,
         number: u32,
         sequence: &CallSequence,
         root: &OwnedFd,
     ) -> Result<SequenceCalls, WorkError> {
-        let mut model = SequenceModel::prepared(identity(self.bounds, number));
+        let mut model = SequenceModel::with_prepared_files(sequence_identity(self.bounds, number));
         let mut calls = SequenceCalls { began_ns: now_ns(), done_ns: Vec::new(), refused: false };
         for one in &sequence.calls {
-            match call(root.as_fd(), *one, &model) {
+            match make_call(root.as_fd(), *one, &model) {
                 Ok(()) => calls.done_ns.push(now_ns()),
                 Err(errno) if is_refusal(errno) => {
                     calls.refused = true;
                     break;
                 }
-                Err(errno) => return Err(at("do", format!("{one} of sequence {number}"), errno)),
+                Err(errno) => return Err(io_error("do", format!("{one} of sequence {number}"), errno)),
             }
             if let SequenceCall::Step(step) = one {
-                model.apply(*step);
+                model.apply_step(*step);
             }
         }
         Ok(calls)
     }
 
     /// Before any cut all of it must be as the model has it: a mistake of the model's shows here, or one of the filesystem's.
-    fn compare(
+    fn compare_with_model(
         &self,
         number: u32,
         sequence: &CallSequence,
@@ -216,19 +227,19 @@ impl SequencesOfBatch<'_> {
         calls: &SequenceCalls,
         listing: &mut Listing,
     ) -> Result<(), WorkError> {
-        let progress = SequenceProgress { is_synced: true, ..progress(sequence, calls, u64::MAX) };
-        let floor = SequenceFloor::of(sequence, identity(self.bounds, number), progress);
+        let progress = SequenceProgress { is_synced: true, ..progress_at(sequence, calls, u64::MAX) };
+        let floor = SequenceFloor::at_progress(sequence, sequence_identity(self.bounds, number), progress);
         let mut errors = Vec::new();
         // A directory that was opened before names were made need not list them (btrfs does not).
         let root = open_below(root.as_fd(), Path::new(""), false)
-            .map_err(|errno| at("open", folder_of(number), errno))?;
-        let found = read(root.as_fd(), listing, &mut errors);
-        let broken = found.map(|found| judge(&floor, &found)).unwrap_or_default();
+            .map_err(|errno| io_error("open", folder_of(number), errno))?;
+        let found = read_folder(root.as_fd(), listing, &mut errors);
+        let broken = found.map(|found| judge_sequence(&floor, &found)).unwrap_or_default();
         // Blocks are counted once they are written.
         let broken = broken.into_iter().find(|(promise, _)| *promise != "allocation");
         let seen = broken.map(|(_, seen)| seen).or(errors.into_iter().next());
         seen.map_or(Ok(()), |saw| {
-            let expected = told(sequence, calls.done_ns.len());
+            let expected = describe_calls(sequence, calls.done_ns.len());
             Err(WorkError::Miscounted {
                 operation: Operation::Sequences.name(),
                 at: folder_of(number),
@@ -240,7 +251,7 @@ impl SequencesOfBatch<'_> {
 }
 
 /// How far it had come at this nanosecond.
-pub(super) fn progress(sequence: &CallSequence, calls: &SequenceCalls, now_ns: u64) -> SequenceProgress {
+pub(super) fn progress_at(sequence: &CallSequence, calls: &SequenceCalls, now_ns: u64) -> SequenceProgress {
     let returned = calls.done_ns.iter().filter(|done| **done <= now_ns).count();
     let begun = if calls.began_ns <= now_ns { (returned + 1).min(sequence.calls.len()) } else { 0 };
     SequenceProgress {
@@ -252,19 +263,19 @@ pub(super) fn progress(sequence: &CallSequence, calls: &SequenceCalls, now_ns: u
 }
 
 /// The first calls of a sequence in words.
-pub(super) fn told(sequence: &CallSequence, calls: usize) -> String {
+pub(super) fn describe_calls(sequence: &CallSequence, calls: usize) -> String {
     let told: Vec<String> = sequence.calls.iter().take(calls).map(ToString::to_string).collect();
     told.join("; ")
 }
 
 /// Removes a folder with all that is in it, and follows nothing.
-pub(super) fn remove(folder: &OwnedFd, name: &str, listing: &mut Listing) -> Result<(), Errno> {
+pub(super) fn remove_folder(folder: &OwnedFd, name: &str, listing: &mut Listing) -> Result<(), Errno> {
     let root = open_below(folder.as_fd(), Path::new(name), false)?;
-    empty(&root, listing, 0)?;
+    empty_directory(&root, listing, 0)?;
     rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)
 }
 
-fn empty(directory: &OwnedFd, listing: &mut Listing, depth: u32) -> Result<(), Errno> {
+fn empty_directory(directory: &OwnedFd, listing: &mut Listing, depth: u32) -> Result<(), Errno> {
     let mut names = Vec::new();
     listing.for_each_entry(
         directory.as_fd(),
@@ -277,7 +288,7 @@ fn empty(directory: &OwnedFd, listing: &mut Listing, depth: u32) -> Result<(), E
     for (name, _) in names {
         match rustix::fs::unlinkat(directory, &name, AtFlags::empty()) {
             Err(Errno::ISDIR | Errno::PERM) if depth < 8 => {
-                empty(&open_directory(directory.as_fd(), &name)?, listing, depth + 1)?;
+                empty_directory(&open_directory(directory.as_fd(), &name)?, listing, depth + 1)?;
                 rustix::fs::unlinkat(directory, &name, AtFlags::REMOVEDIR)?;
             }
             other => other?,
