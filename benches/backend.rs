@@ -191,8 +191,8 @@ fn main() -> ExitCode {
     if std::env::args().nth(1).is_some_and(|first| first != "--bench") {
         return fsverdict::cli::main();
     }
-    let placement = Placement::choose().unwrap();
-    let _pinned = Pinned::to(placement.guest).unwrap();
+    let placement = Placement::choose_processors().unwrap();
+    let _pinned = Pinned::pin_to(placement.guest).unwrap();
     for (model, size) in built_in()
         .iter()
         .map(|model| (model.name, 16_000_000_000))

@@ -23,7 +23,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 
 use fsverdict_judgement::plan::{DeviceSource, Plan, once_each, write};
 use fsverdict_linux::host::output_file::{Existing, write_output};
-use fsverdict_linux::host::talk::say;
+use fsverdict_linux::host::talk::print_line;
 use fsverdict_report::wrap;
 use fsverdict_text::{Hinted, Reason, parse_time, quoted};
 
@@ -115,10 +115,10 @@ pub(super) fn run(arguments: &AskArguments) -> Result<Exit, CliError> {
     run.erase.clone_from(&arguments.erase);
     run.dry_run = arguments.dry_run;
     let AskedPlan { plan, left_out } = AskedPlan::of(&question, run.overrides())?;
-    say(&wrap(&question.told(&plan, &left_out), WIDTH).join("\n"));
+    print_line(&wrap(&question.told(&plan, &left_out), WIDTH).join("\n"));
     if let Some(path) = &arguments.plan {
         keep(path, name, &plan)?;
-        say(&format!("the plan is in {}", quoted(&path.to_string_lossy())));
+        print_line(&format!("the plan is in {}", quoted(&path.to_string_lossy())));
     }
     let erases = matches!(plan.device.source, DeviceSource::Path(_));
     if !arguments.yes && !arguments.dry_run {
@@ -135,7 +135,7 @@ pub(super) fn run(arguments: &AskArguments) -> Result<Exit, CliError> {
     }
     let exit = carry_out(&run, plan, &PlanOrigin::Preset)?;
     if arguments.plan.is_none() && !arguments.dry_run {
-        say(
+        print_line(
             "the plan can be edited and run again: `fsverdict show FOLDER > mine.toml`, FOLDER being what stands behind `Run` above",
         );
     }

@@ -11,7 +11,7 @@ use crate::fleet::{BlockEnd, BlockOrder, Site, conduct_block, merge, shared_run}
 use crate::study::{Permission, RunFolder};
 use fsverdict_judgement::plan::{DeviceSource, Overrides};
 use fsverdict_judgement::verdict::DeviceRun;
-use fsverdict_linux::host::talk::say;
+use fsverdict_linux::host::talk::print_line;
 use fsverdict_report::{DeviceReport, write_devices};
 use fsverdict_text::{Reason, quoted};
 
@@ -104,7 +104,7 @@ pub(super) fn block(arguments: &BlockArguments) -> Result<Exit, CliError> {
     let end = conduct_block(&folder, &plan, asked, &permission, observer.as_mut()).map_err(complaint)?;
     drop(observer);
     let run = quoted(&folder.path().to_string_lossy());
-    say(&match end {
+    print_line(&match end {
         BlockEnd::Done => {
             format!("block {number} of site {site} is done; `fsverdict merge {run}` shows the whole")
         }

@@ -10,11 +10,11 @@ use fsverdict_disk::calibrate::{Raw, TimedDisk, Titled, calibrate, measure};
 use fsverdict_disk::device::{Model, built_in};
 use fsverdict_judgement::plan::{ClockChoice, DeviceSource, LabChoice, Overrides, Plan};
 use fsverdict_linux::host::block_device::BlockDevice;
-use fsverdict_linux::host::limits::check;
+use fsverdict_linux::host::limits::check_file_size_limit;
 use fsverdict_linux::host::output_file::{Existing, write_output};
 use fsverdict_linux::host::results::result_writer;
 use fsverdict_linux::host::root::Root;
-use fsverdict_linux::host::talk::say;
+use fsverdict_linux::host::talk::print_line;
 use fsverdict_text::{Grid, GridFindings, Hinted, Reason, suggest};
 
 use super::against;
@@ -63,7 +63,7 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Exit, CliError> {
     if let Some(trace) = &arguments.against.against {
         return against::run(&arguments.against, trace, arguments.output.as_deref());
     }
-    check(0).map_err(CliError::failed)?;
+    check_file_size_limit(0).map_err(CliError::failed)?;
     let named = arguments.device.as_deref().unwrap_or_default();
     let given = arguments.like.as_deref().map(template).transpose()?;
     let Target { device, size, like, stem, found } = match named.starts_with("model:") {
@@ -78,10 +78,10 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Exit, CliError> {
     let titled = Titled { name: &name, device: &device, date: &date };
     let found = calibrate(&found, size, &titled, template).map_err(CliError::failed)?;
     for (section, key, number) in &found.numbers {
-        say(&format!("[{section}] {key} = {number}"));
+        print_line(&format!("[{section}] {key} = {number}"));
     }
     for (kind, error) in &found.errors {
-        say(&format!("error on the half it was not fitted to, {kind}: {:.1} %", error * 100.0));
+        print_line(&format!("error on the half it was not fitted to, {kind}: {:.1} %", error * 100.0));
     }
     match &arguments.output {
         Some(file) => write(file, &found.toml, arguments.force)?,
@@ -129,7 +129,7 @@ fn real(arguments: &CalibrateArguments, named: &str) -> Result<Target, CliError>
         CliError::failed(Reason::new(what, "a device is read as root, or by the group `disk`"))
     })?;
     let erased = if arguments.erase.is_some() { "then it is erased" } else { "it is not written to" };
-    say(&format!("reading {device}, some 5700 times; {erased}"));
+    print_line(&format!("reading {device}, some 5700 times; {erased}"));
     let mut found = measure(&mut disk, Grid::Reading).map_err(|error| {
         CliError::Failed(Reason::new(format!("cannot measure {device}: {error}"), too_small(&error)))
     })?;
@@ -162,7 +162,7 @@ fn modelled(arguments: &CalibrateArguments, named: &str) -> Result<Target, CliEr
     };
     let model = Model::find(name).map_err(CliError::usage)?;
     let (device, size) = (format!("the model {} v{}, {size}", model.name, model.version), size.0);
-    say(&format!("measuring {device} in a guest, by the guest's clock"));
+    print_line(&format!("measuring {device} in a guest, by the guest's clock"));
     let mut found = in_trial(arguments, source.clone(), Grid::Reading)?;
     if arguments.erase.is_some() {
         found = found.and(in_trial(arguments, source, Grid::Writing)?);

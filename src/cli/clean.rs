@@ -19,7 +19,7 @@ pub(super) struct CleanArguments {
 }
 
 pub(super) fn run(arguments: &CleanArguments) -> Result<Exit, CliError> {
-    let found = leftovers::find(&Root::default());
+    let found = leftovers::find_leftovers(&Root::default());
     let mut out = result_writer();
     if found.is_empty() {
         writeln!(out, "nothing was left behind")?;
@@ -31,7 +31,7 @@ pub(super) fn run(arguments: &CleanArguments) -> Result<Exit, CliError> {
             writeln!(out, "would remove {leftover}")?;
             continue;
         }
-        match leftovers::undo(leftover) {
+        match leftovers::remove_leftover(leftover) {
             Ok(()) => writeln!(out, "removed {leftover}")?,
             Err(error) => {
                 stayed += 1;

@@ -8,7 +8,7 @@ use crate::study::OpenedRun;
 use fsverdict_judgement::plan::{AXES, AxisLevel, AxisRole, Dataset, DeviceSource, PhaseWork, Plan};
 use fsverdict_lab::lab::hidden_from;
 use fsverdict_linux::host::talk;
-use fsverdict_linux::host::talk::say;
+use fsverdict_linux::host::talk::print_line;
 use fsverdict_report::{count, in_lines};
 use fsverdict_text::{Reason, quoted};
 
@@ -78,7 +78,7 @@ pub(super) fn agree(plan: &Plan, origin: &PlanOrigin, said: Consent) -> Result<(
             if let (Some(first), false) = (commands.first(), said.quiet) {
                 let short: String = in_lines(first).replace('\n', " ").chars().take(60).collect();
                 let number = count(commands.len(), "command");
-                say(&format!("{number} of the plan, {} (--dry-run lists all): {short}", as_whom()));
+                print_line(&format!("{number} of the plan, {} (--dry-run lists all): {short}", as_whom()));
             }
             return Ok(());
         }
@@ -110,7 +110,7 @@ fn asked() -> bool {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return false;
     }
-    talk::ask("Carry it out? [y/N] ");
+    talk::print_prompt("Carry it out? [y/N] ");
     let mut line = String::new();
     let answered = std::io::stdin().lock().read_line(&mut line).is_ok();
     answered && ["y", "yes"].contains(&line.trim().to_ascii_lowercase().as_str())
@@ -123,7 +123,7 @@ fn show(text: &str) {
         let letters: Vec<char> = line.chars().collect();
         lines.extend(letters.chunks(COLUMNS).map(|piece| piece.iter().collect::<String>()));
     }
-    lines.chunks(LINES).for_each(|screen| say(&screen.join("\n")));
+    lines.chunks(LINES).for_each(|screen| print_line(&screen.join("\n")));
 }
 
 fn as_whom() -> String {

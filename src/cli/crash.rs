@@ -11,7 +11,7 @@ use fsverdict_judgement::journal::{Event, OpenJournal, PowerCuts};
 use fsverdict_judgement::plan::{Candidate, Plan};
 use fsverdict_linux::host::output_file::{Existing, OutputFile};
 use fsverdict_linux::host::results::result_writer;
-use fsverdict_linux::host::talk::say;
+use fsverdict_linux::host::talk::print_line;
 use fsverdict_report::count;
 use fsverdict_text::{Hinted, suggest};
 
@@ -176,13 +176,13 @@ fn cut_all(
         let tell = |CutProgress { part, parts, done, all }: CutProgress| {
             let of = if parts > 1 { format!("part {} of {parts}: ", part + 1) } else { String::new() };
             if !quiet {
-                say(&format!("power cuts: {}: {of}{done} of {all} states looked at", candidate.name));
+                print_line(&format!("power cuts: {}: {of}{done} of {all} states looked at", candidate.name));
             }
         };
         match cutting.cut(candidate, again, &tell) {
             Ok(cuts) => {
                 if !quiet {
-                    say(&told(&cuts));
+                    print_line(&told(&cuts));
                 }
                 let mut journal = OpenJournal::resume(plan, &folder.journal()).map_err(CliError::failed)?;
                 journal.append(None, Event::PowerCut(cuts)).map_err(CliError::failed)?;
@@ -190,7 +190,7 @@ fn cut_all(
             }
             // The next candidate would fare no better.
             Err(error) if error.is_of_this_machine() => return Err(CliError::failed(error)),
-            Err(error) => say(&format!("power cuts: {}: not done: {error}", candidate.name)),
+            Err(error) => print_line(&format!("power cuts: {}: not done: {error}", candidate.name)),
         }
     }
     Ok(())
@@ -252,7 +252,7 @@ fn write_script(
     let output = OutputFile::create_executable(path, Existing::Keep).map_err(failed)?;
     let tell = |what: &str| {
         if !quiet {
-            say(&format!("minimising: {what}"));
+            print_line(&format!("minimising: {what}"));
         }
     };
     let minimised = cutting.minimise(candidate, state, &tell).map_err(CliError::failed)?;

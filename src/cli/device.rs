@@ -6,7 +6,7 @@ use std::io::{BufRead, IsTerminal};
 use fsverdict_judgement::plan::DeviceSource;
 use fsverdict_linux::guard::Refusal;
 use fsverdict_linux::host::talk;
-use fsverdict_linux::host::talk::say;
+use fsverdict_linux::host::talk::print_line;
 use fsverdict_text::Reason;
 
 use super::CliError;
@@ -29,8 +29,8 @@ pub(super) fn ask(refusal: &Refusal) -> Option<String> {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return None;
     }
-    say(&refusal.to_string());
-    talk::ask(&format!("To destroy everything on it, type its identity ({identity}): "));
+    print_line(&refusal.to_string());
+    talk::print_prompt(&format!("To destroy everything on it, type its identity ({identity}): "));
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line).ok()?;
     Some(line.trim().to_owned()).filter(|line| !line.is_empty())

@@ -9,7 +9,7 @@ use crate::fleet::{
 };
 use crate::study::RunFolder;
 use fsverdict_judgement::plan::Plan;
-use fsverdict_linux::host::talk::say;
+use fsverdict_linux::host::talk::print_line;
 use fsverdict_text::{Reason, quoted};
 
 use super::report::show_run;
@@ -44,7 +44,7 @@ pub(super) fn begin_at_sites(
     all: bool,
 ) -> Result<Exit, CliError> {
     if let Some(caution) = keep(folder.handle(), plan, fleet).map_err(complaint)? {
-        say(&format!("warning: {caution}"));
+        print_line(&format!("warning: {caution}"));
     }
     conduct_at_sites(folder, plan, fleet, all)
 }
@@ -70,14 +70,14 @@ pub(super) fn conduct_at_sites(
     let names: Vec<String> = fleet.sites.iter().map(|site| site.name.to_string()).collect();
     let run = quoted(&folder.path().to_string_lossy());
     let interrupted = fleet.on.interrupted();
-    say(&format!(
+    print_line(&format!(
         "blocks are done at {}; {interrupted}, `fsverdict resume {run}` comes back",
         names.join(", ")
     ));
     let mut look = |merged: &Merged| -> Result<(), FleetError> {
         merged.write(folder)?;
         let each: Vec<String> = merged.done.iter().map(|(site, blocks)| format!("{site} {blocks}")).collect();
-        say(&format!("blocks done: {}; complete rounds: {}", each.join(", "), merged.rounds));
+        print_line(&format!("blocks done: {}; complete rounds: {}", each.join(", "), merged.rounds));
         Ok(())
     };
     conduct_fleet(folder, plan, fleet, &mut look).map_err(complaint)?;
@@ -99,7 +99,7 @@ pub(super) fn conduct_at_sites(
 pub(super) fn settled(merged: &Merged, plan: &Plan) -> Exit {
     match &merged.settled {
         Some(reason) => {
-            say(&format!("settled: {reason}"));
+            print_line(&format!("settled: {reason}"));
             Exit::Done
         }
         None => {
@@ -108,7 +108,7 @@ pub(super) fn settled(merged: &Merged, plan: &Plan) -> Exit {
                 [] => String::new(),
                 awaited => format!("; the next round lacks {}", awaited.join(", ")),
             };
-            say(&format!(
+            print_line(&format!(
                 "not settled: {in_it} candidates are still in, complete rounds: {}{waiting}",
                 merged.rounds
             ));

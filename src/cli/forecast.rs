@@ -9,7 +9,7 @@ use fsverdict_judgement::plan::{
 };
 use fsverdict_lab::lab::ChosenLab;
 use fsverdict_lab::trial::bytes_to_stage;
-use fsverdict_linux::host::procfs::memory;
+use fsverdict_linux::host::procfs::read_memory;
 use fsverdict_linux::host::root::Root;
 use fsverdict_report::{count, listing};
 use fsverdict_stack::filesystem::written_by_mkfs;
@@ -180,6 +180,6 @@ fn memory_needed(plan: &Plan, choice: &ChosenLab) -> Option<String> {
         }
         (None, None) => return None,
     };
-    let free = memory(&Root::default()).map_or(u64::MAX, |memory| memory.available);
+    let free = read_memory(&Root::default()).map_or(u64::MAX, |memory| memory.available);
     Some(if free < needed { format!("{text}, and only {} are free", Bytes(free)) } else { text })
 }

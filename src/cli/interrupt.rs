@@ -9,7 +9,7 @@ use signal_hook::low_level::emulate_default_handler;
 use crate::study::RunFolder;
 use fsverdict_judgement::journal::{Run, TrialStanding};
 use fsverdict_judgement::plan::{DeviceSource, Plan};
-use fsverdict_linux::host::talk::say;
+use fsverdict_linux::host::talk::print_line;
 use fsverdict_text::{Reason, quoted};
 
 /// From now on. What the run has open ends with the program, as it does when it is killed; there is nothing to undo here.
@@ -19,7 +19,7 @@ pub(super) fn explain(folder: &RunFolder, plan: &Plan) {
     let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else { return };
     thread::spawn(move || {
         for signal in signals.forever() {
-            say(&format!("\n{}", parting(&folder, &plan)));
+            print_line(&format!("\n{}", parting(&folder, &plan)));
             let _ = emulate_default_handler(signal);
         }
     });

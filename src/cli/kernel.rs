@@ -13,7 +13,7 @@ use fsverdict_lab::kernel::{
 use fsverdict_lab::lab::{by_default, try_kernel};
 use fsverdict_linux::host::results::result_writer;
 use fsverdict_linux::host::root::names_in;
-use fsverdict_linux::host::talk::say;
+use fsverdict_linux::host::talk::print_line;
 
 use super::vocabulary::{read_plan, with_vocabulary};
 use super::{CliError, Exit};
@@ -93,12 +93,12 @@ pub(super) fn run(arguments: &KernelArguments) -> Result<Exit, CliError> {
             let built = build(&recipe, &cache, &mut keeper).map_err(CliError::failed)?;
             keeper.bar.finish_and_clear();
             for option in &built.entry.facts.refused {
-                say(&format!("{option} did not take"));
+                print_line(&format!("{option} did not take"));
             }
             if built.found {
-                say("it was built before");
+                print_line("it was built before");
             }
-            say(&in_full(&built.entry));
+            print_line(&in_full(&built.entry));
             writeln!(out, "{}", built.entry.kernel.display())?;
         }
         KernelAction::List => {
@@ -107,7 +107,7 @@ pub(super) fn run(arguments: &KernelArguments) -> Result<Exit, CliError> {
             }
             let everything = read_plan("quick", &Overrides::default())?;
             if let Some(found) = by_default(&everything) {
-                say(&format!(
+                print_line(&format!(
                     "a plan that names none takes the newest that was tried and carries its filesystems, layers and clock: for one that they all fit, {}",
                     found.entry.name
                 ));
@@ -120,14 +120,14 @@ pub(super) fn run(arguments: &KernelArguments) -> Result<Exit, CliError> {
         }
         KernelAction::Export { name, file } => {
             let entry = export(&cache, name, file).map_err(CliError::failed)?;
-            say(&format!("{}; `fsverdict kernel import FILE` takes it over elsewhere", entry.name));
+            print_line(&format!("{}; `fsverdict kernel import FILE` takes it over elsewhere", entry.name));
             writeln!(out, "{}", file.display())?;
         }
         KernelAction::Import { file } => {
             let mut keeper = Keeper::new()?;
             let entry = import(&cache, file, &mut keeper).map_err(CliError::failed)?;
             keeper.bar.finish_and_clear();
-            say(&in_full(&entry));
+            print_line(&in_full(&entry));
             writeln!(out, "{}", entry.kernel.display())?;
         }
     }
@@ -136,7 +136,7 @@ pub(super) fn run(arguments: &KernelArguments) -> Result<Exit, CliError> {
 
 fn say_unfinished(cache: &KernelCache) {
     for (digest, folder) in cache.unfinished() {
-        say(&format!(
+        print_line(&format!(
             "unfinished: {}; the same `fsverdict kernel build` carries on, `fsverdict kernel remove {digest}` removes it",
             folder.display()
         ));
@@ -144,7 +144,7 @@ fn say_unfinished(cache: &KernelCache) {
     for (digest, folder) in cache.unpacked() {
         let of = ["lib", "usr/lib"].map(|name| names_in(&folder.join(name).join("modules")));
         let of = of.concat().join(", ");
-        say(&format!(
+        print_line(&format!(
             "unpacked for virtual machines: {of} in {}; `fsverdict kernel remove {digest}` removes it until it is named again",
             folder.display()
         ));
@@ -214,7 +214,7 @@ impl Attendant for Keeper {
         if self.bar.is_hidden() {
             if self.said.replace(step) != Some(*step) {
                 let what = if *to_compile > 0 { format!("(files: {to_compile})") } else { file.clone() };
-                say(format!("{step} {what}").trim_end());
+                print_line(format!("{step} {what}").trim_end());
             }
             return;
         }
@@ -250,7 +250,7 @@ impl Attendant for Keeper {
         let say_of = |what: &str, all: &[String]| {
             if !all.is_empty() {
                 self.bar.suspend(|| {
-                    say(&format!("the sources of Linux {release} have no {what}{}", all.join(", ")));
+                    print_line(&format!("the sources of Linux {release} have no {what}{}", all.join(", ")));
                 });
             }
         };

@@ -45,7 +45,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use fsverdict_linux::host::own_folder;
-use fsverdict_linux::host::talk::{say, say_styled};
+use fsverdict_linux::host::talk::{print_line, say_styled};
 use fsverdict_linux::sandbox::OF_MACHINE;
 
 pub use error::{CliError, Exit};
@@ -222,8 +222,8 @@ fn inner_step() -> Option<u8> {
     match arguments.next()?.as_str() {
         "sandbox" => {
             let inmate = arguments.next().is_some_and(|second| second == "--inmate");
-            Some(fsverdict_linux::sandbox::enter(inmate).unwrap_or_else(|error| {
-                say(&format!("fsverdict: {error}"));
+            Some(fsverdict_linux::sandbox::enter_sandbox(inmate).unwrap_or_else(|error| {
+                print_line(&format!("fsverdict: {error}"));
                 if error.is_of_machine() { OF_MACHINE } else { 126 }
             }))
         }

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::study::price;
 use fsverdict_judgement::journal::{Event, OpenJournal};
-use fsverdict_linux::host::talk::say;
+use fsverdict_linux::host::talk::print_line;
 
 use super::consent::Consent;
 use super::opened::read_run;
@@ -38,7 +38,7 @@ pub(super) fn run(arguments: &PriceArguments) -> Result<Exit, CliError> {
     let run = read_run(&folder, &plan)?;
     let mut tell = |filesystem: &str| {
         if !quiet {
-            say(&format!("measuring what the work takes of a processor on {filesystem}"));
+            print_line(&format!("measuring what the work takes of a processor on {filesystem}"));
         }
     };
     let prices = price(&plan, &run, &mut tell).map_err(CliError::failed)?;

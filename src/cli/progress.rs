@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::study::Observer;
 use fsverdict_judgement::journal::{Event, Status, TrialId};
 use fsverdict_lab::trial::THE_KERNEL;
-use fsverdict_linux::host::talk::{say, screenful};
+use fsverdict_linux::host::talk::{fit_to_screen, print_line};
 use fsverdict_report::in_lines;
 use fsverdict_text::{Reason, rough_duration_text};
 
@@ -69,7 +69,7 @@ impl Bar {
 
     /// A line that stays.
     pub(super) fn say(&self, line: &str) {
-        if self.plain { say(line) } else { self.bar.println(screenful(&in_lines(line))) }
+        if self.plain { print_line(line) } else { self.bar.println(fit_to_screen(&in_lines(line))) }
     }
 
     /// The step a trial is at, or that it has ended; all that are under way are shown.
@@ -102,7 +102,7 @@ impl Bar {
                 Status::Failed if self.ended_from_outside.as_ref() == Some(id) => "NOT COMPLETED",
                 Status::Failed => "FAILED",
             };
-            say(&format!(
+            print_line(&format!(
                 "trial {}/{length}: block {} {} {outcome} in {wall:.1} s{to_go}",
                 self.done, id.block, id.candidate
             ));

@@ -12,7 +12,7 @@ use fsverdict_judgement::journal::{CandidateStatus, Run};
 use fsverdict_judgement::plan::Plan;
 use fsverdict_linux::host::output_file::{Existing, write_output};
 use fsverdict_linux::host::results::result_writer;
-use fsverdict_linux::host::talk::say;
+use fsverdict_linux::host::talk::print_line;
 use fsverdict_report::{Format, Report, ReportError, TerminalLook, packed_rows};
 use fsverdict_text::{FolderFile, Hinted, Reason, each_of, quoted};
 
@@ -127,7 +127,7 @@ pub(super) fn open_page(page: &Path) {
     let page = std::path::absolute(page).unwrap_or_else(|_| page.to_owned());
     if let Err(error) = super::viewer::open(&page) {
         let hint = format!("open {} in a browser yourself", page.display());
-        say(&Reason::new(format!("warning: {error}"), hint).to_string());
+        print_line(&Reason::new(format!("warning: {error}"), hint).to_string());
     }
 }
 

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::study::{Permission, Resumed, Session, SessionError};
 use fsverdict_judgement::plan::{DeviceSource, Plan};
-use fsverdict_linux::host::talk::say;
+use fsverdict_linux::host::talk::print_line;
 use fsverdict_text::Hinted;
 
 use super::device::{ask, erases_a_device};
@@ -48,7 +48,7 @@ pub(super) fn run(arguments: &ResumeArguments) -> Result<Exit, CliError> {
     {
         Resumed::Session(session) => conduct(*session, &arguments.conduct),
         Resumed::Complete(reason) => {
-            say(&format!("this run is complete ({reason}); --more BLOCKS carries it on all the same"));
+            print_line(&format!("this run is complete ({reason}); --more BLOCKS carries it on all the same"));
             examine_faults(&folder, &plan, arguments.conduct.said().quiet)?;
             show_result(&folder, &plan, arguments.conduct.all)
         }

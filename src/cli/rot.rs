@@ -9,7 +9,7 @@ use fsverdict_faults::{CutName, WrittenRot};
 use fsverdict_judgement::journal::{CandidateStatus, Event, OpenJournal, RotOutcome, RottenBlocks, Run};
 use fsverdict_judgement::plan::{Candidate, Plan};
 use fsverdict_linux::host::results::result_writer;
-use fsverdict_linux::host::talk::say;
+use fsverdict_linux::host::talk::print_line;
 
 use super::opened::read_run;
 use super::{CliError, Exit};
@@ -57,20 +57,20 @@ pub(super) fn rot_all(
     for candidate in wanted {
         let tell = |done: usize, all: usize| {
             if !quiet {
-                say(&format!("rot: {}: {done} of {all} rotten blocks looked at", candidate.name));
+                print_line(&format!("rot: {}: {done} of {all} rotten blocks looked at", candidate.name));
             }
         };
         match cutting.rot(candidate, &tell) {
             Ok(rotten) => {
                 if !quiet {
-                    say(&told(&rotten));
+                    print_line(&told(&rotten));
                 }
                 let mut journal = OpenJournal::resume(plan, &folder.journal()).map_err(CliError::failed)?;
                 journal.append(None, Event::Rotten(rotten)).map_err(CliError::failed)?;
             }
             // The next candidate would fare no better.
             Err(error) if error.is_of_this_machine() => return Err(CliError::failed(error)),
-            Err(error) => say(&format!("rot: {}: not done: {error}", candidate.name)),
+            Err(error) => print_line(&format!("rot: {}: not done: {error}", candidate.name)),
         }
     }
     Ok(())
@@ -112,7 +112,7 @@ pub(super) fn write_rot(
     let WrittenRot { held, stopped, must } =
         cutting.write_rot(candidate, rotten, &image).map_err(CliError::failed)?;
     if let Some(stopped) = stopped {
-        say(&format!("caution: the layout of this device was not read to its end ({stopped})"));
+        print_line(&format!("caution: the layout of this device was not read to its end ({stopped})"));
     }
     let held = held.map_or("nothing that is known to be in use", |held| held.words());
     let what = match rotten.decay.changes_content() {

@@ -12,7 +12,7 @@ use crate::fleet::{FleetError, shared_run};
 use crate::study::{FolderRequest, Observer, Permission, RunFolder, Session, SessionError, Silent};
 use fsverdict_judgement::plan::{Blocks, DeviceSource, LabChoice, Overrides, Plan, Twice};
 use fsverdict_lab::lab::{ChosenLab, choose, choose_to_look};
-use fsverdict_linux::host::talk::say;
+use fsverdict_linux::host::talk::print_line;
 use fsverdict_report::{TerminalLook, wrap};
 use fsverdict_text::{Hinted, is_steering, parse_time, quoted};
 
@@ -208,7 +208,7 @@ pub(super) fn carry_out(arguments: &RunArguments, plan: Plan, origin: &PlanOrigi
     if !arguments.conduct.quiet {
         let told = forecast(&session.plan, &session.choice, &session.prospect());
         let told: Vec<String> = told.into_iter().map(|(label, text)| format!("{label}: {text}")).collect();
-        say(&wrap(&told.join("; "), TerminalLook::of_stdout(false).columns).join("\n"));
+        print_line(&wrap(&told.join("; "), TerminalLook::of_stdout(false).columns).join("\n"));
     }
     if arguments.open {
         let (folder, plan) = (session.folder.clone(), session.plan.clone());

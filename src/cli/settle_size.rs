@@ -8,7 +8,7 @@ use fsverdict_judgement::plan::{DeviceSource, Overrides, Plan, bytes_written};
 use fsverdict_judgement::verdict::SizeRun;
 use fsverdict_lab::lab::choose;
 use fsverdict_linux::guard::LeftDevice;
-use fsverdict_linux::host::talk::say;
+use fsverdict_linux::host::talk::print_line;
 use fsverdict_report::{Format, SizeReport, TerminalLook, write_sizes};
 use fsverdict_text::{Bytes, Hinted, Reason, duration_text, quoted};
 
@@ -71,7 +71,7 @@ pub(super) fn run(arguments: &RunArguments, most: u32) -> Result<Exit, CliError>
             plan.protocol.budget = Some(left / 2);
         }
         let place = folder.join(format!("size-{times}"));
-        say(&format!(
+        print_line(&format!(
             "size {} of at most {most}: {times} times the data, in {}",
             number + 1,
             place.display()
@@ -87,7 +87,7 @@ pub(super) fn run(arguments: &RunArguments, most: u32) -> Result<Exit, CliError>
         ended = Some(format!("{most} sizes were tried (--settle-size={} tries one more)", most + 1));
     }
     show(&runs, ended)?;
-    say(&format!(
+    print_line(&format!(
         "each size is a run of its own: fsverdict report {}",
         quoted(&folder.join("size-1").to_string_lossy())
     ));

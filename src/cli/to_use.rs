@@ -253,7 +253,7 @@ mod tests {
         let kernel = std::fs::read_to_string("/proc/filesystems").unwrap();
         let mut mounted = Vec::new();
         for filesystem in registry() {
-            if fsverdict_linux::sandbox::program::locate(filesystem.mkfs.program).is_none() {
+            if fsverdict_linux::sandbox::program::find_program(filesystem.mkfs.program).is_none() {
                 // No Debian release has the tools.
                 assert_eq!(filesystem.name, "bcachefs");
                 continue;

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use fsverdict_linux::sandbox::program::locate;
+use fsverdict_linux::sandbox::program::find_program;
 
 /// Programs that open a file in whatever the user prefers, first come first served.
 const OPENERS: [&str; 4] = ["xdg-open", "wslview", "sensible-browser", "x-www-browser"];
@@ -37,7 +37,7 @@ pub(super) fn open(page: &Path) -> Result<(), ViewerError> {
     if !["BROWSER", "DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"].iter().any(set) {
         return Err(ViewerError::NoDisplay);
     }
-    let program = named.chain(OPENERS).find_map(locate).ok_or(ViewerError::None)?;
+    let program = named.chain(OPENERS).find_map(find_program).ok_or(ViewerError::None)?;
     let user = std::env::var("SUDO_USER").ok().filter(|_| rustix::process::geteuid().is_root());
     let mut command = command(&program, page, user.as_deref());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -52,7 +52,7 @@ pub(super) fn open(page: &Path) -> Result<(), ViewerError> {
 
 /// Shows a manual page as man(1) does, to its end. Whether that could be done.
 pub(super) fn show_manual(page: &[u8]) -> bool {
-    let Some(program) = locate("man") else { return false };
+    let Some(program) = find_program("man") else { return false };
     let Ok(mut child) = Command::new(program).args(["-l", "-"]).stdin(Stdio::piped()).spawn() else {
         return false;
     };

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use fsverdict_linux::sandbox::program::{Program, succeeded};
+use fsverdict_linux::sandbox::program::{Program, require_success};
 use fsverdict_text::{FolderHandle, Hinted};
 
 use super::FleetError;
@@ -102,6 +102,6 @@ impl FleetEngine for Slurm {
 
 fn slurm(argv: &[&str]) -> Result<String, FleetError> {
     let failed = |error: fsverdict_linux::sandbox::program::ProgramError| FleetError::Engine(error.reason());
-    let record = Program::new(argv.iter().copied()).limit(LIMIT).run("slurm").map_err(failed)?;
-    succeeded(record).map(|record| record.stdout).map_err(failed)
+    let record = Program::new(argv.iter().copied()).with_time_limit(LIMIT).run("slurm").map_err(failed)?;
+    require_success(record).map(|record| record.stdout).map_err(failed)
 }

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use crate::study::BLOCK_ATTEMPTS;
 use fsverdict_judgement::plan::Plan;
-use fsverdict_linux::host::talk::say;
-use fsverdict_linux::sandbox::program::{Program, ProgramError, succeeded};
-use fsverdict_linux::sandbox::{Isolation, Sandbox, inherit};
+use fsverdict_linux::host::talk::print_line;
+use fsverdict_linux::sandbox::program::{Program, ProgramError, require_success};
+use fsverdict_linux::sandbox::{Isolation, Sandbox, make_inheritable};
 use fsverdict_text::{FolderHandle, Hinted, Reason, duration_text, quoted};
 
 use super::FleetError;
@@ -74,7 +74,7 @@ impl FleetEngine for Ssh {
                         // Once more: a line may break.
                         let at = || at(&site, &run, &path, block, limit);
                         if let Err(error) = at().or_else(|_| at()) {
-                            say(&error.reason().after(format!("site {}: ", site.name)).to_string());
+                            print_line(&error.reason().after(format!("site {}: ", site.name)).to_string());
                             return;
                         }
                     }
@@ -104,7 +104,7 @@ fn at(
     let there = site.folder.clone().unwrap_or_else(|| path.to_owned());
     let on_host = |line: &str, limit: Duration| {
         let program = Program::new(SSH.into_iter().chain(["--", host.as_str(), line]));
-        run(program.listening().limit(limit), Vec::new())
+        run(program.with_open_input().with_time_limit(limit), Vec::new())
     };
     on_host(&format!("mkdir -p -- {}", quoted(&there.to_string_lossy())), SHORT.min(limit))?;
     let remote = |below: &str| format!("{host}:{}/{below}", there.display());
@@ -144,7 +144,8 @@ struct LentFolder {
 impl LentFolder {
     fn new(folder: &FolderHandle) -> Result<Self, FleetError> {
         let descriptor = folder.as_fd().try_clone_to_owned().map_err(FleetError::io(folder.path()))?;
-        let number = inherit(descriptor.as_fd()).map_err(|error| FleetError::Engine(Reason::plain(error)))?;
+        let number =
+            make_inheritable(descriptor.as_fd()).map_err(|error| FleetError::Engine(Reason::plain(error)))?;
         Ok(LentFolder { _descriptor: descriptor, number })
     }
 
@@ -161,7 +162,7 @@ fn copy(which: &[&str], from: &str, to: &str, lent: &LentFolder, limit: Duration
     let plain = ["rsync", "-t", "-s", "--no-links", "--no-devices", "--no-specials", "--chmod=F644,D755"];
     let own = ["--timeout=600", &rsh, &size];
     let program = Program::new([&plain, own.as_slice(), which, &["--", from, to]].concat());
-    run(program.limit(limit), vec![lent.number])
+    run(program.with_time_limit(limit), vec![lent.number])
 }
 
 /// Runs it with these descriptors, and takes it with us: whatever ends this process ends that, too.
@@ -178,5 +179,5 @@ fn run(program: Program, keeps: Vec<RawFd>) -> Result<(), FleetError> {
         let hint = "`within = \"6h\"` in the inventory gives the site longer for a block";
         return Err(FleetError::Engine(Reason::new(words, hint)));
     }
-    succeeded(record).map(drop).map_err(failed)
+    require_success(record).map(drop).map_err(failed)
 }

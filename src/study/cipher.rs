@@ -48,7 +48,7 @@ pub(super) fn cipher_price(cipher: Cipher) -> Result<CipherPrice, String> {
 }
 
 fn output(argv: &[&str]) -> Option<String> {
-    let record = Program::new(argv.iter().copied()).limit(LIMIT).run("measure a cipher").ok()?;
+    let record = Program::new(argv.iter().copied()).with_time_limit(LIMIT).run("measure a cipher").ok()?;
     (record.exit == Some(0)).then(|| record.stdout + "\n" + &record.stderr)
 }
 

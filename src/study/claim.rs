@@ -7,9 +7,9 @@ use fsverdict_disk::device::{Device, Model};
 use fsverdict_judgement::journal::Facts;
 use fsverdict_judgement::plan::{DeviceSource, Plan, image_room, once_each};
 use fsverdict_lab::lab::{Attachment, Attachments};
-use fsverdict_linux::guard::{Refusal, examine};
+use fsverdict_linux::guard::{Refusal, examine_device};
 use fsverdict_linux::host::block_device::BlockDevice;
-use fsverdict_linux::host::image::{create, create_store, look, scratch_folder};
+use fsverdict_linux::host::image::{check_space, create_image, create_store, scratch_folder};
 use fsverdict_linux::host::own_folder::lies_on;
 use fsverdict_linux::host::root::Root;
 use fsverdict_text::Hinted;
@@ -34,13 +34,14 @@ impl Permission<'_> {
         match plan.device.all().nth(at) {
             Some(DeviceSource::Image(size)) => {
                 let room = image_room(plan, size.0);
-                let found = look(plan.device.folder.as_deref(), size.0, room);
+                let found = check_space(plan.device.folder.as_deref(), size.0, room);
                 let refused = found.err().map(refused);
                 DeviceProspect { size: Some(size.0), refused, ..DeviceProspect::default() }
             }
             Some(DeviceSource::Path(path)) => {
-                match self.first_allowed(|identity| examine(&Root::default(), path, smallest(plan), identity))
-                {
+                match self.first_allowed(|identity| {
+                    examine_device(&Root::default(), path, smallest(plan), identity)
+                }) {
                     Ok(cleared) => {
                         DeviceProspect { size: Some(cleared.device().size), ..DeviceProspect::default() }
                     }
@@ -87,7 +88,7 @@ impl Permission<'_> {
                 let folder = scratch_folder(plan.device.folder.as_deref()).map_err(refused)?;
                 // Found out now, not in the first trial: is there room, and may we write there?
                 let room = image_room(plan, size.0);
-                create(&folder, size.0, room).map_err(refused)?;
+                create_image(&folder, size.0, room).map_err(refused)?;
                 Ok(Attachment::Image { folder, size: size.0, room })
             }
             DeviceSource::Model { size, .. } => {
@@ -150,7 +151,7 @@ fn cleared(
     erase: Option<&str>,
     foreign: Option<&str>,
 ) -> Result<Attachment, Refusal> {
-    let mut cleared = examine(&Root::default(), path, needed, erase)?;
+    let mut cleared = examine_device(&Root::default(), path, needed, erase)?;
     if let (None, Some(told)) = (erase, foreign) {
         cleared = cleared.require_name(told)?;
     }

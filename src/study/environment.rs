@@ -10,7 +10,7 @@ use fsverdict_stack::filesystem::Tool;
 
 /// Everything about this machine that a reader may hold against the numbers.
 pub(super) fn environment(plan: &Plan) -> Facts {
-    let mut facts = fsverdict_linux::host::environment::environment(&Root::default());
+    let mut facts = fsverdict_linux::host::environment::collect_environment(&Root::default());
     facts.insert("fsverdict.version".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
     for (program, tool) in tools(plan) {
         if let Some(line) = version(&tool) {
@@ -32,6 +32,6 @@ fn tools(plan: &Plan) -> BTreeMap<&'static str, Tool> {
 
 fn version(tool: &Tool) -> Option<String> {
     let argv = [tool.program].into_iter().chain(tool.version.iter().copied());
-    let record = Program::new(argv).limit(std::time::Duration::from_secs(5)).run("version").ok()?;
+    let record = Program::new(argv).with_time_limit(std::time::Duration::from_secs(5)).run("version").ok()?;
     Tool::version_line(&format!("{}\n{}", record.stdout, record.stderr)).map(str::to_owned)
 }

@@ -7,8 +7,8 @@ use fsverdict_judgement::plan::{DeviceSource, Plan};
 use fsverdict_lab::lab::{Attachment, Attachments, ChosenLab, Lab, LabError, choose, lacking};
 use fsverdict_lab::trial::{CIRCUMSTANCES_FACT, are_drawn};
 use fsverdict_linux::guard::LeftDevice;
-use fsverdict_linux::host::limits::{LimitError, check};
-use fsverdict_linux::host::procfs::memory;
+use fsverdict_linux::host::limits::{LimitError, check_file_size_limit};
+use fsverdict_linux::host::procfs::read_memory;
 use fsverdict_linux::host::root::Root;
 use fsverdict_text::{FolderFile, Reason};
 
@@ -158,7 +158,7 @@ pub(super) fn refusals_of(plan: &Plan, lab: &dyn Lab, attachments: &Attachments)
 
 /// Before anything is made. Folders and devices are no files of ours.
 pub(super) fn check_limits(plan: &Plan) -> Result<(), LimitError> {
-    check(match &plan.device.source {
+    check_file_size_limit(match &plan.device.source {
         DeviceSource::Image(size) => size.0,
         DeviceSource::Model { size, .. } => size.0,
         DeviceSource::Path(_) | DeviceSource::Folders => 0,
@@ -201,7 +201,7 @@ pub(super) fn start(
     environment.extend(order_seed.map(|seed| (ORDER_SEED.to_owned(), seed.to_string())));
     environment.insert(CIRCUMSTANCES_FACT.to_owned(), if drawn { "drawn" } else { "fixed" }.to_owned());
     let guest = choice.lab.memory();
-    let here = || Some(memory(&Root::default()).ok()?.total);
+    let here = || Some(read_memory(&Root::default()).ok()?.total);
     let beginning = Beginning {
         order_seed,
         drawn: Some(drawn),

@@ -89,7 +89,7 @@ impl Machine {
     fn read(&self) -> WatcherReadings {
         WatcherReadings {
             cpu: cpu_times(&self.root).ok(),
-            own_user: ProcessStat::of(&self.root, "self").ok().map(|own| own.user_ticks()),
+            own_user: ProcessStat::read(&self.root, "self").ok().map(|own| own.user_ticks()),
             bytes: self.shared.as_ref().and_then(|shared| shared.bytes(&self.root)),
             sentinel: None,
         }
@@ -140,7 +140,7 @@ impl Watcher for Machine {
 }
 
 fn all(times: &CpuTimes) -> u64 {
-    times.busy() + times.idle + times.io_wait + times.steal
+    times.busy_ticks() + times.idle + times.io_wait + times.steal
 }
 
 /// Ticks in user mode that were not ours. Both are rounded: ours may come out larger.

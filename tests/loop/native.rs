@@ -318,7 +318,7 @@ fn loop_a_program_that_refuses_its_options_is_reported_with_the_way_out() {
         ("pgbench", "-t 1", "connection to server", "hint: the server is a [[service]]"),
     ] {
         let program = fsverdict_workload::workload::adapter_by_name(adapter).unwrap().program();
-        if fsverdict_linux::sandbox::program::locate(program).is_none() {
+        if fsverdict_linux::sandbox::program::find_program(program).is_none() {
             not_run(&format!("{adapter} is not installed"));
             continue;
         }
@@ -349,7 +349,7 @@ fn loop_benchmark_programs_are_understood() {
         ),
     ] {
         let program = fsverdict_workload::workload::adapter_by_name(adapter).unwrap().program();
-        if fsverdict_linux::sandbox::program::locate(program).is_none() {
+        if fsverdict_linux::sandbox::program::find_program(program).is_none() {
             not_run(&format!("{program} is not installed"));
             continue;
         }

@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use fsverdict_judgement::plan::RequiredProperty;
-use fsverdict_linux::host::talk::{self, say};
+use fsverdict_linux::host::talk::{self, print_line};
 use fsverdict_report::wrap;
 use fsverdict_text::Reason;
 
@@ -20,7 +20,7 @@ fn line() -> Result<String, CliError> {
     match std::io::stdin().lock().read_line(&mut line) {
         Ok(0) | Err(_) => {
             // The cursor still stands behind what was asked.
-            talk::ask("\n");
+            talk::print_prompt("\n");
             let hint = "answer, or say it in a line: fsverdict ask mail on hdd";
             Err(CliError::Usage(Reason::new("nothing was asked", hint)))
         }
@@ -31,12 +31,12 @@ fn line() -> Result<String, CliError> {
 /// Asks until the answer is understood, or nobody answers any more.
 fn until_understood<T>(prompt: &str, read: impl Fn(&str) -> Result<T, CliError>) -> Result<T, CliError> {
     loop {
-        talk::ask(prompt);
+        talk::print_prompt(prompt);
         match read(&line()?) {
             Ok(understood) => return Ok(understood),
             Err(CliError::Usage(reason)) => {
-                say(&wrap(&reason.what, WIDTH).join("\n"));
-                say(&wrap(&format!("hint: {}", reason.hint), WIDTH).join("\n"));
+                print_line(&wrap(&reason.what, WIDTH).join("\n"));
+                print_line(&wrap(&format!("hint: {}", reason.hint), WIDTH).join("\n"));
             }
             Err(other) => return Err(other),
         }
@@ -65,8 +65,8 @@ fn of_number<'a, T>(all: &'a [T], said: &str) -> Result<Option<&'a T>, CliError>
 }
 
 pub(super) fn ask_work() -> Result<AskedWork, CliError> {
-    say("What is the work?");
-    say(numbered(WORKS.iter().map(|work| work.shown)).trim_end());
+    print_line("What is the work?");
+    print_line(numbered(WORKS.iter().map(|work| work.shown)).trim_end());
     until_understood("a number, a word, or a folder of yours: ", |said| match of_number(WORKS, said)? {
         Some(WorkKind { words: [first, ..], .. }) => work_of(first),
         _ => work_of(said),
@@ -74,8 +74,8 @@ pub(super) fn ask_work() -> Result<AskedWork, CliError> {
 }
 
 pub(super) fn ask_device() -> Result<Option<AskedDevice>, CliError> {
-    say("On what device?");
-    say(numbered(DEVICES.iter().map(|kind| kind.shown)).trim_end());
+    print_line("On what device?");
+    print_line(numbered(DEVICES.iter().map(|kind| kind.shown)).trim_end());
     until_understood("a number, a word, a path, or nothing for the question's own: ", |said| {
         match (of_number(DEVICES, said)?, said) {
             (_, "") => Ok(None),
@@ -86,8 +86,8 @@ pub(super) fn ask_device() -> Result<Option<AskedDevice>, CliError> {
 }
 
 pub(super) fn ask_must() -> Result<Vec<RequiredProperty>, CliError> {
-    say("What must hold?");
-    say(numbered(MUSTS.iter().map(|must| must.shown)).trim_end());
+    print_line("What must hold?");
+    print_line(numbered(MUSTS.iter().map(|must| must.shown)).trim_end());
     until_understood("numbers, words, or nothing: ", |said| {
         let one = |word| match of_number(MUSTS, word)? {
             Some(must) => Ok(must.property),

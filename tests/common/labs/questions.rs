@@ -1,7 +1,7 @@
 //! Numbers of a plan's own, what a goal requires, and who keeps a phase company.
 
 use crate::common::{Place, not_run};
-use fsverdict_linux::sandbox::program::locate;
+use fsverdict_linux::sandbox::program::find_program;
 
 /// A plan of one command, `do`, with this goal, and with these lines after its phase.
 fn with(lab: &str, goal: &str, command: &str, lines: &str) -> String {
@@ -127,7 +127,7 @@ pub fn a_service_that_does_not_start_and_a_background_that_dies_are_said(lab: &s
 
 /// PostgreSQL on the filesystem under test, whose server becomes another user, since it refuses to be root.
 pub fn a_server_that_refuses_root_serves_a_benchmark(lab: &str, more: &[&str]) {
-    if locate("pgbench").is_none() {
+    if find_program("pgbench").is_none() {
         not_run("pgbench is not installed");
         return;
     }

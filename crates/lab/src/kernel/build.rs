@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use fsverdict_linux::host::beneath::Beneath;
-use fsverdict_linux::sandbox::program::{Program, succeeded};
+use fsverdict_linux::sandbox::program::{Program, require_success};
 use fsverdict_linux::sandbox::{Sandbox, possible_isolation};
 
 use super::attendant::{Attendant, passed, tried};
@@ -212,12 +212,12 @@ impl KernelBuild<'_> {
     }
 
     fn config(&self) -> Result<Vec<u8>, KernelBuildError> {
-        self.take(".config", |objects, name| objects.read(name, LARGEST_CONFIG))
+        self.take(".config", |objects, name| objects.read_file(name, LARGEST_CONFIG))
     }
 
     /// What leaves the makefile's reach: files of its own making, and nothing that a link leads to.
     fn result(&self) -> Result<(std::fs::File, Vec<u8>), KernelBuildError> {
-        Ok((self.take("linux", |objects, name| objects.file(name, LARGEST_KERNEL))?, self.config()?))
+        Ok((self.take("linux", |objects, name| objects.open_file(name, LARGEST_KERNEL))?, self.config()?))
     }
 
     fn take<T>(
@@ -249,7 +249,7 @@ impl KernelBuild<'_> {
 }
 
 fn compiler() -> Result<String, KernelBuildError> {
-    let record = succeeded(Program::new(["gcc", "--version"]).run("ask the compiler")?)?;
+    let record = require_success(Program::new(["gcc", "--version"]).run("ask the compiler")?)?;
     Ok(record.stdout.lines().next().unwrap_or_default().to_owned())
 }
 

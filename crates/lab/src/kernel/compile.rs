@@ -10,9 +10,9 @@ use std::time::Duration;
 use rustix::fs::OFlags;
 
 use fsverdict_linux::host::beneath::open_own;
-use fsverdict_linux::host::foreign::harmless;
+use fsverdict_linux::host::foreign::neutralise;
 use fsverdict_linux::sandbox::Sandbox;
-use fsverdict_linux::sandbox::program::{ProgramError, locate};
+use fsverdict_linux::sandbox::program::{ProgramError, find_program};
 
 use super::error::{KernelBuildError, file};
 use super::scratch::{Scratch, says_full};
@@ -50,7 +50,8 @@ const PROGRAMS: [(&str, &str); 8] = [
 ];
 
 pub(super) fn check_programs() -> Result<(), KernelBuildError> {
-    let missing: Vec<_> = PROGRAMS.into_iter().filter(|(program, _)| locate(program).is_none()).collect();
+    let missing: Vec<_> =
+        PROGRAMS.into_iter().filter(|(program, _)| find_program(program).is_none()).collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -139,7 +140,7 @@ impl Make<'_> {
 
     fn command(&self, manner: Option<&str>) -> Result<Command, KernelBuildError> {
         let missing = || ProgramError::Missing { program: "make".to_owned() };
-        let program = locate("make").ok_or_else(missing)?;
+        let program = find_program("make").ok_or_else(missing)?;
         // By its path: a folder that was entered before the sandbox's mounts were made is read-only.
         let folder = ["-C".into(), self.scratch.tree()];
         let argv = [program].into_iter().chain(folder).map(|word| word.to_string_lossy().into_owned());
@@ -178,7 +179,7 @@ impl BuildLog {
     fn next(&mut self) -> std::io::Result<Option<String>> {
         let mut line = Vec::new();
         let count = self.0.by_ref().take(Self::LONGEST).read_until(b'\n', &mut line)?;
-        Ok((count > 0).then(|| harmless(&String::from_utf8_lossy(&line))))
+        Ok((count > 0).then(|| neutralise(&String::from_utf8_lossy(&line))))
     }
 }
 

@@ -43,10 +43,10 @@ fn symbols(tree: &Path) -> std::io::Result<BTreeSet<String>> {
         if looked > MOST_FOLDERS {
             break;
         }
-        for name in opened.names(&folder) {
+        for name in opened.list_names(&folder) {
             let path = folder.join(&name);
             if name.starts_with("Kconfig") && bytes < ALL {
-                let Ok(text) = opened.read(&path, LARGEST) else { continue };
+                let Ok(text) = opened.read_file(&path, LARGEST) else { continue };
                 bytes += text.len();
                 symbols.extend(defined(&String::from_utf8_lossy(&text)).map(str::to_owned));
             } else if !name.contains('.') && path.components().count() <= DEEPEST && opened.is_folder(&path) {

@@ -23,7 +23,7 @@ use super::error::{KernelBuildError, file, free};
 use super::outcome::Subject;
 use super::source::is_release;
 use super::staged::StagedSources;
-use fsverdict_linux::host::foreign::harmless;
+use fsverdict_linux::host::foreign::neutralise;
 use fsverdict_linux::host::output_file::{Existing, OutputFile};
 use fsverdict_text::{Links, open_regular};
 
@@ -186,14 +186,14 @@ fn checked(label: &Label, folder: &str) -> Result<KernelFacts, String> {
     if facts.name() != folder {
         return Err(format!("it says that it is {}, and its folder has another name", facts.name()));
     }
-    let all = |texts: &[String]| texts.iter().map(|text| harmless(text)).collect();
+    let all = |texts: &[String]| texts.iter().map(|text| neutralise(text)).collect();
     Ok(KernelFacts {
         release: facts.release.clone(),
         digest: facts.digest.clone(),
-        source: harmless(&facts.source.to_string_lossy()).into(),
+        source: neutralise(&facts.source.to_string_lossy()).into(),
         patches: all(&facts.patches),
         refused: all(&facts.refused),
-        compiler: harmless(&facts.compiler),
+        compiler: neutralise(&facts.compiler),
         built: facts.built,
         trial: None,
         imported: None,
@@ -203,7 +203,7 @@ fn checked(label: &Label, folder: &str) -> Result<KernelFacts, String> {
 /// The folder of an entry that is the file which is expected; else what it is.
 fn fitting(entry: &Entry<'_, impl Read>, name: &str, longest: u64) -> Result<String, String> {
     let path = entry.path().map_err(|error| error.to_string())?;
-    let shown: String = harmless(&path.to_string_lossy()).chars().take(200).collect();
+    let shown: String = neutralise(&path.to_string_lossy()).chars().take(200).collect();
     let parts: Vec<Component<'_>> = path.components().collect();
     let folder = match parts.as_slice() {
         [Component::Normal(folder), Component::Normal(file)] if *file == name => folder.to_str(),

@@ -120,7 +120,8 @@ impl Patch {
         let folder = format!("--directory={}", scratch.tree().display());
         let patch =
             Program::new(["patch", "-p1", "--forward", "--batch", "--no-backup-if-mismatch", &folder]);
-        let patch = patch.inside(sandbox.clone()).variable("TMPDIR", scratch.temporary()).input(&self.text);
+        let patch =
+            patch.inside(sandbox.clone()).with_variable("TMPDIR", scratch.temporary()).with_input(&self.text);
         let record = patch.run("patch the sources")?;
         if record.exit == Some(0) {
             return Ok(());

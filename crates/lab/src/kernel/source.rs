@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 
 use fsverdict_linux::host::beneath::Beneath;
 use fsverdict_linux::sandbox::Sandbox;
-use fsverdict_linux::sandbox::program::{Program, succeeded};
+use fsverdict_linux::sandbox::program::{Program, require_success};
 
 use super::error::{KernelBuildError, file};
 use super::scratch::{Scratch, says_full};
@@ -129,7 +129,7 @@ impl KernelSource {
             let reason = record.stderr.lines().next().unwrap_or("tar cannot read it").to_owned();
             return Err(KernelBuildError::NotSources { path: self.path().to_owned(), reason });
         }
-        succeeded(record)?;
+        require_success(record)?;
         check(folder).map_err(|error| match error {
             KernelBuildError::NotSources { reason, .. } => {
                 KernelBuildError::NotSources { path: self.path().to_owned(), reason }
@@ -147,7 +147,7 @@ fn check(folder: &Path) -> Result<(), KernelBuildError> {
     if release(folder).is_none() {
         return lacks("its Makefile names no version");
     }
-    if Beneath::open(folder).and_then(|folder| folder.file("arch/um/Kconfig", LARGEST)).is_err() {
+    if Beneath::open(folder).and_then(|folder| folder.open_file("arch/um/Kconfig", LARGEST)).is_err() {
         return lacks("it has no arch/um, which is User-Mode Linux");
     }
     Ok(())
@@ -155,7 +155,7 @@ fn check(folder: &Path) -> Result<(), KernelBuildError> {
 
 /// The release a tree's Makefile names, e.g. `6.12.117`.
 pub(super) fn release(tree: &Path) -> Option<String> {
-    let makefile = Beneath::open(tree).and_then(|tree| tree.read("Makefile", LARGEST)).ok()?;
+    let makefile = Beneath::open(tree).and_then(|tree| tree.read_file("Makefile", LARGEST)).ok()?;
     let makefile = String::from_utf8_lossy(&makefile);
     let value = |key: &str| {
         makefile.lines().take(20).find_map(|line| {

@@ -15,7 +15,7 @@ use fsverdict_linux::host::image;
 use fsverdict_linux::host::image::ImageError;
 use fsverdict_linux::host::own_folder::OwnFolder;
 use fsverdict_linux::host::root::Root;
-use fsverdict_linux::sandbox::inherit;
+use fsverdict_linux::sandbox::make_inheritable;
 use fsverdict_text::{FolderHandle, Hinted};
 
 use super::LabError;
@@ -150,13 +150,13 @@ impl Attachment {
         let alone = |device| LentDevice { device, file: None, folder: None };
         match (self, path) {
             (Attachment::Image { folder, size, room }, _) => {
-                let file = image::create(folder, *size, *room).map_err(AttachmentError::from)?;
-                let device = TrialDevice::image(inherit(file.as_fd())?);
+                let file = image::create_image(folder, *size, *room).map_err(AttachmentError::from)?;
+                let device = TrialDevice::image(make_inheritable(file.as_fd())?);
                 Ok(LentDevice { file: Some(file), ..alone(device) })
             }
             (Attachment::Device { .. }, _) => Ok(alone(TrialDevice::Block { ticket: self.ticket()? })),
             (Attachment::Folders { .. }, Some(path)) => {
-                let folder = OwnFolder::make(path)?;
+                let folder = OwnFolder::create_folder(path)?;
                 let device = TrialDevice::Folder { path: folder.path().to_owned() };
                 Ok(LentDevice { folder: Some(folder), ..alone(device) })
             }
@@ -168,7 +168,7 @@ impl Attachment {
     pub(super) fn claim(&self) -> Result<ClaimedDisk<'_>, AttachmentError> {
         match self {
             Attachment::Image { folder, size, room } => {
-                Ok(ClaimedDisk::Image(image::create(folder, *size, *room)?))
+                Ok(ClaimedDisk::Image(image::create_image(folder, *size, *room)?))
             }
             Attachment::Device { hold, .. } => {
                 let ticket = self.ticket()?;
@@ -195,7 +195,7 @@ impl Attachment {
     /// meanwhile, or taken the device away, which says nothing about a candidate that failed for it.
     pub(super) fn is_there(&self) -> Result<(), AttachmentError> {
         match self {
-            Attachment::Image { folder, size, room } => Ok(image::look(Some(folder), *size, *room)?),
+            Attachment::Image { folder, size, room } => Ok(image::check_space(Some(folder), *size, *room)?),
             Attachment::Device { hold, .. } => Ok(hold.check_usable(&Root::default())?),
             Attachment::Modelled { .. } | Attachment::Folders { .. } => Ok(()),
         }

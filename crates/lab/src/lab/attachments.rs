@@ -90,7 +90,7 @@ impl Attachments {
 
     /// The first foreign write that was found on any of them, with the number of the device: nothing may be written to it any more.
     pub fn foreign_write(&self) -> Option<(usize, ForeignWrite)> {
-        (1..).zip(self.each()).find_map(|(number, one)| Some((number, one.lease()?.revoked()?)))
+        (1..).zip(self.each()).find_map(|(number, one)| Some((number, one.lease()?.revocation()?)))
     }
 
     /// Whether a candidate had what it was to be tried on.

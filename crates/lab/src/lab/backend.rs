@@ -20,7 +20,7 @@ use fsverdict_disk::backend::{BackendReport, Clock, Served};
 use fsverdict_disk::crash::{CrashState, LossRule, RottenBlock};
 use fsverdict_disk::device::Draw;
 
-use fsverdict_linux::sandbox::{Capabilities, FROM_OUTSIDE, Isolation, Sandbox, inherit};
+use fsverdict_linux::sandbox::{Capabilities, FROM_OUTSIDE, Isolation, Sandbox, make_inheritable};
 
 use super::interruption::{Interruption, terminating_signal};
 
@@ -191,7 +191,7 @@ pub enum LogPurpose {
 
 impl DeviceLog<'_> {
     fn task(&self) -> Result<LogTask, fsverdict_linux::sandbox::SandboxError> {
-        let file = inherit(self.file.as_fd())?;
+        let file = make_inheritable(self.file.as_fd())?;
         Ok(match self.purpose {
             LogPurpose::Record { bound } => LogTask::Record { file, bound: *bound },
             LogPurpose::Enter { states, rule } => {
@@ -229,7 +229,7 @@ impl Backend {
         sockets: Sockets,
     ) -> Result<(Self, GuestSockets), ServingError> {
         let failed = |error: fsverdict_linux::sandbox::SandboxError| std::io::Error::other(error.to_string());
-        let inherited = |descriptor: &OwnedFd| inherit(descriptor.as_fd()).map_err(failed);
+        let inherited = |descriptor: &OwnedFd| make_inheritable(descriptor.as_fd()).map_err(failed);
         let (report, theirs) = std::io::pipe()?;
         let task_of = |(order, socket): (&DeviceOrder<'_>, &ListeningSocket)| -> std::io::Result<DeviceTask> {
             let DeviceOrder { device, files } = order;
@@ -253,7 +253,7 @@ impl Backend {
             clock,
             silence_s,
             clock_socket: inherited(&sockets.clock.listener)?,
-            report: inherit(theirs.as_fd()).map_err(failed)?,
+            report: make_inheritable(theirs.as_fd()).map_err(failed)?,
         };
         let program = std::env::current_exe()?;
         let mut sandbox =

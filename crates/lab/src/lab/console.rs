@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use fsverdict_linux::host::foreign::harmless;
+use fsverdict_linux::host::foreign::neutralise;
 
 /// How many of the last lines go into the reason of a failed trial.
 const LAST_LINES: usize = 12;
@@ -50,7 +50,7 @@ impl Console {
             let mut line = Vec::new();
             // Without an end of line a console would fill the memory.
             while matches!(console.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line), Ok(1..)) {
-                let text = harmless(String::from_utf8_lossy(&line).trim_end());
+                let text = neutralise(String::from_utf8_lossy(&line).trim_end());
                 line.clear();
                 let Ok(mut kept) = shared.lock() else { break };
                 if kept.panic.is_none() && text.contains(PANIC) {

@@ -13,9 +13,11 @@ use fsverdict_judgement::plan::PhaseWork;
 use fsverdict_linux::host::foreign::harmless_value;
 use fsverdict_linux::host::limits::HINT;
 use fsverdict_linux::host::placement::{Pinned, Placement};
-use fsverdict_linux::host::procfs::{activity, oom_kills};
+use fsverdict_linux::host::procfs::{describe_activity, oom_kills};
 use fsverdict_linux::host::root::Root;
-use fsverdict_linux::sandbox::{Capabilities, FROM_OUTSIDE, OF_MACHINE, Sandbox, SandboxError, inherit};
+use fsverdict_linux::sandbox::{
+    Capabilities, FROM_OUTSIDE, OF_MACHINE, Sandbox, SandboxError, make_inheritable,
+};
 use fsverdict_text::{Bytes, Reason, duration_text};
 
 use super::LabError;
@@ -69,7 +71,7 @@ impl Stops {
         let failed =
             |source: rustix::io::Errno| SandboxError::System { what: "make a pipe", source: source.into() };
         let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(failed)?;
-        sandbox.stops = Some(inherit(writer.as_fd())?);
+        sandbox.stops = Some(make_inheritable(writer.as_fd())?);
         inherited.push(writer);
         Ok(Stops { pipe: reader, natively: sandbox.capabilities == Capabilities::Agent })
     }
@@ -116,10 +118,10 @@ pub(super) fn drive(
     command.stdout(console_writer.try_clone()?).stderr(console_writer);
     // Children and threads are where the thread was that started them.
     let placement = company.as_ref().map(|company| company.placement);
-    let pinned = placement.map(|placement| Pinned::to(placement.guest)).transpose()?;
+    let pinned = placement.map(|placement| Pinned::pin_to(placement.guest)).transpose()?;
     let mut supervisor = Supervisor(command.spawn()?);
     drop(pinned);
-    let _pinned = placement.map(|placement| Pinned::to(placement.server)).transpose()?;
+    let _pinned = placement.map(|placement| Pinned::pin_to(placement.server)).transpose()?;
     // End of file on console and events needs our own copies of their other ends closed.
     drop(command);
     drop(inherited);
@@ -207,7 +209,8 @@ pub(super) fn drive(
         None
     };
     // A guest's processes are its own; here is only its kernel.
-    let doing = (late && stops.natively).then(|| activity(&Root::default(), supervisor.0.id())).flatten();
+    let doing =
+        (late && stops.natively).then(|| describe_activity(&Root::default(), supervisor.0.id())).flatten();
     supervisor.end()?;
     let wall = started.elapsed().as_secs_f64();
     if reported.is_none() && ended.and_then(|status| status.code()) == Some(OF_MACHINE.into()) {

@@ -1,7 +1,7 @@
 //! Whether the first process of a trial's sandbox is held by a debugger: unlike a stop by a signal, nobody is told of that
 //! (ptrace(2)), and what holds it may never let go.
 
-use fsverdict_linux::host::procfs::{ProcessStat, tracer};
+use fsverdict_linux::host::procfs::{ProcessStat, tracer_of};
 use fsverdict_linux::host::root::{Root, names_in};
 use fsverdict_linux::sandbox::FROM_OUTSIDE;
 
@@ -48,7 +48,7 @@ impl SupervisorWatch {
         match self.held() {
             Some(process) => {
                 self.times += 1;
-                self.tracer = tracer(&self.root, process);
+                self.tracer = tracer_of(&self.root, process);
             }
             None => self.times = 0,
         }
@@ -77,7 +77,7 @@ impl SupervisorWatch {
         let mut waiting = vec![self.supervisor];
         let mut found = Vec::new();
         while let Some(process) = waiting.pop().filter(|_| found.len() < MOST_PROCESSES) {
-            found.extend(ProcessStat::of(&self.root, process));
+            found.extend(ProcessStat::read(&self.root, process));
             waiting.extend(self.children(process));
         }
         found
@@ -97,7 +97,7 @@ impl SupervisorWatch {
     /// own processes all the time.
     fn held(&self) -> Option<u32> {
         let is_held =
-            |process: &u32| ProcessStat::of(&self.root, process).is_ok_and(|stat| stat.state == 't');
+            |process: &u32| ProcessStat::read(&self.root, process).is_ok_and(|stat| stat.state == 't');
         let started = self.children(self.supervisor);
         [self.supervisor].into_iter().chain(started).find(is_held)
     }

@@ -12,9 +12,9 @@ use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
 use crate::trial::{Assignment, EVENTS_VARIABLE, Modules, QueueLimits, TrialDevice, agent_sandbox};
 use fsverdict_linux::host::mounts;
-use fsverdict_linux::host::talk::say;
-use fsverdict_linux::sandbox::inherit;
-use fsverdict_linux::sandbox::program::{Program, succeeded};
+use fsverdict_linux::host::talk::print_line;
+use fsverdict_linux::sandbox::make_inheritable;
+use fsverdict_linux::sandbox::program::{Program, require_success};
 
 use super::LABS;
 
@@ -43,13 +43,13 @@ pub(super) struct Arrival {
 pub fn main(arguments: impl Iterator<Item = String>) -> u8 {
     let words: Vec<String> = arguments.collect();
     if let Err(error) = live(&words) {
-        say(&format!("fsverdict guest: {error}"));
+        print_line(&format!("fsverdict guest: {error}"));
     }
     rustix::fs::sync();
     match rustix::system::reboot(rustix::system::RebootCommand::PowerOff) {
         Ok(()) => 0,
         Err(error) => {
-            say(&format!("fsverdict guest: cannot power off: {error}"));
+            print_line(&format!("fsverdict guest: cannot power off: {error}"));
             1
         }
     }
@@ -66,16 +66,16 @@ fn live(words: &[String]) -> Result<(), Box<dyn std::error::Error>> {
     let from_file =
         is_told(arrival.description).then(|| read_description(arrival.description)).transpose()?;
     let is_dev_of_host = (arrival.enter)()?;
-    mounts::kernel("proc", Path::new("/proc"), false)?;
-    mounts::kernel("sysfs", Path::new("/sys"), false)?;
+    mounts::mount_kernel_filesystem("proc", Path::new("/proc"), false)?;
+    mounts::mount_kernel_filesystem("sysfs", Path::new("/sys"), false)?;
     // They have the names of the guest's, and numbers of their own.
     if is_dev_of_host {
-        mounts::kernel("devtmpfs", Path::new("/dev"), false)?;
+        mounts::mount_kernel_filesystem("devtmpfs", Path::new("/dev"), false)?;
     }
     // The host's set-user-ID programs belong to the host's root, who in an ordinary user's guest is somebody else:
     // mount(8) would lose the rights it was started with.
     mounts::forbid_set_user_id(Path::new("/"))?;
-    mounts::memory(Path::new("/run"), "755")?;
+    mounts::mount_tmpfs(Path::new("/run"), "755")?;
     // A guest starts with an empty environment; tools look for their helpers along it.
     let usual = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
     let description = from_file.map_or_else(|| read_description(DESCRIPTION), Ok)?;
@@ -99,13 +99,13 @@ fn live(words: &[String]) -> Result<(), Box<dyn std::error::Error>> {
     let mut agent = sandbox
         .command()?
         .env("PATH", path)
-        .env(EVENTS_VARIABLE, inherit(events.as_fd())?.to_string())
+        .env(EVENTS_VARIABLE, make_inheritable(events.as_fd())?.to_string())
         .stdin(reader)
         .spawn()?;
     std::io::Write::write_all(&mut { writer }, description.as_bytes())?;
     let status = agent.wait()?;
     if !status.success() {
-        say(&format!("fsverdict guest: the agent ended with {status}"));
+        print_line(&format!("fsverdict guest: the agent ended with {status}"));
     }
     Ok(())
 }
@@ -159,7 +159,7 @@ fn load(modules: &Modules) -> Result<(), Box<dyn std::error::Error>> {
     // Not where a kernel has all that built in.
     let _ = std::fs::write("/proc/sys/kernel/modprobe", program);
     for name in &modules.names {
-        succeeded(Program::new(["modprobe", "-d", "/run/modules", name]).run("load modules")?)?;
+        require_success(Program::new(["modprobe", "-d", "/run/modules", name]).run("load modules")?)?;
     }
     Ok(())
 }

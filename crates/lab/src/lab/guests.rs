@@ -14,10 +14,10 @@ use fsverdict_disk::device::Limits;
 use fsverdict_judgement::journal::{Caution, Event, Facts, Learnt, TrialId, is_of_cpu};
 use fsverdict_judgement::plan::{Candidate, DevicesChoice, NuisancesChoice, Plan, Protocol, once_each};
 use fsverdict_linux::host::placement::Placement;
-use fsverdict_linux::host::procfs::memory;
+use fsverdict_linux::host::procfs::read_memory;
 use fsverdict_linux::host::root::Root;
 use fsverdict_linux::host::secrets::Secrets;
-use fsverdict_linux::sandbox::{Devices, Isolation, inherit};
+use fsverdict_linux::sandbox::{Devices, Isolation, make_inheritable};
 use fsverdict_text::{DrawnNumbers, Reason};
 use fsverdict_workload::dataset::{Selection, select_for_dataset};
 
@@ -155,8 +155,8 @@ impl Guests {
             return Err(LabError::FreeGoal(plan.goal.metric.clone()));
         }
         let placements = match clock {
-            Clock::Simulated => Placement::each()?,
-            Clock::Real => vec![Placement::choose()?],
+            Clock::Simulated => Placement::every_placement()?,
+            Clock::Real => vec![Placement::choose_processors()?],
         };
         Ok(Guests {
             clock,
@@ -292,14 +292,14 @@ impl Guests {
         let why = self.kernels.each().find_map(|kernel| kernel.why.clone());
         facts.extend(why.map(|why| fact("lab.kernel_choice", why)));
         if self.side_by_side().is_none() {
-            facts.extend(self.placements.first().map(Placement::facts).unwrap_or_default());
+            facts.extend(self.placements.first().map(Placement::to_facts).unwrap_or_default());
         }
         facts
     }
 
     pub(super) fn obstacle(&self, candidate: &Candidate) -> Option<Reason> {
         let lacks = || {
-            let (wanted, there) = (self.memory(candidate), memory(&Root::default()).ok()?.total);
+            let (wanted, there) = (self.memory(candidate), read_memory(&Root::default()).ok()?.total);
             (wanted > there).then(|| {
                 Reason::new(
                     format!("its guest's memory, {} MiB, is more than this machine has", wanted >> 20),
@@ -314,7 +314,7 @@ impl Guests {
         if self.clock == Clock::Real {
             return None;
         }
-        let available = memory(&Root::default()).map_or(u64::MAX, |memory| memory.available);
+        let available = read_memory(&Root::default()).map_or(u64::MAX, |memory| memory.available);
         let largest = self.memories().last().copied().unwrap_or(1);
         // Guests take what they touch; half of what is free stays with what they write to their disks.
         let room = usize::try_from(available / 2 / largest.max(1)).unwrap_or(usize::MAX);
@@ -405,7 +405,8 @@ impl Guests {
         })?;
         let mut sandbox = kernel_sandbox(self.isolation, self.secrets()?.clone(), start.argv);
         sandbox.devices = habits.devices;
-        sandbox.keeps = start.lent.iter().map(|lent| inherit(lent.as_fd())).collect::<Result<_, _>>()?;
+        sandbox.keeps =
+            start.lent.iter().map(|lent| make_inheritable(lent.as_fd())).collect::<Result<_, _>>()?;
         // Theirs may lie where the sandbox covers what is there, as disks do that a desktop mounts below /run.
         sandbox.shown = spec.datasets.values().filter_map(covered_folder).chain(start.shown).collect();
         let mut inherited = start.lent;

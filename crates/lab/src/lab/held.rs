@@ -9,10 +9,10 @@ use std::process::Stdio;
 use crate::trial::{Assignment, STAGED, Staging, TestBench, TrialDevice, TrialSpec, staging_sandbox};
 use fsverdict_judgement::plan::StagingChoice;
 use fsverdict_linux::host::image;
-use fsverdict_linux::host::procfs::memory;
+use fsverdict_linux::host::procfs::read_memory;
 use fsverdict_linux::host::root::Root;
 use fsverdict_linux::host::secrets::Secrets;
-use fsverdict_linux::sandbox::{FROM_OUTSIDE, inherit};
+use fsverdict_linux::sandbox::{FROM_OUTSIDE, make_inheritable};
 use fsverdict_text::Reason;
 
 use super::LabError;
@@ -65,7 +65,7 @@ impl Held {
         let disk = if in_memory(choice, bytes) { None } else { Some(disk_for(bytes, folder)?) };
         let staging = match &disk {
             Some(disk) => Staging::Disk {
-                device: TrialDevice::image(inherit(disk.as_fd())?),
+                device: TrialDevice::image(make_inheritable(disk.as_fd())?),
                 folder: folder.to_owned(),
             },
             None => Staging::Memory,
@@ -125,7 +125,9 @@ pub(super) fn in_memory(choice: StagingChoice, bytes: u64) -> bool {
     match choice {
         StagingChoice::Memory => true,
         StagingChoice::Disk => false,
-        StagingChoice::Auto => memory(&Root::default()).is_ok_and(|memory| bytes <= memory.available / 2),
+        StagingChoice::Auto => {
+            read_memory(&Root::default()).is_ok_and(|memory| bytes <= memory.available / 2)
+        }
     }
 }
 
@@ -134,5 +136,5 @@ pub(super) fn disk_for(bytes: u64, folder: &Path) -> Result<OwnedFd, LabError> {
     /// For what a filesystem needs itself.
     const MARGIN: u64 = 256 << 20;
     let size = bytes.saturating_add(bytes / 5).saturating_add(MARGIN).next_multiple_of(1 << 20);
-    Ok(image::create(folder, size, size).map_err(super::attachment::AttachmentError::from)?)
+    Ok(image::create_image(folder, size, size).map_err(super::attachment::AttachmentError::from)?)
 }

@@ -22,14 +22,14 @@ pub(super) fn hidden_but_for(mut needed: Vec<PathBuf>, opened: &[PathBuf]) -> Se
     // Tools are found there, and whoever started us chose them.
     let programs = std::env::var_os("PATH").unwrap_or_default();
     needed.extend(std::env::split_paths(&programs).filter(|folder| folder.is_absolute()));
-    Secrets::of(&Root::default(), &needed, opened)
+    Secrets::find_secrets(&Root::default(), &needed, opened)
 }
 
 /// What the datasets of a plan lack, in sentences.
 pub fn lacking(plan: &Plan) -> Vec<String> {
     let hidden = hidden_from(plan, []);
     let of = |(name, dataset): (&String, &Dataset)| {
-        let within: Vec<&Path> = hidden.within(folder(dataset)?).collect();
+        let within: Vec<&Path> = hidden.secrets_in(folder(dataset)?).collect();
         let first = within.first()?.display();
         let more = if within.len() > 1 { format!(" and {} more", within.len() - 1) } else { String::new() };
         Some(format!(

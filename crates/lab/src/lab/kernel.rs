@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::kernel::{is_release, way_out};
 use fsverdict_linux::host::secrets::Secrets;
-use fsverdict_linux::sandbox::program::{Program, ProgramError, succeeded};
+use fsverdict_linux::sandbox::program::{Program, ProgramError, require_success};
 use fsverdict_linux::sandbox::{Capabilities, Devices, Isolation, Sandbox};
 use fsverdict_text::Hinted;
 
@@ -66,11 +66,11 @@ impl Kernel {
         let put = |question: &'static str| {
             let program = Program::new([path.to_string_lossy().into_owned(), question.to_owned()])
                 .inside(kernel_sandbox(isolation, hidden_but_for(vec![path.to_owned()], &[]), [""; 0]))
-                .keep(4 << 20)
-                .limit(std::time::Duration::from_secs(20));
+                .with_output_limit(4 << 20)
+                .with_time_limit(std::time::Duration::from_secs(20));
             program.run("probe")
         };
-        let ask = |question| -> Result<String, KernelError> { Ok(succeeded(put(question)?)?.stdout) };
+        let ask = |question| -> Result<String, KernelError> { Ok(require_success(put(question)?)?.stdout) };
         let strange = |question| KernelError::Strange { path: path.to_owned(), question };
         let release = ask("--version")?.trim().to_owned();
         if !is_release(&release) {

@@ -8,7 +8,7 @@ use fsverdict_judgement::plan::{Candidate, Plan, once_each};
 use fsverdict_linux::host::procfs::has_cpu_flag;
 use fsverdict_linux::host::root::Root;
 use fsverdict_linux::sandbox::Isolation;
-use fsverdict_linux::sandbox::program::locate;
+use fsverdict_linux::sandbox::program::find_program;
 use fsverdict_stack::layer::{SCHEDULERS, Scheduler, find_scheduler};
 use fsverdict_text::Reason;
 
@@ -65,7 +65,7 @@ impl GuestKernels {
 pub(super) fn usable(plan: &Plan, name: Option<&Path>, isolation: Isolation) -> Result<Kernel, LabError> {
     let (path, why) = find(plan, name)?;
     let kernel = Kernel { why, way_out: way_to, ..Kernel::inspect(&path, isolation)? };
-    let packaged = locate(PROGRAM).is_some_and(|packaged| packaged == path);
+    let packaged = find_program(PROGRAM).is_some_and(|packaged| packaged == path);
     let has_amx = has_cpu_flag(&Root::default(), "amx_tile").unwrap_or(false);
     if packaged && has_amx && !fits_amx(&kernel.release) {
         return Err(LabError::UnknownProcessor { path, release: kernel.release });
@@ -84,7 +84,7 @@ fn find(plan: &Plan, name: Option<&Path>) -> Result<(PathBuf, Option<String>), L
         Some(name) => Ok((KernelCache::of_user().find(&name.to_string_lossy())?.kernel, None)),
         None => match by_default(plan) {
             Some(found) => Ok((found.entry.kernel, Some(found.why))),
-            None => locate(PROGRAM).map(|path| (path, None)).ok_or(LabError::NoKernel),
+            None => find_program(PROGRAM).map(|path| (path, None)).ok_or(LabError::NoKernel),
         },
     }
 }

@@ -11,9 +11,9 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use fsverdict_linux::host::limits::cannot_start;
-use fsverdict_linux::host::syscall::own;
-use fsverdict_linux::host::talk::say;
-use fsverdict_linux::sandbox::{OF_MACHINE, inherit};
+use fsverdict_linux::host::syscall::own_descriptor;
+use fsverdict_linux::host::talk::print_line;
+use fsverdict_linux::sandbox::{OF_MACHINE, make_inheritable};
 
 pub(super) const COMMAND: &str = "launch";
 
@@ -28,20 +28,23 @@ pub fn main(mut arguments: impl Iterator<Item = String>) -> u8 {
         Ok(mut kernel) => kernel.exec(),
         Err(error) => error,
     };
-    say(&format!("fsverdict launch: {error}"));
+    print_line(&format!("fsverdict launch: {error}"));
     if cannot_start(&error) { OF_MACHINE } else { 1 }
 }
 
 fn prepare(arguments: &mut impl Iterator<Item = String>) -> std::io::Result<Command> {
     let missing = || std::io::Error::other("it is called by fsverdict itself, not by people");
-    let descriptor =
-        arguments.next().and_then(|number| number.parse().ok()).and_then(own).ok_or_else(missing)?;
+    let descriptor = arguments
+        .next()
+        .and_then(|number| number.parse().ok())
+        .and_then(own_descriptor)
+        .ok_or_else(missing)?;
     let place = arguments.next().ok_or_else(missing)?;
     let lent = arguments.next().ok_or_else(missing)?;
     for (number, descriptor) in (LENT..).zip(lent.split(',')) {
-        let descriptor = descriptor.parse().ok().and_then(own).ok_or_else(missing)?;
+        let descriptor = descriptor.parse().ok().and_then(own_descriptor).ok_or_else(missing)?;
         let moved = rustix::io::fcntl_dupfd_cloexec(&descriptor, number)?;
-        inherit(moved.as_fd()).map_err(std::io::Error::other)?;
+        make_inheritable(moved.as_fd()).map_err(std::io::Error::other)?;
         if moved.into_raw_fd() != number {
             return Err(std::io::Error::other(format!("descriptor {number} is taken")));
         }

@@ -247,7 +247,8 @@ fn missing_tools(candidate: &Candidate) -> Option<Reason> {
 
 /// Which of these programs are not here, and how they come here.
 pub fn not_installed(tools: impl Iterator<Item = fsverdict_stack::filesystem::Tool>) -> Option<Reason> {
-    let missing = tools.filter(|tool| fsverdict_linux::sandbox::program::locate(tool.program).is_none());
+    let missing =
+        tools.filter(|tool| fsverdict_linux::sandbox::program::find_program(tool.program).is_none());
     let missing = once_each(missing);
     missing.first()?;
     let programs = missing.iter().map(|tool| tool.program).collect::<Vec<_>>().join(", ");

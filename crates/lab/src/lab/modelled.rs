@@ -6,7 +6,7 @@ use std::time::Duration;
 use fsverdict_linux::host::limits::HINT;
 use fsverdict_linux::host::placement::{Pinned, Placement};
 use fsverdict_linux::sandbox::Isolation;
-use fsverdict_linux::sandbox::program::locate;
+use fsverdict_linux::sandbox::program::find_program;
 
 use fsverdict_disk::backend::{BackendReport, Clock, Served};
 use fsverdict_disk::device::{Device, Draw, Limits, Model, fastest_rate};
@@ -190,7 +190,7 @@ pub(super) fn serve(
     let files = devices.iter().map(files).collect::<Result<Vec<_>, _>>()?;
     let logs = attachments.logs()?;
     // In simulated time guest and device take turns: on one processor they need not wake each other across two.
-    let _pinned = Pinned::to(match first.clock {
+    let _pinned = Pinned::pin_to(match first.clock {
         Clock::Simulated => placement.guest,
         Clock::Real => placement.server,
     })?;
@@ -252,7 +252,7 @@ pub(super) fn argv(program: &Path, description: i32, lent: &[i32], kernel: Vec<S
         lent.join(","),
     ];
     // The guest's memory begins where the heap of its kernel does, and the host lets that vary.
-    let steady = locate("setarch").map(|path| path.to_string_lossy().into_owned());
+    let steady = find_program("setarch").map(|path| path.to_string_lossy().into_owned());
     argv.extend(steady.into_iter().flat_map(|program| [program, "--addr-no-randomize".to_owned()]));
     argv.extend(kernel);
     argv

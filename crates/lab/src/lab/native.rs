@@ -9,12 +9,12 @@ use crate::trial::{Assignment, Staging, TestBench, TrialSpec, agent_sandbox, byt
 use fsverdict_judgement::journal::{Caution, Event};
 use fsverdict_judgement::plan::{Candidate, DeviceSource, LabChoice, Plan, StagingChoice, folder_room};
 use fsverdict_linux::host::borrowed_scheduler;
-use fsverdict_linux::host::own_folder::usable;
+use fsverdict_linux::host::own_folder::check_usable;
 use fsverdict_linux::host::procfs::known_filesystems;
 use fsverdict_linux::host::root::Root;
 use fsverdict_linux::host::secrets::Secrets;
 use fsverdict_linux::host::sysfs::Schedulers;
-use fsverdict_linux::sandbox::{Isolation, inherit, possible_isolation};
+use fsverdict_linux::sandbox::{Isolation, make_inheritable, possible_isolation};
 use fsverdict_stack::layer::{Layer, LayerKind, find_scheduler};
 use fsverdict_text::{Hinted, Reason};
 use fsverdict_workload::measure::{IDLE_WINDOW, idle_load};
@@ -115,7 +115,7 @@ impl Native {
 
     /// A scheduler that this device cannot be set to. One that cannot be asked for yet is for the trial to find out.
     fn scheduler_obstacle(&self, wanted: &str) -> Option<Reason> {
-        let offered = Schedulers::of(&Root::default(), &self.device).ok()??.available;
+        let offered = Schedulers::read_schedulers(&Root::default(), &self.device).ok()??.available;
         // The kernel loads a module when the scheduler is set.
         let module = find_scheduler(wanted).and_then(|scheduler| scheduler.driver);
         if module.is_some_and(|(_, module)| loadable(module)) {
@@ -160,7 +160,7 @@ impl Lab for Native {
 
     fn obstacle(&self, candidate: &Candidate) -> Option<Reason> {
         if let Some(folder) = &candidate.path {
-            return usable(folder, self.room).err().map(|error| error.reason());
+            return check_usable(folder, self.room).err().map(|error| error.reason());
         }
         let sandbox = "the uml lab may have it: --lab uml";
         if !self.has_driver(&candidate.filesystem) {
@@ -214,7 +214,7 @@ impl Lab for Native {
         let staging = match self.held(spec, attachments, watch)? {
             Some(held) => {
                 let (namespace, staging) = held.lend()?;
-                joins = Some(inherit(namespace.as_fd())?);
+                joins = Some(make_inheritable(namespace.as_fd())?);
                 inherited.push(namespace);
                 staging
             }
@@ -242,7 +242,9 @@ impl Lab for Native {
         let stops = Stops::of(&mut sandbox, &mut inherited)?;
         let mut command = sandbox.command()?;
         // Standard output is the console; events go their own way.
-        command.env(crate::trial::EVENTS_VARIABLE, inherit(sender.as_fd())?.to_string()).stdin(reader);
+        command
+            .env(crate::trial::EVENTS_VARIABLE, make_inheritable(sender.as_fd())?.to_string())
+            .stdin(reader);
         inherited.push(sender);
         // Small enough for a pipe's buffer or not: a thread feeds it.
         let description = serde_json::to_vec(&assignment).map_err(std::io::Error::from)?;

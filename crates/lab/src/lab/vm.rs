@@ -24,7 +24,7 @@ use fsverdict_disk::backend::Clock;
 use fsverdict_judgement::journal::{Caution, Event, Facts};
 use fsverdict_judgement::plan::{Candidate, DeviceSource, LabChoice, Plan};
 use fsverdict_linux::host::root::Root;
-use fsverdict_linux::sandbox::program::{Program, locate, succeeded};
+use fsverdict_linux::sandbox::program::{Program, find_program, require_success};
 use fsverdict_linux::sandbox::{Devices, Isolation, possible_isolation};
 use fsverdict_text::Reason;
 
@@ -79,11 +79,11 @@ impl Vm {
         if std::env::consts::ARCH != "x86_64" {
             return Err(LabError::NoVirtualMachine(std::env::consts::ARCH));
         }
-        let qemu = locate(PROGRAM).ok_or(LabError::NoQemu)?;
+        let qemu = find_program(PROGRAM).ok_or(LabError::NoQemu)?;
         let isolation = possible_isolation();
         let kernels = GuestKernels::find(plan, |name| image::usable(name, isolation, intent))?;
         let guests = Guests::new(plan, isolation, kernels, Clock::Real)?;
-        let said = succeeded(Program::new([PROGRAM, "--version"]).run("probe")?)?.stdout;
+        let said = require_success(Program::new([PROGRAM, "--version"]).run("probe")?)?.stdout;
         let version = said.split_whitespace().nth(3).unwrap_or("of unknown version").to_owned();
         let kernel = guests.kernels.each().next();
         let accelerator =
@@ -208,7 +208,7 @@ fn accelerator(kernel: &Kernel, isolation: Isolation, version: &str, intent: Int
         let secrets = hidden_but_for(vec![kernel.path.clone()], &[]);
         let mut sandbox = kernel_sandbox(isolation, secrets, [""; 0]);
         sandbox.devices = HABITS.devices;
-        let record = Program::new(argv).inside(sandbox).limit(PROBE).run("probe");
+        let record = Program::new(argv).inside(sandbox).with_time_limit(PROBE).run("probe");
         record.is_ok_and(|record| record.exit == Some(0))
     };
     let found = || {

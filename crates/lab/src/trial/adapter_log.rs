@@ -27,8 +27,8 @@ pub(super) fn empty_logs(scratch: &Path) -> io::Result<PathBuf> {
 pub(super) fn read_logs(folder: &Path) -> io::Result<String> {
     let beneath = Beneath::open(folder)?;
     let mut all = Vec::new();
-    for name in beneath.names(".") {
-        all.extend(beneath.read(&name, MOST.saturating_sub(all.len() as u64))?);
+    for name in beneath.list_names(".") {
+        all.extend(beneath.read_file(&name, MOST.saturating_sub(all.len() as u64))?);
     }
     Ok(String::from_utf8_lossy(&all).into_owned())
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use fsverdict_judgement::journal::{Event, RotFinding, RotOutcome, RotWitness, SyncAnswer};
-use fsverdict_linux::host::foreign::harmless;
+use fsverdict_linux::host::foreign::neutralise;
 use fsverdict_linux::host::kernel_log::LogLine;
 use fsverdict_stack::filesystem::Meaning;
 use fsverdict_workload::workload::SavedReading;
@@ -304,7 +304,7 @@ impl RotSeen {
             }
         }
         // Checkers move the cursor about.
-        let mut seen = harmless(&told.join("; ")).replace('\u{2408}', "");
+        let mut seen = neutralise(&told.join("; ")).replace('\u{2408}', "");
         seen.truncate(seen.floor_char_boundary(SEEN));
         RotFinding {
             state,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use fsverdict_judgement::journal::{CommandRecord, Event, Facts, Measurement, Observation, Status, Unit};
 use fsverdict_judgement::plan::ArrayState;
 use fsverdict_linux::host::root::Root;
-use fsverdict_linux::host::talk::say;
+use fsverdict_linux::host::talk::print_line;
 use fsverdict_linux::sandbox::program::report_stops_to;
 use fsverdict_linux::sandbox::{OF_MACHINE, STOPS_VARIABLE};
 use fsverdict_stack::filesystem::reads_without_trace;
@@ -56,21 +56,21 @@ pub fn agent() -> u8 {
     let assignment: Assignment = match serde_json::from_reader(std::io::stdin().lock()) {
         Ok(assignment) => assignment,
         Err(error) => {
-            say(&format!(
+            print_line(&format!(
                 "fsverdict agent: no trial on standard input ({error}); the conductor starts agents, not people"
             ));
             return 2;
         }
     };
     let number = std::env::var(EVENTS_VARIABLE).ok().and_then(|number| number.parse().ok());
-    let Some(events) = number.and_then(fsverdict_linux::host::syscall::own) else {
-        say(&format!("fsverdict agent: {EVENTS_VARIABLE} names no open descriptor"));
+    let Some(events) = number.and_then(fsverdict_linux::host::syscall::own_descriptor) else {
+        print_line(&format!("fsverdict agent: {EVENTS_VARIABLE} names no open descriptor"));
         return 2;
     };
     // Programs that the trial starts have no business with it.
     let _ = rustix::io::fcntl_setfd(&events, rustix::io::FdFlags::CLOEXEC);
     let stops = std::env::var(STOPS_VARIABLE).ok().and_then(|number| number.parse().ok());
-    if let Some(stops) = stops.and_then(fsverdict_linux::host::syscall::own) {
+    if let Some(stops) = stops.and_then(fsverdict_linux::host::syscall::own_descriptor) {
         let _ = rustix::io::fcntl_setfd(&stops, rustix::io::FdFlags::CLOEXEC);
         report_stops_to(stops);
     }
@@ -79,7 +79,7 @@ pub fn agent() -> u8 {
     let result = run(&assignment, &mut sink, &mut of_machine);
     // A guest's memory is what the plan gave it.
     if let (Err(complaint), true, false) = (&result, of_machine, assignment.bench.is_in_guest()) {
-        say(&format!("fsverdict agent: {}", complaint.what));
+        print_line(&format!("fsverdict agent: {}", complaint.what));
         return OF_MACHINE;
     }
     let status = if result.is_ok() { Status::Ok } else { Status::Failed };
@@ -93,7 +93,7 @@ fn run(assignment: &Assignment, sink: &mut Sink, of_machine: &mut bool) -> Resul
     let spec = &assignment.spec;
     std::fs::create_dir_all(ROOM).map_err(|error| Reason::plain(format!("cannot make {ROOM}: {error}")))?;
     // A tmpfs of its own, so that commands see it read-only while /tmp around it is theirs.
-    fsverdict_linux::host::mounts::memory(Path::new(ROOM), "755").map_err(Reason::plain)?;
+    fsverdict_linux::host::mounts::mount_tmpfs(Path::new(ROOM), "755").map_err(Reason::plain)?;
     let mut stack =
         Stack::new(sink, &spec.candidate, spec.devices, spec.limit).map_err(|error| error.reason())?;
     let course = TrialCourse::of(spec);

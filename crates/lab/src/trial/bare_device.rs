@@ -11,7 +11,7 @@ use fsverdict_linux::host::borrowed_scheduler::BorrowedScheduler;
 use fsverdict_linux::host::environment::device_facts;
 use fsverdict_linux::host::loop_device::{LoopDevice, LoopOptions};
 use fsverdict_linux::host::root::Root;
-use fsverdict_linux::host::syscall::own;
+use fsverdict_linux::host::syscall::own_descriptor;
 use fsverdict_linux::host::sysfs::Schedulers;
 use fsverdict_text::{Hinted, Reason};
 
@@ -45,10 +45,10 @@ impl BareDevice {
                 return Err(TrialError::Host("a folder is no device to claim".to_owned()));
             }
             TrialDevice::Image { descriptor, owner } => {
-                let image = own(*descriptor)
+                let image = own_descriptor(*descriptor)
                     .ok_or_else(|| TrialError::Host("no image was handed over".to_owned()))?;
                 let options = LoopOptions { owner: *owner, ..LoopOptions::default() };
-                let attached = LoopDevice::attach(image.as_fd(), &options)
+                let attached = LoopDevice::attach_image(image.as_fd(), &options)
                     .map_err(|error| TrialError::Refused(error.reason()))?;
                 facts.insert("device.direct_io".to_owned(), attached.direct_io().to_string());
                 attached.caution().into_iter().for_each(|caution| sink.caution("", caution));
@@ -74,7 +74,7 @@ impl BareDevice {
             claim.discard().map_err(|source| self.refuse(Refusal::NotDiscarded { device, source }))?;
         self.facts.insert("device.discarded".to_owned(), discarded.to_string());
         // mkfs and mount claim it themselves from here on.
-        self.hold = Some(HeldLease::of(&Root::default(), claim).map_err(|error| self.refuse(error))?);
+        self.hold = Some(HeldLease::from_claim(&Root::default(), claim).map_err(|error| self.refuse(error))?);
         Ok(())
     }
 
@@ -90,7 +90,7 @@ impl BareDevice {
     pub(super) fn check(&self, claimed: bool) -> Result<(), TrialError> {
         let Some(hold) = &self.hold else { return Ok(()) };
         let root = Root::default();
-        let checked = if claimed { hold.check(&root) } else { hold.check_free(&root) };
+        let checked = if claimed { hold.check_unchanged(&root) } else { hold.check_free(&root) };
         let checked = checked.and_then(|device| hold.check_before_first_write(&root, &device));
         checked.map_err(|error| self.refuse(error))
     }
@@ -115,9 +115,11 @@ impl BareDevice {
     pub(super) fn set_scheduler(&mut self, wanted: &str) -> Result<(), TrialError> {
         let root = Root::default();
         // Asked, not looked up: the kernel may have to load a module first.
-        let borrowed = BorrowedScheduler::set(&root, &self.name, wanted).map_err(|error| {
-            let offered =
-                Schedulers::of(&root, &self.name).ok().flatten().map_or(Vec::new(), |one| one.available);
+        let borrowed = BorrowedScheduler::set_scheduler(&root, &self.name, wanted).map_err(|error| {
+            let offered = Schedulers::read_schedulers(&root, &self.name)
+                .ok()
+                .flatten()
+                .map_or(Vec::new(), |one| one.available);
             let offered =
                 if offered.is_empty() { "none to choose from".to_owned() } else { offered.join(", ") };
             let reason = format!("{} cannot be set to the I/O scheduler `{wanted}`: {error}", self.name);

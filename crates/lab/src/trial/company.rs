@@ -94,12 +94,12 @@ impl Companion {
             let _ = std::fs::remove_file(old);
         }
         let program = shell(WRAPPER)
-            .listening()
-            .variable("LINE", lines.line)
-            .variable("READY", lines.ready.unwrap_or_default())
-            .variable("STOP", lines.stop.unwrap_or(USUAL_STOP))
-            .variable("IS_READY", &is_ready);
-        let running = program.prepare()?.start();
+            .with_open_input()
+            .with_variable("LINE", lines.line)
+            .with_variable("READY", lines.ready.unwrap_or_default())
+            .with_variable("STOP", lines.stop.unwrap_or(USUAL_STOP))
+            .with_variable("IS_READY", &is_ready);
+        let running = program.prepare_start()?.start();
         Ok(Self { name: name.to_owned(), what, running, is_ready, is_told_to_stop: Arc::default() })
     }
 
@@ -163,7 +163,7 @@ impl Companion {
     /// Stops it, and waits until nothing of it is left.
     pub(super) fn end(self) -> Result<CommandRecord, TrialError> {
         self.is_told_to_stop.store(true, Ordering::Relaxed);
-        Ok(self.running.end(&self.name, TO_STOP)?)
+        Ok(self.running.stop_within(&self.name, TO_STOP)?)
     }
 
     fn gone(self, what: &str) -> TrialError {
@@ -239,7 +239,7 @@ mod tests {
     use fsverdict_linux::sandbox::program::Program;
 
     fn start(folder: &Path, line: &str, ready: Option<&str>, stop: Option<&str>) -> Companion {
-        let shell = |wrapper: &str| Program::new(["/bin/sh", "-u", "-c", wrapper]).folder(folder);
+        let shell = |wrapper: &str| Program::new(["/bin/sh", "-u", "-c", wrapper]).in_folder(folder);
         Companion::start("db", "service", CompanionLines { line, ready, stop }, folder, shell).unwrap()
     }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fsverdict_judgement::journal::CommandRecord;
-use fsverdict_linux::sandbox::program::{ProgramError, succeeded};
+use fsverdict_linux::sandbox::program::{ProgramError, require_success};
 use fsverdict_stack::filesystem::Inodes;
 
 use super::error::TrialError;
@@ -22,7 +22,7 @@ pub(super) fn ended_well(
 ) -> Result<CommandRecord, TrialError> {
     let said = format!("{}\n{}", record.stderr, record.stdout);
     let status = record.exit;
-    succeeded(record).map_err(|error| TrialError::Phase {
+    require_success(record).map_err(|error| TrialError::Phase {
         phase: phase.to_owned(),
         hint: if said.contains(NO_ROOM) {
             Some(no_room(stack.filesystem.facts.inodes))

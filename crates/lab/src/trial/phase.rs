@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use fsverdict_judgement::journal::{CommandRecord, Event, Measurement, Observation, Unit};
 use fsverdict_judgement::plan::{Flow, Operation, OwnMetric, Phase, PhaseWork};
-use fsverdict_linux::host::procfs::memory;
+use fsverdict_linux::host::procfs::read_memory;
 use fsverdict_linux::host::root::Root;
 use fsverdict_linux::host::sysfs::{bottom_devices, has_volatile_cache};
-use fsverdict_linux::sandbox::program::{Program, locate};
+use fsverdict_linux::sandbox::program::{Program, find_program};
 use fsverdict_workload::dataset::{HardLinks, Manifest, open_below, open_path};
 use fsverdict_workload::measure::{Clocked, Meter, QuietDevice, SettleLimits, WorkDone};
 use fsverdict_workload::workload::{
@@ -168,7 +168,7 @@ impl Agent<'_> {
     ) -> Result<Observation, TrialError> {
         let device = stack.top();
         let program = command_program(line, &self.command_context(&device, phase));
-        let program = if phase.metrics.is_empty() { program } else { program.keep(READ_OUTPUT) };
+        let program = if phase.metrics.is_empty() { program } else { program.with_output_limit(READ_OUTPUT) };
         let listener = PromiseListener::default();
         let listens = phase.recheck.is_some();
         let program = if listens { program.heard_by(listener.line_hearer()) } else { program };
@@ -202,7 +202,7 @@ impl Agent<'_> {
     ) -> Result<Observation, TrialError> {
         let adapter =
             adapter_by_name(name).ok_or_else(|| TrialError::Unknown(format!("adapter `{name}`")))?;
-        if locate(adapter.program()).is_none() {
+        if find_program(adapter.program()).is_none() {
             return Err(missing(&phase.name, adapter.program()));
         }
         let folder = phase.into.as_ref().map_or(PathBuf::from(MOUNT), |into| Path::new(MOUNT).join(into));
@@ -213,9 +213,9 @@ impl Agent<'_> {
             empty_logs(Path::new(SCRATCH)).map_err(TrialError::io("make the folder of an adapter's logs"))?;
         let device = stack.top();
         let program = command_program(&adapter.command_line(options), &self.command_context(&device, phase))
-            .variable(FOLDER, folder)
-            .variable(LOG, &logs)
-            .keep(READ_OUTPUT);
+            .with_variable(FOLDER, folder)
+            .with_variable(LOG, &logs)
+            .with_output_limit(READ_OUTPUT);
         let (record, clocked) = self.shell(stack, phase, &program, cache)?;
         stack.sink.command(&record);
         let record = ended_well(&phase.name, record, stack, |said| adapter.hint_for_output(said))?;
@@ -261,7 +261,7 @@ impl Agent<'_> {
         program: &Program,
         cache: CacheState,
     ) -> Result<(CommandRecord, Clocked), TrialError> {
-        let ready = program.prepare()?;
+        let ready = program.prepare_start()?;
         let work = |_: &mut Stack<'_>| Ok::<_, TrialError>(ready.run(&phase.name)?);
         let durable = make_durable(Timed::Phase(phase).durable());
         let ran = clocks(self.meter.as_ref())?.clock(&phase.name, cache.name(), stack, work, durable)?;
@@ -435,7 +435,7 @@ pub(super) fn may_be_quiet(stack: &Stack<'_>) -> Option<QuietDevice> {
 /// What is to be said of data that fit the machine's memory twice over: their reader may have asked no device.
 fn cached(working_set: u64) -> Option<String> {
     // What is staged in memory is no room for what is read.
-    let memory = memory(&Root::new("/")).ok()?.available;
+    let memory = read_memory(&Root::new("/")).ok()?.available;
     let mib = |bytes: u64| bytes >> 20;
     (working_set < memory.saturating_mul(2)).then(|| {
         format!(

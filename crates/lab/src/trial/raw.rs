@@ -74,7 +74,7 @@ impl Agent<'_> {
             .map_err(TrialError::io("open the device"))?;
         let size = rustix::fs::seek(&file, rustix::fs::SeekFrom::End(0))
             .map_err(|errno| TrialError::io("learn the size of the device")(errno.into()))?;
-        let discarded = syscall::discard(&file, size).is_ok();
+        let discarded = syscall::discard_range(&file, size).is_ok();
         if !discarded {
             let text = "the device could not be discarded after its rate was measured: every filesystem finds it full of old data";
             stack.sink.caution("", text.to_owned());

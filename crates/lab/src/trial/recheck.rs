@@ -56,7 +56,8 @@ impl Agent<'_> {
                 network: false,
                 limit: LIMIT,
             };
-            let program = command_program(&recheck.line, &context).variable(PROMISED, promised.to_string());
+            let program =
+                command_program(&recheck.line, &context).with_variable(PROMISED, promised.to_string());
             let phase = &recheck.phase;
             match program.run(phase) {
                 Ok(record) if record.exit == Some(0) => {}

@@ -170,7 +170,7 @@ impl<'a> Stack<'a> {
     }
 
     pub(super) fn step(&mut self, step: &str) {
-        self.log.forget();
+        self.log.skip_to_end();
         self.sink.step(step);
     }
 
@@ -179,12 +179,12 @@ impl<'a> Stack<'a> {
         let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let devices = self.device_names().into_iter().chain(self.layers.nodes().map(name));
         let words: Vec<String> = devices.chain([self.filesystem.name.to_owned()]).collect();
-        self.log.lines(&words).iter().map(|line| format!("\n{THE_KERNEL}{line}")).collect()
+        self.log.read_matching(&words).iter().map(|line| format!("\n{THE_KERNEL}{line}")).collect()
     }
 
     /// The errors that the kernel reported of the devices themselves in all of the trial, with the number of the device.
     pub(super) fn device_errors(&mut self) -> Vec<DeviceEvent> {
-        let said = self.whole_log.all();
+        let said = self.whole_log.read_all();
         let errors = (1..).zip(self.device_names()).filter_map(|(device, name)| {
             let disk = partition_parent(&Root::default(), &name);
             let names = [Some(name), disk];
@@ -314,7 +314,7 @@ impl<'a> Stack<'a> {
 
     pub(super) fn mount(&mut self) -> Result<(), TrialError> {
         if self.in_folder() {
-            let shown = mounts::bind(Path::new(PLACE), Path::new(MOUNT));
+            let shown = mounts::bind_mount(Path::new(PLACE), Path::new(MOUNT));
             self.mounted = shown.is_ok();
             return shown.map_err(TrialError::host);
         }
@@ -333,7 +333,7 @@ impl<'a> Stack<'a> {
             let file = open.map_err(TrialError::io("open the device"))?;
             let size = rustix::fs::seek(&file, rustix::fs::SeekFrom::End(0))
                 .map_err(|errno| TrialError::io("learn the size of the device")(errno.into()))?;
-            let discarded = syscall::discard(&file, size).is_ok().to_string();
+            let discarded = syscall::discard_range(&file, size).is_ok().to_string();
             self.sink.facts(Facts::from([("device.discarded_again".to_owned(), discarded)]));
         }
         self.mkfs()
@@ -401,7 +401,7 @@ impl<'a> Stack<'a> {
     }
 
     pub(super) fn resolved_mount(&self) -> Option<fsverdict_linux::host::procfs::Mount> {
-        mounts::at(Path::new(self.filesystem_mount()))
+        mounts::mount_at(Path::new(self.filesystem_mount()))
     }
 
     /// After an error it may still be mounted.

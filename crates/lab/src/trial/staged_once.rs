@@ -7,7 +7,7 @@ use std::io::{BufRead, Read, Write};
 use std::path::Path;
 
 use fsverdict_linux::host::mounts;
-use fsverdict_linux::host::talk::say;
+use fsverdict_linux::host::talk::print_line;
 use fsverdict_text::Hinted;
 
 use super::error::TrialError;
@@ -26,7 +26,7 @@ pub fn stage() -> u8 {
     let assignment: Assignment = match input.read_line(&mut line).map(|_| serde_json::from_str(&line)) {
         Ok(Ok(assignment)) => assignment,
         _ => {
-            say("fsverdict stage: no trial on standard input; the conductor starts this, not people");
+            print_line("fsverdict stage: no trial on standard input; the conductor starts this, not people");
             return 2;
         }
     };
@@ -46,7 +46,7 @@ pub fn stage() -> u8 {
 
 fn stage_all(assignment: &Assignment) -> Result<(), TrialError> {
     std::fs::create_dir_all(ROOM).map_err(TrialError::io("make the room for datasets"))?;
-    mounts::memory(Path::new(ROOM), "755").map_err(TrialError::host)?;
+    mounts::mount_tmpfs(Path::new(ROOM), "755").map_err(TrialError::host)?;
     let materials = Materials::gather(assignment, &mut Sink::new(std::io::sink()))?;
     write_records(&materials)
 }

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use fsverdict_judgement::journal::{DATASET_FACT, Facts, Learnt, STAGE};
 use fsverdict_judgement::plan::{Dataset, Phase, PhaseWork, measure_variable, variable};
 use fsverdict_linux::host::loop_device::{LoopDevice, LoopOptions};
-use fsverdict_linux::host::syscall::own;
-use fsverdict_linux::sandbox::program::{Program, succeeded};
+use fsverdict_linux::host::syscall::own_descriptor;
+use fsverdict_linux::sandbox::program::{Program, require_success};
 use fsverdict_text::{Bytes, Hinted};
 use fsverdict_workload::dataset;
 use fsverdict_workload::dataset::{Manifest, Prepared, Staged, StagingRecord, Totals};
@@ -164,10 +164,10 @@ fn make_room(staging: &Staging) -> Result<(), TrialError> {
     let failed = |error: &dyn std::fmt::Display| TrialError::Host(error.to_string());
     let (path, _attached) = match device {
         TrialDevice::Image { descriptor, owner } => {
-            let image =
-                own(*descriptor).ok_or_else(|| failed(&"no disk for the datasets was handed over"))?;
+            let image = own_descriptor(*descriptor)
+                .ok_or_else(|| failed(&"no disk for the datasets was handed over"))?;
             let options = LoopOptions { owner: *owner, ..LoopOptions::default() };
-            let attached = LoopDevice::attach(image.as_fd(), &options)
+            let attached = LoopDevice::attach_image(image.as_fd(), &options)
                 .map_err(|error| TrialError::Refused(error.reason()))?;
             (attached.path().to_owned(), Some(attached))
         }
@@ -181,7 +181,7 @@ fn make_room(staging: &Staging) -> Result<(), TrialError> {
     let format =
         ["mkfs.ext4", "-q", "-F", "-O", "^has_journal", "-m", "0", "-i", "4096", "-E", "nodiscard", &path];
     for argv in [&format[..], &["mount", "-t", "ext4", "-o", "noatime", &path, DATA][..]] {
-        succeeded(Program::new(argv.iter().copied()).run("stage")?)?;
+        require_success(Program::new(argv.iter().copied()).run("stage")?)?;
     }
     // The mount keeps the loop device, which clears itself after it.
     Ok(())

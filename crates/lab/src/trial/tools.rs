@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use fsverdict_judgement::journal::CommandRecord;
-use fsverdict_linux::sandbox::program::{Program, ProgramError, RunningProgram, succeeded};
+use fsverdict_linux::sandbox::program::{Program, ProgramError, RunningProgram, require_success};
 use fsverdict_linux::sandbox::{FROM_OUTSIDE, Workshop};
 
 use super::error::TrialError;
@@ -79,12 +79,12 @@ impl Tools {
 
     /// Starts one that goes on beside the trial; it ends with the value at the latest.
     pub(super) fn start(&self, trade: Trade, argv: Vec<String>) -> Result<RunningProgram, TrialError> {
-        Ok(self.program(trade, argv).prepare()?.start())
+        Ok(self.program(trade, argv).prepare_start()?.start())
     }
 
     fn program(&self, trade: Trade, argv: Vec<String>) -> Program {
         // In an empty folder: a stray word among a plan's mkfs options must not name a file.
-        let program = Program::new(argv).limit(self.limit).folder(Path::new(EMPTY));
+        let program = Program::new(argv).with_time_limit(self.limit).in_folder(Path::new(EMPTY));
         let workshop = self.workshops.as_ref().and_then(|workshops| match trade {
             Trade::Layering => None,
             Trade::Formatting => Some(&workshops.formatting),
@@ -104,7 +104,7 @@ impl Tools {
         trade: Trade,
         argv: Vec<String>,
     ) -> Result<(), TrialError> {
-        succeeded(self.run(sink, step, trade, argv)?).map(drop).map_err(TrialError::from)
+        require_success(self.run(sink, step, trade, argv)?).map(drop).map_err(TrialError::from)
     }
 }
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use super::{Refusal, examine};
+use super::{Refusal, examine_device};
 use crate::host::root::Root;
 
 const MIB: u64 = 1 << 20;
@@ -30,14 +30,14 @@ impl Drop for Running {
     }
 }
 
-fn said(command: &mut Command) -> String {
+fn output_of(command: &mut Command) -> String {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-fn shell(line: &str, arguments: &[&str]) {
-    said(Command::new("sh").args(["-ec", line, "sh"]).args(arguments));
+fn run_shell(line: &str, arguments: &[&str]) {
+    output_of(Command::new("sh").args(["-ec", line, "sh"]).args(arguments));
 }
 
 /// A set-up under way: what was made, dropped in reverse order.
@@ -55,7 +55,7 @@ impl Scene {
         self.folder.path().join(name)
     }
 
-    fn keep(&mut self, thing: impl std::any::Any) {
+    fn keep_alive(&mut self, thing: impl std::any::Any) {
         self.kept.push(Box::new(thing));
     }
 
@@ -67,71 +67,71 @@ impl Scene {
     }
 
     /// Done when the scene is over.
-    fn undo(&mut self, argv: &[&str]) {
+    fn undo_later(&mut self, argv: &[&str]) {
         let mut command = Command::new(argv[0]);
         command.args(&argv[1..]);
-        self.keep(Undo(command));
+        self.keep_alive(Undo(command));
     }
 
-    fn attach(&mut self, file: &Path, more: &[&str]) -> String {
-        let device = said(Command::new("losetup").args(["--find", "--show"]).args(more).arg(file));
-        self.undo(&["losetup", "--detach", &device]);
+    fn attach_loop(&mut self, file: &Path, more: &[&str]) -> String {
+        let device = output_of(Command::new("losetup").args(["--find", "--show"]).args(more).arg(file));
+        self.undo_later(&["losetup", "--detach", &device]);
         device
     }
 
     /// Attaches a file that is made this way.
-    fn over(&mut self, make: fn(&mut Scene) -> PathBuf, more: &[&str]) -> String {
+    fn loop_over(&mut self, make: fn(&mut Scene) -> PathBuf, more: &[&str]) -> String {
         let file = make(self);
-        self.attach(&file, more)
+        self.attach_loop(&file, more)
     }
 
-    fn sparse(&mut self) -> PathBuf {
+    fn sparse_file(&mut self) -> PathBuf {
         self.file("f")
     }
 
     fn attached_file(&mut self) -> (PathBuf, String) {
         let file = self.file("f");
-        let device = self.attach(&file, &[]);
+        let device = self.attach_loop(&file, &[]);
         (file, device)
     }
 
     /// By a loop device.
     fn mounted_file(&mut self) -> PathBuf {
         let (file, device) = self.attached_file();
-        self.mount(&device);
+        self.mount_device(&device);
         file
     }
 
     /// On a filesystem of its own, with letters in its name that the kernel's table has as numbers.
     fn swap_file(&mut self) -> PathBuf {
         let device = self.attached_file().1;
-        self.mount(&device);
+        self.mount_device(&device);
         let (swap, kept) = (self.path("point/folder/a swap\\file"), self.path("point/kept"));
         fs::create_dir(swap.parent().unwrap()).unwrap();
         // It is taken out of use by a name that stays where it is.
         let line = "dd if=/dev/zero of=\"$1\" bs=1M count=40 status=none; chmod 600 \"$1\"; mkswap -q \"$1\"
             ln \"$1\" \"$2\"; swapon -p 0 \"$1\"";
-        shell(line, &[swap.to_str().unwrap(), kept.to_str().unwrap()]);
-        self.undo(&["swapoff", kept.to_str().unwrap()]);
+        run_shell(line, &[swap.to_str().unwrap(), kept.to_str().unwrap()]);
+        self.undo_later(&["swapoff", kept.to_str().unwrap()]);
         swap
     }
 
     fn attach_by_another_name(&mut self, file: &Path) -> String {
         let link = file.with_file_name("link");
         fs::hard_link(file, &link).unwrap();
-        self.attach(&link, &[])
+        self.attach_loop(&link, &[])
     }
 
-    fn mount(&mut self, device: &str) {
+    fn mount_device(&mut self, device: &str) {
         let point = self.path("point");
         fs::create_dir(&point).unwrap();
         let point = point.to_str().unwrap();
-        shell("mkfs.ext4 -q -F \"$1\" && mount \"$1\" \"$2\"", &[device, point]);
-        self.undo(&["umount", point]);
+        run_shell("mkfs.ext4 -q -F \"$1\" && mount \"$1\" \"$2\"", &[device, point]);
+        self.undo_later(&["umount", point]);
     }
 
     /// Runs a Perl program that opens this path for writing as F, prints a line once it is ready, and then waits.
-    fn perl(&mut self, program: &str, path: &str) {
+    fn run_perl(&mut self, program: &str, path: &str) {
         let mut child = Command::new("perl")
             .args(["-e", &format!("sub begin {{ open F, '+<', $ARGV[0] or die }} $| = 1; {program}"), path])
             .stdin(Stdio::piped())
@@ -141,7 +141,7 @@ impl Scene {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert_eq!(line, "ready\n");
-        self.keep(Running(child));
+        self.keep_alive(Running(child));
     }
 }
 
@@ -151,9 +151,9 @@ impl Drop for Scene {
     }
 }
 
-fn node(device: &str, path: &Path) {
+fn make_node(device: &str, path: &Path) {
     let line = "mknod \"$2\" b $((0x$(stat -c %t \"$1\"))) $((0x$(stat -c %T \"$1\")))";
-    shell(line, &[device, path.to_str().unwrap()]);
+    run_shell(line, &[device, path.to_str().unwrap()]);
 }
 
 /// Name; how it is set up, and which device is named; what the refusal says, or nothing where it is cleared.
@@ -161,7 +161,11 @@ type ListCase = (&'static str, fn(&mut Scene) -> String, &'static str);
 
 /// Named with the identity of what is on it: consent never lifts these.
 const IN_USE: &[ListCase] = &[
-    ("a second loop device over a mounted file", |scene| scene.over(Scene::mounted_file, &[]), "mounted on"),
+    (
+        "a second loop device over a mounted file",
+        |scene| scene.loop_over(Scene::mounted_file, &[]),
+        "mounted on",
+    ),
     (
         "a hard link of a mounted file",
         |scene| {
@@ -172,7 +176,7 @@ const IN_USE: &[ListCase] = &[
     ),
     (
         "a window of a mounted file",
-        |scene| scene.over(Scene::mounted_file, &["-o", "70M", "--sizelimit", "40M"]),
+        |scene| scene.loop_over(Scene::mounted_file, &["-o", "70M", "--sizelimit", "40M"]),
         "mounted on",
     ),
     (
@@ -180,11 +184,11 @@ const IN_USE: &[ListCase] = &[
         |scene| {
             let file = scene.file("f");
             fs::hard_link(&file, scene.path("link")).unwrap();
-            let mounted = scene.attach(&file, &[]);
-            scene.mount(&mounted);
+            let mounted = scene.attach_loop(&file, &[]);
+            scene.mount_device(&mounted);
             fs::remove_file(&file).unwrap();
             let link = scene.path("link");
-            scene.attach(&link, &[])
+            scene.attach_loop(&link, &[])
         },
         "which shows bytes of it",
     ),
@@ -192,8 +196,8 @@ const IN_USE: &[ListCase] = &[
         "a second loop device that is not in use yet",
         |scene| {
             let file = scene.file("f");
-            scene.attach(&file, &[]);
-            scene.attach(&file, &[])
+            scene.attach_loop(&file, &[]);
+            scene.attach_loop(&file, &[])
         },
         "which shows bytes of it",
     ),
@@ -202,10 +206,10 @@ const IN_USE: &[ListCase] = &[
         |scene| {
             let (_, device) = scene.attached_file();
             let other = scene.path("node");
-            node(&device, &other);
-            let upper = scene.attach(&other, &[]);
+            make_node(&device, &other);
+            let upper = scene.attach_loop(&other, &[]);
             fs::remove_file(&other).unwrap();
-            scene.mount(&upper);
+            scene.mount_device(&upper);
             device
         },
         "mounted on",
@@ -214,11 +218,11 @@ const IN_USE: &[ListCase] = &[
         "a loop device over its file whose own node is gone",
         |scene| {
             let (file, mounted) = scene.attached_file();
-            scene.mount(&mounted);
+            scene.mount_device(&mounted);
             let aside = format!("{mounted}-aside");
             fs::rename(&mounted, &aside).unwrap();
-            scene.undo(&["mv", &aside, &mounted]);
-            scene.attach(&file, &[])
+            scene.undo_later(&["mv", &aside, &mounted]);
+            scene.attach_loop(&file, &[])
         },
         "mounted on",
     ),
@@ -226,14 +230,14 @@ const IN_USE: &[ListCase] = &[
         "three loop devices on one another, by nodes that are gone",
         |scene| {
             let file = scene.file("f");
-            let mut upper = scene.attach(&file, &[]);
+            let mut upper = scene.attach_loop(&file, &[]);
             for name in ["one", "two"] {
                 let other = scene.path(name);
-                node(&upper, &other);
-                upper = scene.attach(&other, &["-o", "1M"]);
+                make_node(&upper, &other);
+                upper = scene.attach_loop(&other, &["-o", "1M"]);
                 fs::remove_file(&other).unwrap();
             }
-            scene.mount(&upper);
+            scene.mount_device(&upper);
             scene.attach_by_another_name(&file)
         },
         "which shows bytes of it",
@@ -242,8 +246,8 @@ const IN_USE: &[ListCase] = &[
         "a program that has its file open for writing",
         |scene| {
             let file = scene.file("f");
-            scene.perl(r#"begin; print "ready\n"; <STDIN>"#, file.to_str().unwrap());
-            scene.attach(&file, &[])
+            scene.run_perl(r#"begin; print "ready\n"; <STDIN>"#, file.to_str().unwrap());
+            scene.attach_loop(&file, &[])
         },
         "has it open for writing",
     ),
@@ -251,7 +255,7 @@ const IN_USE: &[ListCase] = &[
         "a program that has mapped it and closed it",
         |scene| {
             let (_, device) = scene.attached_file();
-            scene.perl(MAPPED, &device);
+            scene.run_perl(MAPPED, &device);
             device
         },
         "has it mapped for writing",
@@ -260,8 +264,8 @@ const IN_USE: &[ListCase] = &[
         "a program that has mapped its file and closed it",
         |scene| {
             let file = scene.file("f");
-            scene.perl(MAPPED, file.to_str().unwrap());
-            scene.attach(&file, &[])
+            scene.run_perl(MAPPED, file.to_str().unwrap());
+            scene.attach_loop(&file, &[])
         },
         "has it mapped for writing",
     ),
@@ -269,7 +273,7 @@ const IN_USE: &[ListCase] = &[
         "a program whose first thread has ended",
         |scene| {
             let (_, device) = scene.attached_file();
-            scene.perl(THREAD, &device);
+            scene.run_perl(THREAD, &device);
             device
         },
         "has it open for writing",
@@ -278,8 +282,8 @@ const IN_USE: &[ListCase] = &[
         "swap",
         |scene| {
             let (_, device) = scene.attached_file();
-            shell("mkswap -q \"$1\" && swapon \"$1\"", &[&device]);
-            scene.undo(&["swapoff", &device]);
+            run_shell("mkswap -q \"$1\" && swapon \"$1\"", &[&device]);
+            scene.undo_later(&["swapoff", &device]);
             device
         },
         "is swap space",
@@ -288,7 +292,7 @@ const IN_USE: &[ListCase] = &[
         "a loop device over a swap file",
         |scene| {
             let swap = scene.swap_file();
-            scene.attach(&swap, &[])
+            scene.attach_loop(&swap, &[])
         },
         "a swap\\file is swap space",
     ),
@@ -308,10 +312,10 @@ const IN_USE: &[ListCase] = &[
         "a swap file with another file in its place",
         |scene| {
             let swap = scene.swap_file();
-            let device = scene.attach(&swap, &[]);
+            let device = scene.attach_loop(&swap, &[]);
             let other = scene.file("other");
-            shell("mount --bind \"$1\" \"$2\"", &[other.to_str().unwrap(), swap.to_str().unwrap()]);
-            scene.undo(&["umount", swap.to_str().unwrap()]);
+            run_shell("mount --bind \"$1\" \"$2\"", &[other.to_str().unwrap(), swap.to_str().unwrap()]);
+            scene.undo_later(&["umount", swap.to_str().unwrap()]);
             device
         },
         "a swap\\file is not found there",
@@ -328,13 +332,13 @@ threads->create(sub { begin; print "ready\n"; <STDIN> }); syscall($exit, 0)"#;
 
 /// Not named by any identity: what is asked for, or cleared.
 const WITHOUT_CONSENT: &[ListCase] = &[
-    ("nothing anywhere", |scene| scene.over(Scene::sparse, &[]), ""),
+    ("nothing anywhere", |scene| scene.loop_over(Scene::sparse_file, &[]), ""),
     (
         "room that was reserved but never written",
         |scene| {
             let file = scene.file("f");
-            shell("fallocate -l 200M \"$1\"", &[file.to_str().unwrap()]);
-            scene.attach(&file, &[])
+            run_shell("fallocate -l 200M \"$1\"", &[file.to_str().unwrap()]);
+            scene.attach_loop(&file, &[])
         },
         "",
     ),
@@ -342,11 +346,11 @@ const WITHOUT_CONSENT: &[ListCase] = &[
         "zeros that were written",
         |scene| {
             let file = scene.file("f");
-            shell(
+            run_shell(
                 "dd if=/dev/zero of=\"$1\" bs=1M count=30 conv=notrunc status=none",
                 &[file.to_str().unwrap()],
             );
-            scene.attach(&file, &[])
+            scene.attach_loop(&file, &[])
         },
         "",
     ),
@@ -360,7 +364,7 @@ const WITHOUT_CONSENT: &[ListCase] = &[
                 .unwrap()
                 .write_all_at(&[0xa5; 4096], 77 * MIB + 12288)
                 .unwrap();
-            scene.attach(&file, &[])
+            scene.attach_loop(&file, &[])
         },
         "data that no known signature explains, 77.01 MiB from its start",
     ),
@@ -371,26 +375,26 @@ const WITHOUT_CONSENT: &[ListCase] = &[
             fs::remove_file(&file).unwrap();
             let open = File::options().write(true).open(&device).unwrap();
             open.write_all_at(&[0xa5; 4096], 77 * MIB + 12288).unwrap();
-            scene.keep(File::open(&device).unwrap());
+            scene.keep_alive(File::open(&device).unwrap());
             device
         },
         "data that no known signature explains",
     ),
     (
         "a window of zeros in a file",
-        |scene| scene.over(Scene::sparse, &["-o", "20M", "--sizelimit", "20M"]),
+        |scene| scene.loop_over(Scene::sparse_file, &["-o", "20M", "--sizelimit", "20M"]),
         "is not known to be empty; it is, or has:\n  a part of the file",
     ),
 ];
 
-fn outcome(case: &ListCase, consent: bool) -> Result<(), Refusal> {
+fn examine_case(case: &ListCase, consent: bool) -> Result<(), Refusal> {
     let (_, prepare, _) = case;
     let mut scene = Scene::new();
     let device = prepare(&mut scene);
     let name = device.trim_start_matches("/dev/");
     let backing = fs::read_to_string(format!("/sys/block/{name}/loop/backing_file")).unwrap();
     // Not held any longer when the scene is cleared away.
-    examine(&Root::default(), Path::new(&device), MIB, consent.then_some(backing.trim())).map(drop)
+    examine_device(&Root::default(), Path::new(&device), MIB, consent.then_some(backing.trim())).map(drop)
 }
 
 #[test]
@@ -400,7 +404,7 @@ fn loop_device_list() {
     let mut wrong = Vec::new();
     for (case, consent) in cases {
         let (name, _, expected) = case;
-        let shown = outcome(case, consent).map_err(|refusal| refusal.to_string());
+        let shown = examine_case(case, consent).map_err(|refusal| refusal.to_string());
         let right = match &shown {
             Ok(()) => expected.is_empty(),
             Err(shown) => !expected.is_empty() && shown.contains(expected),

@@ -75,7 +75,7 @@ impl DeviceSnapshot {
     ///
     /// # Errors
     /// When the device does not answer, or its counters cannot be read.
-    pub(super) fn take(
+    pub(super) fn take_snapshot(
         root: &Root,
         device: &BlockDevice,
         open: &File,
@@ -144,7 +144,7 @@ impl DeviceSnapshot {
 }
 
 impl WriteCount {
-    fn read(root: &Root, name: &str) -> io::Result<Self> {
+    fn read_count(root: &Root, name: &str) -> io::Result<Self> {
         let stat = device_stat(root, name).map_err(io::Error::other)?;
         let (_, discarded) = stat.discards.unwrap_or_default();
         Ok(WriteCount { written: stat.write_sectors, discarded })
@@ -182,7 +182,7 @@ impl WriteCounters {
             let names: Vec<&str> = later
                 .partitions
                 .iter()
-                .filter(|(name, count)| self.partition(name) != Some(*count))
+                .filter(|(name, count)| self.partition_count(name) != Some(*count))
                 .map(|(name, _)| name.as_str())
                 .collect();
             let on = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
@@ -196,7 +196,7 @@ impl WriteCounters {
         }
     }
 
-    fn partition(&self, name: &str) -> Option<WriteCount> {
+    fn partition_count(&self, name: &str) -> Option<WriteCount> {
         self.partitions.iter().find(|(known, _)| known == name).map(|(_, count)| *count)
     }
 }
@@ -212,10 +212,10 @@ fn read_counters(root: &Root, device: &BlockDevice) -> io::Result<Option<WriteCo
         }
         std::thread::sleep(PAUSE);
     }
-    let own = WriteCount::read(root, &device.name)?;
+    let own = WriteCount::read_count(root, &device.name)?;
     let mut partitions = Vec::new();
     for (name, _) in &device.partitions {
-        partitions.push((name.clone(), WriteCount::read(root, name)?));
+        partitions.push((name.clone(), WriteCount::read_count(root, name)?));
     }
     Ok(Some(WriteCounters { own, partitions, through_disk: read_through_disk(root, device) }))
 }
@@ -225,14 +225,14 @@ fn read_counters(root: &Root, device: &BlockDevice) -> io::Result<Option<WriteCo
 fn read_through_disk(root: &Root, device: &BlockDevice) -> Option<WriteCount> {
     let disk = BlockDevice::describe(root, &device.given, device.path.clone(), device.whole?).ok()?;
     let all_partitions = || -> io::Result<WriteCount> {
-        disk.partitions
-            .iter()
-            .try_fold(WriteCount::default(), |sum, (name, _)| Ok(sum.plus(WriteCount::read(root, name)?)))
+        disk.partitions.iter().try_fold(WriteCount::default(), |sum, (name, _)| {
+            Ok(sum.plus(WriteCount::read_count(root, name)?))
+        })
     };
     let mut last = None;
     for _ in 0..ATTEMPTS {
         let before = all_partitions().ok()?;
-        let whole = WriteCount::read(root, &disk.name).ok()?;
+        let whole = WriteCount::read_count(root, &disk.name).ok()?;
         let reading = whole.minus(before);
         if all_partitions().ok()? == before && last.replace(reading) == Some(reading) {
             return Some(reading);

@@ -64,7 +64,7 @@ struct LeaseState {
 impl HeldLease {
     /// Gives up the claim of a trial, so that its mkfs and mount can have the device, and keeps it open. Nothing but the discard
     /// was written so far.
-    pub fn of(root: &Root, claim: ClaimedLease) -> Result<Self, Refusal> {
+    pub fn from_claim(root: &Root, claim: ClaimedLease) -> Result<Self, Refusal> {
         let (claimed, ticket) = claim.into_parts();
         let device = ticket.check_identity(root, &claimed)?;
         // Contents are not compared: what is read of the device stays in memory, which the trial would find there.
@@ -80,7 +80,7 @@ impl HeldLease {
         left: DeviceSnapshot,
         lock: Option<LeaseLock>,
     ) -> Result<Self, Refusal> {
-        let file = reopen(&claimed, OFlags::empty()).map_err(|error| ticket.cannot_open(error))?;
+        let file = reopen_file(&claimed, OFlags::empty()).map_err(|error| ticket.cannot_open(error))?;
         drop(claimed);
         let state = LeaseState { left: Some(left), written: false, after: None, revoked: None };
         let (ticket, description) = (ticket.clone(), device.describe_for_people());
@@ -88,22 +88,22 @@ impl HeldLease {
     }
 
     /// Whether it is still that device, and the lease was not revoked.
-    pub fn check(&self, root: &Root) -> Result<BlockDevice, Refusal> {
+    pub fn check_unchanged(&self, root: &Root) -> Result<BlockDevice, Refusal> {
         self.check_revoked()?;
         self.ticket.check_identity(root, &self.file)
     }
 
     /// Whether it is still that device, and can still be written to: to be asked when a trial on it has failed.
     pub fn check_usable(&self, root: &Root) -> Result<(), Refusal> {
-        let device = self.check(root)?;
+        let device = self.check_unchanged(root)?;
         self.ticket.check_room_below(root, &device)
     }
 
     /// Whether it is still that device, and nobody has mounted or claimed it. What was read of it is forgotten, as
     /// when its last user closes it: the next one reads from the device, not from memory.
     pub fn check_free(&self, root: &Root) -> Result<BlockDevice, Refusal> {
-        let device = self.check(root)?;
-        match writers::patiently(|| reopen(&self.file, OFlags::EXCL)) {
+        let device = self.check_unchanged(root)?;
+        match writers::retry_briefly(|| reopen_file(&self.file, OFlags::EXCL)) {
             Ok(_) => {}
             Err(rustix::io::Errno::BUSY) => {
                 return Err(Refusal::Busy { device: device.describe_for_people() });
@@ -121,12 +121,12 @@ impl HeldLease {
         let device = self.check_free(root)?;
         check_tables(root, &device, 0)?;
         let ticket = self.ticket.with_snapshot(self.check_unwritten(root, &device)?);
-        Ok(if self.state().written { ticket.after_first_write() } else { ticket })
+        Ok(if self.lock_state().written { ticket.after_first_write() } else { ticket })
     }
 
     /// Before the first write after a discard, once: that nobody else was faster.
     pub fn check_before_first_write(&self, root: &Root, device: &BlockDevice) -> Result<(), Refusal> {
-        if self.state().left.is_some() {
+        if self.lock_state().left.is_some() {
             self.check_unwritten(root, device)?;
             self.note_writing();
         }
@@ -135,7 +135,7 @@ impl HeldLease {
 
     /// Notes that a trial is about to write to it.
     pub fn note_writing(&self) {
-        let mut state = self.state();
+        let mut state = self.lock_state();
         (state.left, state.written) = (None, true);
     }
 
@@ -146,15 +146,15 @@ impl HeldLease {
     /// When that cannot be known, or the lease is revoked. What cannot be known is not written over.
     pub fn note_end(&self, root: &Root, trial: &str) -> Result<(), Refusal> {
         self.check_revoked()?;
-        let unknown = self.state().left.is_none();
-        self.state().after = Some(trial.to_owned());
+        let unknown = self.lock_state().left.is_none();
+        self.lock_state().after = Some(trial.to_owned());
         if !unknown {
             return Ok(());
         }
         let device = self.ticket.check_identity(root, &self.file)?;
         let deadline = Instant::now() + UNMOUNT_PATIENCE;
         let claimed = loop {
-            match writers::patiently(|| reopen(&self.file, OFlags::EXCL)) {
+            match writers::retry_briefly(|| reopen_file(&self.file, OFlags::EXCL)) {
                 Ok(claimed) => break claimed,
                 Err(rustix::io::Errno::BUSY) if Instant::now() < deadline => {}
                 Err(rustix::io::Errno::BUSY) => {
@@ -164,13 +164,13 @@ impl HeldLease {
             }
         };
         let left = self.ticket.take_snapshot(root, &device, &claimed, SnapshotDepth::CountersAndContents)?;
-        self.state().left = Some(left);
+        self.lock_state().left = Some(left);
         Ok(())
     }
 
     /// How the device is left, as far as that is known.
     pub fn describe_left(&self, root: &Root) -> LeftDevice {
-        let state = self.state();
+        let state = self.lock_state();
         LeftDevice {
             ticket: self.ticket.clone(),
             boot: boot_id(root),
@@ -185,20 +185,20 @@ impl HeldLease {
         if !self.ticket.is_same_device(&known.ticket) {
             return Ok(());
         }
-        self.state().after.clone_from(&known.after);
+        self.lock_state().after.clone_from(&known.after);
         if let Some(found) = &known.foreign {
             return Err(Refusal::ForeignWrite(Box::new(self.revoke(found))));
         }
         let Some(left) = &known.left else { return Ok(()) };
         let counts_on = known.boot == boot_id(root) && self.ticket.is_same_attachment(&known.ticket);
         let left = if counts_on { left.clone() } else { left.without_counters() };
-        let device = self.check(root)?;
-        self.compare(root, &device, &left)
+        let device = self.check_unchanged(root)?;
+        self.compare_with_snapshot(root, &device, &left)
     }
 
     /// Ends the lease: somebody else has written to the device, as `found` says. Returns what is told of it, from the first time on.
     pub fn revoke(&self, found: &str) -> ForeignWrite {
-        let mut state = self.state();
+        let mut state = self.lock_state();
         let after = state.after.clone();
         let device = self.description.clone();
         state.revoked.get_or_insert_with(|| ForeignWrite { device, after, found: found.to_owned() }).clone()
@@ -210,26 +210,31 @@ impl HeldLease {
     }
 
     /// Why the device is not written to any more, if so.
-    pub fn revoked(&self) -> Option<ForeignWrite> {
-        self.state().revoked.clone()
+    pub fn revocation(&self) -> Option<ForeignWrite> {
+        self.lock_state().revoked.clone()
     }
 
     fn check_revoked(&self) -> Result<(), Refusal> {
-        match self.revoked() {
+        match self.revocation() {
             Some(foreign) => Err(Refusal::ForeignWrite(Box::new(foreign))),
             None => Ok(()),
         }
     }
 
     fn check_unwritten(&self, root: &Root, device: &BlockDevice) -> Result<DeviceSnapshot, Refusal> {
-        let Some(left) = self.state().left.clone() else {
-            return Err(Refusal::changed(device, "how the last trial left it is not known"));
+        let Some(left) = self.lock_state().left.clone() else {
+            return Err(Refusal::device_changed(device, "how the last trial left it is not known"));
         };
-        self.compare(root, device, &left).map(|()| left)
+        self.compare_with_snapshot(root, device, &left).map(|()| left)
     }
 
     /// Compares the device with how it was left, and revokes the lease where that shows a foreign write.
-    fn compare(&self, root: &Root, device: &BlockDevice, left: &DeviceSnapshot) -> Result<(), Refusal> {
+    fn compare_with_snapshot(
+        &self,
+        root: &Root,
+        device: &BlockDevice,
+        left: &DeviceSnapshot,
+    ) -> Result<(), Refusal> {
         // In a sandbox the file may be hidden, and is not in `left` then.
         if left.has_file_time() && !self.ticket.finds_file_below(root, device) {
             return Err(Refusal::ForeignWrite(Box::new(self.revoke(LOST_FILE))));
@@ -247,7 +252,7 @@ impl HeldLease {
     }
 
     /// A thread that panicked changed one field at most, and each is right by itself.
-    fn state(&self) -> MutexGuard<'_, LeaseState> {
+    fn lock_state(&self) -> MutexGuard<'_, LeaseState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -257,7 +262,7 @@ fn boot_id(root: &Root) -> String {
 }
 
 /// Opens the very device of a descriptor once more, whatever its path leads to by now.
-fn reopen(file: &File, more: OFlags) -> rustix::io::Result<File> {
+fn reopen_file(file: &File, more: OFlags) -> rustix::io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | more;
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))

@@ -23,7 +23,7 @@ pub(super) struct LeaseLock {
 
 impl LeaseLock {
     /// Takes the device, of which `parts` are the other numbers (its disk, its partitions).
-    pub(super) fn take(
+    pub(super) fn take_lock(
         root: &Root,
         device: &BlockDevice,
         parts: &[(String, DeviceNumber)],
@@ -32,17 +32,17 @@ impl LeaseLock {
             |error: Errno| Refusal::CannotOpen { device: device.describe_for_people(), source: error.into() };
         let taken = |process: Option<i32>| Refusal::Taken {
             device: device.describe_for_people(),
-            holder: describe(root, process),
+            holder: describe_owner(root, process),
         };
-        let own = address(device.number).map_err(failed)?;
-        let name = socket().map_err(failed)?;
+        let own = lock_address(device.number).map_err(failed)?;
+        let name = new_socket().map_err(failed)?;
         match rustix::net::bind(&name, &own) {
             Ok(()) => rustix::net::listen(&name, 1).map_err(failed)?,
-            Err(Errno::ADDRINUSE) => return Err(taken(owner(&own).map_err(failed)?.flatten())),
+            Err(Errno::ADDRINUSE) => return Err(taken(owner_of(&own).map_err(failed)?.flatten())),
             Err(error) => return Err(failed(error)),
         }
         for (_, number) in parts.iter().filter(|(_, number)| *number != device.number) {
-            if let Some(process) = owner(&address(*number).map_err(failed)?).map_err(failed)? {
+            if let Some(process) = owner_of(&lock_address(*number).map_err(failed)?).map_err(failed)? {
                 return Err(taken(process));
             }
         }
@@ -50,18 +50,18 @@ impl LeaseLock {
     }
 }
 
-fn address(number: DeviceNumber) -> rustix::io::Result<SocketAddrUnix> {
+fn lock_address(number: DeviceNumber) -> rustix::io::Result<SocketAddrUnix> {
     SocketAddrUnix::new_abstract_name(format!("fsverdict device {number}").as_bytes())
 }
 
-fn socket() -> rustix::io::Result<OwnedFd> {
+fn new_socket() -> rustix::io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)
 }
 
 /// Who owns a name, if anybody does; the process where the kernel names it.
-fn owner(name: &SocketAddrUnix) -> rustix::io::Result<Option<Option<i32>>> {
-    let socket = socket()?;
+fn owner_of(name: &SocketAddrUnix) -> rustix::io::Result<Option<Option<i32>>> {
+    let socket = new_socket()?;
     match rustix::net::connect(&socket, name) {
         Ok(()) => {
             let owner = sockopt::socket_peercred(&socket).ok();
@@ -74,7 +74,7 @@ fn owner(name: &SocketAddrUnix) -> rustix::io::Result<Option<Option<i32>>> {
     }
 }
 
-fn describe(root: &Root, process: Option<i32>) -> String {
+fn describe_owner(root: &Root, process: Option<i32>) -> String {
     let Some(process) = process else { return "a process that does not say which".to_owned() };
     let read = |file: &str| -> io::Result<Vec<u8>> { fs::read(root.path(format!("proc/{process}/{file}"))) };
     let line = read("cmdline").unwrap_or_default();

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::device_snapshot::{DeviceSnapshot, SnapshotDepth};
 use super::refusal::{ForeignWrite, Refusal};
-use super::{check_attributes, check_open, open_exclusively, survey, usage};
+use super::{check_attributes, check_open, open_exclusively, survey_content, usage};
 use crate::guard::signature;
 use crate::guard::signature::DeviceContents;
 use crate::host::blank::Survey;
@@ -85,7 +85,7 @@ impl LeaseTicket {
             needed,
             sequence: device.sequence,
             hardware: device.hardware.clone(),
-            backing: backing(held).ok(),
+            backing: backing_file(held).ok(),
             contents: Some(contents.digest.clone()),
             blank,
             left: None,
@@ -111,7 +111,7 @@ impl LeaseTicket {
         depth: SnapshotDepth,
     ) -> Result<DeviceSnapshot, Refusal> {
         let below = || self.metadata_below(root, device);
-        DeviceSnapshot::take(root, device, file, self.size, below, depth)
+        DeviceSnapshot::take_snapshot(root, device, file, self.size, below, depth)
             .map_err(|source| Refusal::NoAnswer { device: device.describe_for_people(), source })
     }
 
@@ -137,7 +137,7 @@ impl LeaseTicket {
     /// Claims the device for writing. Everything is checked again on the descriptor that is returned, and the kernel
     /// lets nobody else mount or claim the device while that is open: there is no moment between check and write.
     pub fn redeem(&self, root: &Root) -> Result<ClaimedLease, Refusal> {
-        let device = self.inspect(root)?;
+        let device = self.inspect_device(root)?;
         usage::check_claims(root, &device)?;
         check_attributes(&device, self.needed)?;
         let file = open_exclusively(&device, true)?;
@@ -151,12 +151,15 @@ impl LeaseTicket {
 
     /// Whether the open device, and what its path leads to, is still the one this ticket is for.
     pub(super) fn check_identity(&self, root: &Root, held: &File) -> Result<BlockDevice, Refusal> {
-        let device = self.inspect(root)?;
+        let device = self.inspect_device(root)?;
         let size = check_open(&device, held, self.needed)?;
         if size != self.size {
-            return Err(Refusal::changed(&device, format!("its size was {} B and is {size} B", self.size)));
+            return Err(Refusal::device_changed(
+                &device,
+                format!("its size was {} B and is {size} B", self.size),
+            ));
         }
-        match backing(held) {
+        match backing_file(held) {
             Ok(backing) if Some(backing) == self.backing => {}
             Err(_) if self.backing.is_none() => {}
             // The filesystem that the file is on does not answer: nobody has put another file below the device.
@@ -165,11 +168,17 @@ impl LeaseTicket {
                 return Err(Refusal::NoAnswer { device, source: error.into() });
             }
             Ok(_) | Err(_) => {
-                return Err(Refusal::changed(&device, "it shows another file, or another part of its file"));
+                return Err(Refusal::device_changed(
+                    &device,
+                    "it shows another file, or another part of its file",
+                ));
             }
         }
         if self.is_cut_short(root, &device) {
-            return Err(Refusal::changed(&device, "the file it shows has become shorter than the device"));
+            return Err(Refusal::device_changed(
+                &device,
+                "the file it shows has become shorter than the device",
+            ));
         }
         Ok(device)
     }
@@ -217,11 +226,11 @@ impl LeaseTicket {
 
     fn check_contents(&self, device: &BlockDevice, held: &File) -> Result<(), Refusal> {
         let Some(expected) = &self.contents else { return Ok(()) };
-        let contents = signature::read(held, self.size)
+        let contents = signature::read_contents(held, self.size)
             .map_err(|source| Refusal::Unknown { device: device.describe_for_people(), source })?;
         // Consent by name is for what the sample shows; without it, everything must still be empty.
         let value = contents.uniform.unwrap_or(0);
-        let filled = self.blank && matches!(survey(device, held, value)?, Survey::Data(_));
+        let filled = self.blank && matches!(survey_content(device, held, value)?, Survey::Data(_));
         if contents.digest != *expected || filled {
             let found = "what is on it is not what was on it when it was examined".to_owned();
             let device = device.describe_for_people();
@@ -234,24 +243,27 @@ impl LeaseTicket {
         Refusal::CannotOpen { device: self.path.display().to_string(), source: error.into() }
     }
 
-    fn inspect(&self, root: &Root) -> Result<BlockDevice, Refusal> {
+    fn inspect_device(&self, root: &Root) -> Result<BlockDevice, Refusal> {
         let device = BlockDevice::inspect(root, &self.path)?;
         if device.number != self.number {
             let change = format!("its path now leads to device {}, not {}", device.number, self.number);
-            return Err(Refusal::changed(&device, change));
+            return Err(Refusal::device_changed(&device, change));
         }
         if device.sequence != self.sequence {
-            return Err(Refusal::changed(&device, "another disk was attached under its name"));
+            return Err(Refusal::device_changed(&device, "another disk was attached under its name"));
         }
         if !self.hardware.still_holds(&device.hardware) {
-            return Err(Refusal::changed(&device, "its serial number or other hardware name is another"));
+            return Err(Refusal::device_changed(
+                &device,
+                "its serial number or other hardware name is another",
+            ));
         }
         Ok(device)
     }
 }
 
 /// The filesystem, inode and device number of the file that a loop device shows, and the offset in it.
-fn backing(device: &File) -> Result<(u64, u64, u64, u64), Errno> {
+fn backing_file(device: &File) -> Result<(u64, u64, u64, u64), Errno> {
     let status = syscall::loop_status(device)?;
     Ok((status.device, status.inode, status.raw_device, status.offset))
 }
@@ -275,7 +287,7 @@ impl ClaimedLease {
     /// # Errors
     /// Any error but that the device does not support it.
     pub fn discard(&self) -> std::io::Result<bool> {
-        match syscall::discard(&self.file, self.device.size) {
+        match syscall::discard_range(&self.file, self.device.size) {
             Ok(()) => Ok(true),
             Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOTTY) => Ok(false),
             Err(error) => Err(error.into()),

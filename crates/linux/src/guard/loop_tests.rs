@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::fake::write_partition_table;
-use super::{GrantedLease, HeldLease, LeaseTicket, Occupancy, Refusal, examine};
+use super::{GrantedLease, HeldLease, LeaseTicket, Occupancy, Refusal, examine_device};
 use crate::host::image;
 use crate::host::loop_device::{LoopDevice, LoopOptions};
-use crate::host::procfs::mounts;
+use crate::host::procfs::read_mounts;
 use crate::host::root::Root;
 use fsverdict_text::Hinted;
 
@@ -33,9 +33,9 @@ impl LoopDisk {
     /// `prepare` writes to the image before it is attached.
     fn with(options: &LoopOptions, prepare: impl Fn(&File)) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let image = File::from(image::create(folder.path(), SIZE, SIZE).unwrap());
+        let image = File::from(image::create_image(folder.path(), SIZE, SIZE).unwrap());
         prepare(&image);
-        let device = LoopDevice::attach(image.as_fd(), options).unwrap();
+        let device = LoopDevice::attach_image(image.as_fd(), options).unwrap();
         LoopDisk { _folder: folder, image, device }
     }
 
@@ -59,13 +59,13 @@ impl LoopDisk {
             .open(folder.path().join("image"))
             .unwrap();
         file.set_len(SIZE).unwrap();
-        let device = LoopDevice::attach(file.as_fd(), &LoopOptions::default()).unwrap();
+        let device = LoopDevice::attach_image(file.as_fd(), &LoopOptions::default()).unwrap();
         LoopDisk { _folder: folder, image: file, device }
     }
 
     /// Detaches it and attaches its file once more.
     fn attach_anew(&mut self) {
-        self.device = LoopDevice::attach(self.image.as_fd(), &LoopOptions::default()).unwrap();
+        self.device = LoopDevice::attach_image(self.image.as_fd(), &LoopOptions::default()).unwrap();
     }
 
     /// Runs a tool on the device, whatever it says.
@@ -75,7 +75,7 @@ impl LoopDisk {
     }
 
     fn examine(&self, erase: Option<&str>) -> Result<GrantedLease, Refusal> {
-        examine(&Root::default(), self.path(), 1 << 20, erase)
+        examine_device(&Root::default(), self.path(), 1 << 20, erase)
     }
 }
 
@@ -97,13 +97,16 @@ impl Drop for Mounted {
 
 #[test]
 fn the_disk_this_system_runs_from_is_refused_without_being_opened() {
-    let root =
-        mounts(&Root::default()).unwrap().into_iter().find(|mount| mount.target == Path::new("/")).unwrap();
+    let root = read_mounts(&Root::default())
+        .unwrap()
+        .into_iter()
+        .find(|mount| mount.target == Path::new("/"))
+        .unwrap();
     if !root.source.starts_with("/dev") || !root.source.exists() {
         return; // In a container / is an overlay, and its disk cannot be named from within.
     }
     // An ordinary user may not open the disk at all, yet sees this: it was refused before any open.
-    let refusal = examine(&Root::default(), &root.source, 0, Some("anything")).unwrap_err();
+    let refusal = examine_device(&Root::default(), &root.source, 0, Some("anything")).unwrap_err();
     assert!(matches!(&refusal, Refusal::System { point, .. } if point == Path::new("/")), "{refusal}");
     assert_eq!(refusal.erase_identity(), None);
 }
@@ -125,7 +128,7 @@ fn loop_blank_disk_is_cleared_and_held() {
     assert!(matches!(refusal, Refusal::Busy { .. }), "{refusal}");
     assert!(refusal.hint().unwrap().contains(&format!("fuser -v {}", disk.path().display())));
     assert!(matches!(hold.check_free(&Root::default()), Err(Refusal::Busy { .. })));
-    hold.check(&Root::default()).unwrap();
+    hold.check_unchanged(&Root::default()).unwrap();
     claim.file().write_all_at(&[1; 4096], 0).unwrap();
     assert!(claim.discard().unwrap());
     let mut page = [1; 4096];
@@ -251,9 +254,9 @@ fn loop_read_only_and_too_small_are_refused() {
     let disk = LoopDisk::with(&LoopOptions { read_only: true, ..LoopOptions::default() }, |_| {});
     assert!(matches!(disk.examine(None), Err(Refusal::ReadOnly { .. })));
     let disk = LoopDisk::new();
-    let refusal = examine(&Root::default(), disk.path(), SIZE + 1, None).unwrap_err();
+    let refusal = examine_device(&Root::default(), disk.path(), SIZE + 1, None).unwrap_err();
     assert!(matches!(refusal, Refusal::TooSmall { size: SIZE, .. }), "{refusal}");
-    examine(&Root::default(), disk.path(), SIZE, None).unwrap();
+    examine_device(&Root::default(), disk.path(), SIZE, None).unwrap();
 }
 
 #[test]
@@ -262,7 +265,7 @@ fn loop_symbolic_links_are_followed_and_what_they_name_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let link = folder.path().join("my-disk");
     std::os::unix::fs::symlink(disk.path(), &link).unwrap();
-    let cleared = examine(&Root::default(), &link, 1, None).unwrap();
+    let cleared = examine_device(&Root::default(), &link, 1, None).unwrap();
     assert_eq!(cleared.device().path, disk.path());
     assert!(cleared.cautions()[0].contains("is a loop device over"), "{:?}", cleared.cautions());
 }
@@ -374,20 +377,20 @@ const CHECKS: &[Check] = &[
         // What the agent says of it.
         let Refusal::ForeignWrite(foreign) = refusal else { return Some(refusal) };
         hold.revoke(&foreign.found);
-        hold.check(&Root::default()).err()
+        hold.check_unchanged(&Root::default()).err()
     }),
     ("between an agent's discard and its mkfs", |_, hold, strike| {
         let root = Root::default();
         let ticket = hold.check_unused(&root).unwrap();
         let claim = ticket.redeem(&root).unwrap();
         claim.discard().unwrap();
-        let held = HeldLease::of(&root, claim).unwrap();
+        let held = HeldLease::from_claim(&root, claim).unwrap();
         strike();
         let refusal = held.check_before_first_write(&root, &held.check_free(&root).unwrap()).err()?;
         assert!(held.check_free(&root).is_err(), "the agent's own lease is revoked");
         let Refusal::ForeignWrite(foreign) = refusal else { return Some(refusal) };
         hold.revoke(&foreign.found);
-        hold.check(&root).err()
+        hold.check_unchanged(&root).err()
     }),
 ];
 
@@ -559,12 +562,12 @@ fn loop_a_device_whose_file_became_shorter_is_told() {
     let image =
         File::options().create_new(true).read(true).write(true).open(folder.path().join("image")).unwrap();
     image.set_len(SIZE).unwrap();
-    let device = LoopDevice::attach(image.as_fd(), &LoopOptions::default()).unwrap();
-    let (ticket, hold) = examine(&root, device.path(), 1 << 20, None).unwrap().into_ticket().unwrap();
+    let device = LoopDevice::attach_image(image.as_fd(), &LoopOptions::default()).unwrap();
+    let (ticket, hold) = examine_device(&root, device.path(), 1 << 20, None).unwrap().into_ticket().unwrap();
     assert!(ticket.file_below().is_some());
-    hold.check(&root).unwrap();
+    hold.check_unchanged(&root).unwrap();
     image.set_len(SIZE / 2).unwrap();
-    let refusal = hold.check(&root).unwrap_err();
+    let refusal = hold.check_unchanged(&root).unwrap_err();
     assert!(refusal.to_string().contains("has become shorter"), "{refusal}");
     assert!(ticket.redeem(&root).is_err());
 }
@@ -607,7 +610,7 @@ fn loop_held_device_cannot_become_another_and_what_can_change_is_seen() {
     let root = Root::default();
     let disk = LoopDisk::new();
     let (ticket, hold) = disk.examine(None).unwrap().into_ticket().unwrap();
-    let held = HeldLease::of(&root, ticket.redeem(&root).unwrap()).unwrap();
+    let held = HeldLease::from_claim(&root, ticket.redeem(&root).unwrap()).unwrap();
     let run = |argv: &[&str]| Command::new(argv[0]).args(&argv[1..]).status().unwrap().success();
     let path = disk.path().to_str().unwrap().to_owned();
     // Whoever detaches it is told "done", and it stays.
@@ -633,6 +636,6 @@ fn loop_node_outside_of_dev_is_taken_for_the_one_within() {
         std::fs::metadata(disk.path()).map(|node| std::os::unix::fs::MetadataExt::rdev(&node)).unwrap();
     let kind = rustix::fs::FileType::BlockDevice;
     rustix::fs::mknodat(rustix::fs::CWD, &node, kind, rustix::fs::Mode::RUSR, number).unwrap();
-    let cleared = examine(&Root::default(), &node, 1, None).unwrap();
+    let cleared = examine_device(&Root::default(), &node, 1, None).unwrap();
     assert_eq!(cleared.device().path, disk.path());
 }

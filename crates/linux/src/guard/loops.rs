@@ -32,7 +32,7 @@ pub(super) enum Base {
 }
 
 impl Base {
-    pub(super) fn file(found: &fs::Metadata) -> Self {
+    pub(super) fn of_file(found: &fs::Metadata) -> Self {
         Base::File(found.dev(), found.ino())
     }
 }
@@ -67,7 +67,7 @@ pub(super) fn file_of(root: &Root, device: &BlockDevice) -> Option<PathBuf> {
     read_trimmed(&file).map(PathBuf::from)
 }
 
-pub(super) fn attached(root: &Root) -> io::Result<Vec<Loop>> {
+pub(super) fn attached_loops(root: &Root) -> io::Result<Vec<Loop>> {
     let mut found = Vec::new();
     for name in names_in(&root.path("sys/class/block")) {
         let folder = root.path(format!("sys/class/block/{name}"));
@@ -93,20 +93,20 @@ pub(super) fn attached(root: &Root) -> io::Result<Vec<Loop>> {
     Ok(found)
 }
 
-pub(super) fn places(root: &Root, loops: &[Loop], number: DeviceNumber) -> Vec<ByteRange> {
+pub(super) fn backing_ranges(root: &Root, loops: &[Loop], number: DeviceNumber) -> Vec<ByteRange> {
     places_below(root, loops, number, DEEPEST)
 }
 
 /// A loop device that shows some of the bytes of a device that is none of those `known`.
-pub(super) fn sharing<'l>(
+pub(super) fn find_shared_use<'l>(
     root: &Root,
     loops: &'l [Loop],
     device: &BlockDevice,
     known: &[(String, DeviceNumber)],
 ) -> Option<&'l Loop> {
-    let ours = places(root, loops, device.number);
+    let ours = backing_ranges(root, loops, device.number);
     loops.iter().filter(|other| known.iter().all(|(_, number)| *number != other.number)).find(|other| {
-        let theirs = places(root, loops, other.number);
+        let theirs = backing_ranges(root, loops, other.number);
         theirs.iter().any(|theirs| ours.iter().any(|ours| ours.overlaps(theirs)))
     })
 }
@@ -123,13 +123,13 @@ fn places_below(root: &Root, loops: &[Loop], number: DeviceNumber, deepest: u32)
     if let Some(whole) = whole_of(root, number) {
         let all = below(whole);
         return match (sectors("start"), sectors("size")) {
-            (Some(start), Some(size)) => part(&all, start, size),
+            (Some(start), Some(size)) => sub_ranges(&all, start, size),
             _ => all,
         };
     }
     if let Some(found) = loops.iter().find(|found| found.number == number) {
         return match found.base {
-            Base::Device(lower) => part(&below(lower), found.offset, found.size),
+            Base::Device(lower) => sub_ranges(&below(lower), found.offset, found.size),
             Base::File(..) => {
                 let end = found.offset.saturating_add(found.size);
                 vec![ByteRange { base: found.base.clone(), range: found.offset..end }]
@@ -144,7 +144,7 @@ fn places_below(root: &Root, loops: &[Loop], number: DeviceNumber, deepest: u32)
 }
 
 /// A window of what lies in one piece; all of what does not.
-fn part(all: &[ByteRange], offset: u64, size: u64) -> Vec<ByteRange> {
+fn sub_ranges(all: &[ByteRange], offset: u64, size: u64) -> Vec<ByteRange> {
     let [one] = all else { return all.to_vec() };
     let start = one.range.start.saturating_add(offset);
     let end = start.saturating_add(size).min(one.range.end);
@@ -153,7 +153,7 @@ fn part(all: &[ByteRange], offset: u64, size: u64) -> Vec<ByteRange> {
 
 /// What the driver says; none where the device is attached to nothing any more.
 fn ask_driver(root: &Root, name: &str, number: DeviceNumber) -> io::Result<Option<(Base, u64)>> {
-    let device = match open(root, name, number) {
+    let device = match open_loop(root, name, number) {
         Ok(device) => device,
         // Being detached just now: nobody has it any more, nor can.
         Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => return Ok(None),
@@ -171,7 +171,7 @@ fn ask_driver(root: &Root, name: &str, number: DeviceNumber) -> io::Result<Optio
 
 /// Opens the device of a number: by the kernel's own node, else (somebody removed or replaced that) by one made for
 /// the instant.
-fn open(root: &Root, name: &str, number: DeviceNumber) -> io::Result<File> {
+fn open_loop(root: &Root, name: &str, number: DeviceNumber) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let is_it = |path: &Path| {
         fs::symlink_metadata(path).is_ok_and(|node| {
@@ -201,5 +201,5 @@ fn by_path(root: &Root, backing: &str) -> Option<Base> {
     if let Some(number) = number_of(root, &path) {
         return Some(Base::Device(number));
     }
-    fs::metadata(path).ok().map(|file| Base::file(&file))
+    fs::metadata(path).ok().map(|file| Base::of_file(&file))
 }

@@ -103,7 +103,12 @@ impl GrantedLease {
 ///
 /// # Errors
 /// The reason for refusing; when in doubt, it refuses.
-pub fn examine(root: &Root, path: &Path, needed: u64, erase: Option<&str>) -> Result<GrantedLease, Refusal> {
+pub fn examine_device(
+    root: &Root,
+    path: &Path,
+    needed: u64,
+    erase: Option<&str>,
+) -> Result<GrantedLease, Refusal> {
     let device = BlockDevice::inspect(root, path)?;
     if !device.path.starts_with(root.path("dev")) {
         return Err(Refusal::NodeElsewhere {
@@ -112,14 +117,14 @@ pub fn examine(root: &Root, path: &Path, needed: u64, erase: Option<&str>) -> Re
             name: device.name,
         });
     }
-    let lock = LeaseLock::take(root, &device, &usage::parts(root, &device))?;
+    let lock = LeaseLock::take_lock(root, &device, &usage::device_and_partitions(root, &device))?;
     let caution = check_tables(root, &device, needed)?;
     let held = open_exclusively(&device, false)?;
     let size = check_open(&device, &held, needed)?;
-    let contents = signature::read(&held, size)
+    let contents = signature::read_contents(&held, size)
         .map_err(|source| Refusal::Unknown { device: device.describe_for_people(), source })?;
     let blank = check_consent(root, &device, &held, &contents, erase)?;
-    let mut cautions = cautions(root, &device);
+    let mut cautions = collect_cautions(root, &device);
     cautions.extend(caution);
     let ticket = LeaseTicket::new(&device, &held, size, needed, &contents, blank);
     if ticket.file_below().is_some() && !ticket.finds_file_below(root, &device) {
@@ -128,13 +133,13 @@ pub fn examine(root: &Root, path: &Path, needed: u64, erase: Option<&str>) -> Re
             device.path.display()
         ));
     }
-    let identity = device.hardware.with(&contents.names());
+    let identity = device.hardware.merged_with(&contents.found_names());
     Ok(GrantedLease { device, ticket, cautions, identity, held, lock })
 }
 
 /// Everything that can be known without opening the device, outside of sandboxes; what a reader must know of that.
 fn check_tables(root: &Root, device: &BlockDevice, needed: u64) -> Result<Option<String>, Refusal> {
-    let caution = usage::check(root, device)?;
+    let caution = usage::check_usage(root, device)?;
     check_attributes(device, needed)?;
     Ok(caution)
 }
@@ -153,7 +158,7 @@ fn open_exclusively(device: &BlockDevice, write: bool) -> Result<File, Refusal> 
     // Non-blocking, so that a drive without a medium answers at once; the kernel has no other use for it here.
     let flags = access | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOFOLLOW;
     // A device given free a moment ago may still be held by a child of its last user that is about to exec.
-    match writers::patiently(|| rustix::fs::open(&device.path, flags, Mode::empty())) {
+    match writers::retry_briefly(|| rustix::fs::open(&device.path, flags, Mode::empty())) {
         Ok(descriptor) => Ok(File::from(descriptor)),
         Err(rustix::io::Errno::BUSY) => Err(Refusal::Busy { device: device.describe_for_people() }),
         Err(rustix::io::Errno::ROFS) => Err(Refusal::ReadOnly { device: device.describe_for_people() }),
@@ -170,7 +175,7 @@ fn check_open(device: &BlockDevice, held: &File, needed: u64) -> Result<u64, Ref
     let status = rustix::fs::fstat(held).map_err(failed)?;
     let number = DeviceNumber::from_raw(status.st_rdev);
     if number != device.number {
-        return Err(Refusal::changed(
+        return Err(Refusal::device_changed(
             device,
             format!("its path now leads to device {number}, not {}", device.number),
         ));
@@ -198,17 +203,17 @@ fn check_consent(
     contents: &DeviceContents,
     erase: Option<&str>,
 ) -> Result<bool, Refusal> {
-    let identity = device.hardware.with(&contents.names());
+    let identity = device.hardware.merged_with(&contents.found_names());
     if erase.is_some_and(|name| identity.accepts(name)) {
         return Ok(false);
     }
     let mut state = Occupancy::Full;
     let mut marks = describe_contents(root, device, contents);
     if let (Some(value), []) = (contents.uniform, marks.as_slice()) {
-        let found = survey(device, held, value)?;
+        let found = survey_content(device, held, value)?;
         state = if matches!(found, Survey::Data(_)) { Occupancy::Full } else { Occupancy::Doubtful };
         marks.extend(found.describe(device.size));
-        marks.extend(blank::window(held, device));
+        marks.extend(blank::unread_window(held, device));
         if marks.is_empty() {
             state = Occupancy::Blank;
         }
@@ -226,10 +231,12 @@ fn check_consent(
     })))
 }
 
-fn survey(device: &BlockDevice, held: &File, value: u8) -> Result<Survey, Refusal> {
-    blank::survey(held, device, value, device.size, blank::PATIENCE).map_err(|error| Refusal::Unknown {
-        device: device.describe_for_people(),
-        source: signature::SignatureError::Unreadable(error),
+fn survey_content(device: &BlockDevice, held: &File, value: u8) -> Result<Survey, Refusal> {
+    blank::survey_blankness(held, device, value, device.size, blank::PATIENCE).map_err(|error| {
+        Refusal::Unknown {
+            device: device.describe_for_people(),
+            source: signature::SignatureError::Unreadable(error),
+        }
     })
 }
 
@@ -241,7 +248,7 @@ fn describe_contents(root: &Root, device: &BlockDevice, contents: &DeviceContent
         let found = BlockDevice::describe(root, &path, path.clone(), *number).ok().map(|partition| {
             // The disk is held exclusively, so its partitions are nobody else's; what cannot be read is just not told.
             let file = (number_of(root, &path) == Some(*number)).then(|| File::open(&path).ok()).flatten();
-            let marks = file.and_then(|file| signature::read(&file, partition.size).ok());
+            let marks = file.and_then(|file| signature::read_contents(&file, partition.size).ok());
             let marks: Vec<String> = marks
                 .map(|found| found.signatures.iter().map(signature::Signature::describe).collect())
                 .unwrap_or_default();
@@ -256,7 +263,7 @@ fn describe_contents(root: &Root, device: &BlockDevice, contents: &DeviceContent
     lines
 }
 
-fn cautions(root: &Root, device: &BlockDevice) -> Vec<String> {
+fn collect_cautions(root: &Root, device: &BlockDevice) -> Vec<String> {
     let mut cautions = Vec::new();
     if let Some(mount) = usage::system_mount_beside(root, device) {
         cautions.push(format!(

@@ -174,7 +174,7 @@ impl fmt::Display for SignedDevice {
 }
 
 impl Refusal {
-    pub(super) fn changed(device: &BlockDevice, change: impl Into<String>) -> Self {
+    pub(super) fn device_changed(device: &BlockDevice, change: impl Into<String>) -> Self {
         Refusal::Changed { device: device.describe_for_people(), change: change.into() }
     }
 

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::host::identity::{DeviceIdentity, NameKind};
-use crate::sandbox::program::{Program, ProgramError, succeeded};
+use crate::sandbox::program::{Program, ProgramError, require_success};
 use fsverdict_judgement::journal::CommandRecord;
 use fsverdict_text::Hinted;
 
@@ -65,7 +65,7 @@ pub(super) struct DeviceContents {
 
 impl DeviceContents {
     /// The names what is on the device gives it.
-    pub(super) fn names(&self) -> DeviceIdentity {
+    pub(super) fn found_names(&self) -> DeviceIdentity {
         let mut identity = DeviceIdentity::default();
         for signature in &self.signatures {
             let kind = match signature.usage.as_deref() {
@@ -74,7 +74,7 @@ impl DeviceContents {
             };
             identity.add_if_some(kind, signature.uuid.clone());
         }
-        identity.add(NameKind::Contents, &format!("contents-{}", self.digest));
+        identity.add_name(NameKind::Contents, &format!("contents-{}", self.digest));
         identity
     }
 }
@@ -108,15 +108,15 @@ impl Hinted for SignatureError {
 ///
 /// # Errors
 /// When a tool is missing or fails, or the device cannot be read; never taken for "nothing there".
-pub(super) fn read(device: &File, size: u64) -> Result<DeviceContents, SignatureError> {
-    let mut signatures = marks(device.as_fd())?;
+pub(super) fn read_contents(device: &File, size: u64) -> Result<DeviceContents, SignatureError> {
+    let mut signatures = read_signatures(device.as_fd())?;
     if signatures.iter().any(|mark| mark.usage.as_deref() == Some("partition-table") && mark.uuid.is_none()) {
         let table = table_uuid(device.as_fd())?;
         for mark in signatures.iter_mut().filter(|mark| mark.usage.as_deref() == Some("partition-table")) {
             mark.uuid.clone_from(&table);
         }
     }
-    let (uniform, sample) = sample(device, size)?;
+    let (uniform, sample) = sample_content(device, size)?;
     let uniform = uniform.filter(|_| signatures.is_empty());
     let mut hasher = Xxh3::new();
     hasher.update(&size.to_le_bytes());
@@ -134,10 +134,10 @@ struct WipefsAnswer {
     signatures: Vec<Signature>,
 }
 
-fn marks(device: BorrowedFd<'_>) -> Result<Vec<Signature>, SignatureError> {
+fn read_signatures(device: BorrowedFd<'_>) -> Result<Vec<Signature>, SignatureError> {
     // Without --all or --offset, wipefs only lists; --no-act is there so that no slip can make it act.
     let arguments = ["wipefs", "--no-act", "--json", "--output", "OFFSET,TYPE,USAGE,UUID,LABEL"];
-    let record = succeeded(ask(&arguments, device)?)?;
+    let record = require_success(run_probe(&arguments, device)?)?;
     parse_wipefs(record.stdout.as_bytes())
         .map_err(|reason| SignatureError::Unclear { command: record.argv.join(" "), reason })
 }
@@ -162,22 +162,22 @@ fn parse_wipefs(answer: &[u8]) -> Result<Vec<Signature>, String> {
 }
 
 fn table_uuid(device: BorrowedFd<'_>) -> Result<Option<String>, SignatureError> {
-    let record = ask(&["blkid", "--probe", "--output", "export"], device)?;
+    let record = run_probe(&["blkid", "--probe", "--output", "export"], device)?;
     // 2: nothing found; 8: several things at once. Both leave the table without a UUID, no more.
-    let record = if matches!(record.exit, Some(2 | 8)) { record } else { succeeded(record)? };
+    let record = if matches!(record.exit, Some(2 | 8)) { record } else { require_success(record)? };
     Ok(record.stdout.lines().find_map(|line| line.strip_prefix("PTUUID=")).map(str::to_owned))
 }
 
-fn ask(arguments: &[&str], device: BorrowedFd<'_>) -> Result<CommandRecord, SignatureError> {
+fn run_probe(arguments: &[&str], device: BorrowedFd<'_>) -> Result<CommandRecord, SignatureError> {
     // By way of our descriptor the tool sees the very device that is open, not what its path may have become.
     let ourselves = std::fs::read_link("/proc/self")?;
     let path = format!("/proc/{}/fd/{}", ourselves.display(), device.as_raw_fd());
     let argv = arguments.iter().copied().chain([path.as_str()]);
-    Ok(Program::new(argv).limit(PATIENCE).keep(ANSWER).run("examine the device")?)
+    Ok(Program::new(argv).with_time_limit(PATIENCE).with_output_limit(ANSWER).run("examine the device")?)
 }
 
 /// What every byte of the sample is, if that is all zeros or all ones; and its digest.
-fn sample(device: &File, size: u64) -> io::Result<(Option<u8>, u64)> {
+fn sample_content(device: &File, size: u64) -> io::Result<(Option<u8>, u64)> {
     // What another path to the same bytes wrote must be seen, so nothing may come from this device's cache.
     // Advice that is not taken is no error: then the cache is the kernel's to keep right.
     let _ = rustix::fs::fadvise(device, 0, None, rustix::fs::Advice::DontNeed);
@@ -217,7 +217,7 @@ fn sample(device: &File, size: u64) -> io::Result<(Option<u8>, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Signature, SignatureError, parse_wipefs, read};
+    use super::{Signature, SignatureError, parse_wipefs, read_contents};
     use std::fs::File;
     use std::os::unix::fs::FileExt;
     use std::process::Command;
@@ -232,16 +232,16 @@ mod tests {
     fn a_blank_image_is_blank_and_a_single_byte_anywhere_sampled_is_seen() {
         let size = 300 << 20;
         let file = image(size);
-        let contents = read(&file, size).unwrap();
+        let contents = read_contents(&file, size).unwrap();
         assert!(contents.uniform == Some(0) && contents.signatures.is_empty());
         for place in [0, 511, (1 << 20) - 1, size - 1] {
             file.write_all_at(b"x", place).unwrap();
-            let marked = read(&file, size).unwrap();
+            let marked = read_contents(&file, size).unwrap();
             assert!(marked.uniform.is_none(), "a byte at {place}");
             assert_ne!(marked.digest, contents.digest);
             file.write_all_at(&[0], place).unwrap();
         }
-        assert_eq!(read(&file, size).unwrap(), contents);
+        assert_eq!(read_contents(&file, size).unwrap(), contents);
     }
 
     #[test]
@@ -256,11 +256,11 @@ mod tests {
             .status()
             .unwrap();
         assert!(status.success());
-        let contents = read(&File::open(&path).unwrap(), 8 << 20).unwrap();
+        let contents = read_contents(&File::open(&path).unwrap(), 8 << 20).unwrap();
         assert_eq!(contents.signatures.len(), 1);
         assert_eq!(contents.signatures[0].describe(), format!("ext4 \"backup\" (uuid {uuid})"));
-        assert!(contents.names().accepts(uuid));
-        assert_eq!(contents.names().preferred(), Some(uuid));
+        assert!(contents.found_names().accepts(uuid));
+        assert_eq!(contents.found_names().preferred(), Some(uuid));
     }
 
     #[test]
@@ -268,9 +268,9 @@ mod tests {
         let size = 8 << 20;
         let file = image(size);
         crate::guard::fake::write_partition_table(&file, 0xfeed_beef, 2048, 8192);
-        let contents = read(&file, size).unwrap();
+        let contents = read_contents(&file, size).unwrap();
         assert_eq!(contents.signatures[0].describe(), "dos partition table (uuid feedbeef)");
-        assert!(contents.names().accepts("feedbeef"));
+        assert!(contents.found_names().accepts("feedbeef"));
     }
 
     #[test]
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn a_device_shorter_than_it_says_is_an_error_not_blank() {
-        let error = read(&image(4096), 8192).unwrap_err();
+        let error = read_contents(&image(4096), 8192).unwrap_err();
         assert!(matches!(error, SignatureError::Unreadable(_)), "{error}");
     }
 }

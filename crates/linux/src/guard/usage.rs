@@ -19,7 +19,7 @@ use crate::host::block_device::{
     BlockDevice, DeviceNumber, kernel_name, number_by_name, number_of, read_trimmed, whole_of,
 };
 use crate::host::identity::NameKind;
-use crate::host::procfs::{Mount, mounts, unescape};
+use crate::host::procfs::{Mount, read_mounts, unescape};
 use crate::host::root::{Root, names_in};
 
 /// Mount points whose device is called the system's disk.
@@ -30,25 +30,25 @@ const SYSTEM_POINTS: [&str; 11] =
 ///
 /// What stands on the same bytes by another name, and who writes there, is to be seen from outside of sandboxes only.
 /// Returns what a reader of the numbers must know of that, if anything.
-pub(super) fn check(root: &Root, device: &BlockDevice) -> Result<Option<String>, Refusal> {
+pub(super) fn check_usage(root: &Root, device: &BlockDevice) -> Result<Option<String>, Refusal> {
     check_claims(root, device)?;
     let unreadable = |source| Refusal::TableUnreadable { device: device.describe_for_people(), source };
-    let mounts = mounts(root).map_err(|error| unreadable(io::Error::other(error)))?;
-    let parts = parts(root, device);
-    let loops = loops::attached(root).map_err(unreadable)?;
+    let mounts = read_mounts(root).map_err(|error| unreadable(io::Error::other(error)))?;
+    let parts = device_and_partitions(root, device);
+    let loops = loops::attached_loops(root).map_err(unreadable)?;
     check_loops(root, device, &parts, &loops, &mounts)?;
     let below = files_below(root, &loops, device);
     check_files(root, device, &below, &mounts)?;
     let devices = parts.into_iter().map(|(name, number)| (format!("/dev/{name}"), Base::Device(number)));
     let files = below.into_iter().map(|file| (format!("the file behind /dev/{}", device.name), file));
-    writers::check(root, device, &devices.chain(files).collect())
+    writers::check_writers(root, device, &devices.chain(files).collect())
 }
 
 /// Refuses a device that is mounted, swap, or claimed by another device, as far as the kernel's tables say.
 pub(super) fn check_claims(root: &Root, device: &BlockDevice) -> Result<(), Refusal> {
     let unreadable = |source| Refusal::TableUnreadable { device: device.describe_for_people(), source };
-    let mounts = mounts(root).map_err(|error| unreadable(io::Error::other(error)))?;
-    let parts = parts(root, device);
+    let mounts = read_mounts(root).map_err(|error| unreadable(io::Error::other(error)))?;
+    let parts = device_and_partitions(root, device);
     check_mounts(root, device, &parts, &mounts)?;
     check_swap(root, device, &parts)?;
     check_holders(root, device, &parts)?;
@@ -58,7 +58,7 @@ pub(super) fn check_claims(root: &Root, device: &BlockDevice) -> Result<(), Refu
 /// A system mount on another partition of the disk that `device` is a partition of.
 pub(super) fn system_mount_beside(root: &Root, device: &BlockDevice) -> Option<PathBuf> {
     let whole = device.whole?;
-    let mounts = mounts(root).ok()?;
+    let mounts = read_mounts(root).ok()?;
     mounts.iter().filter(|mount| is_system(mount)).find_map(|mount| {
         let below = stack_below(root, mount);
         let beside = below.iter().any(|number| whole_of(root, *number) == Some(whole));
@@ -67,7 +67,7 @@ pub(super) fn system_mount_beside(root: &Root, device: &BlockDevice) -> Option<P
 }
 
 /// The device, its partitions, and the disk it is a partition of: all the numbers under which its bytes are reached.
-pub(super) fn parts(root: &Root, device: &BlockDevice) -> Vec<(String, DeviceNumber)> {
+pub(super) fn device_and_partitions(root: &Root, device: &BlockDevice) -> Vec<(String, DeviceNumber)> {
     let mut parts = vec![(device.name.clone(), device.number)];
     parts.extend(device.partitions.iter().cloned());
     if let Some(whole) = device.whole {
@@ -104,7 +104,7 @@ fn check_mounts(
 }
 
 fn check_swap(root: &Root, device: &BlockDevice, parts: &[(String, DeviceNumber)]) -> Result<(), Refusal> {
-    for path in swaps(root, device)? {
+    for path in swaps_on(root, device)? {
         let part = number_of(root, &path).and_then(|number| part_with(parts, number));
         if let Some(part) = part {
             return Err(Refusal::Swap { device: device.describe_for_people(), part });
@@ -114,7 +114,7 @@ fn check_swap(root: &Root, device: &BlockDevice, parts: &[(String, DeviceNumber)
 }
 
 /// The paths of what is swapped to, as the kernel tells them.
-fn swaps(root: &Root, device: &BlockDevice) -> Result<Vec<PathBuf>, Refusal> {
+fn swaps_on(root: &Root, device: &BlockDevice) -> Result<Vec<PathBuf>, Refusal> {
     let table = match fs::read(root.path("proc/swaps")) {
         Ok(table) => table,
         // A kernel without swap has no such table.
@@ -130,7 +130,7 @@ fn swaps(root: &Root, device: &BlockDevice) -> Result<Vec<PathBuf>, Refusal> {
 
 /// The files that a device's bytes are in, through loop devices and what else stands on one another.
 fn files_below(root: &Root, loops: &[Loop], device: &BlockDevice) -> Vec<Base> {
-    let bases = loops::places(root, loops, device.number).into_iter().map(|place| place.base);
+    let bases = loops::backing_ranges(root, loops, device.number).into_iter().map(|place| place.base);
     bases.filter(|base| matches!(base, Base::File(..))).collect()
 }
 
@@ -140,9 +140,9 @@ fn check_files(root: &Root, device: &BlockDevice, files: &[Base], mounts: &[Moun
     if files.is_empty() {
         return Ok(());
     }
-    for path in swaps(root, device)?.into_iter().filter(|path| number_of(root, path).is_none()) {
+    for path in swaps_on(root, device)?.into_iter().filter(|path| number_of(root, path).is_none()) {
         let named = path.display().to_string();
-        let found = fs::metadata(&path).map(|found| files.contains(&Base::file(&found)));
+        let found = fs::metadata(&path).map(|found| files.contains(&Base::of_file(&found)));
         match found {
             Ok(true) => return Err(Refusal::Swap { device: device.describe_for_people(), part: named }),
             Ok(false) if is_swapped_to(root, &path) => {}
@@ -152,7 +152,7 @@ fn check_files(root: &Root, device: &BlockDevice, files: &[Base], mounts: &[Moun
     }
     for mount in mounts.iter().filter(|mount| mount.source.is_absolute()) {
         let source = fs::metadata(root.absolute(&mount.source));
-        if source.is_ok_and(|source| source.is_file() && files.contains(&Base::file(&source))) {
+        if source.is_ok_and(|source| source.is_file() && files.contains(&Base::of_file(&source))) {
             return Err(Refusal::Mounted {
                 device: device.describe_for_people(),
                 part: mount.source.display().to_string(),
@@ -215,7 +215,7 @@ fn check_loops(
         let backing = backing.clone();
         return Err(Refusal::LoopOverDevice { device: device.describe_for_people(), backing });
     }
-    let Some(other) = loops::sharing(root, loops, device, parts) else { return Ok(()) };
+    let Some(other) = loops::find_shared_use(root, loops, device, parts) else { return Ok(()) };
     let mounted = mounts.iter().find(|mount| numbers_of(root, mount).contains(&other.number));
     let mounted = mounted.map(|mount| format!(", mounted on {}", mount.target.display())).unwrap_or_default();
     let holder = format!("{}, which shows bytes of it (of {}{mounted})", other.name, other.backing);
@@ -245,7 +245,7 @@ fn check_other_paths(root: &Root, device: &BlockDevice, mounts: &[Mount]) -> Res
         };
         let path = PathBuf::from(format!("/dev/{name}"));
         let other = BlockDevice::describe(root, &path, path.clone(), number)?;
-        let parts = parts(root, &other);
+        let parts = device_and_partitions(root, &other);
         let used = check_mounts(root, &other, &parts, mounts)
             .and_then(|()| check_swap(root, &other, &parts))
             .and_then(|()| check_holders(root, &other, &parts));

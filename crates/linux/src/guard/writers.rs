@@ -30,8 +30,12 @@ struct Hidden {
 ///
 /// A program that lets go within a moment is none of these: a child of any program, ours included, holds copies of
 /// all its parent's descriptors between its fork and its exec.
-pub(super) fn check(root: &Root, device: &BlockDevice, guarded: &Guarded) -> Result<Option<String>, Refusal> {
-    let hidden = patiently(|| look(root, guarded)).map_err(|(part, holder)| Refusal::Held {
+pub(super) fn check_writers(
+    root: &Root,
+    device: &BlockDevice,
+    guarded: &Guarded,
+) -> Result<Option<String>, Refusal> {
+    let hidden = retry_briefly(|| find_users(root, guarded)).map_err(|(part, holder)| Refusal::Held {
         device: device.describe_for_people(),
         part,
         holder,
@@ -49,7 +53,7 @@ pub(super) fn check(root: &Root, device: &BlockDevice, guarded: &Guarded) -> Res
 }
 
 /// Tries again for half a second before it gives up.
-pub(super) fn patiently<T, E>(mut attempt: impl FnMut() -> Result<T, E>) -> Result<T, E> {
+pub(super) fn retry_briefly<T, E>(mut attempt: impl FnMut() -> Result<T, E>) -> Result<T, E> {
     for _ in 0..10 {
         if let Ok(value) = attempt() {
             return Ok(value);
@@ -60,7 +64,7 @@ pub(super) fn patiently<T, E>(mut attempt: impl FnMut() -> Result<T, E>) -> Resu
 }
 
 /// Who could not be looked into; or what some program writes to, and which program.
-fn look(root: &Root, guarded: &Guarded) -> Result<Hidden, (String, String)> {
+fn find_users(root: &Root, guarded: &Guarded) -> Result<Hidden, (String, String)> {
     let ours = std::process::id().to_string();
     let mut hidden = Hidden::default();
     for pid in names_in(&root.path("proc")) {
@@ -70,8 +74,8 @@ fn look(root: &Root, guarded: &Guarded) -> Result<Hidden, (String, String)> {
         let process = root.path(format!("proc/{pid}"));
         let mut found = None;
         for (look, how, hidden) in [
-            (opened as WriterSearch, "open for writing", &mut hidden.files),
-            (mapped, "mapped for writing", &mut hidden.mappings),
+            (open_by as WriterSearch, "open for writing", &mut hidden.files),
+            (mapped_by, "mapped for writing", &mut hidden.mappings),
         ] {
             match in_any_thread(&process, guarded, look) {
                 Ok(part) => found = found.or(part.map(|part| (part, how))),
@@ -107,7 +111,7 @@ fn has_ended(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::NOENT | Errno::SRCH))
 }
 
-fn opened(thread: &Path, guarded: &Guarded) -> io::Result<Option<String>> {
+fn open_by(thread: &Path, guarded: &Guarded) -> io::Result<Option<String>> {
     for descriptor in fs::read_dir(thread.join("fd"))? {
         let descriptor = descriptor?;
         // One that was closed meanwhile writes no more.
@@ -129,7 +133,7 @@ fn is_open_for_writing(thread: &Path, descriptor: &str) -> bool {
     flags.is_none_or(|flags| flags & 3 != 0)
 }
 
-fn mapped(thread: &Path, guarded: &Guarded) -> io::Result<Option<String>> {
+fn mapped_by(thread: &Path, guarded: &Guarded) -> io::Result<Option<String>> {
     let table = fs::read(thread.join("maps"))?;
     for line in table.split(|byte| *byte == b'\n') {
         let mut words = line.split(|byte| *byte == b' ');
@@ -165,7 +169,7 @@ fn part_of<'g>(guarded: &'g Guarded, target: &fs::Metadata) -> Option<&'g str> {
     let base = if target.file_type().is_block_device() {
         Base::Device(DeviceNumber::from_raw(target.rdev()))
     } else {
-        Base::file(target)
+        Base::of_file(target)
     };
     guarded.iter().find(|(_, known)| *known == base).map(|(name, _)| name.as_str())
 }

@@ -34,13 +34,13 @@ impl Beneath {
     }
 
     /// A regular file of at most so many bytes.
-    pub fn file(&self, name: impl AsRef<Path>, most: u64) -> io::Result<File> {
-        checked(open_below(&self.0, name.as_ref(), READ, Mode::empty())?.into(), most)
+    pub fn open_file(&self, name: impl AsRef<Path>, most: u64) -> io::Result<File> {
+        check_size(open_below(&self.0, name.as_ref(), READ, Mode::empty())?.into(), most)
     }
 
     /// All of such a file.
-    pub fn read(&self, name: impl AsRef<Path>, most: u64) -> io::Result<Vec<u8>> {
-        whole(self.file(name, most)?, most)
+    pub fn read_file(&self, name: impl AsRef<Path>, most: u64) -> io::Result<Vec<u8>> {
+        read_whole(self.open_file(name, most)?, most)
     }
 
     pub fn is_folder(&self, name: impl AsRef<Path>) -> bool {
@@ -48,7 +48,7 @@ impl Beneath {
     }
 
     /// The names in a folder, sorted; none where there is no such folder.
-    pub fn names(&self, folder: impl AsRef<Path>) -> Vec<String> {
+    pub fn list_names(&self, folder: impl AsRef<Path>) -> Vec<String> {
         let opened = open_below(&self.0, folder.as_ref(), LISTED_FOLDER, Mode::empty());
         let listed = opened.and_then(list_folder);
         let text = |(name, _): (CString, FileType)| name.into_string().ok();
@@ -62,7 +62,7 @@ impl Beneath {
     ///
     /// # Errors
     /// When there is more than any kernel has, or something cannot be changed.
-    pub fn tidy(&self, wanted: impl Fn(&Path) -> bool) -> io::Result<()> {
+    pub fn remove_unwanted(&self, wanted: impl Fn(&Path) -> bool) -> io::Result<()> {
         let mut folders = vec![PathBuf::from(".")];
         let mut count = 0;
         while let Some(folder) = folders.pop() {
@@ -105,10 +105,10 @@ impl Beneath {
 /// A regular file of our own in a folder of our own, made if it is not there: no link, and no FIFO, that lies in its place.
 pub fn open_own(path: &Path, more: OFlags) -> io::Result<File> {
     let flags = READ | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CREATE | more;
-    checked(rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?.into(), u64::MAX)
+    check_size(rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?.into(), u64::MAX)
 }
 
-fn checked(file: File, most: u64) -> io::Result<File> {
+fn check_size(file: File, most: u64) -> io::Result<File> {
     let facts = file.metadata()?;
     if !facts.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
@@ -120,7 +120,7 @@ fn checked(file: File, most: u64) -> io::Result<File> {
 }
 
 /// The file may grow while it is read.
-fn whole(file: File, most: u64) -> io::Result<Vec<u8>> {
+fn read_whole(file: File, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
@@ -155,14 +155,14 @@ mod tests {
         symlink(place.path(), folder.join("out")).unwrap();
         mkfifo(&folder.join("fifo"));
         let inside = Beneath::open(&folder).unwrap();
-        assert_eq!(inside.read("inner/file", 4).unwrap(), b"1234");
-        assert!(inside.read("inner/file", 3).is_err());
+        assert_eq!(inside.read_file("inner/file", 4).unwrap(), b"1234");
+        assert!(inside.read_file("inner/file", 3).is_err());
         for name in ["link", "way/file", "out/mine", "../mine", "fifo", "inner", "none"] {
-            assert!(inside.read(name, 100).is_err(), "{name}");
+            assert!(inside.read_file(name, 100).is_err(), "{name}");
         }
         assert!(Beneath::open(&folder.join("way")).is_err());
-        assert_eq!(inside.names("inner"), ["file"]);
-        assert!(inside.names("way").is_empty());
+        assert_eq!(inside.list_names("inner"), ["file"]);
+        assert!(inside.list_names("way").is_empty());
         for name in ["link", "fifo"] {
             assert!(open_own(&folder.join(name), rustix::fs::OFlags::TRUNC).is_err(), "{name}");
         }
@@ -185,10 +185,10 @@ mod tests {
         mkfifo(&folder.join("keep/fifo"));
         fs::set_permissions(folder.join("keep/one"), fs::Permissions::from_mode(0o4777)).unwrap();
         fs::set_permissions(folder.join("keep/shut"), fs::Permissions::from_mode(0o000)).unwrap();
-        Beneath::open(&folder).unwrap().tidy(|path| path.starts_with("keep")).unwrap();
+        Beneath::open(&folder).unwrap().remove_unwanted(|path| path.starts_with("keep")).unwrap();
         let inside = Beneath::open(&folder).unwrap();
-        assert_eq!(inside.names("."), ["keep"]);
-        assert_eq!(inside.names("keep"), ["one", "shut"]);
+        assert_eq!(inside.list_names("."), ["keep"]);
+        assert_eq!(inside.list_names("keep"), ["one", "shut"]);
         assert_eq!(fs::metadata(folder.join("keep/one")).unwrap().permissions().mode() & 0o7777, 0o644);
         assert_eq!(fs::read_to_string(mine.join("thesis")).unwrap(), "x");
     }

@@ -48,7 +48,7 @@ impl Survey {
 }
 
 /// Looks whether every byte of an open device of `size` bytes is `value`, for as long as `patience`. Reads only.
-pub fn survey(
+pub fn survey_blankness(
     device: &File,
     about: &BlockDevice,
     value: u8,
@@ -113,7 +113,7 @@ fn backing_file(device: &File, about: &BlockDevice) -> Option<(File, u64)> {
 }
 
 /// What a loop device that shows only a part of its file is a part of: that it is blank says nothing of the file.
-pub fn window(device: &File, about: &BlockDevice) -> Option<String> {
+pub fn unread_window(device: &File, about: &BlockDevice) -> Option<String> {
     let path = about.backing_file.as_ref()?;
     let status = syscall::loop_status(device).ok()?;
     let length = std::fs::metadata(path).ok().map(|file| file.len());

@@ -263,12 +263,12 @@ fn hardware_names(sysfs: &Path, disk: &Path, is_partition: bool, links: &[PathBu
     };
     for link in in_folder("disk/by-id") {
         if let Some(name) = link.file_name() {
-            identity.add(NameKind::ById, &name.to_string_lossy());
+            identity.add_name(NameKind::ById, &name.to_string_lossy());
         }
     }
     for link in in_folder("disk/by-partuuid") {
         if let Some(name) = link.file_name() {
-            identity.add(NameKind::PartitionUuid, &name.to_string_lossy());
+            identity.add_name(NameKind::PartitionUuid, &name.to_string_lossy());
         }
     }
     // The names of a disk do not say which of its partitions is meant.

@@ -34,19 +34,19 @@ impl BorrowedScheduler {
     ///
     /// # Errors
     /// When somebody else has borrowed it, it cannot be noted, or the kernel has no such scheduler for this device.
-    pub fn set(root: &Root, device: &str, wanted: &str) -> io::Result<BorrowedScheduler> {
+    pub fn set_scheduler(root: &Root, device: &str, wanted: &str) -> io::Result<BorrowedScheduler> {
         // A partition has no queue of its own.
         let disk = partition_parent(root, device).unwrap_or_else(|| device.to_owned());
-        let mut note = SchedulerNote::open(root, &disk, true)?.ok_or(io::ErrorKind::ResourceBusy)?;
+        let mut note = SchedulerNote::open_note(root, &disk, true)?.ok_or(io::ErrorKind::ResourceBusy)?;
         if note.former.is_empty() {
-            let scheduler = Schedulers::of(root, &disk).map_err(io::Error::other)?;
+            let scheduler = Schedulers::read_schedulers(root, &disk).map_err(io::Error::other)?;
             let scheduler = scheduler.ok_or(io::ErrorKind::Unsupported)?;
-            note.write(&scheduler.current)?;
+            note.write_former(&scheduler.current)?;
         }
         match fs::write(scheduler_file(root, &disk), wanted) {
             Ok(()) => Ok(BorrowedScheduler { note }),
             Err(error) => {
-                note.settle(root)?;
+                note.restore_if_last(root)?;
                 Err(error)
             }
         }
@@ -57,14 +57,14 @@ impl BorrowedScheduler {
     /// # Errors
     /// When the kernel refuses; the note then stays.
     pub fn give_back(self, root: &Root) -> io::Result<()> {
-        self.note.settle(root)
+        self.note.restore_if_last(root)
     }
 }
 
 /// Disks whose scheduler was set by somebody who is gone, with the one before.
 pub fn left_behind(root: &Root) -> Vec<(String, String)> {
     let disks = names_in(&root.path(NOTES)).into_iter();
-    let shown = |disk: String| peek(&root.path(NOTES).join(&disk)).map(|former| (disk, former));
+    let shown = |disk: String| read_setting(&root.path(NOTES).join(&disk)).map(|former| (disk, former));
     disks.filter_map(shown).collect()
 }
 
@@ -73,11 +73,11 @@ pub fn left_behind(root: &Root) -> Vec<(String, String)> {
 /// # Errors
 /// When the kernel refuses; the note then stays.
 pub fn put_back(root: &Root, disk: &str) -> io::Result<()> {
-    SchedulerNote::open(root, disk, false)?.map_or(Ok(()), |note| note.settle(root))
+    SchedulerNote::open_note(root, disk, false)?.map_or(Ok(()), |note| note.restore_if_last(root))
 }
 
 /// What a note says that nobody has; none if it says nothing. Those who look do not get in each other's way.
-fn peek(path: &Path) -> Option<String> {
+fn read_setting(path: &Path) -> Option<String> {
     let mut file = File::open(path).ok()?;
     flock(&file, FlockOperation::NonBlockingLockShared).ok()?;
     let mut former = String::new();
@@ -100,7 +100,7 @@ struct SchedulerNote {
 
 impl SchedulerNote {
     /// None if somebody else has it, or it is not there and shall not be made.
-    fn open(root: &Root, disk: &str, make: bool) -> io::Result<Option<SchedulerNote>> {
+    fn open_note(root: &Root, disk: &str, make: bool) -> io::Result<Option<SchedulerNote>> {
         let path = root.path(NOTES).join(disk);
         for _ in 0..ATTEMPTS {
             if make {
@@ -126,7 +126,7 @@ impl SchedulerNote {
         Ok(None)
     }
 
-    fn write(&mut self, former: &str) -> io::Result<()> {
+    fn write_former(&mut self, former: &str) -> io::Result<()> {
         self.file.rewind()?;
         self.file.write_all(former.as_bytes())?;
         former.clone_into(&mut self.former);
@@ -134,7 +134,7 @@ impl SchedulerNote {
     }
 
     /// Puts back what is noted, and forgets it.
-    fn settle(self, root: &Root) -> io::Result<()> {
+    fn restore_if_last(self, root: &Root) -> io::Result<()> {
         let file = scheduler_file(root, &self.disk);
         // A disk that was unplugged has nothing to put back.
         if !self.former.is_empty() && file.exists() {
@@ -171,11 +171,11 @@ mod tests {
     #[test]
     fn what_is_borrowed_is_given_back_without_a_trace() {
         let (_folder, root) = machine();
-        let borrowed = BorrowedScheduler::set(&root, "sda", "bfq").unwrap();
+        let borrowed = BorrowedScheduler::set_scheduler(&root, "sda", "bfq").unwrap();
         assert_eq!(current(&root), "bfq");
         assert!(left_behind(&root).is_empty(), "its owner lives");
         assert!(put_back(&root, "sda").is_ok() && current(&root) == "bfq", "its owner lives");
-        assert!(BorrowedScheduler::set(&root, "sda", "none").is_err(), "one at a time");
+        assert!(BorrowedScheduler::set_scheduler(&root, "sda", "none").is_err(), "one at a time");
         borrowed.give_back(&root).unwrap();
         assert_eq!(current(&root), "mq-deadline");
         assert!(!root.path("run/fsverdict").exists());
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn what_a_killed_owner_left_is_found_and_put_back() {
         let (_folder, root) = machine();
-        drop(BorrowedScheduler::set(&root, "sda", "bfq").unwrap());
+        drop(BorrowedScheduler::set_scheduler(&root, "sda", "bfq").unwrap());
         assert_eq!(left_behind(&root), [("sda".to_owned(), "mq-deadline".to_owned())]);
         put_back(&root, "sda").unwrap();
         assert_eq!(current(&root), "mq-deadline");
@@ -195,8 +195,8 @@ mod tests {
     #[test]
     fn the_next_owner_remembers_what_was_there_before_the_killed_one() {
         let (_folder, root) = machine();
-        drop(BorrowedScheduler::set(&root, "sda", "bfq").unwrap());
-        BorrowedScheduler::set(&root, "sda", "none").unwrap().give_back(&root).unwrap();
+        drop(BorrowedScheduler::set_scheduler(&root, "sda", "bfq").unwrap());
+        BorrowedScheduler::set_scheduler(&root, "sda", "none").unwrap().give_back(&root).unwrap();
         assert_eq!(current(&root), "mq-deadline");
     }
 }

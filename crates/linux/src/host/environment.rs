@@ -11,9 +11,9 @@ use super::root::{ParserPosition, ReadError, Root};
 use super::sysfs::{SECTOR, Schedulers, bottom_devices, device_folder, disk_folder};
 
 /// Kernel, distribution, processor, memory and write-back limits of this machine.
-pub fn environment(root: &Root) -> Facts {
+pub fn collect_environment(root: &Root) -> Facts {
     let mut facts = Facts::new();
-    let mut put = |name: &str, value| put(&mut facts, name, value);
+    let mut put = |name: &str, value| insert_fact(&mut facts, name, value);
     put("kernel.release", root.optional("proc/sys/kernel/osrelease"));
     put("kernel.version", root.optional("proc/sys/kernel/version"));
     // The kernel's word (6.1 and later), else the one this program was built for.
@@ -24,7 +24,7 @@ pub fn environment(root: &Root) -> Facts {
     put("cpu.count", procfs::cpu_count(root).map(|count| Some(count.to_string())));
     // None where frequencies are not ours to set (most guests).
     put("cpu.governor", root.optional("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"));
-    put("memory.total", procfs::memory(root).map(|memory| Some(memory.total.to_string())));
+    put("memory.total", procfs::read_memory(root).map(|memory| Some(memory.total.to_string())));
     put("virtualisation", virtualisation(root).map(|kind| Some(kind.to_owned())));
     // When the kernel begins to write dirty pages back, and when it makes writers wait: Documentation/admin-guide/sysctl/vm.rst.
     // Either the share of memory or the number of bytes counts; the other one is zero.
@@ -46,14 +46,14 @@ pub fn environment(root: &Root) -> Facts {
 /// Identity and queue settings of a block device (kernel name), and of what it stands on.
 pub fn device_facts(root: &Root, name: &str) -> Facts {
     let mut facts = Facts::new();
-    describe(&mut facts, root, "device", name);
+    describe_disk(&mut facts, root, "device", name);
     match bottom_devices(root, name) {
         Ok(bottoms) => {
             for below in bottoms.iter().filter(|below| below.as_str() != name) {
-                describe(&mut facts, root, &format!("device.below.{below}"), below);
+                describe_disk(&mut facts, root, &format!("device.below.{below}"), below);
             }
         }
-        Err(error) => put(&mut facts, "device.below", Err(error)),
+        Err(error) => insert_fact(&mut facts, "device.below", Err(error)),
     }
     facts
 }
@@ -79,11 +79,11 @@ const FLAGS_OF_DISK: [(&str, &str); 2] =
 const FLAGS: [(&str, &str); 3] =
     [("read_only", "ro"), ("loop.direct_io", "loop/dio"), ("loop.auto_clear", "loop/autoclear")];
 
-fn describe(facts: &mut Facts, root: &Root, prefix: &str, name: &str) {
+fn describe_disk(facts: &mut Facts, root: &Root, prefix: &str, name: &str) {
     let (own, disk) = (device_folder(name), disk_folder(root, name));
-    let mut put = |fact: &str, value| put(facts, &format!("{prefix}.{fact}"), value);
+    let mut put = |fact: &str, value| insert_fact(facts, &format!("{prefix}.{fact}"), value);
     put("name", Ok(Some(name.to_owned())));
-    put("size", size(root, &own.join("size")).map(|size| Some(size.to_string())));
+    put("size", read_size(root, &own.join("size")).map(|size| Some(size.to_string())));
     for (fact, files) in TEXTS_OF_DISK {
         let text = |file| root.optional(disk.join(file)).map(|text| text.filter(|text| !text.is_empty()));
         let found = files.iter().map(text).find(|found| !matches!(found, Ok(None)));
@@ -93,11 +93,14 @@ fn describe(facts: &mut Facts, root: &Root, prefix: &str, name: &str) {
     for (fact, file) in FLAGS_OF_DISK.into_iter().map(of(&disk)).chain(FLAGS.into_iter().map(of(&own))) {
         put(fact, root.optional(file).map(|text| text.map(|text| (text == "1").to_string())));
     }
-    put("queue.scheduler", Schedulers::of(root, name).map(|found| found.map(|scheduler| scheduler.current)));
+    put(
+        "queue.scheduler",
+        Schedulers::read_schedulers(root, name).map(|found| found.map(|scheduler| scheduler.current)),
+    );
     put("loop.backing_file", root.optional(own.join("loop/backing_file")));
 }
 
-fn size(root: &Root, file: &Path) -> Result<u64, ReadError> {
+fn read_size(root: &Root, file: &Path) -> Result<u64, ReadError> {
     let sectors: u64 = ParserPosition { file: &root.path(file), line: 1 }
         .number("the size in sectors", root.text(file)?.trim())?;
     Ok(sectors * SECTOR)
@@ -142,7 +145,7 @@ fn virtualisation(root: &Root) -> Result<&'static str, ReadError> {
     })
 }
 
-fn put(facts: &mut Facts, name: &str, value: Result<Option<String>, ReadError>) {
+fn insert_fact(facts: &mut Facts, name: &str, value: Result<Option<String>, ReadError>) {
     if let Some(value) = value.unwrap_or_else(|error| Some(format!("unknown: {error}"))) {
         facts.insert(name.to_owned(), value);
     }
@@ -150,7 +153,7 @@ fn put(facts: &mut Facts, name: &str, value: Result<Option<String>, ReadError>) 
 
 #[cfg(test)]
 mod tests {
-    use super::{device_facts, environment};
+    use super::{collect_environment, device_facts};
     use crate::host::root::{Root, fake_root};
 
     fn files() -> Vec<(&'static str, &'static str)> {
@@ -174,7 +177,7 @@ mod tests {
     #[test]
     fn gathers_the_machine() {
         let (_folder, root) = fake_root(&files());
-        let facts = environment(&root);
+        let facts = collect_environment(&root);
         let expected = [
             ("cpu.count", "1"),
             ("cpu.model", "UML"),
@@ -205,7 +208,7 @@ mod tests {
             (vec![guest, marker], "container in a virtual machine"),
         ] {
             let (_folder, root) = fake_root(&given);
-            assert_eq!(environment(&root)["virtualisation"], expected);
+            assert_eq!(collect_environment(&root)["virtualisation"], expected);
         }
     }
 
@@ -214,7 +217,7 @@ mod tests {
         let mut files = files();
         files.retain(|(path, _)| *path != "proc/meminfo");
         let (_folder, root) = fake_root(&files);
-        let facts = environment(&root);
+        let facts = collect_environment(&root);
         assert!(facts["memory.total"].starts_with("unknown: cannot read "), "{}", facts["memory.total"]);
         assert_eq!(facts["kernel.release"], "6.1.176");
         let facts = device_facts(&root, "sdz");
@@ -246,7 +249,7 @@ mod tests {
 
     #[test]
     fn this_machine_is_understood() {
-        let facts = environment(&Root::default());
+        let facts = collect_environment(&Root::default());
         for (name, value) in &facts {
             assert!(!value.starts_with("unknown: "), "{name}: {value}");
         }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// The text with every character that steers a terminal shown instead of obeyed. Lines and tabs stay; a carriage return
 /// ends a line, as the progress of many a program does.
-pub fn harmless(text: &str) -> String {
+pub fn neutralise(text: &str) -> String {
     let shown = |character: char| match character {
         '\n' | '\t' => character,
         '\r' => '\n',
@@ -23,10 +23,10 @@ pub fn harmless(text: &str) -> String {
 /// The same for every text in a value, names of members too.
 pub fn harmless_value(value: Value) -> Value {
     match value {
-        Value::String(text) => Value::String(harmless(&text)),
+        Value::String(text) => Value::String(neutralise(&text)),
         Value::Array(items) => items.into_iter().map(harmless_value).collect(),
         Value::Object(members) => {
-            members.into_iter().map(|(name, value)| (harmless(&name), harmless_value(value))).collect()
+            members.into_iter().map(|(name, value)| (neutralise(&name), harmless_value(value))).collect()
         }
         other => other,
     }
@@ -36,7 +36,7 @@ pub fn harmless_value(value: Value) -> Value {
 mod tests {
     use serde_json::json;
 
-    use super::{harmless, harmless_value};
+    use super::{harmless_value, neutralise};
 
     #[test]
     fn what_steers_a_terminal_is_shown() {
@@ -48,7 +48,7 @@ mod tests {
             ("\0", "␀"),
             ("a\u{200e}\u{61c}\u{2028}b", "a\u{fffd}\u{fffd}\u{fffd}b"),
         ] {
-            assert_eq!(harmless(text), shown);
+            assert_eq!(neutralise(text), shown);
         }
         let event = json!({"a\u{1b}": ["\u{1b}c", 1, {"b": "\u{7}"}]});
         assert_eq!(harmless_value(event), json!({"a␛": ["␛c", 1, {"b": "␇"}]}));

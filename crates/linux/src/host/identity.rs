@@ -50,7 +50,7 @@ pub struct DeviceIdentity {
 
 impl DeviceIdentity {
     /// Adds a name, unless it is one of the empty or all-zero ones that cheap hardware gives.
-    pub fn add(&mut self, kind: NameKind, name: &str) {
+    pub fn add_name(&mut self, kind: NameKind, name: &str) {
         let name = name.trim();
         let tail = name.rsplit(['.', ' ']).next().unwrap_or(name);
         let says_nothing = tail.len() < 4 || tail.chars().all(|c| matches!(c, '0' | '-'));
@@ -63,15 +63,15 @@ impl DeviceIdentity {
 
     pub(crate) fn add_if_some(&mut self, kind: NameKind, name: Option<String>) {
         if let Some(name) = name {
-            self.add(kind, &name);
+            self.add_name(kind, &name);
         }
     }
 
     /// These names and those of `other`.
-    pub fn with(&self, other: &DeviceIdentity) -> DeviceIdentity {
+    pub fn merged_with(&self, other: &DeviceIdentity) -> DeviceIdentity {
         let mut both = self.clone();
         for (kind, name) in &other.names {
-            both.add(*kind, name);
+            both.add_name(*kind, name);
         }
         both
     }
@@ -116,10 +116,10 @@ mod tests {
     #[test]
     fn the_readable_name_is_asked_for_and_every_name_is_accepted_exactly() {
         let mut identity = DeviceIdentity::default();
-        identity.add(NameKind::FilesystemUuid, "0f1e-22");
-        identity.add(NameKind::ById, "wwn-0x5000c500a1b2c3d4");
-        identity.add(NameKind::ById, "ata-Acme_ZX81");
-        identity.add(NameKind::Serial, " ZX81ABCD ");
+        identity.add_name(NameKind::FilesystemUuid, "0f1e-22");
+        identity.add_name(NameKind::ById, "wwn-0x5000c500a1b2c3d4");
+        identity.add_name(NameKind::ById, "ata-Acme_ZX81");
+        identity.add_name(NameKind::Serial, " ZX81ABCD ");
         assert_eq!(identity.preferred(), Some("ata-Acme_ZX81"));
         for text in ["ata-Acme_ZX81", "/dev/disk/by-id/ata-Acme_ZX81", "ZX81ABCD", "0f1e-22", "0f1e-22\n"] {
             assert!(identity.accepts(text), "{text}");
@@ -135,7 +135,7 @@ mod tests {
         for name in
             ["", "   ", "0", "000000000000", "eui.0000000000000000", "00000000-0000-0000-0000-000000000000"]
         {
-            identity.add(NameKind::Serial, name);
+            identity.add_name(NameKind::Serial, name);
         }
         assert_eq!(identity.preferred(), None);
         assert!(!identity.accepts(""));

@@ -97,7 +97,7 @@ fn folders_in(cache: Option<PathBuf>, home: Option<PathBuf>) -> Vec<PathBuf> {
 }
 
 /// Whether [`create`] could make an image in the [`scratch_folder`], without making the folder either.
-pub fn look(choice: Option<&Path>, size: u64, room: u64) -> Result<(), ImageError> {
+pub fn check_space(choice: Option<&Path>, size: u64, room: u64) -> Result<(), ImageError> {
     let folders = choice.map_or_else(default_folders, |folder| vec![folder.to_owned()]);
     let mut last = Ok(());
     for folder in folders {
@@ -107,7 +107,7 @@ pub fn look(choice: Option<&Path>, size: u64, room: u64) -> Result<(), ImageErro
             |errno: rustix::io::Errno| ImageError::Folder { folder: folder.clone(), source: errno.into() };
         last = rustix::fs::access(there, rustix::fs::Access::WRITE_OK)
             .map_err(failed)
-            .and_then(|()| enough(there, size, room));
+            .and_then(|()| check_free_space(there, size, room));
         if last.is_ok() {
             break;
         }
@@ -116,7 +116,7 @@ pub fn look(choice: Option<&Path>, size: u64, room: u64) -> Result<(), ImageErro
 }
 
 /// Makes sure that so much may be written below a folder.
-fn enough(folder: &Path, size: u64, room: u64) -> Result<(), ImageError> {
+fn check_free_space(folder: &Path, size: u64, room: u64) -> Result<(), ImageError> {
     let free = free_bytes(folder).map_err(|error| ImageError::Create {
         wanted: size,
         folder: folder.to_owned(),
@@ -162,17 +162,17 @@ const ALIGNMENT: u64 = 4096;
 
 /// Makes a sparse image of `size` bytes, cut down to whole blocks of 4096, without a name, open for reading and writing,
 /// into which `room` bytes at most will be written.
-pub fn create(folder: &Path, size: u64, room: u64) -> Result<OwnedFd, ImageError> {
+pub fn create_image(folder: &Path, size: u64, room: u64) -> Result<OwnedFd, ImageError> {
     let failed = |source| ImageError::Create { wanted: size, folder: folder.to_owned(), source };
-    enough(folder, size, room)?;
-    let file = File::from(nameless(folder).map_err(failed)?);
+    check_free_space(folder, size, room)?;
+    let file = File::from(open_unnamed(folder).map_err(failed)?);
     file.set_len(size - size % ALIGNMENT).map_err(failed)?;
     Ok(file.into())
 }
 
 /// Makes an empty file without a name for what is written to a modelled device, which nobody knows beforehand.
 pub fn create_store(folder: &Path) -> Result<OwnedFd, ImageError> {
-    create(folder, 0, 0).map_err(of_store)
+    create_image(folder, 0, 0).map_err(of_store)
 }
 
 fn of_store(error: ImageError) -> ImageError {
@@ -182,7 +182,7 @@ fn of_store(error: ImageError) -> ImageError {
     }
 }
 
-fn nameless(folder: &Path) -> io::Result<OwnedFd> {
+fn open_unnamed(folder: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let mode = Mode::RUSR | Mode::WUSR;
     match rustix::fs::open(folder, flags | OFlags::TMPFILE, mode) {
@@ -224,7 +224,7 @@ pub fn tmpfs_caution(folder: &Path) -> io::Result<Option<String>> {
 #[cfg(test)]
 mod tests {
     use super::{
-        ImageError, create, create_and_unlink, create_store, folders_in, of_store, private_folder,
+        ImageError, create_and_unlink, create_image, create_store, folders_in, of_store, private_folder,
         scratch_folder, tmpfs_caution,
     };
     use fsverdict_text::Hinted;
@@ -235,9 +235,10 @@ mod tests {
     #[test]
     fn an_image_is_sparse_and_leaves_no_name() {
         let folder = tempfile::tempdir().unwrap();
-        for descriptor in
-            [create(folder.path(), 1 << 30, 1 << 30).unwrap(), create_and_unlink(folder.path()).unwrap()]
-        {
+        for descriptor in [
+            create_image(folder.path(), 1 << 30, 1 << 30).unwrap(),
+            create_and_unlink(folder.path()).unwrap(),
+        ] {
             let metadata = File::from(descriptor).metadata().unwrap();
             assert!(metadata.blocks() < 64, "{} blocks", metadata.blocks());
             assert_eq!(metadata.nlink(), 0);
@@ -249,7 +250,7 @@ mod tests {
     #[test]
     fn an_image_larger_than_the_free_space_says_how_much_there_is() {
         let folder = tempfile::tempdir().unwrap();
-        let error = create(folder.path(), 1 << 60, 1 << 60).unwrap_err();
+        let error = create_image(folder.path(), 1 << 60, 1 << 60).unwrap_err();
         assert!(matches!(error, ImageError::NoSpace { wanted, .. } if wanted == 1 << 60), "{error}");
         assert!(error.to_string().contains("1048576 TiB") && error.hint().is_some(), "{error}");
     }
@@ -257,7 +258,7 @@ mod tests {
     #[test]
     fn a_full_disk_below_a_modelled_device_says_what_is_needed_and_where_it_may_be() {
         let folder = tempfile::tempdir().unwrap();
-        let error = of_store(create(folder.path(), 0, 1 << 60).unwrap_err());
+        let error = of_store(create_image(folder.path(), 0, 1 << 60).unwrap_err());
         let told = error.to_string();
         assert!(told.contains("modelled device") && told.contains("64 MiB are kept free"), "{told}");
         assert!(!told.contains(" 0 B"), "{told}");

@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use rustix::fs::OFlags;
 
-use super::foreign::harmless;
+use super::foreign::neutralise;
 
 /// More lines than this are not kept: the last ones say most.
 const MOST_LINES: usize = 6;
@@ -34,20 +34,20 @@ impl KernelLog {
         KernelLog { file }
     }
 
-    pub fn forget(&mut self) {
+    pub fn skip_to_end(&mut self) {
         if let Some(file) = &mut self.file {
             let _ = file.seek(SeekFrom::End(0));
         }
     }
 
     /// Everything said since then, with its level (syslog(3)).
-    pub fn all(&mut self) -> Vec<LogLine> {
-        self.records().iter().filter_map(|record| LogLine::of(record)).collect()
+    pub fn read_all(&mut self) -> Vec<LogLine> {
+        self.read_records().iter().filter_map(|record| LogLine::parse_record(record)).collect()
     }
 
     /// The last lines since then that hold the first of these words that any holds, in either case.
-    pub fn lines(&mut self, words: &[String]) -> Vec<String> {
-        let all = self.rest();
+    pub fn read_matching(&mut self, words: &[String]) -> Vec<String> {
+        let all = self.read_rest();
         let about = |word: &String| -> Vec<String> {
             let word = word.to_lowercase();
             let found = all.iter().filter(|line| !word.is_empty() && line.to_lowercase().contains(&word));
@@ -58,12 +58,12 @@ impl KernelLog {
         chosen
     }
 
-    fn rest(&mut self) -> Vec<String> {
-        self.records().iter().filter_map(|record| message(record)).collect()
+    fn read_rest(&mut self) -> Vec<String> {
+        self.read_records().iter().filter_map(|record| parse_message(record)).collect()
     }
 
     /// One record is one read; what was overwritten meanwhile is left out.
-    fn records(&mut self) -> Vec<String> {
+    fn read_records(&mut self) -> Vec<String> {
         let Some(file) = &mut self.file else { return Vec::new() };
         let mut lines = Vec::new();
         let mut record = [0; 8192];
@@ -85,11 +85,11 @@ pub struct LogLine {
 }
 
 impl LogLine {
-    fn of(record: &str) -> Option<LogLine> {
+    fn parse_record(record: &str) -> Option<LogLine> {
         let (head, text) = record.split_once(';')?;
         let priority: u32 = head.split(',').next()?.parse().ok()?;
         let line = text.lines().next()?.trim();
-        (!line.is_empty()).then(|| LogLine { level: priority & LEVEL, text: harmless(line) })
+        (!line.is_empty()).then(|| LogLine { level: priority & LEVEL, text: neutralise(line) })
     }
 
     /// Whether it is a warning, or worse.
@@ -120,13 +120,13 @@ pub fn is_device_error(line: &str, name: &str) -> bool {
 
 /// The message of a record: `PRIORITY,SEQUENCE,MICROSECONDS,FLAGS;MESSAGE`, and lines about the device after it. A notice or
 /// less (that it was mounted) is no reason for anything.
-fn message(record: &str) -> Option<String> {
-    LogLine::of(record).filter(|line| line.level <= WARNING).map(|line| line.text)
+fn parse_message(record: &str) -> Option<String> {
+    LogLine::parse_record(record).filter(|line| line.level <= WARNING).map(|line| line.text)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{KernelLog, is_device_error, message};
+    use super::{KernelLog, is_device_error, parse_message};
 
     #[test]
     fn an_error_of_the_device_is_told_from_what_loses_nothing() {
@@ -159,16 +159,16 @@ mod tests {
 
     #[test]
     fn a_record_holds_a_message_and_more() {
-        assert_eq!(message("6,340,5140901,-;EXT4-fs (loop0): mounted filesystem"), None);
+        assert_eq!(parse_message("6,340,5140901,-;EXT4-fs (loop0): mounted filesystem"), None);
         let record = "3,339,5140900,-;EXT4-fs (loop0): Unrecognized mount option \"x;y\"\n SUBSYSTEM=block\n";
-        assert_eq!(message(record).unwrap(), "EXT4-fs (loop0): Unrecognized mount option \"x;y\"");
-        assert_eq!(message("no record"), None);
+        assert_eq!(parse_message(record).unwrap(), "EXT4-fs (loop0): Unrecognized mount option \"x;y\"");
+        assert_eq!(parse_message("no record"), None);
     }
 
     #[test]
     fn a_log_that_is_read_to_its_end_ends() {
         let mut log = KernelLog::open();
-        log.forget();
-        assert!(log.lines(&["surely in no line".to_owned()]).len() <= super::MOST_LINES);
+        log.skip_to_end();
+        assert!(log.read_matching(&["surely in no line".to_owned()]).len() <= super::MOST_LINES);
     }
 }

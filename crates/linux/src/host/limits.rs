@@ -62,7 +62,7 @@ pub fn check_stack() -> Result<(), LimitError> {
 }
 
 /// Whether trials on a device of this many bytes, which may lie in a file, can be tried at all.
-pub fn check(device: u64) -> Result<(), LimitError> {
+pub fn check_file_size_limit(device: u64) -> Result<(), LimitError> {
     if let Some(allowed) = getrlimit(Resource::Nofile).current.filter(|allowed| *allowed < FILES) {
         return Err(LimitError::Files { allowed });
     }

@@ -94,7 +94,7 @@ impl Hinted for LoopError {
 
 impl LoopDevice {
     /// Attaches an image that is open for reading (and writing). The image may be closed afterwards.
-    pub fn attach(image: BorrowedFd<'_>, options: &LoopOptions) -> Result<Self, LoopError> {
+    pub fn attach_image(image: BorrowedFd<'_>, options: &LoopOptions) -> Result<Self, LoopError> {
         let control = rustix::fs::open("/dev/loop-control", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
             .map_err(|error| LoopError::Control(error.into()))?;
         for _ in 0..ATTEMPTS {
@@ -206,11 +206,11 @@ mod tests {
     #[test]
     fn loop_attaches_with_what_was_asked_for_and_clears_itself() {
         let folder = tempfile::tempdir().unwrap();
-        let file = image::create(folder.path(), 16 << 20, 16 << 20).unwrap();
+        let file = image::create_image(folder.path(), 16 << 20, 16 << 20).unwrap();
         let process = ProcessKey { pid: 12, start: 345 };
         for (block_size, owner) in [(512, None), (4096, Some(process))] {
             let options = LoopOptions { block_size, owner, ..LoopOptions::default() };
-            let device = LoopDevice::attach(file.as_fd(), &options).unwrap();
+            let device = LoopDevice::attach_image(file.as_fd(), &options).unwrap();
             assert_eq!(syscall::block_device_size(device.file()).unwrap(), 16 << 20);
             assert_eq!(rustix::fs::ioctl_blksszget(device.file()).unwrap(), block_size);
             let status = syscall::loop_status(device.file()).unwrap();
@@ -229,9 +229,9 @@ mod tests {
     #[test]
     fn loop_read_only_is_read_only() {
         let folder = tempfile::tempdir().unwrap();
-        let file = image::create(folder.path(), 1 << 20, 1 << 20).unwrap();
+        let file = image::create_image(folder.path(), 1 << 20, 1 << 20).unwrap();
         let options = LoopOptions { read_only: true, ..LoopOptions::default() };
-        let device = LoopDevice::attach(file.as_fd(), &options).unwrap();
+        let device = LoopDevice::attach_image(file.as_fd(), &options).unwrap();
         assert!(syscall::block_device_is_read_only(device.file()).unwrap());
         assert!(device.file().write_all_at(&[1; 512], 0).is_err());
     }
@@ -240,8 +240,8 @@ mod tests {
     fn loop_many_at_once_each_get_their_own() {
         let folder = tempfile::tempdir().unwrap();
         let attach = |size: u64| {
-            let file = image::create(folder.path(), size, size).unwrap();
-            LoopDevice::attach(file.as_fd(), &LoopOptions::default()).unwrap()
+            let file = image::create_image(folder.path(), size, size).unwrap();
+            LoopDevice::attach_image(file.as_fd(), &LoopOptions::default()).unwrap()
         };
         let devices: Vec<LoopDevice> = std::thread::scope(|scope| {
             let threads: Vec<_> = (1..=3).map(|count| scope.spawn(move || attach(count << 20))).collect();
@@ -256,8 +256,8 @@ mod tests {
     #[test]
     fn loop_child_that_waits_to_be_killed() {
         let Some(folder) = std::env::var_os("FSVERDICT_TEST_LOOP_FOLDER") else { return };
-        let file = image::create(Path::new(&folder), 64 << 20, 64 << 20).unwrap();
-        let device = LoopDevice::attach(file.as_fd(), &LoopOptions::default()).unwrap();
+        let file = image::create_image(Path::new(&folder), 64 << 20, 64 << 20).unwrap();
+        let device = LoopDevice::attach_image(file.as_fd(), &LoopOptions::default()).unwrap();
         std::fs::write(Path::new(&folder).join("path.part"), device.path().to_str().unwrap()).unwrap();
         std::fs::rename(Path::new(&folder).join("path.part"), Path::new(&folder).join("path")).unwrap();
         std::thread::sleep(Duration::from_secs(60));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::mount::{MountFlags, MountPropagationFlags};
 
-use super::procfs::{Mount, mounts};
+use super::procfs::{Mount, read_mounts};
 use super::root::Root;
 use super::syscall::set_flags_of_all_mounts;
 
@@ -20,66 +20,67 @@ pub struct MountError {
     source: std::io::Error,
 }
 
-fn failed(what: &'static str, path: &Path) -> impl FnOnce(rustix::io::Errno) -> MountError {
+fn mount_error(what: &'static str, path: &Path) -> impl FnOnce(rustix::io::Errno) -> MountError {
     move |errno| MountError { what, path: path.to_owned(), source: errno.into() }
 }
 
 pub const DEVICES: &str = "/dev";
 
 /// The uppermost mount at exactly this path.
-pub fn at(path: &Path) -> Option<Mount> {
-    mounts(&Root::new("/")).ok()?.into_iter().rfind(|mount| mount.target == path)
+pub fn mount_at(path: &Path) -> Option<Mount> {
+    read_mounts(&Root::new("/")).ok()?.into_iter().rfind(|mount| mount.target == path)
 }
 
 /// The most that a tmpfs may take of the memory: what is staged was asked for beforehand, and is most of a small guest's.
 const SHARE: &str = "size=95%";
 
 /// Mounts a fresh tmpfs; nodes on it open devices only where they belong, at `/dev`.
-pub fn memory(point: &Path, mode: &str) -> Result<(), MountError> {
+pub fn mount_tmpfs(point: &Path, mode: &str) -> Result<(), MountError> {
     let data = CString::new(format!("mode={mode},{SHARE}")).unwrap_or_default();
     let mut flags = MountFlags::NOSUID;
     flags.set(MountFlags::NODEV, point != Path::new(DEVICES));
     rustix::mount::mount("fsverdict", point, "tmpfs", flags, Some(data.as_c_str()))
-        .map_err(failed("mount a tmpfs on", point))
+        .map_err(mount_error("mount a tmpfs on", point))
 }
 
 /// Mounts one of the kernel's own filesystems (`proc`, `sysfs`, `devtmpfs`).
-pub fn kernel(kind: &str, point: &Path, read_only: bool) -> Result<(), MountError> {
+pub fn mount_kernel_filesystem(kind: &str, point: &Path, read_only: bool) -> Result<(), MountError> {
     let mut flags = MountFlags::NOSUID | MountFlags::NOEXEC;
     flags.set(MountFlags::RDONLY, read_only);
     flags.set(MountFlags::NODEV, point != Path::new(DEVICES));
     rustix::mount::mount(kind, point, kind, flags, None)
-        .map_err(failed("mount the kernel's filesystem on", point))
+        .map_err(mount_error("mount the kernel's filesystem on", point))
 }
 
 pub const TERMINALS: &str = "/dev/pts";
 
 /// Mounts pseudo-terminals of this namespace's own (Linux 4.7: each mount of devpts is), where the kernel has any.
-pub fn terminals() -> Result<(), MountError> {
+pub fn mount_devpts() -> Result<(), MountError> {
     let point = Path::new(TERMINALS);
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
     match rustix::mount::mount("devpts", point, "devpts", flags, Some(c"newinstance,ptmxmode=666,mode=620")) {
         Ok(()) | Err(rustix::io::Errno::NODEV) => Ok(()),
-        Err(errno) => Err(failed("mount terminals on", point)(errno)),
+        Err(errno) => Err(mount_error("mount terminals on", point)(errno)),
     }
 }
 
 /// Mounts what lies on a device, as mount(8) with these options does that calls no helper. For where a filesystem is mounted very
 /// many times: a program would take longer than the kernel.
-pub fn device(device: &Path, point: &Path, kind: &str, options: &[String]) -> Result<(), MountError> {
-    let flags = options.iter().fold(MountFlags::empty(), |flags, option| flags | flag(option));
+pub fn mount_device(device: &Path, point: &Path, kind: &str, options: &[String]) -> Result<(), MountError> {
+    let flags = options.iter().fold(MountFlags::empty(), |flags, option| flags | mount_flag(option));
     let data: Vec<&str> = options
         .iter()
         .map(String::as_str)
-        .filter(|option| flag(option).is_empty() && *option != "rw")
+        .filter(|option| mount_flag(option).is_empty() && *option != "rw")
         .collect();
     let data = CString::new(data.join(",")).unwrap_or_default();
-    rustix::mount::mount(device, point, kind, flags, Some(data.as_c_str())).map_err(failed("mount on", point))
+    rustix::mount::mount(device, point, kind, flags, Some(data.as_c_str()))
+        .map_err(mount_error("mount on", point))
 }
 
 /// Mounts what is served through this opened /dev/fuse, for everybody, with rights as the kernel checks them; `mode` is that of its
 /// root.
-pub fn served(channel: &OwnedFd, point: &Path, mode: u32) -> Result<(), MountError> {
+pub fn mount_fuse(channel: &OwnedFd, point: &Path, mode: u32) -> Result<(), MountError> {
     let data = format!(
         "fd={},rootmode={mode:o},user_id={},group_id={},allow_other,default_permissions",
         channel.as_raw_fd(),
@@ -89,34 +90,34 @@ pub fn served(channel: &OwnedFd, point: &Path, mode: u32) -> Result<(), MountErr
     let data = CString::new(data).unwrap_or_default();
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     rustix::mount::mount("fsverdict", point, "fuse", flags, Some(data.as_c_str()))
-        .map_err(failed("mount what is served on", point))
+        .map_err(mount_error("mount what is served on", point))
 }
 
 /// Unmounts what is mounted there.
 pub fn unmount(point: &Path) -> Result<(), MountError> {
-    rustix::mount::unmount(point, rustix::mount::UnmountFlags::empty()).map_err(failed("unmount", point))
+    rustix::mount::unmount(point, rustix::mount::UnmountFlags::empty()).map_err(mount_error("unmount", point))
 }
 
 /// Shows `source` at `point`, too.
-pub fn bind(source: &Path, point: &Path) -> Result<(), MountError> {
-    rustix::mount::mount_bind(source, point).map_err(failed("bind", point))
+pub fn bind_mount(source: &Path, point: &Path) -> Result<(), MountError> {
+    rustix::mount::mount_bind(source, point).map_err(mount_error("bind", point))
 }
 
 /// The same, with everything that is mounted below it.
 pub fn bind_all(source: &Path, point: &Path) -> Result<(), MountError> {
-    rustix::mount::mount_bind_recursive(source, point).map_err(failed("bind all of", point))
+    rustix::mount::mount_bind_recursive(source, point).map_err(mount_error("bind all of", point))
 }
 
 /// From now on, nothing mounted here is seen elsewhere, nor the other way round.
 pub fn make_private() -> Result<(), MountError> {
     let root = Path::new("/");
     rustix::mount::mount_change(root, MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
-        .map_err(failed("make private the mounts below", root))
+        .map_err(mount_error("make private the mounts below", root))
 }
 
 /// Every mount of this namespace.
-fn all() -> Result<Vec<Mount>, MountError> {
-    mounts(&Root::default()).map_err(|error| MountError {
+fn list_mounts() -> Result<Vec<Mount>, MountError> {
+    read_mounts(&Root::default()).map_err(|error| MountError {
         what: "read the mounts below",
         path: "/".into(),
         source: std::io::Error::other(error.to_string()),
@@ -127,19 +128,19 @@ fn all() -> Result<Vec<Mount>, MountError> {
 ///
 /// To read them takes as long as most else that a sandbox needs, so it is done once where nothing must be mounted.
 pub fn all_with(folders: &[PathBuf]) -> Result<Vec<Mount>, MountError> {
-    let found = all()?;
+    let found = list_mounts()?;
     let lacking: Vec<&PathBuf> =
         folders.iter().filter(|folder| !found.iter().any(|mount| mount.target == **folder)).collect();
     for folder in &lacking {
-        bind(folder, folder)?;
+        bind_mount(folder, folder)?;
     }
-    if lacking.is_empty() { Ok(found) } else { all() }
+    if lacking.is_empty() { Ok(found) } else { list_mounts() }
 }
 
 /// Makes every mount of this namespace read-only except those at `spared`, which must be mount points; and takes from
 /// all but those that `keep_nodes` that a node on them opens a device. `known` are all of them, or, if there are `others`,
 /// all but some that are made since then, and are neither to be spared nor to keep nodes.
-pub fn restrict(
+pub fn restrict_mounts(
     known: &[Mount],
     others: bool,
     spared: &[PathBuf],
@@ -169,7 +170,7 @@ pub fn restrict(
     if set_flags_of_all_mounts(true, no_devices).is_err() {
         if others {
             // One by one, then, and none may be left out.
-            return restrict(&all()?, false, spared, keep_nodes);
+            return restrict_mounts(&list_mounts()?, false, spared, keep_nodes);
         }
         stroke = MountFlags::empty();
     }
@@ -181,7 +182,7 @@ pub fn restrict(
             // A mount hidden beneath another, or below a folder we may not enter, cannot be written either.
             Ok(()) | Err(rustix::io::Errno::NOENT | rustix::io::Errno::ACCESS | rustix::io::Errno::INVAL) => {
             }
-            Err(errno) => return Err(failed("make read-only", target)(errno)),
+            Err(errno) => return Err(mount_error("make read-only", target)(errno)),
         }
     }
     Ok(())
@@ -197,17 +198,18 @@ struct MountRestriction<'a> {
 /// Makes set-user-ID bits below a read-only mount point mean nothing.
 pub fn forbid_set_user_id(point: &Path) -> Result<(), MountError> {
     let flags = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID;
-    rustix::mount::mount_remount(point, flags, "").map_err(failed("forbid set-user-ID programs below", point))
+    rustix::mount::mount_remount(point, flags, "")
+        .map_err(mount_error("forbid set-user-ID programs below", point))
 }
 
 /// A remount forgets what is not named, and in a user namespace may not forget these.
 fn kept_flags(options: &str) -> MountFlags {
     let kept = MountFlags::SYNCHRONOUS | MountFlags::DIRSYNC | MountFlags::LAZYTIME | MountFlags::STRICTATIME;
-    options.split(',').fold(MountFlags::empty(), |flags, option| flags | (flag(option) - kept))
+    options.split(',').fold(MountFlags::empty(), |flags, option| flags | (mount_flag(option) - kept))
 }
 
 /// What is an option of every mount (mount(8), FILESYSTEM-INDEPENDENT MOUNT OPTIONS), and not of the filesystem.
-fn flag(option: &str) -> MountFlags {
+fn mount_flag(option: &str) -> MountFlags {
     match option {
         "ro" => MountFlags::RDONLY,
         "nosymfollow" => MountFlags::NOSYMFOLLOW,

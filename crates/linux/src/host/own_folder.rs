@@ -22,7 +22,7 @@ use rustix::io::Errno;
 use super::block_device::DeviceNumber;
 use super::image::{ImageError, scratch_folder};
 use super::process_key::ProcessKey;
-use super::procfs::{THIS_PROGRAM, mounts};
+use super::procfs::{THIS_PROGRAM, read_mounts};
 use super::root::Root;
 use fsverdict_text::{Bytes, Hinted, empty_folder};
 
@@ -57,7 +57,7 @@ impl Hinted for FolderError {
 }
 
 /// Makes sure that `room` bytes could be written below `folder`; nothing is.
-pub fn usable(folder: &Path, room: u64) -> Result<(), FolderError> {
+pub fn check_usable(folder: &Path, room: u64) -> Result<(), FolderError> {
     let failed = |errno: Errno| FolderError::Folder { folder: folder.to_owned(), source: errno.into() };
     let opened = open_folder(folder).map_err(failed)?;
     rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK).map_err(failed)?;
@@ -73,7 +73,7 @@ pub fn usable(folder: &Path, room: u64) -> Result<(), FolderError> {
 /// What a folder lies on, for people: `nfs4 (server:/export)`.
 pub fn lies_on(folder: &Path) -> Option<String> {
     let number = DeviceNumber::from_raw(fs::metadata(folder).ok()?.dev());
-    let all = mounts(&Root::default()).ok()?;
+    let all = read_mounts(&Root::default()).ok()?;
     let mount = all.iter().rfind(|mount| mount.device == (number.major, number.minor))?;
     Some(format!("{} ({})", mount.filesystem, mount.source.display()))
 }
@@ -94,7 +94,7 @@ pub struct OwnFolder {
 
 impl OwnFolder {
     /// Makes it in `folder`, where no other of this name can be.
-    pub fn make(folder: &Path) -> Result<Self, FolderError> {
+    pub fn create_folder(folder: &Path) -> Result<Self, FolderError> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let failed = |source: io::Error| FolderError::Folder { folder: folder.to_owned(), source };
         // Where it really is: a link may lead elsewhere later.
@@ -133,7 +133,7 @@ impl OwnFolder {
         match { begin }() {
             Ok((stands_by, line)) => Ok(OwnFolder { path, note, line: Some(line), stands_by }),
             Err(error) => {
-                let _ = remove(&note);
+                let _ = remove_noted(&note);
                 Err(failed(error))
             }
         }
@@ -152,7 +152,7 @@ impl OwnFolder {
     }
 
     fn take_away(&mut self) -> io::Result<()> {
-        let removed = if self.note.exists() { remove(&self.note) } else { Ok(()) };
+        let removed = if self.note.exists() { remove_noted(&self.note) } else { Ok(()) };
         // It finds no note, and ends.
         drop(self.line.take());
         let _ = self.stands_by.wait();
@@ -174,7 +174,7 @@ pub fn stand_by(note: Option<OsString>) -> u8 {
     // Whatever ends this end of the pipe: the conductor is gone, or done.
     let _ = io::stdin().lock().read_to_end(&mut Vec::new());
     for _ in 0..TRIES {
-        if !note.exists() || remove(&note).is_ok() {
+        if !note.exists() || remove_noted(&note).is_ok() {
             return 0;
         }
         sleep(PAUSE);
@@ -182,16 +182,16 @@ pub fn stand_by(note: Option<OsString>) -> u8 {
     1
 }
 
-pub fn noted(note: &Path) -> Option<PathBuf> {
-    Some(FolderNote::read(note).ok()?.path)
+pub fn noted_folder(note: &Path) -> Option<PathBuf> {
+    Some(FolderNote::read_note(note).ok()?.path)
 }
 
 /// Removes the folder that a note is about, and then the note.
 ///
 /// # Errors
 /// When it cannot be reached, or another folder is there.
-pub fn remove(note: &Path) -> io::Result<()> {
-    let FolderNote { path, above, own } = FolderNote::read(note)?;
+pub fn remove_noted(note: &Path) -> io::Result<()> {
+    let FolderNote { path, above, own } = FolderNote::read_note(note)?;
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::ErrorKind::InvalidData.into());
     };
@@ -202,7 +202,7 @@ pub fn remove(note: &Path) -> io::Result<()> {
     if parent.metadata()?.ino() != above {
         return Err(io::Error::other("another folder is there by now; is everything mounted?"));
     }
-    match enter(parent.as_fd(), name) {
+    match open_directory(parent.as_fd(), name) {
         Ok(folder) => {
             let folder = File::from(folder);
             match own {
@@ -234,7 +234,7 @@ struct FolderNote {
 }
 
 impl FolderNote {
-    fn read(note: &Path) -> io::Result<Self> {
+    fn read_note(note: &Path) -> io::Result<Self> {
         let text = fs::read_to_string(note)?;
         let mut lines = text.lines();
         let (path, above) = serde_json::from_str(lines.next().unwrap_or_default())?;
@@ -243,7 +243,7 @@ impl FolderNote {
 }
 
 /// Opens a folder for what is in it: no link, and nothing that is mounted there.
-fn enter(above: BorrowedFd<'_>, name: impl rustix::path::Arg + Copy) -> Result<OwnedFd, Errno> {
+fn open_directory(above: BorrowedFd<'_>, name: impl rustix::path::Arg + Copy) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let own = ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH;
     rustix::fs::openat2(above, name, flags, Mode::empty(), own)
@@ -255,7 +255,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::path::{Path, PathBuf};
 
-    use super::{NOTE_PREFIX, lies_on, noted, remove, usable};
+    use super::{NOTE_PREFIX, check_usable, lies_on, noted_folder, remove_noted};
 
     /// A note in one folder about another folder, with what a trial may leave in it; and what is the user's beside it.
     fn left(place: &Path, known: bool) -> (PathBuf, PathBuf) {
@@ -286,8 +286,8 @@ mod tests {
     fn what_was_noted_is_removed_and_nothing_beside_it_or_behind_a_link() {
         let place = tempfile::tempdir().unwrap();
         let (note, own) = left(place.path(), true);
-        assert_eq!(noted(&note), Some(own.clone()));
-        remove(&note).unwrap();
+        assert_eq!(noted_folder(&note), Some(own.clone()));
+        remove_noted(&note).unwrap();
         assert!(!own.exists() && !note.exists());
         users_files_are_there(place.path());
     }
@@ -303,7 +303,7 @@ mod tests {
             mkdirat(&folder, "d", rustix::fs::Mode::RWXU).unwrap();
             folder = openat(&folder, "d", flags, rustix::fs::Mode::empty()).unwrap();
         }
-        remove(&note).unwrap();
+        remove_noted(&note).unwrap();
         assert!(!own.exists() && !note.exists());
         users_files_are_there(place.path());
     }
@@ -330,7 +330,7 @@ mod tests {
             let place = tempfile::tempdir().unwrap();
             let (note, own) = left(place.path(), known);
             change(place.path(), &own);
-            let error = remove(&note).unwrap_err().to_string();
+            let error = remove_noted(&note).unwrap_err().to_string();
             assert!(error.contains(wanted), "{wanted}: {error}");
             assert!(note.exists(), "{wanted}: found again");
             if !wanted.contains("mounted") {
@@ -342,9 +342,9 @@ mod tests {
     #[test]
     fn a_folder_is_asked_before_it_is_used() {
         let place = tempfile::tempdir().unwrap();
-        usable(place.path(), 1).unwrap();
+        check_usable(place.path(), 1).unwrap();
         assert!(lies_on(place.path()).is_some());
-        let shown = |folder: &Path, room| usable(folder, room).unwrap_err().to_string();
+        let shown = |folder: &Path, room| check_usable(folder, room).unwrap_err().to_string();
         assert!(shown(place.path(), 1 << 60).contains("1048576 TiB"), "{}", shown(place.path(), 1 << 60));
         assert!(shown(&place.path().join("none"), 1).contains("No such file"));
         assert!(shown(Path::new("/proc/self/stat"), 1).contains("Not a directory"));

@@ -20,7 +20,7 @@ impl Placement {
     ///
     /// # Errors
     /// When the kernel does not say which are allowed, or allows none.
-    pub fn choose() -> std::io::Result<Self> {
+    pub fn choose_processors() -> std::io::Result<Self> {
         let allowed = sched_getaffinity(None)?;
         let mut processors = (0..CpuSet::MAX_CPU).rev().filter(|number| allowed.is_set(*number));
         let guest = processors.next().ok_or(rustix::io::Errno::NODEV)?;
@@ -29,13 +29,13 @@ impl Placement {
 
     /// One for each processor this thread may use, the last one first: a guest with all that serves it. For guests whose
     /// time does not pass while they wait for each other.
-    pub fn each() -> std::io::Result<Vec<Self>> {
+    pub fn every_placement() -> std::io::Result<Vec<Self>> {
         let allowed = sched_getaffinity(None)?;
         let processors = (0..CpuSet::MAX_CPU).rev().filter(|number| allowed.is_set(*number));
         Ok(processors.map(|number| Placement { guest: number, server: number }).collect())
     }
 
-    pub fn facts(&self) -> Facts {
+    pub fn to_facts(&self) -> Facts {
         [
             ("lab.cpu_of_guest".to_owned(), self.guest.to_string()),
             ("lab.cpu_of_conductor".to_owned(), self.server.to_string()),
@@ -51,7 +51,7 @@ pub struct Pinned {
 }
 
 impl Pinned {
-    pub fn to(processor: usize) -> std::io::Result<Self> {
+    pub fn pin_to(processor: usize) -> std::io::Result<Self> {
         let before = sched_getaffinity(None)?;
         let mut only = CpuSet::new();
         only.set(processor);
@@ -76,8 +76,8 @@ mod tests {
     #[test]
     fn a_thread_and_its_children_are_on_one_processor_for_a_while() {
         let before = sched_getaffinity(None).unwrap();
-        let placement = Placement::choose().unwrap();
-        let pinned = Pinned::to(placement.guest).unwrap();
+        let placement = Placement::choose_processors().unwrap();
+        let pinned = Pinned::pin_to(placement.guest).unwrap();
         let seen = std::process::Command::new("cat").arg("/proc/self/status").output().unwrap();
         let seen = String::from_utf8(seen.stdout).unwrap();
         let allowed = seen.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:\t")).unwrap();

@@ -20,12 +20,12 @@ pub struct ProcessKey {
 impl ProcessKey {
     /// The key of this process; `None` without a readable /proc.
     pub fn current(root: &Root) -> Option<Self> {
-        key(root, "self")
+        read_key(root, "self")
     }
 
     /// The key of the process that has this id now; `None` when there is none, or only its remains (a zombie).
     pub fn of(root: &Root, pid: u32) -> Option<Self> {
-        key(root, pid)
+        read_key(root, pid)
     }
 
     /// Whether that very process still runs.
@@ -61,8 +61,8 @@ impl FromStr for ProcessKey {
     }
 }
 
-fn key(root: &Root, process: impl fmt::Display) -> Option<ProcessKey> {
-    let found = ProcessStat::of(root, process).ok().filter(ProcessStat::runs)?;
+fn read_key(root: &Root, process: impl fmt::Display) -> Option<ProcessKey> {
+    let found = ProcessStat::read(root, process).ok().filter(ProcessStat::runs)?;
     Some(ProcessKey { pid: found.pid, start: found.start })
 }
 

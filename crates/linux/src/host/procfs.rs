@@ -6,11 +6,11 @@ mod memory;
 mod mounts;
 mod process;
 
-pub use activity::activity;
+pub use activity::describe_activity;
 pub use cpu::{CpuTimes, cpu_count, cpu_times};
-pub use memory::{Memory, io_pressure, memory, oom_kills};
-pub use mounts::{Mount, mounts, unescape};
-pub use process::{ProcessStat, kernel_threads, processes_named, tracer};
+pub use memory::{Memory, io_pressure, oom_kills, read_memory};
+pub use mounts::{Mount, read_mounts, unescape};
+pub use process::{ProcessStat, kernel_threads, processes_named, tracer_of};
 
 use super::root::{ReadError, Root};
 

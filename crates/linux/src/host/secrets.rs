@@ -29,7 +29,7 @@ impl Secrets {
     /// Those of the machine at `root`, but for what is `named`, and for `opened` with all that lies below it.
     ///
     /// Naming a folder does not name the secrets in it: whoever wants a copy of `/etc` need not mean its passwords.
-    pub fn of(root: &Root, named: &[PathBuf], opened: &[PathBuf]) -> Secrets {
+    pub fn find_secrets(root: &Root, named: &[PathBuf], opened: &[PathBuf]) -> Secrets {
         let known = |path: &PathBuf| {
             let real = root.absolute(path).canonicalize().ok();
             let real =
@@ -47,7 +47,7 @@ impl Secrets {
             }
         }
         for (folder, depth) in IN_PART {
-            unreadable(root, Path::new(folder), depth, &mut hidden);
+            find_unreadable(root, Path::new(folder), depth, &mut hidden);
         }
         hidden
             .retain(|secret| !named.contains(secret) && !opened.iter().any(|open| secret.starts_with(open)));
@@ -56,14 +56,14 @@ impl Secrets {
     }
 
     /// How many of them lie within this folder.
-    pub fn within<'a>(&'a self, folder: &'a Path) -> impl Iterator<Item = &'a Path> {
+    pub fn secrets_in<'a>(&'a self, folder: &'a Path) -> impl Iterator<Item = &'a Path> {
         let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         self.hidden.iter().map(PathBuf::as_path).filter(move |secret| secret.starts_with(&real))
     }
 }
 
 /// What below this folder not everybody may read. What is empty is no secret.
-fn unreadable(root: &Root, folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+fn find_unreadable(root: &Root, folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     const FILE: u32 = 0o004;
     const FOLDER: u32 = 0o005;
     if depth == 0 {
@@ -73,7 +73,7 @@ fn unreadable(root: &Root, folder: &Path, depth: usize, found: &mut Vec<PathBuf>
         let path = folder.join(name);
         let Ok(entry) = root.absolute(&path).symlink_metadata() else { continue };
         if entry.is_dir() && entry.mode() & FOLDER == FOLDER {
-            unreadable(root, &path, depth - 1, found);
+            find_unreadable(root, &path, depth - 1, found);
         } else if entry.is_dir() || entry.is_file() && entry.mode() & FILE == 0 && entry.size() > 0 {
             found.push(path);
         }
@@ -119,7 +119,7 @@ mod tests {
     fn hidden(named: &[&str], opened: &[&str]) -> (Vec<String>, Vec<String>) {
         let (_place, root) = machine();
         let paths = |of: &[&str]| of.iter().map(PathBuf::from).collect::<Vec<_>>();
-        let found = Secrets::of(&root, &paths(named), &paths(opened));
+        let found = Secrets::find_secrets(&root, &paths(named), &paths(opened));
         let text = |of: Vec<PathBuf>| {
             let mut of: Vec<String> = of.into_iter().map(|path| path.display().to_string()).collect();
             of.sort();
@@ -163,8 +163,8 @@ mod tests {
     #[test]
     fn those_within_a_folder_are_known() {
         let (_place, root) = machine();
-        let found = Secrets::of(&root, &[], &[]);
-        assert_eq!(found.within(Path::new("/etc/ssh")).count(), 1);
-        assert_eq!(found.within(Path::new("/srv")).count(), 0);
+        let found = Secrets::find_secrets(&root, &[], &[]);
+        assert_eq!(found.secrets_in(Path::new("/etc/ssh")).count(), 1);
+        assert_eq!(found.secrets_in(Path::new("/srv")).count(), 0);
     }
 }

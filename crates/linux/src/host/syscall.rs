@@ -118,7 +118,7 @@ pub fn block_device_is_read_only(device: impl AsFd) -> Result<bool> {
 ///
 /// # Errors
 /// `EOPNOTSUPP` when the device cannot discard; `EBADF` when it is not open for writing.
-pub fn discard(device: impl AsFd, length: u64) -> Result<()> {
+pub fn discard_range(device: impl AsFd, length: u64) -> Result<()> {
     // SAFETY: BLKDISCARD reads two u64.
     unsafe { ioctl(device, Setter::<BLKDISCARD, [u64; 2]>::new([0, length])) }
 }
@@ -351,7 +351,7 @@ pub fn set_flags_of_all_mounts(read_only: bool, no_devices: bool) -> Result<()> 
 /// Takes over a descriptor that this process inherited by number, and that nothing else in it uses.
 ///
 /// Standard streams are refused; a number that is not open is refused by the first system call on it.
-pub fn own(descriptor: RawFd) -> Option<OwnedFd> {
+pub fn own_descriptor(descriptor: RawFd) -> Option<OwnedFd> {
     // SAFETY: the number was told by the process that opened it for us, and each caller asks for its own once.
     (descriptor > 2).then(|| unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
@@ -379,7 +379,7 @@ pub fn own_table_of_files() -> Result<()> {
 ///
 /// # Errors
 /// Whatever the kernel answers; `EPERM` without the right, `EINVAL` when it has several threads.
-pub fn unshare(namespaces: UnshareFlags) -> Result<()> {
+pub fn unshare_namespaces(namespaces: UnshareFlags) -> Result<()> {
     // SAFETY: what is unsafe is to unshare the table of open files behind the back of other threads; that flag is
     // taken out.
     unsafe { rustix::thread::unshare_unsafe(namespaces.difference(UnshareFlags::FILES)) }

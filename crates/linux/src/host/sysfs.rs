@@ -38,7 +38,7 @@ pub fn bottom_devices(root: &Root, name: &str) -> Result<Vec<String>, ReadError>
     let mut bottoms = Vec::new();
     let mut open = vec![name.to_owned()];
     while let Some(device) = open.pop() {
-        let below = below(root, &device)?;
+        let below = devices_below(root, &device)?;
         if below.is_empty() && !bottoms.contains(&device) {
             bottoms.push(device);
         }
@@ -54,7 +54,7 @@ pub fn has_volatile_cache(root: &Root, name: &str) -> bool {
     root.text(file).is_ok_and(|text| text.trim() == "write back")
 }
 
-fn below(root: &Root, name: &str) -> Result<Vec<String>, ReadError> {
+fn devices_below(root: &Root, name: &str) -> Result<Vec<String>, ReadError> {
     let folder = root.path(device_folder(name));
     let slaves = folder.join("slaves");
     let failed = |file: PathBuf| move |source| ReadError::Io { file, source };
@@ -86,7 +86,7 @@ pub struct Schedulers {
 
 impl Schedulers {
     /// Those of a device, or of the disk a partition is on; `None` where it has no such setting.
-    pub fn of(root: &Root, name: &str) -> Result<Option<Schedulers>, ReadError> {
+    pub fn read_schedulers(root: &Root, name: &str) -> Result<Option<Schedulers>, ReadError> {
         let file = disk_folder(root, name).join("queue/scheduler");
         let text = root.optional(&file)?.filter(|text| !text.is_empty());
         text.map(|text| Schedulers::parse(&text, &root.path(&file))).transpose()
@@ -144,12 +144,12 @@ mod tests {
         let (_folder, root) = disk();
         assert_eq!(partition_parent(&root, "sda1").as_deref(), Some("sda"));
         assert_eq!(partition_parent(&root, "sda"), None);
-        let schedulers = Schedulers::of(&root, "sda1").unwrap().unwrap();
+        let schedulers = Schedulers::read_schedulers(&root, "sda1").unwrap().unwrap();
         assert_eq!(schedulers.current, "mq-deadline");
         assert_eq!(schedulers.available, ["none", "mq-deadline", "kyber", "bfq"]);
-        assert_eq!(Schedulers::of(&root, "dm-0").unwrap().unwrap().current, "none");
-        assert_eq!(Schedulers::of(&root, "sdz").unwrap(), None);
-        let shown = Schedulers::of(&root, "md0").unwrap_err().to_string();
+        assert_eq!(Schedulers::read_schedulers(&root, "dm-0").unwrap().unwrap().current, "none");
+        assert_eq!(Schedulers::read_schedulers(&root, "sdz").unwrap(), None);
+        let shown = Schedulers::read_schedulers(&root, "md0").unwrap_err().to_string();
         assert!(shown.contains("the I/O scheduler should be one name in brackets"), "{shown}");
         assert!(!is_counted(&root, "sda1").unwrap() && is_counted(&root, "md0").unwrap());
     }

@@ -13,23 +13,23 @@ const LINES: usize = 40;
 const COLUMNS: usize = 400;
 
 /// Says this, with the end of line. What steers a terminal is shown, not obeyed: it may be a stranger's.
-pub fn say(text: &str) {
+pub fn print_line(text: &str) {
     say_styled(&displayable(text));
 }
 
 /// Says a text of ours, with the end of line; styled where there is a terminal that shows it.
 pub fn say_styled(text: &str) {
-    ask(&format!("{text}\n"));
+    print_prompt(&format!("{text}\n"));
 }
 
 /// Says this, without an end of line: the answer follows on the same one.
-pub fn ask(text: &str) {
+pub fn print_prompt(text: &str) {
     let mut stderr = DisplayWriter::new(anstream::stderr().lock(), DisplayForm::Styled);
-    let _ = stderr.write_all(screenful(text).as_bytes()).and_then(|()| stderr.flush());
+    let _ = stderr.write_all(fit_to_screen(text).as_bytes()).and_then(|()| stderr.flush());
 }
 
 /// The text, with its middle left out where it is longer than a screen. Hints stay: they stand at the end.
-pub fn screenful(text: &str) -> String {
+pub fn fit_to_screen(text: &str) -> String {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let left_out = lines.len().saturating_sub(LINES);
     let mut shown = String::new();
@@ -38,14 +38,14 @@ pub fn screenful(text: &str) -> String {
             shown.push_str(&format!("… ({} lines left out)\n", left_out + 1));
         }
         if left_out == 0 || number < LINES / 2 || number > LINES / 2 + left_out {
-            shown.push_str(&cut(line));
+            shown.push_str(&cut_line(line));
         }
     }
     shown
 }
 
 /// The line, with its middle left out where it is long.
-fn cut(line: &str) -> String {
+fn cut_line(line: &str) -> String {
     let length = line.chars().count();
     if length <= COLUMNS {
         return line.to_owned();
@@ -57,19 +57,19 @@ fn cut(line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{COLUMNS, LINES, screenful};
+    use super::{COLUMNS, LINES, fit_to_screen};
 
     #[test]
     fn what_fits_a_screen_is_said_whole() {
         for text in ["", "a", "a\nhint: b\n", &"x\n".repeat(LINES), &"ü".repeat(COLUMNS)] {
-            assert_eq!(screenful(text), text);
+            assert_eq!(fit_to_screen(text), text);
         }
     }
 
     #[test]
     fn the_middle_of_what_does_not_is_left_out() {
         let long = format!("begin\n{}hint: end\n", "ü".repeat(100_000) + "\n" + &"x\n".repeat(1000));
-        let said = screenful(&long);
+        let said = fit_to_screen(&long);
         assert_eq!(said.lines().count(), LINES);
         assert!(said.lines().all(|line| line.chars().count() <= COLUMNS));
         assert!(said.starts_with("begin\nüü") && said.ends_with("hint: end\n"), "{said}");

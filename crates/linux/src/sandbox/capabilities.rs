@@ -57,7 +57,7 @@ impl Capabilities {
         matches!(self, Capabilities::Phase | Capabilities::Reader | Capabilities::Nothing)
     }
 
-    fn capabilities(self) -> Option<CapabilitySet> {
+    fn to_set(self) -> Option<CapabilitySet> {
         match self {
             Capabilities::All => None,
             Capabilities::Agent => Some(AGENT),
@@ -71,7 +71,7 @@ impl Capabilities {
 
 /// This thread, and all it starts, keep only these, for good.
 pub(super) fn keep_only(capabilities: Capabilities) -> Result<(), SandboxError> {
-    let Some(kept) = capabilities.capabilities() else { return Ok(()) };
+    let Some(kept) = capabilities.to_set() else { return Ok(()) };
     for capability in CapabilitySet::all().difference(kept).iter() {
         match remove_capability_from_bounding_set(capability) {
             // A kernel that does not know a capability cannot grant it. An ordinary user without namespaces has none to

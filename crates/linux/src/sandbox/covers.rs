@@ -20,22 +20,22 @@ pub(super) struct Covers<'a> {
 impl<'a> Covers<'a> {
     /// Covers everything that is secret. What is to be seen in a folder that is covered is there again, alone. To be called
     /// while mounts are as they were: what is done to all of them is then done to covers, too.
-    pub(super) fn lay(secrets: &'a Secrets) -> Result<Option<Self>, SandboxError> {
+    pub(super) fn cover_secrets(secrets: &'a Secrets) -> Result<Option<Self>, SandboxError> {
         if secrets.hidden.is_empty() {
             return Ok(None);
         }
         let seen: Vec<(OwnedFd, &Path)> =
             secrets.shown.iter().filter_map(|path| Some((path_only(path)?, path.as_path()))).collect();
-        let covers = Self::make(secrets)?;
+        let covers = Self::make_empty_mounts(secrets)?;
         for secret in &secrets.hidden {
             let within: Vec<_> = seen.iter().filter(|(_, path)| path.starts_with(secret)).collect();
             if within.is_empty() {
-                covers.cover(secret)?;
+                covers.cover_path(secret)?;
                 continue;
             }
-            mounts::memory(secret, "755")?;
+            mounts::mount_tmpfs(secret, "755")?;
             for (what, path) in within {
-                show(what, path)?;
+                move_mount_to(what, path)?;
             }
         }
         Ok(Some(covers))
@@ -43,17 +43,17 @@ impl<'a> Covers<'a> {
 
     /// Covers what is secret of `source` where that is shown at `point`, too.
     pub(super) fn lay_within(&self, source: &Path, point: &Path) -> Result<(), SandboxError> {
-        for secret in self.secrets.within(source) {
+        for secret in self.secrets.secrets_in(source) {
             let real = source.canonicalize().unwrap_or_else(|_| source.to_owned());
             let Ok(below) = secret.strip_prefix(&real) else { continue };
-            self.cover(&point.join(below))?;
+            self.cover_path(&point.join(below))?;
         }
         Ok(())
     }
 
     /// In the first folder that is covered whole, which is covered once more in the end. Where there is none, an empty file
     /// is all that is needed.
-    fn make(secrets: &'a Secrets) -> Result<Self, SandboxError> {
+    fn make_empty_mounts(secrets: &'a Secrets) -> Result<Self, SandboxError> {
         let opened = |path: &Path| path_only(path).ok_or_else(|| system("open a cover")(Errno::NOENT));
         let whole =
             |path: &&PathBuf| path.is_dir() && !secrets.shown.iter().any(|seen| seen.starts_with(path));
@@ -61,14 +61,14 @@ impl<'a> Covers<'a> {
             let nothing = Path::new("/dev/null");
             return Ok(Covers { secrets, folder: opened(nothing)?, file: opened(nothing)? });
         };
-        mounts::memory(place, "755")?;
+        mounts::mount_tmpfs(place, "755")?;
         let (folder, file) = (place.join("folder"), place.join("file"));
         std::fs::create_dir(&folder).map_err(system("make an empty folder"))?;
         std::fs::write(&file, "").map_err(system("make an empty file"))?;
         Ok(Covers { secrets, folder: opened(&folder)?, file: opened(&file)? })
     }
 
-    fn cover(&self, secret: &Path) -> Result<(), SandboxError> {
+    fn cover_path(&self, secret: &Path) -> Result<(), SandboxError> {
         // Gone since it was looked for: then there is nothing to cover.
         let Some(found) = path_only(secret) else { return Ok(()) };
         let status = fstat(&found).map_err(system("look at what is secret"))?;
@@ -76,12 +76,12 @@ impl<'a> Covers<'a> {
             FileType::Directory => &self.folder,
             _ => &self.file,
         };
-        Ok(mounts::bind(&by_number(by), secret)?)
+        Ok(mounts::bind_mount(&by_number(by), secret)?)
     }
 }
 
 /// Shows at its own path again what a cover has taken from there.
-fn show(what: &OwnedFd, path: &Path) -> Result<(), SandboxError> {
+fn move_mount_to(what: &OwnedFd, path: &Path) -> Result<(), SandboxError> {
     let parent = path.parent().unwrap_or(Path::new("/"));
     std::fs::create_dir_all(parent).map_err(system("make a folder for what is shown"))?;
     let status = fstat(what).map_err(system("look at what is shown"))?;

@@ -76,11 +76,11 @@ pub(super) fn bare_devices(more: &[&'static str]) -> Result<(), SandboxError> {
             Some((opened.ok()?, *name))
         })
         .collect();
-    mounts::memory(devices, "755")?;
+    mounts::mount_tmpfs(devices, "755")?;
     for (source, name) in &opened {
         let point = devices.join(name);
         std::fs::write(&point, "").map_err(system("make a device's place"))?;
-        mounts::bind(Path::new(&format!("/proc/self/fd/{}", source.as_raw_fd())), &point)?;
+        mounts::bind_mount(Path::new(&format!("/proc/self/fd/{}", source.as_raw_fd())), &point)?;
     }
     let links = [("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")];
     for (name, target) in links.into_iter().chain([("ptmx", "pts/ptmx")]) {
@@ -89,6 +89,6 @@ pub(super) fn bare_devices(more: &[&'static str]) -> Result<(), SandboxError> {
     for folder in [SHARED_MEMORY, mounts::TERMINALS] {
         std::fs::create_dir(folder).map_err(system("make a folder for shared memory and terminals"))?;
     }
-    mounts::memory(Path::new(SHARED_MEMORY), "1777")?;
-    Ok(mounts::terminals()?)
+    mounts::mount_tmpfs(Path::new(SHARED_MEMORY), "1777")?;
+    Ok(mounts::mount_devpts()?)
 }

@@ -15,20 +15,20 @@ use rustix::thread::UnshareFlags;
 
 use super::capabilities::keep_only;
 use super::furnish::{arrange_mounts, close_all_but, reopen_null_streams};
-use super::{Capabilities, Isolation, SPEC, STOPS_VARIABLE, Sandbox, SandboxError, inherit, system};
+use super::{Capabilities, Isolation, SPEC, STOPS_VARIABLE, Sandbox, SandboxError, make_inheritable, system};
 use crate::host::mounts;
-use crate::host::syscall::{own, set_loopback_up, unshare};
+use crate::host::syscall::{own_descriptor, set_loopback_up, unshare_namespaces};
 
 /// What is waited for besides the end of a process. One that was stopped and went on before anybody asked is no longer stopped, but
 /// that it was continued is kept until it is asked for.
 const STOPS: WaitOptions = WaitOptions::UNTRACED.union(WaitOptions::CONTINUED);
 
 /// `fsverdict sandbox`: the supervisor. Returns the exit status to pass on.
-pub fn enter(inmate: bool) -> Result<u8, SandboxError> {
+pub fn enter_sandbox(inmate: bool) -> Result<u8, SandboxError> {
     let text = std::env::var(SPEC).map_err(|_| SandboxError::NotForPeople)?;
     let sandbox: Sandbox = serde_json::from_str(&text).map_err(|_| SandboxError::NotForPeople)?;
     die_with_parent()?;
-    if inmate { sandbox.run_program() } else { sandbox.watch() }
+    if inmate { sandbox.run_program() } else { sandbox.wait_for_init() }
 }
 
 fn die_with_parent() -> Result<(), SandboxError> {
@@ -36,7 +36,7 @@ fn die_with_parent() -> Result<(), SandboxError> {
 }
 
 impl Sandbox {
-    fn watch(mut self) -> Result<u8, SandboxError> {
+    fn wait_for_init(mut self) -> Result<u8, SandboxError> {
         if self.capabilities.of_a_stranger() {
             // Another thread of the conductor may have let descriptors through to a sandbox of its own just then: held here,
             // its pipes would not end with it.
@@ -48,19 +48,23 @@ impl Sandbox {
         match self.isolation {
             Isolation::None => {}
             Isolation::Namespaces => {
-                let joined =
-                    self.joins.take().and_then(own).map(|namespace| join_mounts(&namespace)).transpose()?;
-                unshare(UnshareFlags::NEWNS | UnshareFlags::NEWPID | self.seclusion())
+                let joined = self
+                    .joins
+                    .take()
+                    .and_then(own_descriptor)
+                    .map(|namespace| join_mounts(&namespace))
+                    .transpose()?;
+                unshare_namespaces(UnshareFlags::NEWNS | UnshareFlags::NEWPID | self.namespaces())
                     .map_err(system("make namespaces"))?;
                 if joined.is_some() {
                     // The /proc there is that of processes that are no more; this one starts the inmate through it.
                     mounts::make_private()?;
-                    mounts::kernel("proc", Path::new("/proc"), false)?;
+                    mounts::mount_kernel_filesystem("proc", Path::new("/proc"), false)?;
                 }
             }
             Isolation::UserNamespaces => {
                 let own = UnshareFlags::NEWUSER | UnshareFlags::NEWNS | UnshareFlags::NEWPID;
-                unshare(own | self.seclusion()).map_err(system("make user namespaces"))?;
+                unshare_namespaces(own | self.namespaces()).map_err(system("make user namespaces"))?;
                 let write = |path: &str, text: String| {
                     std::fs::write(path, text).map_err(system("map the user into the namespace"))
                 };
@@ -69,7 +73,7 @@ impl Sandbox {
                 write("/proc/self/gid_map", format!("0 {group} 1"))?;
             }
         }
-        if self.isolation != Isolation::None && self.seclusion().contains(UnshareFlags::NEWNET) {
+        if self.isolation != Isolation::None && self.namespaces().contains(UnshareFlags::NEWNET) {
             match set_loopback_up() {
                 // A kernel without IPv4 has none.
                 Ok(()) | Err(rustix::io::Errno::AFNOSUPPORT) => {}
@@ -82,9 +86,9 @@ impl Sandbox {
         self.check_parent()?;
         let (end, kept_open) =
             rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(system("make a pipe"))?;
-        self.lifeline = Some(inherit(end.as_fd())?);
+        self.lifeline = Some(make_inheritable(end.as_fd())?);
         // The inmate has it, too: a stranger's program is its child, not ours.
-        let stops = self.stops.and_then(own);
+        let stops = self.stops.and_then(own_descriptor);
         let child = self.command()?.arg("--inmate").spawn().map_err(system("start the inmate"))?;
         drop(end);
         let status = loop {
@@ -101,7 +105,7 @@ impl Sandbox {
 
     /// The namespaces that keep a stranger from talking to anybody outside: abstract sockets, 127.0.0.1, and System V
     /// segments that would survive it (network_namespaces(7), ipc_namespaces(7)).
-    fn seclusion(&self) -> UnshareFlags {
+    fn namespaces(&self) -> UnshareFlags {
         let wanted = [("net", UnshareFlags::NEWNET, !self.network), ("ipc", UnshareFlags::NEWIPC, true)];
         wanted
             .into_iter()
@@ -116,14 +120,14 @@ impl Sandbox {
     /// that it has no handler for, its own included (pid_namespaces(7)), and a kernel that panics would abort for ever.
     fn run_program(&self) -> Result<u8, SandboxError> {
         self.check_lifeline()?;
-        let stops = self.stops.and_then(own);
+        let stops = self.stops.and_then(own_descriptor);
         // The agent passes it on to the sandboxes of its programs.
         let is_agent = self.capabilities == Capabilities::Agent;
         if let Some(stops) = stops.as_ref().filter(|_| !is_agent) {
             rustix::io::fcntl_setfd(stops, FdFlags::CLOEXEC)
                 .map_err(system("keep a pipe from the program"))?;
         }
-        self.furnish()?;
+        self.prepare_mounts()?;
         let Some((program, arguments)) = self.argv.split_first() else {
             return Err(SandboxError::NotForPeople);
         };
@@ -140,8 +144,8 @@ impl Sandbox {
             reopen_null_streams(&mut command).map_err(system("open the null device of the sandbox"))?;
             let child = command.spawn().map_err(failed)?;
             // What it was lent ends with it.
-            self.keeps.iter().copied().for_each(|lent| drop(own(lent)));
-            tend(Pid::from_child(&child), stops.as_ref())
+            self.keeps.iter().copied().for_each(|lent| drop(own_descriptor(lent)));
+            reap_children(Pid::from_child(&child), stops.as_ref())
         } else {
             Err(failed(command.exec()))
         }
@@ -159,7 +163,7 @@ impl Sandbox {
     }
 
     fn check_lifeline(&self) -> Result<(), SandboxError> {
-        let Some(descriptor) = self.lifeline.and_then(own) else { return Ok(()) };
+        let Some(descriptor) = self.lifeline.and_then(own_descriptor) else { return Ok(()) };
         let mut watched = [rustix::event::PollFd::new(&descriptor, rustix::event::PollFlags::IN)];
         let at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
         let hung_up =
@@ -171,12 +175,12 @@ impl Sandbox {
         }
     }
 
-    fn furnish(&self) -> Result<(), SandboxError> {
+    fn prepare_mounts(&self) -> Result<(), SandboxError> {
         if self.isolation != Isolation::None {
             arrange_mounts(self)?;
         }
         keep_only(self.capabilities)?;
-        let gate = self.gate.and_then(|(ready, go)| Some((own(ready)?, own(go)?)));
+        let gate = self.gate.and_then(|(ready, go)| Some((own_descriptor(ready)?, own_descriptor(go)?)));
         if let Some((ready, go)) = gate {
             std::fs::File::from(ready).write_all(b"r").map_err(system("say that the sandbox is ready"))?;
             // Whoever holds the other end may be gone: then there is nothing to start.
@@ -204,7 +208,7 @@ fn as_a_shell_tells(status: WaitStatus) -> u8 {
 }
 
 /// What the first process of a PID namespace owes it: takes leave of every process that ends, until the program does.
-fn tend(program: Pid, stops: Option<&OwnedFd>) -> Result<u8, SandboxError> {
+fn reap_children(program: Pid, stops: Option<&OwnedFd>) -> Result<u8, SandboxError> {
     loop {
         match rustix::process::wait(STOPS) {
             Ok(Some((process, status))) if process == program && (status.stopped() || status.continued()) => {

@@ -9,7 +9,7 @@ use super::devices::{SHARED_MEMORY, bare_devices};
 use super::{Devices, Isolation, Sandbox, SandboxError, system};
 use crate::host::mounts;
 use crate::host::mounts::DEVICES;
-use crate::host::syscall::own;
+use crate::host::syscall::own_descriptor;
 
 /// Where services have their sockets: containers' and the init system's would do as root whatever they are asked to.
 /// Read-only mounts do not keep anybody from connecting.
@@ -21,7 +21,7 @@ pub(super) fn arrange_mounts(sandbox: &Sandbox) -> Result<(), SandboxError> {
     mounts::make_private()?;
     let known = mounts::all_with(&sandbox.writable)?;
     let covers = match sandbox.isolation {
-        Isolation::Namespaces => Covers::lay(&sandbox.secrets)?,
+        Isolation::Namespaces => Covers::cover_secrets(&sandbox.secrets)?,
         Isolation::None | Isolation::UserNamespaces => None,
     };
     // Opened before anything is covered, so that what is shown can lie below; and with what stays writable as it is.
@@ -31,31 +31,31 @@ pub(super) fn arrange_mounts(sandbox: &Sandbox) -> Result<(), SandboxError> {
         .map(|(source, point)| Ok((open_shown(source)?, point.as_path())))
         .collect::<Result<_, SandboxError>>()?;
     // What comes after this is ours, and as it is mounted; binds are as what they show.
-    mounts::restrict(&known, covers.is_some(), &sandbox.writable, |point| match sandbox.devices {
+    mounts::restrict_mounts(&known, covers.is_some(), &sandbox.writable, |point| match sandbox.devices {
         Devices::Closed => point.starts_with(DEVICES) && point != Path::new(DEVICES),
         Devices::Shared | Devices::Bare | Devices::BareAndKvm => point.starts_with(DEVICES),
     })?;
     for folder in &sandbox.memory {
-        mounts::memory(folder, "1777")?;
+        mounts::mount_tmpfs(folder, "1777")?;
     }
     match sandbox.devices {
         Devices::Shared => {}
         Devices::Bare => bare_devices(&[])?,
         Devices::BareAndKvm => bare_devices(&["kvm"])?,
-        Devices::Closed => mounts::memory(Path::new(SHARED_MEMORY), "1777")?,
+        Devices::Closed => mounts::mount_tmpfs(Path::new(SHARED_MEMORY), "1777")?,
     }
     if stranger && Path::new(SERVICES).is_dir() {
         hide_services()?;
     }
     for (source, point) in &shown {
         make_place(source, point).map_err(system("make a place to show something in"))?;
-        mounts::bind(Path::new(&format!("/proc/self/fd/{}", source.as_raw_fd())), point)?;
+        mounts::bind_mount(Path::new(&format!("/proc/self/fd/{}", source.as_raw_fd())), point)?;
     }
     if let Some(covers) = covers {
         sandbox.shown.iter().try_for_each(|(source, point)| covers.lay_within(source, point))?;
     }
     // The old /proc shows the processes outside; it is covered last because binding by descriptor needs it.
-    Ok(mounts::kernel("proc", Path::new("/proc"), stranger)?)
+    Ok(mounts::mount_kernel_filesystem("proc", Path::new("/proc"), stranger)?)
 }
 
 fn open_shown(path: &Path) -> Result<OwnedFd, SandboxError> {
@@ -84,7 +84,7 @@ fn hide_services() -> Result<(), SandboxError> {
         .flatten()
         .filter_map(|entry| Some((entry.path(), std::fs::read_link(entry.path()).ok()?)))
         .collect();
-    mounts::memory(folder, "755")?;
+    mounts::mount_tmpfs(folder, "755")?;
     for (link, target) in links {
         std::os::unix::fs::symlink(target, link).map_err(system("keep a link"))?;
     }
@@ -127,7 +127,8 @@ pub(super) fn close_all_but(keeps: &[RawFd]) -> Result<(), SandboxError> {
         .into_iter()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .collect();
-    for descriptor in numbers.into_iter().filter(|number| !keeps.contains(number)).filter_map(own) {
+    for descriptor in numbers.into_iter().filter(|number| !keeps.contains(number)).filter_map(own_descriptor)
+    {
         if rustix::io::fcntl_getfd(&descriptor).is_err() {
             let _ = descriptor.into_raw_fd();
         }

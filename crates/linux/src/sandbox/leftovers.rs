@@ -25,15 +25,15 @@ use rustix::fs::{Mode, OFlags};
 
 use processes::{end_process, stray_processes};
 
-use super::program::{Program, ProgramError, succeeded};
+use super::program::{Program, ProgramError, require_success};
 use crate::host::block_device::{DeviceNumber, number_by_name, number_of, read_trimmed};
 use crate::host::borrowed_scheduler;
 use crate::host::image::{SCRATCH_PREFIX, check_private, default_folders};
 use crate::host::loop_device;
 use crate::host::own_folder;
-use crate::host::own_folder::{NOTE_PREFIX, noted};
+use crate::host::own_folder::{NOTE_PREFIX, noted_folder};
 use crate::host::process_key::ProcessKey;
-use crate::host::procfs::mounts;
+use crate::host::procfs::read_mounts;
 use crate::host::root::{Root, names_in};
 use crate::host::syscall;
 
@@ -125,7 +125,7 @@ impl Hinted for LeftoverError {
 
 /// What was left behind, in the order in which it can be undone. What cannot be looked at (other users' things,
 /// when not root) is not reported.
-pub fn find(root: &Root) -> Vec<Leftover> {
+pub fn find_leftovers(root: &Root) -> Vec<Leftover> {
     let folders = default_folders();
     find_lasting(|| find_in(root, &folders))
 }
@@ -170,7 +170,7 @@ fn find_in(root: &Root, folders: &[PathBuf]) -> Vec<Leftover> {
 }
 
 /// Undoes one leftover, having made sure that it still is what was found.
-pub fn undo(leftover: &Leftover) -> Result<(), LeftoverError> {
+pub fn remove_leftover(leftover: &Leftover) -> Result<(), LeftoverError> {
     let root = Root::default();
     match leftover {
         Leftover::Process { key, .. } => end_process(&root, *key),
@@ -179,12 +179,12 @@ pub fn undo(leftover: &Leftover) -> Result<(), LeftoverError> {
             Ok(rustix::mount::unmount(point, flags).map_err(io::Error::from)?)
         }
         Leftover::Mapping { name, .. } => {
-            succeeded(Program::new(["dmsetup", "remove", "--retry", name]).run("clean")?)?;
+            require_success(Program::new(["dmsetup", "remove", "--retry", name]).run("clean")?)?;
             Ok(())
         }
         Leftover::Loop { path, backing, sequence } => clear_loop(&root, path, backing, *sequence),
         Leftover::File { path } => Ok(fs::remove_file(path)?),
-        Leftover::Folder { note, .. } => Ok(own_folder::remove(note)?),
+        Leftover::Folder { note, .. } => Ok(own_folder::remove_noted(note)?),
         Leftover::Scheduler { disk, .. } => Ok(borrowed_scheduler::put_back(&root, disk)?),
     }
 }
@@ -260,7 +260,7 @@ fn our_mounts(
     let mut mounted = BTreeSet::new();
     let mut leftovers = Vec::new();
     // A table that cannot be read shows no leftovers; what else there is can still be undone.
-    for mount in mounts(root).unwrap_or_default().into_iter().rev() {
+    for mount in read_mounts(root).unwrap_or_default().into_iter().rev() {
         let by_source =
             mount.source.file_name().and_then(|name| number_by_name(root, &name.to_string_lossy()));
         let by_number = DeviceNumber { major: mount.device.0, minor: mount.device.1 };
@@ -326,7 +326,7 @@ fn scratch_files(root: &Root, folder: &Path) -> Vec<Leftover> {
         if !is_file || key.parse::<ProcessKey>().ok()?.is_alive(root) {
             return None;
         }
-        Some(match name.starts_with(NOTE_PREFIX).then(|| noted(&path)).flatten() {
+        Some(match name.starts_with(NOTE_PREFIX).then(|| noted_folder(&path)).flatten() {
             Some(own) => Leftover::Folder { path: own, note: path },
             // Without a word in it, a note is no more than a file.
             None => Leftover::File { path },

@@ -26,7 +26,7 @@ use crate::host::{limits, mounts};
 
 pub use capabilities::Capabilities;
 pub use devices::{make_node, private_devices};
-pub use enter::enter;
+pub use enter::enter_sandbox;
 pub use workshop::Workshop;
 
 use crate::host::procfs::THIS_PROGRAM;
@@ -106,7 +106,7 @@ impl Gate {
 
     /// The ends the inmate uses, let through to it.
     pub fn theirs(&self) -> Result<(RawFd, RawFd), SandboxError> {
-        Ok((inherit(self.ready.1.as_fd())?, inherit(self.go.0.as_fd())?))
+        Ok((make_inheritable(self.ready.1.as_fd())?, make_inheritable(self.go.0.as_fd())?))
     }
 
     /// The ends that stay here: read one byte from the first, write one to the second. To be taken after the
@@ -199,7 +199,7 @@ pub fn possible_isolation() -> Isolation {
 }
 
 /// Lets a descriptor through to the program that is started next.
-pub fn inherit(descriptor: BorrowedFd<'_>) -> Result<RawFd, SandboxError> {
+pub fn make_inheritable(descriptor: BorrowedFd<'_>) -> Result<RawFd, SandboxError> {
     rustix::io::fcntl_setfd(descriptor, rustix::io::FdFlags::empty())
         .map_err(system("let a descriptor through"))?;
     Ok(descriptor.as_raw_fd())

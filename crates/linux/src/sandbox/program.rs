@@ -20,11 +20,11 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::{Gate, Sandbox, Workshop, inherit};
+use super::{Gate, Sandbox, Workshop, make_inheritable};
 use fsverdict_judgement::journal::CommandRecord;
 
 use alarm::Alarm;
-use output::{OutputTail, collect, tail_of};
+use output::{OutputTail, collect_output, tail_of};
 
 pub use error::ProgramError;
 pub use line_hearer::LineHearer;
@@ -52,7 +52,7 @@ pub struct Program {
 
 /// A program that stands ready: everything is set up, nothing of its own has run.
 #[derive(Debug)]
-pub struct Ready {
+pub struct PreparedProgram {
     argv: Vec<String>,
     child: Child,
     group: Pid,
@@ -92,31 +92,31 @@ impl Program {
         self
     }
 
-    pub fn variable(mut self, name: &str, value: impl Into<OsString>) -> Self {
+    pub fn with_variable(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.environment.push((name.to_owned(), value.into()));
         self
     }
 
     /// What it reads from its standard input; nothing otherwise.
-    pub fn input(mut self, bytes: &[u8]) -> Self {
+    pub fn with_input(mut self, bytes: &[u8]) -> Self {
         self.input = Some(bytes.to_vec());
         self
     }
 
     /// Its standard input stays open, and empty, until it has ended or we have, whatever ends us: who reads it knows.
-    pub fn listening(mut self) -> Self {
+    pub fn with_open_input(mut self) -> Self {
         self.listens = true;
         self
     }
 
     /// Ends it, and all it started, after this long.
-    pub fn limit(mut self, limit: Duration) -> Self {
+    pub fn with_time_limit(mut self, limit: Duration) -> Self {
         self.limit = Some(limit);
         self
     }
 
     /// Keeps this many bytes of the end of each output stream.
-    pub fn keep(mut self, bytes: usize) -> Self {
+    pub fn with_output_limit(mut self, bytes: usize) -> Self {
         self.kept = bytes;
         self
     }
@@ -127,7 +127,7 @@ impl Program {
         self
     }
 
-    pub fn folder(mut self, folder: &Path) -> Self {
+    pub fn in_folder(mut self, folder: &Path) -> Self {
         self.folder = Some(folder.to_owned());
         self
     }
@@ -137,16 +137,16 @@ impl Program {
     /// # Errors
     /// Only if it could not be started or waited for.
     pub fn run(&self, step: &str) -> Result<CommandRecord, ProgramError> {
-        self.prepare()?.run(step)
+        self.prepare_start()?.run(step)
     }
 
     /// Starts it up to the point where its first own instruction would run, if it runs in a sandbox; a program
     /// without a sandbox has no such point and simply starts.
-    pub fn prepare(&self) -> Result<Ready, ProgramError> {
+    pub fn prepare_start(&self) -> Result<PreparedProgram, ProgramError> {
         let name = self.argv.first().map_or("", String::as_str);
         let start = |source: std::io::Error| ProgramError::Start { program: name.to_owned(), source };
-        let path = locate(name).ok_or_else(|| ProgramError::Missing { program: name.to_owned() })?;
-        let (mut command, gate, stops) = self.command(path).map_err(start)?;
+        let path = find_program(name).ok_or_else(|| ProgramError::Missing { program: name.to_owned() })?;
+        let (mut command, gate, stops) = self.build_command(path).map_err(start)?;
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let piped = self.input.is_some() || self.listens;
         command.stdin(if piped { Stdio::piped() } else { Stdio::null() });
@@ -156,7 +156,7 @@ impl Program {
             command.current_dir(folder);
         }
         let mut child = match &self.workshop {
-            Some(workshop) => workshop.spawn(command),
+            Some(workshop) => workshop.spawn_in_thread(command),
             None => command.spawn(),
         }
         .map_err(start)?;
@@ -171,7 +171,7 @@ impl Program {
         let hearer = self.hearer.clone();
         let stdout = child.stdout.take().map(|pipe| tail_of(pipe, self.kept, hearer));
         let stderr = child.stderr.take().map(|pipe| tail_of(pipe, self.kept, None));
-        let mut ready = Ready {
+        let mut ready = PreparedProgram {
             argv: self.argv.clone(),
             child,
             group,
@@ -186,7 +186,7 @@ impl Program {
             // End of file: the sandbox broke while it was set up, and says why on standard error.
             if File::from(reached).read_exact(&mut [0]).is_err() {
                 let status = ready.child.wait().map_err(start)?;
-                let said = collect(ready.stderr.take());
+                let said = collect_output(ready.stderr.take());
                 return Err(start(std::io::Error::other(format!("{} ({status})", said.trim()))));
             }
             ready.go = Some(go);
@@ -195,7 +195,7 @@ impl Program {
     }
 
     /// The command, the gate of its sandbox, and what must stay open until it is started.
-    fn command(&self, path: PathBuf) -> std::io::Result<(Command, Option<Gate>, Option<OwnedFd>)> {
+    fn build_command(&self, path: PathBuf) -> std::io::Result<(Command, Option<Gate>, Option<OwnedFd>)> {
         let Some(sandbox) = &self.sandbox else {
             let mut command = Command::new(path);
             command.args(self.argv.iter().skip(1));
@@ -210,14 +210,14 @@ impl Program {
         sandbox.gate = Some(gate.theirs().map_err(std::io::Error::other)?);
         let stops = stops::pipe_for_supervisor();
         if let Some(stops) = &stops {
-            sandbox.stops = Some(inherit(stops.as_fd()).map_err(std::io::Error::other)?);
+            sandbox.stops = Some(make_inheritable(stops.as_fd()).map_err(std::io::Error::other)?);
         }
         Ok((sandbox.command().map_err(std::io::Error::other)?, Some(gate), stops))
     }
 }
 
-impl Ready {
-    fn name(&self) -> String {
+impl PreparedProgram {
+    fn program_name(&self) -> String {
         self.argv.first().cloned().unwrap_or_default()
     }
 
@@ -229,7 +229,7 @@ impl Ready {
             // If it has died meanwhile, its exit status says so.
             let _ = File::from(go).write_all(b"g");
         }
-        let alarm = self.limit.map(|limit| Alarm::set(self.group, limit));
+        let alarm = self.limit.map(|limit| Alarm::kill_after(self.group, limit));
         let status = stops::wait_for_end(&mut self.child)
             .map_err(|source| ProgramError::Wait { program: name, source })?;
         let seconds = started.elapsed().as_secs_f64();
@@ -241,8 +241,8 @@ impl Ready {
             exit: status.code(),
             signal: if rang { None } else { status.signal() },
             seconds,
-            stdout: collect(self.stdout),
-            stderr: collect(self.stderr),
+            stdout: collect_output(self.stdout),
+            stderr: collect_output(self.stderr),
         })
     }
 }
@@ -250,11 +250,11 @@ impl Ready {
 /// A program that goes on by itself, and ends with this value at the latest.
 #[derive(Debug)]
 pub struct RunningProgram {
-    ready: Option<Ready>,
+    ready: Option<PreparedProgram>,
     started: Instant,
 }
 
-impl Ready {
+impl PreparedProgram {
     /// Lets it go, and does not wait. The limit of the program does not count.
     pub fn start(mut self) -> RunningProgram {
         let started = Instant::now();
@@ -280,13 +280,13 @@ impl RunningProgram {
         stops::report_stops(&ready.child);
         match ready.child.try_wait() {
             Ok(status) => Ok(status.is_some()),
-            Err(source) => Err(ProgramError::Wait { program: ready.name(), source }),
+            Err(source) => Err(ProgramError::Wait { program: ready.program_name(), source }),
         }
     }
 
     /// Ends its standard input, which tells it to stop, and waits for that; what takes longer than `within` is killed, and has
     /// neither an exit status nor a signal in its record.
-    pub fn end(mut self, step: &str, within: Duration) -> Result<CommandRecord, ProgramError> {
+    pub fn stop_within(mut self, step: &str, within: Duration) -> Result<CommandRecord, ProgramError> {
         if let Some(ready) = &mut self.ready {
             ready.line = None;
         }
@@ -302,7 +302,7 @@ impl RunningProgram {
         if too_late {
             let _ = kill_process_group(ready.group, Signal::KILL);
         }
-        let program = ready.name();
+        let program = ready.program_name();
         let status = ready.child.wait().map_err(|source| ProgramError::Wait { program, source })?;
         Ok(CommandRecord {
             step: step.to_owned(),
@@ -310,8 +310,8 @@ impl RunningProgram {
             exit: status.code().filter(|_| !too_late),
             signal: status.signal().filter(|_| !too_late),
             seconds,
-            stdout: collect(ready.stdout),
-            stderr: collect(ready.stderr),
+            stdout: collect_output(ready.stdout),
+            stderr: collect_output(ready.stderr),
         })
     }
 }
@@ -326,12 +326,12 @@ impl Drop for RunningProgram {
 }
 
 /// Turns a record of anything but exit status 0 into an error.
-pub fn succeeded(record: CommandRecord) -> Result<CommandRecord, ProgramError> {
+pub fn require_success(record: CommandRecord) -> Result<CommandRecord, ProgramError> {
     if record.exit == Some(0) { Ok(record) } else { Err(ProgramError::Failed(Box::new(record))) }
 }
 
 /// The absolute path of a program: `$PATH` first, then the system's folders.
-pub fn locate(name: &str) -> Option<PathBuf> {
+pub fn find_program(name: &str) -> Option<PathBuf> {
     if name.contains('/') {
         return Some(PathBuf::from(name)).filter(|path| path.exists());
     }
@@ -350,24 +350,26 @@ fn is_executable(path: &Path) -> bool {
 mod tests {
     use std::time::{Duration, Instant};
 
-    use super::{Program, ProgramError, locate, succeeded};
+    use super::{Program, ProgramError, find_program, require_success};
 
     #[test]
     fn output_exit_and_input_are_reported() {
-        let record =
-            Program::new(["sh", "-c", "cat; echo oops >&2; exit 3"]).input(b"hello").run("step").unwrap();
+        let record = Program::new(["sh", "-c", "cat; echo oops >&2; exit 3"])
+            .with_input(b"hello")
+            .run("step")
+            .unwrap();
         assert_eq!(
             (record.exit, record.stdout.as_str(), record.stderr.as_str()),
             (Some(3), "hello", "oops\n")
         );
-        let error = succeeded(record).unwrap_err().to_string();
+        let error = require_success(record).unwrap_err().to_string();
         assert!(error.contains("exited with status 3: oops"), "{error}");
     }
 
     #[test]
     fn an_error_tells_the_gist_and_no_usage() {
         let shown = |line: &str| {
-            succeeded(Program::new(["/bin/sh", "-c", line]).run("s").unwrap()).unwrap_err().to_string()
+            require_success(Program::new(["/bin/sh", "-c", line]).run("s").unwrap()).unwrap_err().to_string()
         };
         let error = shown("exec sh -c 'echo too small; echo Usage: mkfs; echo more; exit 1'");
         assert!(error.starts_with("`sh -c") && error.ends_with("exited with status 1: too small"), "{error}");
@@ -386,23 +388,23 @@ mod tests {
     fn a_time_limit_ends_the_whole_group() {
         let started = Instant::now();
         let record = Program::new(["sh", "-c", "sleep 60 & sleep 60"])
-            .limit(Duration::from_millis(200))
+            .with_time_limit(Duration::from_millis(200))
             .run("s")
             .unwrap();
         assert!(started.elapsed() < Duration::from_secs(30));
         assert_eq!((record.exit, record.signal), (None, None));
-        assert!(succeeded(record).unwrap_err().to_string().contains("time limit"));
+        assert!(require_success(record).unwrap_err().to_string().contains("time limit"));
     }
 
     #[test]
     fn only_the_end_of_long_output_is_kept() {
-        let record = Program::new(["sh", "-c", "seq 1 100000"]).keep(10).run("s").unwrap();
+        let record = Program::new(["sh", "-c", "seq 1 100000"]).with_output_limit(10).run("s").unwrap();
         assert_eq!(record.stdout, "99\n100000\n"[..].to_owned());
     }
 
     #[test]
     fn a_missing_program_is_named() {
-        assert!(locate("no-such-program-anywhere").is_none());
+        assert!(find_program("no-such-program-anywhere").is_none());
         let error = Program::new(["no-such-program-anywhere"]).run("s").unwrap_err();
         assert!(
             matches!(error, ProgramError::Missing { .. })

@@ -12,7 +12,7 @@ use rustix::thread::UnshareFlags;
 use super::capabilities::keep_only;
 use super::{Capabilities, SandboxError, system};
 use crate::host::mounts;
-use crate::host::syscall::unshare;
+use crate::host::syscall::unshare_namespaces;
 
 /// A thread that starts programs with [`Capabilities::Tool`].
 #[derive(Debug, Clone)]
@@ -29,22 +29,22 @@ struct WorkshopJob {
 impl Workshop {
     /// For programs whose mounts are to be seen by this process: mount(8), umount(8).
     pub fn for_mounting() -> Result<Self, SandboxError> {
-        Self::open(|| keep_only(Capabilities::Tool))
+        Self::start_thread(|| keep_only(Capabilities::Tool))
     }
 
     /// For programs that work on devices: every mount there is now is read-only to them, those of the kernel too.
     pub fn for_formatting() -> Result<Self, SandboxError> {
-        Self::open(|| {
-            unshare(UnshareFlags::NEWNS).map_err(system("make mounts for tools"))?;
+        Self::start_thread(|| {
+            unshare_namespaces(UnshareFlags::NEWNS).map_err(system("make mounts for tools"))?;
             mounts::make_private()?;
-            mounts::restrict(&mounts::all_with(&[])?, false, &[], |point| {
+            mounts::restrict_mounts(&mounts::all_with(&[])?, false, &[], |point| {
                 point.starts_with(mounts::DEVICES)
             })?;
             keep_only(Capabilities::Tool)
         })
     }
 
-    fn open(arrange: fn() -> Result<(), SandboxError>) -> Result<Self, SandboxError> {
+    fn start_thread(arrange: fn() -> Result<(), SandboxError>) -> Result<Self, SandboxError> {
         let (jobs, orders) = mpsc::channel::<WorkshopJob>();
         let (ready, arranged) = mpsc::channel();
         std::thread::spawn(move || {
@@ -55,18 +55,18 @@ impl Workshop {
                 let _ = answer.send(command.spawn());
             }
         });
-        arranged.recv().map_err(|_| gone())??;
+        arranged.recv().map_err(|_| thread_ended())??;
         Ok(Workshop { jobs })
     }
 
     /// Starts a program there. It is waited for as any other child.
-    pub(super) fn spawn(&self, command: Command) -> std::io::Result<Child> {
+    pub(super) fn spawn_in_thread(&self, command: Command) -> std::io::Result<Child> {
         let (answer, child) = mpsc::channel();
         self.jobs.send(WorkshopJob { command, answer }).map_err(std::io::Error::other)?;
         child.recv().map_err(std::io::Error::other)?
     }
 }
 
-fn gone() -> SandboxError {
+fn thread_ended() -> SandboxError {
     system("start a thread for tools")(rustix::io::Errno::SRCH)
 }

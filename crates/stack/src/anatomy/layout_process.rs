@@ -17,7 +17,7 @@ use super::layout_lines::ReceivedLayout;
 use super::layout_step::{COMMAND, LayoutTask};
 use fsverdict_linux::host::procfs::THIS_PROGRAM;
 use fsverdict_linux::sandbox::program::{LineHearer, Program, ProgramError};
-use fsverdict_linux::sandbox::{Capabilities, Devices, Sandbox, inherit, possible_isolation};
+use fsverdict_linux::sandbox::{Capabilities, Devices, Sandbox, make_inheritable, possible_isolation};
 
 /// The signals that limits end a process with: SIGABRT when memory cannot be had (the Rust runtime aborts), SIGXCPU and SIGKILL
 /// when processor time is used up.
@@ -98,9 +98,9 @@ impl LayoutProcess {
         let list = reopen_to_read(list_of(written)?.as_fd())?;
         let task = LayoutTask {
             filesystem: filesystem.to_owned(),
-            image: inherit(image_file.as_fd())?,
+            image: make_inheritable(image_file.as_fd())?,
             size_bytes,
-            written: inherit(list.as_fd())?,
+            written: make_inheritable(list.as_fd())?,
             memory_mib: self.limits.memory_mib,
             processor_s: self.limits.processor_s,
         };
@@ -110,7 +110,7 @@ impl LayoutProcess {
         let (ended, has_ended) = mpsc::channel();
         let argv = [self.program.clone(), COMMAND.to_owned()].into_iter().chain(task.to_arguments());
         let program = Program::new(argv)
-            .limit(Duration::from_secs(self.limits.wall_s))
+            .with_time_limit(Duration::from_secs(self.limits.wall_s))
             .heard_by(hearer_into(Arc::clone(&received), ended));
         let program = match &self.sandbox {
             Some(sandbox) => {

@@ -9,8 +9,8 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 use super::image_reader::ImageReader;
 use super::layout::read_layout;
 use super::layout_lines::write_layout;
-use fsverdict_linux::host::syscall::own;
-use fsverdict_linux::host::talk::say;
+use fsverdict_linux::host::syscall::own_descriptor;
+use fsverdict_linux::host::talk::print_line;
 
 /// The step of this program that reads a layout.
 pub const COMMAND: &str = "image-layout";
@@ -67,8 +67,8 @@ impl LayoutTask {
         limit(Resource::Fsize, 0, 0)?;
         limit(Resource::Core, 0, 0)?;
         let closed = || std::io::Error::other("a descriptor is not open");
-        let image = File::from(own(self.image).ok_or_else(closed)?);
-        let written = read_numbers(&File::from(own(self.written).ok_or_else(closed)?))?;
+        let image = File::from(own_descriptor(self.image).ok_or_else(closed)?);
+        let written = read_numbers(&File::from(own_descriptor(self.written).ok_or_else(closed)?))?;
         let image = ImageReader::new(&image, self.size_bytes, &written);
         let layout = read_layout(&self.filesystem, &image);
         let mut output = BufWriter::new(std::io::stdout().lock());
@@ -88,13 +88,13 @@ fn read_numbers(file: &File) -> std::io::Result<Vec<u64>> {
 /// `fsverdict image-layout`: returns its exit status.
 pub fn main(arguments: impl Iterator<Item = String>) -> u8 {
     let Some(task) = LayoutTask::parse(arguments) else {
-        say("fsverdict: `fsverdict image-layout` is called by fsverdict itself, not by people");
+        print_line("fsverdict: `fsverdict image-layout` is called by fsverdict itself, not by people");
         return 2;
     };
     match task.run() {
         Ok(()) => 0,
         Err(error) => {
-            say(&format!("fsverdict: cannot read the layout of an image: {error}"));
+            print_line(&format!("fsverdict: cannot read the layout of an image: {error}"));
             1
         }
     }

@@ -15,7 +15,7 @@ use fuser::{Config, Session, SessionACL};
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 
 use fsverdict_linux::host::mounts;
-use fsverdict_linux::host::talk::say;
+use fsverdict_linux::host::talk::print_line;
 use served::ServedFolder;
 
 /// How the program calls this step of itself.
@@ -58,7 +58,7 @@ pub fn main(arguments: impl Iterator<Item = String>) -> u8 {
     match served {
         Ok(()) => 0,
         Err(error) => {
-            say(&format!("fsverdict {COMMAND}: {error}"));
+            print_line(&format!("fsverdict {COMMAND}: {error}"));
             1
         }
     }
@@ -80,7 +80,7 @@ fn serve(folder: &Path, point: &Path, manner: ServingManner) -> Result<(), Strin
     let device = Path::new(DEVICE);
     let channel =
         open(device, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).map_err(told("open", device))?;
-    mounts::served(&channel, point, found.st_mode).map_err(|error| error.to_string())?;
+    mounts::mount_fuse(&channel, point, found.st_mode).map_err(|error| error.to_string())?;
     // Who makes a file has said its mode: the kernel took the mask off.
     rustix::process::umask(Mode::empty());
     let mut config = Config::default();

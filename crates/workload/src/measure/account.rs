@@ -91,7 +91,7 @@ fn push_cpu(list: &mut MeasurementList, readings: &AccountReadings) {
     let seconds = |before: u64, after: u64| {
         to_float(after.saturating_sub(before)) / to_float(readings.ticks_per_second)
     };
-    let machine = seconds(readings.before.cpu.busy(), readings.after.cpu.busy());
+    let machine = seconds(readings.before.cpu.busy_ticks(), readings.after.cpu.busy_ticks());
     let explained = readings.idle_load * readings.durable.as_secs_f64()
         + readings.own_cpu.as_secs_f64()
         + readings.dirty.cpu.as_secs_f64();

@@ -159,7 +159,7 @@ impl DirtySample {
         let memory = Memory::parse(self.file.read(&mut buffer)?, self.file.path())?;
         let milliseconds = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let mut course = self.course.lock().unwrap_or_else(PoisonError::into_inner);
-        course.add_sample(milliseconds, memory.unwritten());
+        course.add_sample(milliseconds, memory.unwritten_bytes());
         Ok(())
     }
 }

@@ -19,9 +19,9 @@ pub const IDLE_WINDOW: Duration = Duration::from_millis(400);
 /// CPU seconds per wall second that the machine uses while we do nothing, measured over `window`.
 pub fn idle_load(root: &Root, window: Duration) -> Result<f64, ReadError> {
     let started = Instant::now();
-    let before = cpu_times(root)?.busy();
+    let before = cpu_times(root)?.busy_ticks();
     std::thread::sleep(window);
-    let after = cpu_times(root)?.busy();
+    let after = cpu_times(root)?.busy_ticks();
     let ticks = rustix::param::clock_ticks_per_second().max(1) as f64;
     let elapsed = started.elapsed().as_secs_f64();
     let busy = after.saturating_sub(before) as f64 / ticks;

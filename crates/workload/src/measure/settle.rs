@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 
 use fsverdict_judgement::journal::{Caution, Measurement, Unit};
-use fsverdict_linux::host::procfs::memory;
+use fsverdict_linux::host::procfs::read_memory;
 use fsverdict_linux::host::root::{ReadError, Root};
 use fsverdict_linux::host::sysfs::{device_stat, is_in_flight};
 
@@ -107,8 +107,8 @@ impl QuietDevice {
     }
 
     fn read_state(&self) -> Result<SettleState, ReadError> {
-        let memory = memory(&self.root)?;
-        let (unwritten, written_back) = (memory.unwritten(), memory.writeback);
+        let memory = read_memory(&self.root)?;
+        let (unwritten, written_back) = (memory.unwritten_bytes(), memory.writeback);
         let mut state = SettleState { unwritten, written_back, writes: 0, in_flight: false };
         for name in &self.bottoms {
             let stat = device_stat(&self.root, name)?;

@@ -33,12 +33,12 @@ pub fn command_program(line: &str, context: &CommandContext<'_>) -> Program {
     sandbox.network = context.network;
     let program = Program::new(["/bin/sh", "-u", "-c", line])
         .inside(sandbox)
-        .limit(context.limit)
-        .folder(context.mount)
-        .variable("MOUNT", context.mount)
-        .variable("DEVICE", context.device)
-        .variable("SCRATCH", context.scratch)
-        .variable("TMPDIR", context.scratch)
-        .variable("HOME", context.scratch);
-    context.datasets.iter().fold(program, |program, (name, path)| program.variable(name, path))
+        .with_time_limit(context.limit)
+        .in_folder(context.mount)
+        .with_variable("MOUNT", context.mount)
+        .with_variable("DEVICE", context.device)
+        .with_variable("SCRATCH", context.scratch)
+        .with_variable("TMPDIR", context.scratch)
+        .with_variable("HOME", context.scratch);
+    context.datasets.iter().fold(program, |program, (name, path)| program.with_variable(name, path))
 }

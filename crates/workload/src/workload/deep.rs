@@ -39,8 +39,8 @@ pub(super) fn pieces_at_depth(
     let piece = site.piece as usize;
     let mut ring = CallRing::new(site.depth, piece)
         .map_err(|error| WorkError::Ring { operation: site.operation.name(), reason: error.to_string() })?;
-    let mut slots: Vec<Option<PieceUnderway>> = vec![None; ring.slots()];
-    let mut free: Vec<usize> = (0..ring.slots()).collect();
+    let mut slots: Vec<Option<PieceUnderway>> = vec![None; ring.slot_count()];
+    let mut free: Vec<usize> = (0..ring.slot_count()).collect();
     let (mut bytes, mut calls) = (0, 0_u64);
     let own: Vec<u32> = hand.items_of_hand(order).copied().collect();
     for number in own {
@@ -50,26 +50,26 @@ pub(super) fn pieces_at_depth(
         let Some(slot) = free.pop() else { continue };
         let from = u64::from(number) * site.piece;
         let length = site.piece.min(size - from) as usize;
-        if let (PieceWork::Write { content, body }, Some(buffer)) = (work, ring.buffer(slot)) {
+        if let (PieceWork::Write { content, body }, Some(buffer)) = (work, ring.slot_buffer(slot)) {
             content.fill_range(&body, from, &mut buffer[..length]);
         }
         let began = Instant::now();
         let begun = match work {
-            PieceWork::Read => ring.read(file, slot, length, from),
-            PieceWork::Write { .. } => ring.write(file, slot, length, from),
+            PieceWork::Read => ring.submit_read(file, slot, length, from),
+            PieceWork::Write { .. } => ring.submit_write(file, slot, length, from),
         };
         begun.map_err(|error| ring_failure(site, &error))?;
         slots[slot] = Some(PieceUnderway { began, from, length });
         calls += 1;
         let every = u64::from(site.sync_every);
         if matches!(work, PieceWork::Write { .. }) && every > 0 && calls.is_multiple_of(every) {
-            while ring.underway() > 0 {
+            while ring.in_flight() > 0 {
                 bytes += finish_one(site, hand, &mut ring, file, &mut slots, &mut free, work)?;
             }
             rustix::fs::fdatasync(file).map_err(|errno| site.io_failure("fdatasync", errno))?;
         }
     }
-    while ring.underway() > 0 {
+    while ring.in_flight() > 0 {
         bytes += finish_one(site, hand, &mut ring, file, &mut slots, &mut free, work)?;
     }
     Ok(bytes)
@@ -90,7 +90,9 @@ fn finish_one(
     free: &mut Vec<usize>,
     work: PieceWork<'_>,
 ) -> Result<u64, WorkError> {
-    let Some((slot, moved)) = ring.wait().map_err(|error| ring_failure(site, &error))? else { return Ok(0) };
+    let Some((slot, moved)) = ring.wait_for_one().map_err(|error| ring_failure(site, &error))? else {
+        return Ok(0);
+    };
     let Some(call) = slots.get_mut(slot).and_then(Option::take) else { return Ok(0) };
     let moved = match moved {
         Ok(moved) => moved,
@@ -98,7 +100,7 @@ fn finish_one(
         Err(error) if [Some(Errno::INTR), Some(Errno::AGAIN)].contains(&Errno::from_io_error(&error)) => 0,
         Err(error) => return Err(ring_failure(site, &error)),
     };
-    if let Some(buffer) = ring.buffer(slot)
+    if let Some(buffer) = ring.slot_buffer(slot)
         && moved < call.length
     {
         let (rest, at) = (&mut buffer[moved..call.length], call.from + moved as u64);

@@ -118,11 +118,11 @@ impl SavedFolder {
                     .iter()
                     .map(|entry| (tree.name_at(entry.name), entry.size))
                     .collect();
-                reader.read(folder.as_fd(), &names);
+                reader.read_files(folder.as_fd(), &names);
             }
             for (at, number) in several.enumerate() {
                 let (faults, allowed) = (looking.reading.faults, allowed[number]);
-                looking.check_file(number, allowed, reader.as_ref().and_then(|reader| reader.whole(at)));
+                looking.check_file(number, allowed, reader.as_ref().and_then(|reader| reader.file_at(at)));
                 if allowed.beside {
                     let is_lost = looking.reading.faults > faults;
                     looking.reading.ages.count(cut_ns.saturating_sub(allowed.began_ns), is_lost);

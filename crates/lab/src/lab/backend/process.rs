@@ -7,15 +7,15 @@ use std::time::Duration;
 use fsverdict_disk::backend::{DeviceToServe, LogToServe, Served, serve};
 
 use super::{LogTask, ServeTask, ServingError, TASK};
-use fsverdict_linux::host::syscall::own;
-use fsverdict_linux::host::talk::say;
+use fsverdict_linux::host::syscall::own_descriptor;
+use fsverdict_linux::host::talk::print_line;
 
 /// `fsverdict device`: serves the devices of one guest. What went wrong is in the report, if it can be written.
 pub fn main() -> u8 {
     match live() {
         Ok(()) => 0,
         Err(error) => {
-            say(&format!("fsverdict device: {error}"));
+            print_line(&format!("fsverdict device: {error}"));
             1
         }
     }
@@ -24,7 +24,7 @@ pub fn main() -> u8 {
 fn live() -> Result<(), ServingError> {
     let text = std::env::var(TASK).map_err(|_| ServingError::NotForPeople)?;
     let task: ServeTask = serde_json::from_str(&text).map_err(|_| ServingError::NotForPeople)?;
-    let take = |descriptor| own(descriptor).ok_or(ServingError::NotForPeople);
+    let take = |descriptor| own_descriptor(descriptor).ok_or(ServingError::NotForPeople);
     let mut report = File::from(take(task.report)?);
     let clock_socket = take(task.clock_socket)?;
     let mut devices = Vec::with_capacity(task.devices.len());

@@ -131,7 +131,7 @@ fn built(tree: &Path, isolation: Isolation, intent: Intent) -> Result<Kernel, La
     let failed = |source| KernelFileError::Read { path: tree.to_owned(), source };
     let tree = tree.canonicalize().map_err(failed)?;
     let inside = Beneath::open(&tree).map_err(failed)?;
-    let Ok(configuration) = inside.read(".config", LARGEST_CONFIG) else {
+    let Ok(configuration) = inside.read_file(".config", LARGEST_CONFIG) else {
         return Err(KernelFileError::NoKernel {
             path: tree,
             reason: "is no tree in which a kernel was built",
@@ -139,9 +139,9 @@ fn built(tree: &Path, isolation: Isolation, intent: Intent) -> Result<Kernel, La
         .into());
     };
     let image = tree.join("arch/x86/boot/bzImage");
-    inside.file("arch/x86/boot/bzImage", u64::MAX).map_err(failed)?;
+    inside.open_file("arch/x86/boot/bzImage", u64::MAX).map_err(failed)?;
     let (release, order) = (release(&image)?, tree.join("modules.order"));
-    let modules = match inside.file("modules.order", u64::MAX) {
+    let modules = match inside.open_file("modules.order", u64::MAX) {
         Ok(_) => {
             let folder = package::installed(&tree, &[&image, &order], isolation, intent)?;
             Some(folder.join("lib/modules").join(&release))

@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 use crate::kernel::{KernelCache, is_release};
 use crate::lab::{Intent, LabError};
 use fsverdict_linux::host::beneath::{Beneath, remove_tree};
-use fsverdict_linux::sandbox::program::{Program, ProgramError, succeeded};
+use fsverdict_linux::sandbox::program::{Program, ProgramError, require_success};
 use fsverdict_linux::sandbox::{Capabilities, Devices, Isolation, Sandbox};
 use fsverdict_text::{Hinted, Reason};
 
@@ -51,7 +51,7 @@ pub(super) fn unpacked(
         tidy(path, new)?;
         let inside = Beneath::open(new).map_err(failed)?;
         for base in ["", "usr"] {
-            for release in inside.names(Path::new(base).join("lib/modules")) {
+            for release in inside.list_names(Path::new(base).join("lib/modules")) {
                 run(isolation, path, new, &["depmod", "-b", &text(&new.join(base)), &release])?;
             }
         }
@@ -136,7 +136,7 @@ fn is_wanted(path: &Path) -> bool {
 }
 
 fn tidy(path: &Path, folder: &Path) -> Result<(), KernelFileError> {
-    let tidied = Beneath::open(folder).and_then(|inside| inside.tidy(is_wanted));
+    let tidied = Beneath::open(folder).and_then(|inside| inside.remove_unwanted(is_wanted));
     tidied.map_err(|error| KernelFileError::Unpack { path: path.to_owned(), reason: Reason::plain(error) })
 }
 
@@ -195,10 +195,12 @@ fn run(isolation: Isolation, path: &Path, folder: &Path, argv: &[&str]) -> Resul
     // The plan named what is unpacked, and a tree's makefile is a program.
     sandbox.capabilities = Capabilities::Phase;
     sandbox.devices = Devices::Bare;
-    let program =
-        Program::new(argv.iter().copied()).inside(sandbox).variable("TMPDIR", folder).limit(PATIENCE);
+    let program = Program::new(argv.iter().copied())
+        .inside(sandbox)
+        .with_variable("TMPDIR", folder)
+        .with_time_limit(PATIENCE);
     let record = program.run("unpack the kernel").map_err(failed)?;
-    succeeded(record).map(drop).map_err(failed)
+    require_success(record).map(drop).map_err(failed)
 }
 
 #[cfg(test)]

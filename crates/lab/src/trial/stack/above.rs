@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use fsverdict_linux::host::mounts;
-use fsverdict_linux::sandbox::program::succeeded;
+use fsverdict_linux::sandbox::program::require_success;
 use fsverdict_stack::layer::LayerKind;
 
 use super::super::above::{AboveLayer, BELOW, show_lower};
@@ -60,11 +60,11 @@ impl Stack<'_> {
     fn serve(&mut self, argv: Vec<String>) -> Result<(), TrialError> {
         let mut server = self.tools.start(Trade::Mounting, argv)?;
         let began = Instant::now();
-        while mounts::at(Path::new(MOUNT)).is_none() {
+        while mounts::mount_at(Path::new(MOUNT)).is_none() {
             if server.has_ended()? || began.elapsed() > self.limit {
-                let record = server.end(SERVE, Duration::ZERO)?;
+                let record = server.stop_within(SERVE, Duration::ZERO)?;
                 self.sink.command(&record);
-                return Err(succeeded(record).map_or_else(TrialError::from, |_| not_served()));
+                return Err(require_success(record).map_or_else(TrialError::from, |_| not_served()));
             }
             std::thread::sleep(LOOK);
         }
@@ -76,9 +76,9 @@ impl Stack<'_> {
     /// What was unmounted is served no more; it must have gone on until then.
     fn end_server(&mut self) -> Result<(), TrialError> {
         let Some(server) = self.server.take() else { return Ok(()) };
-        let record = server.end(SERVE, self.limit)?;
+        let record = server.stop_within(SERVE, self.limit)?;
         self.sink.command(&record);
-        succeeded(record).map(drop).map_err(TrialError::from)
+        require_success(record).map(drop).map_err(TrialError::from)
     }
 
     /// Takes it away again, if it is there.

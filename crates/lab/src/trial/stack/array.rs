@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use fsverdict_judgement::journal::CommandRecord;
 use fsverdict_judgement::plan::ArrayState;
-use fsverdict_linux::sandbox::program::{Program, succeeded};
+use fsverdict_linux::sandbox::program::{Program, require_success};
 
 use super::super::error::TrialError;
 use super::super::redundancy::{Profiles, Redundancy};
@@ -145,7 +145,7 @@ impl Stack<'_> {
         let ended = ended.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         for record in ended.records {
             self.sink.command(&record);
-            succeeded(record)?;
+            require_success(record)?;
         }
         self.missing = None;
         Ok(ended.at.duration_since(began).as_secs_f64())
@@ -160,7 +160,7 @@ fn run_all(
 ) -> JoinHandle<Result<WorkEnd, TrialError>> {
     let programs: Vec<Program> = lines
         .iter()
-        .map(|line| Program::new(line.iter().copied()).limit(limit).folder(Path::new(EMPTY)))
+        .map(|line| Program::new(line.iter().copied()).with_time_limit(limit).in_folder(Path::new(EMPTY)))
         .collect();
     std::thread::spawn(move || {
         let mut records = Vec::new();

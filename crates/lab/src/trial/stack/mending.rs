@@ -26,7 +26,7 @@ impl Stack<'_> {
             if result.is_ok() {
                 break;
             }
-            result = mounts::device(top, Path::new(MOUNT), mount.kind, options);
+            result = mounts::mount_device(top, Path::new(MOUNT), mount.kind, options);
             self.mounted = result.is_ok();
         }
         result

@@ -1,7 +1,7 @@
 //! Snapshots of the mounted filesystem, by programs of its own or of a layer below it.
 
 use fsverdict_judgement::plan::Operation;
-use fsverdict_linux::sandbox::program::succeeded;
+use fsverdict_linux::sandbox::program::require_success;
 use fsverdict_workload::workload::{Ledger, OperationResult, WorkError};
 
 use super::super::error::TrialError;
@@ -72,7 +72,7 @@ impl Stack<'_> {
             let argv =
                 argv.ok_or_else(|| TrialError::Unknown(format!("layer that could do `{operation}`")))?;
             let record = self.tools.run(self.sink, operation.name(), Trade::Layering, argv)?;
-            return Ok(succeeded(record)?.stdout);
+            return Ok(require_success(record)?.stdout);
         }
         let lines = self.programs.snapshot(operation, &self.names(), id).ok_or_else(|| {
             TrialError::Unknown(format!("way of {} to do `{operation}`", self.filesystem.name))
@@ -80,7 +80,7 @@ impl Stack<'_> {
         let mut printed = String::new();
         for argv in lines {
             let record = self.tools.run(self.sink, operation.name(), Trade::Mounting, argv)?;
-            printed = succeeded(record)?.stdout;
+            printed = require_success(record)?.stdout;
         }
         Ok(printed)
     }

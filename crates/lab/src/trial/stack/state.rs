@@ -19,7 +19,7 @@ impl Stack<'_> {
         if tops.len() > 1 && self.filesystem.takes_several {
             options.extend(among(&tops));
         }
-        mounts::device(&self.top(), Path::new(MOUNT), mount.kind, &options)?;
+        mounts::mount_device(&self.top(), Path::new(MOUNT), mount.kind, &options)?;
         self.mounted = true;
         Ok(())
     }
@@ -32,7 +32,7 @@ impl Stack<'_> {
 
     /// Everything that the kernel said since this was last asked.
     pub(in crate::trial) fn said_at_all(&mut self) -> Vec<LogLine> {
-        self.log.all()
+        self.log.read_all()
     }
 
     /// What the checker has to say against the unmounted filesystem, which it leaves as it is.

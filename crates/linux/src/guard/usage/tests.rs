@@ -1,6 +1,6 @@
 //! Machines in use in every way the guard must see.
 
-use super::{check, system_mount_beside};
+use super::{check_usage, system_mount_beside};
 use crate::guard::fake::FakeMachine;
 use fsverdict_text::Hinted;
 use std::path::Path;
@@ -165,7 +165,7 @@ fn every_use_is_seen() {
         let machine = machine();
         prepare(&machine);
         for (device, expected) in *devices {
-            let said = match check(machine.root(), &machine.describe(device)) {
+            let said = match check_usage(machine.root(), &machine.describe(device)) {
                 Ok(_) => String::new(),
                 Err(refusal) => refusal.reason().to_string(),
             };
@@ -181,7 +181,7 @@ fn every_use_is_seen() {
 fn a_free_partition_beside_the_system_is_accepted_with_a_caution() {
     let machine = machine();
     machine.partition("sda", "sda3", "8:3", 1000);
-    check(machine.root(), &machine.describe("sda3")).unwrap();
+    check_usage(machine.root(), &machine.describe("sda3")).unwrap();
     let point = system_mount_beside(machine.root(), &machine.describe("sda3"));
     assert_eq!(point.as_deref(), Some(Path::new("/")));
     assert_eq!(system_mount_beside(machine.root(), &machine.describe("sdb1")), None);

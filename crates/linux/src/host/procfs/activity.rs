@@ -9,11 +9,11 @@ const MOST_TOLD: usize = 3;
 
 /// What the programs below a process are doing that have started none of their own: `cp was waiting for a disk (in
 /// folio_wait_bit)`. Nothing where there is none.
-pub fn activity(root: &Root, ancestor: u32) -> Option<String> {
+pub fn describe_activity(root: &Root, ancestor: u32) -> Option<String> {
     let processes: Vec<ProcessStat> = names_in(&root.path("proc"))
         .into_iter()
         .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
-        .filter_map(|name| ProcessStat::of(root, name).ok())
+        .filter_map(|name| ProcessStat::read(root, name).ok())
         .collect();
     let parent =
         |pid: &u32| processes.iter().find(|process| process.pid == *pid).map(|process| process.parent);
@@ -21,11 +21,11 @@ pub fn activity(root: &Root, ancestor: u32) -> Option<String> {
     let last = processes
         .iter()
         .filter(|process| below(process.pid) && !processes.iter().any(|other| other.parent == process.pid));
-    let shown: Vec<String> = last.take(MOST_TOLD).map(|process| shown(root, process)).collect();
+    let shown: Vec<String> = last.take(MOST_TOLD).map(|process| describe_process(root, process)).collect();
     (!shown.is_empty()).then(|| shown.join(", "))
 }
 
-fn shown(root: &Root, process: &ProcessStat) -> String {
+fn describe_process(root: &Root, process: &ProcessStat) -> String {
     let at = root.text(format!("proc/{}/wchan", process.pid)).unwrap_or_default();
     let at = if matches!(at.trim(), "" | "0") { String::new() } else { format!(" (in {})", at.trim()) };
     // Our own program is started by this name.
@@ -41,7 +41,7 @@ fn shown(root: &Root, process: &ProcessStat) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::activity;
+    use super::describe_activity;
     use crate::host::root::fake_root;
 
     #[test]
@@ -60,13 +60,13 @@ mod tests {
         files.push(("proc/9/wchan".to_owned(), "folio_wait_bit".to_owned()));
         let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, &**text)).collect();
         let (_folder, root) = fake_root(&files);
-        let shown = activity(&root, 7).unwrap();
+        let shown = describe_activity(&root, 7).unwrap();
         let mut shown: Vec<&str> = shown.split(", ").collect();
         shown.sort_unstable();
         assert_eq!(
             shown,
             ["a ) (b was waiting for a disk (in folio_wait_bit)", "fsverdict itself was running"]
         );
-        assert_eq!(activity(&root, 11), None);
+        assert_eq!(describe_activity(&root, 11), None);
     }
 }

@@ -48,7 +48,7 @@ impl CpuTimes {
     }
 
     /// Ticks in which a processor worked for this machine.
-    pub fn busy(&self) -> u64 {
+    pub fn busy_ticks(&self) -> u64 {
         self.user + self.nice + self.system + self.interrupt + self.soft_interrupt
     }
 }
@@ -95,7 +95,7 @@ mod tests {
                 steal: 8
             }
         );
-        assert_eq!(times.busy(), 163, "neither idle nor stolen nor guest time (already in user)");
+        assert_eq!(times.busy_ticks(), 163, "neither idle nor stolen nor guest time (already in user)");
         assert_eq!(cpu_count(&root).unwrap(), 2);
     }
 
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn this_machine_is_understood() {
         let root = Root::default();
-        assert!(cpu_times(&root).unwrap().busy() > 0);
+        assert!(cpu_times(&root).unwrap().busy_ticks() > 0);
         assert!(cpu_count(&root).unwrap() > 0);
     }
 }

@@ -43,12 +43,12 @@ impl Memory {
     }
 
     /// Bytes that are not yet safe on some device.
-    pub fn unwritten(&self) -> u64 {
+    pub fn unwritten_bytes(&self) -> u64 {
         self.dirty + self.writeback
     }
 }
 
-pub fn memory(root: &Root) -> Result<Memory, ReadError> {
+pub fn read_memory(root: &Root) -> Result<Memory, ReadError> {
     Memory::parse(&root.text("proc/meminfo")?, &root.path("proc/meminfo"))
 }
 
@@ -74,7 +74,7 @@ pub fn io_pressure(text: &str, file: &Path) -> Result<u64, ReadError> {
 mod tests {
     use std::path::Path;
 
-    use super::{Memory, io_pressure, memory};
+    use super::{Memory, io_pressure, read_memory};
     use crate::host::root::{Root, fake_root};
 
     const MEMINFO: &str = "MemTotal:        2048 kB\nMemFree:          100 kB\nMemAvailable:    1024 kB\nDirty:             12 kB\nWriteback:          3 kB\nWritebackTmp:       9 kB\nHugePages_Total:       0\n";
@@ -82,9 +82,9 @@ mod tests {
     #[test]
     fn reads_bytes() {
         let (_folder, root) = fake_root(&[("proc/meminfo", MEMINFO)]);
-        let now = memory(&root).unwrap();
+        let now = read_memory(&root).unwrap();
         assert_eq!(now, Memory { total: 2 << 20, available: 1 << 20, dirty: 12 << 10, writeback: 3 << 10 });
-        assert_eq!(now.unwritten(), 15 << 10);
+        assert_eq!(now.unwritten_bytes(), 15 << 10);
     }
 
     #[test]
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn this_machine_is_understood() {
         let root = Root::default();
-        let now = memory(&root).unwrap();
+        let now = read_memory(&root).unwrap();
         assert!(now.total > now.available);
         if let Some(text) = root.optional("proc/pressure/io").unwrap() {
             io_pressure(&text, Path::new("/proc/pressure/io")).unwrap();

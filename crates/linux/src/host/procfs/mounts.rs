@@ -21,14 +21,17 @@ pub struct Mount {
 }
 
 /// The mounts of this process's mount namespace, lower ones first.
-pub fn mounts(root: &Root) -> Result<Vec<Mount>, ReadError> {
+pub fn read_mounts(root: &Root) -> Result<Vec<Mount>, ReadError> {
     let file = root.path("proc/self/mountinfo");
     let content = root.bytes("proc/self/mountinfo")?;
     let lines = content.split(|byte| *byte == b'\n').enumerate();
-    lines.filter(|(_, line)| !line.is_empty()).map(|(index, line)| mount(line, &file, index + 1)).collect()
+    lines
+        .filter(|(_, line)| !line.is_empty())
+        .map(|(index, line)| parse_mount(line, &file, index + 1))
+        .collect()
 }
 
-fn mount(line: &[u8], file: &Path, number: usize) -> Result<Mount, ReadError> {
+fn parse_mount(line: &[u8], file: &Path, number: usize) -> Result<Mount, ReadError> {
     let place = ParserPosition { file, line: number };
     let mut words = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
     let mut next = |item: &str| {
@@ -36,19 +39,19 @@ fn mount(line: &[u8], file: &Path, number: usize) -> Result<Mount, ReadError> {
     };
     // Identities of the mount and of its parent; the folder of the filesystem that is visible here.
     let (_, _) = (next("the identity of the mount")?, next("the identity of the parent")?);
-    let device = device_number(&place, &text(next("the device number")?))?;
+    let device = device_number(&place, &to_text(next("the device number")?))?;
     let _ = next("the root of the mount")?;
-    let target = path(next("the mount point")?);
-    let options = text(next("the mount options")?);
+    let target = to_path(next("the mount point")?);
+    let options = to_text(next("the mount options")?);
     // Any number of tags (shared:1 …) may stand before the dash.
     while next("the dash before the filesystem type")? != b"-" {}
     Ok(Mount {
         device,
         target,
         options,
-        filesystem: text(next("the filesystem type")?),
-        source: path(next("the source")?),
-        filesystem_options: text(next("the filesystem's options")?),
+        filesystem: to_text(next("the filesystem type")?),
+        source: to_path(next("the source")?),
+        filesystem_options: to_text(next("the filesystem's options")?),
     })
 }
 
@@ -59,11 +62,11 @@ fn device_number(place: &ParserPosition<'_>, text: &str) -> Result<(u32, u32), R
     Ok((major.parse().map_err(|_| malformed())?, minor.parse().map_err(|_| malformed())?))
 }
 
-fn text(word: &[u8]) -> String {
+fn to_text(word: &[u8]) -> String {
     String::from_utf8_lossy(&unescape(word)).into_owned()
 }
 
-fn path(word: &[u8]) -> PathBuf {
+fn to_path(word: &[u8]) -> PathBuf {
     OsString::from_vec(unescape(word)).into()
 }
 
@@ -92,7 +95,7 @@ pub fn unescape(word: &[u8]) -> Vec<u8> {
 mod tests {
     use std::path::PathBuf;
 
-    use super::{Mount, mounts, unescape};
+    use super::{Mount, read_mounts, unescape};
     use crate::host::root::{Root, fake_root};
 
     #[test]
@@ -100,7 +103,7 @@ mod tests {
         let lines = "27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard\n\
                      36 27 7:3 /@home /mnt/my\\040disk rw,noatime shared:1 master:2 - btrfs /dev/loop3 rw,compress=zstd:3\n";
         let (_folder, root) = fake_root(&[("proc/self/mountinfo", lines)]);
-        let all = mounts(&root).unwrap();
+        let all = read_mounts(&root).unwrap();
         assert_eq!(all.len(), 2);
         assert_eq!(
             all[1],
@@ -124,7 +127,7 @@ mod tests {
         ] {
             let content = format!("27 1 254:0 / / rw - ext4 /dev/vda rw\n{line}");
             let (_folder, root) = fake_root(&[("proc/self/mountinfo", &content)]);
-            let error = mounts(&root).unwrap_err().to_string();
+            let error = read_mounts(&root).unwrap_err().to_string();
             assert!(error.contains(shown), "{error}");
         }
     }
@@ -139,7 +142,7 @@ mod tests {
 
     #[test]
     fn this_machine_is_understood() {
-        let all = mounts(&Root::default()).unwrap();
+        let all = read_mounts(&Root::default()).unwrap();
         assert!(all.iter().any(|mount| mount.target.as_os_str() == "/proc"));
     }
 }

@@ -36,7 +36,7 @@ pub struct ProcessStat {
 
 impl ProcessStat {
     /// That of the process `process` (`self`, or a number) that runs now.
-    pub fn of(root: &Root, process: impl std::fmt::Display) -> Result<Self, ReadError> {
+    pub fn read(root: &Root, process: impl std::fmt::Display) -> Result<Self, ReadError> {
         let file = format!("proc/{process}/stat");
         Self::parse(&root.text(&file)?, &root.path(&file))
     }
@@ -95,14 +95,14 @@ impl ProcessStat {
 
 /// Ticks, user and system, of each thread of the kernel's own that there is, by its number and start.
 pub fn kernel_threads(root: &Root) -> BTreeMap<(u32, u64), u64> {
-    let stat = |name: &String| ProcessStat::of(root, name.parse::<u32>().ok()?).ok();
+    let stat = |name: &String| ProcessStat::read(root, name.parse::<u32>().ok()?).ok();
     let found = names_in(&root.path("proc")).iter().filter_map(stat).collect::<Vec<_>>();
     let own = found.into_iter().filter(|process| process.parent == KTHREADD);
     own.map(|process| ((process.pid, process.start), process.ticks[0] + process.ticks[1])).collect()
 }
 
 /// The process that traces another, if one does and its PID namespace shows it.
-pub fn tracer(root: &Root, process: u32) -> Option<u32> {
+pub fn tracer_of(root: &Root, process: u32) -> Option<u32> {
     let status = root.text(format!("proc/{process}/status")).ok()?;
     let number = status.lines().find_map(|line| line.strip_prefix("TracerPid:"))?;
     number.trim().parse().ok().filter(|number| *number != 0)
@@ -115,7 +115,7 @@ pub fn processes_named(root: &Root, name: &str) -> Vec<Pid> {
         .iter()
         .filter_map(|entry| entry.parse::<i32>().ok())
         .filter(|number| {
-            ProcessStat::of(root, number).is_ok_and(|process| process.name == short && process.runs())
+            ProcessStat::read(root, number).is_ok_and(|process| process.name == short && process.runs())
         })
         .filter_map(Pid::from_raw)
         .collect()
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn this_process_is_understood() {
-        let own = ProcessStat::of(&Root::default(), "self").unwrap();
+        let own = ProcessStat::read(&Root::default(), "self").unwrap();
         assert_eq!((own.pid, own.runs()), (std::process::id(), true));
     }
 }

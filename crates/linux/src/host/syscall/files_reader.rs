@@ -50,7 +50,7 @@ impl Default for FilesReader {
 
 impl FilesReader {
     /// Reads what lies under the first [`AT_ONCE`] of these names, each with the length it may have, in bytes.
-    pub fn read(&mut self, folder: BorrowedFd<'_>, names: &[(&CStr, u64)]) {
+    pub fn read_files(&mut self, folder: BorrowedFd<'_>, names: &[(&CStr, u64)]) {
         for place in &mut self.places {
             place.length = None;
         }
@@ -62,7 +62,7 @@ impl FilesReader {
     /// What was read under the name at this place of the last list: the file's status and its content. None where it is no regular
     /// file, is longer than it may be, or could not be read: whoever wants to know why tries it by itself.
     #[must_use]
-    pub fn whole(&self, at: usize) -> Option<(&Statx, &[u8])> {
+    pub fn file_at(&self, at: usize) -> Option<(&Statx, &[u8])> {
         let place = self.places.get(at)?;
         let content = place.buffer.get(..place.length?)?;
         Some((place.status(), content))
@@ -73,7 +73,7 @@ impl FilesReader {
         let names = names.get(..names.len().min(AT_ONCE)).unwrap_or_default();
         let short = |(at, (_, most)): (usize, &(&CStr, u64))| (*most <= LONGEST as u64).then_some(at);
         let mut left: Vec<usize> = names.iter().enumerate().filter_map(short).collect();
-        self.call(&left, |at, place| {
+        self.submit_all(&left, |at, place| {
             let status = place.status.as_mut_ptr().cast();
             let (flags, mask) = (AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BASIC_STATS);
             let look = opcode::Statx::new(folder, names[at].0.as_ptr(), status);
@@ -84,7 +84,7 @@ impl FilesReader {
             let is_file = || FileType::from_raw_mode(place.status().stx_mode.into()) == FileType::RegularFile;
             place.answer == 0 && is_file() && place.status().stx_size <= names[*at].1
         });
-        self.call(&left, |at, _| {
+        self.submit_all(&left, |at, _| {
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             opcode::OpenAt::new(folder, names[at].0.as_ptr()).flags(flags.bits() as i32).build()
         })?;
@@ -96,7 +96,7 @@ impl FilesReader {
             place.buffer.resize(place.status().stx_size as usize + 1, 0);
         }
         left.retain(|at| self.places[*at].file.is_some());
-        self.call(&left, |_, place| {
+        self.submit_all(&left, |_, place| {
             let file = place.file.as_ref().map_or(-1, AsRawFd::as_raw_fd);
             let (buffer, length) = (place.buffer.as_mut_ptr(), place.buffer.len() as u32);
             opcode::Read::new(types::Fd(file), buffer, length).build()
@@ -106,14 +106,14 @@ impl FilesReader {
             place.length =
                 usize::try_from(place.answer).ok().filter(|count| *count as u64 == place.status().stx_size);
         }
-        self.call(&left, |_, place| {
+        self.submit_all(&left, |_, place| {
             let file = place.file.take().map_or(-1, IntoRawFd::into_raw_fd);
             opcode::Close::new(types::Fd(file)).build()
         })
     }
 
     /// Makes one call for each of these places at once, and waits until all have ended.
-    fn call(
+    fn submit_all(
         &mut self,
         places: &[usize],
         entry: impl Fn(usize, &mut Place) -> squeue::Entry,
@@ -193,21 +193,21 @@ mod tests {
             (c"large", 10_000),
             (c"short", 50),
         ];
-        reader.read(folder.as_fd(), &names);
-        let found: Vec<_> = (0..names.len()).map(|at| reader.whole(at).map(|(_, bytes)| bytes)).collect();
+        reader.read_files(folder.as_fd(), &names);
+        let found: Vec<_> = (0..names.len()).map(|at| reader.file_at(at).map(|(_, bytes)| bytes)).collect();
         let short: Option<&[u8]> = Some(b"0123456789");
         assert_eq!(found, [short, None, Some(&[]), None, None, None, None, None, short]);
-        assert_eq!(reader.whole(0).unwrap().0.stx_size, 10);
+        assert_eq!(reader.file_at(0).unwrap().0.stx_size, 10);
         // Another list forgets the first, and nothing of it stays open.
-        reader.read(folder.as_fd(), &[(c"gone", 10)]);
-        assert!(reader.whole(0).is_none() && reader.whole(2).is_none() && reader.whole(8).is_none());
+        reader.read_files(folder.as_fd(), &[(c"gone", 10)]);
+        assert!(reader.file_at(0).is_none() && reader.file_at(2).is_none() && reader.file_at(8).is_none());
         let many: Vec<CString> = (0..2 * AT_ONCE).map(|n| CString::new(format!("n{n}")).unwrap()).collect();
         many.iter().for_each(|name| std::fs::write(at(name.to_str().unwrap()), name.to_bytes()).unwrap());
         for names in many.chunks(AT_ONCE) {
             let list: Vec<(&CStr, u64)> = names.iter().map(|name| (name.as_c_str(), 8)).collect();
-            reader.read(folder.as_fd(), &list);
+            reader.read_files(folder.as_fd(), &list);
             for (at, name) in names.iter().enumerate() {
-                assert_eq!(reader.whole(at).unwrap().1, name.to_bytes());
+                assert_eq!(reader.file_at(at).unwrap().1, name.to_bytes());
             }
         }
         let open = |name: &CStr| {
@@ -225,7 +225,7 @@ mod tests {
         let folder = std::fs::File::open(place.path()).unwrap();
         let mut reader = FilesReader::default();
         reader.give_up();
-        reader.read(folder.as_fd(), &[(c"short", 10)]);
-        assert!(reader.whole(0).is_none());
+        reader.read_files(folder.as_fd(), &[(c"short", 10)]);
+        assert!(reader.file_at(0).is_none());
     }
 }

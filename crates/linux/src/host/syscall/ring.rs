@@ -27,16 +27,16 @@ impl CallRing {
         Ok(CallRing { ring, slots: (0..slots.max(1)).map(slot).collect(), underway: 0 })
     }
 
-    pub fn slots(&self) -> usize {
+    pub fn slot_count(&self) -> usize {
         self.slots.len()
     }
 
-    pub fn underway(&self) -> usize {
+    pub fn in_flight(&self) -> usize {
         self.underway
     }
 
     /// The buffer of a slot; none while the kernel has it.
-    pub fn buffer(&mut self, slot: usize) -> Option<&mut [u8]> {
+    pub fn slot_buffer(&mut self, slot: usize) -> Option<&mut [u8]> {
         self.slots.get_mut(slot).filter(|slot| !slot.underway).map(|slot| &mut *slot.buffer)
     }
 
@@ -44,23 +44,35 @@ impl CallRing {
     ///
     /// # Errors
     /// `EBUSY` where the slot has a call under way, `EINVAL` beyond its buffer.
-    pub fn read(&mut self, file: BorrowedFd<'_>, slot: usize, length: usize, from: u64) -> io::Result<()> {
-        let place = self.claim(slot, length)?;
+    pub fn submit_read(
+        &mut self,
+        file: BorrowedFd<'_>,
+        slot: usize,
+        length: usize,
+        from: u64,
+    ) -> io::Result<()> {
+        let place = self.claim_slot(slot, length)?;
         let read = opcode::Read::new(types::Fd(file.as_raw_fd()), place, length as u32).offset(from);
-        self.submit(&read.build().user_data(slot as u64), slot)
+        self.submit_entry(&read.build().user_data(slot as u64), slot)
     }
 
     /// Begins to write what is in a slot's buffer.
     ///
     /// # Errors
     /// As of [`read`](Self::read).
-    pub fn write(&mut self, file: BorrowedFd<'_>, slot: usize, length: usize, from: u64) -> io::Result<()> {
-        let place = self.claim(slot, length)?;
+    pub fn submit_write(
+        &mut self,
+        file: BorrowedFd<'_>,
+        slot: usize,
+        length: usize,
+        from: u64,
+    ) -> io::Result<()> {
+        let place = self.claim_slot(slot, length)?;
         let write = opcode::Write::new(types::Fd(file.as_raw_fd()), place, length as u32).offset(from);
-        self.submit(&write.build().user_data(slot as u64), slot)
+        self.submit_entry(&write.build().user_data(slot as u64), slot)
     }
 
-    fn claim(&mut self, slot: usize, length: usize) -> io::Result<*mut u8> {
+    fn claim_slot(&mut self, slot: usize, length: usize) -> io::Result<*mut u8> {
         match self.slots.get_mut(slot) {
             Some(slot) if slot.underway => Err(io::Error::from(io::ErrorKind::ResourceBusy)),
             Some(slot) if length <= slot.buffer.len() => Ok(slot.buffer.as_mut_ptr()),
@@ -68,7 +80,7 @@ impl CallRing {
         }
     }
 
-    fn submit(&mut self, entry: &io_uring::squeue::Entry, slot: usize) -> io::Result<()> {
+    fn submit_entry(&mut self, entry: &io_uring::squeue::Entry, slot: usize) -> io::Result<()> {
         // SAFETY: the buffer is on the heap, belongs to this ring, and is neither lent nor freed before the call has ended: `buffer`
         // refuses it while it is under way, and dropping the ring waits. The kernel takes its own reference to the file when the
         // entry is submitted, which happens before this returns.
@@ -92,7 +104,7 @@ impl CallRing {
     ///
     /// # Errors
     /// That of waiting. What became of the call itself is in what is returned.
-    pub fn wait(&mut self) -> io::Result<Option<(usize, io::Result<usize>)>> {
+    pub fn wait_for_one(&mut self) -> io::Result<Option<(usize, io::Result<usize>)>> {
         if self.underway == 0 {
             return Ok(None);
         }
@@ -117,7 +129,7 @@ impl CallRing {
 impl Drop for CallRing {
     fn drop(&mut self) {
         while self.underway > 0 {
-            if self.wait().is_err() {
+            if self.wait_for_one().is_err() {
                 // The kernel may still write there: the memory is given up rather than used by somebody else.
                 for slot in std::mem::take(&mut self.slots) {
                     let _ = Box::leak(slot.buffer);
@@ -146,21 +158,21 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(b"0000000011111111222222223333").unwrap();
         for slot in 0..4 {
-            ring.read(file.as_fd(), slot, 8, slot as u64 * 8).unwrap();
-            assert!(ring.read(file.as_fd(), slot, 8, 0).is_err() && ring.buffer(slot).is_none());
+            ring.submit_read(file.as_fd(), slot, 8, slot as u64 * 8).unwrap();
+            assert!(ring.submit_read(file.as_fd(), slot, 8, 0).is_err() && ring.slot_buffer(slot).is_none());
         }
         let mut moved = [0; 4];
-        while let Some((slot, bytes)) = ring.wait().unwrap() {
+        while let Some((slot, bytes)) = ring.wait_for_one().unwrap() {
             moved[slot] = bytes.unwrap();
         }
-        assert_eq!((moved, ring.underway()), ([8, 8, 8, 4], 0));
-        assert_eq!(ring.buffer(2).unwrap(), b"22222222");
-        ring.buffer(0).unwrap().copy_from_slice(b"abcdefgh");
-        ring.write(file.as_fd(), 0, 8, 20).unwrap();
+        assert_eq!((moved, ring.in_flight()), ([8, 8, 8, 4], 0));
+        assert_eq!(ring.slot_buffer(2).unwrap(), b"22222222");
+        ring.slot_buffer(0).unwrap().copy_from_slice(b"abcdefgh");
+        ring.submit_write(file.as_fd(), 0, 8, 20).unwrap();
         drop(ring);
         let mut found = [0; 8];
         rustix::io::pread(&file, &mut found, 20).unwrap();
         assert_eq!(&found, b"abcdefgh");
-        assert!(CallRing::new(1, 8).unwrap().read(file.as_fd(), 0, 9, 0).is_err());
+        assert!(CallRing::new(1, 8).unwrap().submit_read(file.as_fd(), 0, 9, 0).is_err());
     }
 }

@@ -12,7 +12,7 @@ pub fn bus_rate(root: &Root, name: &str) -> Option<u64> {
     pci_rate(&folder).or_else(|| sata_rate(root, &folder)).or_else(|| usb_rate(&folder))
 }
 
-fn text(file: &Path) -> Option<String> {
+fn read_trimmed(file: &Path) -> Option<String> {
     Some(std::fs::read_to_string(file).ok()?.trim().to_owned())
 }
 
@@ -24,8 +24,8 @@ fn first_number(text: &str) -> Option<f64> {
 fn pci_rate(disk: &Path) -> Option<u64> {
     // The disk's controller is a device of the PCI bus: nvme0n1/device/device.
     let controller = disk.join("device/device");
-    let transfers = first_number(&text(&controller.join("current_link_speed"))?)?;
-    let lanes = first_number(&text(&controller.join("current_link_width"))?)?;
+    let transfers = first_number(&read_trimmed(&controller.join("current_link_speed"))?)?;
+    let lanes = first_number(&read_trimmed(&controller.join("current_link_width"))?)?;
     let share = if transfers <= 5.0 { 0.8 } else { 128.0 / 130.0 };
     Some((transfers * 1e9 * lanes * share / 8.0) as u64)
 }
@@ -35,7 +35,7 @@ fn sata_rate(root: &Root, disk: &Path) -> Option<u64> {
     let port = disk
         .components()
         .find_map(|part| part.as_os_str().to_str()?.strip_prefix("ata")?.parse::<u32>().ok())?;
-    let speed = text(&root.path(format!("sys/class/ata_link/link{port}/sata_spd")))?;
+    let speed = read_trimmed(&root.path(format!("sys/class/ata_link/link{port}/sata_spd")))?;
     Some((first_number(&speed)? * 1e9 / 10.0) as u64)
 }
 
@@ -43,7 +43,7 @@ fn sata_rate(root: &Root, disk: &Path) -> Option<u64> {
 fn usb_rate(disk: &Path) -> Option<u64> {
     let device =
         disk.ancestors().find(|folder| folder.join("busnum").exists() && folder.join("speed").exists())?;
-    Some((first_number(&text(&device.join("speed"))?)? * 1e6 / 8.0) as u64)
+    Some((first_number(&read_trimmed(&device.join("speed"))?)? * 1e6 / 8.0) as u64)
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ enum ProcessRole {
     Guest,
 }
 
-fn role(arguments: &[String], executable: Option<&Path>) -> Option<ProcessRole> {
+fn role_of(arguments: &[String], executable: Option<&Path>) -> Option<ProcessRole> {
     let name = |path: &str| Path::new(path).file_name().is_some_and(|name| name == PROGRAM);
     let word = |key: &str| arguments.iter().find_map(|argument| argument.strip_prefix(key));
     if word("rdinit=").is_some_and(name) {
@@ -50,7 +50,7 @@ pub(super) fn stray_processes(root: &Root) -> Vec<Leftover> {
         let arguments: Vec<String> =
             line.split(['\0', ' ']).filter(|word| !word.is_empty()).map(str::to_owned).collect();
         let executable = fs::read_link(root.path(format!("proc/{pid}/exe"))).ok();
-        let Some(role) = role(&arguments, executable.as_deref()) else { continue };
+        let Some(role) = role_of(&arguments, executable.as_deref()) else { continue };
         processes.push((pid, parent_of(root, pid).unwrap_or(0), role));
     }
     let is_conductor =
@@ -78,7 +78,7 @@ pub(super) fn stray_processes(root: &Root) -> Vec<Leftover> {
 }
 
 fn parent_of(root: &Root, pid: u32) -> Option<u32> {
-    ProcessStat::of(root, pid).ok().map(|process| process.parent)
+    ProcessStat::read(root, pid).ok().map(|process| process.parent)
 }
 
 /// Kills one process, if it is that one.
@@ -99,7 +99,7 @@ pub(super) fn end_process(root: &Root, key: ProcessKey) -> Result<(), LeftoverEr
 
 #[cfg(test)]
 mod tests {
-    use super::{ProcessRole, role};
+    use super::{ProcessRole, role_of};
     use std::path::Path;
 
     fn words(line: &str) -> Vec<String> {
@@ -125,10 +125,10 @@ mod tests {
             ("vim /usr/bin/fsverdict", None),
             ("grep init=/usr/bin/fsverdict", None),
         ] {
-            assert_eq!(role(&words(line), None), expected, "{line}");
+            assert_eq!(role_of(&words(line), None), expected, "{line}");
         }
-        let by_link = role(&words("fv run usb-backup"), Some(Path::new("/usr/bin/fsverdict (deleted)")));
+        let by_link = role_of(&words("fv run usb-backup"), Some(Path::new("/usr/bin/fsverdict (deleted)")));
         assert_eq!(by_link, Some(ProcessRole::Conductor));
-        assert_eq!(role(&words("sh run"), Some(Path::new("/bin/dash"))), None);
+        assert_eq!(role_of(&words("sh run"), Some(Path::new("/bin/dash"))), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Leftovers in made-up trees, and real ones made for the test.
 
-use super::{Leftover, find_in, find_lasting, undo};
+use super::{Leftover, find_in, find_lasting, remove_leftover};
 use crate::guard::fake::FakeMachine;
 use crate::host::image;
 use crate::host::image::SCRATCH_PREFIX;
@@ -56,7 +56,7 @@ fn only_scratch_files_of_processes_that_are_gone_are_found() {
     let expected = ["scratch-10-999-0", "scratch-77-5-1"];
     assert_eq!(found, expected.map(|name| Leftover::File { path: folder.path().join(name) }));
     for leftover in &found {
-        undo(leftover).unwrap();
+        remove_leftover(leftover).unwrap();
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
 }
@@ -144,11 +144,11 @@ fn a_stray_process_is_ended_and_its_successor_under_the_same_number_is_not() {
     let mut child = Command::new("sleep").arg("60").spawn().unwrap();
     let key = ProcessKey::of(&root, child.id()).unwrap();
     let earlier = ProcessKey { start: key.start - 1, ..key };
-    assert!(undo(&Leftover::Process { key: earlier, what: String::new() }).is_err());
+    assert!(remove_leftover(&Leftover::Process { key: earlier, what: String::new() }).is_err());
     assert!(key.is_alive(&root));
-    undo(&Leftover::Process { key, what: String::new() }).unwrap();
+    remove_leftover(&Leftover::Process { key, what: String::new() }).unwrap();
     assert!(!child.wait().unwrap().success());
-    undo(&Leftover::Process { key, what: String::new() }).unwrap();
+    remove_leftover(&Leftover::Process { key, what: String::new() }).unwrap();
 }
 
 fn attached(device: &Path) -> bool {
@@ -187,7 +187,7 @@ fn loop_devices_and_mounts_left_over_our_folder_are_undone_and_others_are_not() 
         found.into_iter().filter(relevant).collect()
     };
     let found = about(find_in(&Root::default(), std::slice::from_ref(&scratch)));
-    let undone: Vec<bool> = found.iter().map(|leftover| undo(leftover).is_ok()).collect();
+    let undone: Vec<bool> = found.iter().map(|leftover| remove_leftover(leftover).is_ok()).collect();
     // A device that anybody (another test's child before its exec) still has open goes when that closes it.
     let gone = (0..500).any(|_| {
         std::thread::sleep(Duration::from_millis(10));
@@ -216,9 +216,9 @@ fn loop_device_of_a_living_run_is_no_leftover() {
     for (owner, open, left) in
         [(None, false, true), (None, true, false), (of_this, false, false), (of_another, false, true)]
     {
-        let image = image::create(folder.path(), 1 << 20, 1 << 20).unwrap();
+        let image = image::create_image(folder.path(), 1 << 20, 1 << 20).unwrap();
         let options = LoopOptions { owner, ..LoopOptions::default() };
-        let device = LoopDevice::attach(image.as_fd(), &options).unwrap();
+        let device = LoopDevice::attach_image(image.as_fd(), &options).unwrap();
         let mut other = Command::new("sleep");
         other.arg("60").stdin(if open { device.file().try_clone().unwrap().into() } else { Stdio::null() });
         let mut other = other.spawn().unwrap();

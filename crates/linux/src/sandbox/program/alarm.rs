@@ -12,7 +12,7 @@ pub(super) struct Alarm {
 }
 
 impl Alarm {
-    pub(super) fn set(group: Pid, limit: Duration) -> Self {
+    pub(super) fn kill_after(group: Pid, limit: Duration) -> Self {
         let (cancel, cancelled) = mpsc::channel();
         let thread = std::thread::spawn(move || {
             let rang = cancelled.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout);

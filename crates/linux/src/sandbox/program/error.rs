@@ -16,7 +16,7 @@ pub enum ProgramError {
     Start { program: String, source: std::io::Error },
     #[error("lost track of `{program}`: {source}")]
     Wait { program: String, source: std::io::Error },
-    #[error("{}", failure(.0))]
+    #[error("{}", describe_failure(.0))]
     Failed(Box<CommandRecord>),
 }
 
@@ -31,7 +31,7 @@ impl Hinted for ProgramError {
     }
 }
 
-fn failure(record: &CommandRecord) -> String {
+fn describe_failure(record: &CommandRecord) -> String {
     let how = match (record.exit, record.signal) {
         // As a shell and a sandbox's supervisor tell it.
         (Some(code @ 129..160), _) => format!("exited with status {code} (signal {})", code - 128),
@@ -54,11 +54,11 @@ fn failure(record: &CommandRecord) -> String {
         }
         argv => argv.join(" "),
     };
-    format!("`{line}` {how}{separator}{}", gist(said))
+    format!("`{line}` {how}{separator}{}", last_lines(said))
 }
 
 /// What a program said, without its general usage and without the middle of a long output; the record has all of it.
-fn gist(said: &str) -> String {
+fn last_lines(said: &str) -> String {
     // Where only the end was kept, its first line has no beginning.
     let whole = if said.len() + 4 < KEPT_OUTPUT {
         said

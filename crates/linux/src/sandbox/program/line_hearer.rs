@@ -23,7 +23,7 @@ impl LineHearer {
     }
 
     /// More of the stream was read.
-    pub(super) fn read(&mut self, bytes: &[u8]) {
+    pub(super) fn take_bytes(&mut self, bytes: &[u8]) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let (text, ends) = piece.strip_suffix(b"\n").map_or((piece, false), |text| (text, true));
             let room = LONGEST.saturating_sub(self.begun.len()).min(text.len());
@@ -54,11 +54,11 @@ mod tests {
         let into = Arc::clone(&heard);
         let mut hearer = LineHearer::new(move |line| into.lock().unwrap().push(line.to_vec()));
         for piece in ["promi", "sed 1\npromised 2\n\nrest", " of it"] {
-            hearer.read(piece.as_bytes());
+            hearer.take_bytes(piece.as_bytes());
         }
         assert_eq!(*heard.lock().unwrap(), [&b"promised 1"[..], b"promised 2", b""]);
-        (0..100).for_each(|_| hearer.read(&[b'x'; 1000]));
-        hearer.read(b"\n");
+        (0..100).for_each(|_| hearer.take_bytes(&[b'x'; 1000]));
+        hearer.take_bytes(b"\n");
         assert_eq!(heard.lock().unwrap().last().unwrap().len(), LONGEST);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use super::LineHearer;
-use crate::host::foreign::harmless;
+use crate::host::foreign::neutralise;
 
 /// The end of a stream that is being read in the background.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub(super) fn tail_of(
         let mut buffer = vec![0; 64 * 1024];
         while let Ok(count @ 1..) = pipe.read(&mut buffer) {
             if let Some(hearer) = &mut hearer {
-                hearer.read(&buffer[..count]);
+                hearer.take_bytes(&buffer[..count]);
             }
             let Ok(mut tail) = shared.lock() else { break };
             tail.extend_from_slice(&buffer[..count]);
@@ -43,9 +43,9 @@ pub(super) fn tail_of(
 }
 
 /// What was read. A process left in the background may hold the stream open for ever: it is not waited for long.
-pub(super) fn collect(stream: Option<OutputTail>) -> String {
+pub(super) fn collect_output(stream: Option<OutputTail>) -> String {
     let Some(OutputTail { bytes, finished, kept }) = stream else { return String::new() };
     let _ = finished.recv_timeout(Duration::from_millis(500));
     let tail = bytes.lock().map(|tail| tail.clone()).unwrap_or_default();
-    harmless(&String::from_utf8_lossy(&tail[tail.len().saturating_sub(kept)..]))
+    neutralise(&String::from_utf8_lossy(&tail[tail.len().saturating_sub(kept)..]))
 }
