@@ -6,7 +6,7 @@
 use super::random::{RandomStream, mix_bits};
 use super::tree::{Directory, EntryKind, Tree, TreeEntry};
 
-/// Permission bits of what is made on the way.
+/// Permission bits of the files and directories that the history creates.
 const FILE_MODE: u16 = 0o644;
 const DIRECTORY_MODE: u16 = 0o755;
 
@@ -15,11 +15,11 @@ pub(crate) struct AgedTree {
     pub(super) seed: u64,
     /// The root is number 0; each comes after the one it is in.
     pub(super) directories: Vec<AgedDirectory>,
-    /// In no order; those at the front are likelier to change.
+    /// Unordered; files near the front are likelier to change.
     pub(super) files: Vec<AgedFile>,
-    /// What is written once, and stays: objects of a version control system.
+    /// Files that are written once and never removed: the objects of a version control system.
     pub(super) objects: Vec<AgedFile>,
-    /// The one file that is written anew with each pull.
+    /// The one file that each pull rewrites.
     pub(super) index: Option<AgedFile>,
     /// The sizes of the files of the dataset, which those of new ones are drawn from.
     sizes: Vec<u64>,
@@ -159,7 +159,7 @@ impl AgedTree {
         self.files.iter().chain(&self.objects).chain(&self.index)
     }
 
-    /// What now must be there; `None` when its names exceed 4 GiB.
+    /// The tree that must exist now; `None` when its names exceed 4 GiB.
     pub(crate) fn to_tree(&self) -> Option<Tree> {
         let mut below: Vec<Vec<u32>> = vec![Vec::new(); self.directories.len()];
         for (number, directory) in (0_u32..).zip(&self.directories).skip(1) {
@@ -194,7 +194,7 @@ impl AgedTree {
 /// A directory that is still to be laid out.
 struct Visit {
     number: u32,
-    /// In the new tree.
+    /// The parent's number in the new tree.
     parent: u32,
     depth: u16,
 }

@@ -1,5 +1,5 @@
-//! The shape of a real folder in numbers that name nobody: how many files and directories, how large, how deep, how long their names
-//! are, what of them is linked, the same twice, or can be compressed. No name and no byte of content is kept.
+//! Captures the shape of a real folder in numbers that identify no one: counts of files and directories, sizes, depths,
+//! lengths of names, shares of links, duplicates and compressible bytes. It keeps no name and no byte of content.
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -19,7 +19,7 @@ use super::write::read_some;
 
 /// So many numbers stand for the distribution of sizes: its hundredths.
 const QUANTILES: usize = 101;
-/// Deeper than this nobody's files lie, and each level holds a file open.
+/// Real directory trees are not deeper than this, and each level keeps a descriptor open.
 const DEEPEST: usize = 200;
 /// More entries than this are not looked at.
 const MOST: u64 = 20_000_000;
@@ -31,7 +31,7 @@ const COMPARED: usize = 64 * 1024;
 /// Files with more names than this are counted with those of so many.
 const MOST_LINKS: usize = 100;
 
-/// What a folder is like.
+/// The shape of a folder.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CapturedShape {
     /// Names of regular files, those of the same file counted each.
@@ -59,11 +59,11 @@ pub struct CapturedShape {
     pub links: Vec<u64>,
     /// How many targets of symbolic links have so many bytes, by tens.
     pub target_lengths: Vec<u64>,
-    /// What could not be looked at, or was too deep.
+    /// Entries that could not be examined or were too deep.
     pub left_out: u64,
 }
 
-/// What is gathered on the way.
+/// The state of a capture in progress.
 #[derive(Default)]
 struct Census {
     shape: CapturedShape,
@@ -195,7 +195,7 @@ impl Census {
         beginning.truncate(read);
         let mut digest = Xxh3::new();
         digest.update(&beginning);
-        // Kept for as long as this goes on, and told to nobody.
+        // Kept only during the capture and never reported.
         if self.seen.insert((size, digest.digest()), ()).is_some() {
             self.shape.duplicates += 1;
         }

@@ -1,9 +1,10 @@
-//! Files that come and go: what ages a filesystem by what is written and removed, whatever it is.
+//! Creates and deletes files at random to age a filesystem, independently of its type.
 //!
-//! The shape is Geriatrix' (Kadekodi et al., "Geriatrix: Aging what you see and what you don't see", USENIX ATC 2018): files of a
-//! distribution of sizes come, and go by a distribution of ages, at a fullness, until many times the room was written. Here
-//! the sizes are those of the dataset, and of three files drawn at random the youngest goes: most files live shortly, and a
-//! few for good. That is an assumption of our own.
+//! The method is that of Geriatrix (Kadekodi et al., "Geriatrix: Aging what you see and what you don't see", USENIX ATC
+//! 2018): files with a given size distribution are created, and deleted by an age distribution at a given fullness,
+//! until many times the capacity was written. Here the sizes are those of the dataset, and of three files drawn at
+//! random the youngest is deleted: most files are short-lived and a few live long. This age distribution is an
+//! assumption of ours.
 
 use super::aged::{AgedFile, AgedTree};
 
@@ -19,7 +20,7 @@ pub(crate) struct NewFile {
 }
 
 impl AgedTree {
-    /// A new file, somewhere.
+    /// Creates a file in a random directory.
     pub(crate) fn create_file(&mut self) -> NewFile {
         let mut stream = self.next_step("birth");
         let near = stream.below(self.files.len() as u64) as usize;

@@ -1,4 +1,4 @@
-//! Comparing what lies in a folder with what must: every difference counted, the first few shown precisely.
+//! Compares the content of a folder with the expected content: counts every difference and describes the first few.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::identity;
@@ -55,8 +55,8 @@ fn count_not_shown(total: u64, shown: usize) -> String {
 }
 
 impl Manifest {
-    /// Compares with what lies at `path`. Symbolic links are compared, never followed; permission bits, owners and
-    /// times are not looked at; `lost+found` at the root of a mounted filesystem is nobody's data.
+    /// Compares with the folder at `path`. Symbolic links are compared, never followed; permission bits, owners and
+    /// times are ignored, and so is `lost+found` at the root of a mounted filesystem.
     ///
     /// # Errors
     /// [`CompareError::Different`] names the first few differences; [`CompareError::Io`] when `path` itself cannot
@@ -90,10 +90,10 @@ impl Manifest {
     }
 }
 
-/// A comparison under way, or a share of it: every n-th entry, and the names in every n-th directory.
+/// A comparison in progress, or one thread's share of it: every n-th entry, and the names in every n-th directory.
 struct TreeComparison<'a> {
     manifest: &'a Manifest,
-    /// Which one, and of how many.
+    /// The number of this share, and the number of shares.
     share: (usize, usize),
     hard_links: HardLinks,
     /// How many further links each file must have.
@@ -101,7 +101,7 @@ struct TreeComparison<'a> {
     /// Inode found for each of those files.
     inodes: HashMap<u32, u64>,
     buffer: Vec<u8>,
-    /// Each with the number of its directory and, if that is not what is wrong, its own.
+    /// Each difference with the number of its directory and, unless the directory itself differs, of its entry.
     differences: Vec<((usize, Option<usize>), String)>,
     total: u64,
 }
@@ -120,7 +120,7 @@ impl<'a> TreeComparison<'a> {
         }
     }
 
-    /// Whether what has this number is this share's.
+    /// Whether the item of this number belongs to this share.
     fn is_ours(&self, number: usize) -> bool {
         number % self.share.1 == self.share.0
     }
@@ -215,7 +215,7 @@ impl<'a> TreeComparison<'a> {
         }
     }
 
-    /// Looks for what should not be in a directory.
+    /// Reports entries of a directory that should not exist.
     fn report_unexpected_entries(
         &mut self,
         here: BorrowedFd<'_>,

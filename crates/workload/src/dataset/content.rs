@@ -1,4 +1,5 @@
-//! What is in generated files: a stamp and a slice of a shared pool in every 64 KiB, never built up per file.
+//! The content of generated files: each 64 KiB consist of a stamp and a slice of a shared pool, so that no file's
+//! content is built in memory.
 //!
 //! The stamp says which file, which generation and which place; the slice begins at an offset of the pool that
 //! depends on the same. So no two files share an extent, a block that ends up in the wrong place is noticed, and

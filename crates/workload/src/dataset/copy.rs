@@ -1,7 +1,7 @@
-//! Copying a real folder into a staging folder: files, directories, symbolic and hard links, permission bits, times.
+//! Copies a real folder into a staging folder: files, directories, symbolic and hard links, permission bits and times.
 //!
-//! What this user may not read, what is not a file (sockets, pipes, devices) and other filesystems mounted inside
-//! are left out and counted. Set-user-id and set-group-id bits are dropped: a copy must not become a way in.
+//! Leaves out and counts files that this user may not read, special files (sockets, pipes, devices) and filesystems
+//! mounted inside the folder. Drops set-user-id and set-group-id bits: a copy must not let anyone gain privileges.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
@@ -20,10 +20,10 @@ use super::folder::Selection;
 use super::tree::{Directory, EntryKind, Tree, TreeEntry};
 use super::write::{read_some, write_fully};
 
-/// What was left out of a copy.
+/// The entries that were left out of a copy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skipped {
-    /// Files and directories this user may not read, or whose disk failed to give them.
+    /// Files and directories that this user may not read, or that the disk failed to return.
     pub unreadable: u64,
     /// Sockets, pipes and devices.
     pub special: u64,
@@ -130,7 +130,7 @@ struct Copier<'a> {
     mask: Mode,
 }
 
-/// What this process takes from the mode of files it makes (umask(2), which tells it only by setting another).
+/// Reads this process's umask (umask(2) returns it only by setting another one).
 fn read_umask() -> Mode {
     let mask = rustix::process::umask(Mode::RWXU);
     rustix::process::umask(mask);
@@ -155,7 +155,7 @@ impl Trouble {
     }
 }
 
-/// A directory in the copy: its parent's number, how deep it lies, and its name.
+/// A directory of the copy: its parent's number, its depth and its name.
 #[derive(Clone, Copy)]
 struct Nested<'a> {
     parent: u32,
@@ -287,7 +287,7 @@ impl Copier<'_> {
         self.copy_directory(from.as_fd(), to.as_fd(), &status, path, place).map_err(Trouble::Inside)
     }
 
-    /// Copies what is no regular file, or not known to be; whether it is a directory.
+    /// Copies an entry that is not, or not known to be, a regular file; returns whether it is a directory.
     fn copy_special(
         &mut self,
         source: BorrowedFd<'_>,
@@ -331,8 +331,8 @@ impl Copier<'_> {
         length: usize,
     ) -> Result<(), Trouble> {
         let Some(most) = self.selection.bytes_of(&path[..length], path) else { return Ok(()) };
-        // Not blocking: what was a file may have become a pipe meanwhile. Opened first and then looked at: to find it by its
-        // name twice takes a guest twice as long.
+        // O_NONBLOCK: the file may have become a pipe meanwhile. The file is opened before it is examined: two lookups
+        // by name would take a guest twice as long.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let from = rustix::fs::openat(source, name, flags, Mode::empty()).map_err(Trouble::Source)?;
         let status = &status_of(from.as_fd()).map_err(Trouble::Source)?;
@@ -361,7 +361,7 @@ impl Copier<'_> {
                     write_fully(to.as_fd(), bytes).map_err(|errno| Trouble::Target("write", errno))?;
                     digest.update(bytes);
                     size += wanted as u64;
-                    // The end, without asking once more; short reads elsewhere are what some network filesystems give.
+                    // End of file, without another read; some network filesystems return short reads elsewhere.
                     if size == most || count < self.buffer.len() && size == status.stx_size {
                         break;
                     }

@@ -17,8 +17,8 @@ pub(crate) fn open_directory(parent: BorrowedFd<'_>, name: &CStr) -> Result<Owne
     rustix::fs::openat(parent, name, DIRECTORY, Mode::empty())
 }
 
-/// Opens what is to be read without changing its access time, where that is allowed: for reading outside the clock, which must
-/// leave no trace that a later phase would meet (open(2), O_NOATIME).
+/// Opens a file for reading without changing its access time where that is allowed: verification outside the clock must
+/// not affect a later phase (open(2), O_NOATIME).
 pub(crate) fn open_quietly(
     parent: BorrowedFd<'_>,
     name: impl Arg + Copy,
@@ -35,7 +35,7 @@ pub(crate) fn open_directory_quietly(parent: BorrowedFd<'_>, name: &CStr) -> Res
     open_quietly(parent, name, DIRECTORY)
 }
 
-/// The same, by path; the last component must not be a symbolic link.
+/// The same by path; the last component must not be a symbolic link.
 pub(crate) fn open_path_quietly(path: &Path) -> Result<OwnedFd, Errno> {
     open_quietly(CWD, path, DIRECTORY)
 }
@@ -45,7 +45,8 @@ pub fn open_path(path: &Path) -> Result<OwnedFd, Errno> {
     rustix::fs::open(path, DIRECTORY, Mode::empty())
 }
 
-/// Opens the directory `path`, relative, below `root`, one component after the other; makes what is missing if asked to.
+/// Opens the relative directory `path` below `root`, component by component, and creates missing directories if asked
+/// to.
 ///
 /// A command phase may have left a symbolic link anywhere, so the kernel must not follow one here.
 pub fn open_below(root: BorrowedFd<'_>, path: &Path, make: bool) -> Result<OwnedFd, Errno> {
@@ -65,7 +66,7 @@ pub fn open_below(root: BorrowedFd<'_>, path: &Path, make: bool) -> Result<Owned
     Ok(here)
 }
 
-/// What is at `name`, without following it.
+/// The status of the entry `name`; symbolic links are not followed.
 pub(crate) fn stat_entry(parent: BorrowedFd<'_>, name: &CStr) -> Result<Statx, Errno> {
     rustix::fs::statx(parent, name, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BASIC_STATS)
 }
@@ -74,7 +75,7 @@ pub(crate) fn type_of(status: &Statx) -> FileType {
     FileType::from_raw_mode(status.stx_mode.into())
 }
 
-/// Whether this directory is the root of a mounted filesystem, where `lost+found` is nobody's data.
+/// Whether this directory is the root of a mounted filesystem, where `lost+found` belongs to the filesystem itself.
 pub(crate) fn is_mount_root(directory: BorrowedFd<'_>) -> bool {
     rustix::fs::statx(directory, c"", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS)
         .is_ok_and(|status| status.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))

@@ -50,7 +50,7 @@ pub(crate) fn open_to_read(here: BorrowedFd<'_>, name: impl Arg + Copy) -> Resul
     open_quietly(here, name, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC)
 }
 
-/// Digest and length of all that can be read; `size` is what the file was said to have.
+/// Digest and length of all bytes that can be read; `size` is the file's size by its status.
 pub(crate) fn digest_of(file: BorrowedFd<'_>, size: u64, buffer: &mut [u8]) -> Result<(u64, u64), Errno> {
     let (mut digest, mut length) = (Xxh3::new(), 0);
     loop {

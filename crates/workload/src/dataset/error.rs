@@ -1,13 +1,13 @@
-//! What can go wrong with a dataset, reported so that a reader knows what to do.
+//! Errors of datasets, with a hint at the remedy.
 
 use rustix::io::Errno;
 use thiserror::Error;
 
-/// A system call that failed, and on what.
+/// A failed system call and the path it was called on.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{call} {path}: {errno}{}", hint_for(*.errno))]
 pub struct IoFailure {
-    /// What was attempted, as a verb: `create`, `write` …
+    /// The attempted action, as a verb: `create`, `write` …
     pub call: &'static str,
     pub path: String,
     pub errno: Errno,
@@ -44,7 +44,7 @@ fn hint_for(errno: Errno) -> &'static str {
     }
 }
 
-/// Why a dataset cannot be had.
+/// Reasons why a dataset cannot be prepared, staged or verified.
 #[derive(Debug, Error)]
 pub enum DatasetError {
     #[error(

@@ -1,11 +1,11 @@
 //! Which part of a real folder is taken when the plan states a size: whole subdirectories, or files of one that is too large,
 //! always the same ones.
 //!
-//! The folder is cut into units: each directory two levels down, and the loose files of each directory above
-//! those. Units are taken in the order of a hash of their relative path, skipping what would overshoot, until the
-//! size is about reached. If it is not reached, files of the first unit that was skipped fill it up, directory by
-//! directory in the order of the same hash; the last file is cut where it alone would overshoot. The order depends on
-//! nothing but the names, so a run can be repeated elsewhere.
+//! The folder is divided into units: each directory two levels down, and the loose files of each directory above those.
+//! Units are taken in the order of a hash of their relative path, skipping those that would exceed the wanted size,
+//! until it is about reached. If it is not reached, files of the first skipped unit fill the rest, directory by
+//! directory in the order of the same hash; the last file is truncated if it alone would exceed the size. The order
+//! depends only on names, so that a run can be repeated elsewhere.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -28,24 +28,24 @@ use super::descriptor::{Listing, open_below, open_directory, open_directory_quie
 /// Depth of the directories that are taken whole.
 const DEPTH: usize = 2;
 
-/// What part of a folder is wanted.
+/// The part of a folder that is selected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Selection {
     All,
     /// Some units of it; paths are relative, without a slash in front.
     Some {
-        /// Directories whose own files are wanted.
+        /// Directories whose own files are selected.
         loose: HashSet<Vec<u8>>,
         /// Directories two levels down that are wanted whole.
         whole: HashSet<Vec<u8>>,
         /// The directory of which only some files are wanted.
         partial: Option<PartialDirectory>,
-        /// What the whole folder holds.
+        /// The totals of the whole folder.
         folder: FolderTotals,
     },
 }
 
-/// A directory of which those files are wanted whose paths have a hash up to `last`.
+/// A directory of which those files are selected whose paths have a hash up to `last`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartialDirectory {
     directory: Vec<u8>,
@@ -88,7 +88,8 @@ impl Selection {
         }
     }
 
-    /// How many bytes to take of the file at this path at most, in a directory whose files are taken; `None` where it is left out.
+    /// The number of bytes to copy at most from the file at this path, in a selected directory; `None` if the file is
+    /// left out.
     pub(crate) fn bytes_of(&self, directory: &[u8], path: &[u8]) -> Option<u64> {
         match self {
             Self::Some { partial: Some(partial), .. } if partial.directory == directory => {
@@ -226,7 +227,7 @@ fn open_unit(root: BorrowedFd<'_>, path: &[u8]) -> Result<OwnedFd, Errno> {
     open_below(root, Path::new(OsStr::from_bytes(path)), false)
 }
 
-/// The path of an entry of a directory; relative paths have no slash in front.
+/// The path of a directory's entry, relative and without a leading slash.
 fn join_name(directory: &[u8], name: &CStr) -> Vec<u8> {
     let separator: &[u8] = if directory.is_empty() { b"" } else { b"/" };
     [directory, separator, name.to_bytes()].concat()
@@ -240,7 +241,8 @@ impl Picker {
     /// Names and types in a directory, types asked for where the filesystem does not volunteer them.
     fn list_entries(&mut self, here: BorrowedFd<'_>) -> Result<Vec<(CString, FileType)>, Errno> {
         let mut entries = Vec::new();
-        // Opened anew: a descriptor that was read once stands at the end of its directory, and reading moves its access time.
+        // Opens the directory again: a descriptor that was read once stands at its end, and reading changes the access
+        // time.
         let fresh = open_directory_quietly(here, c".")?;
         let keep = |name: &CStr, kind| {
             entries.push((name.to_owned(), kind));
@@ -265,7 +267,7 @@ impl Picker {
 
     fn measure_files(&mut self, here: BorrowedFd<'_>, whole: bool, room: u64) -> Option<u64> {
         let mut bytes = 0u64;
-        // What cannot be listed or entered holds nothing that could be copied.
+        // A directory that cannot be listed or entered contributes nothing to the copy.
         for (name, kind) in self.list_entries(here).unwrap_or_default() {
             match kind {
                 FileType::RegularFile => bytes = bytes.saturating_add(file_size(here, &name)),

@@ -1,5 +1,5 @@
-//! A tree of the form of a real folder: how deep its directories lie, how long names are, how many names files have, and where symbolic
-//! links point. Each is a list of weights, so that a tree of any size has it.
+//! Gives a generated tree the form of a real folder: depths of directories, lengths of names, hard links per file and
+//! targets of symbolic links. Each is a list of weights, so that it applies to a tree of any size.
 
 use fsverdict_judgement::plan::TreeForm;
 
@@ -10,12 +10,12 @@ use super::tree::{EntryKind, Tree, TreeEntry};
 pub(crate) const TEN: usize = 10;
 /// The longest name that every filesystem takes.
 const LONGEST_NAME: usize = 255;
-/// What all names of a path may have together, well below what Linux takes.
+/// The maximum length of a path's names together, well below Linux's limit.
 const LONGEST_PATH: usize = 2800;
 /// A further name of a file comes after one of so many files behind it: links are mostly between neighbours.
 const LINK_REACH: u64 = 64;
 
-/// So much for each weight as it says of a total: to the nearest whole number, all together exactly.
+/// Divides a total in proportion to weights, rounded to whole numbers whose sum is exact.
 fn apportion(weights: &[u64], total: u64) -> Vec<u64> {
     let sum: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
     let (mut heard, mut given) = (0_u128, 0);
@@ -39,7 +39,7 @@ pub(super) fn parents_by_depth(depths: &[u64], count: usize, stream: &mut Random
     if below_root.iter().all(|weight| *weight == 0) {
         wanted = vec![count.saturating_sub(1) as u64];
     }
-    // A depth that has none in a small tree is left out: what would be below it lies below the one above.
+    // A depth that has no directory in a small tree is skipped: its subdirectories go below the level above.
     for here in wanted.into_iter().filter(|here| *here > 0) {
         let mut tickets: Vec<u32> = above.iter().flat_map(|directory| [*directory; 2]).collect();
         let first = new;
@@ -79,7 +79,7 @@ impl NameLengths {
         self.lengths.pop().map_or(TEN, usize::from)
     }
 
-    /// Paths stay within what Linux takes.
+    /// Keeps paths within Linux's limit.
     pub(super) fn next_of_directory(&mut self) -> usize {
         self.next().min(self.longest_directory)
     }
@@ -104,7 +104,7 @@ fn draw_link_counts(links: &[u64], names: u32, stream: &mut RandomStream) -> Vec
     for (further, count) in apportion(links, distinct).into_iter().enumerate() {
         of_each.extend((0..count).map(|_| further as u32 + 1));
     }
-    // What rounding leaves over are files of one name; what it took too much comes from those of most.
+    // Rounding may leave names over: these become files of one name; an excess is taken from the files with most names.
     let total = |of_each: &[u32]| of_each.iter().map(|names| u64::from(*names)).sum::<u64>();
     let mut over = total(&of_each).saturating_sub(u64::from(names));
     for names in of_each.iter_mut().rev() {
@@ -172,7 +172,7 @@ pub(super) fn add_symlinks(tree: &mut Tree, count: u64, blank: TreeEntry, stream
             tree.entries.push(TreeEntry { kind: EntryKind::Symlink, ..blank });
         } else if let Some(file) = left.next() {
             moved.push(number as u32);
-            // What it names lies before it, and was moved already, or is itself.
+            // The file that it refers to comes earlier and was moved already, or is itself.
             let what = moved.get(file.what as usize).copied().unwrap_or(number as u32);
             tree.entries.push(TreeEntry { what, ..*file });
         }

@@ -22,7 +22,7 @@ const BLANK: TreeEntry = TreeEntry { size: 0, name: 0, what: 0, mode: FILE_MODE,
 /// Permission bits of generated directories.
 const DIRECTORY_MODE: u16 = 0o755;
 
-/// What is to be generated, every default filled in.
+/// The parameters of a generated tree, every default filled in.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape<'a> {
     pub(crate) profile: &'static Profile,
@@ -84,11 +84,12 @@ pub(crate) fn flat_tree(files: u32, size: u64, names: u64) -> Option<Tree> {
     Some(tree)
 }
 
-/// The directory above each, by preferential attachment: a directory gets the next one with probability ∝ subdirectories + 2.
+/// The parent of each directory by preferential attachment: a directory is chosen with probability ∝ subdirectories +
+/// 2.
 fn draw_parents(count: usize, stream: &mut RandomStream) -> Vec<u32> {
     let mut parents = vec![0u32; count];
     for new in 1..count {
-        // Weights of the directories so far: two each, and one for each of the new - 1 already below another.
+        // Weights of the directories so far: two for each, and one for each of the new - 1 subdirectories.
         let ticket = stream.below(3 * new as u64 - 1) as usize;
         parents[new] = if ticket < 2 * new { (ticket / 2) as u32 } else { parents[ticket - 2 * new + 1] };
     }
@@ -102,7 +103,7 @@ fn add_directories(tree: &mut Tree, shape: &Shape<'_>, stream: &mut RandomStream
         [] => draw_parents(count, stream),
         depths => parents_by_depth(depths, count, stream),
     };
-    // Depth-first order. A list of children per directory: the first child and the next sibling.
+    // Depth-first order. Children are stored as linked lists: the first child and the next sibling.
     let (mut child, mut sibling) = (vec![0u32; count], vec![0u32; count]);
     for new in (1..count).rev() {
         let parent = parents[new] as usize;

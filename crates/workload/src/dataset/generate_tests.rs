@@ -1,4 +1,4 @@
-//! Whether generated trees are what their profile says: exact totals, the right distributions, the same for a seed.
+//! Tests that generated trees match their profile: exact totals, the right distributions, the same tree for a seed.
 
 use fsverdict_judgement::plan::TreeForm;
 use xxhash_rust::xxh3::Xxh3;

@@ -1,4 +1,4 @@
-//! Listing a real folder into a [`Tree`], in the same order on every machine: by name, files before directories.
+//! Lists a real folder into a [`Tree`] in the same order on every machine: by name, files before directories.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};

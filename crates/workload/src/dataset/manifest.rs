@@ -1,4 +1,4 @@
-//! What must be found in a folder, and the comparison with what is found: names, types, sizes, contents, links.
+//! The manifest of a dataset: the names, types, sizes, contents and links that a folder must have.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::prepare::{DatasetOrigin, Prepared};
 use super::stage::Staged;
 use super::tree::{EntryKind, Totals, Tree, TreeEntry};
 
-/// What the files must hold.
+/// The expected content of the files.
 #[derive(Debug)]
 pub(crate) enum ExpectedContents {
     Generated { content: Arc<Content>, generation: u32 },
@@ -33,13 +33,13 @@ pub struct Manifest {
 /// Which files of a generation are shared with others, by entry of the tree.
 #[derive(Debug)]
 pub(crate) struct SharedFiles {
-    /// The generation in which the file was last written anew.
+    /// The generation in which the file was last rewritten.
     pub(crate) written_in: Vec<u32>,
     pub(crate) holders: Vec<u32>,
 }
 
 impl Manifest {
-    /// What a dataset must look like after it was written and then overwritten `generation` times.
+    /// The expected state of a dataset after it was written and then overwritten `generation` times.
     ///
     /// Costs nothing for generated datasets; reads a staged folder once.
     pub fn for_generation(
@@ -67,7 +67,7 @@ impl Manifest {
         }
     }
 
-    /// What a history of changes must have left of a generated dataset.
+    /// The expected state of a generated dataset after a history of changes.
     pub(crate) fn of_aged(tree: &Arc<Tree>, content: &Arc<Content>, generation: u32) -> Self {
         let contents = ExpectedContents::Generated { content: Arc::clone(content), generation };
         Self { tree: Arc::clone(tree), contents, is_file: false, shared: None }
@@ -79,7 +79,7 @@ impl Manifest {
         self
     }
 
-    /// The generation whose bytes a file holds.
+    /// The generation of the bytes that a file holds.
     pub(crate) fn generation_of(&self, number: usize, generation: u32) -> u32 {
         let written_in = self.shared.as_ref().and_then(|shared| shared.written_in.get(number));
         written_in.copied().unwrap_or(generation)
@@ -102,8 +102,8 @@ impl Manifest {
         }
     }
 
-    /// What a reader of the whole tree, in whatever order, must arrive at: the number of bytes under all names of
-    /// files, and the sum (wrapping) of their digests.
+    /// The sums that reading the whole tree in any order must yield: bytes under all names of files, and the (wrapping)
+    /// sum of their digests.
     pub(crate) fn sum_digests(&self) -> (u64, u64) {
         let linked = self.hard_links();
         let (mut bytes, mut sum) = (0u64, 0u64);

@@ -1,8 +1,8 @@
-//! Datasets: what phases work on, generated from a seed or taken from a real folder, and how to tell they are intact.
+//! Datasets: the files that phases work on, generated from a seed or copied from a real folder, and how to verify them.
 //!
-//! Generated data depend on the plan and the seed alone: the same bytes on every machine, in every lab, in every
-//! trial. [`prepare()`] lays a dataset out in memory, [`stage()`] makes it real in a folder for command phases, and a
-//! [`Manifest`] says exactly what must be found afterwards.
+//! Generated data depend only on plan and seed: the same bytes on every machine, in every lab, in every trial.
+//! [`prepare_dataset()`] lays a dataset out in memory, [`stage_dataset()`] writes it into a folder for command phases,
+//! and a [`Manifest`] describes exactly the content that a phase must leave.
 
 mod aged;
 mod capture;

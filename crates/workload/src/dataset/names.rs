@@ -1,4 +1,4 @@
-//! Names of generated files and directories: pronounceable, of realistic length, unique within their directory.
+//! Generates names of files and directories: pronounceable, of realistic length, unique within their directory.
 
 use super::random::{mix_bits, scale_to_limit};
 
@@ -6,7 +6,7 @@ const CONSONANTS: &[u8] = b"bcdfghklmnprstvz";
 const VOWELS: &[u8] = b"aeio";
 const DIGITS: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 
-/// What stands between and behind the letters of a name and its number.
+/// The separators between the letters of a name and its number, and its ending.
 #[derive(Clone, Copy)]
 struct NameMarks<'a> {
     separator: u8,
@@ -52,8 +52,8 @@ impl Namer {
         self.buffer[start..].reverse();
     }
 
-    /// As many letters as it takes to make a name so long, `separator`, and `place`; longer where that alone is. What is too short for
-    /// a letter has `short` in its place.
+    /// Writes enough letters to reach the wanted length, `separator` and `place`; the name is longer if these alone
+    /// are. If there is no space for a letter, `short` stands in its place.
     fn of_length(&mut self, which: u64, marks: NameMarks<'_>, place: u64, length: usize) {
         let NameMarks { separator, short, ending } = marks;
         let mut noise = mix_bits(self.seed ^ which);

@@ -30,7 +30,7 @@ pub struct Prepared {
     pub(crate) origin: DatasetOrigin,
     /// The calls that are made of it, where it is a trace.
     pub(crate) calls: Option<Arc<CallTrace>>,
-    /// What a reader of the numbers must know about it, in sentences.
+    /// Notes for the reader of the results, in sentences.
     pub notes: Vec<String>,
 }
 
@@ -136,7 +136,7 @@ pub fn prepare_with_names(
     Ok(Prepared { name: name.into(), kind: spec.kind(), origin, calls, notes })
 }
 
-/// What cannot be true of one tree at once, and what to change.
+/// A contradiction between the requested properties of a tree, and the hint how to resolve it.
 fn find_contradiction(asked: &TreeShape, shape: &Shape<'_>) -> Option<(String, &'static str)> {
     let (links, copies) = count_repeats(shape.files, shape.duplicates, shape.hard_links);
     if shape.directories == 0 {

@@ -2,7 +2,7 @@
 
 use super::sizes::{ParetoTail, SizeModel};
 
-/// What a generated tree is like, apart from how big it is.
+/// The properties of a generated tree apart from its size.
 #[derive(Debug, Clone, Copy)]
 pub struct Profile {
     pub name: &'static str,

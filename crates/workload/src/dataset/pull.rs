@@ -1,9 +1,9 @@
-//! What a pull of a version control system changes in a working tree, and what it keeps beside it.
+//! Simulates a pull of a version control system: which files it changes in a working tree, and which objects it stores.
 //!
-//! The shape is that of git(1) with objects on their own (gitrepository-layout(5)): what goes is removed first; then what
-//! changed is removed and written anew, in the order of paths; an object is kept for each, for each directory above it, and
-//! for the commit; last the index of all files is written anew. That some files change often and most seldom, how many come
-//! and go, and by how much files grow are assumptions of our own, of the order seen in large C projects.
+//! The model is git(1) with loose objects (gitrepository-layout(5)): first deleted files are removed; then changed
+//! files are removed and rewritten in the order of paths; one object is stored for each file, each directory above it
+//! and the commit; last the index of all files is rewritten. How often files change, how many are added and deleted,
+//! and how much they grow are assumptions of ours, of the order seen in large C projects.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -17,7 +17,7 @@ const NEW_FOR: u64 = 16;
 const NEW_DIRECTORY_OF: u64 = 16;
 /// Bytes that deflate(3) leaves of a source file, as a share.
 const OBJECT_SHARE: f64 = 0.3;
-/// Bytes of an object at least: its header, and what deflate adds.
+/// The minimum size of an object in bytes: its header and the overhead of deflate.
 const LEAST_OBJECT: u64 = 48;
 /// Bytes of a commit's object, and for each name of a directory's: twenty are of a number that cannot be compressed.
 const COMMIT: u64 = 180;
@@ -26,7 +26,7 @@ const NAMED: u64 = 32;
 const INDEX: u64 = 32;
 const INDEXED: u64 = 72;
 
-/// What one pull does, in its order.
+/// The steps of one pull, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Pull {
     /// Directories to be made for it first, by number.
@@ -46,7 +46,7 @@ pub(crate) struct Pulled {
 }
 
 impl AgedTree {
-    /// One pull further: this share of the files has changed, one at least.
+    /// Advances by one pull: this share of the files changes, but at least one.
     pub(crate) fn pull_changes(&mut self, changed: f64) -> Pull {
         let mut stream = self.next_step("pull");
         let mut pull = Pull::default();
@@ -95,7 +95,7 @@ impl AgedTree {
         pull
     }
 
-    /// The places of so many files, each once: a tenth of all is nearly half of what is drawn.
+    /// Draws so many distinct files: about half of the draws fall on a tenth of all files.
     fn choose_files(&self, changed: f64, stream: &mut RandomStream) -> Vec<usize> {
         let all = self.files.len();
         let count = (libm::round(changed * all as f64) as usize).clamp(1.min(all), all);

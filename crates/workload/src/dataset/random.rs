@@ -1,4 +1,4 @@
-//! Random numbers whose stream is specified: the same seed gives the same dataset on every machine.
+//! Random numbers from a specified generator: the same seed gives the same dataset on every machine.
 //!
 //! Each purpose draws from its own stream, so that a change in one (say, the names) moves nothing in another.
 
@@ -17,12 +17,12 @@ impl RandomStream {
         self.0.next_u64()
     }
 
-    /// A number from 0 up to, not including, `limit` (0 when `limit` is 0).
+    /// Draws a number from 0 to `limit`, exclusive (0 when `limit` is 0).
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
         scale_to_limit(self.next(), limit)
     }
 
-    /// A number from 0 up to, not including, 1.
+    /// Draws a number from 0 to 1, exclusive.
     pub(crate) fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
@@ -44,7 +44,7 @@ pub(crate) fn scale_to_limit(number: u64, limit: u64) -> u64 {
     ((u128::from(number) * u128::from(limit)) >> 64) as u64
 }
 
-/// A one-to-one scrambling of 64 bits (the finaliser of `SplitMix64`, Steele et al., OOPSLA 2014).
+/// Scrambles 64 bits reversibly (the finaliser of `SplitMix64`, Steele et al., OOPSLA 2014).
 pub(crate) fn mix_bits(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

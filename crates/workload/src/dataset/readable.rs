@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, CWD};
 
-/// What a look through a folder found.
+/// The result of checking a folder's permissions.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Readable {
-    /// What cannot be read or, of folders, not be entered; the first of them by name.
+    /// Files that cannot be read and directories that cannot be entered; the first of them by name.
     pub first: Vec<PathBuf>,
     /// How many there are.
     pub unreadable: usize,
@@ -76,7 +76,7 @@ mod tests {
             std::fs::write(at(name), "").unwrap();
         }
         std::os::unix::fs::symlink("/etc/shadow", at("link")).unwrap();
-        // Root may read everything: who may not is played.
+        // Root may read everything, so the test simulates a user who may not.
         let may = |path: &std::path::Path, _: Access| !path.ends_with("shadow") && !path.ends_with("closed");
         let first = vec![at("shadow"), at("a/closed")];
         assert_eq!(check_with(folder.path(), 100, &may), Readable { first, unreadable: 2, partly: false });

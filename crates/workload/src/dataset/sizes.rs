@@ -1,7 +1,7 @@
 //! How big the files of a generated tree are: a stratified sample of the profile's distribution, scaled to a total.
 //!
-//! Stratified (one draw from each n-th of the distribution) rather than free: two seeds give trees of the same
-//! shape, and a single lucky draw from a heavy tail does not decide what a benchmark measures.
+//! Stratified sampling (one draw from each n-th of the distribution): two seeds give trees of the same shape, and a
+//! single lucky draw from a heavy tail does not dominate a benchmark.
 
 use super::random::RandomStream;
 
@@ -88,8 +88,8 @@ impl NormalQuantiles {
     }
 }
 
-/// Sizes in bytes whose sum, each taken `copies` times, is as near to `total` as whole bytes allow; and how many were capped.
-/// None holds more than the share `largest` of them, unless there are only a few files.
+/// Draws sizes in bytes whose sum, each taken `copies` times, is as near to `total` as whole bytes allow; also returns
+/// how many were capped. No file has more than the share `largest`, unless there are only a few files.
 pub(crate) fn scale_to(raw: &[f64], copies: &[u32], total: u64, largest: f64) -> (Vec<u64>, usize) {
     let weighted = |limit: f64, factor: f64| -> f64 {
         raw.iter().zip(copies).map(|(size, copies)| (size * factor).min(limit) * f64::from(*copies)).sum()

@@ -1,4 +1,4 @@
-//! Making a dataset real in a folder outside the filesystem under test: what command phases find as `$TREE`.
+//! Stages a dataset in a folder outside the filesystem under test, which command phases find as `$TREE`.
 
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -20,29 +20,29 @@ use super::prepare::{DatasetOrigin, Prepared};
 use super::tree::{Totals, Tree};
 use super::write::{Manner, TreeSource, Untimed, write_tree};
 
-/// What a file takes more than its bytes, at most: its last block, half empty, and its inode.
+/// The maximum overhead of a file beyond its bytes: its last block, half empty, and its inode.
 const BLOCK: u64 = 4096;
 
-/// The inode alone: what memory holds of a file on a tmpfs besides its pages.
+/// The inode alone: the memory that a tmpfs needs for a file besides its pages.
 const INODE: u64 = 1024;
 
 #[derive(Debug)]
 pub struct Staged {
-    /// Where it lies: a directory, or for a file dataset the file.
+    /// The location: a directory, or for a file dataset the file.
     pub path: PathBuf,
     pub(crate) tree: Arc<Tree>,
     pub skipped: Skipped,
-    /// What a reader of the numbers must know about it, in sentences.
+    /// Notes for the reader of the results, in sentences.
     pub notes: Vec<String>,
     digests: OnceLock<Arc<Vec<u64>>>,
 }
 
-/// What is known of a staged dataset besides its place.
+/// The record of a staged dataset, apart from its path.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct StagingRecord {
     skipped: Skipped,
     notes: Vec<String>,
-    /// Of every file, for a real folder: in the order of its listing.
+    /// One digest for each file of a real folder, in the order of its listing.
     digests: Option<Vec<u64>>,
 }
 
@@ -51,7 +51,7 @@ impl Staged {
         self.tree.totals()
     }
 
-    /// What another process needs to know to [`adopt`] it; reads a real folder's files once.
+    /// The record that another process needs to [`adopt_staged`] it; reads a real folder's files once.
     pub fn staging_record(&self, prepared: &Prepared) -> Result<StagingRecord, DatasetError> {
         let failed = |failure| DatasetError::Staging { dataset: prepared.name.clone(), failure };
         let digests = match &prepared.origin {
@@ -164,7 +164,7 @@ pub fn room_for(spec: &Dataset) -> u64 {
     }
 }
 
-/// Takes over what another process staged at `path`, and recorded.
+/// Adopts a dataset that another process staged at `path`, by its record.
 pub fn adopt_staged(prepared: &Prepared, path: &Path, record: StagingRecord) -> Result<Staged, DatasetError> {
     let staging = |failure| DatasetError::Staging { dataset: prepared.name.clone(), failure };
     let tree = match &prepared.origin {

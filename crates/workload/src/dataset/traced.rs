@@ -13,7 +13,7 @@ struct Pending {
     depth: u16,
 }
 
-/// `None` when the names exceed 4 GiB. What identifies the contents of a file is its number in the trace's state.
+/// `None` when the names exceed 4 GiB. The content of a file is identified by its number in the trace's state.
 pub(super) fn tree_from_trace(trace: &CallTrace) -> Option<Tree> {
     let names = trace.names();
     let mut below: Vec<Vec<u32>> = vec![Vec::new(); names.len() + 1];

@@ -1,4 +1,4 @@
-//! A tree in memory: directories in depth-first order, each followed by its entries; names in one arena.
+//! A tree in memory: directories in depth-first order, each followed by its entries; names lie in one arena.
 //!
 //! The same structure describes generated trees, flat directories, single files and staged folders. A million
 //! files take some 40 MB, and the operations walk it as two arrays without looking anything up.
@@ -9,7 +9,7 @@ use std::ffi::CStr;
 pub(crate) enum EntryKind {
     /// A regular file; `what` identifies its content.
     File,
-    /// A further name of an earlier file; `what` is that file's index.
+    /// Another name of an earlier file; `what` is that file's index.
     HardLink,
     /// A symbolic link; `what` is the offset of its target among the names.
     Symlink,
@@ -86,7 +86,7 @@ impl Tree {
         self.directories.partition_point(|directory| directory.first as usize <= entry).saturating_sub(1)
     }
 
-    /// Path of a directory relative to the root, without allocation: written to the end of `buffer`, NUL-terminated.
+    /// The path of a directory relative to the root, written to the end of `buffer` without allocation, NUL-terminated.
     fn path_into<'buffer>(
         &self,
         mut directory: usize,
@@ -118,7 +118,7 @@ impl Tree {
         CStr::from_bytes_until_nul(&buffer[start..]).ok()
     }
 
-    /// Path of an entry relative to the root, in `buffer`; `None` when it is longer than Linux allows.
+    /// The path of an entry relative to the root, in `buffer`; `None` when it is longer than Linux allows.
     pub(crate) fn entry_path_into<'buffer>(
         &self,
         entry: usize,
@@ -127,7 +127,7 @@ impl Tree {
         self.path_into(self.directory_of(entry), Some(self.entries.get(entry)?.name), buffer)
     }
 
-    /// Path of a directory relative to the root, in `buffer`; `None` when it is longer than Linux allows.
+    /// The path of a directory relative to the root, in `buffer`; `None` when it is longer than Linux allows.
     pub(crate) fn directory_path_into<'buffer>(
         &self,
         directory: usize,

@@ -51,9 +51,9 @@ pub(crate) enum Manner<'a> {
     Create,
     /// All of it exists; each distinct file is truncated and written again.
     Overwrite,
-    /// The same, where what were hard links may have become files of their own: each name is written again.
+    /// Overwrites each name separately: hard links may have become files of their own.
     OverwriteNames,
-    /// New beside a former one, with which it shares what has not changed.
+    /// A new tree that shares unchanged data with a former one.
     Next {
         /// The root of the former tree.
         former: BorrowedFd<'a>,
@@ -66,7 +66,7 @@ pub(crate) enum Manner<'a> {
 /// How a file of a new tree and the same one of the former are one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sharing {
-    /// By another name.
+    /// A hard link to the former file.
     HardLink,
     /// By their blocks, until one of them is written (FICLONE).
     Clone,
@@ -149,7 +149,7 @@ pub(crate) struct NewTree<'a> {
     pub(crate) tree: &'a Tree,
     pub(crate) source: TreeSource<'a>,
     pub(crate) root: BorrowedFd<'a>,
-    /// That of a new one.
+    /// The metadata of a new file.
     pub(crate) manner: Manner<'a>,
 }
 

@@ -1,4 +1,5 @@
-//! Writing a tree by several threads: directories first, by one; then files, each by one of them; then what needs files, by one.
+//! Writes a tree with several threads: first one creates the directories; then all write files; then one adds the hard
+//! links and symbolic links.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -38,8 +39,8 @@ pub(crate) fn write_directories(
     Ok(())
 }
 
-/// Writes the files that are a thread's part, of directories that are there: where there are many, all of every so manyth directory, so that
-/// threads meet in few; else every so manyth file.
+/// Writes one thread's share of the files into existing directories: if there are many directories, all files of every
+/// n-th directory, so that threads rarely meet; else every n-th file.
 pub(crate) fn write_files(
     writing: &NewTree<'_>,
     part: ThreadPart,

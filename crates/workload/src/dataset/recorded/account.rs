@@ -1,7 +1,9 @@
-//! The account of a recording: how many calls or requests it has, how many of them the trace keeps, and why it does not keep the others.
+//! Accounts for every call or request of a recording: how many there are, how many the trace keeps, and why it omits
+//! the others.
 //!
-//! A reader counts each call once as seen ([`Account::see`]) and settles it once ([`Account::settle`]). What is seen is therefore kept,
-//! not kept for a named reason, or outside the folder that is meant; [`Account::is_balanced`] checks the sum.
+//! A reader counts each call once as seen ([`Account::count_seen`]) and records its outcome once
+//! ([`Account::count_outcome`]). Every call is therefore kept, not kept for a named reason, or outside the selected
+//! folder; [`Account::is_balanced`] checks the sum.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,10 +18,10 @@ const SHOWN_CHARACTERS: usize = 120;
 pub const WARNING_SHARE: f64 = 0.01;
 /// … and above which it is refused, unless a part is asked for.
 pub const REFUSAL_SHARE: f64 = 0.20;
-/// Why a call is not kept that comes when a trace is full: what is kept is whole as far as it goes.
+/// The reason for calls that come after the trace is full: the kept part is complete up to there.
 pub(super) const BEYOND: &str = "beyond the calls that a plan has room for";
 
-/// A line of a recording: its number, from 1 on, and its text without names.
+/// A line of a recording: its number, from 1, and its text without names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordLine {
     pub number: u64,
@@ -39,7 +41,7 @@ impl RecordLine {
     }
 }
 
-/// What a call did to the device, as far as the recording tells.
+/// The I/O that a call caused, as far as the recording shows it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CallWeight {
     /// Bytes that it read or wrote.
@@ -74,7 +76,7 @@ impl CallWeight {
     }
 }
 
-/// What became of a call that was seen.
+/// The outcome of a recorded call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallOutcome {
     /// The trace makes it again.
@@ -95,10 +97,10 @@ pub struct NotKept {
     pub first: RecordLine,
 }
 
-/// How many calls were seen, and what became of them.
+/// The numbers of recorded calls by outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
-    /// What the recording is of, in the plural: "calls" or "requests".
+    /// The unit of the recording, in the plural: "calls" or "requests".
     pub unit: &'static str,
     pub seen: u64,
     /// Those that are followed are among them.
@@ -128,7 +130,7 @@ impl Account {
         self.seen += 1;
     }
 
-    /// Counts what became of a call that was seen. `line` is asked for only where a reason is met for the first time.
+    /// Counts the outcome of a recorded call. `line` is evaluated only when a reason occurs for the first time.
     pub fn count_outcome(
         &mut self,
         outcome: CallOutcome,
@@ -161,7 +163,7 @@ impl Account {
         self.followed = self.followed.saturating_sub(1);
     }
 
-    /// … or the other way round.
+    /// The reverse: a call that the trace makes turned out to be only followed.
     pub fn follow_instead_of_make(&mut self) {
         self.followed += 1;
     }
@@ -171,7 +173,8 @@ impl Account {
         self.kept_weight.add_weight(weight);
     }
 
-    /// Moves what a part of a call weighs to a reason that is counted already: the rest of the call stays kept, or went before.
+    /// Moves the weight of a part of a call to a reason that is counted already; the rest of the call stays kept or was
+    /// moved before.
     pub fn move_weight(&mut self, reason: &str, weight: CallWeight) {
         if let Some(lost) = self.not_kept.get_mut(reason) {
             self.kept_weight.subtract_weight(weight);
@@ -191,18 +194,18 @@ impl Account {
         lost.weight.add_weight(weight);
     }
 
-    /// Calls that are not kept, whatever the reason.
+    /// The number of calls that are not kept for any reason.
     pub fn count_not_kept(&self) -> u64 {
         self.not_kept.values().map(|lost| lost.count).sum()
     }
 
-    /// Whether each call that was seen was settled once: seen = kept + not kept + outside.
+    /// Whether each call has exactly one outcome: seen = kept + not kept + outside.
     pub fn is_balanced(&self) -> bool {
         self.seen == self.kept + self.count_not_kept() + self.outside
     }
 
-    /// The largest share that is not kept, of bytes, of syncs or of requests, and which of them it is. What a plan has no room for does
-    /// not count: the calls before it are all there.
+    /// The largest share that is not kept, of bytes, syncs or requests, and which of the three it is. Calls beyond a
+    /// plan's capacity do not count: the calls before them are complete.
     pub fn largest_loss(&self) -> (f64, &'static str) {
         let mut lost = CallWeight::NONE;
         for (_, reason) in self.not_kept.iter().filter(|(reason, _)| *reason != BEYOND) {
@@ -228,7 +231,8 @@ impl Account {
         largest
     }
 
-    /// The account in one sentence: the sum, and the most frequent reasons with the number of their first line.
+    /// Describes the account in one sentence: the sum and the most frequent reasons, with the number of the first line
+    /// of each.
     pub fn summary(&self, most_reasons: usize) -> String {
         let reasons = self.frequent_reasons();
         let shown: Vec<String> = reasons
@@ -294,8 +298,8 @@ impl Account {
     }
 }
 
-/// A recorded line in which quoted strings and what stands between angle brackets (paths, names of programs) are replaced by `…`. Old
-/// versions of strace print `>` in a path as it is: what is hidden ends with the last one before the next bracket or quote.
+/// Replaces quoted strings and text between angle brackets (paths, names of programs) by `…`. Old versions of strace
+/// print `>` in a path unescaped: a bracketed text ends at the last `>` before the next bracket or quote.
 pub(super) fn mask_names(line: &str) -> String {
     let (mut shown, mut rest) = (String::new(), line);
     while let Some(at) = rest.find(['"', '<']) {

@@ -1,4 +1,4 @@
-//! Puts calls together into a trace: names become numbers, and what must have been there before is found from what was done to it.
+//! Assembles calls into a trace: numbers the names, and infers from the calls which files must have existed before.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -42,7 +42,7 @@ pub(super) struct CallRecorder {
 }
 
 impl CallRecorder {
-    /// `unit` is what the recording is of: "calls" or "requests".
+    /// `unit` is the unit of the recording: "calls" or "requests".
     pub(super) fn new(unit: &'static str) -> Self {
         CallRecorder {
             files: RecordedFiles::default(),
@@ -62,12 +62,12 @@ impl CallRecorder {
         self.shortest_pause_ns = 0;
     }
 
-    /// Begins a call of the recording: what is added until the next one stands for it.
+    /// Starts a recorded call: the trace calls added until the next one represent it.
     pub(super) fn begin_recorded_call(&mut self, line: u64) {
         (self.line, self.counting) = (line, true);
     }
 
-    /// What is added until the next call of the recording stands for none of it: an exit closes files.
+    /// The calls added until the next recorded call represent no recorded one: an exit closes files.
     pub(super) fn stop_counting(&mut self) {
         self.counting = false;
     }
@@ -119,7 +119,7 @@ impl CallRecorder {
         self.shift_appended(file);
     }
 
-    /// What was appended to a file of unknown size lies behind what was in it.
+    /// Bytes appended to a file of unknown size come after its earlier content.
     fn shift_appended(&mut self, file: usize) {
         let appended = self.files.take_appended(file);
         self.shift_calls(appended);
@@ -222,7 +222,7 @@ impl CallRecorder {
         self.open.insert(open, file);
     }
 
-    /// What stands for the file that is open under a number.
+    /// The index of the file that is open under a number.
     pub(super) fn file_of(&self, open: u32) -> Option<usize> {
         self.open.get(&open).copied()
     }

@@ -14,7 +14,7 @@ use super::{CapturedCalls, MOST_TEXT};
 /// Why a call is not kept that the trace's own check refuses.
 const DOES_NOT_FOLLOW: &str = "calls that do not follow from the ones before";
 
-/// A call that is kept, and what the account says of it.
+/// A call that is kept, and its entry in the account.
 struct KeptCall {
     call: TracedCall,
     line: u64,
@@ -65,7 +65,7 @@ impl CallRecorder {
         let mut names: Vec<TracedName> = Vec::with_capacity(self.files.names.len());
         for name in &self.files.names {
             let parent = (name.parent as usize).checked_sub(1).and_then(|at| names.get(at));
-            // What came unseen into a directory that was made on the way cannot be there before it.
+            // A file that appeared unseen in a directory created during the recording cannot exist before it.
             let before = match parent {
                 Some(parent) if parent.before != NameBefore::Directory => NameBefore::Nothing,
                 _ => name.before,
@@ -85,7 +85,7 @@ impl CallRecorder {
         }
     }
 
-    /// What is wrong with a recording of which no call can be kept: its most frequent reason.
+    /// Explains why no call of a recording can be kept: the most frequent reason.
     fn nothing_kept(&self) -> Reason {
         let usual = "it must hold reads, writes or what is done with names, and with --below the folder where they are";
         let what = "there is no call in it that can be kept";
@@ -143,7 +143,7 @@ impl CallRecorder {
     }
 }
 
-/// What a call of a trace weighs in the account.
+/// The weight of a trace's call in the account.
 fn weight_of(work: CallWork) -> CallWeight {
     match work {
         CallWork::Read { length, .. } | CallWork::Write { length, .. } | CallWork::Copy { length, .. } => {

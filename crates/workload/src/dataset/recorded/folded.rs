@@ -17,8 +17,8 @@ pub(super) struct FoldedPlaces {
 }
 
 impl FoldedPlaces {
-    /// Of requests as their first byte and the one behind them. What order they are in, what lies side by side and what is asked for
-    /// again stays as it is; how far it is from one to the other does not, where `at_most` bytes do not hold all of it.
+    /// Folds requests, given as first byte and the byte after the last, into `at_most` bytes if they reach further.
+    /// Order, adjacency and repetition are preserved; distances are not.
     pub(super) fn from_requests(requests: &[(u64, u64)], at_most: u64) -> Option<Self> {
         let extent = requests.iter().map(|(_, end)| *end).max().unwrap_or(0);
         if extent <= at_most {
@@ -54,7 +54,7 @@ impl FoldedPlaces {
         at as u64 * piece + offset % piece
     }
 
-    /// What a reader must know of it.
+    /// A note on the folding for the reader of the results.
     pub(super) fn describe_folding(&self, extent: u64) -> Option<String> {
         let piece = self.piece?;
         Some(format!(

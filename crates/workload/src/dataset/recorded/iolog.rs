@@ -1,5 +1,6 @@
-//! fio's iolog (fio(1), "Trace file format"): a file's name, what is done to it, where and how much. In version 2 a line with `wait` is a
-//! pause, in version 3 each line begins with its time; both are in microseconds. Version 1 has three numbers and no name.
+//! Reads fio's iolog (fio(1), "Trace file format"): a file's name, the action, offset and length. In version 2 a line
+//! with `wait` is a pause; in version 3 each line begins with its time; both are in microseconds. Version 1 has three
+//! numbers and no name.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -201,8 +202,8 @@ impl Iolog {
         number
     }
 
-    /// Lays what is asked of the files side by side where they reach further than `at_most`; where each of them begins there, and how
-    /// far they reach together.
+    /// Lays the requested ranges of the files side by side if they reach further than `at_most`; returns the folding,
+    /// where each file begins in it, and the total extent.
     fn fold_offsets(&self, at_most: u64) -> Result<(FoldedPlaces, Vec<u64>, u64), Reason> {
         let spans = || {
             self.lines.iter().filter_map(|line| match line.action {
@@ -239,7 +240,7 @@ impl Iolog {
 
 struct IologReading {
     calls: CallRecorder,
-    /// Of each file: its name's number, and the one that it is open under.
+    /// For each file: the number of its name, and the number under which it is open.
     files: Vec<(Option<u32>, Option<u32>)>,
     pushed: usize,
     kept: Vec<KeptRequest>,
@@ -248,7 +249,7 @@ struct IologReading {
 }
 
 impl IologReading {
-    /// Makes the calls of a line; what became of its request, where it is one.
+    /// Makes the calls of a line; returns the outcome of its request, if it is one.
     fn replay_line(
         &mut self,
         line: &IologLine,
@@ -266,7 +267,7 @@ impl IologReading {
         let name = match self.files[line.file].0 {
             Some(name) => name,
             None => {
-                // All lie in one folder: what else a path says is no business of a plan's.
+                // All files get names in one folder: the rest of the path must not appear in a plan.
                 let flat = names[line.file].replace('/', "_");
                 let flat: String = flat.chars().rev().take(60).collect();
                 let name = self.calls.number_of_path(Path::new(&flat)).ok_or("there are too many names")?;
@@ -337,7 +338,7 @@ fn not_kept(reason: &str) -> CallOutcome {
     CallOutcome::NotKept(reason.to_owned())
 }
 
-/// Offset and length, within what a file may have.
+/// Offset and length, within the limits of a file.
 fn parse_span(offset: Option<&str>, length: Option<&str>) -> Result<(u64, u64), String> {
     let (offset, length) = (parse_number(offset)?, parse_number(length)?);
     if length > LARGEST_REQUEST || offset > LAST_BYTE {

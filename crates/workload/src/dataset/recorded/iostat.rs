@@ -1,5 +1,6 @@
-//! A load profile of what `iostat -x` prints: so many reads, writes and flushes of such a size in each interval, spread evenly over it.
-//! Where they were, iostat does not say: the places are drawn at random, the same each time.
+//! Generates a load profile from the output of `iostat -x`: the given numbers of reads, writes and flushes of the
+//! average size, spread evenly over each interval. iostat does not report offsets: they are drawn at random with a
+//! fixed seed.
 
 use std::collections::BTreeMap;
 
@@ -30,12 +31,12 @@ fn parse_heading(line: &str) -> Option<Vec<&str>> {
         .then_some(words)
 }
 
-/// Whether a text is what iostat prints: one of its first lines is the heading of a table of devices.
+/// Whether a text is output of iostat: one of its first lines is the heading of a device table.
 pub(super) fn looks_like(text: &str) -> bool {
     text.lines().take(LOOKED_AT).any(|line| parse_heading(line).is_some())
 }
 
-/// What a device did on average in one interval, per second.
+/// A device's average rates in one interval, per second.
 #[derive(Debug, Clone, Copy, Default)]
 struct DeviceRates {
     reads: StreamRate,
@@ -101,7 +102,7 @@ pub(super) fn read_iostat(text: &str, wanted: &RecordRequest) -> Result<Captured
             (Action::Flush, rates.flushes),
         ];
         for ((operation, stream), carry) in streams.into_iter().zip(&mut carry) {
-            // What is less than a request is added to the next interval's.
+            // A fraction of a request is carried over to the next interval.
             let due = stream.per_second * interval + *carry;
             *carry = due.fract();
             total += due.floor();
@@ -179,7 +180,7 @@ impl DrawnRequests {
         }
     }
 
-    /// A sector at whole 4 KiB, drawn by SplitMix64.
+    /// Draws a sector at a multiple of 4 KiB by SplitMix64.
     fn next_offset(&mut self, sectors: u32) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;

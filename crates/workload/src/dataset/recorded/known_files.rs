@@ -1,4 +1,5 @@
-//! What is known of names and files while a recording is read: what was there before, what is there now, and how large it is.
+//! Infers the state of names and files while a recording is read: which existed before, which exist now, and their
+//! sizes.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -7,10 +8,10 @@ use std::path::{Component, Path};
 
 use fsverdict_judgement::plan::{MOST_NAMES, NameBefore, OpenFlags};
 
-/// What a recording with neither opening nor name is of, as a name's length.
+/// The length of the name for recordings without opens and names.
 const USUAL_LENGTH: u16 = 8;
 
-/// What is known of a name so far.
+/// The current knowledge about a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NameKind {
     /// Nothing was done to it that tells.
@@ -38,7 +39,7 @@ struct Grown {
     whole: bool,
     /// Calls that appended to it while it was not known how large it was before.
     appended: Vec<AppendedCall>,
-    /// By how much what was appended first lies further on than was known then.
+    /// The number of bytes by which the first appended data moved since its offset was first computed.
     shift: u64,
     /// Whether its size is known, and not only that it is no smaller.
     exact: bool,
@@ -65,7 +66,7 @@ impl Grown {
 #[derive(Debug, Default)]
 pub(super) struct RecordedFiles {
     pub(super) names: Vec<Named>,
-    /// By the number of the directory, and the name.
+    /// Keyed by the number of the directory and the name.
     numbers: HashMap<u32, HashMap<OsString, u32>>,
     files: Vec<Grown>,
     full: bool,
@@ -216,7 +217,8 @@ impl RecordedFiles {
             return Err("files that came there unseen");
         }
         if fresh {
-            // O_CREAT alone does not tell whether it was there: it was if something is read that nobody wrote.
+            // O_CREAT alone does not tell whether the file existed: it did if a read returns bytes that no recorded
+            // call wrote.
             let sure = exclusive || flags.truncate || bearer == NameKind::Gone;
             let before = (!sure).then_some(name);
             self.set_bearer(name, NameKind::File(self.files.len()));
@@ -231,7 +233,7 @@ impl RecordedFiles {
         Ok(file)
     }
 
-    /// An open file has this size now; gives by how much what was appended before lies further on.
+    /// Notes the current size of an open file; returns by how many bytes previously appended data moves.
     pub(super) fn learn_size(&mut self, file: usize, size: u64) -> u64 {
         let shift = self.note_read(file, size).unwrap_or(0);
         if let Some(file) = self.files.get_mut(file) {
@@ -263,8 +265,8 @@ impl RecordedFiles {
         }
     }
 
-    /// What is read there was there before, if no call is known to have written it; `None` where it cannot have been. Gives by how much
-    /// what was appended lies further on.
+    /// Notes a read up to `end`: the bytes existed before unless a recorded call wrote them; `None` if they cannot
+    /// have. Returns by how many bytes previously appended data moves.
     pub(super) fn note_read(&mut self, file: usize, end: u64) -> Option<u64> {
         let Grown { size, before, whole, exact, .. } = self.files.get(file)?;
         let (size, exact) = (*size, *exact);
@@ -277,7 +279,7 @@ impl RecordedFiles {
             _ => 0,
         };
         let to = match (shift, self.names.get(number as usize - 1).map(|name| name.before)) {
-            // What was appended is behind all that was there before.
+            // Appended data comes after all earlier content.
             (1.., Some(NameBefore::File(before))) => before.saturating_add(shift),
             (1.., _) => shift,
             _ => end,

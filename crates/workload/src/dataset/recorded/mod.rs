@@ -1,5 +1,5 @@
-//! What a workload did, as other programs recorded it, made into a trace of calls that names nobody: fio's logs and iologs, blkparse's
-//! text, strace's. All of it is a stranger's bytes, of which every line is looked at and none is believed.
+//! Converts recordings of other programs into an anonymous trace of calls: fio's latency logs and iologs, blkparse and
+//! perf output, strace output. All input is untrusted: every line is validated.
 
 mod account;
 mod calls;
@@ -35,26 +35,26 @@ const LONGEST_RECORD: u64 = 1 << 30;
 /// Files of strace -ff that are read at most.
 const MOST_PROCESS_FILES: usize = 10_000;
 
-/// What of a record is wanted.
+/// Selects the part of a record to convert.
 #[derive(Debug, Clone)]
 pub struct RecordRequest {
     /// The folder of which the files are meant, where a record has paths.
     pub below: Option<PathBuf>,
     /// Bytes that the places of a device or file may take which requests are on.
     pub at_most: u64,
-    /// The device whose requests are meant, where a record has those of several: `8,16`, `sda`.
+    /// The device whose requests are selected, if a record has several: `8,16`, `sda`.
     pub device: Option<String>,
 }
 
-/// A trace that was made of a record, and what of that it does not keep.
+/// A trace converted from a record, and an account of the rest.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CapturedCalls {
     pub trace: CallTrace,
-    /// What it was read as.
+    /// The format as which the record was read.
     pub form: &'static str,
-    /// Sentences for people: what was shortened, and what is known that is not in it.
+    /// Sentences for users: how the trace was shortened, and which information it lacks.
     pub notes: Vec<String>,
-    /// What became of every call or request of the recording.
+    /// The outcome of every call or request of the recording.
     pub account: Account,
 }
 
@@ -80,8 +80,8 @@ pub fn read_record(bytes: &[u8], wanted: &RecordRequest) -> Result<CapturedCalls
     requests::read_requests(bytes, wanted)
 }
 
-/// Makes a trace of a record in a file: what strace wrote is read line by line, whatever its size, everything else at once. Where there
-/// is no such file, but one for each process (strace -ff), these are read.
+/// Converts a record in a file: strace output is read line by line at any size, all other formats at once. If the file
+/// does not exist but one file per process does (strace -ff), these are read.
 ///
 /// # Errors
 /// Where it cannot be read, is no record that is known, or nothing in it can be kept.
@@ -100,7 +100,7 @@ pub fn recorded_file(path: &Path, wanted: &RecordRequest) -> Result<CapturedCall
         return strace::read_strace(Box::new(BufReader::new(file)), &beginning, wanted.below.as_deref());
     }
     let captured = read_record(&read_regular(path, LONGEST_RECORD).map_err(cannot)?, wanted)?;
-    // Logs of fio's have the same columns whatever they count; the name says what that is.
+    // fio's logs have the same columns for every quantity; the file name tells which it is.
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     match requests::other_log(&name).filter(|_| captured.form == requests::LATENCY_LOG) {
         Some(what) => Err(Reason::new(
@@ -111,7 +111,7 @@ pub fn recorded_file(path: &Path, wanted: &RecordRequest) -> Result<CapturedCall
     }
 }
 
-/// What strace -ff writes of a file's name: one file for each process, with its number at the end.
+/// The suffix that strace -ff adds to a file's name: the number of the process.
 fn files_of_processes(path: &Path) -> Result<Vec<(PathBuf, u32)>, Reason> {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Ok(Vec::new()) };
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));

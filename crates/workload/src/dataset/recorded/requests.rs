@@ -1,4 +1,5 @@
-//! Requests of one device or file: fio's latency log, blkparse's text, block events of perf, what biosnoop prints, and traces of our own.
+//! Reads requests of one device or file: fio's latency log, blkparse output, block events of perf, biosnoop output, and
+//! traces of fsverdict.
 
 use fsverdict_disk::calibrate::{
     Durability, Measured, RecordForm, RequestAccount, TraceFault, UnreadRequests, read_record,
@@ -16,10 +17,10 @@ use super::{CapturedCalls, RecordRequest, STRACE_COMMAND};
 /// Requests that were under way when a recording began or ended are a queue's, and no loss of the recording's, up to so many.
 const MOST_AT_AN_EDGE: u64 = 1024;
 
-/// What is made of a latency log of fio's.
+/// The name of a fio latency log in messages.
 pub(super) const LATENCY_LOG: &str = "requests of one device or file, from a latency log of fio's";
 
-/// What fio counts in a log of this name, where that is no latency.
+/// The quantity that fio counts in a log of this name, if it is not a latency.
 pub(super) fn other_log(name: &str) -> Option<&'static str> {
     [("_bw.", "bandwidths"), ("_iops.", "requests per second")]
         .into_iter()
@@ -27,10 +28,10 @@ pub(super) fn other_log(name: &str) -> Option<&'static str> {
         .map(|(_, what)| what)
 }
 
-/// Requests to be made into calls, and what a reader must know of them.
+/// Requests to be converted into calls, and notes for the reader.
 pub(super) struct RecordedRequests<'a> {
     pub(super) form: &'static str,
-    /// In the order of their issue.
+    /// Sorted by time of issue.
     pub(super) requests: Vec<Measured>,
     pub(super) account: RequestAccount,
     pub(super) notes: Vec<String>,
@@ -40,7 +41,7 @@ pub(super) struct RecordedRequests<'a> {
 
 pub(super) fn read_requests(bytes: &[u8], wanted: &RecordRequest) -> Result<CapturedCalls, Reason> {
     let record = read_record(bytes, wanted.device.as_deref()).map_err(|fault| match fault {
-        // What is wrong in a line of a known form needs no list of other forms.
+        // An error in a line of a known format does not list the other formats.
         TraceFault::Line { .. } => fault.reason(),
         TraceFault::Whole { ref hint, .. } if !hint.contains("known are") => fault.reason(),
         TraceFault::Whole { .. } => {
@@ -133,7 +134,7 @@ pub(super) struct KeptRequest {
     pub(super) line: usize,
 }
 
-/// Counts the requests whose calls were cut off at the end of the trace, as far as they are counted as kept.
+/// Counts the requests whose calls were cut off at the end of the trace, unless they are not counted as kept.
 pub(super) fn drop_what_has_no_room(
     captured: &mut CapturedCalls,
     kept: &[KeptRequest],
@@ -154,7 +155,7 @@ pub(super) fn too_wide(at_most: u64) -> Reason {
     )
 }
 
-/// Counts what was not read of the recording.
+/// Counts the part of the recording that was not read.
 fn count_unread(calls: &mut CallRecorder, account: &RequestAccount, lines: &MaskedLines<'_>) {
     for (reason, unread) in &account.unread {
         let UnreadRequests { count, bytes, flushes, first_line } = *unread;
@@ -175,7 +176,7 @@ fn count_unread(calls: &mut CallRecorder, account: &RequestAccount, lines: &Mask
     }
 }
 
-/// The calls that do what a request did, or why there are none.
+/// The calls equivalent to a request, or why there are none.
 fn works_of(one: &Measured, file: u32, folded: &FoldedPlaces) -> Result<Vec<CallWork>, String> {
     let record = &one.record;
     let (offset, length) = (folded.folded_offset(record.sector * 512), u64::from(record.sectors) * 512);
@@ -235,7 +236,7 @@ pub(super) fn mask_words(line: &str) -> String {
     words.map(|word| if is_plain(word) { word } else { "…" }).collect::<Vec<_>>().join(" ")
 }
 
-/// What is done of a write that is durable at once.
+/// The second call of a write that is durable at once (FUA).
 fn durability_note(requests: &[Measured]) -> Option<String> {
     let count = |is: fn(&Durability) -> bool| requests.iter().filter(|one| is(&one.durability)).count();
     let (flushed, durable) = (count(|one| one.preflush), count(|one| one.fua));

@@ -227,7 +227,7 @@ fn a_log_of_fio_is_of_latencies_by_its_name() {
     }
 }
 
-/// What `fsverdict trace --format iolog` writes is read as what was done.
+/// The output of `fsverdict trace --format iolog` is read back as the original requests.
 #[test]
 fn an_iolog_of_our_own_reads_back_as_it_was() {
     let actions = [Action::Write, Action::Read, Action::Flush, Action::Write, Action::Discard, Action::Read];
@@ -297,7 +297,7 @@ fn what_a_plan_has_no_room_for_is_counted() {
     }
 }
 
-/// Inputs of others, which lie beside the repository where they are there at all: what is made of each, or a word of the error.
+/// Third-party inputs, which may lie beside the repository: the expected result of each, or a word of its error.
 #[test]
 fn inputs_that_were_read_wrongly_once_are_read() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/faults");

@@ -1,11 +1,11 @@
-//! A system call as strace prints it, taken apart: its name, its arguments, what it returned, and how long it took.
+//! Parses a system call as strace prints it: name, arguments, returned value and duration.
 
 use super::line::{PrintedTime, count_digits, find_bytes, parse_time, parse_u64, trim_end, trim_spaces};
 
 /// Arguments of a call that are looked at.
 const MOST_ARGUMENTS: usize = 8;
 
-/// What a call returned.
+/// The result of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Returned<'a> {
     Value(i64),
@@ -22,7 +22,7 @@ pub(super) struct SystemCall<'a> {
     arguments: [&'a [u8]; MOST_ARGUMENTS],
     count: usize,
     pub(super) returned: Returned<'a>,
-    /// What stands behind the number that it returned: a path, a remark.
+    /// The text after the returned number: a path or a remark.
     pub(super) remark: &'a [u8],
     /// How long it took, in nanoseconds.
     pub(super) took_ns: Option<u64>,
@@ -37,7 +37,7 @@ impl<'a> SystemCall<'a> {
         &self.arguments[..self.count]
     }
 
-    /// The number that it returned, where it did what it was asked.
+    /// The returned number, if the call succeeded.
     pub(super) fn value(&self) -> Option<i64> {
         match self.returned {
             Returned::Value(value) => Some(value),
@@ -116,7 +116,7 @@ fn end_of_string(text: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// Whether a bracket begins what is known of the number or the word before it: `3</tmp/a>`, `AT_FDCWD</tmp>`.
+/// Whether a bracket begins a decoration of the number or word before it: `3</tmp/a>`, `AT_FDCWD</tmp>`.
 fn is_decoration(text: &[u8], at: usize) -> bool {
     at > 0 && (text[at - 1].is_ascii_digit() || text[..at].ends_with(b"AT_FDCWD"))
 }
@@ -141,7 +141,7 @@ fn end_of_decoration(text: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-/// Whether a text goes on as it may behind an argument, or behind what a call returned.
+/// Whether the text continues as allowed after an argument or after a returned value.
 fn ends_value(rest: &[u8]) -> bool {
     let rest = rest.strip_prefix(b"(deleted)").unwrap_or(rest);
     match rest {

@@ -10,10 +10,10 @@ const MIDNIGHT_NS: u64 = DAY_NS / 2;
 const DISORDER_NS: u64 = 1_000_000;
 /// Since 1970 far more seconds than this have passed: smaller times may be those since the line before.
 const SMALL_NS: u64 = 1_000_000 * 1_000_000_000;
-/// Lines at the beginning that are looked at to tell what the times are.
+/// The number of lines at the beginning that are examined to determine the kind of times.
 const LOOKED_AT: usize = 2000;
 
-/// What the times of a recording are.
+/// The kind of times in a recording.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum TimeForm {
     #[default]
@@ -24,7 +24,7 @@ pub(super) enum TimeForm {
     SinceLineBefore,
 }
 
-/// Tells from the beginning of a recording what its times are.
+/// Determines the kind of times from the beginning of a recording.
 pub(super) fn time_form(beginning: &[u8]) -> TimeForm {
     let mut seconds = Vec::new();
     for line in beginning.split(|byte| *byte == b'\n').take(LOOKED_AT) {
@@ -46,7 +46,7 @@ pub(super) fn time_form(beginning: &[u8]) -> TimeForm {
 #[derive(Debug, Clone, Default)]
 pub(super) struct RecordingClock {
     form: TimeForm,
-    /// What is added to a printed time.
+    /// The offset added to a printed time.
     offset_ns: u64,
     last_printed_ns: u64,
     now_ns: u64,

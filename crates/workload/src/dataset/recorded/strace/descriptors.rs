@@ -9,19 +9,19 @@ use std::rc::Rc;
 
 use super::work_limit::CopyShare;
 
-/// Descriptions that are followed; what is opened beyond them is not kept.
+/// The limit of open file descriptions that are followed; files opened beyond it are not kept.
 const MOST_FOLLOWED: usize = 200_000;
 
-/// What a description is of.
+/// The kind of object that an open file description refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Opened {
     /// A file of the folder, which the trace has open under this number.
     File { open: u32 },
-    /// A directory of the folder; 0 is the folder itself.
+    /// A directory in the folder; 0 is the folder itself.
     Directory { name: u32 },
     /// A file of the folder that the trace does not have, and why.
     Lost(&'static str),
-    /// A file elsewhere, a socket, a pipe, or anything else.
+    /// A file outside the folder, a socket, a pipe, or anything else.
     Elsewhere,
 }
 
@@ -139,7 +139,7 @@ impl Descriptions {
     }
 }
 
-/// What a descriptor leads to.
+/// The object that a descriptor refers to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Descriptor {
     pub(super) description: DescriptionId,
@@ -161,21 +161,22 @@ pub(super) struct DescriptorTable {
     /// Processes and threads that have it.
     pub(super) users: usize,
     pub(super) descriptors: HashMap<i32, Descriptor>,
-    /// Numbers that were closed, or that a call other than open(2) gave: what they lead to now is no file that was opened by name.
+    /// Numbers that were closed, or that a call other than open(2) returned: they no longer refer to a file that was
+    /// opened by name.
     pub(super) closed: HashSet<i32>,
     /// Whether all that was open when the recording began is known: its process was started in it.
     pub(super) complete: bool,
     /// The table that it may be the same as.
     pub(super) guess: Option<TableHandle>,
     pub(super) doubtful_closes: HashMap<i32, DoubtfulClose>,
-    /// What it counts for where it is a copy.
+    /// The share of the limit that it uses if it is a copy.
     pub(super) copies: Option<Rc<CopyShare>>,
 }
 
 pub(super) type TableHandle = Rc<RefCell<DescriptorTable>>;
 
 impl DescriptorTable {
-    /// What a copy of it takes.
+    /// The share of the limit that a copy of it uses.
     pub(super) fn count_entries(&self) -> usize {
         self.descriptors.len() + self.closed.len()
     }

@@ -1,4 +1,4 @@
-//! One line of strace's output: which process, when, and whether it holds a call, the beginning or the rest of one, or something else.
+//! Parses one line of strace output: process, time, and a call, the beginning or the rest of one, or other content.
 //!
 //! strace(1) prints before a call, each where it was asked for: the process (`7`, `[pid 7]`, with -Y `7<name>`), the time (-t, -tt, -ttt,
 //! -r), the number of the system call (-n), and the instruction pointer (-i).
@@ -14,18 +14,18 @@ const LONGEST_NAME: usize = 64;
 pub(super) enum PrintedTime {
     /// Since midnight (-t, -tt).
     OfDay(u64),
-    /// Since 1970 (-ttt), or since the line before (-r).
+    /// Seconds since 1970 (-ttt), or since the line before (-r).
     Seconds(u64),
 }
 
-/// What stands before a call.
+/// The text before a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Prefix {
     pub(super) process: Option<u32>,
     pub(super) time: Option<PrintedTime>,
 }
 
-/// What a line is about.
+/// The content of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineKind<'a> {
     Whole(&'a [u8]),
@@ -41,7 +41,7 @@ pub(super) enum LineKind<'a> {
     Nothing,
 }
 
-/// Takes what stands before a call off a line.
+/// Removes the prefix before a call from a line.
 pub(super) fn split_prefix(line: &[u8]) -> (Prefix, &[u8]) {
     let (process, mut rest) = split_process(trim_spaces(line));
     let mut time = None;
@@ -108,7 +108,7 @@ fn skip_name(text: &[u8]) -> &[u8] {
     text
 }
 
-/// Whether a text is what stands behind a process: a time, a number or pointer in brackets, or what happened.
+/// Whether a text can follow a process number: a time, a number or pointer in brackets, or an event.
 fn may_follow_a_process(text: &[u8]) -> bool {
     let word = split_word(text).map_or(text, |(word, _)| word);
     let marks = [&b"["[..], b"<... ", b"+++ ", b"--- ", b"????"];

@@ -1,8 +1,9 @@
-//! Finds what a descriptor leads to, also where the recording does not say which threads share their descriptors.
+//! Resolves descriptors, also if the recording does not show which threads share a descriptor table.
 //!
-//! A process whose beginning is not recorded may be a child of another one, with copies of its descriptors, or a thread, with the same.
-//! It is taken for a child until a call shows the contrary: a descriptor leads to what only the other one opened. Closes of descriptors
-//! that may be shared have a place kept free among the calls until that is known.
+//! A process whose creation is not recorded may be a child with copies of another process's descriptors, or a thread
+//! that shares them. It is taken for a child until a call proves the contrary: a descriptor refers to a file that only
+//! the other process opened. Until then a slot is reserved in the trace for each close of a descriptor that may be
+//! shared.
 
 use std::rc::Rc;
 
@@ -17,7 +18,7 @@ use super::value::{ShownFile, parse_descriptor};
 pub(super) const UNKNOWN_DESCRIPTOR: &str =
     "calls on descriptors whose opening the recording does not have (record with strace -y)";
 
-/// What a descriptor leads to.
+/// The result of resolving a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DescriptorTarget {
     Known(DescriptionId),
@@ -27,7 +28,7 @@ pub(super) enum DescriptorTarget {
 }
 
 impl StraceReader {
-    /// What the descriptor in an argument leads to.
+    /// Resolves the descriptor in an argument.
     pub(super) fn find_target(&mut self, moment: &Moment, argument: Option<&[u8]>) -> DescriptorTarget {
         let Some(shown) = argument.and_then(parse_descriptor) else { return DescriptorTarget::Outside };
         let Some(number) = shown.number else { return DescriptorTarget::Outside };
@@ -92,7 +93,7 @@ impl StraceReader {
         }
     }
 
-    /// Whether a description is of what strace shows.
+    /// Whether a description refers to the file that strace shows.
     fn agrees_with_shown(&self, id: DescriptionId, shown: &ShownFile) -> bool {
         let Some(description) = self.descriptions.get(id) else { return false };
         match shown {
@@ -171,14 +172,14 @@ impl StraceReader {
             .map(|(number, one)| (*number, *one))
             .collect();
         for (number, descriptor) in doubtful {
-            // What the other one closed before it was known is open here, but no call tells until it is used.
+            // A descriptor that the other process closed earlier may still be open here; only its use tells.
             if self.descriptions.get(descriptor.description).is_some_and(|one| one.closed.is_none()) {
                 self.make_certain(table, number, descriptor);
             }
         }
     }
 
-    /// Looks a number up in tables that may be the same; if it leads there to what strace shows, they are.
+    /// Looks a number up in tables that may be the same; if one leads to the file that strace shows, they are the same.
     fn find_in_relatives(
         &mut self,
         moment: &Moment,

@@ -1,4 +1,4 @@
-//! What strace prints of a program's calls on files, read as a trace of calls.
+//! Converts strace output of a program's file calls into a trace of calls.
 //!
 //! Each line is taken apart (`line`, `call`, `value`), its time followed (`clock`), and its call settled on a model of the processes
 //! (`processes`, `descriptors`, `lookup`, `paths`): kept in the trace, followed, not kept for a reason, or outside the folder.
@@ -40,7 +40,7 @@ use line::{LineKind, line_kind, split_prefix};
 use reader::{InputLine, StraceReader};
 use source::{LineSource, Lookahead, ManyFiles, OneFile};
 
-/// The command that records what this reads, but for the process or program at its end.
+/// The command that records the expected output, without the process or program at its end.
 pub const STRACE_COMMAND: &str = "strace -f -ttt -T -y -s 0 -e abbrev=%file,%desc,%process -e trace=%file,%desc,%process,%memory,sync,io_submit -o calls.txt";
 
 /// Lines that are read ahead to find which call made a process.
@@ -48,7 +48,7 @@ const MOST_AHEAD: usize = 4096;
 /// Lines at the beginning of a file by which its form is told.
 const LOOKED_AT: usize = 60;
 
-/// Whether the beginning of a file is what strace prints: one of its first lines has a call with what it returned.
+/// Whether the beginning of a file is strace output: one of its first lines is a call with its result.
 pub(super) fn looks_like(beginning: &[u8]) -> bool {
     beginning.split(|byte| *byte == b'\n').take(LOOKED_AT).any(|line| {
         let (_, rest) = split_prefix(line);

@@ -12,7 +12,7 @@ const LONGEST_CHAIN: usize = 8;
 /// Where a path leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PathPlace {
-    /// Below the folder: relative to it.
+    /// A path below the folder, relative to it.
     Inside(PathBuf),
     /// The folder itself.
     Folder,
@@ -123,7 +123,7 @@ impl FolderPaths {
     }
 }
 
-/// An absolute path without `.` and `..`.
+/// Makes a path absolute and removes `.` and `..`.
 pub(super) fn without_dots(path: &Path) -> PathBuf {
     let bytes = path.as_os_str().as_bytes();
     if !bytes.ends_with(b"/") && !bytes.windows(2).any(|pair| pair == b"/." || pair == b"//") {

@@ -20,7 +20,7 @@ pub(super) struct WorkingDirectory {
     pub(super) root: Option<PathBuf>,
 }
 
-/// A mapping of a file of the folder whose memory is written to it.
+/// A shared mapping of a file in the folder.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FileMapping {
     pub(super) end: u64,
@@ -31,7 +31,7 @@ pub(super) struct FileMapping {
 #[derive(Debug, Clone, Default)]
 pub(super) struct ProcessMemory {
     pub(super) mappings: BTreeMap<u64, FileMapping>,
-    /// What it counts for where it is a copy; its process's table has the same.
+    /// The share of the limit that it uses if it is a copy; its process's table has the same.
     copies: Option<Rc<CopyShare>>,
 }
 
@@ -54,7 +54,7 @@ impl Process {
     }
 }
 
-/// What a new process has in common with the one that made it.
+/// The resources that a new process shares with its parent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct SharedParts {
     pub(super) files: bool,
@@ -66,7 +66,7 @@ pub(super) struct SharedParts {
 #[derive(Debug, Default)]
 pub(super) struct Processes {
     all: BTreeMap<u32, Process>,
-    /// The one whose line came last: what is not known otherwise is taken from it.
+    /// The process of the latest line: it provides defaults for unknown state.
     last: Option<u32>,
 }
 
@@ -120,13 +120,13 @@ impl Processes {
         self.all.len()
     }
 
-    /// The process that is taken for the parent of one of which nothing is known: the one whose line came last.
+    /// The assumed parent of an unknown process: the process of the latest line.
     pub(super) fn likely_parent(&self) -> Option<&Process> {
         self.last.and_then(|last| self.all.get(&last)).or_else(|| self.all.values().next())
     }
 
-    /// Follows a process that nothing is known of: the child or a thread of the one whose line came last, if there is one. Without a
-    /// share of the copies that may be held it begins with nothing.
+    /// Follows an unknown process as the child or a thread of the process of the latest line, if there is one. Without
+    /// a share of the limit of copies it starts with no descriptors.
     pub(super) fn add_unknown(
         &mut self,
         number: u32,

@@ -19,7 +19,7 @@ const MOST_UNDERWAY: usize = 50_000;
 /// The process of a line that names none: there is only one then.
 const ONLY_PROCESS: u32 = 0;
 
-/// What became of a call, and what it weighs.
+/// The outcome of a call, and its weight.
 pub(super) type SettledCall = (CallOutcome, CallWeight);
 
 /// A call that is being settled.
@@ -27,7 +27,7 @@ pub(super) type SettledCall = (CallOutcome, CallWeight);
 pub(super) struct Moment {
     pub(super) process: u32,
     pub(super) times: (u64, u64),
-    /// What its first argument led to when it began: another thread may have closed that since.
+    /// The description of its first argument when it began: another thread may have closed it since.
     pub(super) pinned: Option<(i32, DescriptionId)>,
     /// Whether the process that it makes was met while it was under way, and may be gone again.
     pub(super) child_met: bool,
@@ -48,7 +48,7 @@ pub(super) struct CallUnderway {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InputLine<'a> {
     pub(super) number: u64,
-    /// What stands behind process and time.
+    /// The text after process and time.
     pub(super) rest: &'a [u8],
     /// Its process, where it or its file says so.
     pub(super) process: Option<u32>,
@@ -61,7 +61,7 @@ pub(super) struct StraceReader {
     pub(super) processes: Processes,
     pub(super) descriptions: Descriptions,
     pub(super) underway: HashMap<u32, CallUnderway>,
-    /// The process whose first line this is, of which nothing was known.
+    /// The process whose first line this is, if it was unknown.
     pub(super) first_call_of: Option<u32>,
     /// Whether a line named its process.
     names_processes: bool,
@@ -244,7 +244,8 @@ impl StraceReader {
         });
     }
 
-    /// Holds what the first argument of a call leads to that is still under way. A close takes effect when it begins.
+    /// Holds a reference to the description of the first argument of an unfinished call. A close takes effect when it
+    /// begins.
     fn pin_description(&mut self, process: u32, text: &[u8]) -> Option<(i32, DescriptionId)> {
         let name = call_name(text);
         if !matches!(references_of(name), [Reference::Descriptor(0) | Reference::At(0, _), ..]) {
@@ -264,7 +265,7 @@ impl StraceReader {
         Some((number, descriptor.description))
     }
 
-    /// Ends what is under way when the recording does.
+    /// Ends unfinished calls at the end of the recording.
     pub(super) fn end_recording(&mut self) {
         let mut left: Vec<CallUnderway> = std::mem::take(&mut self.underway).into_values().collect();
         left.sort_by_key(|call| call.line);

@@ -1,11 +1,11 @@
 //! Which arguments of each system call name a file or a descriptor: every call of the classes `file` and `desc` of strace that the trace
 //! has no call for, and all of them where they fail.
 
-/// What an argument names.
+/// The kind of file reference in an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reference {
     Path(usize),
-    /// A descriptor of a directory, and a path relative to it.
+    /// A directory descriptor, and a path relative to it.
     At(usize, usize),
     Descriptor(usize),
 }
@@ -150,7 +150,7 @@ const AT_PATH: &[&str] = &[
     "fspick",
 ];
 
-/// Calls whose arguments lie otherwise.
+/// Calls with an unusual order of arguments.
 const OTHERS: &[(&str, &[Reference])] = &[
     ("rename", &[Path(0), Path(1)]),
     ("link", &[Path(0), Path(1)]),
@@ -178,7 +178,7 @@ const OTHERS: &[(&str, &[Reference])] = &[
     ("finit_module", &[Descriptor(0)]),
 ];
 
-/// What the arguments of a call name.
+/// The file references in the arguments of a call.
 pub(super) fn references_of(name: &str) -> &'static [Reference] {
     if ON_DESCRIPTOR.contains(&name) {
         return &[Descriptor(0)];

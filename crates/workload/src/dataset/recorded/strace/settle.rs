@@ -1,4 +1,4 @@
-//! Decides what becomes of each call: kept in the trace, followed, not kept for a reason, or outside the folder.
+//! Decides the outcome of each call: kept in the trace, followed, not kept for a reason, or outside the folder.
 
 use std::path::{Path, PathBuf};
 
@@ -81,7 +81,7 @@ pub(super) fn settled_not_kept(reason: &str, weight: CallWeight) -> SettledCall 
 }
 
 impl StraceReader {
-    /// Settles a call, and follows what it does to the state.
+    /// Determines the outcome of a call and updates the state accordingly.
     pub(super) fn settle_call(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
         let settled = self
             .settle_process_call(moment, call)
@@ -95,7 +95,7 @@ impl StraceReader {
 
     /// A call that the trace cannot make, or that failed: it is counted where it concerns the folder.
     pub(super) fn settle_by_references(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
-        // Of these calls the second argument says what they do.
+        // Calls whose second argument selects the action.
         let what = match call.name {
             "ioctl" | "fcntl" | "fcntl64" => {
                 format!("{} {}", call.name, constants_or_placeholder(call.argument_text(1)))
@@ -107,7 +107,7 @@ impl StraceReader {
             Returned::Unknown => format!("{what} that was interrupted or did not return"),
             Returned::Value(_) => what,
         };
-        // What failed moved nothing, and sync_file_range(2) makes nothing durable.
+        // A failed call moved no bytes, and sync_file_range(2) makes nothing durable.
         let weight = CallWeight::NONE;
         for reference in references_of(call.name) {
             match self.resolve_reference(moment, call, reference) {
@@ -144,7 +144,7 @@ impl StraceReader {
         }
     }
 
-    /// Whether an argument shows a path below the folder, whatever the call is.
+    /// Whether an argument of any call shows a path below the folder.
     pub(super) fn shows_folder(&self, call: &SystemCall<'_>) -> bool {
         call.arguments().iter().any(|argument| {
             let decorated = parse_descriptor(argument).and_then(|one| one.shown.path().cloned());
@@ -155,7 +155,7 @@ impl StraceReader {
         })
     }
 
-    /// Whatever else returns a descriptor: its number leads to no file that was opened by name.
+    /// Notes descriptors returned by any other call: they refer to no file that was opened by name.
     fn note_new_descriptors(&mut self, moment: &Moment, call: &SystemCall<'_>) {
         let Some(value) = call.value() else { return };
         let number = |value: i64| i32::try_from(value).ok();
@@ -203,7 +203,7 @@ impl StraceReader {
         if let Some(shown) = folder_shown.as_ref().filter(|shown| shown.number.is_none())
             && let (Some(path), Some(process)) = (shown.shown.path(), &process)
         {
-            // With -y, AT_FDCWD tells the working directory, whatever the path is.
+            // With -y, AT_FDCWD shows the working directory.
             process.directory.borrow_mut().path = Some(path.clone());
         }
         if path.is_absolute() {
@@ -227,7 +227,7 @@ impl StraceReader {
         above.map(|above| without_dots(&above.join(path))).ok_or(UNKNOWN_FOLDER)
     }
 
-    /// What a path in a call names, of a string and the directory that it is relative to.
+    /// Resolves a path argument relative to a directory argument.
     pub(super) fn resolve_named_file(
         &mut self,
         moment: &Moment,
@@ -267,7 +267,7 @@ impl StraceReader {
         }
     }
 
-    /// What the descriptor names by itself, with an empty path (AT_EMPTY_PATH).
+    /// Resolves a descriptor that is used without a path (AT_EMPTY_PATH).
     fn named_open(&mut self, moment: &Moment, folder: Option<&[u8]>) -> NamedFile {
         match self.find_target(moment, folder) {
             DescriptorTarget::Known(id) => self.named_description(id),
@@ -283,7 +283,7 @@ impl StraceReader {
         }
     }
 
-    /// The number of a name of the folder; 0 is the folder itself.
+    /// The number of a name in the folder; 0 is the folder itself.
     pub(super) fn number_of(&mut self, file: &NamedFile) -> Result<u32, SettledCall> {
         match file {
             NamedFile::Folder => Ok(0),

@@ -16,7 +16,7 @@ impl StraceReader {
         let Some(shown) = call.argument(0).and_then(parse_descriptor) else { return settled_outside() };
         let Some(number) = shown.number else { return settled_outside() };
         if let Some((_, id)) = moment.pinned {
-            // It took effect when it began: what is left of it is released with the call.
+            // The close took effect when it began: the remaining reference is released with the call.
             return self.settle_closed(id, self.descriptions.get(id).is_some_and(Description::is_last));
         }
         let Some(table) = self.processes.table_of(moment.process) else { return settled_outside() };
@@ -58,7 +58,7 @@ impl StraceReader {
         if closed { settled_kept(CallWeight::NONE) } else { settled }
     }
 
-    /// What a close is worth that closed a file for good, or one of several descriptors of it.
+    /// The outcome of a close of a file's last descriptor, or of one of several.
     pub(super) fn settle_closed(&self, id: DescriptionId, last: bool) -> SettledCall {
         match self.descriptions.get(id).map(|one| one.opened) {
             Some(Opened::File { .. }) if last => settled_kept(CallWeight::NONE),

@@ -106,7 +106,7 @@ impl StraceReader {
         }
     }
 
-    /// What an opening that succeeded gives.
+    /// The description of a successfully opened file.
     fn describe_opened(
         &mut self,
         moment: &Moment,
@@ -260,7 +260,7 @@ impl StraceReader {
             "F_GETFL" | "F_GETFD" => {}
             _ => return None,
         }
-        // They change what is followed, or nothing at all.
+        // These calls change only state that is followed, or nothing.
         Some(match self.find_target(moment, call.argument(0)) {
             DescriptorTarget::Known(id) => match self.descriptions.get(id).map(|one| one.opened) {
                 Some(Opened::File { .. } | Opened::Directory { .. }) => settled_followed(),

@@ -1,4 +1,4 @@
-//! Files that are mapped into memory: what is stored there is not seen, and what is made durable is.
+//! Follows memory-mapped files: stores into memory are not visible, msync(2) is.
 
 use fsverdict_judgement::plan::CallWork;
 
@@ -12,7 +12,7 @@ use super::value::{has_flag, parse_number};
 use crate::dataset::recorded::account::CallWeight;
 
 impl StraceReader {
-    /// mmap(2): what is stored into memory is not seen.
+    /// mmap(2): stores into the memory are not visible.
     pub(super) fn settle_mmap(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
         let id = match self.find_target(moment, call.argument(4)) {
             DescriptorTarget::Known(id) => id,
@@ -80,7 +80,7 @@ impl StraceReader {
         }
     }
 
-    /// msync(2) makes durable what was stored into a mapping: it is fdatasync(2) of the file.
+    /// msync(2) makes stores into a mapping durable, like fdatasync(2) on the file.
     pub(super) fn sync_mapping(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
         let Some(at) = call.argument(0).and_then(parse_number).map(|at| at as u64) else {
             return settled_outside();

@@ -84,7 +84,7 @@ impl StraceReader {
         Some(self.keep_names(moment, CallWork::Look { name }, CallWeight::NONE))
     }
 
-    /// What a status tells of a name: that it is a file, and how large, or a directory.
+    /// Notes from a status whether a name is a file, and its size, or a directory.
     fn note_status(&mut self, name: u32, call: &SystemCall<'_>) {
         let Some(status) = call.arguments().iter().find(|argument| argument.starts_with(b"{")) else {
             return;
@@ -108,7 +108,7 @@ impl StraceReader {
         directory: bool,
     ) -> SettledCall {
         let absolute = self.absolute_of(moment, folder, call.argument(path));
-        // Of a link the name itself is removed, and not what it leads to.
+        // Removing a link removes the link itself, not its target.
         let link = absolute.as_deref().map(|absolute| self.paths.is_link(absolute));
         if let (Some(absolute), Some(true)) = (&absolute, link) {
             self.paths.remove_link(absolute);
@@ -212,7 +212,7 @@ impl StraceReader {
         self.keep_names(moment, CallWork::Rename { from, to }, CallWeight::NONE)
     }
 
-    /// What is open keeps its file under the new path.
+    /// Open files keep their description under the new path.
     fn move_paths(&mut self, from: &Path, to: &Path, exchanges: bool) {
         if !self.work.take_work(self.descriptions.count() + self.processes.count()) {
             return;

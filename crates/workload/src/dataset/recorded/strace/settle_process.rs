@@ -18,7 +18,7 @@ use crate::dataset::recorded::account::CallWeight;
 pub(super) const MAKE_PROCESS: [&str; 5] = ["clone", "clone2", "clone3", "fork", "vfork"];
 
 impl StraceReader {
-    /// Follows a process whose beginning no call shows, or that a call makes which is still under way.
+    /// Follows a process whose creation is not recorded, or whose creating call is still unfinished.
     pub(super) fn meet_unknown(&mut self, process: u32) {
         match self.creating_processes()[..] {
             [maker] => self.meet_child(maker, process),
@@ -64,7 +64,7 @@ impl StraceReader {
         }
     }
 
-    /// Processes whose call that makes another one is under way, without a line of that one yet.
+    /// Processes with an unfinished call that creates a process of which no line was read yet.
     pub(super) fn creating_processes(&mut self) -> Vec<u32> {
         if !self.work.take_work(self.underway.len()) {
             return Vec::new();
@@ -121,7 +121,7 @@ impl StraceReader {
         self.add_child(moment.process, child, shared);
     }
 
-    /// execve(2): a table and memory of its own, without what closes on it.
+    /// execve(2): gives the process its own table and memory, and closes close-on-exec descriptors.
     fn replace_program(&mut self, moment: &Moment) {
         self.calls.stop_counting();
         self.own_table(moment.process);
@@ -134,7 +134,8 @@ impl StraceReader {
                 .partition::<std::collections::HashMap<i32, Descriptor>, _>(|(_, one)| one.closes_on_exec);
             table.descriptors = kept;
             table.closed.extend(gone.keys());
-            // What was open when the recording began with this call came from its parent, and is no file of the folder.
+            // Descriptors that were open when the recording began with this call were inherited, and refer to no file
+            // in the folder.
             table.complete |= self.first_call_of == Some(moment.process);
             gone.into_iter().collect::<std::collections::BTreeMap<_, _>>().into_values().collect()
         };
@@ -154,7 +155,7 @@ impl StraceReader {
         let share = self.share_of_copies(Some(&table), None);
         let mut copy = match &share {
             Some(_) => table.borrow().copy_table(&mut self.descriptions),
-            // Nothing is known of what it has open.
+            // Nothing is known about its open files.
             None => DescriptorTable::default(),
         };
         (copy.users, copy.copies) = (1, share.map(Rc::new));
@@ -173,7 +174,7 @@ impl StraceReader {
         }
     }
 
-    /// A process or thread is gone: the last that has a table closes what is open in it.
+    /// A process or thread ended: the last user of a table closes all its descriptors.
     pub(super) fn end_process(&mut self, process: u32, now_ns: u64) {
         if let Some(call) = self.underway.remove(&process) {
             self.give_up(&call);
@@ -285,7 +286,7 @@ pub(super) fn child_of(call: &SystemCall<'_>) -> Option<u32> {
     call.value().and_then(|value| u32::try_from(value).ok()).filter(|child| *child > 0)
 }
 
-/// What a call under way will let its child share.
+/// The resources that an unfinished call will let its child share.
 fn shared_parts(text: &[u8]) -> SharedParts {
     let whole = [text, b") = ?"].concat();
     let flags = match parse_call(&whole) {

@@ -1,4 +1,4 @@
-//! What a status or a listing tells of an open file or directory.
+//! Learns sizes and types from the status or the listing of an open file or directory.
 
 use fsverdict_judgement::plan::CallWork;
 
@@ -21,7 +21,7 @@ impl StraceReader {
         }
     }
 
-    /// What a status says of an open file.
+    /// Notes the status of an open file.
     pub(super) fn settle_status(&mut self, id: DescriptionId, call: &SystemCall<'_>) -> SettledCall {
         let status = call.arguments().iter().find(|argument| argument.starts_with(b"{"));
         let mode = status

@@ -27,7 +27,7 @@ impl StraceReader {
                 CallOutcome::NotKept(_) => missing.add_weight(weight),
                 CallOutcome::Kept | CallOutcome::Followed => kept.add_weight(weight),
             }
-            // A call of which one request is lost is not kept as a whole, whatever its other requests are.
+            // A call with one request that is not kept is not kept as a whole.
             if !matches!(settled.0, CallOutcome::NotKept(_)) {
                 settled.0 = outcome;
             }

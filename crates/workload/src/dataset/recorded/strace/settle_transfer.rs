@@ -288,7 +288,7 @@ impl StraceReader {
             DescriptorTarget::Outside => return settled_outside(),
             DescriptorTarget::Lost(why) => return settled_not_kept(why, weight),
         };
-        // What was opened to be read, and is synced unread, is a directory.
+        // A file that was opened for reading and is synced without being read is a directory.
         if let Some(name) = self.turn_into_directory(id) {
             return self.keep_names(moment, CallWork::SyncDirectory { name }, weight);
         }

@@ -16,7 +16,7 @@ pub(super) const LONGEST_LINE: usize = 1 << 20;
 /// Bytes that are read at once of each of many files.
 const PIECE: usize = 64 << 10;
 
-/// A line with what its file says of it.
+/// A line and its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SourceLine {
     pub(super) number: u64,

@@ -31,7 +31,7 @@ fn capture(record: &str) -> CapturedCalls {
                 calls += 1;
                 begun.insert(process, ());
             }
-            // The rest of a call whose beginning is not recorded is a call, too.
+            // The rest of a call whose beginning is not recorded is also a call.
             LineKind::Resumed(..) => calls += u64::from(begun.remove(&process).is_none()),
             _ => {}
         }
@@ -609,7 +609,7 @@ fn a_file_whose_size_is_never_asked_is_overwritten_and_not_extended() {
     let open = "7 open(\"/s/wal\", O_RDWR) = 3\n";
     let write = "7 pwrite64(3, \"\"..., 8192, 81920) = 8192\n";
     assert_eq!(files(&format!("{open}{write}")), ["file 0 3 90112"]);
-    // Who asks where it ends, or lets the kernel, extends it.
+    // A program that asks for the end of a file, or uses O_APPEND, extends it.
     assert_eq!(files(&format!("{open}7 lseek(3, 0, SEEK_END) = 81920\n{write}")), ["file 0 3 81920"]);
     let append = "7 open(\"/s/wal\", O_RDWR|O_APPEND) = 3\n7 write(3, \"\"..., 10) = 10\n";
     assert_eq!(files(append), ["file 0 3 0"]);
@@ -624,7 +624,7 @@ fn the_rest_of_another_call_than_the_one_that_was_begun_settles_both() {
     assert_eq!((captured.account.seen, captured.account.count_not_kept()), (3, 2));
 }
 
-/// What is kept in memory grows with what is open, and not with the recording.
+/// Memory grows with the number of open files, not with the length of the recording.
 #[test]
 fn a_long_recording_is_read_with_little_memory() {
     let mut reader = super::reader::StraceReader::new(std::path::Path::new("/s"));
@@ -675,7 +675,7 @@ fn the_largest_numbers_are_calculated_with_at_every_place() {
         if let Ok(captured) = capture_below(&record, "/s") {
             assert!(captured.account.is_balanced(), "{line}: {:?}", captured.account);
         }
-        // As the first line it tells what the times of the recording are, too.
+        // As the first line it also determines the kind of times.
         let _ = capture_below(line, "/s");
     }
 }
@@ -701,7 +701,7 @@ fn a_reason_names_constants_alone_and_a_line_that_is_shown_hides_where_a_name_ma
         for (reason, lost) in &captured.account.not_kept {
             assert!(!reason.to_ascii_uppercase().contains("SECRET"), "{line}: {reason}");
             assert!(!reason.chars().any(|one| one.is_control() || one == '\u{202e}'), "{line}: {reason:?}");
-            // What an error's place holds is no name.
+            // Text in the place of an error is not a name.
             let shown = lost.first.text.split(" = ").next().unwrap_or_default();
             assert!(!shown.contains("SECRET\"") && !shown.contains("SECRET>"), "{line}: {shown}");
         }
@@ -753,7 +753,7 @@ fn files_of_processes_are_regular_files_and_all_of_them_are_read() {
     std::fs::write(folder.path().join("calls.8"), line).unwrap();
     let path = folder.path().join("calls");
     assert_eq!(recorded_file(&path, &request).unwrap().account.seen, 2);
-    // Nobody writes to this pipe: it must not be waited for.
+    // This pipe has no writer: the reader must not wait for one.
     let pipe = folder.path().join("calls.9");
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
     assert!(recorded_file(&path, &request).is_err());

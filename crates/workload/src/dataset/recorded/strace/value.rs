@@ -1,4 +1,5 @@
-//! Values in the arguments of a call: strings, descriptors with what strace knows of them, flags, numbers, and fields of structures.
+//! Parses values in the arguments of a call: strings, descriptors with strace's decoration, flags, numbers, and fields
+//! of structures.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -6,24 +7,24 @@ use std::path::PathBuf;
 
 use super::line::{count_digits, find_bytes, parse_u64};
 
-/// A descriptor, and what strace says of it with -y.
+/// A descriptor with the decoration that strace -y prints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ShownDescriptor {
-    /// None for AT_FDCWD.
+    /// `None` for AT_FDCWD.
     pub(super) number: Option<i32>,
     pub(super) shown: ShownFile,
 }
 
-/// What strace says of a descriptor.
+/// The decoration of a descriptor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ShownFile {
-    /// Nothing: it ran without -y.
+    /// No decoration: strace ran without -y.
     Nothing,
     Path {
         path: PathBuf,
         deleted: bool,
     },
-    /// A socket, a pipe, or another file without a path.
+    /// A socket, a pipe, or another object without a path.
     Other,
 }
 
@@ -36,7 +37,7 @@ impl ShownFile {
     }
 }
 
-/// A descriptor's number with what stands behind it.
+/// A descriptor's number with its decoration.
 pub(super) fn parse_descriptor(argument: &[u8]) -> Option<ShownDescriptor> {
     if let Some(rest) = argument.strip_prefix(b"AT_FDCWD") {
         return Some(ShownDescriptor { number: None, shown: shown_file(rest) });
@@ -131,7 +132,7 @@ fn unescape(text: &[u8]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// An argument as a reason may name it: constants and numbers alone. What else stands in their place may be a name.
+/// An argument as a reason may show it: constants and numbers only. Any other text may be a name, and is replaced.
 pub(super) fn constants_or_placeholder(argument: &str) -> &str {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_|(), ".contains(&byte);
     let shown = argument.len() <= 120
@@ -161,7 +162,7 @@ pub(super) fn parse_number(argument: &[u8]) -> Option<i64> {
         return u64::from_str_radix(text, 16).ok().map(|number| number as i64);
     }
     let number = parse_u64(digits)?;
-    // What is below zero may be printed without a sign: 18446744073709551615 is -1.
+    // A negative number may be printed without a sign: 18446744073709551615 is -1.
     Some((number as i64).wrapping_mul(sign))
 }
 
@@ -172,7 +173,7 @@ pub(super) fn parse_bracketed(argument: &[u8]) -> Option<i64> {
     parse_number(first)
 }
 
-/// The text behind `name=` in a structure, up to the next comma or bracket.
+/// The text after `name=` in a structure, up to the next comma or bracket.
 pub(super) fn field_value<'a>(structure: &'a [u8], name: &str) -> Option<&'a [u8]> {
     let mut from = 0;
     while let Some(at) = find_bytes(&structure[from..], name.as_bytes()) {

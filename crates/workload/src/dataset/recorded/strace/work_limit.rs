@@ -1,20 +1,20 @@
 //! How much work a recording may cause beyond reading its lines.
 //!
-//! Some calls make the reader look at all processes, all open files or all descriptors that it knows. A recording that repeats such calls
-//! without end would take time that grows with the square of its size. What may be looked at therefore grows with the lines alone, and
-//! the copies of descriptors that are held at once have a limit of their own.
+//! Some calls make the reader scan all processes, open files or descriptors that it knows. A recording that repeats
+//! such calls would take time quadratic in its size. The number of scanned items is therefore bounded in proportion to
+//! the lines read, and the copies of descriptors that are held at once have a separate limit.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Things that may be looked at whatever the recording is, …
+/// Items that may be scanned in any recording.
 const BASE: u64 = 5_000_000;
 /// … and for each of its lines.
 const PER_LINE: u64 = 200;
 /// Copies of descriptors and mappings (fork) that are held at once.
 const MOST_COPIES: u64 = 1_000_000;
 
-/// Counts what is looked at.
+/// Counts scanned items.
 #[derive(Debug, Default)]
 pub(super) struct WorkLimit {
     allowed: u64,
