@@ -6,7 +6,7 @@ use std::path::Path;
 
 use clap::builder::{OsStringValueParser, PossibleValue, StringValueParser, TypedValueParser};
 
-use fsverdict_judgement::journal::{Group, adapter_metric, metric};
+use fsverdict_judgement::journal::{Group, adapter_metric, adds_up, metric};
 use fsverdict_judgement::plan::{Overrides, Plan, Preset, Vocabulary, preset, presets, read_with};
 use fsverdict_text::{Bytes, LONGEST, quoted, suggest};
 
@@ -36,6 +36,7 @@ pub fn with_vocabulary<T>(read: impl FnOnce(&Vocabulary<'_>) -> T) -> T {
         adapters: &adapters,
         profiles: &profiles,
         metrics: &metrics,
+        adds_up,
         unit_of: |name| metric(name).or_else(|| adapter_metric(name)).map(|known| known.unit),
         least_device: fsverdict_stack::layer::least_device,
         model: fsverdict_disk::device::can_be_had,

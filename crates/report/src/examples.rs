@@ -53,10 +53,10 @@ fn add_block(story: &mut Story, contestants: &[Contestant], block: u32, attempt:
 /// btrfs is better than the others by a fifth and more, jfs a little behind ext4 or tied with it.
 pub(super) fn recommended() -> Story {
     let contestants = [
-        one("btrfs", 6.0, 2.0, 0.05),
-        one("ext4", 6.2, 2.1, 0.05),
-        one("xfs", 9.0, 3.1, 0.05),
-        one("jfs", 14.0, 4.0, 0.05),
+        one("btrfs", 6.0, 2.0, 0.035),
+        one("ext4", 6.2, 2.1, 0.035),
+        one("xfs", 9.0, 3.1, 0.035),
+        one("jfs", 14.0, 4.0, 0.035),
     ];
     let mut story = run_of(&contestants, 5);
     story.finish_for("recommended after 5 blocks");

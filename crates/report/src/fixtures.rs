@@ -214,6 +214,7 @@ fn plan(candidates: &[&str], phases: &[&str]) -> Plan {
         "device": { "source": { "image": 1 << 30 } },
         "goal": {
             "metric": "durable",
+            "by": "total",
             "weights": phases.iter().map(|name| ((*name).to_owned(), 1.0)).collect::<BTreeMap<_, _>>()
         },
         "candidates": candidates.iter().map(candidate).collect::<Vec<_>>(),

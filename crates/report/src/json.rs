@@ -173,6 +173,7 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> RunDocument<'a> {
         verdict: VerdictPart {
             goal: Goal {
                 metric: report.judged.plan.goal.metric.clone(),
+                by: report.judged.plan.goal.by,
                 weights: report.judged.objective.weights.clone(),
                 require: report.judged.plan.goal.require.clone(),
             },

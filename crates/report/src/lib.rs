@@ -17,6 +17,7 @@ mod findings;
 #[cfg(test)]
 mod fixtures;
 mod forms;
+mod goal_words;
 #[cfg(test)]
 mod guide_tests;
 mod harness;

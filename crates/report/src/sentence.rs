@@ -1,11 +1,12 @@
 //! The outcome in one sentence, as one would tell it in a mail.
 
 use super::depends;
+use super::goal_words;
 use super::noise;
-use super::number::{alike_within, percent, times, times_within};
+use super::number::{alike_within, percent, times};
 use super::required;
 use super::text::{count, listing};
-use fsverdict_judgement::journal::{CandidateStatus, Ending, Unit};
+use fsverdict_judgement::journal::{CandidateStatus, Ending};
 use fsverdict_judgement::plan::once_each;
 use fsverdict_judgement::verdict::{
     CandidateEntry, Estimate, Judgement, Limit, Outcome, Rank, Relation, TrialBasis, Why,
@@ -35,7 +36,6 @@ pub(super) fn outcome(judged: &Judgement<'_>) -> String {
     if let Some(alone) = required::alone(judged) {
         return format!("{without}{alone}");
     }
-    let within = percent(judged.plan.protocol.tie);
     let leader = verdict.recommended.as_deref().unwrap_or_default();
     let tied = match verdict.tied.as_slice() {
         [] => String::new(),
@@ -43,39 +43,17 @@ pub(super) fn outcome(judged: &Judgement<'_>) -> String {
     };
     let next = verdict.standings.iter().find(|standing| standing.relation != Relation::Tied);
     let next = next.map_or(String::new(), |next| {
-        let (name, ratio) = (&next.candidate, times_within(&next.ratio));
-        match is_ahead(&next.ratio) {
-            true => {
-                format!(
-                    "; by the estimates {name} is ahead, by no more than that: {}",
-                    so_many(judged, &ratio)
-                )
+        let (name, ratio) = (&next.candidate, &next.ratio);
+        match (is_ahead(ratio), alike_within(ratio)) {
+            (true, _) => {
+                let compares = goal_words::compares(judged, name, ratio);
+                format!("; by the estimates {name} is ahead, by no more than that: it {compares}")
             }
-            false => match alike_within(&next.ratio) {
-                Some(within) => format!("; the next, {name}, is alike within {within}"),
-                None => format!("; the next, {name}, {}", takes(judged, &ratio)),
-            },
+            (false, Some(within)) => format!("; the next, {name}, is the same within {within}"),
+            (false, None) => format!("; the next, {name}, {}", goal_words::compares(judged, name, ratio)),
         }
     });
-    format!("{without}Take {leader}: no other candidate is better by more than {within}{tied}{next}.")
-}
-
-/// Whether the goal is a time; of a rate nobody takes long.
-pub(super) fn is_of_time(judged: &Judgement<'_>) -> bool {
-    let mut of_goal = judged.estimates.iter().filter(|found| found.metric == judged.plan.goal.metric);
-    of_goal.next().is_none_or(|found| found.unit == Unit::Seconds)
-}
-
-fn so_many(judged: &Judgement<'_>, ratio: &str) -> String {
-    if is_of_time(judged) { format!("{ratio} times as long") } else { format!("a factor of {ratio}") }
-}
-
-fn takes(judged: &Judgement<'_>, ratio: &str) -> String {
-    if is_of_time(judged) {
-        format!("takes {ratio} times as long")
-    } else {
-        format!("is worse by a factor of {ratio}")
-    }
+    format!("{without}{}{tied}{next}.", goal_words::take(judged, leader))
 }
 
 /// Whether the table beside the sentence shows it with less than the leader's 1.00.
@@ -88,8 +66,8 @@ fn ahead_by_estimate(judged: &Judgement<'_>) -> String {
     let tied = judged.verdict.standings.iter().filter(|standing| standing.relation == Relation::Tied);
     let first = tied.min_by(|one, other| one.ratio.point.total_cmp(&other.ratio.point));
     first.filter(|standing| is_ahead(&standing.ratio)).map_or(String::new(), |standing| {
-        let (name, ratio) = (&standing.candidate, times_within(&standing.ratio));
-        format!(" ({name} {}: less, by no more than matters)", takes(judged, &ratio))
+        let (name, ratio) = (&standing.candidate, &standing.ratio);
+        format!(" ({name} {}: less, by no more than matters)", goal_words::compares(judged, name, ratio))
     })
 }
 
@@ -219,6 +197,12 @@ pub(super) fn tally(judged: &Judgement<'_>) -> String {
     text
 }
 
+/// ` with 16.2 s for the whole job (…)`; empty where the goal is a score.
+fn with_total(judged: &Judgement<'_>, rank: &Rank) -> String {
+    let total = goal_words::total(judged, &rank.candidate);
+    total.map_or(String::new(), |total| format!(" with {total} {}", goal_words::of_what(judged)))
+}
+
 fn undecided(judged: &Judgement<'_>) -> String {
     let skipped = judged.with_status(CandidateStatus::Skipped).count();
     if skipped > 0 && skipped == judged.candidates.len() {
@@ -240,7 +224,11 @@ fn undecided(judged: &Judgement<'_>) -> String {
         [only] => format!("{} alone was measured: there is nothing to compare it with.", only.candidate),
         [leader, rest @ ..] => {
             let ratio = |rank: &Rank| rank.behind.map_or(f64::INFINITY, |behind| behind.point);
-            let shown = |rank: &Rank| rank.behind.map_or("–".to_owned(), |behind| times_within(&behind));
+            let shown = |rank: &Rank| {
+                rank.behind.map_or("has no result beside it".to_owned(), |behind| {
+                    goal_words::compares(judged, &rank.candidate, &behind)
+                })
+            };
             let near = judged.plan.protocol.tie;
             let close: Vec<&Rank> = rest.iter().filter(|rank| ratio(rank) <= 1.0 + near).collect();
             // Close they are by the points, which may be chance: within a tie only where the whole interval is.
@@ -260,7 +248,11 @@ fn undecided(judged: &Judgement<'_>) -> String {
                 all if all == rest.len() => {
                     format!("Undecided{after}: no difference can be told yet between {}", listing(&names, 4))
                 }
-                0 => format!("Undecided{after}: {} leads so far", leader.candidate),
+                0 => format!(
+                    "Undecided{after}: {} leads so far{}",
+                    leader.candidate,
+                    with_total(judged, leader)
+                ),
                 _ => {
                     let within = || format!("within {}", percent(near));
                     let how = if all_within { within() } else { "too close to tell".to_owned() };
@@ -269,11 +261,9 @@ fn undecided(judged: &Judgement<'_>) -> String {
             };
             match &rest[close.len()..] {
                 [] => {}
-                [next] => {
-                    text.push_str(&format!(", ahead of {} by a factor of {}", next.candidate, shown(next)));
-                }
+                [next] => text.push_str(&format!("; {} {}", next.candidate, shown(next))),
                 [next, .., last] => text.push_str(&format!(
-                    ", ahead of {} by a factor of {} and of {}, the last, by {}",
+                    "; {} {}, and {}, the last, {}",
                     next.candidate,
                     shown(next),
                     last.candidate,

@@ -83,10 +83,11 @@ fn weights(judged: &Judgement<'_>) -> Option<TextTable> {
         vec![range.phase.clone(), range.weight.to_string(), low, high]
     });
     let rows = rows.collect();
+    let weight = if judged.objective.is_total() { "frequency" } else { "weight" };
     let title = format!(
-        "{leader} leads while a weight lies between these (beyond, who is named), going by the estimates."
+        "{leader} leads while a {weight} lies between these; beyond them, the candidate in brackets does, going by the estimates."
     );
-    Some(TextTable::new(title, &["phase", "weight", "from", "to"], rows))
+    Some(TextTable::new(title, &["phase", weight, "from", "to"], rows))
 }
 
 fn legacy(judged: &Judgement<'_>) -> Option<TextTable> {

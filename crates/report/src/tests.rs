@@ -282,5 +282,5 @@ fn a_step_that_the_goal_weighs_stands_with_the_phases() {
     story.close_block(1, 1, None).finish();
     let shown = page(&story, Format::Terminal(PLAIN));
     assert!(shown.lines().any(|line| line.starts_with("candidate") && line.contains("fsck")), "{shown}");
-    assert!(shown.contains("weights write 1, fsck 2"), "{shown}");
+    assert!(shown.contains("write + 2 × fsck added up"), "{shown}");
 }

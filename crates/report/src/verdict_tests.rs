@@ -90,7 +90,7 @@ fn who_measures_nothing_in_a_later_block_is_no_reason_to_take_the_other() {
         assert_eq!(verdict.left_out_phases[0].lacking, ["btrfs"]);
         let shown = terminal(&story);
         match phases.len() {
-            1 => assert!(verdict.recommended.is_none() && !shown.contains("nobody is better"), "{shown}"),
+            1 => assert!(verdict.recommended.is_none() && !shown.contains("Take "), "{shown}"),
             _ => assert_eq!(verdict.recommended.as_deref(), Some("ext4")),
         }
     }
@@ -180,7 +180,7 @@ fn one_thing_has_one_number_wherever_it_stands() {
         }
         let words = report.paragraph.as_ref().unwrap();
         if let Some((_, after)) = report.sentence.split_once("takes ") {
-            let (number, _) = after.split_once(" times").unwrap();
+            let (number, _) = after.split_once(')').unwrap();
             assert!(words.contains(number), "{number} is not in {words}");
         }
     }
@@ -236,11 +236,11 @@ fn the_words_tell_what_time_costs_and_how_firm_the_order_is() {
     assert_eq!(set.map(|one| one.candidate.as_str()).collect::<Vec<_>>(), ["ext4", "jfs"]);
     let shown = page(&story, Format::Terminal(TerminalLook { detail: true, ..PLAIN }));
     insta::assert_snapshot!("with_tradeoffs_terminal", shown);
-    // xfs leads as soon as reading weighs as much more as ext4 is ahead.
+    // xfs leads as soon as it reads so often that the half second it saves each time makes up for four seconds of writing.
     let read = report.judged.verdict.sensitivity.iter().find(|range| range.phase == "read").unwrap();
     let turn = read.high.as_ref().unwrap();
     assert_eq!(turn.winner, "xfs");
-    assert!((turn.weight - libm::log(10.0 / 6.0) / libm::log(3.0 / 2.5)).abs() < 0.3, "{turn:?}");
+    assert!((turn.weight - (10.0 - 6.0) / (3.0 - 2.5)).abs() < 1.0, "{turn:?}");
     assert!(page(&story, Format::Html).contains("Costs beside time, and other weights"));
 }
 

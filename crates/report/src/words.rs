@@ -1,8 +1,9 @@
 //! The verdict in plain words: a paragraph to be pasted into a mail, with every number in its interval.
 
 use super::across::headline;
-use super::number::{alike_within, percent, plain_number, times_within};
-use super::sentence::{is_of_time, settling};
+use super::goal_words::{self, is_of_time};
+use super::number::{alike_within, plain_number, times_within};
+use super::sentence::settling;
 use super::text::{count, listing};
 use super::{background, computing, depends, required, unflushed};
 use fsverdict_judgement::journal::{Ending, metric};
@@ -84,9 +85,14 @@ fn asked(judged: &Judgement<'_>) -> String {
     weights.sort_by_key(|(phase, _)| place(phase));
     let phases: Vec<String> = weights
         .into_iter()
-        .map(|(phase, weight)| if even { phase.clone() } else { format!("{phase} (weight {weight})") })
+        .map(|(phase, weight)| if even { phase.clone() } else { format!("{phase} (×{weight})") })
         .collect();
     let phases: Vec<&str> = phases.iter().map(String::as_str).collect();
+    let put_together = match (judged.objective.is_total(), phases.len()) {
+        (_, 0 | 1) => "",
+        (true, _) => ", added up over the whole job",
+        (false, _) => ", as a score: the mean of the phases' ratios",
+    };
     let blocks = count(judged.verdict.blocks, "block");
     let invalid = match judged.run.invalid_blocks().count() {
         0 => String::new(),
@@ -95,7 +101,7 @@ fn asked(judged: &Judgement<'_>) -> String {
     let fresh =
         if judged.plan.device.source == DeviceSource::Folders { "new folders" } else { "fresh filesystems" };
     format!(
-        "{} {} compared by {measure} in {}, in {blocks} of {fresh} in random order{invalid}.",
+        "{} {} compared by {measure} in {}{put_together}, in {blocks} of {fresh} in random order{invalid}.",
         listing(&compared, 2 * MOST_NAMES),
         if compared.len() == 1 { "was" } else { "were" },
         listing(&phases, 2 * MOST_NAMES),
@@ -112,7 +118,6 @@ fn found(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
     {
         return vec![outcome.to_owned()];
     }
-    let within = percent(judged.plan.protocol.tie);
     let ruled_out = required::ruled_out(judged);
     let mut sentences: Vec<String> =
         (!ruled_out.is_empty()).then(|| ruled_out.trim_end().to_owned()).into_iter().collect();
@@ -127,7 +132,7 @@ fn found(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
         };
         sentences.push(format!("Which to take is not decided: {}{alone}.", ratios(judged, &open, leader)));
     } else {
-        sentences.push(format!("Take {leader}: no other candidate is better by more than {within}."));
+        sentences.push(goal_words::take(judged, leader) + ".");
     }
     for (relation, words) in [
         (Relation::NotBetter, "Not better by more than that, but not placed for certain yet"),
@@ -153,29 +158,27 @@ fn leader<'a>(judged: &'a Judgement<'_>) -> &'a str {
     judged.verdict.ranking.first().map_or("", |rank| rank.candidate.as_str())
 }
 
-/// `ext4 takes 1.33 (1.28 to 1.39) times as long as btrfs, xfs 1.52 (1.44 to 1.60) times`.
+/// `against btrfs, ext4 takes 17.1 s (+5%, +2% to +8%), xfs 19.4 s (+20%, +15% to +24%)`.
 fn ratios(judged: &Judgement<'_>, standings: &[&Standing], leader: &str) -> String {
-    let is_time = is_of_time(judged);
-    let than = if leader.is_empty() { String::new() } else { format!(" {leader}") };
-    // Only the first ratio says what it is of.
+    // Only the first says what its number is of.
     let mut is_first = true;
     let ratios: Vec<String> = standings
         .iter()
         .take(MOST_NAMES)
         .map(|standing| {
-            let (name, ratio) = (&standing.candidate, times_within(&standing.ratio));
-            if let Some(within) = alike_within(&standing.ratio) {
+            let (name, ratio) = (&standing.candidate, &standing.ratio);
+            if let Some(within) = alike_within(ratio) {
                 return match leader {
-                    "" => format!("{name} is alike within {within}"),
-                    leader => format!("{name} is like {leader} within {within}"),
+                    "" => format!("{name} is the same within {within}"),
+                    leader => format!("{name} is the same as {leader} within {within}"),
                 };
             }
-            match (std::mem::take(&mut is_first), is_time, than.as_str()) {
-                (true, true, "") => format!("{name} takes {ratio} times as long"),
-                (true, true, than) => format!("{name} takes {ratio} times as long as{than}"),
-                (true, false, "") => format!("{name} is worse by a factor of {ratio}"),
-                (true, false, than) => format!("{name} is worse than{than} by a factor of {ratio}"),
-                _ => format!("{name} {ratio} times"),
+            match std::mem::take(&mut is_first) {
+                true if leader.is_empty() => {
+                    format!("{name} {}", goal_words::compares(judged, name, ratio))
+                }
+                true => format!("against {leader}, {name} {}", goal_words::compares(judged, name, ratio)),
+                false => format!("{name} {}", goal_words::compares_too(judged, name, ratio)),
             }
         })
         .collect();
@@ -224,7 +227,7 @@ fn costs(judged: &Judgement<'_>) -> Vec<String> {
             .chain(known.map(name))
             .collect();
         sentences.push(format!(
-            "With these weights nothing speaks for {}: another is as good or better in {}.",
+            "As the phases are counted here nothing speaks for {}: another is as good or better in {}.",
             listing(&beaten, MOST_NAMES),
             listing(&compared, compared.len())
         ));
@@ -248,6 +251,14 @@ fn weighing(judged: &Judgement<'_>) -> Option<String> {
         return None;
     }
     Some(match verdict.nearest_turn() {
+        Some((range, turn)) if judged.objective.is_total() => format!(
+            "{} would lead if {} happened {} often than {} times for each job (now {}), going by the estimates.",
+            turn.winner,
+            range.phase,
+            if range.low.as_ref() == Some(turn) { "less" } else { "more" },
+            plain_number(turn.weight),
+            range.weight
+        ),
         Some((range, turn)) => format!(
             "{} would lead if {} weighed {} than {} (now {}), going by the estimates.",
             turn.winner,
@@ -257,7 +268,7 @@ fn weighing(judged: &Judgement<'_>) -> Option<String> {
             range.weight
         ),
         None => {
-            "However the phases are weighed, within reason, no other candidate would lead, going by the estimates."
+            "No other candidate would lead if a phase counted for up to 20 times more or less, going by the estimates."
                 .to_owned()
         }
     })

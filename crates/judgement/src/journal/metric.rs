@@ -127,6 +127,30 @@ pub fn metric(name: &str) -> Option<&'static MetricInfo> {
     METRICS.iter().find(|known| known.name == name)
 }
 
+/// Whether the numbers of a metric may be added up over phases. Percentiles, shares, rates and what is held at an end may not, and of
+/// the metrics of adapters and plans it is not known.
+pub fn adds_up(name: &str) -> bool {
+    matches!(
+        name,
+        "durable"
+            | "returned"
+            | "cpu"
+            | "cpu_kernel"
+            | "device_read"
+            | "device_written"
+            | "device_reads"
+            | "device_writes"
+            | "device_flushes"
+            | "device_busy"
+            | "medium_written"
+            | "erases"
+            | "seeks"
+            | "background"
+            | "background_requests"
+            | "background_bytes"
+    )
+}
+
 /// Whether a metric is about CPU time; an adapter's may be, too (`bonnie_rewrite_cpu`).
 pub fn is_of_cpu(name: &str) -> bool {
     name.split('_').any(|word| word == "cpu")

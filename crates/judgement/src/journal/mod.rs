@@ -45,7 +45,7 @@ pub use event::{
     Surroundings, TEAR_DOWN, TrialId,
 };
 pub use loss_age::{AgeBin, LossAges};
-pub use metric::{Better, Group, METRICS, MetricInfo, Unit, adapter_metric, is_of_cpu, metric};
+pub use metric::{Better, Group, METRICS, MetricInfo, Unit, adapter_metric, adds_up, is_of_cpu, metric};
 pub use open::OpenJournal;
 pub use power_cut::{
     ACKNOWLEDGED, CutOutcome, PowerCuts, ProgramPromise, Save, SequenceBatch, SequenceCalls, StateFinding,

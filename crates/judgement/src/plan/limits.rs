@@ -62,6 +62,7 @@ mod tests {
         profiles: &["mixed"],
         metrics: &["durable"],
         unit_of: |_| None,
+        adds_up: |name| name == "durable",
         least_device: |_| 0,
         model: |_, _| Ok(()),
     };

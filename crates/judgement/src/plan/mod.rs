@@ -70,8 +70,8 @@ pub use layers::{Layers, split_layer};
 pub(crate) use limits::{ENTERED as MOST_ENTERED, NAME as LONGEST_NAME};
 pub use lists::{grouped, once_each};
 pub use model::{
-    ArrayState, Blocks, ClockChoice, Dataset, DevicesChoice, Goal, Legacy, NuisancesChoice, Pace, Phase,
-    PhaseWork, Plan, Protocol, Remake, Service, TreeShape, Until, Verify, Vocabulary,
+    Aggregation, ArrayState, Blocks, ClockChoice, Dataset, DevicesChoice, Goal, Legacy, NuisancesChoice,
+    Pace, Phase, PhaseWork, Plan, Protocol, Remake, Service, TreeShape, Until, Verify, Vocabulary,
 };
 pub use operation::{FilesystemAbility, Flow, Needs, Operation, OperationKind};
 pub use own_metric::{NumberSource, OwnMetric, number_pattern};

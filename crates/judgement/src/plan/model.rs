@@ -175,12 +175,40 @@ pub struct Blocks {
     pub max: u32,
 }
 
-/// What the verdict is about: a metric, and how much each phase counts.
+/// How the numbers of the phases become one number for a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Aggregation {
+    /// The sum over the phases of frequency × number: the time of the whole job, in seconds.
+    Total,
+    /// The weighted geometric mean of the phases' ratios: a score, which has no unit. What a plan of a version without a choice meant.
+    #[default]
+    Ratios,
+}
+
+impl Aggregation {
+    /// The word that a plan has for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Total => "total",
+            Self::Ratios => "ratios",
+        }
+    }
+
+    fn is_ratios(&self) -> bool {
+        *self == Self::Ratios
+    }
+}
+
+/// What the verdict is about: a metric, how the phases' numbers are put together, and how much each phase counts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Goal {
     /// Name of the metric, e.g. `durable`.
     pub metric: String,
-    /// Weight per phase; phases that are not named do not count. Empty in a plan means: each work phase 1.
+    #[serde(default, skip_serializing_if = "Aggregation::is_ratios")]
+    pub by: Aggregation,
+    /// By phase: how often it happens for each time that the job is done (a total), or its weight (ratios). Phases that are not named do
+    /// not count. Empty in a plan means: each work phase 1.
     #[serde(deserialize_with = "bounded_map::<_, _, { limits::PHASES }>")]
     pub weights: BTreeMap<String, f64>,
     /// What must hold of whoever is taken.
@@ -461,6 +489,8 @@ pub struct Vocabulary<'a> {
     pub metrics: &'a [&'a str],
     /// What the metric of this name is in.
     pub unit_of: fn(&str) -> Option<Unit>,
+    /// Whether the numbers of a metric may be added up over phases, as times can and percentiles cannot.
+    pub adds_up: fn(&str) -> bool,
     /// Bytes that a candidate needs of any device, however little is written to it.
     pub least_device: fn(&Candidate) -> u64,
     /// Whether there is a modelled device of this name and, where one is given, this size; only what is known without opening a

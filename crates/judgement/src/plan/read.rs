@@ -23,7 +23,8 @@ use super::read_service::{self, read_services};
 use super::require::{RequireContext, read_requirements, short_name};
 use super::value::kernel;
 use super::{
-    Goal, LabChoice, Operation, OwnMetric, Phase, PhaseWork, Plan, Requirements, Vocabulary, recorded, space,
+    Aggregation, Goal, LabChoice, Operation, OwnMetric, Phase, PhaseWork, Plan, Requirements, Vocabulary,
+    recorded, space,
 };
 use fsverdict_text::value::{filled_text, number, paths, text};
 use fsverdict_text::{
@@ -48,7 +49,7 @@ const TOP: &[&str] = &[
     "service",
     "published",
 ];
-const GOAL: &[&str] = &["metric", "weights", "require"];
+const GOAL: &[&str] = &["metric", "by", "frequency", "weights", "require"];
 
 /// Every key a plan may hold, by the section it stands in. The reference (docs/reference/plan-format.md) covers them all.
 pub fn keys() -> Vec<(&'static str, Vec<&'static str>)> {
@@ -196,11 +197,16 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
 fn read_goal(top: &Section<'_>, phases: &Phases, vocabulary: &Vocabulary<'_>) -> Option<Goal> {
     let mut goal = Goal {
         metric: "durable".to_owned(),
+        by: Aggregation::Total,
         weights: even_weights(&phases.list, "durable"),
         require: Requirements::default(),
     };
     own_metrics_agree(&phases.list, top);
     let Some(entry) = top.entry("goal") else { return Some(goal) };
+    if let TomlValue::Text(_) = entry.node.value {
+        goal.by = top.problems.note(entry.node.at, aggregation(&entry.node))?;
+        return Some(goal);
+    }
     let section = Section::new("[goal]", &entry.node, GOAL, top.problems)?;
     let own = phases.list.iter().flat_map(|phase| phase.metrics.keys()).map(String::as_str);
     let known: Vec<&str> = own.chain(vocabulary.metrics.iter().copied()).collect();
@@ -223,37 +229,103 @@ fn read_goal(top: &Section<'_>, phases: &Phases, vocabulary: &Vocabulary<'_>) ->
         };
         goal.require = read_requirements(&entry.node, &context);
     }
-    if let Some(entry) = section.entry("weights") {
+    let by = section.placed("by", aggregation);
+    goal.by = read_aggregation(&section, by, &goal.metric, vocabulary, top.problems)?;
+    for key in ["frequency", "weights"] {
+        let Some(entry) = section.entry(key) else { continue };
         let TomlValue::Table(table) = &entry.node.value else {
-            let message = format!("`weights` must be a table, not {}", entry.node.value.kind());
-            top.problems.add(entry.node.at, message, "for example: weights = { write = 5, read = 2 }");
+            let message = format!("`{key}` must be a table, not {}", entry.node.value.kind());
+            top.problems.add(
+                entry.node.at,
+                message,
+                format!("for example: {key} = {{ write = 5, read = 2 }}"),
+            );
             return None;
         };
         if !table.entries.is_empty() {
-            goal.weights = read_weights(&entry.node, phases, top.problems);
+            goal.weights = read_weights(key, &entry.node, phases, top.problems);
         }
     }
     Some(goal)
 }
 
-fn read_weights(node: &Node, phases: &Phases, problems: &Problems) -> BTreeMap<String, f64> {
+/// `goal.by`, or `goal` as a word.
+fn aggregation(node: &Node) -> Result<Aggregation, Reason> {
+    match text(node)?.as_str() {
+        "total" => Ok(Aggregation::Total),
+        "ratios" => Ok(Aggregation::Ratios),
+        other => Err(Reason::new(
+            format!("there is no goal by `{other}`"),
+            "\"total\" adds up frequency × time over the phases, \"ratios\" is the mean of the phases' ratios",
+        )),
+    }
+}
+
+/// How the phases are put together: as the plan says, as the key of its numbers implies, or else as a total where the metric adds up.
+fn read_aggregation(
+    section: &Section<'_>,
+    by: Option<Placed<Aggregation>>,
+    metric: &str,
+    vocabulary: &Vocabulary<'_>,
+    problems: &Problems,
+) -> Option<Aggregation> {
+    let (frequency, weights) = (section.entry("frequency"), section.entry("weights"));
+    let adds_up = (vocabulary.adds_up)(metric);
+    let chosen = match (by.as_ref().map(|by| by.value), frequency, weights) {
+        (_, Some(entry), Some(_)) => {
+            let hint = "`frequency` says how often each phase happens and adds up times; `weights` weighs the phases' ratios";
+            problems.add(entry.key_at, "`frequency` and `weights` are two ways to put phases together", hint);
+            return None;
+        }
+        (Some(Aggregation::Total), None, Some(entry)) => {
+            problems.add(
+                entry.key_at,
+                "`weights` do not go with by = \"total\"",
+                "call them `frequency`, or take by = \"ratios\"",
+            );
+            return None;
+        }
+        (Some(Aggregation::Ratios), Some(entry), None) => {
+            problems.add(
+                entry.key_at,
+                "`frequency` does not go with by = \"ratios\"",
+                "call it `weights`, or take by = \"total\"",
+            );
+            return None;
+        }
+        (Some(by), ..) => by,
+        (None, Some(_), None) => Aggregation::Total,
+        (None, None, Some(_)) => Aggregation::Ratios,
+        (None, None, None) if adds_up => Aggregation::Total,
+        (None, None, None) => Aggregation::Ratios,
+    };
+    if chosen == Aggregation::Total && !adds_up {
+        let at = by.map(|by| by.at).or(frequency.map(|entry| entry.key_at)).unwrap_or(section.at);
+        let message = format!("`{metric}` does not add up over phases");
+        problems.add(at, message, "take by = \"ratios\" with `weights`, or a metric that does: durable, returned, device_written, …");
+        return None;
+    }
+    Some(chosen)
+}
+
+fn read_weights(key: &str, node: &Node, phases: &Phases, problems: &Problems) -> BTreeMap<String, f64> {
     let names = phases.names();
     let mut weights = BTreeMap::new();
     let TomlValue::Table(table) = &node.value else { return weights };
     for weight in &table.entries {
         if phases.complete && !names.contains(&weight.key.as_str()) {
-            let message = format!("the weight `{}` names no phase of this plan", weight.key);
+            let message = format!("`{key}` names `{}`, which is no phase of this plan", weight.key);
             problems.add(weight.key_at, message, suggest(&weight.key, &names));
         }
         let result =
-            number(&weight.node).map_err(|error| error.after(format!("the weight of `{}`: ", weight.key)));
+            number(&weight.node).map_err(|error| error.after(format!("the {key} of `{}`: ", weight.key)));
         if let Some(number) = problems.note(weight.node.at, result) {
             weights.insert(weight.key.clone(), number);
         }
     }
     if weights.len() == table.entries.len() && weights.values().all(|weight| *weight == 0.0) {
-        let hint = "give at least one phase a weight above 0";
-        problems.add(node.at, "every weight is 0, so nothing would count", hint);
+        let hint = "give at least one phase a number above 0";
+        problems.add(node.at, format!("every number of `{key}` is 0, so nothing would count"), hint);
     }
     weights
 }

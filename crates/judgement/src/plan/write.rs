@@ -3,7 +3,9 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{AXES, AxisLevel, CONTROL_SUFFIX, Candidate, Dataset, DeviceSource, PhaseWork, Plan};
+use super::{
+    AXES, Aggregation, AxisLevel, CONTROL_SUFFIX, Candidate, Dataset, DeviceSource, PhaseWork, Plan,
+};
 use fsverdict_text::{Bytes, duration_text};
 
 /// The plan as TOML, spelled out; read again it is the same plan. That its data were scaled is not kept: they are as large
@@ -41,7 +43,9 @@ pub fn write(plan: &Plan) -> String {
     }
     lines.section("[goal]");
     lines.put("metric", &plan.goal.metric);
-    lines.put("weights", &plan.goal.weights);
+    lines.put("by", plan.goal.by.word());
+    let weighing = if plan.goal.by == Aggregation::Total { "frequency" } else { "weights" };
+    lines.put(weighing, &plan.goal.weights);
     lines.put("require", plan.goal.require.written());
     for (name, dataset) in &plan.datasets {
         lines.section(&format!("[dataset.{name}]"));

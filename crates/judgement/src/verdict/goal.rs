@@ -1,7 +1,7 @@
-//! The goal of a trial as one number: the weighted mean of the logs of the goal's metric over the phases that every
-//! candidate has.
+//! The goal of a trial as one number, smaller is better: the total over the phases of frequency × number (the time of the whole job), or
+//! the weighted geometric mean of the phases' ratios, a score.
 //!
-//! Logs, because ratios multiply: twice as slow in one phase and twice as fast in an equally heavy one cancel.
+//! Either is kept as a logarithm, so that two candidates are compared by their ratio.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,15 @@ use serde::Serialize;
 
 use super::better_of;
 use crate::journal::{Better, Run, Status, Trial, TrialStanding};
-use crate::plan::Plan;
+use crate::plan::{Aggregation, Plan};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Objective {
     pub metric: String,
-    /// Weights by phase: those of the goal that every candidate has.
+    pub by: Aggregation,
+    /// Frequencies or weights by phase: those of the goal that every candidate has.
     pub weights: BTreeMap<String, f64>,
-    /// Phases of the goal that somebody lacks, and which thus count for nobody.
+    /// Phases of the goal that some candidate lacks, and which thus count for none.
     pub left_out: Vec<LeftOutPhase>,
 }
 
@@ -25,16 +26,24 @@ pub struct Objective {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeftOutPhase {
     pub phase: String,
-    /// Who has nothing in it.
+    /// The candidates without a number in it.
     pub lacking: Vec<String>,
 }
 
 impl Objective {
-    /// A phase counts that gave everybody a number in every trial: of nothing, which may come in any block, there are no ratios, and
-    /// who has none must not leave the race by that.
+    /// The goal as the plan states it, before any trial.
+    pub fn planned(plan: &Plan) -> Self {
+        let goal = &plan.goal;
+        let every = || plan.phases.iter().map(|phase| (phase.name.clone(), 1.0)).collect();
+        let given = if goal.weights.is_empty() { every() } else { goal.weights.clone() };
+        let weights = given.into_iter().filter(|(_, weight)| *weight > 0.0).collect();
+        Self { metric: goal.metric.clone(), by: goal.by, weights, left_out: Vec::new() }
+    }
+
+    /// The goal over the phases in which every candidate has a number in every trial: a candidate without one must not leave the race by
+    /// that.
     pub fn of(plan: &Plan, run: &Run) -> Self {
-        let mut objective =
-            Self { metric: plan.goal.metric.clone(), weights: weights(plan), left_out: Vec::new() };
+        let mut objective = Self::planned(plan);
         objective.take(&run.trials);
         objective
     }
@@ -45,7 +54,8 @@ impl Objective {
             .iter()
             .filter(|trial| trial.status == Status::Ok && trial.standing != TrialStanding::Discarded);
         for trial in done {
-            let lacks = |phase: &str| log_cost(&self.metric, phase, trial).is_none();
+            let (metric, by) = (self.metric.as_str(), self.by);
+            let lacks = |phase: &str| cost(metric, by, phase, trial).is_none();
             let lacked: Vec<String> = self.weights.keys().filter(|phase| lacks(phase)).cloned().collect();
             for one in self.left_out.iter_mut().filter(|one| lacks(&one.phase)) {
                 if !one.lacking.contains(&trial.id.candidate) {
@@ -64,42 +74,115 @@ impl Objective {
         self.weights.keys().map(String::as_str).collect()
     }
 
-    /// The goal of one trial, smaller is better. `None` when a phase that counts was not measured or measured as nothing.
+    /// Whether the goal is a sum of the phases' numbers, with their unit; otherwise it is a score.
+    pub fn is_total(&self) -> bool {
+        self.by == Aggregation::Total
+    }
+
+    /// The logarithm of the goal of one trial, smaller is better. `None` when a phase that counts was not measured, or when the goal is
+    /// nothing, of which there are no ratios.
     pub fn log_score(&self, trial: &Trial) -> Option<f64> {
-        log_score(&self.metric, &self.weights, trial)
+        self.log_of(|phase| self.cost(phase, trial))
     }
 
     /// The same as if each phase had taken so much more of the metric, or less where that is negative. `None` where nothing would
     /// be left.
     pub(super) fn log_score_changed(&self, trial: &Trial, more: impl Fn(&str) -> f64) -> Option<f64> {
-        let cost = |phase: &str| Some(log(trial.value(phase, &self.metric)? + more(phase)));
+        self.log_of(|phase| {
+            let changed = trial.value(phase, &self.metric)? + more(phase);
+            Some(if self.is_total() { changed } else { log(changed) })
+        })
+    }
+
+    /// What a trial's phase adds to the goal for each unit of its weight: its number in a total, the logarithm of its cost in a score.
+    pub(super) fn cost(&self, phase: &str, trial: &Trial) -> Option<f64> {
+        cost(&self.metric, self.by, phase, trial)
+    }
+
+    fn log_of(&self, cost: impl Fn(&str) -> Option<f64>) -> Option<f64> {
         let sum: Option<f64> = self.weights.iter().map(|(phase, weight)| Some(weight * cost(phase)?)).sum();
-        let total: f64 = self.weights.values().sum();
-        sum.map(|sum| sum / total).filter(|score| total > 0.0 && score.is_finite())
+        let sum = sum?;
+        let score = match self.by {
+            Aggregation::Total => log(sum),
+            Aggregation::Ratios => sum / self.weights.values().sum::<f64>(),
+        };
+        // A plan of an earlier version may hold weights that make an infinity of either.
+        (!self.weights.is_empty() && score.is_finite()).then_some(score)
     }
 }
 
-/// The weights of the goal that count, by phase. No weights in a plan mean: every phase the same.
-pub fn weights(plan: &Plan) -> BTreeMap<String, f64> {
-    let every = || plan.phases.iter().map(|phase| (phase.name.clone(), 1.0)).collect();
-    let given: BTreeMap<String, f64> =
-        if plan.goal.weights.is_empty() { every() } else { plan.goal.weights.clone() };
-    given.into_iter().filter(|(_, weight)| *weight > 0.0).collect()
+fn cost(metric: &str, by: Aggregation, phase: &str, trial: &Trial) -> Option<f64> {
+    match by {
+        Aggregation::Total => {
+            // Of nothing there are no ratios, and a time of nothing is that of work that was not done.
+            trial.value(phase, metric).filter(|value| value.is_finite() && *value > 0.0)
+        }
+        Aggregation::Ratios => log_cost(metric, phase, trial),
+    }
 }
 
 /// The log of a metric in a phase, smaller is better; `None` where it was not measured or measured as nothing.
 pub(super) fn log_cost(metric: &str, phase: &str, trial: &Trial) -> Option<f64> {
     let observation = trial.observations.iter().find(|observation| observation.phase == phase)?;
-    let found = observation.measurements.iter().find(|found| found.metric == metric)?;
-    let sign = if better_of(&found.metric, found.unit, found.better) == Better::Higher { -1.0 } else { 1.0 };
-    Some(sign * log(found.resolved())).filter(|log| log.is_finite())
+    let measurement = observation.measurements.iter().find(|measurement| measurement.metric == metric)?;
+    let better = better_of(&measurement.metric, measurement.unit, measurement.better);
+    let sign = if better == Better::Higher { -1.0 } else { 1.0 };
+    Some(sign * log(measurement.resolved())).filter(|log| log.is_finite())
 }
 
-/// As [`Objective::log_score`], by these weights.
-pub(super) fn log_score(metric: &str, weights: &BTreeMap<String, f64>, trial: &Trial) -> Option<f64> {
-    let sum: Option<f64> =
-        weights.iter().map(|(phase, weight)| Some(weight * log_cost(metric, phase, trial)?)).sum();
-    let total: f64 = weights.values().sum();
-    // A plan of an earlier version may hold weights that make an infinity of either.
-    sum.map(|sum| sum / total).filter(|score| total > 0.0 && score.is_finite())
+#[cfg(test)]
+mod tests {
+    use super::Objective;
+    use crate::journal::{Event, Fold, made};
+    use crate::plan::Plan;
+    use serde_json::json;
+
+    fn plan(goal: &serde_json::Value) -> Plan {
+        made::plan(&json!({
+            "candidates": [
+                { "name": "a", "filesystem": "ext4", "encryption": "none" },
+                { "name": "b", "filesystem": "xfs", "encryption": "none" },
+            ],
+            "goal": goal,
+        }))
+    }
+
+    /// The objective, and the goal of a and b, where b takes 4 % more time to write and a fiftieth of the time to remove.
+    fn goals(plan: &Plan) -> (Objective, Vec<Option<f64>>) {
+        let mut events = vec![(None, made::started()), (None, made::block_started(1, 1, &["a", "b"]))];
+        for (name, write, remove) in [("a", 50.0, 0.5), ("b", 52.0, 0.01)] {
+            let id = Some(made::id(1, name));
+            events.push((id.clone(), Event::TrialStarted {}));
+            events.push((id.clone(), made::durable("write", write)));
+            events.push((id.clone(), made::durable("remove", remove)));
+            events.push((id, made::ended(None, 1.0)));
+        }
+        events.push((None, Event::BlockFinished { block: 1, attempt: 1, invalid: None }));
+        let mut fold = Fold::new(plan);
+        made::journal(events).records.into_iter().for_each(|record| fold.take(record));
+        let run = fold.run().unwrap();
+        let objective = Objective::of(plan, run);
+        let scores = run.trials.iter().map(|trial| objective.log_score(trial).map(libm::exp)).collect();
+        (objective, scores)
+    }
+
+    #[test]
+    fn a_total_adds_up_what_a_user_waits_for_and_a_score_weighs_ratios() {
+        let total =
+            plan(&json!({ "metric": "durable", "by": "total", "weights": { "write": 1.0, "remove": 2.0 } }));
+        let (_, seconds) = goals(&total);
+        assert!((seconds[0].unwrap() - 51.0).abs() < 1e-9 && (seconds[1].unwrap() - 52.02).abs() < 1e-9);
+        let ratios = plan(&json!({ "metric": "durable", "weights": { "write": 1.0, "remove": 1.0 } }));
+        let (_, scores) = goals(&ratios);
+        // The milliseconds of the removal outweigh two seconds.
+        assert!(scores[1].unwrap() < 0.2 * scores[0].unwrap());
+    }
+
+    #[test]
+    fn a_phase_that_was_not_measured_counts_for_no_candidate() {
+        let asked = json!({ "metric": "durable", "by": "total", "weights": { "write": 1.0, "fsck": 1.0 } });
+        let (objective, _) = goals(&plan(&asked));
+        assert_eq!(objective.phases(), ["write"]);
+        assert_eq!(objective.left_out[0].lacking, ["a", "b"]);
+    }
 }

@@ -58,7 +58,7 @@ pub use environment_runs::{EnvironmentRun, environment_runs};
 pub use estimates::{PhaseEstimate, estimate_all};
 pub use factors::{AddedSeconds, FactorEffect, Interaction};
 pub use field::{Field, Mark, times_worse};
-pub use goal::{LeftOutPhase, Objective, weights};
+pub use goal::{LeftOutPhase, Objective};
 pub use harness::Harness;
 pub use judgement::{Judgement, PhaseEntry, TrialBasis};
 pub use kernels::{ChangeOutcome, KernelChange, KernelPair, KernelPhase, MEASURES, TIME, judged_alone};

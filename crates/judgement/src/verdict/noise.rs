@@ -4,7 +4,6 @@
 use libm::{exp, sqrt};
 use serde::Serialize;
 
-use super::goal::log_cost;
 use super::{Rank, VerdictEvidence};
 use crate::journal::Trial;
 use crate::statistics::{Evidence, FEWEST, level, median, student_quantile};
@@ -56,7 +55,7 @@ pub(super) fn noise(
     let variance = |one: &&Evidence| one.error * one.error * one.count as f64;
     let variance = median(&longest.iter().map(variance).collect::<Vec<_>>())?;
     let of_phase = |(phase, weight): (&String, &f64)| {
-        let own = paired(&|trial| log_cost(&objective.metric, phase, trial));
+        let own = paired(&|trial| objective.cost(phase, trial));
         let squares: f64 = own.iter().map(|pair| squares(pair)).sum();
         (phase.clone(), weight * weight * squares)
     };

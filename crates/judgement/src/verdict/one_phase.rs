@@ -3,7 +3,6 @@
 
 use libm::{exp, log};
 
-use super::goal::log_cost;
 use super::limit::Limit;
 use super::{Rank, VerdictEvidence};
 use crate::journal::{Trial, Unit, metric};
@@ -28,7 +27,9 @@ struct ComparedPhase<'a> {
 /// phases say.
 pub(super) fn mostly_one_phase(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Option<Limit> {
     let VerdictEvidence { plan, run, objective, trials, .. } = *evidence;
-    if metric(&objective.metric).is_none_or(|known| known.unit != Unit::Seconds)
+    // A total is what its phases add up to.
+    if objective.is_total()
+        || metric(&objective.metric).is_none_or(|known| known.unit != Unit::Seconds)
         || objective.weights.len() < 2
     {
         return None;
@@ -46,7 +47,7 @@ pub(super) fn mostly_one_phase(evidence: &VerdictEvidence<'_>, ranking: &[Rank])
         .weights
         .iter()
         .map(|(phase, weight)| {
-            let cost = |trial: &Trial| log_cost(&objective.metric, phase, trial);
+            let cost = |trial: &Trial| objective.cost(phase, trial);
             let differences = trials.differences(&next.candidate, &first.candidate, cost);
             Some(ComparedPhase {
                 name: phase,

@@ -5,7 +5,6 @@
 
 use serde::Serialize;
 
-use super::goal::log_cost;
 use super::{Rank, Verdict, VerdictEvidence};
 use crate::journal::Trial;
 use crate::statistics::Evidence;
@@ -59,7 +58,7 @@ pub(super) fn sensitivity(
         .filter(|name| !tied.iter().any(|other| other == name))
         .filter_map(|name| {
             let behind = |phase: &String| {
-                let cost = |trial: &Trial| log_cost(&objective.metric, phase, trial);
+                let cost = |trial: &Trial| objective.cost(phase, trial);
                 Some(Evidence::of(&trials.differences(name, &leader.candidate, cost))?.difference)
             };
             Some((name, weights.keys().map(behind).collect::<Option<Vec<f64>>>()?))

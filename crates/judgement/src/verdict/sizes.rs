@@ -116,6 +116,9 @@ fn at_size(one: &SizeRun) -> AtSize {
     let of_time = judged.plan.goal.metric == "durable" || judged.plan.goal.metric == "returned";
     let phases = judged.objective.phases();
     let whole = |trial: &Trial| {
+        if judged.objective.is_total() {
+            return judged.objective.log_score(trial).map(libm::exp).filter(|_| of_time);
+        }
         let each: Option<Vec<f64>> =
             phases.iter().map(|phase| trial.value(phase, &judged.objective.metric)).collect();
         each.map(|each| each.iter().sum::<f64>()).filter(|_| of_time && !phases.is_empty())

@@ -38,6 +38,10 @@ pub struct Rank {
     /// How many times worse than the leader, paired within blocks; `None` for the leader itself, or where nothing pairs
     /// the two.
     pub behind: Option<Estimate>,
+    /// The goal in the metric's unit, where it is a total: the leader's own geometric mean over its trials, and for the others that times
+    /// `behind`, so that the two never contradict each other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<f64>,
 }
 
 /// Every candidate against the leader of the last look, the closest first.
@@ -93,13 +97,14 @@ pub(super) fn ranking(
         let paired = || Some(Evidence::of(&evidence.behind(name, leader))?.ratio_at_the_stop());
         own.map(|standing| standing.ratio).or_else(paired)
     };
-    let mut ranking: Vec<Rank> = scored
-        .iter()
-        .map(|(name, _)| Rank {
-            candidate: (*name).to_owned(),
-            behind: if *name == leader { None } else { behind(name) },
-        })
-        .collect();
+    let of_leader = score(leader).map(libm::exp).filter(|_| evidence.objective.is_total());
+    let rank = |name: &str| {
+        let behind = if name == leader { None } else { behind(name) };
+        let times = if name == leader { Some(1.0) } else { behind.map(|behind| behind.point) };
+        let total = of_leader.zip(times).map(|(total, times)| total * times);
+        Rank { candidate: name.to_owned(), behind, total }
+    };
+    let mut ranking: Vec<Rank> = scored.iter().map(|(name, _)| rank(name)).collect();
     // The leader, which is behind nobody, comes first even where chance puts somebody before it.
     let place = |rank: &Rank| match rank.behind {
         _ if rank.candidate == leader => f64::NEG_INFINITY,

@@ -5,8 +5,6 @@
 
 mod reach;
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
 use crate::journal::{Better, Trial, Unit, is_of_cpu};
@@ -14,8 +12,8 @@ use crate::plan::{Assertion, Candidate, GOAL, Of, Plan, Published, once_each};
 use crate::statistics::{Estimate, Evidence};
 
 use super::estimates::find;
-use super::goal::{log_cost, log_score, weights};
-use super::{ByBlock, PhaseEstimate, better_of};
+use super::goal::log_cost;
+use super::{ByBlock, Objective, PhaseEstimate, better_of};
 
 /// By which factor times on a modelled device may be off: what is decided by less is the model's doing as likely as the
 /// filesystem's. By what models show of what is known anyway (docs/results/known-facts.md).
@@ -118,8 +116,8 @@ pub struct ThenAndNow {
 #[derive(Clone, Copy)]
 struct FindingContext<'a> {
     blocks: &'a ByBlock<'a>,
-    /// Of the goal, by phase.
-    weights: &'a BTreeMap<String, f64>,
+    /// The goal as a whole, which a finding may be about.
+    objective: &'a Objective,
     tie: f64,
     /// By which factor times may be off.
     error: f64,
@@ -136,8 +134,8 @@ impl FindingContext<'_> {
 pub fn then_and_now(plan: &Plan, estimates: &[PhaseEstimate], blocks: &ByBlock<'_>) -> Vec<ThenAndNow> {
     let modelled = plan.device.source.is_modelled();
     let error = if modelled { MODEL_ERROR } else { 1.0 };
-    let weights = weights(plan);
-    let bench = FindingContext { blocks, weights: &weights, tie: plan.protocol.tie, error };
+    let objective = Objective::planned(plan);
+    let bench = FindingContext { blocks, objective: &objective, tie: plan.protocol.tie, error };
     let estimates = [estimates, &of_goal(plan, &bench)].concat();
     let computes = |name: &str| {
         let known = plan.candidates.iter().find(|candidate| candidate.name == name);
@@ -178,7 +176,7 @@ fn of_goal(plan: &Plan, bench: &FindingContext<'_>) -> Vec<PhaseEstimate> {
             .iter()
             .flat_map(|trial| &trial.observations)
             .find_map(|observation| observation.measurements.iter().find(|found| found.metric == metric))?;
-        let scores = trials.iter().filter_map(|trial| log_score(metric, bench.weights, trial));
+        let scores = trials.iter().filter_map(|trial| bench.objective.log_score(trial));
         // A score is a cost; shown as the metric itself, a rate must be turned over again.
         let sign = if better_of(metric, kind.unit, kind.better) == Better::Higher { -1.0 } else { 1.0 };
         let logs: Vec<f64> = scores.map(|score| sign * score).collect();
@@ -216,7 +214,7 @@ fn judge_one<'a>(
             find(estimates, candidate, phase, metric)
         };
         let of = if of.is_none() { None } else { Some(base(of)?) };
-        Some(FindingSide { found, of, weights: bench.weights })
+        Some(FindingSide { found, of, objective: bench.objective })
     };
     let named: Vec<String> = once_each(published.candidates().map(str::to_owned));
     let all =
@@ -248,7 +246,8 @@ fn judge_one<'a>(
         Assertion::Spread { spread, among, at_most } => {
             let is_of = |found: &&&PhaseEstimate| among.is_empty() || among.contains(&found.candidate);
             let among = measured.iter().filter(is_of);
-            let among = among.map(|found| FindingSide { found, of: None, weights: bench.weights }).collect();
+            let among =
+                among.map(|found| FindingSide { found, of: None, objective: bench.objective }).collect();
             (Test::Spread { spread: *spread, at_most: *at_most }, extremes(bench, among))
         }
         Assertion::Reach { reach, share, of_metric, of_phase } => {
@@ -284,8 +283,8 @@ enum Test {
 struct FindingSide<'a> {
     found: &'a PhaseEstimate,
     of: Option<&'a PhaseEstimate>,
-    /// Of the goal, by phase.
-    weights: &'a BTreeMap<String, f64>,
+    /// The goal as a whole, which a finding may be about.
+    objective: &'a Objective,
 }
 
 impl FindingSide<'_> {
@@ -304,7 +303,7 @@ impl FindingSide<'_> {
     /// The logarithm of the same in a block's trial.
     fn log_cost(&self, blocks: &ByBlock<'_>, trial: &Trial) -> Option<f64> {
         let own = match self.found.phase.as_str() {
-            GOAL => log_score(&self.found.metric, self.weights, trial)?,
+            GOAL => self.objective.log_score(trial)?,
             phase => log_cost(&self.found.metric, phase, trial)?,
         };
         let Some(of) = self.of else { return Some(own) };

@@ -72,6 +72,13 @@ fn weighting(report: &Report<'_>) -> String {
         .filter(|(_, weight)| *weight > 0.0)
         .collect();
     let names: Vec<&str> = counted.iter().map(|(name, _)| *name).collect();
+    if report.judged.objective.is_total() && counted.len() > 1 {
+        let each = counted.iter().map(|(name, times)| match times {
+            once if *once == 1.0 => (*name).to_owned(),
+            times => format!("{times} × {name}"),
+        });
+        return format!("{} added up", each.collect::<Vec<_>>().join(" + "));
+    }
     match counted.as_slice() {
         [(only, _)] => format!("{only} alone counts"),
         [(_, first), rest @ ..] if rest.iter().all(|(_, weight)| weight == first) => {

@@ -90,9 +90,15 @@ fn goal(report: &Report<'_>) -> Text {
     let text = Text::default().meant(known.map(|known| known.meaning), title);
     match phases.len() {
         0 => text,
-        many if even && many > 5 => text.plain(format!(", all {many} phases alike")),
-        _ if even => text.plain(format!(", every phase alike: {}", phases.join(", "))),
-        _ => text.plain(format!(", weighted: {}", phases.join(", "))),
+        1 => text.plain(format!(" of {}", phases.join(""))),
+        many if report.judged.objective.is_total() && even && many > 5 => {
+            text.plain(format!(", added up over all {many} phases"))
+        }
+        _ if report.judged.objective.is_total() => {
+            text.plain(format!(", added up over the whole job: {}", phases.join(" + ")))
+        }
+        many if even && many > 5 => text.plain(format!(", the mean of the ratios of all {many} phases")),
+        _ => text.plain(format!(", the mean of the phases' ratios: {}", phases.join(", "))),
     }
 }
 

@@ -1,15 +1,13 @@
 //! How one number changed from one run to the other.
 
-use std::collections::BTreeMap;
-
 use libm::{log, log1p, sqrt};
 use serde::Serialize;
 
 use super::{ComparedSide, Comparison, FEWEST_TO_TEST};
 use crate::journal::{Better, Measurement, Run, Unit};
 use crate::statistics::{Estimate, Evidence, median, median_test};
+use crate::verdict::Objective;
 use crate::verdict::better_of;
-use crate::verdict::goal::log_score;
 
 /// From here on Student's t is the normal distribution.
 const MANY_DEGREES: f64 = 1e6;
@@ -18,7 +16,7 @@ const MANY_DEGREES: f64 = 1e6;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MetricChange {
     pub candidate: String,
-    /// `None`: the goal as a whole, the weighted geometric mean over its phases.
+    /// `None`: the goal as a whole.
     pub phase: Option<String>,
     pub metric: String,
     pub unit: Unit,
@@ -146,12 +144,11 @@ fn with_nothing(
 pub(super) fn of_goal(
     before: ComparedSide<'_>,
     after: ComparedSide<'_>,
-    weights: &BTreeMap<String, f64>,
+    objective: &Objective,
     candidate: &str,
     between_runs: f64,
 ) -> Option<MetricChange> {
-    let plan = before.plan;
-    let metric = plan.goal.metric.as_str();
+    let metric = objective.metric.as_str();
     let mut observations =
         before.run.trials.iter().filter(|trial| trial.counts()).flat_map(|trial| &trial.observations);
     let kind = observations
@@ -160,7 +157,7 @@ pub(super) fn of_goal(
     let sign = if better_of(metric, kind.unit, kind.better) == Better::Higher { -1.0 } else { 1.0 };
     let logs = |run: &Run| -> Option<Vec<f64>> {
         let trials = run.trials.iter().filter(|trial| trial.counts() && trial.id.candidate == candidate);
-        trials.map(|trial| log_score(metric, weights, trial).map(|score| sign * score)).collect()
+        trials.map(|trial| objective.log_score(trial).map(|score| sign * score)).collect()
     };
     change(candidate, None, kind, [&logs(before.run)?, &logs(after.run)?], between_runs)
 }

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::ComparedSide;
 use crate::journal::Facts;
-use crate::plan::{AXES, Axis, Blocks, Candidate, Plan};
-use crate::verdict::weights;
+use crate::plan::{AXES, Aggregation, Axis, Blocks, Candidate, Plan};
+use crate::verdict::Objective;
 use fsverdict_text::duration_text;
 
 /// Something that is not the same in both runs.
@@ -28,13 +28,14 @@ pub struct Difference {
 }
 
 /// What of a plan's protocol and goal says how its numbers are judged, and no more.
-const JUDGES: [&str; 7] = [
+const JUDGES: [&str; 8] = [
     "protocol.blocks",
     "protocol.until",
     "protocol.tie",
     "protocol.for",
     "protocol.disturbed",
     "goal.metric",
+    "goal.by",
     "goal.weights",
 ];
 
@@ -113,7 +114,8 @@ fn protocol(plan: &Plan) -> Facts {
         ("protocol.disturbed", protocol.disturbed.map(|limits| word(json!(limits)))),
         ("protocol.circumstances", Some(word(json!(protocol.circumstances)))),
         ("goal.metric", Some(plan.goal.metric.clone())),
-        ("goal.weights", Some(word(json!(weights(plan))))),
+        ("goal.by", (plan.goal.by != Aggregation::Ratios).then(|| plan.goal.by.word().to_owned())),
+        ("goal.weights", Some(word(json!(Objective::planned(plan).weights)))),
         ("memory", plan.memory.map(|size| size.to_string())),
     ];
     values.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()

@@ -23,7 +23,7 @@ use serde::Serialize;
 use crate::journal::{CandidateStatus, Run};
 use crate::plan::{Goal, Plan, Requirements, is_twin, once_each};
 use crate::statistics::{FEWEST, holm};
-use crate::verdict::weights;
+use crate::verdict::Objective;
 use fsverdict_text::Hinted;
 
 use change::{of_goal, of_phase};
@@ -207,15 +207,15 @@ fn changes(
     if !reasons.is_empty() {
         return Err(reasons);
     }
-    let weights = weights(before.plan);
-    let headline = headline(before.plan, &weights);
+    let objective = Objective::planned(before.plan);
+    let headline = headline(before.plan, &objective.weights);
     let metric = before.plan.goal.metric.as_str();
     let mut judged = Vec::new();
     let mut costs = Vec::new();
     for candidate in &roll.common.clone() {
         // A goal of one phase is that phase: judged once.
-        if weights.len() > 1 {
-            let goal = of_goal(before, after, &weights, candidate, between_runs);
+        if objective.weights.len() > 1 {
+            let goal = of_goal(before, after, &objective, candidate, between_runs);
             if goal.is_none() {
                 let why = format!("goal: {metric} was nothing, or not measured, in a phase that counts");
                 roll.left_out.push(LeftOut::new(candidate, why));
@@ -243,7 +243,12 @@ fn changes(
         return Err(roll.reasons());
     }
     Ok(RunComparison {
-        goal: Goal { metric: metric.to_owned(), weights, require: Requirements::default() },
+        goal: Goal {
+            metric: metric.to_owned(),
+            by: objective.by,
+            weights: objective.weights,
+            require: Requirements::default(),
+        },
         alpha: ALPHA,
         between_runs,
         tie: before.plan.protocol.tie,

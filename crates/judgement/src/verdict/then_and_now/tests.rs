@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{Because, FindingContext, Now, then_and_now};
 use crate::journal::Unit;
-use crate::plan::{Assertion, DeviceSource, Of, Plan, Published};
-use crate::verdict::{ByBlock, Estimate, PhaseEstimate, ThenAndNow};
+use crate::plan::{Aggregation, Assertion, DeviceSource, Of, Plan, Published};
+use crate::verdict::{ByBlock, Estimate, Objective, PhaseEstimate, ThenAndNow};
 use fsverdict_text::Bytes;
 
 fn estimate(candidate: &str, n: usize, range: [f64; 3]) -> PhaseEstimate {
@@ -45,8 +45,13 @@ fn better(one: &[&str], than: &[&str], by: f64) -> Assertion {
 
 /// On a real device.
 fn judge_one(published: &Published, estimates: &[PhaseEstimate]) -> ThenAndNow {
-    let weights = BTreeMap::new();
-    let bench = FindingContext { blocks: &ByBlock::default(), weights: &weights, tie: 0.03, error: 1.0 };
+    let objective = Objective {
+        metric: "durable".to_owned(),
+        by: Aggregation::default(),
+        weights: BTreeMap::new(),
+        left_out: Vec::new(),
+    };
+    let bench = FindingContext { blocks: &ByBlock::default(), objective: &objective, tie: 0.03, error: 1.0 };
     super::judge_one(published, estimates, bench)
 }
 
