@@ -149,5 +149,5 @@ fn a_row_that_is_ahead_of_the_one_to_take_is_named() {
     xfs.relation = Relation::NotBetter;
     report.judged.verdict.tied.clear();
     let said = sentence::outcome(&report.judged);
-    assert!(said.contains("; by the estimates xfs is ahead, by no more than that: 0.988 ("), "{said}");
+    assert!(said.contains("; by the estimates xfs is ahead, by no more than that: it takes "), "{said}");
 }

@@ -64,7 +64,7 @@ fn costs(judged: &Judgement<'_>) -> Option<TextTable> {
         [one.candidate.clone(), behind(one)].into_iter().chain(costs).chain([set]).collect()
     };
     let title = "Time and what it costs, all phases of the goal together. Beaten: another is shown to be as good in \
-                 everything and better in something. Open: neither that nor that nobody is.";
+                 everything and better in something. Open: not enough data.";
     Some(TextTable { title: title.to_owned(), header, rows: tradeoffs.iter().map(row).collect() })
 }
 

@@ -241,7 +241,7 @@ fn the_words_tell_what_time_costs_and_how_firm_the_order_is() {
     let turn = read.high.as_ref().unwrap();
     assert_eq!(turn.winner, "xfs");
     assert!((turn.weight - (10.0 - 6.0) / (3.0 - 2.5)).abs() < 1.0, "{turn:?}");
-    assert!(page(&story, Format::Html).contains("Costs beside time, and other weights"));
+    assert!(page(&story, Format::Html).contains("Costs beside time, and other frequencies"));
 }
 
 #[test]

@@ -310,6 +310,7 @@ fn read_aggregation(
 
 fn read_weights(key: &str, node: &Node, phases: &Phases, problems: &Problems) -> BTreeMap<String, f64> {
     let names = phases.names();
+    let noun = if key == "weights" { "weight" } else { key };
     let mut weights = BTreeMap::new();
     let TomlValue::Table(table) = &node.value else { return weights };
     for weight in &table.entries {
@@ -318,7 +319,7 @@ fn read_weights(key: &str, node: &Node, phases: &Phases, problems: &Problems) ->
             problems.add(weight.key_at, message, suggest(&weight.key, &names));
         }
         let result =
-            number(&weight.node).map_err(|error| error.after(format!("the {key} of `{}`: ", weight.key)));
+            number(&weight.node).map_err(|error| error.after(format!("the {noun} of `{}`: ", weight.key)));
         if let Some(number) = problems.note(weight.node.at, result) {
             weights.insert(weight.key.clone(), number);
         }

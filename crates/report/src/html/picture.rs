@@ -70,7 +70,7 @@ pub(super) fn section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Page
 fn beside<'a>(report: &Report<'_>) -> Option<PageBlock<'a>> {
     let tables = report.beside.iter().cloned().map(|table| PageBlock::Table(PageTable::plain(table)));
     let tables: Vec<PageBlock<'a>> = tables.collect();
-    let title = "Costs beside time, and other weights";
+    let title = "Costs beside time, and other frequencies";
     (!tables.is_empty()).then(|| PageBlock::fold(Some("beside"), title, tables))
 }
 
