@@ -179,14 +179,14 @@ fn cut_all(
                 print_line(&format!("power cuts: {}: {of}{done} of {all} states looked at", candidate.name));
             }
         };
-        match cutting.cut(candidate, again, &tell) {
+        match cutting.examine_power_cuts(candidate, again, &tell) {
             Ok(cuts) => {
                 if !quiet {
                     print_line(&told(&cuts));
                 }
                 let mut journal = OpenJournal::resume(plan, &folder.journal()).map_err(CliError::failed)?;
                 journal.append(None, Event::PowerCut(cuts)).map_err(CliError::failed)?;
-                cutting.settle(candidate).map_err(CliError::failed)?;
+                cutting.remove_leftovers(candidate).map_err(CliError::failed)?;
             }
             // The next candidate would fare no better.
             Err(error) if error.is_of_this_machine() => return Err(CliError::failed(error)),
@@ -255,7 +255,7 @@ fn write_script(
             print_line(&format!("minimising: {what}"));
         }
     };
-    let minimised = cutting.minimise(candidate, state, &tell).map_err(CliError::failed)?;
+    let minimised = cutting.minimise_state(candidate, state, &tell).map_err(CliError::failed)?;
     output.file().write_all(minimised.script.as_bytes()).and_then(|()| output.finish()).map_err(failed)?;
     let MinimisedState { name, finding, did, lost, came_twice, .. } = &minimised;
     let twice = match came_twice {

@@ -157,6 +157,6 @@ fn everything() -> Result<Plan, CliError> {
         let layered: Vec<Candidate> = usual_layers().map(|layers| plain.on(layers)).collect();
         [plain].into_iter().chain(layered)
     };
-    plan.candidates = fsverdict_stack::filesystem::names().iter().flat_map(with_layers).collect();
+    plan.candidates = fsverdict_stack::filesystem::filesystem_names().iter().flat_map(with_layers).collect();
     Ok(plan)
 }

@@ -60,7 +60,7 @@ pub(super) fn rot_all(
                 print_line(&format!("rot: {}: {done} of {all} rotten blocks looked at", candidate.name));
             }
         };
-        match cutting.rot(candidate, &tell) {
+        match cutting.examine_rot(candidate, &tell) {
             Ok(rotten) => {
                 if !quiet {
                     print_line(&told(&rotten));

@@ -50,7 +50,7 @@ pub(super) struct RunArguments {
     #[arg(long, value_name = "image:SIZE|model:NAME@SIZE|PATH")]
     pub(super) device: Vec<DeviceSource>,
     /// Keep only candidates of these filesystems or names
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = Among(fsverdict_stack::filesystem::names), hide_possible_values = true)]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = Among(fsverdict_stack::filesystem::filesystem_names), hide_possible_values = true)]
     fs: Vec<String>,
     /// This many blocks (one block is one trial of every candidate), or from MIN to MAX until the verdict is certain
     #[arg(long, value_name = "N|MIN-MAX", allow_hyphen_values = true)]

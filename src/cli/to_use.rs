@@ -3,7 +3,7 @@
 use fsverdict_judgement::plan::{Candidate, split_layer, with_devices};
 use fsverdict_lab::trial::{Arrangement, Below, LayerSite};
 use fsverdict_report::{ToUse, shell_word};
-use fsverdict_stack::filesystem::find;
+use fsverdict_stack::filesystem::find_filesystem;
 use fsverdict_stack::layer::{Layer, LayerPlace};
 
 /// Whoever types the lines has named it: the device of this number.
@@ -32,9 +32,9 @@ const NO_CLEANER: &str = "Measured without its garbage collector, which mount(8)
 
 /// None for a folder of the user's, which was there before. `devices` is how many the plan has.
 pub(super) fn to_use(candidate: &Candidate, devices: usize) -> Option<ToUse> {
-    let filesystem = find(&candidate.filesystem)?;
+    let filesystem = find_filesystem(&candidate.filesystem)?;
     let layers: Vec<&Layer> =
-        candidate.layers.names().map(fsverdict_stack::layer::find).collect::<Option<_>>()?;
+        candidate.layers.names().map(fsverdict_stack::layer::find_layer).collect::<Option<_>>()?;
     let options: Vec<&str> = candidate.layers.names().map(|layer| split_layer(layer).1).collect();
     let arrangement = Arrangement::of(candidate, devices);
     let used: Vec<usize> = (1..=devices).filter(|number| arrangement.uses(*number)).collect();
@@ -75,7 +75,7 @@ pub(super) fn to_use(candidate: &Candidate, devices: usize) -> Option<ToUse> {
         at_boot.extend(layer.in_use.at_boot.map(|step| step(&site, &first)));
         let note = layer.in_use.note.map(str::to_owned).filter(|note| !to_use.notes.contains(note));
         to_use.notes.extend(note);
-        opened.push(layer.kind.node(&name));
+        opened.push(layer.kind.device_node(&name));
     }
     for (named, example) in CHOSEN {
         if to_use.lines.iter().any(|line| line.contains(named)) {

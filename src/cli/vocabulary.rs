@@ -19,8 +19,8 @@ use super::error::CliError;
 
 /// Calls `read` with the words that the rooms below the plan know.
 pub fn with_vocabulary<T>(read: impl FnOnce(&Vocabulary<'_>) -> T) -> T {
-    let filesystems = fsverdict_stack::filesystem::names();
-    let layers = fsverdict_stack::layer::names();
+    let filesystems = fsverdict_stack::filesystem::filesystem_names();
+    let layers = fsverdict_stack::layer::layer_names();
     let profiles: Vec<&str> =
         fsverdict_workload::dataset::PROFILES.iter().map(|profile| profile.name).collect();
     let adapters: Vec<&str> =
@@ -32,7 +32,7 @@ pub fn with_vocabulary<T>(read: impl FnOnce(&Vocabulary<'_>) -> T) -> T {
     read(&Vocabulary {
         filesystems: &filesystems,
         layers: &layers,
-        layer: fsverdict_stack::layer::check,
+        layer: fsverdict_stack::layer::check_options,
         adapters: &adapters,
         profiles: &profiles,
         metrics: &metrics,

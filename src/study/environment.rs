@@ -22,10 +22,11 @@ pub(super) fn environment(plan: &Plan) -> Facts {
 
 fn tools(plan: &Plan) -> BTreeMap<&'static str, Tool> {
     let of_candidate = plan.candidates.iter().flat_map(|candidate| {
-        let filesystem = fsverdict_stack::filesystem::find(&candidate.filesystem)
+        let filesystem = fsverdict_stack::filesystem::find_filesystem(&candidate.filesystem)
             .into_iter()
             .flat_map(fsverdict_stack::filesystem::Filesystem::tools);
-        filesystem.chain(fsverdict_stack::layer::of(candidate).flat_map(|layer| layer.tools.iter().copied()))
+        filesystem
+            .chain(fsverdict_stack::layer::layers_of(candidate).flat_map(|layer| layer.tools.iter().copied()))
     });
     of_candidate.map(|tool| (tool.program, tool)).collect()
 }

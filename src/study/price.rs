@@ -110,7 +110,7 @@ fn layer_price(
     known: &mut BTreeMap<&'static str, Result<CipherPrice, String>>,
 ) -> Result<Option<CipherPrice>, String> {
     let cannot = || format!("what {name} computes cannot be measured here");
-    let layer = fsverdict_stack::layer::find(name).ok_or_else(cannot)?;
+    let layer = fsverdict_stack::layer::find_layer(name).ok_or_else(cannot)?;
     // The description's cipher is the default one.
     if layer.cipher.is_some() && OF_CIPHERS.iter().any(|option| split_layer(name).1.contains(option)) {
         return Err(cannot());

@@ -121,18 +121,18 @@ pub fn has_property(candidate: &Candidate, property: RequiredProperty) -> bool {
     if property == RequiredProperty::Encryption {
         return candidate.layers.names().any(|name| split_layer(name).0.starts_with("luks"));
     }
-    let Some(known) = filesystem::find(&candidate.filesystem) else { return false };
+    let Some(known) = filesystem::find_filesystem(&candidate.filesystem) else { return false };
     let has = known.properties(&candidate.mkfs, &candidate.mount);
     let having = |words: &str| has.has.contains(&words);
     // What lies below a filesystem (LUKS, md, LVM) other systems do not read, whatever they read of what is in it.
-    let bare = layer::of(candidate).all(|layer| layer.kind.is_above());
+    let bare = layer::layers_of(candidate).all(|layer| layer.kind.is_above());
     match property {
         RequiredProperty::Encryption => true,
         RequiredProperty::DataChecksums => having("checksums of data"),
         RequiredProperty::CrashSafe => having("a journal") || having("copy-on-write"),
         RequiredProperty::Permissions => having("owners and permissions"),
-        RequiredProperty::Snapshots => known.can(FilesystemAbility::Snapshots),
-        RequiredProperty::Clones => known.can(FilesystemAbility::Clones),
+        RequiredProperty::Snapshots => known.has_ability(FilesystemAbility::Snapshots),
+        RequiredProperty::Clones => known.has_ability(FilesystemAbility::Clones),
         RequiredProperty::Windows => bare && has.read_by.contains(&"Windows"),
         RequiredProperty::Macos => bare && has.read_by.contains(&"macOS"),
     }
@@ -142,10 +142,12 @@ pub fn has_property(candidate: &Candidate, property: RequiredProperty) -> bool {
 pub fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     let able = |ability: FilesystemAbility| match candidate.path {
         Some(_) => matches!(ability, FilesystemAbility::Clones | FilesystemAbility::HardLinks),
-        None => filesystem::find(&candidate.filesystem).is_none_or(|known| known.can(ability)),
+        None => {
+            filesystem::find_filesystem(&candidate.filesystem).is_none_or(|known| known.has_ability(ability))
+        }
     };
     // What would make clones is asked of the kernel's side of FUSE, which does not hand it on.
-    let is_served = || layer::of(candidate).any(|layer| layer.kind == LayerKind::Served);
+    let is_served = || layer::layers_of(candidate).any(|layer| layer.kind == LayerKind::Served);
     let able = |ability| able(ability) && !(ability == FilesystemAbility::Clones && is_served());
     let able = |ability| {
         able(ability)
@@ -165,7 +167,8 @@ pub fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
         _ => None,
     };
     let (phase, ability) = plan.phases.iter().find_map(|phase| Some((phase, asked(phase)?)))?;
-    let can = filesystem::registry().iter().filter(|known| known.can(ability)).map(|known| known.name);
+    let can =
+        filesystem::registry().iter().filter(|known| known.has_ability(ability)).map(|known| known.name);
     let whose = match ability {
         _ if candidate.path.is_some() => "a folder",
         FilesystemAbility::Clones if is_served() => "what is seen through `fuse`",
@@ -210,22 +213,22 @@ fn on_layer(candidate: &Candidate) -> bool {
 
 /// Whether the layer right below the filesystem does.
 fn topmost_keeps(candidate: &Candidate) -> bool {
-    let below = |name: &&str| layer::find(name).is_some_and(|layer| !layer.kind.is_above());
+    let below = |name: &&str| layer::find_layer(name).is_some_and(|layer| !layer.kind.is_above());
     candidate.layers.names().rfind(below).is_some_and(has_room)
 }
 
 fn keeps_none(candidate: &Candidate) -> bool {
-    filesystem::find(&candidate.filesystem).is_some_and(|known| known.snapshots.is_none())
+    filesystem::find_filesystem(&candidate.filesystem).is_some_and(|known| known.snapshots.is_none())
 }
 
 fn has_room(name: &str) -> bool {
-    let snapshots = layer::find(name).and_then(|layer| layer.snapshots);
+    let snapshots = layer::find_layer(name).and_then(|layer| layer.snapshots);
     snapshots.is_some_and(|snapshots| (snapshots.has_room)(split_layer(name).1))
 }
 
 /// Why what a candidate has above its filesystem would not be there.
 fn nothing_above(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
-    let kind = |name: &str| layer::find(name).map(|layer| layer.kind);
+    let kind = |name: &str| layer::find_layer(name).map(|layer| layer.kind);
     let is_above = |name: &str| kind(name).is_some_and(LayerKind::is_above);
     let names: Vec<&str> = candidate.layers.names().collect();
     let at = names.iter().position(|name| is_above(name))?;
@@ -248,7 +251,7 @@ fn nothing_above(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
 
 /// Why a layer that is sealed once all is written would not be, or what would be written after that.
 fn not_sealed(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
-    let known: Vec<&Layer> = layer::of(candidate).collect();
+    let known: Vec<&Layer> = layer::layers_of(candidate).collect();
     let at = known.iter().position(|layer| layer.seal.is_some())?;
     let name = known.get(at)?.name;
     let over = known.get(at + 1..).unwrap_or_default();

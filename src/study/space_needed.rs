@@ -4,12 +4,12 @@
 //! Only certain shortages are told: what phases keep at the same time, and what command lines write, nobody knows.
 
 use fsverdict_judgement::plan::{Candidate, Dataset, Flow, Needs, Phase, PhaseWork, Plan, least_space};
-use fsverdict_stack::filesystem::{FewInodes, Filesystem, find};
+use fsverdict_stack::filesystem::{FewInodes, Filesystem, find_filesystem};
 use fsverdict_text::{Bytes, Reason};
 
 /// Why a candidate cannot hold the plan's data on a device of this size, if that is certain.
 pub(super) fn shortage(plan: &Plan, candidate: &Candidate, device: u64) -> Option<Reason> {
-    let filesystem = find(&candidate.filesystem)?;
+    let filesystem = find_filesystem(&candidate.filesystem)?;
     let least = fsverdict_stack::layer::least_device(candidate);
     // With other options a mkfs may get along with less.
     if device < least && candidate.mkfs.is_empty() {
@@ -95,7 +95,8 @@ fn too_long_a_log(
     candidate: &Candidate,
     device: u64,
 ) -> Option<Reason> {
-    let cleaner = filesystem.cleaner.filter(|_| filesystem.mount(&candidate.mount).cleaner.is_none())?;
+    let cleaner =
+        filesystem.cleaner.filter(|_| filesystem.mount_options(&candidate.mount).cleaner.is_none())?;
     let written = plan.phases.iter().map(|phase| {
         let writes = matches!(phase.work, PhaseWork::Operation(operation)
             if operation.needs() == Needs::Mounted && operation.flow() == Flow::Writes);

@@ -8,7 +8,9 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use fsverdict_stack::filesystem::{Distribution, Filesystem, Meaning, Package, Tool, find, registry};
+use fsverdict_stack::filesystem::{
+    Distribution, Filesystem, Meaning, Package, Tool, find_filesystem, registry,
+};
 use fsverdict_stack::layer::{self, LayerPlace};
 use tempfile::TempDir;
 
@@ -134,7 +136,7 @@ fn damage_is_found_and_left_alone() {
         ("f2fs", &[(1536 * 4096, 4096)]), // the segment table; with -f its checker would say "corrected"
     ];
     for (name, ranges) in cases {
-        let filesystem = find(name).unwrap();
+        let filesystem = find_filesystem(name).unwrap();
         if !have(filesystem.tools()) {
             continue;
         }
@@ -167,7 +169,7 @@ fn ext_value(device: &str, label: &str) -> String {
 
 #[test]
 fn extras_reach_mke2fs_beside_the_defaults() {
-    let ext3 = find("ext3").unwrap();
+    let ext3 = find_filesystem("ext3").unwrap();
     if !have(ext3.tools()) {
         return;
     }
@@ -187,14 +189,14 @@ fn extras_reach_mke2fs_beside_the_defaults() {
     assert_eq!(ext_value(&device, "RAID stripe width:"), "8");
     assert!(ext_value(&device, "Inode count:").parse::<u64>().unwrap() >= 50_000);
 
-    make(find("ext4").unwrap(), &device, &["-O", "^has_journal", "-T", "news"]);
+    make(find_filesystem("ext4").unwrap(), &device, &["-O", "^has_journal", "-T", "news"]);
     assert!(!ext_value(&device, "Filesystem features:").contains("has_journal"));
     assert_eq!(ext_value(&device, "Inode count:"), (256 * MIB / 4096).to_string());
 }
 
 #[test]
 fn luks_formats_with_the_stated_header_and_cheap_keys() {
-    let luks = ["luks1", "luks2"].map(|name| layer::find(name).unwrap());
+    let luks = ["luks1", "luks2"].map(|name| layer::find_layer(name).unwrap());
     for layer in luks.into_iter().filter(|layer| have(layer.tools.iter().copied())) {
         let (folder, device) = image(64 * MIB);
         let key = folder.path().join("key");

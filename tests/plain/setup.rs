@@ -51,7 +51,7 @@ fn setup_installs_every_tool_of_the_registries_from_the_same_packages() {
             .find(|need| need.commands.iter().any(|command| command == tool.program))
             .unwrap_or_else(|| panic!("scripts/setup does not know {}", tool.program));
         for (distribution, offered) in Distribution::ALL.into_iter().zip(&need.packages) {
-            if let Package::Official(package) = tool.packages.of(distribution) {
+            if let Package::Official(package) = tool.packages.package_on(distribution) {
                 assert_eq!(offered, package, "{} on {:?}", tool.program, distribution);
             }
         }

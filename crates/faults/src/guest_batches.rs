@@ -62,7 +62,7 @@ mod tests {
     use std::sync::Mutex;
 
     use super::examine_in_batches;
-    use crate::power_cuts::plain;
+    use crate::power_cuts::to_fault_error;
 
     #[test]
     fn every_state_is_examined_once_and_an_error_is_returned() {
@@ -76,7 +76,7 @@ mod tests {
         examine_in_batches(&states, 3, 7, note).unwrap();
         let examined = examined.into_inner().unwrap();
         assert_eq!((examined.len(), examined.into_iter().collect::<BTreeSet<u32>>().len()), (100, 100));
-        let fail = |_: &[u32], _: usize| Err(plain("no guest"));
+        let fail = |_: &[u32], _: usize| Err(to_fault_error("no guest"));
         assert!(examine_in_batches(&states, 2, 10, fail).is_err());
         examine_in_batches(&[] as &[u32], 0, 10, fail).unwrap();
     }

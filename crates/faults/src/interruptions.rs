@@ -21,7 +21,7 @@ impl Interruptions {
     ///
     /// # Errors
     /// When that has happened too often.
-    pub(crate) fn take(&mut self, end: &TrialEnd) -> Result<bool, FaultError> {
+    pub(crate) fn count_interruption(&mut self, end: &TrialEnd) -> Result<bool, FaultError> {
         // What a damaged filesystem makes its kernel do, memory that it takes included, is what is looked for.
         let from_outside = |interruption: &Interruption| interruption.can_pass();
         let Some(interruption) = end.interrupted.filter(from_outside) else { return Ok(false) };
@@ -65,11 +65,13 @@ mod tests {
     fn a_guest_that_is_killed_is_started_again_twice_and_then_nobody_is_blamed() {
         let mut seen = Interruptions::default();
         let killed = end(Some(Interruption::Signal(9)));
-        assert!(!seen.take(&end(None)).unwrap());
-        assert!(seen.take(&killed).unwrap() && seen.take(&killed).unwrap());
-        let error = seen.take(&killed).unwrap_err().to_string();
+        assert!(!seen.count_interruption(&end(None)).unwrap());
+        assert!(seen.count_interruption(&killed).unwrap() && seen.count_interruption(&killed).unwrap());
+        let error = seen.count_interruption(&killed).unwrap_err().to_string();
         assert!(error.contains("killed by signal 9 three times: r"), "{error}");
-        assert!(!Interruptions::default().take(&end(Some(Interruption::GuestOutOfMemory))).unwrap());
+        assert!(
+            !Interruptions::default().count_interruption(&end(Some(Interruption::GuestOutOfMemory))).unwrap()
+        );
     }
 
     #[test]

@@ -13,7 +13,7 @@ use fsverdict_text::Reason;
 
 use super::kept::KeptFindings;
 use super::record::CutRecord;
-use super::{CutName, PowerCutting, plain};
+use super::{CutName, PowerCutting, to_fault_error};
 use crate::error::FaultError;
 use crate::guest_batches::{GuestDeath, examine_in_batches};
 use crate::interruptions::Interruptions;
@@ -36,7 +36,7 @@ pub(super) struct CutStates<'a> {
 }
 
 impl CutStates<'_> {
-    fn name(&self, state: CrashState) -> CutName {
+    fn cut_name(&self, state: CrashState) -> CutName {
         CutName { part: self.part, state }
     }
 }
@@ -51,7 +51,7 @@ impl PowerCutting<'_> {
         report_progress: &(dyn Fn(usize, usize) + Sync),
     ) -> Result<(), FaultError> {
         let known: HashSet<String> = kept.findings().into_iter().map(|finding| finding.state).collect();
-        let is_known = |state: &CrashState| known.contains(&asked.name(*state).to_string());
+        let is_known = |state: &CrashState| known.contains(&asked.cut_name(*state).to_string());
         let remaining: Vec<CrashState> =
             asked.states.iter().copied().filter(|state| !is_known(state)).collect();
         let all = asked.states.len();
@@ -60,7 +60,7 @@ impl PowerCutting<'_> {
         let largest_batch = if has_programs { LARGEST_BATCH_WITH_PROGRAMS } else { LARGEST_BATCH };
         let guests = self.choice.lab.side_by_side().unwrap_or(1);
         examine_in_batches(&remaining, guests, largest_batch, |batch, guest| {
-            kept.add(self.examine_batch(asked, batch, guest)?)?;
+            kept.add_findings(self.examine_batch(asked, batch, guest)?)?;
             report_progress(done.fetch_add(batch.len(), Ordering::Relaxed) + batch.len(), all);
             Ok(())
         })
@@ -77,12 +77,12 @@ impl PowerCutting<'_> {
         let mut findings: Vec<StateFinding> = Vec::with_capacity(states.len());
         let mut interruptions = Interruptions::default();
         while let Some(remaining) = states.get(findings.len()..).filter(|remaining| !remaining.is_empty()) {
-            let entered = self.entered(candidate, part, record, log, remaining)?;
+            let entered = self.part_of_several(candidate, part, record, log, remaining)?;
             let attachments = self.attachments.clone().with_logs(entered);
-            let spec = self.spec(candidate, part);
+            let spec = self.trial_spec(candidate, part);
             let programs = u32::try_from(record.rechecks.len() * remaining.len()).unwrap_or(u32::MAX);
             let limit = spec.limit.max(TIMEOUT_OF_PROGRAM.saturating_mul(programs));
-            let spec = TrialSpec { cuts: Some(record.look(log, remaining)), limit, ..spec };
+            let spec = TrialSpec { cuts: Some(record.look_for(log, remaining)), limit, ..spec };
             let (mut step_number, mut reported) = (None, Vec::new());
             let mut watch = |event: Event| match event {
                 Event::StepStarted { step } => step_number = step.parse::<usize>().ok().or(step_number),
@@ -98,22 +98,20 @@ impl PowerCutting<'_> {
             let in_order = done <= remaining.len()
                 && (0..).zip(&reported).all(|(number, finding)| finding.state == number.to_string());
             let named = reported.into_iter().zip(remaining);
-            findings.extend(
-                named.map(|(finding, state)| StateFinding {
-                    state: asked.name(*state).to_string(),
-                    ..finding
-                }),
-            );
+            findings.extend(named.map(|(finding, state)| StateFinding {
+                state: asked.cut_name(*state).to_string(),
+                ..finding
+            }));
             match remaining.get(done) {
-                _ if !in_order => return Err(plain("a guest did not tell of each state")),
+                _ if !in_order => return Err(to_fault_error("a guest did not tell of each state")),
                 None => {}
                 // An interruption from outside says nothing about the state that the guest examined.
-                Some(_) if interruptions.take(&end)? => {}
+                Some(_) if interruptions.count_interruption(&end)? => {}
                 Some(state) if step_number == Some(done) && end.status == Status::Failed => {
                     if interruptions.is_first_death_at(findings.len()) {
                         continue;
                     }
-                    findings.push(finding_of_death(asked.name(*state), &end));
+                    findings.push(finding_of_death(asked.cut_name(*state), &end));
                 }
                 Some(_) => return Err(FaultError::Refused(Reason::new(end.reason, end.hint))),
             }

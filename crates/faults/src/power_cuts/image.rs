@@ -12,7 +12,7 @@ use fsverdict_text::{Hinted, Reason};
 use fsverdict_workload::dataset::{Prepared, prepare_with_names};
 
 use super::several::on_another;
-use super::{CutName, PowerCutting, WrittenState, plain};
+use super::{CutName, PowerCutting, WrittenState, to_fault_error};
 use crate::error::FaultError;
 
 impl PowerCutting<'_> {
@@ -25,10 +25,10 @@ impl PowerCutting<'_> {
         image: &Path,
     ) -> Result<WrittenState, FaultError> {
         let CutName { part, state } = name;
-        let (log, record) = (self.log(candidate, part)?, self.read_record(candidate, part)?);
+        let (log, record) = (self.read_log(candidate, part)?, self.read_record(candidate, part)?);
         let requests = log.requests().len();
         if state.cut > requests {
-            return Err(plain(format!(
+            return Err(to_fault_error(format!(
                 "{} made {requests} requests, and {state} is after {}",
                 candidate.name, state.cut
             )));
@@ -37,7 +37,7 @@ impl PowerCutting<'_> {
         let mut outputs = Vec::new();
         for (device, model) in (1..).zip(self.plan.models_of(candidate)) {
             let (own, there) = match device {
-                1 => (self.log(candidate, part)?, state),
+                1 => (self.read_log(candidate, part)?, state),
                 _ => {
                     let own = self.log_of(candidate, part, device)?;
                     let there = on_another(state, at_ns, device, &own);
@@ -57,7 +57,7 @@ impl PowerCutting<'_> {
         let images = finish_all(outputs)?;
         let mut must = Vec::new();
         for folder in &record.folders {
-            if let Some(dataset) = self.prepared(&folder.dataset, part)? {
+            if let Some(dataset) = self.prepare_dataset(&folder.dataset, part)? {
                 must.extend(folder.describe_at(&dataset, at_ns));
             }
         }
@@ -68,12 +68,12 @@ impl PowerCutting<'_> {
     }
 
     /// A dataset as a part's trial had it; none of which the plan knows nothing.
-    pub(super) fn prepared(&self, name: &str, part: u32) -> Result<Option<Prepared>, FaultError> {
+    pub(super) fn prepare_dataset(&self, name: &str, part: u32) -> Result<Option<Prepared>, FaultError> {
         let datasets = self.datasets();
         let Some(spec) = datasets.get(name) else { return Ok(None) };
         let seed = self.plan.protocol.seed;
-        let names = self.drawn(part).map_or(seed, |drawn| drawn.names);
-        prepare_with_names(name, spec, seed, names).map(Some).map_err(plain)
+        let names = self.drawn_device(part).map_or(seed, |drawn| drawn.names);
+        prepare_with_names(name, spec, seed, names).map(Some).map_err(to_fault_error)
     }
 
     /// Writes the log of a part of a recorded candidate in the form of dm-log-writes into a file that is not there yet, of each
@@ -90,14 +90,14 @@ impl PowerCutting<'_> {
             let output = new_output(&file)?;
             let mut out = BufWriter::new(output.file());
             export(&log, &mut out).map_err(|error| match error {
-                LogError::Io(error) => unwritten(&file, &error),
-                damaged => plain(damaged),
+                LogError::Io(error) => image_write_error(&file, &error),
+                damaged => to_fault_error(damaged),
             })?;
-            out.flush().map_err(|error| unwritten(&file, &error))?;
+            out.flush().map_err(|error| image_write_error(&file, &error))?;
             drop(out);
             Ok((file, output))
         };
-        finish_all((1..=self.devices()).map(of_device).collect::<Result<_, FaultError>>()?)
+        finish_all((1..=self.device_count()).map(of_device).collect::<Result<_, FaultError>>()?)
     }
 
     /// The parts of a candidate of which there is a log, in order.
@@ -113,18 +113,18 @@ fn of_device(first: &Path, device: usize) -> PathBuf {
 
 /// An image or a log that is to be written; what lies there already may be wanted still.
 pub(crate) fn new_output(path: &Path) -> Result<OutputFile, FaultError> {
-    OutputFile::create(path, Existing::Keep).map_err(|error| unwritten(path, &error))
+    OutputFile::create(path, Existing::Keep).map_err(|error| image_write_error(path, &error))
 }
 
 /// The file of an image, for a store that owns one.
 pub(crate) fn open_file(output: &OutputFile, path: &Path) -> Result<File, FaultError> {
-    output.file().try_clone().map_err(|error| unwritten(path, &error))
+    output.file().try_clone().map_err(|error| image_write_error(path, &error))
 }
 
 /// Gives the files their names, all of them being whole; the paths.
 pub(crate) fn finish_all(outputs: Vec<(PathBuf, OutputFile)>) -> Result<Vec<PathBuf>, FaultError> {
     let finish = |(path, output): (PathBuf, OutputFile)| {
-        output.finish().map_err(|error| unwritten(&path, &error))?;
+        output.finish().map_err(|error| image_write_error(&path, &error))?;
         Ok(path)
     };
     outputs.into_iter().map(finish).collect()
@@ -136,7 +136,7 @@ pub(crate) fn unwritten_image(path: &Path, error: &dyn std::fmt::Display) -> Fau
     FaultError::Refused(Reason::new(format!("cannot make {}: {error}", path.display()), hint))
 }
 
-fn unwritten(path: &Path, error: &std::io::Error) -> FaultError {
+fn image_write_error(path: &Path, error: &std::io::Error) -> FaultError {
     let hint = error.hint().unwrap_or_else(|| match error.kind() {
         ErrorKind::AlreadyExists => "remove it, or name another file".to_owned(),
         _ => "name a file in a folder that can be written to".to_owned(),

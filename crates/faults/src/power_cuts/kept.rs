@@ -11,7 +11,7 @@ use crate::error::FaultError;
 use fsverdict_judgement::journal::StateFinding;
 use fsverdict_text::FolderFile;
 
-use super::{CutName, plain, remove, unusable};
+use super::{CutName, file_error, remove_file, to_fault_error};
 
 /// No file of findings is longer, in bytes; beyond the second findings are kept without their texts.
 const LONGEST: u64 = 1 << 30;
@@ -44,35 +44,38 @@ struct FindingsFile {
 
 impl KeptFindings {
     /// Opens the file, or makes it; `again` forgets what is in it.
-    pub(super) fn open(place: &FolderFile, again: bool) -> Result<KeptFindings, FaultError> {
+    pub(super) fn open_file(place: &FolderFile, again: bool) -> Result<KeptFindings, FaultError> {
         if again {
-            remove(place)?;
+            remove_file(place)?;
         }
         let (file, lines) = match place.open_to_append() {
             Ok(file) => {
-                let (lines, whole) = read(&place.path(), &file)?;
+                let (lines, whole) = read_lines(&place.path(), &file)?;
                 // A line that was cut short.
-                file.set_len(whole).map_err(|error| unusable(&place.path(), error))?;
+                file.set_len(whole).map_err(|error| file_error(&place.path(), error))?;
                 (file, lines)
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let new = place.create_new_to_append();
-                (new.map_err(|error| unusable(&place.path(), error))?, Vec::new())
+                (new.map_err(|error| file_error(&place.path(), error))?, Vec::new())
             }
-            Err(error) => return Err(unusable(&place.path(), error)),
+            Err(error) => return Err(file_error(&place.path(), error)),
         };
-        let length = file.metadata().map_err(|error| unusable(&place.path(), error))?.len();
+        let length = file.metadata().map_err(|error| file_error(&place.path(), error))?.len();
         let (path, most) = (place.path(), WITH_TEXTS);
         Ok(KeptFindings { kept: Mutex::new(FindingsFile { path, file, lines, length, most }) })
     }
 
-    fn with<T>(&self, work: impl FnOnce(&mut FindingsFile) -> std::io::Result<T>) -> Result<T, FaultError> {
-        let mut kept = self.kept.lock().map_err(|_| plain("a thread was lost"))?;
-        work(&mut kept).map_err(|error| unusable(&kept.path, error))
+    fn with_file<T>(
+        &self,
+        work: impl FnOnce(&mut FindingsFile) -> std::io::Result<T>,
+    ) -> Result<T, FaultError> {
+        let mut kept = self.kept.lock().map_err(|_| to_fault_error("a thread was lost"))?;
+        work(&mut kept).map_err(|error| file_error(&kept.path, error))
     }
 
     /// The digest of a part that was looked at to its end.
-    pub(super) fn trace(&self, part: u32) -> Option<String> {
+    pub(super) fn finished_trace(&self, part: u32) -> Option<String> {
         let kept = self.kept.lock().ok()?;
         kept.lines.iter().find_map(|line| match line {
             KeptLine::Ended(ended, trace) if *ended == part => Some(trace.clone()),
@@ -85,21 +88,27 @@ impl KeptFindings {
         self.kept.lock().is_ok_and(|kept| kept.lines.contains(&KeptLine::Begun(part)))
     }
 
-    pub(super) fn begin(&self, part: u32) -> Result<(), FaultError> {
-        if self.has_begun(part) { Ok(()) } else { self.with(|kept| kept.add(KeptLine::Begun(part))) }
+    pub(super) fn begin_part(&self, part: u32) -> Result<(), FaultError> {
+        if self.has_begun(part) {
+            Ok(())
+        } else {
+            self.with_file(|kept| kept.append_line(KeptLine::Begun(part)))
+        }
     }
 
     /// Keeps these, and says how many there are now of the part.
-    pub(super) fn add(&self, findings: Vec<StateFinding>) -> Result<(), FaultError> {
-        self.with(|kept| findings.into_iter().try_for_each(|finding| kept.add(KeptLine::Found(finding))))
+    pub(super) fn add_findings(&self, findings: Vec<StateFinding>) -> Result<(), FaultError> {
+        self.with_file(|kept| {
+            findings.into_iter().try_for_each(|finding| kept.append_line(KeptLine::Found(finding)))
+        })
     }
 
     /// All of a part are looked at; whether one of them lost something.
-    pub(super) fn end(&self, part: u32, trace: &str) -> Result<bool, FaultError> {
+    pub(super) fn end_part(&self, part: u32, trace: &str) -> Result<bool, FaultError> {
         let findings = self.findings();
         let of_part =
             |finding: &&StateFinding| finding.state.parse::<CutName>().is_ok_and(|name| name.part == part);
-        self.with(|kept| kept.add(KeptLine::Ended(part, trace.to_owned())))?;
+        self.with_file(|kept| kept.append_line(KeptLine::Ended(part, trace.to_owned())))?;
         Ok(findings.iter().filter(of_part).any(|finding| finding.outcome.is_loss()))
     }
 
@@ -115,7 +124,7 @@ impl KeptFindings {
 
 impl FindingsFile {
     /// Writes a line. A file that has become long gets outcomes alone, so that all of it can be read again.
-    fn add(&mut self, mut line: KeptLine) -> std::io::Result<()> {
+    fn append_line(&mut self, mut line: KeptLine) -> std::io::Result<()> {
         let as_text = |line: &KeptLine| -> std::io::Result<Vec<u8>> {
             let mut text = serde_json::to_vec(line)?;
             text.push(b'\n');
@@ -136,12 +145,12 @@ impl FindingsFile {
 }
 
 /// The whole lines, and how many bytes they are.
-fn read(path: &Path, file: &File) -> Result<(Vec<KeptLine>, u64), FaultError> {
+fn read_lines(path: &Path, file: &File) -> Result<(Vec<KeptLine>, u64), FaultError> {
     let mut input = BufReader::new(file.take(LONGEST));
     let (mut lines, mut whole, mut text) = (Vec::new(), 0, Vec::new());
     loop {
         text.clear();
-        let length = input.read_until(b'\n', &mut text).map_err(|error| unusable(path, error))?;
+        let length = input.read_until(b'\n', &mut text).map_err(|error| file_error(path, error))?;
         match serde_json::from_slice(&text) {
             Ok(line) if text.ends_with(b"\n") => lines.push(line),
             _ => return Ok((lines, whole)),
@@ -161,7 +170,7 @@ mod tests {
     fn a_file_of_findings_stays_small_whatever_a_guest_reports() {
         let folder = tempfile::tempdir().unwrap();
         let file = FolderHandle::open(folder.path()).unwrap().file("ext4.found");
-        let kept = KeptFindings::open(&file, false).unwrap();
+        let kept = KeptFindings::open_file(&file, false).unwrap();
         kept.kept.lock().unwrap().most = 1 << 20;
         let hostile = |number: u32| StateFinding {
             state: format!("{number}-all"),
@@ -171,10 +180,10 @@ mod tests {
             back_s: 0.0,
             ages: LossAges::default(),
         };
-        kept.add((0..60).map(|number| hostile(number).bounded()).collect()).unwrap();
+        kept.add_findings((0..60).map(|number| hostile(number).bounded()).collect()).unwrap();
         let length = std::fs::metadata(file.path()).unwrap().len();
         assert!(length <= (1 << 20) + 60 * 200, "{length} bytes");
-        let findings = KeptFindings::open(&file, false).unwrap().findings();
+        let findings = KeptFindings::open_file(&file, false).unwrap().findings();
         assert_eq!(findings.len(), 60);
         assert!(findings.iter().all(|finding| finding.outcome == CutOutcome::SilentLoss));
         let said = |words: &str| findings.iter().filter(|finding| finding.seen.contains(words)).count();
@@ -194,23 +203,23 @@ mod tests {
             back_s: 0.5,
             ages: LossAges::default(),
         };
-        let kept = KeptFindings::open(&file, false).unwrap();
-        kept.begin(0).unwrap();
-        kept.add(vec![found("1-all", CutOutcome::Replayed)]).unwrap();
-        assert!(!kept.end(0, "digest").unwrap());
-        kept.begin(1).unwrap();
-        kept.add(vec![found("1:2-all", CutOutcome::SilentLoss)]).unwrap();
+        let kept = KeptFindings::open_file(&file, false).unwrap();
+        kept.begin_part(0).unwrap();
+        kept.add_findings(vec![found("1-all", CutOutcome::Replayed)]).unwrap();
+        assert!(!kept.end_part(0, "digest").unwrap());
+        kept.begin_part(1).unwrap();
+        kept.add_findings(vec![found("1:2-all", CutOutcome::SilentLoss)]).unwrap();
         drop(kept);
         // It was ended while it wrote.
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, format!("{text}{{\"found\":{{\"sta")).unwrap();
-        let kept = KeptFindings::open(&file, false).unwrap();
-        assert_eq!((kept.trace(0).as_deref(), kept.trace(1)), (Some("digest"), None));
+        let kept = KeptFindings::open_file(&file, false).unwrap();
+        assert_eq!((kept.finished_trace(0).as_deref(), kept.finished_trace(1)), (Some("digest"), None));
         assert!(kept.has_begun(1) && !kept.has_begun(2));
         assert_eq!(kept.findings().len(), 2);
-        kept.add(vec![found("1:3-all", CutOutcome::Replayed)]).unwrap();
-        assert!(kept.end(1, "other").unwrap());
-        assert_eq!(KeptFindings::open(&file, false).unwrap().findings().len(), 3);
-        assert!(KeptFindings::open(&file, true).unwrap().findings().is_empty());
+        kept.add_findings(vec![found("1:3-all", CutOutcome::Replayed)]).unwrap();
+        assert!(kept.end_part(1, "other").unwrap());
+        assert_eq!(KeptFindings::open_file(&file, false).unwrap().findings().len(), 3);
+        assert!(KeptFindings::open_file(&file, true).unwrap().findings().is_empty());
     }
 }

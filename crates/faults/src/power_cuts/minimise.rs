@@ -13,7 +13,7 @@ use super::examine::CutStates;
 use super::kept::KeptFindings;
 use super::record::CutRecord;
 use super::smaller::{MinimisedState, Smaller, is_same};
-use super::{CutName, PowerCutting, plain, remove, unusable};
+use super::{CutName, PowerCutting, file_error, remove_file, to_fault_error};
 
 /// Less than the plan's work.
 #[derive(Debug, Clone, Default)]
@@ -32,7 +32,7 @@ const TRIED: u32 = 60;
 impl<'a> PowerCutting<'a> {
     /// Finds the smallest state that loses what this one does. `tell` hears what is tried. Nothing is left of what was tried, now or
     /// by somebody who was killed.
-    pub fn minimise(
+    pub fn minimise_state(
         &self,
         candidate: &Candidate,
         name: CutName,
@@ -40,11 +40,11 @@ impl<'a> PowerCutting<'a> {
     ) -> Result<MinimisedState, FaultError> {
         self.forget_tried()?;
         // What is tried is done in the circumstances of its own trial.
-        let of_trial = Some(self.trial(name.part));
+        let of_trial = Some(self.trial_number(name.part));
         let (attachments, narrowed) = (self.attachments.clone(), self.narrowed.clone());
         let (choice, folder) = (Arc::clone(&self.choice), self.folder.clone());
         let own = PowerCutting { choice, attachments, folder, narrowed, of_trial, ..*self };
-        let found = own.smallest(candidate, name, tell);
+        let found = own.find_smallest(candidate, name, tell);
         self.forget_tried()?;
         found
     }
@@ -52,20 +52,20 @@ impl<'a> PowerCutting<'a> {
     /// Removes what was tried before.
     fn forget_tried(&self) -> Result<(), FaultError> {
         let removed = self.folder.remove_subfolder(TRIED_IN);
-        removed.map(drop).map_err(|error| unusable(&self.folder.path_of(TRIED_IN), error))
+        removed.map(drop).map_err(|error| file_error(&self.folder.path_of(TRIED_IN), error))
     }
 
-    fn smallest(
+    fn find_smallest(
         &self,
         candidate: &Candidate,
         name: CutName,
         tell: &dyn Fn(&str),
     ) -> Result<MinimisedState, FaultError> {
-        let (log, record) = (self.log(candidate, name.part)?, self.read_record(candidate, name.part)?);
+        let (log, record) = (self.read_log(candidate, name.part)?, self.read_record(candidate, name.part)?);
         let wanted = self.findings_of(candidate, name.part, &[name.state], &record, &log)?;
-        let wanted = wanted.into_iter().next().ok_or_else(|| plain("nothing was found"))?;
+        let wanted = wanted.into_iter().next().ok_or_else(|| to_fault_error("nothing was found"))?;
         if !wanted.outcome.is_loss() {
-            return Err(plain(format!(
+            return Err(to_fault_error(format!(
                 "{name} of {} loses nothing: {}",
                 candidate.name,
                 wanted.outcome.words()
@@ -74,13 +74,13 @@ impl<'a> PowerCutting<'a> {
         tell(&format!("{name}: {}: {}", wanted.outcome.words(), wanted.seen));
         let at_ns = record.moment_ns(&log, name.state);
         let mut smallest: Option<Smaller<'a>> = None;
-        for narrowed in self.narrower(&record, &wanted, at_ns) {
+        for narrowed in self.narrower_workloads(&record, &wanted, at_ns) {
             // What has more calls, or files, than what loses already need not be tried.
             if smallest.as_ref().is_some_and(|found| found.cutting.narrowed.size() <= narrowed.size()) {
                 continue;
             }
-            let what = narrowed.told();
-            match self.smaller(candidate, narrowed, &wanted)? {
+            let what = narrowed.describe_size();
+            match self.try_smaller(candidate, narrowed, &wanted)? {
                 Some(smaller) => {
                     tell(&format!("{what}: the same is lost in {}", smaller.state));
                     smallest = Some(smaller);
@@ -95,20 +95,20 @@ impl<'a> PowerCutting<'a> {
                 drop(log);
                 let cutting = self.narrowed_to(self.narrowed.clone())?;
                 let (part, finding, state) = (name.part, wanted.clone(), name.state);
-                let record = cutting.record(candidate, part)?;
-                let log = cutting.log(candidate, part)?;
+                let record = cutting.record_part(candidate, part)?;
+                let log = cutting.read_log(candidate, part)?;
                 Smaller { cutting, part, record, log, finding, state }
             }
         };
         let found = found.fewest_writes(candidate, &wanted)?;
         tell(&format!("{}: {}", found.state, found.finding.seen));
-        found.told(candidate, &wanted)
+        found.describe_narrowed(candidate, &wanted)
     }
 
     /// Less and less work that may show the same: of sequences the one of which it was seen, or the last that had begun, alone, and then
     /// with fewer calls; of files to be saved 1, 2, 4 and so on.
-    fn narrower(&self, record: &CutRecord, wanted: &StateFinding, at_ns: u64) -> Vec<Narrowed> {
-        if let (Some(sequences), Some(phase)) = (&record.sequences, self.sequences()) {
+    fn narrower_workloads(&self, record: &CutRecord, wanted: &StateFinding, at_ns: u64) -> Vec<Narrowed> {
+        if let (Some(sequences), Some(phase)) = (&record.sequences, self.sequences_phase()) {
             let bounds = sequence_bounds(phase, self.plan.protocol.seed);
             let mut all = Vec::new();
             let mut begun = sequences.begun_by(at_ns);
@@ -144,7 +144,7 @@ impl<'a> PowerCutting<'a> {
     /// The same run with less to do, in a folder of its own.
     fn narrowed_to(&self, narrowed: Narrowed) -> Result<PowerCutting<'a>, FaultError> {
         let folder = self.folder.make_subfolder(TRIED_IN);
-        let folder = folder.map_err(|error| unusable(&self.folder.path_of(TRIED_IN), error))?;
+        let folder = folder.map_err(|error| file_error(&self.folder.path_of(TRIED_IN), error))?;
         Ok(PowerCutting {
             plan: self.plan,
             faults: self.faults,
@@ -165,22 +165,22 @@ impl<'a> PowerCutting<'a> {
         log: &WriteLog,
     ) -> Result<Vec<StateFinding>, FaultError> {
         let file = self.passing_findings_file(candidate);
-        let kept = KeptFindings::open(&file, true)?;
+        let kept = KeptFindings::open_file(&file, true)?;
         self.examine_states(&CutStates { candidate, part, states, record, log }, &kept, &|_, _| {})?;
-        remove(&file)?;
+        remove_file(&file)?;
         Ok(kept.findings())
     }
 
     /// Does less, and looks for a state that loses the same.
-    fn smaller(
+    fn try_smaller(
         &self,
         candidate: &Candidate,
         narrowed: Narrowed,
         wanted: &StateFinding,
     ) -> Result<Option<Smaller<'a>>, FaultError> {
         let cutting = self.narrowed_to(narrowed)?;
-        let record = cutting.record(candidate, 0)?;
-        let log = cutting.log(candidate, 0)?;
+        let record = cutting.record_part(candidate, 0)?;
+        let log = cutting.read_log(candidate, 0)?;
         let states = cutting.some_states(&log, candidate, &record, TRIED)?;
         let findings = cutting.findings_of(candidate, 0, &states, &record, &log)?;
         let same = findings.into_iter().filter(|finding| is_same(finding, wanted));
@@ -196,7 +196,7 @@ impl Narrowed {
         self.only.as_ref().map_or(self.files.unwrap_or(u64::MAX), |one| one.calls.len() as u64)
     }
 
-    fn told(&self) -> String {
+    fn describe_size(&self) -> String {
         match (&self.only, self.files) {
             (Some(one), _) => format!("sequence {} with its calls {:?} alone", one.number, one.calls),
             (None, Some(1)) => "1 file".to_owned(),

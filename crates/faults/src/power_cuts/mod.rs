@@ -33,7 +33,7 @@ pub(crate) use image::{finish_all, new_output, open_file, unwritten_image};
 use kept::KeptFindings;
 use minimise::Narrowed;
 pub(crate) use record::CutRecord;
-use summary::summary;
+use summary::summarise;
 
 pub use minimise::TRIED_IN;
 pub use name::CutName;
@@ -96,7 +96,7 @@ impl<'a> PowerCutting<'a> {
             ))
         })?;
         let (choice, attachments) = claim()?;
-        let folder = run.make_subfolder(FOLDER).map_err(|error| unusable(&run.path_of(FOLDER), error))?;
+        let folder = run.make_subfolder(FOLDER).map_err(|error| file_error(&run.path_of(FOLDER), error))?;
         let choice = Arc::new(choice);
         Ok(PowerCutting {
             plan,
@@ -111,7 +111,7 @@ impl<'a> PowerCutting<'a> {
 
     /// Cuts a candidate's power; `tell` hears what was done so far. What was found before somebody ended it is not looked at again, unless
     /// `again` says so.
-    pub fn cut(
+    pub fn examine_power_cuts(
         &self,
         candidate: &Candidate,
         again: bool,
@@ -120,43 +120,44 @@ impl<'a> PowerCutting<'a> {
         if let Some(reason) = self.choice.lab.obstacle(candidate) {
             return Err(FaultError::Refused(reason));
         }
-        let kept = KeptFindings::open(&self.findings_file(candidate), again)?;
+        let kept = KeptFindings::open_file(&self.findings_file(candidate), again)?;
         let (parts, mut traces) = (self.parts(), Vec::new());
         for part in 0..parts {
-            if let Some(trace) = kept.trace(part) {
+            if let Some(trace) = kept.finished_trace(part) {
                 traces.push(trace);
                 continue;
             }
             let record = match kept.has_begun(part).then(|| self.read_record(candidate, part)) {
                 Some(Ok(record)) => record,
-                _ => self.record(candidate, part)?,
+                _ => self.record_part(candidate, part)?,
             };
-            let log = self.log(candidate, part)?;
-            let states = self.states(&log, candidate, &record)?;
+            let log = self.read_log(candidate, part)?;
+            let states = self.choose_states(&log, candidate, &record)?;
             let looked = CutStates { candidate, part, states: &states, record: &record, log: &log };
-            kept.begin(part)?;
+            kept.begin_part(part)?;
             self.examine_states(&looked, &kept, &|done, all| tell(CutProgress { part, parts, done, all }))?;
-            let has_loss = kept.end(part, &record.trace)?;
+            let has_loss = kept.end_part(part, &record.trace)?;
             if self.parts_of_trial() > 1 && !has_loss {
                 // Nobody will ask for an image of it, and there are many.
                 drop(log);
-                self.forget(candidate, part)?;
+                self.remove_part_files(candidate, part)?;
             }
             traces.push(record.trace);
         }
         let findings = kept.findings();
         let lost = findings.iter().filter(|finding| finding.outcome.is_loss());
-        let lost = lost.filter_map(|finding| Some(self.trial(finding.state.parse::<CutName>().ok()?.part)));
+        let lost =
+            lost.filter_map(|finding| Some(self.trial_number(finding.state.parse::<CutName>().ok()?.part)));
         let several = self.faults.trials > 1;
         let trials_lost = lost.filter(|_| several).collect::<BTreeSet<u32>>().len() as u32;
         let trials = if several { self.faults.trials } else { 0 };
-        let cuts = summary(candidate, findings, traces.join("+"));
+        let cuts = summarise(candidate, findings, traces.join("+"));
         Ok(PowerCuts { accepted: self.faults.accept_loss, trials, trials_lost, ..cuts })
     }
 
     /// What was found is in the journal: it is kept there.
-    pub fn settle(&self, candidate: &Candidate) -> Result<(), FaultError> {
-        remove(&self.findings_file(candidate))
+    pub fn remove_leftovers(&self, candidate: &Candidate) -> Result<(), FaultError> {
+        remove_file(&self.findings_file(candidate))
     }
 
     /// How many recordings there are of a candidate, of all its trials.
@@ -165,7 +166,7 @@ impl<'a> PowerCutting<'a> {
     }
 
     /// Which trial of the candidate a part belongs to, from 0.
-    fn trial(&self, part: u32) -> u32 {
+    fn trial_number(&self, part: u32) -> u32 {
         self.of_trial.unwrap_or(part / self.parts_of_trial().max(1))
     }
 
@@ -176,10 +177,10 @@ impl<'a> PowerCutting<'a> {
 
     /// Where a part is to differ from the plan: as in the block of its trial, but for the size of its device, of which images are made.
     /// Nothing where the plan wants one trial: that is its own.
-    fn drawn(&self, part: u32) -> Option<Drawn> {
+    fn drawn_device(&self, part: u32) -> Option<Drawn> {
         let simulated = self.choice.lab.side_by_side().is_some();
         let drawn = (self.faults.trials > 1 && are_drawn(self.plan, simulated))
-            .then(|| draw_circumstances(self.plan, self.trial(part) + 1))?;
+            .then(|| draw_circumstances(self.plan, self.trial_number(part) + 1))?;
         Some(Drawn { size: 1.0, ..drawn })
     }
 
@@ -188,18 +189,18 @@ impl<'a> PowerCutting<'a> {
         if self.narrowed.only.is_some() {
             return 1;
         }
-        self.sequences()
+        self.sequences_phase()
             .map_or(1, |phase| SequenceWork::count_parts(sequence_bounds(phase, self.plan.protocol.seed)))
     }
 
     /// The phase of sequences, if there is one.
-    fn sequences(&self) -> Option<&Phase> {
+    fn sequences_phase(&self) -> Option<&Phase> {
         let is_it = |phase: &&Phase| phase.work == PhaseWork::Operation(Operation::Sequences);
         self.plan.phases.iter().find(is_it)
     }
 
     /// What the first of its devices may lose.
-    fn rule(&self, candidate: &Candidate) -> Result<LossRule, FaultError> {
+    fn loss_rule(&self, candidate: &Candidate) -> Result<LossRule, FaultError> {
         self.rule_of(candidate, 1)
     }
 
@@ -218,15 +219,15 @@ impl<'a> PowerCutting<'a> {
 }
 
 /// What is wrong with something in the folder of a run, after its path.
-pub(crate) fn unusable(path: &std::path::Path, error: std::io::Error) -> FaultError {
+pub(crate) fn file_error(path: &std::path::Path, error: std::io::Error) -> FaultError {
     FaultError::RunFile { path: path.to_owned(), source: error }
 }
 
 /// Removes a file if it is there.
-pub(crate) fn remove(file: &FolderFile) -> Result<(), FaultError> {
-    file.remove().map(drop).map_err(|error| unusable(&file.path(), error))
+pub(crate) fn remove_file(file: &FolderFile) -> Result<(), FaultError> {
+    file.remove().map(drop).map_err(|error| file_error(&file.path(), error))
 }
 
-pub(crate) fn plain(error: impl std::fmt::Display) -> FaultError {
+pub(crate) fn to_fault_error(error: impl std::fmt::Display) -> FaultError {
     FaultError::Refused(Reason::plain(error.to_string()))
 }

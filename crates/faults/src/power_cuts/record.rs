@@ -14,7 +14,7 @@ use fsverdict_workload::workload::{
     Recheck, SavedFolder, SavedPhase, SequenceWork, SequencesRecord, WrittenFolder,
 };
 
-use super::{PowerCutting, remove, unusable};
+use super::{PowerCutting, file_error, remove_file};
 use crate::error::FaultError;
 use crate::interruptions::Interruptions;
 
@@ -46,7 +46,7 @@ pub(crate) struct CutRecord {
 impl PowerCutting<'_> {
     /// Does the candidate's first trial once more, with this part of its work, and keeps what it wrote to each of its devices.
     /// Where something outside ends that, it is done again.
-    pub(crate) fn record(&self, candidate: &Candidate, part: u32) -> Result<CutRecord, FaultError> {
+    pub(crate) fn record_part(&self, candidate: &Candidate, part: u32) -> Result<CutRecord, FaultError> {
         let mut interruptions = Interruptions::default();
         loop {
             if let Some(record) = self.record_once(candidate, part, &mut interruptions)? {
@@ -65,11 +65,11 @@ impl PowerCutting<'_> {
         let mut logs = Vec::new();
         for device in 1..=self.attachments.each().count() {
             let file = self.log_file(candidate, part, device);
-            remove(&file)?;
+            remove_file(&file)?;
             logs.push(WriteLogFile { device, file, purpose: LogPurpose::Record { bound: LOG } });
         }
         let attachments = self.attachments.clone().with_logs(logs);
-        let spec = self.spec(candidate, part);
+        let spec = self.trial_spec(candidate, part);
         let (mut saves, mut synced): (BTreeMap<String, Vec<Save>>, BTreeMap<String, u64>) =
             Default::default();
         let mut batches: Vec<SequenceBatch> = Vec::new();
@@ -97,7 +97,7 @@ impl PowerCutting<'_> {
                 reason.after(format!("the trial of {} that was to be recorded: ", candidate.name)),
             )
         };
-        if interruptions.take(&end)? || (end.killed && interruptions.is_first_death_at(0)) {
+        if interruptions.count_interruption(&end)? || (end.killed && interruptions.is_first_death_at(0)) {
             return Ok(None);
         }
         if end.status != Status::Ok {
@@ -109,29 +109,29 @@ impl PowerCutting<'_> {
                 "scale its data down: --scale 0.1",
             )));
         }
-        let sequences = self.sequences().map(|phase| {
+        let sequences = self.sequences_phase().map(|phase| {
             let bounds = sequence_bounds(phase, self.plan.protocol.seed);
             let work =
                 SequenceWork { bounds, part: self.part_of_trial(part), only: self.narrowed.only.clone() };
             SequencesRecord::new(work, batches)
         });
-        let folders = self.folders(&saves, &synced);
+        let folders = self.saved_folders(&saves, &synced);
         let rechecks = self.rechecks(promised);
-        let written = written(self.plan, &synced);
+        let written = written_folders(self.plan, &synced);
         let record = CutRecord { folders, sequences, rechecks, written, mkfs_ns, trace };
         let text = serde_json::to_vec(&record).map_err(std::io::Error::from).map_err(LabError::from)?;
         let file = self.record_file(candidate, part);
-        file.replace(|out| out.write_all(&text)).map_err(|error| unusable(&file.path(), error))?;
+        file.replace(|out| out.write_all(&text)).map_err(|error| file_error(&file.path(), error))?;
         Ok(Some(record))
     }
 
-    pub(crate) fn spec(&self, candidate: &Candidate, part: u32) -> TrialSpec {
+    pub(crate) fn trial_spec(&self, candidate: &Candidate, part: u32) -> TrialSpec {
         TrialSpec {
             datasets: self.datasets(),
             phases: self.plan.phases.clone(),
             services: self.plan.services.clone(),
             part: self.part_of_trial(part),
-            drawn: self.drawn(part),
+            drawn: self.drawn_device(part),
             only: self.narrowed.only.clone(),
             devices: self.plan.device.count(),
             ..TrialSpec::without_work(candidate.clone(), self.plan.protocol.seed, self.plan.protocol.timeout)
@@ -152,7 +152,7 @@ impl PowerCutting<'_> {
     }
 
     /// What was saved where, in the order of the phases.
-    fn folders(
+    fn saved_folders(
         &self,
         saves: &BTreeMap<String, Vec<Save>>,
         synced: &BTreeMap<String, u64>,
@@ -186,38 +186,38 @@ impl PowerCutting<'_> {
     /// The log of a part, of the device of this number.
     pub(crate) fn log_file(&self, candidate: &Candidate, part: u32, device: usize) -> FolderFile {
         let number = if device > 1 { format!("device-{device}.") } else { String::new() };
-        self.file(candidate, part, &format!("{number}writes"))
+        self.part_file(candidate, part, &format!("{number}writes"))
     }
 
     fn record_file(&self, candidate: &Candidate, part: u32) -> FolderFile {
-        self.file(candidate, part, "json")
+        self.part_file(candidate, part, "json")
     }
 
     /// Where it is kept what was found so far.
     pub(super) fn findings_file(&self, candidate: &Candidate) -> FolderFile {
-        self.file(candidate, 0, "found")
+        self.part_file(candidate, 0, "found")
     }
 
     /// What is found in single states, which nobody needs afterwards.
     pub(super) fn passing_findings_file(&self, candidate: &Candidate) -> FolderFile {
-        self.file(candidate, 0, "looked")
+        self.part_file(candidate, 0, "looked")
     }
 
-    fn file(&self, candidate: &Candidate, part: u32, kind: &str) -> FolderFile {
+    fn part_file(&self, candidate: &Candidate, part: u32, kind: &str) -> FolderFile {
         let part = if part == 0 { String::new() } else { format!(".{part}") };
         self.folder.file(format!("{}{part}.{kind}", candidate.name))
     }
 
     /// Removes the log of a part, and what is known of it.
-    pub(super) fn forget(&self, candidate: &Candidate, part: u32) -> Result<(), FaultError> {
+    pub(super) fn remove_part_files(&self, candidate: &Candidate, part: u32) -> Result<(), FaultError> {
         for device in 1..=self.attachments.each().count() {
-            remove(&self.log_file(candidate, part, device))?;
+            remove_file(&self.log_file(candidate, part, device))?;
         }
-        remove(&self.record_file(candidate, part))
+        remove_file(&self.record_file(candidate, part))
     }
 
     /// What a part wrote to the first of its devices.
-    pub(crate) fn log(&self, candidate: &Candidate, part: u32) -> Result<WriteLog, FaultError> {
+    pub(crate) fn read_log(&self, candidate: &Candidate, part: u32) -> Result<WriteLog, FaultError> {
         self.log_of(candidate, part, 1)
     }
 
@@ -229,15 +229,15 @@ impl PowerCutting<'_> {
         device: usize,
     ) -> Result<WriteLog, FaultError> {
         let file = self.log_file(candidate, part, device);
-        let log = file.open().map_err(|error| unopened(&file, error))?;
-        WriteLog::read(log).map_err(|error| unreadable(&file, error))
+        let log = file.open().map_err(|error| open_error(&file, error))?;
+        WriteLog::read(log).map_err(|error| read_error(&file, error))
     }
 
     pub(crate) fn read_record(&self, candidate: &Candidate, part: u32) -> Result<CutRecord, FaultError> {
         let file = self.record_file(candidate, part);
-        let input = std::io::Read::take(file.open().map_err(|error| unopened(&file, error))?, LONGEST);
+        let input = std::io::Read::take(file.open().map_err(|error| open_error(&file, error))?, LONGEST);
         let record: CutRecord = serde_json::from_reader(std::io::BufReader::new(input))
-            .map_err(|error| unreadable(&file, error))?;
+            .map_err(|error| read_error(&file, error))?;
         if record.sequences.as_ref().is_some_and(|sequences| !sequences.is_understood()) {
             let what = "its sequences were recorded by another version of fsverdict, by which their numbers stand for others";
             return Err(FaultError::Refused(Reason::new(
@@ -250,21 +250,21 @@ impl PowerCutting<'_> {
 }
 
 /// A file about what was recorded, which may be a stranger's, or be gone.
-fn unreadable(file: &FolderFile, error: impl std::fmt::Display) -> FaultError {
+fn read_error(file: &FolderFile, error: impl std::fmt::Display) -> FaultError {
     let what = format!("{}: {error}", file.path().display());
     FaultError::Refused(Reason::new(what, "`fsverdict crash RUN --again` records it again"))
 }
 
 /// The same, of one that may be refused: then the refusal says what to do.
-fn unopened(file: &FolderFile, error: std::io::Error) -> FaultError {
+fn open_error(file: &FolderFile, error: std::io::Error) -> FaultError {
     match error.hint() {
-        Some(_) => unusable(&file.path(), error),
-        None => unreadable(file, error),
+        Some(_) => file_error(&file.path(), error),
+        None => read_error(file, error),
     }
 }
 
 /// The folders that phases filled, from when they were synced until something else may have changed them.
-fn written(plan: &Plan, synced: &BTreeMap<String, u64>) -> Vec<WrittenFolder> {
+fn written_folders(plan: &Plan, synced: &BTreeMap<String, u64>) -> Vec<WrittenFolder> {
     // A service may do anything at any time.
     if !plan.services.is_empty() {
         return Vec::new();
@@ -306,7 +306,7 @@ fn durable_ns(observation: &Observation) -> u64 {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::written;
+    use super::written_folders;
     use fsverdict_judgement::plan::{Operation, Phase, PhaseWork, Plan};
 
     #[test]
@@ -336,7 +336,7 @@ mod tests {
             (1..).zip(&plan.phases).map(|(number, phase)| (phase.name.clone(), number * 100)).collect();
         let windows = |plan: &Plan| -> Vec<(String, u64, u64)> {
             let of = |one: super::WrittenFolder| (one.into, one.synced_ns, one.until_ns);
-            written(plan, &synced).into_iter().map(of).collect()
+            written_folders(plan, &synced).into_iter().map(of).collect()
         };
         // Reading changes nothing; the notes are saved anew at once.
         assert_eq!(windows(&plan), [("tree".to_owned(), 100, 400), ("notes".to_owned(), 300, 300)]);

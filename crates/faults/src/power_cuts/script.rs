@@ -14,17 +14,17 @@ use fsverdict_disk::crash::StateImage;
 use fsverdict_disk::device::Store;
 use fsverdict_judgement::plan::Candidate;
 use fsverdict_lab::lab::LabError;
-use fsverdict_stack::filesystem::find;
+use fsverdict_stack::filesystem::find_filesystem;
 use fsverdict_workload::workload::SequencesRecord;
 
 use super::record::CutRecord;
 use super::script_text::{ListingComparison, PIECE, ScriptParts};
 use super::smaller::MinimisedState;
-use super::{PowerCutting, plain};
+use super::{PowerCutting, to_fault_error};
 
 impl PowerCutting<'_> {
     /// The program of a state that was recorded last.
-    pub(super) fn script(
+    pub(super) fn write_script(
         &self,
         candidate: &Candidate,
         state: &MinimisedState,
@@ -33,15 +33,18 @@ impl PowerCutting<'_> {
     ) -> Result<String, FaultError> {
         let size = self.plan.models_of(candidate).first().map_or(0, |model| model.size.0);
         let image = tempfile::tempfile().map_err(LabError::from)?;
-        let mut store = Store::new(image.try_clone().map_err(LabError::from)?, size).map_err(plain)?;
-        let log = self.log(candidate, state.name.part)?;
-        StateImage::new(log, self.rule(candidate)?).write(&mut store, state.name.state).map_err(plain)?;
+        let mut store =
+            Store::new(image.try_clone().map_err(LabError::from)?, size).map_err(to_fault_error)?;
+        let log = self.read_log(candidate, state.name.part)?;
+        StateImage::new(log, self.loss_rule(candidate)?)
+            .write(&mut store, state.name.state)
+            .map_err(to_fault_error)?;
         drop(store);
-        let (pieces, packed) = pack(&image).map_err(LabError::from)?;
-        let comments = comments(candidate, state, record, at_ns);
-        let kind = find(&candidate.filesystem)
-            .map_or(candidate.filesystem.clone(), |one| one.mount(&[]).kind.to_owned());
-        let (must, comparison) = self.listing(record, state.name.part, at_ns)?;
+        let (pieces, packed) = pack_image(&image).map_err(LabError::from)?;
+        let comments = write_comments(candidate, state, record, at_ns);
+        let kind = find_filesystem(&candidate.filesystem)
+            .map_or(candidate.filesystem.clone(), |one| one.mount_options(&[]).kind.to_owned());
+        let (must, comparison) = self.list_expected(record, state.name.part, at_ns)?;
         let is_of_blocks = state.finding.broken.iter().any(|promise| promise == "allocation");
         let alone = record.sequences.as_ref().filter(|sequences| sequences.work.only.is_some());
         let sequences = alone.filter(|_| is_of_blocks);
@@ -52,7 +55,7 @@ impl PowerCutting<'_> {
     }
 
     /// What must be there, a line each, and how what is there is compared to it.
-    fn listing(
+    fn list_expected(
         &self,
         record: &CutRecord,
         part: u32,
@@ -69,7 +72,7 @@ impl PowerCutting<'_> {
         }
         let mut must = Vec::new();
         for folder in &record.folders {
-            if let Some(dataset) = self.prepared(&folder.dataset, part)? {
+            if let Some(dataset) = self.prepare_dataset(&folder.dataset, part)? {
                 must.extend(folder.list_expected(&dataset, at_ns));
             }
         }
@@ -79,7 +82,12 @@ impl PowerCutting<'_> {
 }
 
 /// What the program says of itself before it does anything.
-fn comments(candidate: &Candidate, state: &MinimisedState, record: &CutRecord, at_ns: u64) -> Vec<String> {
+fn write_comments(
+    candidate: &Candidate,
+    state: &MinimisedState,
+    record: &CutRecord,
+    at_ns: u64,
+) -> Vec<String> {
     let mut lines = vec![
         format!("{}: {}", candidate.name, state.finding.seen),
         String::new(),
@@ -113,7 +121,7 @@ fn comments(candidate: &Candidate, state: &MinimisedState, record: &CutRecord, a
 }
 
 /// Where in the image there is something, in pieces, and all of it, compressed, as text.
-fn pack(image: &File) -> io::Result<(Vec<(u64, u64)>, String)> {
+fn pack_image(image: &File) -> io::Result<(Vec<(u64, u64)>, String)> {
     let length = image.metadata()?.len();
     let (mut pieces, mut held): (Vec<(u64, u64)>, Vec<u8>) = Default::default();
     let mut piece = vec![0; PIECE as usize];

@@ -10,7 +10,7 @@ use fsverdict_lab::lab::{LogPurpose, WriteLogFile};
 
 impl PowerCutting<'_> {
     /// What each device is to hold in these states, which are named by the first of them.
-    pub(super) fn entered(
+    pub(super) fn part_of_several(
         &self,
         candidate: &Candidate,
         part: u32,
@@ -32,11 +32,11 @@ impl PowerCutting<'_> {
             let purpose = LogPurpose::Enter { states, rule: self.rule_of(candidate, device)? };
             Ok(WriteLogFile { device, file: self.log_file(candidate, part, device), purpose })
         };
-        (1..=self.devices()).map(of_device).collect()
+        (1..=self.device_count()).map(of_device).collect()
     }
 
     /// How many there are.
-    pub(super) fn devices(&self) -> usize {
+    pub(super) fn device_count(&self) -> usize {
         self.attachments.each().count()
     }
 }

@@ -55,7 +55,7 @@ impl Smaller<'_> {
         wanted: &StateFinding,
     ) -> Result<Self, FaultError> {
         let cut = self.state.cut;
-        let rule = self.cutting.rule(candidate)?;
+        let rule = self.cutting.loss_rule(candidate)?;
         let uncertain = self.log.uncertain_at(cut, rule).len().min(WRITES) as u32;
         let without = (0..uncertain).map(Survivors::Without);
         let states: Vec<CrashState> = std::iter::once(Survivors::All)
@@ -77,14 +77,14 @@ impl Smaller<'_> {
     }
 
     /// Does all of it once more, and tells.
-    pub(super) fn told(
+    pub(super) fn describe_narrowed(
         self,
         candidate: &Candidate,
         wanted: &StateFinding,
     ) -> Result<MinimisedState, FaultError> {
         let Smaller { cutting, part, record, log, finding, state } = self;
         let name = CutName { part, state };
-        let rule = cutting.rule(candidate)?;
+        let rule = cutting.loss_rule(candidate)?;
         let lost: Vec<String> = log
             .lost(state, rule)
             .iter()
@@ -102,8 +102,8 @@ impl Smaller<'_> {
         };
         let at_ns = record.moment_ns(&log, state);
         drop(log);
-        let again = cutting.record(candidate, part)?;
-        let log = cutting.log(candidate, part)?;
+        let again = cutting.record_part(candidate, part)?;
+        let log = cutting.read_log(candidate, part)?;
         let twice = cutting.findings_of(candidate, part, &[state], &again, &log)?;
         let came_twice = again.trace == record.trace
             && twice.first().is_some_and(|once_more| {
@@ -112,7 +112,7 @@ impl Smaller<'_> {
                     && once_more.outcome == finding.outcome
             });
         let mut minimised = MinimisedState { name, finding, did, lost, came_twice, script: String::new() };
-        minimised.script = cutting.script(candidate, &minimised, &again, at_ns)?;
+        minimised.script = cutting.write_script(candidate, &minimised, &again, at_ns)?;
         Ok(minimised)
     }
 }

@@ -17,7 +17,7 @@ const THOROUGH: usize = 8;
 impl PowerCutting<'_> {
     /// Of sequences one state behind the last promise of each, in which all is lost that may be; and so many as the plan has it, drawn
     /// by its seed, shared out evenly where work takes several trials.
-    pub(super) fn states(
+    pub(super) fn choose_states(
         &self,
         log: &WriteLog,
         candidate: &Candidate,
@@ -34,11 +34,11 @@ impl PowerCutting<'_> {
         record: &CutRecord,
         wanted: u32,
     ) -> Result<Vec<CrashState>, FaultError> {
-        let windows = record.windows();
+        let windows = record.cut_windows();
         if windows.is_empty() {
             return Err(FaultError::Refused(Reason::plain(format!("{} saved nothing", candidate.name))));
         }
-        let (rule, seed) = (self.rule(candidate)?, self.plan.protocol.seed);
+        let (rule, seed) = (self.loss_rule(candidate)?, self.plan.protocol.seed);
         let mut states =
             sample(log, rule, &windows, wanted as usize, seed, |now_ns| record.promised_by(log, now_ns));
         let promised = record.sequences.iter().flat_map(SequencesRecord::promised_ns);
@@ -54,7 +54,7 @@ impl PowerCutting<'_> {
 
 impl CutRecord {
     /// From when to when promises were made.
-    fn windows(&self) -> Vec<CutWindow> {
+    fn cut_windows(&self) -> Vec<CutWindow> {
         let began = self.folders.iter().filter_map(SavedFolder::began_ns).min();
         let until = self.folders.iter().filter_map(SavedFolder::synced_ns).max();
         let saved = began.zip(until).map(|(from_ns, until_ns)| CutWindow { from_ns, until_ns });
@@ -94,7 +94,7 @@ impl CutRecord {
     }
 
     /// What a guest has to know that looks at these states.
-    pub(super) fn look(&self, log: &WriteLog, states: &[CrashState]) -> CutLook {
+    pub(super) fn look_for(&self, log: &WriteLog, states: &[CrashState]) -> CutLook {
         let moments_ns: Vec<u64> = states.iter().map(|state| self.moment_ns(log, *state)).collect();
         let sequences = self.sequences.as_ref().map(|sequences| sequences.only_at(&moments_ns));
         // One more state stands behind the promise of each sequence: these are many.

@@ -14,14 +14,14 @@ const FIRST: usize = 12;
 const FIRST_OF_KIND: usize = 3;
 
 /// What the candidate's options cost by their documentation, each with where that stands.
-fn prices(candidate: &Candidate) -> Vec<String> {
+fn describe_prices(candidate: &Candidate) -> Vec<String> {
     let told = |price: &DocumentedPrice| format!("{}: {} ({})", price.option, price.says, price.source);
     documented_prices(candidate).map(told).collect()
 }
 
 /// What was broken that nobody promised to who mounts so: ext4 alone makes renames wait for the content (`auto_da_alloc`), and an fsync
 /// of a file brings its names along on some by agreement and on f2fs in one mode (Documentation/filesystems/f2fs.rst).
-fn unpromised(candidate: &Candidate, broken: &BTreeMap<String, u32>) -> Vec<String> {
+fn broken_but_not_promised(candidate: &Candidate, broken: &BTreeMap<String, u32>) -> Vec<String> {
     let is_made = |promise: &&Promise| match promise.name {
         "whole" => candidate.filesystem == "ext4",
         "entry" => match candidate.filesystem.as_str() {
@@ -34,7 +34,7 @@ fn unpromised(candidate: &Candidate, broken: &BTreeMap<String, u32>) -> Vec<Stri
     unmade.filter(|name| broken.contains_key(name)).collect()
 }
 
-pub(super) fn summary(candidate: &Candidate, mut findings: Vec<StateFinding>, trace: String) -> PowerCuts {
+pub(super) fn summarise(candidate: &Candidate, mut findings: Vec<StateFinding>, trace: String) -> PowerCuts {
     let (mut outcomes, mut broken) = (BTreeMap::new(), BTreeMap::new());
     let mut ages = LossAges::default();
     for finding in &findings {
@@ -56,10 +56,10 @@ pub(super) fn summary(candidate: &Candidate, mut findings: Vec<StateFinding>, tr
         candidate: candidate.name.clone(),
         states,
         outcomes,
-        unpromised: unpromised(candidate, &broken),
+        unpromised: broken_but_not_promised(candidate, &broken),
         broken,
         first: findings,
-        priced: prices(candidate),
+        priced: describe_prices(candidate),
         back_s,
         trials: 0,
         trials_lost: 0,

@@ -15,7 +15,7 @@ const CONTROLS: u64 = 20;
 const DRAWS: u64 = 12;
 
 /// Up to `wanted` blocks with what is wrong with each, one of these kinds, in the order of their places, and what each held.
-pub(super) fn draw(
+pub(super) fn draw_blocks(
     left: &DeviceAfterTrial,
     wanted: usize,
     kinds: &[Decay],

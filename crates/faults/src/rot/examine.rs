@@ -13,7 +13,7 @@ use fsverdict_text::Reason;
 use crate::error::FaultError;
 use crate::guest_batches::{GuestDeath, examine_in_batches};
 use crate::interruptions::Interruptions;
-use crate::power_cuts::{CutRecord, PowerCutting, plain};
+use crate::power_cuts::{CutRecord, PowerCutting, to_fault_error};
 
 /// The largest number of blocks that one guest examines. A guest that dies loses only the rest of its batch.
 const LARGEST_BATCH: usize = 60;
@@ -39,7 +39,7 @@ impl PowerCutting<'_> {
             }
             Ok(())
         })?;
-        findings.into_inner().map_err(|_| plain("a thread was lost"))
+        findings.into_inner().map_err(|_| to_fault_error("a thread was lost"))
     }
 
     /// Examines these blocks in one guest, and in another one after each block that a guest does not survive. Each guest first
@@ -68,7 +68,7 @@ impl PowerCutting<'_> {
             let rewrites =
                 states.iter().map(|rotten| rotten.is_some_and(|rotten| rotten.decay == Decay::Unwritable));
             let rot = RotLook { folders: record.folders.clone(), rewrites: rewrites.collect() };
-            let spec = self.spec(candidate, 0);
+            let spec = self.trial_spec(candidate, 0);
             let spec = TrialSpec { rot: Some(rot), limit: spec.limit.max(SHORTEST_TIMEOUT), ..spec };
             let (mut step_number, mut reported) = (None, Vec::new());
             let mut watch = |event: Event| match event {
@@ -84,21 +84,21 @@ impl PowerCutting<'_> {
             let in_order = reported.len() <= states.len()
                 && (0..).zip(&reported).all(|(number, finding)| finding.state == number.to_string());
             if !in_order {
-                return Err(plain("a guest did not tell of each block"));
+                return Err(to_fault_error("a guest did not tell of each block"));
             }
             let done = reported.len();
             let mut reported = reported.into_iter();
             match reported.next() {
                 Some(control) if control.outcome == RotOutcome::Unharmed => {}
                 Some(control) => {
-                    return Err(plain(format!(
+                    return Err(to_fault_error(format!(
                         "the device of {} is not as it should be without any rot ({}): {}",
                         candidate.name,
                         control.outcome.words(),
                         control.seen
                     )));
                 }
-                None if interruptions.take(&end)? => continue,
+                None if interruptions.count_interruption(&end)? => continue,
                 None if end.status == Status::Failed && interruptions.is_first_death_at(findings.len()) => {
                     continue;
                 }
@@ -111,7 +111,7 @@ impl PowerCutting<'_> {
             match remaining.get(done - 1) {
                 None => {}
                 // An interruption from outside says nothing about the block that the guest examined.
-                Some(_) if interruptions.take(&end)? => {}
+                Some(_) if interruptions.count_interruption(&end)? => {}
                 Some((rotten, held)) if step_number == Some(done) && end.status == Status::Failed => {
                     if interruptions.is_first_death_at(findings.len()) {
                         continue;

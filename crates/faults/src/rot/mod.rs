@@ -17,11 +17,11 @@ use fsverdict_workload::dataset::prepare_dataset;
 
 use crate::error::FaultError;
 use crate::power_cuts::{
-    CutRecord, PowerCutting, finish_all, new_output, open_file, plain, unusable, unwritten_image,
+    CutRecord, PowerCutting, file_error, finish_all, new_output, open_file, to_fault_error, unwritten_image,
 };
 use device_after_trial::DeviceAfterTrial;
-use draw::draw;
-use tally::tally;
+use draw::draw_blocks;
+use tally::tally_findings;
 
 /// Blocks at the beginning of a device, where layers keep what they are found by: headers of LUKS2 and their copies, of dm-integrity
 /// and of md.
@@ -40,7 +40,7 @@ pub struct WrittenRot {
 
 impl PowerCutting<'_> {
     /// Lets blocks of a candidate's device rot, one at a time; `tell` hears what was done so far, of how many.
-    pub fn rot(
+    pub fn examine_rot(
         &self,
         candidate: &Candidate,
         tell: &(dyn Fn(usize, usize) + Sync),
@@ -48,9 +48,9 @@ impl PowerCutting<'_> {
         if let Some(reason) = self.choice.lab.obstacle(candidate) {
             return Err(FaultError::Refused(reason));
         }
-        let record = self.record(candidate, 0)?;
+        let record = self.record_part(candidate, 0)?;
         if record.folders.is_empty() {
-            return Err(plain(format!("{} saved nothing", candidate.name)));
+            return Err(to_fault_error(format!("{} saved nothing", candidate.name)));
         }
         let left = self.left_device(candidate, &record)?;
         let kinds: &[Decay] = match self.faults.refuses_writes {
@@ -58,35 +58,38 @@ impl PowerCutting<'_> {
             false => &Decay::KINDS,
         };
         let wanted = self.faults.rot as usize;
-        let blocks = draw(&left, wanted, kinds, self.plan.protocol.seed).map_err(plain)?;
+        let blocks = draw_blocks(&left, wanted, kinds, self.plan.protocol.seed).map_err(to_fault_error)?;
         if blocks.is_empty() {
-            return Err(plain(format!("nothing is known of what the blocks of {} hold", candidate.name)));
+            return Err(to_fault_error(format!(
+                "nothing is known of what the blocks of {} hold",
+                candidate.name
+            )));
         }
         let findings = self.examine_rotten_blocks(candidate, &blocks, &record, tell)?;
         self.keep_findings(candidate, &findings)?;
-        let rotten = tally(candidate, &left.held, findings, record.trace);
+        let rotten = tally_findings(candidate, &left.held, findings, record.trace);
         Ok(RottenBlocks { accepted: self.faults.accept_loss, stopped: left.stopped, ..rotten })
     }
 
     /// Each block with what came of it, beside the log.
     fn keep_findings(&self, candidate: &Candidate, findings: &[PlacedRot]) -> Result<(), FaultError> {
-        let text = serde_json::to_vec(findings).map_err(plain)?;
+        let text = serde_json::to_vec(findings).map_err(to_fault_error)?;
         let file = self.folder.file(format!("{}.rot.json", candidate.name));
-        file.replace(|out| out.write_all(&text)).map_err(|error| unusable(&file.path(), error))
+        file.replace(|out| out.write_all(&text)).map_err(|error| file_error(&file.path(), error))
     }
 
     fn left_device(&self, candidate: &Candidate, record: &CutRecord) -> Result<DeviceAfterTrial, FaultError> {
         let size = self.plan.models_of(candidate).first().map_or(0, |model| model.size.0);
-        let file = self.folder.nameless_file().map_err(|error| unusable(self.folder.path(), error))?;
-        let mut store = Store::new(file, size).map_err(plain)?;
-        let mut image = RottenImage::new(self.log(candidate, 0)?);
-        image.enter(&mut store, None).map_err(plain)?;
+        let file = self.folder.nameless_file().map_err(|error| file_error(self.folder.path(), error))?;
+        let mut store = Store::new(file, size).map_err(to_fault_error)?;
+        let mut image = RottenImage::new(self.read_log(candidate, 0)?);
+        image.enter(&mut store, None).map_err(to_fault_error)?;
         let mut known = KnownContent::default();
         let mut names = Vec::new();
         for folder in &record.folders {
             if let Some(spec) = self.plan.datasets.get(&folder.dataset) {
-                let prepared =
-                    prepare_dataset(&folder.dataset, spec, self.plan.protocol.seed).map_err(plain)?;
+                let prepared = prepare_dataset(&folder.dataset, spec, self.plan.protocol.seed)
+                    .map_err(to_fault_error)?;
                 let block = |bytes: &[u8]| known.add_block(bytes);
                 folder.last_blocks(&prepared, BLOCK as usize, |name| names.push(name.to_vec()), block);
             }
@@ -104,7 +107,7 @@ impl PowerCutting<'_> {
         let filesystem = if is_layered { "" } else { candidate.filesystem.as_str() };
         let (file, size) = (store.file(), store.size_bytes());
         let reader = LayoutProcess::new(LayoutLimits::for_written(written.len()));
-        let layout = reader.read_layout(filesystem, file, size, &written).map_err(plain)?;
+        let layout = reader.read_layout(filesystem, file, size, &written).map_err(to_fault_error)?;
         let uses = block_uses(layout, &ImageReader::new(file, size, &written), &known);
         Ok(DeviceAfterTrial { store, image, held: uses.held, stopped: uses.stopped })
     }
@@ -135,15 +138,15 @@ impl PowerCutting<'_> {
         let file = open_file(&output, image)?;
         let mut store = Store::new(file, size).map_err(|error| failed(&error))?;
         // One of its own: what was brought to a store is not brought to another.
-        let rotting = RottenImage::new(self.log(candidate, 0)?);
+        let rotting = RottenImage::new(self.read_log(candidate, 0)?);
         rotting.write(&mut store, rotten).map_err(|error| failed(&error))?;
         drop(store);
         finish_all(vec![(image.to_owned(), output)])?;
         let mut must = Vec::new();
         for folder in &record.folders {
             if let Some(spec) = self.plan.datasets.get(&folder.dataset) {
-                let prepared =
-                    prepare_dataset(&folder.dataset, spec, self.plan.protocol.seed).map_err(plain)?;
+                let prepared = prepare_dataset(&folder.dataset, spec, self.plan.protocol.seed)
+                    .map_err(to_fault_error)?;
                 must.extend(folder.describe_at(&prepared, u64::MAX));
             }
         }

@@ -9,7 +9,7 @@ use fsverdict_judgement::plan::Candidate;
 /// Of so many blocks that were given for right it is kept what was seen.
 const FIRST: usize = 12;
 
-pub(super) fn tally(
+pub(super) fn tally_findings(
     candidate: &Candidate,
     held: &BTreeMap<u64, BlockUse>,
     mut findings: Vec<PlacedRot>,
@@ -22,10 +22,10 @@ pub(super) fn tally(
     }
     let rotten = |one: &PlacedRot| one.finding.state.parse::<RottenBlock>().ok();
     for one in &findings {
-        note(by_use.entry(one.held).or_default(), one);
+        note_finding(by_use.entry(one.held).or_default(), one);
         let decay = rotten(one).filter(|_| one.held != BlockUse::Unused).map(|rotten| rotten.decay.word());
         if let Some(word) = decay {
-            note(by_decay.entry(word.to_owned()).or_default(), one);
+            note_finding(by_decay.entry(word.to_owned()).or_default(), one);
         }
     }
     let looked = u32::try_from(findings.len()).unwrap_or(u32::MAX);
@@ -49,7 +49,7 @@ pub(super) fn tally(
     }
 }
 
-fn note(tally: &mut RotTally, one: &PlacedRot) {
+fn note_finding(tally: &mut RotTally, one: &PlacedRot) {
     tally.looked += 1;
     *tally.outcomes.entry(one.finding.outcome).or_insert(0) += 1;
     if let Some(answer) = one.finding.sync {

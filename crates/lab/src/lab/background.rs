@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_phase_is_charged_with_what_its_threads_had_the_device_do_and_no_more() {
-        let jobs = fsverdict_stack::filesystem::find("ext4").unwrap().background;
+        let jobs = fsverdict_stack::filesystem::find_filesystem("ext4").unwrap().background;
         let (lazy, rsync) = (Submitter::kernel_thread("ext4lazyinit"), Submitter::process("rsync"));
         let records = [
             // Begun before the phase, and after it.

@@ -16,7 +16,8 @@ const CROWD: u64 = 1000;
 pub(super) fn cautions(spec: &TrialSpec, limits: &Limits) -> Vec<String> {
     let candidate = &spec.candidate;
     let crowded = |dataset: &Dataset| matches!(dataset, Dataset::Flat { files, .. } if *files >= CROWD);
-    let of_layers = once_each(fsverdict_stack::layer::of(candidate).filter_map(|layer| layer.free_cpu));
+    let of_layers =
+        once_each(fsverdict_stack::layer::layers_of(candidate).filter_map(|layer| layer.free_cpu));
     let known = [
         (
             compresses(candidate),

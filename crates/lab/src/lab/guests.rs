@@ -414,7 +414,7 @@ impl Guests {
         let mut command = sandbox.command()?;
         command.env("TMPDIR", MEMORY_FOLDER).stdin(std::process::Stdio::null());
         let mut step = String::new();
-        let filesystem = fsverdict_stack::filesystem::find(&spec.candidate.filesystem);
+        let filesystem = fsverdict_stack::filesystem::find_filesystem(&spec.candidate.filesystem);
         let mut spans = Spans::beside(filesystem.map_or(&[], |known| known.background));
         let mut watch_steps = |mut event: Event| {
             if self.clock == Clock::Simulated {

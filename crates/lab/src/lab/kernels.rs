@@ -106,7 +106,7 @@ impl Kernel {
             )
         };
         let mut names = Vec::new();
-        if let Some(filesystem) = fsverdict_stack::filesystem::find(&candidate.filesystem) {
+        if let Some(filesystem) = fsverdict_stack::filesystem::find_filesystem(&candidate.filesystem) {
             let provided = filesystem.drivers.iter().find_map(|driver| match self.provides(driver.config) {
                 Provision::Builtin => Some(&[][..]),
                 Provision::Module => Some(driver.modules),
@@ -115,7 +115,7 @@ impl Kernel {
             let first = filesystem.drivers.first().map_or("driver for it", |driver| driver.config);
             names.extend(provided.ok_or_else(|| lacks(first))?.iter().map(|name| (*name).to_owned()));
         }
-        for layer in fsverdict_stack::layer::of(candidate) {
+        for layer in fsverdict_stack::layer::layers_of(candidate) {
             let mut modular = false;
             for symbol in layer.config {
                 match self.provides(symbol) {

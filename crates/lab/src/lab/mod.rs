@@ -238,10 +238,10 @@ impl Hinted for LabError {
 }
 
 fn missing_tools(candidate: &Candidate) -> Option<Reason> {
-    let filesystem = fsverdict_stack::filesystem::find(&candidate.filesystem)
+    let filesystem = fsverdict_stack::filesystem::find_filesystem(&candidate.filesystem)
         .into_iter()
         .flat_map(fsverdict_stack::filesystem::Filesystem::tools);
-    let layers = fsverdict_stack::layer::of(candidate);
+    let layers = fsverdict_stack::layer::layers_of(candidate);
     not_installed(filesystem.chain(layers.flat_map(|layer| layer.tools.iter().copied())))
 }
 
@@ -265,7 +265,7 @@ fn how_to_install(missing: &[fsverdict_stack::filesystem::Tool]) -> String {
     };
     let (mut official, mut elsewhere) = (Vec::new(), Vec::new());
     for tool in missing {
-        let (list, name) = match tool.packages.of(distribution) {
+        let (list, name) = match tool.packages.package_on(distribution) {
             Package::Official(name) => (&mut official, name),
             Package::Elsewhere(note) => (&mut elsewhere, note),
         };

@@ -167,7 +167,8 @@ impl Lab for Native {
             let lacking = format!("this kernel has no driver for {}", candidate.filesystem);
             return Some(Reason::new(lacking, sandbox));
         }
-        if let Some(layer) = fsverdict_stack::layer::of(candidate).find(|layer| !layer.kind.goes_by_itself())
+        if let Some(layer) =
+            fsverdict_stack::layer::layers_of(candidate).find(|layer| !layer.kind.goes_by_itself())
         {
             // The kernel removes a mapping with its last user, and stops no array and no volume by itself.
             let what = if layer.kind == LayerKind::Array { "array" } else { "volume" };
@@ -175,14 +176,14 @@ impl Lab for Native {
                 format!("a trial that is killed would leave its {what} ({}) on this machine", layer.name);
             return Some(Reason::new(lacking, "a guest's kernel takes it with it: --lab uml, or --lab vm"));
         }
-        if let Some(layer) = fsverdict_stack::layer::of(candidate)
+        if let Some(layer) = fsverdict_stack::layer::layers_of(candidate)
             .find(|layer| layer.kind.is_above() && !self.has_driver(layer.driver))
         {
             return Some(Reason::new(format!("this kernel has no driver for {}", layer.driver), sandbox));
         }
         let lacks_driver =
             |layer: &&Layer| !layer.kind.is_above() && !has_device_mapper() && !loadable(layer.driver);
-        if let Some(layer) = fsverdict_stack::layer::of(candidate).find(lacks_driver) {
+        if let Some(layer) = fsverdict_stack::layer::layers_of(candidate).find(lacks_driver) {
             let lacking = format!("this kernel has no device mapper, which {} needs", layer.name);
             return Some(Reason::new(lacking, sandbox));
         }

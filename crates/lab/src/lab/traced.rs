@@ -248,7 +248,7 @@ mod tests {
             );
         }
         // Of a filesystem that does something by itself it is said that nobody told.
-        spans.jobs = fsverdict_stack::filesystem::find("ext4").unwrap().background;
+        spans.jobs = fsverdict_stack::filesystem::find_filesystem("ext4").unwrap().background;
         let events = spans.observations(vec![traced()]).unwrap();
         assert!(matches!(&events[..], [_, _, Event::Caution(said)] if said.text == super::UNTOLD));
         spans.jobs = &[];

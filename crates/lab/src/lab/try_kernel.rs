@@ -60,8 +60,11 @@ impl Trying<'_> {
     fn all(&mut self) -> Result<KernelProof, Failed> {
         let kernel = self.asked()?;
         let carried = |candidate: &Candidate| kernel.modules(candidate).is_ok();
-        let all: Vec<Candidate> =
-            fsverdict_stack::filesystem::names().into_iter().map(Candidate::plain).filter(carried).collect();
+        let all: Vec<Candidate> = fsverdict_stack::filesystem::filesystem_names()
+            .into_iter()
+            .map(Candidate::plain)
+            .filter(carried)
+            .collect();
         let (without_tools, able): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|candidate| missing_tools(candidate).is_some());
         let failed = |reason: String| ("a filesystem to try it with".to_owned(), reason);

@@ -19,7 +19,7 @@ pub(super) struct AboveLayer<'a> {
 impl<'a> AboveLayer<'a> {
     /// That of a candidate, if it has one.
     pub(super) fn of(candidate: &'a Candidate) -> Option<Self> {
-        let found = |name: &'a str| Some((fsverdict_stack::layer::find(name)?, split_layer(name).1));
+        let found = |name: &'a str| Some((fsverdict_stack::layer::find_layer(name)?, split_layer(name).1));
         let mut above = candidate.layers.names().filter_map(found).filter(|(layer, _)| layer.kind.is_above());
         above.next().map(|(layer, options)| AboveLayer { layer, options })
     }

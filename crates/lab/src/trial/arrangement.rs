@@ -6,7 +6,7 @@
 //! nothing to put several together, lies on the first; the others stay unused.
 
 use fsverdict_judgement::plan::{Candidate, devices_named};
-use fsverdict_stack::filesystem::find;
+use fsverdict_stack::filesystem::find_filesystem;
 
 /// The layers of a candidate from the devices up, each as often as it is opened, and what the filesystem gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,16 +49,16 @@ impl Arrangement {
     pub fn of(candidate: &Candidate, devices: usize) -> Self {
         // A plan whose options name what is no device was refused when it was read.
         let named = devices_named(candidate).unwrap_or_default();
-        let pools = |name: &str| fsverdict_stack::layer::find(name).is_some_and(|layer| layer.pools);
+        let pools = |name: &str| fsverdict_stack::layer::find_layer(name).is_some_and(|layer| layer.pools);
         let takes_several = candidate.layers.names().any(pools)
-            || find(&candidate.filesystem).is_some_and(|filesystem| filesystem.takes_several);
+            || find_filesystem(&candidate.filesystem).is_some_and(|filesystem| filesystem.takes_several);
         let mut sites: Vec<LayerSite> = Vec::new();
         let mut tops: Vec<TopDevice> = (1..=devices)
             .map(|device| TopDevice { device, is: Below::Device(device), apart: named.contains(&device) })
             .filter(|top| top.device == 1 || top.apart || takes_several)
             .collect();
         let above =
-            |name: &str| fsverdict_stack::layer::find(name).is_some_and(|layer| layer.kind.is_above());
+            |name: &str| fsverdict_stack::layer::find_layer(name).is_some_and(|layer| layer.kind.is_above());
         for (layer, name) in candidate.layers.names().enumerate().filter(|(_, name)| !above(name)) {
             if pools(name) {
                 let (apart, together): (Vec<_>, Vec<_>) = tops.into_iter().partition(|top| top.apart);

@@ -71,7 +71,7 @@ impl OpenLayers {
     /// The layers of a candidate as they are arranged, none of them open.
     pub(super) fn of(candidate: &Candidate, arrangement: &Arrangement) -> Result<Self, TrialError> {
         let find = |name: &str| {
-            let layer = fsverdict_stack::layer::find(name);
+            let layer = fsverdict_stack::layer::find_layer(name);
             let layer = layer.ok_or_else(|| TrialError::Unknown(format!("layer `{name}`")))?;
             Ok::<_, TrialError>((layer, split_layer(name).1.to_owned()))
         };

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fsverdict_judgement::plan::{ArrayState, DeviceSource, Operation, Phase, PhaseWork, Plan, split_layer};
-use fsverdict_stack::filesystem::{DIRECTORY, find};
+use fsverdict_stack::filesystem::{DIRECTORY, find_filesystem};
 use fsverdict_stack::layer::{Layer, LayerPlace};
 use fsverdict_text::quoted;
 
@@ -42,9 +42,11 @@ pub fn command_lines(plan: &Plan, candidate: usize) -> Vec<String> {
         ..TrialSpec::without_work(candidate.clone(), plan.protocol.seed, plan.protocol.timeout)
     };
     let filesystem =
-        candidate.path.as_ref().map_or_else(|| find(&candidate.filesystem), |_| Some(&DIRECTORY));
-    let layers =
-        candidate.layers.names().map(|name| Some((fsverdict_stack::layer::find(name)?, split_layer(name).1)));
+        candidate.path.as_ref().map_or_else(|| find_filesystem(&candidate.filesystem), |_| Some(&DIRECTORY));
+    let layers = candidate
+        .layers
+        .names()
+        .map(|name| Some((fsverdict_stack::layer::find_layer(name)?, split_layer(name).1)));
     let layers = layers.collect::<Option<Vec<_>>>();
     let (Some(filesystem), Some(layers)) = (filesystem, layers) else { return Vec::new() };
     let arrangement = Arrangement::of(candidate, spec.devices);
@@ -323,7 +325,7 @@ impl PlainContext<'_> {
     fn node(&self, below: Below) -> String {
         let of_site = |at: usize| {
             let kind = self.layers.get(self.arrangement.sites.get(at)?.layer)?.0.kind;
-            Some(kind.node(&self.name(at)?))
+            Some(kind.device_node(&self.name(at)?))
         };
         match below {
             Below::Device(number) => device(number),

@@ -136,7 +136,7 @@ impl Programs<'_> {
 
     /// The plan's words for mkfs, and what it takes for the layers.
     fn chosen(&self) -> Vec<String> {
-        let sealed = fsverdict_stack::layer::of(self.candidate).any(|layer| layer.seal.is_some());
+        let sealed = fsverdict_stack::layer::layers_of(self.candidate).any(|layer| layer.seal.is_some());
         let chosen = self.candidate.mkfs.to_vec();
         if sealed { self.filesystem.for_large_sectors(&chosen) } else { chosen }
     }
@@ -162,11 +162,11 @@ impl Programs<'_> {
             chosen.extend(names.degraded.then(|| "degraded".to_owned()));
         }
         chosen.extend(names.sealed.then(|| "ro".to_owned()));
-        self.filesystem.mount(&chosen)
+        self.filesystem.mount_options(&chosen)
     }
 
     /// The garbage collector that the candidate asks for.
     pub(super) fn cleaner(&self) -> Option<Cleaner> {
-        self.filesystem.mount(&self.candidate.mount).cleaner
+        self.filesystem.mount_options(&self.candidate.mount).cleaner
     }
 }

@@ -3,7 +3,7 @@
 use fsverdict_judgement::plan::{Candidate, split_layer};
 
 use super::arrangement::{Arrangement, Below};
-use fsverdict_stack::filesystem::find;
+use fsverdict_stack::filesystem::find_filesystem;
 
 /// Who keeps the data of a candidate more than once, or with parity.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,11 +29,12 @@ impl Redundancy {
             let layer = layers.get(site.layer)?;
             let (_, options) = split_layer(layer);
             let redundant =
-                fsverdict_stack::layer::find(layer).is_some_and(|layer| (layer.redundant)(options));
+                fsverdict_stack::layer::find_layer(layer).is_some_and(|layer| (layer.redundant)(options));
             Some(Redundancy::Array { site: number, member: *site.below.last()? }).filter(|_| redundant)
         });
         array.or_else(|| {
-            let several = find(&candidate.filesystem)?.takes_several && arrangement.own().count() > 1;
+            let several =
+                find_filesystem(&candidate.filesystem)?.takes_several && arrangement.own().count() > 1;
             let data = value_of(&candidate.mkfs, ["-d", "--data"]).filter(|data| data.starts_with("raid"))?;
             // mkfs.btrfs(8): of several devices metadata are raid1 unless said otherwise.
             let metadata = value_of(&candidate.mkfs, ["-m", "--metadata"]).unwrap_or("raid1");

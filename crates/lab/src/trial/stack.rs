@@ -94,7 +94,7 @@ impl<'a> Stack<'a> {
     ) -> Result<Self, TrialError> {
         let filesystem = match candidate.path {
             Some(_) => &DIRECTORY,
-            None => fsverdict_stack::filesystem::find(&candidate.filesystem)
+            None => fsverdict_stack::filesystem::find_filesystem(&candidate.filesystem)
                 .ok_or_else(|| TrialError::Unknown(format!("filesystem `{}`", candidate.filesystem)))?,
         };
         let arrangement = Arrangement::of(candidate, devices);

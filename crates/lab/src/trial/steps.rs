@@ -3,7 +3,7 @@
 
 use fsverdict_judgement::journal::{CLAIM, TEAR_DOWN};
 use fsverdict_judgement::plan::{ArrayState, Flow, Operation, Phase, PhaseWork};
-use fsverdict_stack::filesystem::find;
+use fsverdict_stack::filesystem::find_filesystem;
 
 use super::act::{Act, AsideLine, CacheState, OfLayer, SEALING, Timed};
 use super::arrangement::Arrangement;
@@ -113,7 +113,8 @@ impl TrialSpec {
             steps.push(Step::once("mount", mount.collect::<Vec<_>>()));
         }
         let (mut cache, mut missing) = (CacheState::Fresh, false);
-        let mut to_seal = fsverdict_stack::layer::of(&self.candidate).any(|layer| layer.seal.is_some());
+        let mut to_seal =
+            fsverdict_stack::layer::layers_of(&self.candidate).any(|layer| layer.seal.is_some());
         for phase in self.mounted() {
             let whole = [ArrayState::Degraded, ArrayState::Rebuilding].map(Some);
             if missing && !whole.contains(&phase.state) {
@@ -212,7 +213,7 @@ impl TrialSpec {
 
     /// Of the unmounted filesystem, timed under this name.
     fn check<'a>(&self, name: &'a str) -> Step<'a> {
-        if find(&self.candidate.filesystem).is_some_and(|filesystem| filesystem.fsck.is_none()) {
+        if find_filesystem(&self.candidate.filesystem).is_some_and(|filesystem| filesystem.fsck.is_none()) {
             return Step::once(name, [Act::NoChecker(name)]);
         }
         let each = vec![Act::Timed(Timed::Check(name), CacheState::Cold), Act::Record, Act::Judge];

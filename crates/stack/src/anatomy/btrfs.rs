@@ -5,7 +5,7 @@ use fsverdict_judgement::journal::{BlockUse, ReadingStopped, StopReason};
 
 use super::btrfs_chunks::{Chunks, ITEM_HEAD};
 use super::held::HeldBlocks;
-use super::image_reader::{BLOCK, ImageReader, le32, le64};
+use super::image_reader::{BLOCK, ImageReader, read_le32, read_le64};
 use super::visited::VisitedNodes;
 
 /// Where copies of the superblock lie, bytes.
@@ -41,53 +41,53 @@ struct ChildNode {
     generation: u64,
 }
 
-pub(super) fn read(image: &ImageReader<'_>, held: &mut HeldBlocks) -> Result<(), ReadingStopped> {
+pub(super) fn read_btrfs(image: &ImageReader<'_>, held: &mut HeldBlocks) -> Result<(), ReadingStopped> {
     let [first, ..] = SUPERBLOCKS;
-    let top = image.bytes(first, SUPERBLOCK_BYTES)?;
+    let top = image.read_bytes(first, SUPERBLOCK_BYTES)?;
     if top.get(64..72) != Some(MAGIC) {
         return Err(ReadingStopped::at_block(first / BLOCK, StopReason::NoSuperblock));
     }
-    let node_bytes = le32(&top, 148);
+    let node_bytes = read_le32(&top, 148);
     if !(4096..=65536).contains(&node_bytes) {
         return Err(ReadingStopped::implausible(first / BLOCK, "nodesize", node_bytes));
     }
     for place in SUPERBLOCKS.into_iter().filter(|place| image.has_range(*place, SUPERBLOCK_BYTES)) {
-        if image.bytes(place, SUPERBLOCK_BYTES)?.get(64..72) == Some(MAGIC) {
-            held.add(image, place, SUPERBLOCK_BYTES, BlockUse::Superblock)?;
+        if image.read_bytes(place, SUPERBLOCK_BYTES)?.get(64..72) == Some(MAGIC) {
+            held.add_range(image, place, SUPERBLOCK_BYTES, BlockUse::Superblock)?;
         }
     }
-    let chunks = Chunks::new(le64(&top, 201));
+    let chunks = Chunks::new(read_le64(&top, 201));
     let visited = VisitedNodes::default();
     let mut btrfs = Btrfs { image, node_bytes, chunks, visited, held, roots: Vec::new() };
     // What it takes to find the tree of chunks stands in the superblock.
-    let system_bytes = usize::try_from(le32(&top, 160)).unwrap_or(usize::MAX).min(2048);
+    let system_bytes = usize::try_from(read_le32(&top, 160)).unwrap_or(usize::MAX).min(2048);
     let mut system = top.get(811..811 + system_bytes).unwrap_or_default();
     while let Some((key, rest)) = system.split_at_checked(17).filter(|(_, rest)| rest.len() >= ITEM_HEAD) {
-        let taken = btrfs.chunks.add(image, first / BLOCK, le64(key, 9), rest)?;
+        let taken = btrfs.chunks.add_chunk(image, first / BLOCK, read_le64(key, 9), rest)?;
         system = rest.get(taken..).unwrap_or_default();
     }
-    btrfs.walk(le64(&top, 88), None)?;
-    btrfs.walk(le64(&top, 80), None)?;
+    btrfs.walk_node(read_le64(&top, 88), None)?;
+    btrfs.walk_node(read_le64(&top, 80), None)?;
     while let Some(root) = btrfs.roots.pop() {
-        btrfs.walk(root, None)?;
+        btrfs.walk_node(root, None)?;
     }
     Ok(())
 }
 
 impl Btrfs<'_> {
     /// Walks a tree from this node down.
-    fn walk(&mut self, logical: u64, expected: Option<ChildNode>) -> Result<(), ReadingStopped> {
-        let places = self.chunks.places(logical);
+    fn walk_node(&mut self, logical: u64, expected: Option<ChildNode>) -> Result<(), ReadingStopped> {
+        let places = self.chunks.device_offsets(logical);
         let at = places.first().map_or(0, |place| place / BLOCK);
         self.image.count_steps(at, 1)?;
-        if self.visited.enter(logical, at)? {
-            self.visit(logical, &places, expected)?;
+        if self.visited.enter_node(logical, at)? {
+            self.visit_node(logical, &places, expected)?;
         }
-        self.visited.leave();
+        self.visited.leave_node();
         Ok(())
     }
 
-    fn visit(
+    fn visit_node(
         &mut self,
         logical: u64,
         places: &[u64],
@@ -95,8 +95,8 @@ impl Btrfs<'_> {
     ) -> Result<(), ReadingStopped> {
         let mut found = None;
         for place in places {
-            let node = self.image.bytes(*place, self.node_bytes)?;
-            if le64(&node, 48) == logical {
+            let node = self.image.read_bytes(*place, self.node_bytes)?;
+            if read_le64(&node, 48) == logical {
                 found = Some((place / BLOCK, node));
                 break;
             }
@@ -108,40 +108,43 @@ impl Btrfs<'_> {
         }
         if let Some(expected) = expected.filter(|expected| expected.level != level) {
             // A tree that is being deleted points at nodes that were written over since, by a later generation.
-            if expected.generation != le64(&node, 80) {
+            if expected.generation != read_le64(&node, 80) {
                 return Ok(());
             }
             let reason = StopReason::WrongLevel { level, expected: expected.level };
             return Err(ReadingStopped::at_block(at, reason));
         }
-        let (owner, items) = (le64(&node, 88), usize::try_from(le32(&node, 96)).unwrap_or(0));
+        let (owner, items) = (read_le64(&node, 88), usize::try_from(read_le32(&node, 96)).unwrap_or(0));
         let is_leaf = level == 0;
         let is_of_files = owner == FILES.0 || owner >= FILES.1 && owner < u64::MAX - 256;
         let held = if is_of_files && is_leaf { BlockUse::Inode } else { BlockUse::Map };
         for place in places {
-            self.held.add(self.image, *place, self.node_bytes, held)?;
+            self.held.add_range(self.image, *place, self.node_bytes, held)?;
         }
         if !is_leaf {
             for number in 0..items.min(node.len() / POINTER) {
                 let at = HEADER + POINTER * number + 17;
-                let child =
-                    ChildNode { logical: le64(&node, at), level: level - 1, generation: le64(&node, at + 8) };
-                self.walk(child.logical, Some(child))?;
+                let child = ChildNode {
+                    logical: read_le64(&node, at),
+                    level: level - 1,
+                    generation: read_le64(&node, at + 8),
+                };
+                self.walk_node(child.logical, Some(child))?;
             }
             return Ok(());
         }
         for number in 0..items.min(node.len() / ITEM) {
             let item = HEADER + ITEM * number;
             let kind = node.get(item + 8).copied().unwrap_or(0);
-            let offset = usize::try_from(le32(&node, item + 17)).unwrap_or(usize::MAX);
+            let offset = usize::try_from(read_le32(&node, item + 17)).unwrap_or(usize::MAX);
             let body = node.get(HEADER.saturating_add(offset)..).unwrap_or_default();
             match kind {
                 CHUNK_ITEM => {
-                    self.chunks.add(self.image, at, le64(&node, item + 9), body)?;
+                    self.chunks.add_chunk(self.image, at, read_le64(&node, item + 9), body)?;
                 }
                 ROOT_ITEM => {
                     self.image.count_steps(at, 1)?;
-                    self.roots.push(le64(body, 176));
+                    self.roots.push(read_le64(body, 176));
                 }
                 _ => {}
             }

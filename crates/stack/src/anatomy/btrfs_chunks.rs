@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fsverdict_judgement::journal::{ReadingStopped, StopReason};
 
-use super::image_reader::{BLOCK, ImageReader, le16, le64};
+use super::image_reader::{BLOCK, ImageReader, read_le16, read_le64};
 
 /// Bytes of a chunk's item in front of its stripes, and of each stripe.
 pub(super) const ITEM_HEAD: usize = 48;
@@ -46,15 +46,15 @@ impl Chunks {
     ///
     /// # Errors
     /// When it lies beyond the device, or where another chunk lies.
-    pub(super) fn add(
+    pub(super) fn add_chunk(
         &mut self,
         image: &ImageReader<'_>,
         at: u64,
         logical: u64,
         item: &[u8],
     ) -> Result<usize, ReadingStopped> {
-        let stripes = usize::try_from(le16(item, 44)).unwrap_or(0);
-        let (length, profile) = (le64(item, 0), le64(item, 24));
+        let stripes = usize::try_from(read_le16(item, 44)).unwrap_or(0);
+        let (length, profile) = (read_le64(item, 0), read_le64(item, 24));
         let described = ITEM_HEAD + STRIPE * stripes;
         if stripes == 0 || stripes > MOST_STRIPES || described > item.len() {
             return Err(ReadingStopped::implausible(at, "num_stripes", stripes as u64));
@@ -70,7 +70,7 @@ impl Chunks {
         {
             return Err(ReadingStopped::implausible(at, "chunk_offset", logical));
         }
-        let (all, sub_stripes) = (stripes as u64, le16(item, 46).max(1));
+        let (all, sub_stripes) = (stripes as u64, read_le16(item, 46).max(1));
         let stripe_length = match profile {
             profile if profile & RAID0 != 0 => length / all,
             profile if profile & RAID10 != 0 => (length / all).saturating_mul(sub_stripes),
@@ -80,19 +80,24 @@ impl Chunks {
         };
         let stripe = |number: usize| {
             let stripe = ITEM_HEAD + STRIPE * number;
-            (le64(item, stripe), le64(item, stripe + 8))
+            (read_le64(item, stripe), read_le64(item, stripe + 8))
         };
         let here = (0..stripes).map(stripe).filter(|(device, _)| *device == self.device);
         let places: Vec<u64> = here.map(|(_, place)| place).collect();
         for place in &places {
-            self.take(image, *place, stripe_length)?;
+            self.add_superblock_copy(image, *place, stripe_length)?;
         }
         self.by_logical.insert(logical, Chunk { length, stripe_length, places });
         Ok(described)
     }
 
     /// Notes that a chunk has these bytes of the device.
-    fn take(&mut self, image: &ImageReader<'_>, place: u64, length: u64) -> Result<(), ReadingStopped> {
+    fn add_superblock_copy(
+        &mut self,
+        image: &ImageReader<'_>,
+        place: u64,
+        length: u64,
+    ) -> Result<(), ReadingStopped> {
         image.check_range(place, length)?;
         let end = place + length;
         let before = self.taken.range(..end).next_back();
@@ -104,7 +109,7 @@ impl Chunks {
     }
 
     /// Where this address lies on the device; nowhere where no chunk has it, or those of other devices.
-    pub(super) fn places(&self, logical: u64) -> Vec<u64> {
+    pub(super) fn device_offsets(&self, logical: u64) -> Vec<u64> {
         let Some((start, chunk)) = self.by_logical.range(..=logical).next_back() else { return Vec::new() };
         let within = logical - start;
         if within >= chunk.length || within >= chunk.stripe_length {

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use fsverdict_judgement::journal::{BlockUse, ReadingStopped, StopReason};
 
 use super::held::HeldBlocks;
-use super::image_reader::{BLOCK, ImageReader, le16, le32};
+use super::image_reader::{BLOCK, ImageReader, read_le16, read_le32};
 use super::visited::VisitedNodes;
 
 const MAGIC: u64 = 0xef53;
@@ -28,20 +28,20 @@ struct Ext<'a> {
     visited: VisitedNodes,
 }
 
-pub(super) fn read(image: &ImageReader<'_>, held: &mut HeldBlocks) -> Result<(), ReadingStopped> {
+pub(super) fn read_ext(image: &ImageReader<'_>, held: &mut HeldBlocks) -> Result<(), ReadingStopped> {
     let implausible = |field: &str, value: u64| ReadingStopped::implausible(0, field, value);
-    let top = image.bytes(SUPERBLOCK, 1024)?;
-    if le16(&top, 56) != MAGIC {
+    let top = image.read_bytes(SUPERBLOCK, 1024)?;
+    if read_le16(&top, 56) != MAGIC {
         return Err(ReadingStopped::at_block(0, StopReason::NoSuperblock));
     }
-    let block_shift = le32(&top, 24);
+    let block_shift = read_le32(&top, 24);
     let block = u32::try_from(block_shift).ok().and_then(|shift| 1024_u64.checked_shl(shift));
     let block = block.filter(|block| (1024..=65536).contains(block));
     let block = block.ok_or_else(|| implausible("s_log_block_size", block_shift))?;
-    let (blocks, first, per_group) = (le32(&top, 4), le32(&top, 20), le32(&top, 32));
-    let (inodes_per_group, inode_size) = (le32(&top, 40), le16(&top, 88).max(128));
-    let is_wide = le32(&top, 96) & INCOMPAT_64BIT != 0;
-    let descriptor = if is_wide { le16(&top, 254).max(32) } else { 32 };
+    let (blocks, first, per_group) = (read_le32(&top, 4), read_le32(&top, 20), read_le32(&top, 32));
+    let (inodes_per_group, inode_size) = (read_le32(&top, 40), read_le16(&top, 88).max(128));
+    let is_wide = read_le32(&top, 96) & INCOMPAT_64BIT != 0;
+    let descriptor = if is_wide { read_le16(&top, 254).max(32) } else { 32 };
     if per_group == 0 {
         return Err(implausible("s_blocks_per_group", per_group));
     }
@@ -59,33 +59,34 @@ pub(super) fn read(image: &ImageReader<'_>, held: &mut HeldBlocks) -> Result<(),
     let table = (first + 1) * block;
     let descriptors = (groups * descriptor).div_ceil(block) * block;
     let mut used = HashSet::new();
-    let all = image.bytes(table, groups * descriptor)?;
+    let all = image.read_bytes(table, groups * descriptor)?;
     let mut inodes = 0;
     for group in 0..groups {
         let at = usize::try_from(group * descriptor).unwrap_or(usize::MAX);
         let wide = |low: usize, high: usize| {
-            le32(&all, at + low) | if is_wide && descriptor >= 64 { le32(&all, at + high) << 32 } else { 0 }
+            read_le32(&all, at + low)
+                | if is_wide && descriptor >= 64 { read_le32(&all, at + high) << 32 } else { 0 }
         };
         let (blocks_map, inodes_map, inode_table) = (wide(0, 32), wide(4, 36), wide(8, 40));
         let start = (first + group * per_group) * block;
         if group == 0 {
             inodes = inode_table;
         }
-        if has_superblock(group, le32(&top, 100)) {
+        if has_superblock(group, read_le32(&top, 100)) {
             // Of the first, the boot block lies before it.
-            ext.held.add(image, start, block, BlockUse::Superblock)?;
+            ext.held.add_range(image, start, block, BlockUse::Superblock)?;
             ext.held.add_filled(image, start + block, descriptors, BlockUse::Map)?;
         }
         for map in [blocks_map, inodes_map] {
-            image.check_range(ext.place(map), block)?;
+            image.check_range(ext.byte_offset(map), block)?;
         }
         for map in [blocks_map, inodes_map] {
-            ext.held.add_filled(image, ext.place(map), block, BlockUse::Map)?;
+            ext.held.add_filled(image, ext.byte_offset(map), block, BlockUse::Map)?;
         }
         let table_bytes = inodes_per_group * inode_size;
-        image.check_range(ext.place(inode_table), table_bytes)?;
-        ext.held.add_filled(image, ext.place(inode_table), table_bytes, BlockUse::Inode)?;
-        let bits = image.bytes(ext.place(blocks_map), block)?;
+        image.check_range(ext.byte_offset(inode_table), table_bytes)?;
+        ext.held.add_filled(image, ext.byte_offset(inode_table), table_bytes, BlockUse::Inode)?;
+        let bits = image.read_bytes(ext.byte_offset(blocks_map), block)?;
         let is_taken = |number: u64| {
             let bit = (number * block).checked_sub(start).map(|within| within / block);
             let bit = bit.filter(|bit| *bit < per_group);
@@ -99,14 +100,14 @@ pub(super) fn read(image: &ImageReader<'_>, held: &mut HeldBlocks) -> Result<(),
             }
         }
     }
-    let journal = le32(&top, 224);
+    let journal = read_le32(&top, 224);
     if journal > 0 {
-        let place = ext.place(inodes).saturating_add((journal - 1) * inode_size);
-        let inode = image.bytes(place, inode_size)?;
-        ext.journal(&inode, place / BLOCK)?;
+        let place = ext.byte_offset(inodes).saturating_add((journal - 1) * inode_size);
+        let inode = image.read_bytes(place, inode_size)?;
+        ext.read_journal_inode(&inode, place / BLOCK)?;
     }
     // Used, and nothing of the above: a directory, or what says where a file's blocks are.
-    for block in image.filled(0, blocks * block)? {
+    for block in image.filled_blocks(0, blocks * block)? {
         if used.contains(&block) {
             ext.held.blocks.entry(block).or_insert(BlockUse::Map);
         }
@@ -127,25 +128,25 @@ fn has_superblock(group: u64, ro_compat: u64) -> bool {
 
 impl Ext<'_> {
     /// Where a block of the filesystem lies, in bytes.
-    fn place(&self, block: u64) -> u64 {
+    fn byte_offset(&self, block: u64) -> u64 {
         block.saturating_mul(self.block)
     }
 
-    fn journal(&mut self, inode: &[u8], at: u64) -> Result<(), ReadingStopped> {
+    fn read_journal_inode(&mut self, inode: &[u8], at: u64) -> Result<(), ReadingStopped> {
         let map = inode.get(40..100).unwrap_or_default();
-        if le32(inode, 32) & EXTENTS != 0 {
-            return self.extents(map, at, None);
+        if read_le32(inode, 32) & EXTENTS != 0 {
+            return self.read_extents(map, at, None);
         }
-        let pointers: Vec<u64> = (0..15).map(|number| le32(map, number * 4)).collect();
+        let pointers: Vec<u64> = (0..15).map(|number| read_le32(map, number * 4)).collect();
         for (number, pointer) in pointers.into_iter().enumerate() {
-            self.pointer(pointer, number.saturating_sub(11))?;
+            self.read_block_pointer(pointer, number.saturating_sub(11))?;
         }
         Ok(())
     }
 
     /// `struct ext4_extent_header` and what follows it, in this block of 4096 bytes.
-    fn extents(&mut self, node: &[u8], at: u64, expected: Option<u64>) -> Result<(), ReadingStopped> {
-        let (entries, depth) = (le16(node, 2), le16(node, 6));
+    fn read_extents(&mut self, node: &[u8], at: u64, expected: Option<u64>) -> Result<(), ReadingStopped> {
+        let (entries, depth) = (read_le16(node, 2), read_le16(node, 6));
         match expected {
             Some(expected) if depth != expected => {
                 let reason = StopReason::WrongLevel { level: depth, expected };
@@ -157,45 +158,45 @@ impl Ext<'_> {
         for number in 0..usize::try_from(entries).unwrap_or(0).min(node.len() / 12) {
             let entry = 12 + number * 12;
             if depth == 0 {
-                let length = le16(node, entry + 4) & 0x7fff;
-                self.journal_blocks(le32(node, entry + 8) | le16(node, entry + 6) << 32, length)?;
+                let length = read_le16(node, entry + 4) & 0x7fff;
+                self.journal_blocks(read_le32(node, entry + 8) | read_le16(node, entry + 6) << 32, length)?;
             } else {
-                let leaf = le32(node, entry + 4) | le16(node, entry + 8) << 32;
-                let below = self.enter(leaf)?;
-                self.extents(&below, self.place(leaf) / BLOCK, Some(depth - 1))?;
-                self.visited.leave();
+                let leaf = read_le32(node, entry + 4) | read_le16(node, entry + 8) << 32;
+                let below = self.enter_node(leaf)?;
+                self.read_extents(&below, self.byte_offset(leaf) / BLOCK, Some(depth - 1))?;
+                self.visited.leave_node();
             }
         }
         Ok(())
     }
 
     /// A block of pointers so many levels above the content.
-    fn pointer(&mut self, block: u64, level: usize) -> Result<(), ReadingStopped> {
+    fn read_block_pointer(&mut self, block: u64, level: usize) -> Result<(), ReadingStopped> {
         if block == 0 {
             return Ok(());
         }
         if level == 0 {
             return self.journal_blocks(block, 1);
         }
-        let node = self.enter(block)?;
+        let node = self.enter_node(block)?;
         for number in 0..node.len() / 4 {
-            self.pointer(le32(&node, number * 4), level - 1)?;
+            self.read_block_pointer(read_le32(&node, number * 4), level - 1)?;
         }
-        self.visited.leave();
+        self.visited.leave_node();
         Ok(())
     }
 
     /// The content of a node that is visited now, for the first time.
-    fn enter(&mut self, node: u64) -> Result<Vec<u8>, ReadingStopped> {
-        let at = self.place(node) / BLOCK;
-        if !self.visited.enter(node, at)? {
+    fn enter_node(&mut self, node: u64) -> Result<Vec<u8>, ReadingStopped> {
+        let at = self.byte_offset(node) / BLOCK;
+        if !self.visited.enter_node(node, at)? {
             return Err(ReadingStopped::at_block(at, StopReason::ReferredToTwice));
         }
-        self.image.bytes(self.place(node), self.block)
+        self.image.read_bytes(self.byte_offset(node), self.block)
     }
 
     fn journal_blocks(&mut self, first: u64, count: u64) -> Result<(), ReadingStopped> {
-        let (place, bytes) = (self.place(first), count * self.block);
+        let (place, bytes) = (self.byte_offset(first), count * self.block);
         self.image.check_range(place, bytes)?;
         self.held.add_filled(self.image, place, bytes, BlockUse::Journal)
     }

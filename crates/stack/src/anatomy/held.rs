@@ -20,7 +20,7 @@ impl HeldBlocks {
     ///
     /// # Errors
     /// When they reach beyond the device, or are too many.
-    pub(super) fn add(
+    pub(super) fn add_range(
         &mut self,
         image: &ImageReader<'_>,
         offset: u64,
@@ -32,8 +32,8 @@ impl HeldBlocks {
         image.count_steps(blocks.start, blocks.end - blocks.start)?;
         for block in blocks {
             self.blocks.insert(block, held);
-            if self.blocks.len() as u64 > image.describable() {
-                let blocks = image.describable();
+            if self.blocks.len() as u64 > image.describable_blocks() {
+                let blocks = image.describable_blocks();
                 return Err(ReadingStopped::at_block(block, StopReason::TooManyBlocks { blocks }));
             }
         }
@@ -47,7 +47,7 @@ impl HeldBlocks {
         block: u64,
         held: BlockUse,
     ) -> Result<(), ReadingStopped> {
-        self.add(image, block.saturating_mul(BLOCK), BLOCK, held)
+        self.add_range(image, block.saturating_mul(BLOCK), BLOCK, held)
     }
 
     /// All blocks of these bytes that were written and are not zero.
@@ -58,6 +58,9 @@ impl HeldBlocks {
         bytes: u64,
         held: BlockUse,
     ) -> Result<(), ReadingStopped> {
-        image.filled(offset, bytes)?.into_iter().try_for_each(|block| self.add_block(image, block, held))
+        image
+            .filled_blocks(offset, bytes)?
+            .into_iter()
+            .try_for_each(|block| self.add_block(image, block, held))
     }
 }

@@ -56,17 +56,17 @@ impl<'a> ImageReader<'a> {
         self.blocks
     }
 
-    pub(super) fn written(&self) -> &'a [u64] {
+    pub(super) fn written_blocks(&self) -> &'a [u64] {
         self.written
     }
 
-    fn written_blocks(&self) -> u64 {
+    fn written_count(&self) -> u64 {
         self.by_number.len() as u64
     }
 
     /// How many blocks a layout in this image may describe.
-    pub(super) fn describable(&self) -> u64 {
-        DESCRIBED + DESCRIBED_PER_BLOCK * self.written_blocks()
+    pub(super) fn describable_blocks(&self) -> u64 {
+        DESCRIBED + DESCRIBED_PER_BLOCK * self.written_count()
     }
 
     /// Counts steps of a reader at this block.
@@ -76,7 +76,7 @@ impl<'a> ImageReader<'a> {
     pub(super) fn count_steps(&self, block: u64, steps: u64) -> Result<(), ReadingStopped> {
         let taken = self.steps.get().saturating_add(steps);
         self.steps.set(taken);
-        if taken > STEPS + STEPS_PER_BLOCK * self.written_blocks() {
+        if taken > STEPS + STEPS_PER_BLOCK * self.written_count() {
             return Err(ReadingStopped::at_block(block, StopReason::TooManySteps { steps: taken }));
         }
         Ok(())
@@ -95,7 +95,7 @@ impl<'a> ImageReader<'a> {
     }
 
     /// So many bytes at this place, 1 MiB at most.
-    pub(super) fn bytes(&self, offset: u64, length: u64) -> Result<Vec<u8>, ReadingStopped> {
+    pub(super) fn read_bytes(&self, offset: u64, length: u64) -> Result<Vec<u8>, ReadingStopped> {
         let length = length.min(LONGEST);
         self.check_range(offset, length)?;
         self.count_steps(offset / BLOCK, 1 + length / BLOCK)?;
@@ -105,8 +105,8 @@ impl<'a> ImageReader<'a> {
         Ok(bytes)
     }
 
-    pub(super) fn block(&self, block: u64) -> Result<Vec<u8>, ReadingStopped> {
-        self.bytes(block.saturating_mul(BLOCK), BLOCK)
+    pub(super) fn read_block(&self, block: u64) -> Result<Vec<u8>, ReadingStopped> {
+        self.read_bytes(block.saturating_mul(BLOCK), BLOCK)
     }
 
     /// The same, without counting it: for work that looks at each written block once.
@@ -129,7 +129,7 @@ impl<'a> ImageReader<'a> {
     }
 
     /// The blocks that were written within these bytes and hold something, in the order of the last write to each.
-    pub(super) fn filled(&self, offset: u64, bytes: u64) -> Result<Vec<u64>, ReadingStopped> {
+    pub(super) fn filled_blocks(&self, offset: u64, bytes: u64) -> Result<Vec<u64>, ReadingStopped> {
         let mut filled = self.written_within(offset, bytes)?;
         filled
             .retain(|block| self.block_once(*block).is_some_and(|bytes| bytes.iter().any(|byte| *byte != 0)));
@@ -138,32 +138,32 @@ impl<'a> ImageReader<'a> {
 }
 
 /// Little-endian numbers in a piece of memory; 0 beyond its end.
-pub(super) fn le16(bytes: &[u8], at: usize) -> u64 {
-    number(bytes, at, 2, false)
+pub(super) fn read_le16(bytes: &[u8], at: usize) -> u64 {
+    read_integer(bytes, at, 2, false)
 }
 
-pub(super) fn le32(bytes: &[u8], at: usize) -> u64 {
-    number(bytes, at, 4, false)
+pub(super) fn read_le32(bytes: &[u8], at: usize) -> u64 {
+    read_integer(bytes, at, 4, false)
 }
 
-pub(super) fn le64(bytes: &[u8], at: usize) -> u64 {
-    number(bytes, at, 8, false)
+pub(super) fn read_le64(bytes: &[u8], at: usize) -> u64 {
+    read_integer(bytes, at, 8, false)
 }
 
 /// Big-endian ones.
-pub(super) fn be16(bytes: &[u8], at: usize) -> u64 {
-    number(bytes, at, 2, true)
+pub(super) fn read_be16(bytes: &[u8], at: usize) -> u64 {
+    read_integer(bytes, at, 2, true)
 }
 
-pub(super) fn be32(bytes: &[u8], at: usize) -> u64 {
-    number(bytes, at, 4, true)
+pub(super) fn read_be32(bytes: &[u8], at: usize) -> u64 {
+    read_integer(bytes, at, 4, true)
 }
 
-pub(super) fn be64(bytes: &[u8], at: usize) -> u64 {
-    number(bytes, at, 8, true)
+pub(super) fn read_be64(bytes: &[u8], at: usize) -> u64 {
+    read_integer(bytes, at, 8, true)
 }
 
-fn number(bytes: &[u8], at: usize, length: usize, is_big: bool) -> u64 {
+fn read_integer(bytes: &[u8], at: usize, length: usize, is_big: bool) -> u64 {
     let piece = at.checked_add(length).and_then(|end| bytes.get(at..end)).unwrap_or_default();
     let add = |sum: u64, byte: &u8| (sum << 8) | u64::from(*byte);
     if is_big { piece.iter().fold(0, add) } else { piece.iter().rev().fold(0, add) }

@@ -28,13 +28,13 @@ type ReadLayout = fn(&ImageReader<'_>, &mut HeldBlocks) -> Result<(), ReadingSto
 /// Finds the reader of a filesystem's layout, if there is one.
 fn reader_for(filesystem: &str) -> Option<ReadLayout> {
     Some(match filesystem {
-        "ext2" | "ext3" | "ext4" => ext::read,
-        "xfs" => xfs::read,
-        "btrfs" => btrfs::read,
-        "f2fs" => f2fs::read,
-        "jfs" => jfs::read,
-        "nilfs2" => nilfs2::read,
-        "reiserfs" => reiserfs::read,
+        "ext2" | "ext3" | "ext4" => ext::read_ext,
+        "xfs" => xfs::read_xfs,
+        "btrfs" => btrfs::read_btrfs,
+        "f2fs" => f2fs::read_f2fs,
+        "jfs" => jfs::read_jfs,
+        "nilfs2" => nilfs2::read_nilfs2,
+        "reiserfs" => reiserfs::read_reiserfs,
         _ => return None,
     })
 }

@@ -31,12 +31,12 @@ pub(super) fn write_layout(layout: &ImageLayout, output: &mut impl Write) -> std
         output.write_all(b"\n")
     };
     let held = layout.held.blocks.iter().map(|(block, held)| (*block, Some(*held)));
-    for (held, first, count) in ranges(held) {
+    for (held, first, count) in to_ranges(held) {
         write_line(&LayoutLine::Held(held.unwrap_or(BlockUse::Unknown), first, count))?;
     }
     let mut used: Vec<u64> = layout.held.used.iter().flatten().copied().collect();
     used.sort_unstable();
-    for (_, first, count) in ranges(used.into_iter().map(|block| (block, None))) {
+    for (_, first, count) in to_ranges(used.into_iter().map(|block| (block, None))) {
         write_line(&LayoutLine::Used(first, count))?;
     }
     let knows_used = layout.held.used.is_some();
@@ -45,7 +45,7 @@ pub(super) fn write_layout(layout: &ImageLayout, output: &mut impl Write) -> std
 }
 
 /// Joins neighbouring blocks that hold the same.
-fn ranges(blocks: impl Iterator<Item = (u64, Option<BlockUse>)>) -> Vec<(Option<BlockUse>, u64, u64)> {
+fn to_ranges(blocks: impl Iterator<Item = (u64, Option<BlockUse>)>) -> Vec<(Option<BlockUse>, u64, u64)> {
     let mut joined: Vec<(Option<BlockUse>, u64, u64)> = Vec::new();
     for (block, held) in blocks {
         match joined.last_mut() {
@@ -105,11 +105,13 @@ impl ReceivedLayout {
         }
         match serde_json::from_slice(line).map_err(|_| LineError::NotALine)? {
             LayoutLine::Held(held, first, count) => {
-                for block in self.range(first, count, self.held.blocks.len())? {
+                for block in self.parse_range(first, count, self.held.blocks.len())? {
                     self.held.blocks.insert(block, held);
                 }
             }
-            LayoutLine::Used(first, count) => self.used.extend(self.range(first, count, self.used.len())?),
+            LayoutLine::Used(first, count) => {
+                self.used.extend(self.parse_range(first, count, self.used.len())?)
+            }
             LayoutLine::End { knows_used, stopped } => {
                 let mut held = std::mem::take(&mut self.held);
                 held.used = knows_used.then(|| std::mem::take(&mut self.used));
@@ -121,7 +123,7 @@ impl ReceivedLayout {
         Ok(self.has_ended)
     }
 
-    fn range(&self, first: u64, count: u64, known: usize) -> Result<std::ops::Range<u64>, LineError> {
+    fn parse_range(&self, first: u64, count: u64, known: usize) -> Result<std::ops::Range<u64>, LineError> {
         let end = first.checked_add(count).filter(|end| *end <= self.device_blocks);
         let end = end.ok_or(LineError::BeyondDevice)?;
         match (known as u64).checked_add(count) {

@@ -105,7 +105,7 @@ impl LayoutProcess {
             processor_s: self.limits.processor_s,
         };
         let reader = ImageReader::new(image, size_bytes, written);
-        let most = reader.describable() + written.len() as u64;
+        let most = reader.describable_blocks() + written.len() as u64;
         let received = Arc::new(Mutex::new(ReceivedLayout::new(reader.device_blocks(), most)));
         let (ended, has_ended) = mpsc::channel();
         let argv = [self.program.clone(), COMMAND.to_owned()].into_iter().chain(task.to_arguments());

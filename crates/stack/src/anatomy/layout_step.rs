@@ -54,7 +54,7 @@ impl LayoutTask {
         })
     }
 
-    fn run(&self) -> std::io::Result<()> {
+    fn run_task(&self) -> std::io::Result<()> {
         let limit = |resource: Resource, soft: u64, hard: u64| {
             let wanted = Rlimit { current: Some(soft), maximum: Some(hard) };
             setrlimit(resource, wanted).map_err(std::io::Error::from)
@@ -91,7 +91,7 @@ pub fn main(arguments: impl Iterator<Item = String>) -> u8 {
         print_line("fsverdict: `fsverdict image-layout` is called by fsverdict itself, not by people");
         return 2;
     };
-    match task.run() {
+    match task.run_task() {
         Ok(()) => 0,
         Err(error) => {
             print_line(&format!("fsverdict: cannot read the layout of an image: {error}"));

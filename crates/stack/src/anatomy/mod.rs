@@ -61,7 +61,7 @@ pub fn block_uses(layout: ImageLayout, image: &ImageReader<'_>, known: &KnownCon
     let is_read = layout.is_complete();
     let ImageLayout { mut held, stopped, .. } = layout;
     let names = NameSearch::new(&known.names);
-    for block in image.written() {
+    for block in image.written_blocks() {
         let Some(bytes) = image.block_once(*block) else { continue };
         let may_be_used = held.used.as_ref().is_none_or(|used| used.contains(block));
         match held.blocks.get(block) {

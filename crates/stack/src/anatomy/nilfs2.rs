@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use fsverdict_judgement::journal::{BlockUse, ReadingStopped, StopReason};
 
 use super::held::HeldBlocks;
-use super::image_reader::{BLOCK, ImageReader, le16, le32, le64};
+use super::image_reader::{BLOCK, ImageReader, read_le16, read_le32, read_le64};
 
 const MAGIC: u64 = 0x3434;
 const SUMMARY: u64 = 0x1eaf_fa11;
@@ -18,36 +18,36 @@ const INODES: u64 = 6;
 /// No part of a segment has more blocks.
 const MOST: u64 = 1 << 16;
 
-pub(super) fn read(image: &ImageReader<'_>, held: &mut HeldBlocks) -> Result<(), ReadingStopped> {
-    let top = image.bytes(1024, 1024)?;
-    if le16(&top, 6) != MAGIC {
+pub(super) fn read_nilfs2(image: &ImageReader<'_>, held: &mut HeldBlocks) -> Result<(), ReadingStopped> {
+    let top = image.read_bytes(1024, 1024)?;
+    if read_le16(&top, 6) != MAGIC {
         return Err(ReadingStopped::at_block(0, StopReason::NoSuperblock));
     }
-    if le32(&top, 20) != 2 {
-        let bytes = 1024 << le32(&top, 20).min(32);
+    if read_le32(&top, 20) != 2 {
+        let bytes = 1024 << read_le32(&top, 20).min(32);
         return Err(ReadingStopped::at_block(0, StopReason::OtherBlockSize { bytes }));
     }
-    let (device, last) = (le64(&top, 32), le64(&top, 64));
-    held.add(image, 0, BLOCK, BlockUse::Superblock)?;
+    let (device, last) = (read_le64(&top, 32), read_le64(&top, 64));
+    held.add_range(image, 0, BLOCK, BlockUse::Superblock)?;
     // Its copy lies in the last whole block (`NILFS_SB2_OFFSET_BYTES`).
     held.add_block(image, (device / BLOCK).saturating_sub(1), BlockUse::Superblock)?;
     // Of each block of a file the one that was written last; and what is written anew with each.
     let mut latest = LatestBlocks::default();
-    for number in image.filled(BLOCK, u64::MAX - BLOCK)? {
-        let bytes = image.block(number)?;
-        if le32(&bytes, 8) != SUMMARY || le32(&bytes, 40) > MOST {
+    for number in image.filled_blocks(BLOCK, u64::MAX - BLOCK)? {
+        let bytes = image.read_block(number)?;
+        if read_le32(&bytes, 8) != SUMMARY || read_le32(&bytes, 40) > MOST {
             continue;
         }
-        SegmentPart { image, start: number, length: le32(&bytes, 40), summary: le32(&bytes, 48) }
-            .add_owners(le32(&bytes, 44), &mut latest)?;
+        SegmentPart { image, start: number, length: read_le32(&bytes, 40), summary: read_le32(&bytes, 48) }
+            .add_owners(read_le32(&bytes, 44), &mut latest)?;
     }
     for ((inode, _, _), place) in latest {
         held.add_block(image, place, if inode == INODES { BlockUse::Inode } else { BlockUse::Map })?;
     }
     // The part that a mount begins with: its summary, and the root of all in its last block.
-    let bytes = image.block(last)?;
+    let bytes = image.read_block(last)?;
     held.add_block(image, last, BlockUse::Journal)?;
-    held.add_block(image, (last + le32(&bytes, 40)).saturating_sub(1), BlockUse::Journal)
+    held.add_block(image, (last + read_le32(&bytes, 40)).saturating_sub(1), BlockUse::Journal)
 }
 
 /// Where the latest version of a block lies: by the inode that owns it, whether it is a node of the inode's tree, and its number.
@@ -70,7 +70,7 @@ impl SegmentPart<'_> {
         if !self.image.has_range(offset, bytes) {
             return Ok(());
         }
-        let summary = self.image.bytes(offset, bytes)?;
+        let summary = self.image.read_bytes(offset, bytes)?;
         let mut place = self.start + self.summary.div_ceil(BLOCK);
         let end = self.start + self.length;
         // What is told of one thing does not lie across two blocks.
@@ -87,7 +87,7 @@ impl SegmentPart<'_> {
             self.image.count_steps(self.start, 1)?;
             let file = take(24);
             let (inode, blocks, content) =
-                (le64(&summary, file), le32(&summary, file + 16), le32(&summary, file + 20));
+                (read_le64(&summary, file), read_le32(&summary, file + 16), read_le32(&summary, file + 20));
             for number in 0..blocks {
                 if place >= end {
                     return Ok(());
@@ -96,14 +96,14 @@ impl SegmentPart<'_> {
                 let is_node = number >= content;
                 // Where blocks of files have a virtual number, and those of the table of these have none.
                 let key = match (inode == WHERE, is_node) {
-                    (true, false) => le64(&summary, take(8)),
-                    (true, true) => le64(&summary, take(16)),
-                    (false, false) => le64(&summary, take(16) + 8),
-                    (false, true) => le64(&summary, take(8)),
+                    (true, false) => read_le64(&summary, take(8)),
+                    (true, true) => read_le64(&summary, take(16)),
+                    (false, false) => read_le64(&summary, take(16) + 8),
+                    (false, true) => read_le64(&summary, take(8)),
                 };
                 latest.insert((inode, is_node, key), place);
-                if latest.len() as u64 > self.image.describable() {
-                    let blocks = self.image.describable();
+                if latest.len() as u64 > self.image.describable_blocks() {
+                    let blocks = self.image.describable_blocks();
                     return Err(ReadingStopped::at_block(self.start, StopReason::TooManyBlocks { blocks }));
                 }
                 place += 1;

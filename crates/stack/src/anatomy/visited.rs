@@ -17,7 +17,7 @@ impl VisitedNodes {
     ///
     /// # Errors
     /// When the node lies above itself.
-    pub(super) fn enter(&mut self, address: u64, block: u64) -> Result<bool, ReadingStopped> {
+    pub(super) fn enter_node(&mut self, address: u64, block: u64) -> Result<bool, ReadingStopped> {
         if self.path.contains(&address) {
             return Err(ReadingStopped::at_block(block, StopReason::RefersToItself));
         }
@@ -26,7 +26,7 @@ impl VisitedNodes {
     }
 
     /// Leaves the node that was entered last.
-    pub(super) fn leave(&mut self) {
+    pub(super) fn leave_node(&mut self) {
         self.path.pop();
     }
 }

@@ -84,7 +84,7 @@ impl ExitCodes {
 #[cfg(test)]
 mod tests {
     use super::Meaning;
-    use crate::filesystem::find;
+    use crate::filesystem::find_filesystem;
 
     #[test]
     fn a_status_means_what_is_documented_and_a_sum_its_gravest_part() {
@@ -103,14 +103,14 @@ mod tests {
             ("reiserfs", 6, Meaning::ErrorsLeft),
             ("reiserfs", 3, Meaning::Undocumented),
         ] {
-            assert_eq!(find(name).unwrap().fsck_meaning(status), Some(wanted), "{name} {status}");
+            assert_eq!(find_filesystem(name).unwrap().fsck_meaning(status), Some(wanted), "{name} {status}");
         }
-        let vfat = find("vfat").unwrap();
+        let vfat = find_filesystem("vfat").unwrap();
         assert_eq!(
             [vfat.fsck_meaning(1), vfat.repair_meaning(1)],
             [Meaning::ErrorsLeft, Meaning::Corrected].map(Some)
         );
-        assert_eq!(find("nilfs2").unwrap().fsck_meaning(0), None);
-        assert_eq!(find("nilfs2").unwrap().fsck_argv("/dev/x"), None);
+        assert_eq!(find_filesystem("nilfs2").unwrap().fsck_meaning(0), None);
+        assert_eq!(find_filesystem("nilfs2").unwrap().fsck_argv("/dev/x"), None);
     }
 }

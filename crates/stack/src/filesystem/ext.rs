@@ -11,7 +11,7 @@ use super::tool::{Packages, Tool};
 const E2FSPROGS: Packages = Packages::everywhere("e2fsprogs");
 
 /// mke2fs under the name that selects one of the three.
-pub(super) const fn mkfs(program: &'static str) -> Tool {
+pub(super) const fn mkfs_tool(program: &'static str) -> Tool {
     Tool { program, version: &["-V"], packages: E2FSPROGS }
 }
 

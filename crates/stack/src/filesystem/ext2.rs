@@ -14,7 +14,7 @@ pub(super) static EXT2: Filesystem = Filesystem {
         Driver { config: "CONFIG_EXT2_FS", modules: &["ext2"] },
         Driver { config: "CONFIG_EXT4_USE_FOR_EXT2", modules: &["ext4"] },
     ],
-    mkfs: ext::mkfs("mkfs.ext2"),
+    mkfs: ext::mkfs_tool("mkfs.ext2"),
     recovery: ext::UNJOURNALED,
     facts: FilesystemFacts {
         syncfs_flushes: Some(false),

@@ -13,7 +13,7 @@ pub(super) static EXT3: Filesystem = Filesystem {
         Driver { config: "CONFIG_EXT4_FS", modules: &["ext4"] },
         Driver { config: "CONFIG_EXT3_FS", modules: &["ext3"] },
     ],
-    mkfs: ext::mkfs("mkfs.ext3"),
+    mkfs: ext::mkfs_tool("mkfs.ext3"),
     background: ext::BACKGROUND,
     facts: FilesystemFacts {
         journaled: true,

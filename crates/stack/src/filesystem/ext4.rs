@@ -11,7 +11,7 @@ pub(super) static EXT4: Filesystem = Filesystem {
               (data=ordered), checksums of metadata. Fair defaults: 4 KiB blocks and one inode per 16 KiB at any size; inode \
               tables are left unwritten by mkfs, as mke2fs does by default, and by the kernel in the background, too.",
     drivers: &[Driver { config: "CONFIG_EXT4_FS", modules: &["ext4"] }],
-    mkfs: ext::mkfs("mkfs.ext4"),
+    mkfs: ext::mkfs_tool("mkfs.ext4"),
     mount_defaults: ext::MOUNT_DEFAULTS,
     background: ext::BACKGROUND,
     leaves_tables_unwritten: true,

@@ -26,7 +26,7 @@ pub enum MkfsDefault {
 
 impl MkfsDefault {
     /// Whether it belongs to the filesystem that was measured, and not to the measuring.
-    pub(super) const fn lasts(&self) -> bool {
+    pub(super) const fn is_permanent(&self) -> bool {
         match self {
             Self::Lasting(_) => true,
             Self::Value { lasts, .. } => *lasts,
@@ -36,7 +36,7 @@ impl MkfsDefault {
 }
 
 /// Defaults and the plan's words, in the order in which they are given to mkfs.
-pub(super) fn merge<'a>(
+pub(super) fn merge_options<'a>(
     defaults: impl Iterator<Item = &'a MkfsDefault>,
     lists: &[&str],
     chosen: &[String],
@@ -50,8 +50,9 @@ pub(super) fn merge<'a>(
         match *default {
             MkfsDefault::Switch(switch) | MkfsDefault::Lasting(switch) => words.push(switch.to_owned()),
             MkfsDefault::Value { flag, value, yields_to, .. } => {
-                let settled =
-                    |word: &String| gives(word, flag) || yields_to.iter().any(|other| gives(word, other));
+                let settled = |word: &String| {
+                    gives_flag(word, flag) || yields_to.iter().any(|other| gives_flag(word, other))
+                };
                 let listed =
                     yields_to.iter().filter_map(|other| other.split_once(' ')).any(|(list, item)| {
                         of_plan(list).is_some_and(|items| items.iter().any(|given| given == item))
@@ -62,7 +63,9 @@ pub(super) fn merge<'a>(
             }
             MkfsDefault::List(flag, items) => {
                 let given = of_plan(flag).unwrap_or_default();
-                let ours = items.iter().filter(|item| !given.iter().any(|word| key(word) == key(item)));
+                let ours = items
+                    .iter()
+                    .filter(|item| !given.iter().any(|word| option_key(word) == option_key(item)));
                 let all: Vec<&str> = ours.copied().chain(given.iter().map(String::as_str)).collect();
                 words.extend([flag.to_owned(), all.join(",")]);
                 list_done.push(flag);
@@ -79,7 +82,7 @@ pub(super) fn merge<'a>(
 }
 
 /// Whether `word` gives the option `flag`: exactly, with its value attached (`-b1024`), or as `--flag=value`.
-fn gives(word: &str, flag: &str) -> bool {
+fn gives_flag(word: &str, flag: &str) -> bool {
     if flag.starts_with("--") {
         word == flag || word.strip_prefix(flag).is_some_and(|rest| rest.starts_with('='))
     } else {
@@ -88,7 +91,7 @@ fn gives(word: &str, flag: &str) -> bool {
 }
 
 /// What an item of a list is about: `stride=4` and `stride=8` are about the same thing, and so are `discard` and `nodiscard`.
-fn key(item: &str) -> &str {
+fn option_key(item: &str) -> &str {
     let name = item.split_once('=').map_or(item, |(name, _)| name);
     name.strip_prefix("no").unwrap_or(name)
 }
@@ -99,7 +102,7 @@ fn take_lists<'a>(lists: &[&'a str], chosen: &[String]) -> (Vec<(&'a str, Vec<St
     let mut rest = Vec::new();
     let mut words = chosen.iter();
     while let Some(word) = words.next() {
-        let Some(flag) = lists.iter().copied().find(|flag| gives(word, flag)) else {
+        let Some(flag) = lists.iter().copied().find(|flag| gives_flag(word, flag)) else {
             rest.push(word.clone());
             continue;
         };
@@ -119,12 +122,12 @@ fn take_lists<'a>(lists: &[&'a str], chosen: &[String]) -> (Vec<(&'a str, Vec<St
 
 #[cfg(test)]
 mod tests {
-    use crate::filesystem::{find, registry};
+    use crate::filesystem::{find_filesystem, registry};
 
     /// The words between program and device.
     fn joined(name: &str, chosen: &[&str]) -> String {
         let chosen: Vec<String> = chosen.iter().map(|word| (*word).to_owned()).collect();
-        let argv = find(name).unwrap().mkfs_argv("/dev/device", &chosen);
+        let argv = find_filesystem(name).unwrap().mkfs_argv("/dev/device", &chosen);
         assert_eq!(argv.first().map(String::as_str), Some(format!("mkfs.{name}").as_str()));
         assert_eq!(argv.last().map(String::as_str), Some("/dev/device"));
         argv[1..argv.len() - 1].join(" ")

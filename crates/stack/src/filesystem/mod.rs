@@ -51,7 +51,7 @@ pub use mount::{Cleaner, MountOptions};
 pub use options::{FewInodes, compresses, reads_without_trace, searches_directories};
 pub use price::{DocumentedPrice, documented_prices};
 pub use properties::Properties;
-pub use registry::{find, names, registry};
+pub use registry::{filesystem_names, find_filesystem, registry};
 pub use snapshot::{SnapshotPlace, SnapshotPrograms};
 pub use tables::written_by_mkfs;
 pub use tool::{Distribution, Package, Packages, Tool};

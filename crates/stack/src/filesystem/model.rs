@@ -4,7 +4,7 @@ use fsverdict_disk::device::Action;
 
 use super::exit::{ExitCodes, Meaning};
 use super::facts::FilesystemFacts;
-use super::mkfs::{MkfsDefault, merge};
+use super::mkfs::{MkfsDefault, merge_options};
 use super::mount::{Cleaner, MountOptions, build_mount};
 use super::snapshot::SnapshotPrograms;
 use super::tool::{Packages, Tool};
@@ -169,7 +169,7 @@ impl Filesystem {
     /// The command line that makes this filesystem on `device`, never asks, and says no more than it must.
     /// `chosen` are the plan's own words; where they contradict a fair default, they win.
     pub fn mkfs_argv(&self, device: &str, chosen: &[String]) -> Vec<String> {
-        let words = merge(self.mkfs_defaults.iter(), self.mkfs_lists, chosen);
+        let words = merge_options(self.mkfs_defaults.iter(), self.mkfs_lists, chosen);
         self.mkfs_line(words, device)
     }
 
@@ -181,8 +181,8 @@ impl Filesystem {
 
     /// The same filesystem on a device that is to be used: without what spares a trial something, and mkfs may ask.
     pub fn mkfs_argv_in_use(&self, device: &str, chosen: &[String]) -> Vec<String> {
-        let lasting = self.mkfs_defaults.iter().filter(|default| default.lasts());
-        self.mkfs_line(merge(lasting, self.mkfs_lists, chosen), device)
+        let lasting = self.mkfs_defaults.iter().filter(|default| default.is_permanent());
+        self.mkfs_line(merge_options(lasting, self.mkfs_lists, chosen), device)
     }
 
     fn mkfs_line(&self, words: Vec<String>, device: &str) -> Vec<String> {
@@ -190,7 +190,7 @@ impl Filesystem {
     }
 
     /// How it is to be mounted. `chosen` are the plan's own options; where they contradict a fair default, they win.
-    pub fn mount(&self, chosen: &[String]) -> MountOptions {
+    pub fn mount_options(&self, chosen: &[String]) -> MountOptions {
         let ours = self.mount_defaults.iter().map(|option| (*option).to_owned());
         build_mount(self.name, self.cleaner, ours.chain(chosen.iter().cloned()))
     }
@@ -234,7 +234,7 @@ impl Filesystem {
     }
 
     /// Whether it can do what not all can, as mkfs makes it unless told otherwise.
-    pub fn can(&self, ability: FilesystemAbility) -> bool {
+    pub fn has_ability(&self, ability: FilesystemAbility) -> bool {
         match ability {
             FilesystemAbility::Clones => self.facts.clones,
             FilesystemAbility::HardLinks => self.facts.hard_links,

@@ -71,7 +71,7 @@ pub(super) fn build_mount(
 
 #[cfg(test)]
 mod tests {
-    use crate::filesystem::{find, registry};
+    use crate::filesystem::{find_filesystem, registry};
 
     fn words(text: &[&str]) -> Vec<String> {
         text.iter().map(|word| (*word).to_owned()).collect()
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn mounting_never_calls_a_helper() {
         for filesystem in registry() {
-            let argv = filesystem.mount(&[]).argv("/dev/x", "/mnt");
+            let argv = filesystem.mount_options(&[]).argv("/dev/x", "/mnt");
             assert_eq!(argv[..4], ["mount", "-i", "-t", filesystem.name]);
             assert!(argv.ends_with(&words(&["/dev/x", "/mnt"])), "{argv:?}");
         }
@@ -88,25 +88,25 @@ mod tests {
 
     #[test]
     fn options_keep_their_order() {
-        let mount = find("btrfs").unwrap().mount(&words(&["noatime", "compress=zstd"]));
+        let mount = find_filesystem("btrfs").unwrap().mount_options(&words(&["noatime", "compress=zstd"]));
         assert_eq!(mount.option_string(), "noatime,compress=zstd");
         assert!(mount.argv("/dev/x", "/mnt").windows(2).any(|pair| pair == ["-o", "noatime,compress=zstd"]));
     }
 
     #[test]
     fn the_cleaner_runs_only_when_asked_for() {
-        let nilfs2 = find("nilfs2").unwrap();
-        assert!(nilfs2.mount(&[]).cleaner.is_none());
-        let asked = nilfs2.mount(&words(&["noatime", "gc"]));
+        let nilfs2 = find_filesystem("nilfs2").unwrap();
+        assert!(nilfs2.mount_options(&[]).cleaner.is_none());
+        let asked = nilfs2.mount_options(&words(&["noatime", "gc"]));
         assert_eq!(asked.option_string(), "noatime", "the kernel refuses the helper's words");
         assert_eq!(asked.cleaner.unwrap().argv("/dev/x", "/mnt"), ["nilfs_cleanerd", "/dev/x", "/mnt"]);
-        let refused = nilfs2.mount(&words(&["gc", "nogc"]));
+        let refused = nilfs2.mount_options(&words(&["gc", "nogc"]));
         assert!(refused.cleaner.is_none() && refused.options.is_empty());
     }
 
     #[test]
     fn elsewhere_the_word_is_an_ordinary_option() {
-        let mount = find("ext2").unwrap().mount(&words(&["gc"]));
+        let mount = find_filesystem("ext2").unwrap().mount_options(&words(&["gc"]));
         assert!(mount.cleaner.is_none() && mount.option_string() == "gc");
     }
 }

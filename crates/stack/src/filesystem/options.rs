@@ -2,18 +2,19 @@
 
 use super::facts::{DirectoryIndex, Inodes};
 use super::model::Filesystem;
-use super::registry::find;
+use super::registry::find_filesystem;
 use fsverdict_judgement::plan::Candidate;
 
 /// Whether what the candidate's filesystem stores is compressed.
 pub fn compresses(candidate: &Candidate) -> bool {
-    let unasked = find(&candidate.filesystem).is_some_and(|known| known.facts.compresses_by_default);
+    let unasked =
+        find_filesystem(&candidate.filesystem).is_some_and(|known| known.facts.compresses_by_default);
     unasked || candidate.asks_for_compression()
 }
 
 /// Whether the candidate's filesystem finds a name in a directory by reading that from its start.
 pub fn searches_directories(candidate: &Candidate) -> bool {
-    find(&candidate.filesystem).is_some_and(|known| match known.facts.directory_index {
+    find_filesystem(&candidate.filesystem).is_some_and(|known| match known.facts.directory_index {
         DirectoryIndex::Linear => true,
         DirectoryIndex::Optional(_) => candidate.mkfs.iter().any(|word| word.contains("^dir_index")),
         DirectoryIndex::Always(_) => false,
@@ -48,7 +49,7 @@ pub struct FewInodes {
 #[cfg(test)]
 mod tests {
     use super::{compresses, reads_without_trace, searches_directories};
-    use crate::filesystem::find;
+    use crate::filesystem::find_filesystem;
     use fsverdict_judgement::plan::Candidate;
 
     fn with(filesystem: &str, mkfs: &[&str], mount: &[&str]) -> Candidate {
@@ -74,10 +75,10 @@ mod tests {
 
     #[test]
     fn inodes_are_few_unless_mkfs_is_told_how_many() {
-        let ext3 = find("ext3").unwrap();
+        let ext3 = find_filesystem("ext3").unwrap();
         let few = ext3.few_inodes(4 << 30, &[]).unwrap();
         assert_eq!((few.inodes, few.bytes_per_inode, few.option), (262_144, 16384, "-N"));
         assert_eq!(ext3.few_inodes(4 << 30, &with("ext3", &["-N", "1"], &[]).mkfs), None);
-        assert_eq!(find("xfs").unwrap().few_inodes(4 << 30, &[]), None);
+        assert_eq!(find_filesystem("xfs").unwrap().few_inodes(4 << 30, &[]), None);
     }
 }

@@ -69,7 +69,7 @@ pub fn documented_prices(candidate: &Candidate) -> impl Iterator<Item = &'static
 #[cfg(test)]
 mod tests {
     use super::{PRICES, documented_prices};
-    use crate::filesystem::find;
+    use crate::filesystem::find_filesystem;
     use fsverdict_judgement::plan::Candidate;
 
     #[test]
@@ -84,7 +84,7 @@ mod tests {
             (0, 0, 0)
         );
         for price in PRICES {
-            assert!(price.filesystems.iter().all(|name| find(name).is_some()), "{price:?}");
+            assert!(price.filesystems.iter().all(|name| find_filesystem(name).is_some()), "{price:?}");
             assert!(!price.source.is_empty() && !price.says.ends_with('.'), "{price:?}");
         }
     }

@@ -57,7 +57,7 @@ impl Filesystem {
 
 #[cfg(test)]
 mod tests {
-    use crate::filesystem::find;
+    use crate::filesystem::find_filesystem;
 
     #[test]
     fn options_take_away_what_a_filesystem_has_otherwise() {
@@ -107,13 +107,13 @@ mod tests {
             ),
         ] {
             let words = |text: &str| text.split([' ']).map(str::to_owned).collect::<Vec<_>>();
-            let found = find(name).unwrap().properties(&words(mkfs), &words(mount));
+            let found = find_filesystem(name).unwrap().properties(&words(mkfs), &words(mount));
             assert_eq!(
                 (found.has.join(", "), found.lacks.join(", ")),
                 (has.to_owned(), lacks.to_owned()),
                 "{name}"
             );
         }
-        assert_eq!(find("exfat").unwrap().properties(&[], &[]).read_by, ["Windows", "macOS"]);
+        assert_eq!(find_filesystem("exfat").unwrap().properties(&[], &[]).read_by, ["Windows", "macOS"]);
     }
 }

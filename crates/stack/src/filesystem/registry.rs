@@ -27,11 +27,11 @@ pub fn registry() -> &'static [&'static Filesystem] {
     &REGISTRY
 }
 
-pub fn find(name: &str) -> Option<&'static Filesystem> {
+pub fn find_filesystem(name: &str) -> Option<&'static Filesystem> {
     registry().iter().copied().find(|filesystem| filesystem.name == name)
 }
 
-pub fn names() -> Vec<&'static str> {
+pub fn filesystem_names() -> Vec<&'static str> {
     registry().iter().map(|filesystem| filesystem.name).collect()
 }
 
@@ -39,16 +39,20 @@ pub fn names() -> Vec<&'static str> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{Filesystem, find, names, registry};
+    use super::{Filesystem, filesystem_names, find_filesystem, registry};
     use crate::filesystem::{Distribution, Inodes, Meaning, Package, Tool};
 
     #[test]
     fn names_are_sorted_unique_and_found() {
-        assert!(registry().windows(2).all(|pair| pair[0].name < pair[1].name), "{:?}", names());
+        assert!(registry().windows(2).all(|pair| pair[0].name < pair[1].name), "{:?}", filesystem_names());
         for filesystem in registry() {
-            assert_eq!(find(filesystem.name).map(|found| found.title), Some(filesystem.title));
+            assert_eq!(find_filesystem(filesystem.name).map(|found| found.title), Some(filesystem.title));
         }
-        assert!(find("ntfs").is_none() && find("").is_none() && find("EXT4").is_none());
+        assert!(
+            find_filesystem("ntfs").is_none()
+                && find_filesystem("").is_none()
+                && find_filesystem("EXT4").is_none()
+        );
         let titles: BTreeSet<_> = registry().iter().map(|filesystem| filesystem.title).collect();
         assert_eq!(titles.len(), registry().len());
     }
@@ -80,8 +84,8 @@ mod tests {
             let are_bits = codes.codes.iter().all(|(code, _)| *code == 0 || code.count_ones() == 1);
             assert!(are_bits || !codes.summed, "{name}");
         }
-        assert_eq!(find("ext4").map(|ext4| ext4.facts.inodes.limit(4 << 30)), Some(Some(262_144)));
-        assert_eq!(find("xfs").map(|xfs| xfs.facts.inodes), Some(Inodes::Dynamic));
+        assert_eq!(find_filesystem("ext4").map(|ext4| ext4.facts.inodes.limit(4 << 30)), Some(Some(262_144)));
+        assert_eq!(find_filesystem("xfs").map(|xfs| xfs.facts.inodes), Some(Inodes::Dynamic));
     }
 
     #[test]
@@ -91,7 +95,8 @@ mod tests {
             for tool in filesystem.tools().chain(cleaner) {
                 assert!(!tool.version.is_empty(), "{}", tool.program);
                 for distribution in Distribution::ALL {
-                    let (Package::Official(text) | Package::Elsewhere(text)) = tool.packages.of(distribution);
+                    let (Package::Official(text) | Package::Elsewhere(text)) =
+                        tool.packages.package_on(distribution);
                     assert!(!text.is_empty(), "{} on {distribution:?}", tool.program);
                 }
                 let official = matches!(tool.packages.debian, Package::Official(name) if !name.contains(' '));

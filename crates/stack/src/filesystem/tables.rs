@@ -1,6 +1,6 @@
 //! What mkfs writes ahead, however little will be stored.
 
-use super::registry::find;
+use super::registry::find_filesystem;
 use fsverdict_judgement::plan::Candidate;
 
 /// Bytes of an inode (mke2fs.conf(5): `inode_size`).
@@ -8,7 +8,7 @@ const INODE: u64 = 256;
 
 /// Bytes of tables that mkfs of this candidate writes on a device of this size; 0 where they are made as they are needed.
 pub fn written_by_mkfs(candidate: &Candidate, device: u64) -> u64 {
-    let Some(filesystem) = find(&candidate.filesystem) else { return 0 };
+    let Some(filesystem) = find_filesystem(&candidate.filesystem) else { return 0 };
     let asked = candidate.mkfs.iter().any(|word| word.contains("lazy_itable_init=0"));
     if filesystem.leaves_tables_unwritten && !asked {
         return 0;

@@ -37,7 +37,7 @@ impl Packages {
         Self { debian: package, fedora: package, arch: package, opensuse: package }
     }
 
-    pub const fn of(&self, distribution: Distribution) -> Package {
+    pub const fn package_on(&self, distribution: Distribution) -> Package {
         match distribution {
             Distribution::Debian => self.debian,
             Distribution::Fedora => self.fedora,

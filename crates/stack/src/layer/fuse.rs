@@ -1,6 +1,6 @@
 //! A pass-through in user space above the filesystem: every request goes to a program of ours and from there to the filesystem.
 
-use super::model::{InUse, Layer, LayerKind, LayerLine, LayerPlace, words};
+use super::model::{InUse, Layer, LayerKind, LayerLine, LayerPlace, to_words};
 use super::tools::UMOUNT;
 use crate::passthrough::{COMMAND, DEVICE, ServingManner};
 use fsverdict_linux::host::procfs::THIS_PROGRAM;
@@ -26,7 +26,7 @@ pub(super) static FUSE: Layer = Layer {
     pools: false,
     redundant: |_| false,
     kind: LayerKind::Served,
-    options: |options| read(options).map(|_| 1),
+    options: |options| parse_manner(options).map(|_| 1),
     usual: false,
     free_cpu: Some(
         "CPU is taken as free: what a filesystem in user space computes for each request, and the way there and back, are not in these \
@@ -37,16 +37,16 @@ pub(super) static FUSE: Layer = Layer {
     open: LayerLine {
         step: "serve the filesystem",
         argv: |site| {
-            let manner = manner(site).words();
+            let manner = serving_manner(site).words();
             let [threads, writeback] = &manner;
-            words(&[&[THIS_PROGRAM, COMMAND, site.device(), site.name, threads, writeback]])
+            to_words(&[&[THIS_PROGRAM, COMMAND, site.device(), site.name, threads, writeback]])
         },
     },
     mark: None,
     fill: None,
     close: Some(LayerLine {
         step: "unmount what is served",
-        argv: |site| words(&[&["umount", "-i", site.name]]),
+        argv: |site| to_words(&[&["umount", "-i", site.name]]),
     }),
     describe: None,
     seal: None,
@@ -61,11 +61,11 @@ pub(super) static FUSE: Layer = Layer {
     },
 };
 
-fn manner(site: &LayerPlace<'_>) -> ServingManner {
-    read(site.options).unwrap_or(USUAL)
+fn serving_manner(site: &LayerPlace<'_>) -> ServingManner {
+    parse_manner(site.options).unwrap_or(USUAL)
 }
 
-fn read(text: &str) -> Result<ServingManner, Reason> {
+fn parse_manner(text: &str) -> Result<ServingManner, Reason> {
     let mut manner = USUAL;
     for word in text.split(',').filter(|_| !text.is_empty()) {
         match word.split_once('=') {
@@ -83,7 +83,7 @@ fn read(text: &str) -> Result<ServingManner, Reason> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FUSE, read};
+    use super::{FUSE, parse_manner};
     use crate::layer::LayerPlace;
 
     #[test]
@@ -95,7 +95,7 @@ mod tests {
             assert_eq!(argv, format!("/proc/self/exe pass-through /below /mnt {said}"));
         }
         for wrong in ["threads=0", "threads=65", "threads", "writeback=yes", ",", "splice", "threads=4,"] {
-            read(wrong).unwrap_err();
+            parse_manner(wrong).unwrap_err();
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use fsverdict_text::Reason;
 
-use super::model::{InUse, Layer, LayerKind, LayerLine, LayerPlace, words};
+use super::model::{InUse, Layer, LayerKind, LayerLine, LayerPlace, to_words};
 use crate::filesystem::{Package, Packages, Tool};
 
 const INTEGRITYSETUP: Tool = Tool {
@@ -31,7 +31,7 @@ pub(super) static INTEGRITY: Layer = Layer {
     pools: false,
     redundant: |_| false,
     kind: LayerKind::Mapping,
-    options: |options| IntegrityOptions::read(options).map(|_| 1),
+    options: |options| IntegrityOptions::parse(options).map(|_| 1),
     usual: false,
     free_cpu: Some(
         "CPU is taken as free: what checksums of sectors cost is not in these times, so that integrity looks cheaper than it is",
@@ -42,38 +42,38 @@ pub(super) static INTEGRITY: Layer = Layer {
         argv: |site| {
             // Its own wiping would open a device by a name that is not ours, and leave it where it is killed.
             let head = ["integritysetup", "format", "--batch-mode", "--no-wipe"];
-            words(&[&head, &["--sector-size", of(site).sector, site.device()]])
+            to_words(&[&head, &["--sector-size", from_place(site).sector, site.device()]])
         },
     }),
     open: LayerLine {
         step: "open checksums",
         argv: |site| {
             let head = ["integritysetup", "open", "--batch-mode", "--allow-discards"];
-            words(&[&head, of(site).mode.words(), &[site.device(), site.name]])
+            to_words(&[&head, from_place(site).mode.words(), &[site.device(), site.name]])
         },
     },
     mark: Some(LayerLine {
         step: "mark checksums for removal",
-        argv: |site| words(&[&["integritysetup", "close", "--deferred", site.name]]),
+        argv: |site| to_words(&[&["integritysetup", "close", "--deferred", site.name]]),
     }),
     fill: Some(LayerLine {
         step: "write all sectors once",
-        argv: |site| words(&[&["blkdiscard", "--zeroout", "--force", "--step", "16MiB", site.device()]]),
+        argv: |site| to_words(&[&["blkdiscard", "--zeroout", "--force", "--step", "16MiB", site.device()]]),
     }),
     close: None,
     describe: Some(LayerLine {
         step: "describe checksums",
-        argv: |site| words(&[&["integritysetup", "status", site.name]]),
+        argv: |site| to_words(&[&["integritysetup", "status", site.name]]),
     }),
     seal: None,
     reopen: None,
     snapshots: None,
     in_use: InUse {
         lines: |site| {
-            let IntegrityOptions { mode, sector } = of(site);
+            let IntegrityOptions { mode, sector } = from_place(site);
             let format = ["integritysetup", "format", "--sector-size", sector, site.device()];
-            let open = words(&[&["integritysetup", "open"], mode.words(), &[site.device(), site.name]]);
-            vec![words(&[&format]), open]
+            let open = to_words(&[&["integritysetup", "open"], mode.words(), &[site.device(), site.name]]);
+            vec![to_words(&[&format]), open]
         },
         at_boot: Some(|site, below| format!("echo \"{} {below} -\" >>/etc/integritytab", site.name)),
         note: Some(
@@ -82,8 +82,8 @@ pub(super) static INTEGRITY: Layer = Layer {
     },
 };
 
-fn of(site: &LayerPlace<'_>) -> IntegrityOptions {
-    IntegrityOptions::read(site.options).unwrap_or(IntegrityOptions::USUAL)
+fn from_place(site: &LayerPlace<'_>) -> IntegrityOptions {
+    IntegrityOptions::parse(site.options).unwrap_or(IntegrityOptions::USUAL)
 }
 
 /// What keeps data and checksums together over a crash.
@@ -115,7 +115,7 @@ struct IntegrityOptions {
 impl IntegrityOptions {
     const USUAL: IntegrityOptions = IntegrityOptions { mode: IntegrityMode::Journal, sector: "512" };
 
-    fn read(text: &str) -> Result<Self, Reason> {
+    fn parse(text: &str) -> Result<Self, Reason> {
         let mut options = Self::USUAL;
         if text.is_empty() {
             return Ok(options);
@@ -158,7 +158,7 @@ mod tests {
             assert_eq!(opened, format!("integritysetup open --batch-mode --allow-discards {open}/dev/x n"));
         }
         for wrong in ["bitmaps", "sector=8192", "journal,", "mode=bitmap", "journal sector=512"] {
-            IntegrityOptions::read(wrong).unwrap_err();
+            IntegrityOptions::parse(wrong).unwrap_err();
         }
     }
 }

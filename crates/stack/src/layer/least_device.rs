@@ -4,7 +4,7 @@ use fsverdict_judgement::plan::Candidate;
 
 /// Bytes of the smallest device that the candidate's filesystem and layers take with their fair defaults.
 pub fn least_device(candidate: &Candidate) -> u64 {
-    let filesystem = crate::filesystem::find(&candidate.filesystem);
+    let filesystem = crate::filesystem::find_filesystem(&candidate.filesystem);
     filesystem.map_or(0, |known| known.minimum_size)
-        + super::of(candidate).map(|layer| layer.header).sum::<u64>()
+        + super::layers_of(candidate).map(|layer| layer.header).sum::<u64>()
 }

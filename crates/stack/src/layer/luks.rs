@@ -3,7 +3,7 @@
 use crate::filesystem::{Package, Packages, Tool};
 
 use super::luks_options::CryptOptions;
-use super::model::{Cipher, InUse, Layer, LayerKind, LayerLine, LayerPlace, as_strs, words};
+use super::model::{Cipher, InUse, Layer, LayerKind, LayerLine, LayerPlace, as_strs, to_words};
 
 const CRYPTSETUP: Tool = Tool {
     program: "cryptsetup",
@@ -39,7 +39,7 @@ pub(super) const LUKS: Layer = Layer {
     pools: false,
     redundant: |_| false,
     kind: LayerKind::Mapping,
-    options: |options| CryptOptions::read("luks1", options).map(|_| 1),
+    options: |options| CryptOptions::parse("luks1", options).map(|_| 1),
     usual: false,
     free_cpu: Some(
         "CPU is taken as free: what the cipher costs is not in these times, so that encryption looks cheaper than it is",
@@ -54,21 +54,21 @@ pub(super) const LUKS: Layer = Layer {
         argv: |site| {
             let head = ["cryptsetup", "open", "--batch-mode", NO_LOCKS, "--type", "luks", "--allow-discards"];
             // Of version 1 nothing is said of opening.
-            let CryptOptions { open, .. } = CryptOptions::of("luks2", site, &header(site));
-            words(&[&head, &as_strs(&open), &["--key-file", site.key, site.device(), site.name]])
+            let CryptOptions { open, .. } = CryptOptions::from_place("luks2", site, &header_path(site));
+            to_words(&[&head, &as_strs(&open), &["--key-file", site.key, site.device(), site.name]])
         },
     },
     // It ends with 0 and says "still active and scheduled for deferred removal".
     mark: Some(LayerLine {
         step: "mark encryption for removal",
-        argv: |site| words(&[&["cryptsetup", "close", NO_LOCKS, "--deferred", site.name]]),
+        argv: |site| to_words(&[&["cryptsetup", "close", NO_LOCKS, "--deferred", site.name]]),
     }),
     fill: None,
     close: None,
     // Cipher, sector size and flags.
     describe: Some(LayerLine {
         step: "describe encryption",
-        argv: |site| words(&[&["cryptsetup", "status", NO_LOCKS, site.name]]),
+        argv: |site| to_words(&[&["cryptsetup", "status", NO_LOCKS, site.name]]),
     }),
     seal: None,
     reopen: None,
@@ -76,7 +76,8 @@ pub(super) const LUKS: Layer = Layer {
     in_use: InUse {
         lines: |_| Vec::new(),
         at_boot: Some(|site, below| {
-            let header = if CryptOptions::of("luks2", site, "").detached { ",header=$HEADER" } else { "" };
+            let header =
+                if CryptOptions::from_place("luks2", site, "").detached { ",header=$HEADER" } else { "" };
             format!("echo \"{} {below} none luks,nofail{header}\" >>/etc/crypttab", site.name)
         }),
         note: Some(
@@ -86,42 +87,42 @@ pub(super) const LUKS: Layer = Layer {
 };
 
 /// Where the header of a trial lies that lies elsewhere: in memory, where nobody waits for it.
-fn header(site: &LayerPlace<'_>) -> String {
+fn header_path(site: &LayerPlace<'_>) -> String {
     format!("/tmp/fsverdict/{}.header", site.name)
 }
 
 /// The command line that makes it with these options; it overwrites whatever signature the device bears.
-pub(super) fn format(version: &str, options: &[&str], site: &LayerPlace<'_>) -> Vec<String> {
+pub(super) fn format_command(version: &str, options: &[&str], site: &LayerPlace<'_>) -> Vec<String> {
     let head = ["cryptsetup", "luksFormat", "--batch-mode", NO_LOCKS, "--type", version];
-    let CryptOptions { format, .. } = CryptOptions::of(version, site, &header(site));
-    words(&[&head, options, &as_strs(&format), &["--key-file", site.key, site.device()]])
+    let CryptOptions { format, .. } = CryptOptions::from_place(version, site, &header_path(site));
+    to_words(&[&head, options, &as_strs(&format), &["--key-file", site.key, site.device()]])
 }
 
 /// The command lines that make and open it by a passphrase that is asked for, and with the key derivation that cryptsetup takes
 /// by itself.
 pub(super) fn in_use(version: &str, site: &LayerPlace<'_>) -> Vec<Vec<String>> {
-    let CryptOptions { format, mut open, .. } = CryptOptions::of(version, site, "$HEADER");
+    let CryptOptions { format, mut open, .. } = CryptOptions::from_place(version, site, "$HEADER");
     if open.iter().any(|word| word.starts_with("--perf")) {
         // Else it would be opened without them at the next boot.
         open.push("--persistent".to_owned());
     }
     [
-        words(&[&["cryptsetup", "luksFormat", "--type", version], &as_strs(&format), &[site.device()]]),
-        words(&[&["cryptsetup", "open"], &as_strs(&open), &[site.device(), site.name]]),
+        to_words(&[&["cryptsetup", "luksFormat", "--type", version], &as_strs(&format), &[site.device()]]),
+        to_words(&[&["cryptsetup", "open"], &as_strs(&open), &[site.device(), site.name]]),
     ]
     .into()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{LayerPlace, find};
+    use super::super::{LayerPlace, find_layer};
 
     #[test]
     fn luks_never_asks_and_derives_its_key_cheaply() {
         let below = ["/dev/x".to_owned()];
         let site = LayerPlace { below: &below, name: "name", options: "", key: "/tmp/key", bytes: None };
         for name in ["luks1", "luks2"] {
-            let layer = find(name).unwrap();
+            let layer = find_layer(name).unwrap();
             let format = (layer.make.unwrap().argv)(&site);
             assert_eq!(format[..2], ["cryptsetup", "luksFormat"]);
             assert!(format.contains(&"--batch-mode".to_owned()), "{format:?}");
@@ -139,7 +140,7 @@ mod tests {
     #[test]
     fn cbc_is_loaded_before_dm_crypt() {
         for name in ["luks1", "luks2"] {
-            let modules = find(name).unwrap().modules;
+            let modules = find_layer(name).unwrap().modules;
             let at = |name| modules.iter().position(|module| *module == name).unwrap();
             assert!(at("cbc") < at("dm-crypt"), "{name}");
         }

@@ -24,9 +24,9 @@ pub(super) static LUKS2: Layer = Layer {
               cipher=NAME, key=BITS, sector=BYTES, header=detached (which lies in memory; data begin with the device), no_read_workqueue \
               and no_write_workqueue may follow its name.",
     header: 4 << 20,
-    options: |options| CryptOptions::read("luks2", options).map(|_| 1),
+    options: |options| CryptOptions::parse("luks2", options).map(|_| 1),
     usual: true,
-    make: Some(LayerLine { step: "encrypt", argv: |site| luks::format("luks2", OPTIONS, site) }),
+    make: Some(LayerLine { step: "encrypt", argv: |site| luks::format_command("luks2", OPTIONS, site) }),
     in_use: InUse { lines: |site| luks::in_use("luks2", site), ..LUKS.in_use },
     ..LUKS
 };

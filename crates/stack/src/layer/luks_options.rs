@@ -22,14 +22,14 @@ pub(super) struct CryptOptions {
 impl CryptOptions {
     /// # Errors
     /// What LUKS of this version does not take.
-    pub(super) fn read(version: &str, text: &str) -> Result<Self, Reason> {
+    pub(super) fn parse(version: &str, text: &str) -> Result<Self, Reason> {
         let mut options = CryptOptions::default();
         if text.is_empty() {
             return Ok(options);
         }
         for word in text.split(',') {
             let (name, value) = word.split_once('=').unwrap_or((word, ""));
-            let wrong = |what: String| Reason::new(what, hint(version));
+            let wrong = |what: String| Reason::new(what, options_hint(version));
             let one_of = |known: &[&str]| {
                 let found = known.contains(&value);
                 let among = known.join(", ");
@@ -65,8 +65,8 @@ impl CryptOptions {
     }
 
     /// Of a place whose options were read before; a header that lies elsewhere lies at this path.
-    pub(super) fn of(version: &str, site: &LayerPlace<'_>, header: &str) -> Self {
-        let mut options = Self::read(version, site.options).unwrap_or_default();
+    pub(super) fn from_place(version: &str, site: &LayerPlace<'_>, header: &str) -> Self {
+        let mut options = Self::parse(version, site.options).unwrap_or_default();
         if options.detached {
             for line in [&mut options.format, &mut options.open] {
                 line.extend(["--header".to_owned(), header.to_owned()]);
@@ -76,7 +76,7 @@ impl CryptOptions {
     }
 }
 
-fn hint(version: &str) -> String {
+fn options_hint(version: &str) -> String {
     match version {
         "luks2" => {
             "as in luks2:cipher=aes-xts-plain64,key=256,sector=4096,header=detached,no_read_workqueue,no_write_workqueue"
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn options_become_words_of_cryptsetup() {
-        let read = |version, text| CryptOptions::read(version, text).unwrap();
+        let read = |version, text| CryptOptions::parse(version, text).unwrap();
         assert_eq!(read("luks2", ""), CryptOptions::default());
         let all =
             read("luks2", "cipher=aes-xts-plain64,key=256,sector=4096,no_read_workqueue,no_write_workqueue");
@@ -117,7 +117,7 @@ mod tests {
             ("luks1", "header=detached"),
             ("luks2", ","),
         ] {
-            CryptOptions::read(version, text).unwrap_err();
+            CryptOptions::parse(version, text).unwrap_err();
         }
     }
 }

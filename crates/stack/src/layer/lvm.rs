@@ -1,11 +1,11 @@
 //! Volumes of LVM: all devices are one group, of which a volume takes all or some; what is left of it keeps snapshots.
 
-use super::model::{InUse, Layer, LayerKind, LayerLine, LayerPlace, LayerSnapshots, as_strs, words};
+use super::model::{InUse, Layer, LayerKind, LayerLine, LayerPlace, LayerSnapshots, as_strs, to_words};
 use super::volume_options::{VolumeKind, VolumeOptions};
 use crate::filesystem::{Packages, Tool};
 
 /// All of them are one program.
-const fn tool(program: &'static str) -> Tool {
+const fn lvm_tool(program: &'static str) -> Tool {
     Tool { program, version: &["--version"], packages: Packages::everywhere("lvm2") }
 }
 
@@ -26,13 +26,13 @@ pub(super) static LVM: Layer = Layer {
               free, where snapshot.create keeps what is written over: a snapshot of a linear or striped volume (dm-snapshot) gets \
               a tenth of the group, one of a thin volume shares its pool.",
     tools: &[
-        tool("vgcreate"),
-        tool("lvcreate"),
-        tool("lvremove"),
-        tool("lvconvert"),
-        tool("lvchange"),
-        tool("vgchange"),
-        tool("lvs"),
+        lvm_tool("vgcreate"),
+        lvm_tool("lvcreate"),
+        lvm_tool("lvremove"),
+        lvm_tool("lvconvert"),
+        lvm_tool("lvchange"),
+        lvm_tool("vgchange"),
+        lvm_tool("lvs"),
     ],
     config: &["CONFIG_BLK_DEV_DM", "CONFIG_DM_SNAPSHOT", "CONFIG_DM_THIN_PROVISIONING"],
     modules: &["dm-snapshot", "dm-thin-pool", "dm-mod"],
@@ -43,7 +43,7 @@ pub(super) static LVM: Layer = Layer {
     pools: true,
     redundant: |_| false,
     kind: LayerKind::Volume,
-    options: |options| Ok(VolumeOptions::read(options)?.least()),
+    options: |options| Ok(VolumeOptions::parse(options)?.minimum_devices()),
     usual: false,
     free_cpu: Some(
         "CPU is taken as free: what a volume computes for each request is not in these times, so that it looks cheaper than it is",
@@ -51,57 +51,59 @@ pub(super) static LVM: Layer = Layer {
     cipher: None,
     make: Some(LayerLine {
         step: "make the group",
-        argv: |site| words(&[&["vgcreate", "--yes", "--quiet"], &CONFIG, &[site.name], &as_strs(site.below)]),
+        argv: |site| {
+            to_words(&[&["vgcreate", "--yes", "--quiet"], &CONFIG, &[site.name], &as_strs(site.below)])
+        },
     }),
     open: LayerLine {
         step: "make the volume",
         argv: |site| {
             let head = ["lvcreate", "--yes", "--quiet", "--wipesignatures", "n"];
-            words(&[&head, &CONFIG, &as_strs(&shape(site, &size(site)))])
+            to_words(&[&head, &CONFIG, &as_strs(&shape_arguments(site, &size_arguments(site)))])
         },
     },
     mark: None,
     fill: None,
     close: Some(LayerLine {
         step: "close the group",
-        argv: |site| words(&[&["vgchange", "--quiet"], &CONFIG, &["--activate", "n", site.name]]),
+        argv: |site| to_words(&[&["vgchange", "--quiet"], &CONFIG, &["--activate", "n", site.name]]),
     }),
     describe: Some(LayerLine {
         step: "describe the volume",
         argv: |site| {
             let shown = "lv_name,lv_layout,lv_size,stripes,stripe_size,chunk_size,zero,discards,vg_free";
-            words(&[&["lvs"], &CONFIG, &["--all", "--units", "b", "--options", shown, site.name]])
+            to_words(&[&["lvs"], &CONFIG, &["--all", "--units", "b", "--options", shown, site.name]])
         },
     }),
     seal: None,
     reopen: None,
     snapshots: Some(LayerSnapshots {
-        has_room: |options| VolumeOptions::read(options).is_ok_and(VolumeOptions::has_room),
+        has_room: |options| VolumeOptions::parse(options).is_ok_and(VolumeOptions::has_room),
         hint: "lvm:thin, or spare=40% behind lvm:linear",
         create: |site, id| {
-            let made = of(site);
+            let made = options_of(site);
             let room: &[&str] = if made.kind == VolumeKind::Thin { &[] } else { &["--extents", "10%VG"] };
             let head = ["lvcreate", "--yes", "--quiet", "--snapshot", "--name"];
-            words(&[&head, &[&kept(id)], room, &CONFIG, &[&volume(site)]])
+            to_words(&[&head, &[&volume_group_name(id)], room, &CONFIG, &[&volume_name(site)]])
         },
         delete: |site, id| {
-            let name = format!("{}/{}", site.name, kept(id));
-            words(&[&["lvremove", "--yes", "--quiet"], &CONFIG, &[&name]])
+            let name = format!("{}/{}", site.name, volume_group_name(id));
+            to_words(&[&["lvremove", "--yes", "--quiet"], &CONFIG, &[&name]])
         },
         // It waits, and looks every second, until what was kept is copied back (lvconvert(8)); a thin volume changes places with its
         // snapshot, and is not active afterwards.
         rollback: |site, id| {
-            let name = format!("{}/{}", site.name, kept(id));
+            let name = format!("{}/{}", site.name, volume_group_name(id));
             let merge = ["lvconvert", "--yes", "--quiet", "--merge", "--interval", "1"];
             let activate = ["lvchange", "--quiet", "--activate", "y"];
-            [words(&[&merge, &CONFIG, &[&name]]), words(&[&activate, &CONFIG, &[&volume(site)]])]
+            [to_words(&[&merge, &CONFIG, &[&name]]), to_words(&[&activate, &CONFIG, &[&volume_name(site)]])]
         },
     }),
     in_use: InUse {
         lines: |site| {
-            let group = words(&[&["vgcreate", site.name], &as_strs(site.below)]);
-            let shape = shape(site, "$SIZE");
-            vec![group, words(&[&["lvcreate"], &as_strs(&shape)])]
+            let group = to_words(&[&["vgcreate", site.name], &as_strs(site.below)]);
+            let shape = shape_arguments(site, "$SIZE");
+            vec![group, to_words(&[&["lvcreate"], &as_strs(&shape)])]
         },
         // The system activates all groups that it finds.
         at_boot: None,
@@ -110,44 +112,44 @@ pub(super) static LVM: Layer = Layer {
 };
 
 /// The name of the snapshot that the trial knows by this number.
-fn kept(id: &str) -> String {
+fn volume_group_name(id: &str) -> String {
     format!("kept-{id}")
 }
 
-fn volume(site: &LayerPlace<'_>) -> String {
+fn volume_name(site: &LayerPlace<'_>) -> String {
     format!("{}/{}", site.name, LayerKind::VOLUME)
 }
 
-fn of(site: &LayerPlace<'_>) -> VolumeOptions {
-    VolumeOptions::read(site.options).unwrap_or(VolumeOptions::LINEAR)
+fn options_of(site: &LayerPlace<'_>) -> VolumeOptions {
+    VolumeOptions::parse(site.options).unwrap_or(VolumeOptions::LINEAR)
 }
 
 /// Of a thin volume: all that its pool holds less what is spared, so that no pool is full before its volume is.
-fn size(site: &LayerPlace<'_>) -> String {
+fn size_arguments(site: &LayerPlace<'_>) -> String {
     const EXTENT: u64 = 4 << 20;
     let Some(bytes) = site.bytes else { return "$SIZE".to_owned() };
     // Two copies of its metadata, 64 bytes for each block (lvmthin(7)), and what a group has for itself.
     let pool = bytes.saturating_sub(bytes / 512 + LVM.header);
-    let volume = pool / 100 * (100 - of(site).spare);
+    let volume = pool / 100 * (100 - options_of(site).spare);
     format!("{}b", volume / EXTENT * EXTENT)
 }
 
 /// What makes it this volume.
-fn shape(site: &LayerPlace<'_>, size: &str) -> Vec<String> {
-    let options = of(site);
+fn shape_arguments(site: &LayerPlace<'_>, size: &str) -> Vec<String> {
+    let options = options_of(site);
     let chunk = format!("{}k", options.chunk.0 >> 10);
     let stripes = site.below.len().to_string();
     let share = format!("{}%VG", 100 - options.spare);
     match options.kind {
-        VolumeKind::Linear => words(&[&["--name", LayerKind::VOLUME, "--extents", &share, site.name]]),
+        VolumeKind::Linear => to_words(&[&["--name", LayerKind::VOLUME, "--extents", &share, site.name]]),
         VolumeKind::Striped => {
             let stripes = ["--stripes", &stripes, "--stripesize", &chunk];
-            words(&[&["--name", LayerKind::VOLUME, "--extents", &share], &stripes, &[site.name]])
+            to_words(&[&["--name", LayerKind::VOLUME, "--extents", &share], &stripes, &[site.name]])
         }
         VolumeKind::Thin => {
             let pool =
                 ["--type", "thin", "--thinpool", "pool", "--extents", "100%FREE", "--chunksize", &chunk];
-            words(&[&pool, &["--virtualsize", size, "--name", LayerKind::VOLUME, site.name]])
+            to_words(&[&pool, &["--virtualsize", size, "--name", LayerKind::VOLUME, site.name]])
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Software RAID by the kernel's md: several devices put together into one.
 
-use super::model::{InUse, Layer, LayerKind, LayerLine, LayerPlace, as_strs, words};
+use super::model::{InUse, Layer, LayerKind, LayerLine, LayerPlace, as_strs, to_words};
 use crate::filesystem::{Packages, Tool};
 use fsverdict_text::{Bytes, Reason};
 
@@ -28,39 +28,43 @@ pub(super) static MD: Layer = Layer {
     // Metadata, bitmap and the room before the data: mdadm keeps a thousandth of a small device for later, never less than this.
     header: 4 << 20,
     pools: true,
-    redundant: |options| ArrayOptions::read(options).is_ok_and(|options| options.level != ArrayLevel::Raid0),
+    redundant: |options| ArrayOptions::parse(options).is_ok_and(|options| options.level != ArrayLevel::Raid0),
     kind: LayerKind::Array,
-    options: |options| Ok(ArrayOptions::read(options)?.level.least()),
+    options: |options| Ok(ArrayOptions::parse(options)?.level.minimum_devices()),
     usual: false,
     free_cpu: Some(
         "CPU is taken as free: what an array computes is not in these times, so that parity (raid5, raid6) looks cheaper than it is",
     ),
     cipher: None,
     make: None,
-    open: LayerLine { step: "make the array", argv: create },
+    open: LayerLine { step: "make the array", argv: create_command },
     mark: None,
     fill: None,
     close: Some(LayerLine {
         step: "stop the array",
-        argv: |site| words(&[&["mdadm", "--stop", &LayerKind::Array.node(site.name)]]),
+        argv: |site| to_words(&[&["mdadm", "--stop", &LayerKind::Array.device_node(site.name)]]),
     }),
     describe: Some(LayerLine {
         step: "describe the array",
-        argv: |site| words(&[&["mdadm", "--detail", &LayerKind::Array.node(site.name)]]),
+        argv: |site| to_words(&[&["mdadm", "--detail", &LayerKind::Array.device_node(site.name)]]),
     }),
     seal: None,
     reopen: Some(LayerLine {
         step: "assemble the array",
         argv: |site| {
-            let node = LayerKind::Array.node(site.name);
-            words(&[&["mdadm", "--assemble", "--run", &node], &as_strs(site.below)])
+            let node = LayerKind::Array.device_node(site.name);
+            to_words(&[&["mdadm", "--assemble", "--run", &node], &as_strs(site.below)])
         },
     }),
     snapshots: None,
     in_use: InUse {
         lines: |site| {
-            let node = LayerKind::Array.node(site.name);
-            vec![words(&[&["mdadm", "--create", &node], &as_strs(&shape(site)), &as_strs(site.below)])]
+            let node = LayerKind::Array.device_node(site.name);
+            vec![to_words(&[
+                &["mdadm", "--create", &node],
+                &as_strs(&shape_arguments(site)),
+                &as_strs(site.below),
+            ])]
         },
         at_boot: Some(|site, _| {
             format!("mdadm --detail --brief \"/dev/md/{}\" >>/etc/mdadm/mdadm.conf", site.name)
@@ -72,17 +76,17 @@ pub(super) static MD: Layer = Layer {
 };
 
 /// `--run`: it asks nothing. The devices are empty, so that their parity is right and their copies are alike as they are.
-fn create(site: &LayerPlace<'_>) -> Vec<String> {
-    let node = LayerKind::Array.node(site.name);
+fn create_command(site: &LayerPlace<'_>) -> Vec<String> {
+    let node = LayerKind::Array.device_node(site.name);
     let head = ["mdadm", "--create", &node, "--run", "--homehost=any", "--metadata=1.2", "--assume-clean"];
     // An array without redundancy has nothing that could be out of step, and mdadm refuses to be told so.
     let head = if (MD.redundant)(site.options) { &head[..] } else { &head[..6] };
-    words(&[head, &as_strs(&shape(site)), &as_strs(site.below)])
+    to_words(&[head, &as_strs(&shape_arguments(site)), &as_strs(site.below)])
 }
 
 /// What makes it this array.
-fn shape(site: &LayerPlace<'_>) -> Vec<String> {
-    let Ok(options) = ArrayOptions::read(site.options) else { return Vec::new() };
+fn shape_arguments(site: &LayerPlace<'_>) -> Vec<String> {
+    let Ok(options) = ArrayOptions::parse(site.options) else { return Vec::new() };
     let mut words =
         vec![format!("--level={}", options.level.name()), format!("--raid-devices={}", site.below.len())];
     words.extend(options.chunk.map(|chunk| format!("--chunk={}", chunk.0 >> 10)));
@@ -117,7 +121,7 @@ impl ArrayLevel {
     }
 
     /// Of so many devices it is made at least.
-    const fn least(self) -> usize {
+    const fn minimum_devices(self) -> usize {
         match self {
             ArrayLevel::Raid0 | ArrayLevel::Raid1 | ArrayLevel::Raid10 => 2,
             ArrayLevel::Raid5 => 3,
@@ -138,7 +142,7 @@ struct ArrayOptions {
 }
 
 impl ArrayOptions {
-    fn read(text: &str) -> Result<Self, Reason> {
+    fn parse(text: &str) -> Result<Self, Reason> {
         let wrong = |what: String| Reason::new(what, "as in md:raid1, or md:raid5,chunk=64KiB,bitmap=none");
         let mut words = text.split(',');
         let level = words.next().unwrap_or_default();
@@ -184,7 +188,7 @@ impl ArrayOptions {
 #[cfg(test)]
 mod tests {
     use super::{ArrayOptions, MD};
-    use crate::layer::{LayerPlace, check};
+    use crate::layer::{LayerPlace, check_options};
 
     fn made(options: &str, devices: usize) -> String {
         let below: Vec<String> = (0..devices).map(|number| format!("/dev/d{number}")).collect();
@@ -211,7 +215,10 @@ mod tests {
         ] {
             let paths: Vec<String> = (0..devices).map(|number| format!("/dev/d{number}")).collect();
             assert_eq!(made(options, devices), format!("{head} {wanted} {}", paths.join(" ")));
-            assert_eq!(check("md", options).unwrap(), if options.starts_with("raid5") { 3 } else { 2 });
+            assert_eq!(
+                check_options("md", options).unwrap(),
+                if options.starts_with("raid5") { 3 } else { 2 }
+            );
         }
     }
 
@@ -232,7 +239,7 @@ mod tests {
             "raid1,bitmap=/dev/sda",
             "raid1 --force",
         ] {
-            ArrayOptions::read(options).unwrap_err();
+            ArrayOptions::parse(options).unwrap_err();
         }
     }
 }

@@ -46,7 +46,7 @@ pub fn registry() -> &'static [&'static Layer] {
 }
 
 /// The layer that a plan names, whatever options follow its name.
-pub fn find(layer: &str) -> Option<&'static Layer> {
+pub fn find_layer(layer: &str) -> Option<&'static Layer> {
     let (name, _) = split_layer(layer);
     registry().iter().copied().find(|layer| layer.name == name)
 }
@@ -55,18 +55,19 @@ pub fn find(layer: &str) -> Option<&'static Layer> {
 ///
 /// # Errors
 /// When it does not take them, or is not known.
-pub fn check(name: &str, options: &str) -> Result<usize, Reason> {
+pub fn check_options(name: &str, options: &str) -> Result<usize, Reason> {
     let unknown = || Reason::plain(format!("there is no layer `{name}`"));
-    (find(name).ok_or_else(unknown)?.options)(options).map_err(|error| error.after(format!("`{name}`: ")))
+    (find_layer(name).ok_or_else(unknown)?.options)(options)
+        .map_err(|error| error.after(format!("`{name}`: ")))
 }
 
-pub fn names() -> Vec<&'static str> {
+pub fn layer_names() -> Vec<&'static str> {
     registry().iter().map(|layer| layer.name).collect()
 }
 
 /// The layers of a candidate that are known, the one on the device first.
-pub fn of(candidate: &Candidate) -> impl Iterator<Item = &'static Layer> {
-    candidate.layers.names().filter_map(find)
+pub fn layers_of(candidate: &Candidate) -> impl Iterator<Item = &'static Layer> {
+    candidate.layers.names().filter_map(find_layer)
 }
 
 /// What is tried below filesystems where nobody has chosen it: each usual layer by itself.
@@ -76,16 +77,16 @@ pub fn usual_layers() -> impl Iterator<Item = Layers> {
 
 #[cfg(test)]
 mod tests {
-    use super::{LayerKind, LayerLine, LayerPlace, find, names, registry};
+    use super::{LayerKind, LayerLine, LayerPlace, find_layer, layer_names, registry};
     use fsverdict_linux::host::procfs::THIS_PROGRAM;
 
     #[test]
     fn names_are_sorted_unique_and_found() {
-        assert!(registry().windows(2).all(|pair| pair[0].name < pair[1].name), "{:?}", names());
+        assert!(registry().windows(2).all(|pair| pair[0].name < pair[1].name), "{:?}", layer_names());
         for layer in registry() {
-            assert_eq!(find(layer.name).map(|found| found.summary), Some(layer.summary));
+            assert_eq!(find_layer(layer.name).map(|found| found.summary), Some(layer.summary));
         }
-        assert!(find("none").is_none() && find("luks3").is_none() && find("").is_none());
+        assert!(find_layer("none").is_none() && find_layer("luks3").is_none() && find_layer("").is_none());
         assert!(registry().iter().any(|layer| layer.usual));
     }
 
@@ -124,7 +125,7 @@ mod tests {
                 assert!(!line.step.is_empty(), "{name}");
             }
             let has = |line: LayerLine, word: &str| (line.argv)(&site).iter().any(|one| one == word);
-            let node = layer.kind.node(site.name);
+            let node = layer.kind.device_node(site.name);
             let names = |line: LayerLine| has(line, site.name) || has(line, &node);
             for below in site.below {
                 // A volume is made of its group alone, which is made of the devices.

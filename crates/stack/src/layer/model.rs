@@ -94,7 +94,7 @@ impl LayerKind {
     }
 
     /// Where an opened layer of this name is found, for people and programs.
-    pub fn node(self, name: &str) -> String {
+    pub fn device_node(self, name: &str) -> String {
         match self {
             LayerKind::Mapping => format!("/dev/mapper/{name}"),
             LayerKind::Array => format!("/dev/md/{name}"),
@@ -178,7 +178,7 @@ pub struct InUse {
 }
 
 /// The words of a command line, group by group.
-pub(super) fn words(groups: &[&[&str]]) -> Vec<String> {
+pub(super) fn to_words(groups: &[&[&str]]) -> Vec<String> {
     groups.concat().into_iter().map(str::to_owned).collect()
 }
 

@@ -1,6 +1,6 @@
 //! An overlay above the filesystem: what was written before is its lower tree, and changes go to the upper one.
 
-use super::model::{InUse, Layer, LayerKind, LayerLine, words};
+use super::model::{InUse, Layer, LayerKind, LayerLine, to_words};
 use super::tools::{MOUNT, UMOUNT};
 use fsverdict_text::Reason;
 
@@ -23,7 +23,7 @@ pub(super) static OVERLAY: Layer = Layer {
     pools: false,
     redundant: |_| false,
     kind: LayerKind::Above,
-    options: |options| switches(options).map(|_| 1),
+    options: |options| parse_switches(options).map(|_| 1),
     usual: false,
     free_cpu: Some(
         "CPU is taken as free: what an overlay computes for each name and file is not in these times, so that it looks cheaper than it is",
@@ -38,15 +38,16 @@ pub(super) static OVERLAY: Layer = Layer {
                 .into_iter()
                 .zip(LayerKind::FOLDERS)
                 .map(|(option, folder)| format!("{option}{below}/{folder}"));
-            let options: Vec<String> = folders.chain(switches(site.options).unwrap_or_default()).collect();
-            words(&[&["mount", "-i", "-t", "overlay", "-o", &options.join(","), "overlay", site.name]])
+            let options: Vec<String> =
+                folders.chain(parse_switches(site.options).unwrap_or_default()).collect();
+            to_words(&[&["mount", "-i", "-t", "overlay", "-o", &options.join(","), "overlay", site.name]])
         },
     },
     mark: None,
     fill: None,
     close: Some(LayerLine {
         step: "unmount the overlay",
-        argv: |site| words(&[&["umount", "-i", site.name]]),
+        argv: |site| to_words(&[&["umount", "-i", site.name]]),
     }),
     describe: None,
     seal: None,
@@ -62,7 +63,7 @@ pub(super) static OVERLAY: Layer = Layer {
 };
 
 /// All of them, as mount options.
-fn switches(text: &str) -> Result<Vec<String>, Reason> {
+fn parse_switches(text: &str) -> Result<Vec<String>, Reason> {
     let on: Vec<&str> = text.split(',').filter(|_| !text.is_empty()).collect();
     if let Some(wrong) = on.iter().find(|word| !SWITCHES.contains(word)) {
         let what = format!("`{wrong}` is no option of an overlay");
@@ -76,7 +77,7 @@ fn switches(text: &str) -> Result<Vec<String>, Reason> {
 
 #[cfg(test)]
 mod tests {
-    use super::{OVERLAY, switches};
+    use super::{OVERLAY, parse_switches};
     use crate::layer::LayerPlace;
 
     #[test]
@@ -93,7 +94,7 @@ mod tests {
             assert_eq!((OVERLAY.open.argv)(&site).join(" "), wanted);
         }
         for wrong in ["volatile", "metacopy=on", ",", "metacopy,", "index"] {
-            switches(wrong).unwrap_err();
+            parse_switches(wrong).unwrap_err();
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Hashes of every block, which are made once all is written and hold what is read against them: dm-verity. Until it is sealed the
 //! filesystem lies on that part of the device which leaves room for the hashes.
 
-use super::model::{InUse, Layer, LayerKind, LayerLine, LayerPlace, LayerSeal, words};
+use super::model::{InUse, Layer, LayerKind, LayerLine, LayerPlace, LayerSeal, to_words};
 use crate::filesystem::{Package, Packages, Tool};
 use fsverdict_text::Reason;
 
@@ -41,7 +41,7 @@ pub(super) static VERITY: Layer = Layer {
     pools: false,
     redundant: |_| false,
     kind: LayerKind::Mapping,
-    options: |options| once(options).map(|_| 1),
+    options: |options| parse_check_once(options).map(|_| 1),
     usual: false,
     free_cpu: Some(
         "CPU is taken as free: what hashes of blocks cost is not in these times, so that verity looks cheaper than it is",
@@ -51,47 +51,49 @@ pub(super) static VERITY: Layer = Layer {
     open: LayerLine {
         step: "leave room for hashes",
         argv: |site| {
-            let table = format!("0 {} linear {} 0", told("$SECTORS", site, BLOCK / 512), site.device());
-            words(&[&["dmsetup", "create"], &NO_UDEV, &["--table", &table, site.name]])
+            let table =
+                format!("0 {} linear {} 0", format_units("$SECTORS", site, BLOCK / 512), site.device());
+            to_words(&[&["dmsetup", "create"], &NO_UDEV, &["--table", &table, site.name]])
         },
     },
     mark: Some(LayerLine {
         step: "mark it for removal",
-        argv: |site| words(&[&["dmsetup", "remove", "--deferred"], &NO_UDEV, &[site.name]]),
+        argv: |site| to_words(&[&["dmsetup", "remove", "--deferred"], &NO_UDEV, &[site.name]]),
     }),
     fill: None,
     close: None,
     describe: Some(LayerLine {
         step: "describe the room",
-        argv: |site| words(&[&["dmsetup", "table", site.name]]),
+        argv: |site| to_words(&[&["dmsetup", "table", site.name]]),
     }),
     seal: Some(LayerSeal {
         make: LayerLine {
             step: "make hashes",
             argv: |site| {
-                let (blocks, offset, root) = (told("$BLOCKS", site, 1), offset(site), root(site));
+                let (blocks, offset, root) =
+                    (format_units("$BLOCKS", site, 1), hash_offset(site), root_hash_file(site));
                 let known = ["--data-blocks", &blocks, "--hash-offset", &offset, "--root-hash-file", &root];
                 let head = ["veritysetup", "format", "--salt", SALT, "--uuid", UUID];
-                words(&[&head, &known, &[site.device(), site.device()]])
+                to_words(&[&head, &known, &[site.device(), site.device()]])
             },
         },
         open: LayerLine {
             step: "open hashes",
             argv: |site| {
-                let (offset, root) = (offset(site), root(site));
+                let (offset, root) = (hash_offset(site), root_hash_file(site));
                 let head = ["veritysetup", "open", "--hash-offset", &offset, "--root-hash-file", &root];
-                let once = once(site.options).unwrap_or_default();
+                let once = parse_check_once(site.options).unwrap_or_default();
                 let once: &[&str] = if once { &["--check-at-most-once"] } else { &[] };
-                words(&[&head, once, &[site.device(), site.name, site.device()]])
+                to_words(&[&head, once, &[site.device(), site.name, site.device()]])
             },
         },
         mark: LayerLine {
             step: "mark hashes for removal",
-            argv: |site| words(&[&["veritysetup", "close", "--deferred", site.name]]),
+            argv: |site| to_words(&[&["veritysetup", "close", "--deferred", site.name]]),
         },
         describe: LayerLine {
             step: "describe hashes",
-            argv: |site| words(&[&["veritysetup", "status", site.name]]),
+            argv: |site| to_words(&[&["veritysetup", "status", site.name]]),
         },
     }),
     reopen: None,
@@ -99,7 +101,7 @@ pub(super) static VERITY: Layer = Layer {
     in_use: InUse {
         lines: |site| {
             let table = format!("0 $SECTORS linear {} 0", site.device());
-            vec![words(&[&["dmsetup", "create", "--table", &table, site.name]])]
+            vec![to_words(&[&["dmsetup", "create", "--table", &table, site.name]])]
         },
         at_boot: None,
         note: Some(
@@ -111,28 +113,28 @@ pub(super) static VERITY: Layer = Layer {
 
 /// How many blocks of a device of so many bytes are data: what is left has room for all levels of hashes, of which each is a 128th of
 /// the one below.
-const fn data(bytes: u64) -> u64 {
+const fn data_bytes(bytes: u64) -> u64 {
     // A superblock, and a block that is not full on each of up to nine levels.
     const APART: u64 = 10;
     (bytes / BLOCK).saturating_sub(APART) / HASHES * (HASHES - 1)
 }
 
 /// The blocks of data in units of which each has so many; `unknown` where nobody knows the device.
-fn told(unknown: &str, site: &LayerPlace<'_>, units: u64) -> String {
-    site.bytes.map_or(unknown.to_owned(), |bytes| (data(bytes) * units).to_string())
+fn format_units(unknown: &str, site: &LayerPlace<'_>, units: u64) -> String {
+    site.bytes.map_or(unknown.to_owned(), |bytes| (data_bytes(bytes) * units).to_string())
 }
 
 /// Where the hashes begin, in bytes.
-fn offset(site: &LayerPlace<'_>) -> String {
-    told("$BYTES", site, BLOCK)
+fn hash_offset(site: &LayerPlace<'_>) -> String {
+    format_units("$BYTES", site, BLOCK)
 }
 
 /// Where the hash of all hashes is kept.
-fn root(site: &LayerPlace<'_>) -> String {
+fn root_hash_file(site: &LayerPlace<'_>) -> String {
     format!("/tmp/fsverdict/{}.root-hash", site.name)
 }
 
-fn once(options: &str) -> Result<bool, Reason> {
+fn parse_check_once(options: &str) -> Result<bool, Reason> {
     match options {
         "" => Ok(false),
         "once" => Ok(true),
@@ -144,13 +146,13 @@ fn once(options: &str) -> Result<bool, Reason> {
 
 #[cfg(test)]
 mod tests {
-    use super::{BLOCK, HASHES, VERITY, data, once};
+    use super::{BLOCK, HASHES, VERITY, data_bytes, parse_check_once};
     use crate::layer::LayerPlace;
 
     #[test]
     fn data_and_all_levels_of_hashes_fit() {
         for bytes in [16 << 20, (16 << 20) + 511, 512 << 20, 4_000_000_000, 1 << 40, 1 << 50] {
-            let count = data(bytes);
+            let count = data_bytes(bytes);
             let (mut level, mut hashes) = (count, 0);
             while level > 1 {
                 level = level.div_ceil(HASHES);
@@ -176,6 +178,6 @@ mod tests {
             "{opened}"
         );
         assert!(opened.ends_with(" /dev/x n /dev/x"), "{opened}");
-        once("twice").unwrap_err();
+        parse_check_once("twice").unwrap_err();
     }
 }

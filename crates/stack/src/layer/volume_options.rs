@@ -25,7 +25,7 @@ impl VolumeOptions {
         VolumeOptions { kind: VolumeKind::Linear, chunk: Bytes(64 << 10), spare: 0 };
 
     /// How many devices it takes at least.
-    pub(super) fn least(self) -> usize {
+    pub(super) fn minimum_devices(self) -> usize {
         if self.kind == VolumeKind::Striped { 2 } else { 1 }
     }
 
@@ -34,7 +34,7 @@ impl VolumeOptions {
         self.kind == VolumeKind::Thin || self.spare >= 10
     }
 
-    pub(super) fn read(text: &str) -> Result<Self, Reason> {
+    pub(super) fn parse(text: &str) -> Result<Self, Reason> {
         let mut words = text.split(',');
         let kind = match words.next() {
             Some("linear") => VolumeKind::Linear,
@@ -51,8 +51,10 @@ impl VolumeOptions {
         let mut options = VolumeOptions { kind, ..Self::LINEAR };
         for word in words {
             match word.split_once('=') {
-                Some(("chunk", size)) if kind != VolumeKind::Linear => options.chunk = chunk(kind, size)?,
-                Some(("spare", share)) => options.spare = spare(share)?,
+                Some(("chunk", size)) if kind != VolumeKind::Linear => {
+                    options.chunk = parse_chunk(kind, size)?
+                }
+                Some(("spare", share)) => options.spare = parse_spare(share)?,
                 _ => return Err(Reason::new(format!("`{word}` is no option of this volume"), EXAMPLE)),
             }
         }
@@ -61,7 +63,7 @@ impl VolumeOptions {
 }
 
 /// Within what lvcreate(8) takes; a thin volume's largest of 1 GiB is more than any trial has.
-fn chunk(kind: VolumeKind, size: &str) -> Result<Bytes, Reason> {
+fn parse_chunk(kind: VolumeKind, size: &str) -> Result<Bytes, Reason> {
     let read: Bytes = size.parse().map_err(|error: Reason| Reason::new(error.what, EXAMPLE))?;
     let least = if kind == VolumeKind::Thin { 64 << 10 } else { 4 << 10 };
     if !read.0.is_power_of_two() || !(least..=64 << 20).contains(&read.0) {
@@ -71,7 +73,7 @@ fn chunk(kind: VolumeKind, size: &str) -> Result<Bytes, Reason> {
     Ok(read)
 }
 
-fn spare(share: &str) -> Result<u64, Reason> {
+fn parse_spare(share: &str) -> Result<u64, Reason> {
     let percent = share.strip_suffix('%').and_then(|number| number.parse().ok());
     let within = percent.filter(|percent| (1..=90).contains(percent));
     let what = || format!("what is spared is a share of the group from 1% to 90%, not `{share}`");
@@ -85,10 +87,10 @@ mod tests {
 
     #[test]
     fn a_volume_is_read_or_refused() {
-        let thin = VolumeOptions::read("thin,chunk=1MiB,spare=25%").unwrap();
+        let thin = VolumeOptions::parse("thin,chunk=1MiB,spare=25%").unwrap();
         assert_eq!(thin, VolumeOptions { kind: VolumeKind::Thin, chunk: Bytes(1 << 20), spare: 25 });
-        assert_eq!(VolumeOptions::read("striped").unwrap().least(), 2);
-        assert_eq!(VolumeOptions::read("linear").unwrap(), VolumeOptions::LINEAR);
+        assert_eq!(VolumeOptions::parse("striped").unwrap().minimum_devices(), 2);
+        assert_eq!(VolumeOptions::parse("linear").unwrap(), VolumeOptions::LINEAR);
         for wrong in [
             "",
             "raid1",
@@ -103,7 +105,7 @@ mod tests {
             "linear --force",
             "thin,chunk=x",
         ] {
-            VolumeOptions::read(wrong).unwrap_err();
+            VolumeOptions::parse(wrong).unwrap_err();
         }
     }
 }

@@ -6,27 +6,27 @@ use fuser::{FileAttr, INodeNo, TimeOrNow};
 use rustix::fs::{FileType, Stat, Timespec, UTIME_NOW, UTIME_OMIT};
 
 /// Of the file that the kernel knows by this number.
-pub(super) fn attributes(number: u64, found: &Stat) -> FileAttr {
+pub(super) fn to_file_attributes(number: u64, found: &Stat) -> FileAttr {
     FileAttr {
         ino: INodeNo(number),
         size: u64::try_from(found.st_size).unwrap_or(0),
         blocks: u64::try_from(found.st_blocks).unwrap_or(0),
-        atime: moment(found.st_atime, found.st_atime_nsec),
-        mtime: moment(found.st_mtime, found.st_mtime_nsec),
-        ctime: moment(found.st_ctime, found.st_ctime_nsec),
+        atime: to_system_time(found.st_atime, found.st_atime_nsec),
+        mtime: to_system_time(found.st_mtime, found.st_mtime_nsec),
+        ctime: to_system_time(found.st_ctime, found.st_ctime_nsec),
         crtime: UNIX_EPOCH,
-        kind: kind(FileType::from_raw_mode(found.st_mode)),
+        kind: to_file_type(FileType::from_raw_mode(found.st_mode)),
         perm: (found.st_mode & 0o7777) as u16,
         nlink: u32::try_from(found.st_nlink).unwrap_or(u32::MAX),
         uid: found.st_uid,
         gid: found.st_gid,
-        rdev: narrow(found.st_rdev),
+        rdev: to_fuse_device(found.st_rdev),
         blksize: u32::try_from(found.st_blksize).unwrap_or(4096),
         flags: 0,
     }
 }
 
-pub(super) fn kind(of: FileType) -> fuser::FileType {
+pub(super) fn to_file_type(of: FileType) -> fuser::FileType {
     match of {
         FileType::Directory => fuser::FileType::Directory,
         FileType::Symlink => fuser::FileType::Symlink,
@@ -39,17 +39,17 @@ pub(super) fn kind(of: FileType) -> fuser::FileType {
 }
 
 /// A device's number as FUSE carries it (`new_encode_dev` in `include/linux/kdev_t.h`).
-fn narrow(device: u64) -> u32 {
+fn to_fuse_device(device: u64) -> u32 {
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
     (minor & 0xff) | (major << 8) | ((minor & !0xff) << 12)
 }
 
 /// … and back.
-pub(super) fn wide(device: u32) -> u64 {
+pub(super) fn from_fuse_device(device: u32) -> u64 {
     rustix::fs::makedev((device & 0x000f_ff00) >> 8, (device & 0xff) | ((device >> 12) & 0x000f_ff00))
 }
 
-fn moment(seconds: i64, nanoseconds: i64) -> SystemTime {
+fn to_system_time(seconds: i64, nanoseconds: i64) -> SystemTime {
     let within = Duration::from_nanos(nanoseconds.unsigned_abs());
     let whole = Duration::from_secs(seconds.unsigned_abs());
     let since = if seconds < 0 { UNIX_EPOCH.checked_sub(whole) } else { UNIX_EPOCH.checked_add(whole) };
@@ -57,7 +57,7 @@ fn moment(seconds: i64, nanoseconds: i64) -> SystemTime {
 }
 
 /// A time that is to be set, or to be left as it is.
-pub(super) fn timestamp(wanted: Option<TimeOrNow>) -> Timespec {
+pub(super) fn to_timespec(wanted: Option<TimeOrNow>) -> Timespec {
     match wanted {
         None => Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
         Some(TimeOrNow::Now) => Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
@@ -81,12 +81,12 @@ fn since_epoch(time: SystemTime) -> Timespec {
 
 #[cfg(test)]
 mod tests {
-    use super::{moment, narrow, since_epoch, wide};
+    use super::{from_fuse_device, since_epoch, to_fuse_device, to_system_time};
 
     #[test]
     fn times_before_and_after_1970_come_back_as_they_were() {
         for (seconds, nanoseconds) in [(0, 0), (5, 7), (-1, 0), (-1, 999_999_999), (-5, 1), (1 << 33, 1)] {
-            let time = since_epoch(moment(seconds, nanoseconds));
+            let time = since_epoch(to_system_time(seconds, nanoseconds));
             assert_eq!((time.tv_sec, time.tv_nsec), (seconds, nanoseconds));
         }
     }
@@ -95,7 +95,7 @@ mod tests {
     fn numbers_of_devices_come_back_as_they_were() {
         for (major, minor) in [(0, 0), (1, 3), (8, 255), (259, 256), (4095, 1_048_575)] {
             let number = rustix::fs::makedev(major, minor);
-            assert_eq!(wide(narrow(number)), number, "{major}:{minor}");
+            assert_eq!(from_fuse_device(to_fuse_device(number)), number, "{major}:{minor}");
         }
     }
 }

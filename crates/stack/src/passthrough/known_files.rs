@@ -18,7 +18,7 @@ pub(super) struct FileIdentity {
 }
 
 impl FileIdentity {
-    pub(super) fn of(found: &Stat) -> Self {
+    pub(super) fn from_status(found: &Stat) -> Self {
         FileIdentity { device: found.st_dev, number: found.st_ino }
     }
 }
@@ -42,7 +42,7 @@ struct KnownFile {
 }
 
 impl EntryName<'_> {
-    fn is(&self, known: &(u64, OsString)) -> bool {
+    fn is_entry(&self, known: &(u64, OsString)) -> bool {
         known.0 == self.parent && known.1 == self.name
     }
 }
@@ -63,7 +63,7 @@ impl KnownFiles {
     const DEEPEST: usize = 4096;
 
     pub(super) fn new(root: &Stat) -> Self {
-        let identity = FileIdentity::of(root);
+        let identity = FileIdentity::from_status(root);
         let root = KnownFile { identity, names: Vec::new(), kept: None, lookups: 1 };
         KnownFiles {
             each: HashMap::from([(Self::ROOT, root)]),
@@ -73,7 +73,7 @@ impl KnownFiles {
     }
 
     /// A path from the root to it; none of what was removed.
-    pub(super) fn path(&self, number: u64) -> Option<PathBuf> {
+    pub(super) fn path_of(&self, number: u64) -> Option<PathBuf> {
         let mut parts: Vec<&OsStr> = Vec::new();
         let mut at = number;
         while at != Self::ROOT {
@@ -89,12 +89,12 @@ impl KnownFiles {
     }
 
     /// What leads to it though it was removed.
-    pub(super) fn kept(&self, number: u64) -> Option<Arc<OwnedFd>> {
+    pub(super) fn kept_file(&self, number: u64) -> Option<Arc<OwnedFd>> {
         self.each.get(&number)?.kept.clone()
     }
 
     /// Keeps what leads to a file that was removed until the kernel has forgotten it.
-    pub(super) fn keep(&mut self, identity: FileIdentity, file: OwnedFd) {
+    pub(super) fn keep_open(&mut self, identity: FileIdentity, file: OwnedFd) {
         let node = self.numbers.get(&identity).and_then(|number| self.each.get_mut(number));
         if let Some(node) = node {
             node.kept = Some(Arc::new(file));
@@ -102,61 +102,61 @@ impl KnownFiles {
     }
 
     /// The number of what is found by this name; the kernel is about to be told of it.
-    pub(super) fn learn(&mut self, identity: FileIdentity, at: &EntryName<'_>) -> u64 {
+    pub(super) fn learn_name(&mut self, identity: FileIdentity, at: &EntryName<'_>) -> u64 {
         let number = *self.numbers.entry(identity).or_insert(self.next);
         if number == self.next {
             self.next += 1;
             self.each.insert(number, KnownFile { identity, names: Vec::new(), kept: None, lookups: 0 });
         }
-        self.name(number, at);
+        self.add_name(number, at);
         if let Some(node) = self.each.get_mut(&number) {
             node.lookups += 1;
         }
         number
     }
 
-    fn name(&mut self, number: u64, at: &EntryName<'_>) {
+    fn add_name(&mut self, number: u64, at: &EntryName<'_>) {
         let Some(mut node) = self.each.remove(&number) else { return };
         node.names.retain(|(of, _)| *of == number || self.each.contains_key(of));
-        if number != Self::ROOT && !node.names.iter().any(|name| at.is(name)) {
+        if number != Self::ROOT && !node.names.iter().any(|name| at.is_entry(name)) {
             node.names.push((at.parent, at.name.to_owned()));
         }
         self.each.insert(number, node);
     }
 
     /// The kernel has forgotten it so often.
-    pub(super) fn forget(&mut self, number: u64, times: u64) {
+    pub(super) fn forget_lookups(&mut self, number: u64, times: u64) {
         let Some(node) = self.each.get_mut(&number).filter(|_| number != Self::ROOT) else { return };
         node.lookups = node.lookups.saturating_sub(times);
         if node.lookups == 0 {
             let identity = node.identity;
             self.each.remove(&number);
-            self.part(identity, number);
+            self.forget_identity(identity, number);
         }
     }
 
     /// This name is gone. With the `last` of its names goes what the file was: another may soon have its place on the disk.
-    pub(super) fn removed(&mut self, identity: FileIdentity, at: &EntryName<'_>, last: bool) {
+    pub(super) fn note_removed(&mut self, identity: FileIdentity, at: &EntryName<'_>, last: bool) {
         let Some(&number) = self.numbers.get(&identity) else { return };
         if let Some(node) = self.each.get_mut(&number) {
-            node.names.retain(|name| !at.is(name));
+            node.names.retain(|name| !at.is_entry(name));
         }
         if last {
-            self.part(identity, number);
+            self.forget_identity(identity, number);
         }
     }
 
-    fn part(&mut self, identity: FileIdentity, number: u64) {
+    fn forget_identity(&mut self, identity: FileIdentity, number: u64) {
         if self.numbers.get(&identity) == Some(&number) {
             self.numbers.remove(&identity);
         }
     }
 
     /// What had the first name has the second.
-    pub(super) fn renamed(&mut self, identity: FileIdentity, from: &EntryName<'_>, to: &EntryName<'_>) {
-        self.removed(identity, from, false);
+    pub(super) fn note_renamed(&mut self, identity: FileIdentity, from: &EntryName<'_>, to: &EntryName<'_>) {
+        self.note_removed(identity, from, false);
         if let Some(&number) = self.numbers.get(&identity) {
-            self.name(number, to);
+            self.add_name(number, to);
         }
     }
 }
@@ -184,55 +184,55 @@ mod tests {
     }
 
     fn path(nodes: &KnownFiles, number: u64) -> Option<PathBuf> {
-        nodes.path(number)
+        nodes.path_of(number)
     }
 
     #[test]
     fn a_file_is_found_by_its_name_wherever_its_folder_goes() {
         let mut nodes = nodes();
         assert_eq!(path(&nodes, KnownFiles::ROOT).unwrap(), Path::new("."));
-        let folder = nodes.learn(file(1), &at(KnownFiles::ROOT, "a"));
-        let inner = nodes.learn(file(2), &at(folder, "b"));
+        let folder = nodes.learn_name(file(1), &at(KnownFiles::ROOT, "a"));
+        let inner = nodes.learn_name(file(2), &at(folder, "b"));
         assert_eq!(path(&nodes, inner).unwrap(), Path::new("a/b"));
-        nodes.renamed(file(1), &at(KnownFiles::ROOT, "a"), &at(KnownFiles::ROOT, "c"));
+        nodes.note_renamed(file(1), &at(KnownFiles::ROOT, "a"), &at(KnownFiles::ROOT, "c"));
         assert_eq!(path(&nodes, inner).unwrap(), Path::new("c/b"));
-        assert_eq!(nodes.learn(file(2), &at(folder, "b")), inner);
+        assert_eq!(nodes.learn_name(file(2), &at(folder, "b")), inner);
     }
 
     #[test]
     fn one_of_several_names_may_go() {
         let mut nodes = nodes();
-        let number = nodes.learn(file(1), &at(KnownFiles::ROOT, "a"));
-        assert_eq!(nodes.learn(file(1), &at(KnownFiles::ROOT, "b")), number);
-        nodes.removed(file(1), &at(KnownFiles::ROOT, "a"), false);
+        let number = nodes.learn_name(file(1), &at(KnownFiles::ROOT, "a"));
+        assert_eq!(nodes.learn_name(file(1), &at(KnownFiles::ROOT, "b")), number);
+        nodes.note_removed(file(1), &at(KnownFiles::ROOT, "a"), false);
         assert_eq!(path(&nodes, number).unwrap(), Path::new("b"));
-        nodes.removed(file(1), &at(KnownFiles::ROOT, "b"), true);
+        nodes.note_removed(file(1), &at(KnownFiles::ROOT, "b"), true);
         assert_eq!(path(&nodes, number), None);
     }
 
     #[test]
     fn what_comes_to_lie_where_a_removed_file_lay_is_another() {
         let mut nodes = nodes();
-        let old = nodes.learn(file(1), &at(KnownFiles::ROOT, "a"));
-        nodes.removed(file(1), &at(KnownFiles::ROOT, "a"), true);
-        let new = nodes.learn(file(1), &at(KnownFiles::ROOT, "a"));
+        let old = nodes.learn_name(file(1), &at(KnownFiles::ROOT, "a"));
+        nodes.note_removed(file(1), &at(KnownFiles::ROOT, "a"), true);
+        let new = nodes.learn_name(file(1), &at(KnownFiles::ROOT, "a"));
         assert_ne!(old, new);
         // The kernel forgets the old one only now.
-        nodes.forget(old, 1);
-        assert_eq!(nodes.learn(file(1), &at(KnownFiles::ROOT, "a")), new);
+        nodes.forget_lookups(old, 1);
+        assert_eq!(nodes.learn_name(file(1), &at(KnownFiles::ROOT, "a")), new);
     }
 
     #[test]
     fn what_the_kernel_forgot_is_forgotten() {
         let mut nodes = nodes();
-        let folder = nodes.learn(file(1), &at(KnownFiles::ROOT, "a"));
-        nodes.learn(file(1), &at(KnownFiles::ROOT, "a"));
-        nodes.forget(folder, 1);
+        let folder = nodes.learn_name(file(1), &at(KnownFiles::ROOT, "a"));
+        nodes.learn_name(file(1), &at(KnownFiles::ROOT, "a"));
+        nodes.forget_lookups(folder, 1);
         assert!(path(&nodes, folder).is_some());
-        nodes.forget(folder, 1);
+        nodes.forget_lookups(folder, 1);
         assert!(path(&nodes, folder).is_none());
-        assert_ne!(nodes.learn(file(1), &at(KnownFiles::ROOT, "a")), folder);
-        nodes.forget(KnownFiles::ROOT, 5);
+        assert_ne!(nodes.learn_name(file(1), &at(KnownFiles::ROOT, "a")), folder);
+        nodes.forget_lookups(KnownFiles::ROOT, 5);
         assert!(path(&nodes, KnownFiles::ROOT).is_some());
     }
 }

@@ -39,7 +39,7 @@ impl ServingManner {
         [self.threads.to_string(), self.writeback.to_string()]
     }
 
-    fn read(words: &[String]) -> Option<Self> {
+    fn parse(words: &[String]) -> Option<Self> {
         let [threads, writeback] = words else { return None };
         Some(ServingManner { threads: threads.parse().ok()?, writeback: writeback.parse().ok()? })
     }
@@ -49,8 +49,8 @@ impl ServingManner {
 pub fn main(arguments: impl Iterator<Item = String>) -> u8 {
     let arguments: Vec<String> = arguments.collect();
     let served = match &arguments[..] {
-        [folder, point, manner @ ..] => match ServingManner::read(manner) {
-            Some(manner) => serve(Path::new(folder), Path::new(point), manner),
+        [folder, point, manner @ ..] => match ServingManner::parse(manner) {
+            Some(manner) => serve_folder(Path::new(folder), Path::new(point), manner),
             None => Err("it is called by fsverdict itself, not by people".to_owned()),
         },
         _ => Err("it is called by fsverdict itself, not by people".to_owned()),
@@ -65,7 +65,7 @@ pub fn main(arguments: impl Iterator<Item = String>) -> u8 {
 }
 
 /// Shows the folder at the point until it is unmounted there.
-fn serve(folder: &Path, point: &Path, manner: ServingManner) -> Result<(), String> {
+fn serve_folder(folder: &Path, point: &Path, manner: ServingManner) -> Result<(), String> {
     let told = |what: &str, path: &Path| {
         let path = path.display().to_string();
         let what = what.to_owned();

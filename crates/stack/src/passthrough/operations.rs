@@ -15,9 +15,9 @@ use rustix::fs::{
     AtFlags, CWD, FallocateFlags, FileType, Gid, Mode, OFlags, SeekFrom, Timestamps, Uid, XattrFlags,
 };
 
-use super::attributes::{kind, timestamp, wide};
+use super::attributes::{from_fuse_device, to_file_type, to_timespec};
 use super::known_files::EntryName;
-use super::served::{ServedFolder, locked};
+use super::served::{ServedFolder, lock};
 
 /// How long the kernel may believe what it was told (the default of libfuse, `mount.fuse(8)`).
 const BELIEVED: Duration = Duration::from_secs(1);
@@ -29,11 +29,11 @@ const ONLY: Generation = Generation(0);
 
 type Answer<T> = Result<T, rustix::io::Errno>;
 
-fn errno(error: rustix::io::Errno) -> Errno {
+fn to_fuse_errno(error: rustix::io::Errno) -> Errno {
     Errno::from_i32(error.raw_os_error())
 }
 
-fn entry(parent: INodeNo, name: &OsStr) -> EntryName<'_> {
+fn to_entry_name(parent: INodeNo, name: &OsStr) -> EntryName<'_> {
     EntryName { parent: parent.0, name }
 }
 
@@ -42,29 +42,29 @@ macro_rules! answer {
     ($reply:ident, $outcome:expr, $value:pat => $said:expr) => {
         match $outcome {
             Ok($value) => $said,
-            Err(error) => $reply.error(errno(error)),
+            Err(error) => $reply.error(to_fuse_errno(error)),
         }
     };
 }
 
 impl ServedFolder {
     /// Makes something by this name, and gives it to whoever asked.
-    fn make(
+    fn make_entry(
         &self,
         request: &Request,
         at: &EntryName<'_>,
         mode: u32,
         make: impl FnOnce(&OwnedFd) -> Answer<()>,
     ) -> Answer<FileAttr> {
-        let directory = self.directory(at.parent)?;
+        let directory = self.open_directory(at.parent)?;
         make(&directory)?;
-        self.give(request, &directory, at.name, mode)?;
-        self.entry(at, &directory)
+        self.give_to_requester(request, &directory, at.name, mode)?;
+        self.look_up_entry(at, &directory)
     }
 
     /// The flags with which a file is opened for somebody who opens it with these. The kernel makes, empties and appends by
     /// requests of their own; direct I/O would want memory that is aligned.
-    fn flags(&self, asked: i32) -> OFlags {
+    fn open_flags(&self, asked: i32) -> OFlags {
         let asked = OFlags::from_bits_retain(asked.cast_unsigned());
         let mut flags = asked
             - (OFlags::CREATE
@@ -80,7 +80,7 @@ impl ServedFolder {
         flags
     }
 
-    fn change(
+    fn change_attributes(
         &self,
         number: u64,
         handle: Option<u64>,
@@ -104,7 +104,7 @@ impl ServedFolder {
         }
         if times.0.is_some() || times.1.is_some() {
             let wanted =
-                Timestamps { last_access: timestamp(times.0), last_modification: timestamp(times.1) };
+                Timestamps { last_access: to_timespec(times.0), last_modification: to_timespec(times.1) };
             rustix::fs::utimensat(CWD, &path, &wanted, AtFlags::empty())?;
         }
         self.attributes(number, handle)
@@ -117,24 +117,24 @@ impl ServedFolder {
         mode: u32,
         flags: i32,
     ) -> Answer<(FileAttr, u64)> {
-        let directory = self.directory(at.parent)?;
+        let directory = self.open_directory(at.parent)?;
         let exclusive = OFlags::from_bits_retain(flags.cast_unsigned()) & OFlags::EXCL;
         // A FIFO of this name would keep this thread waiting for its other end.
         let own = OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let flags = self.flags(flags) | exclusive | own;
+        let flags = self.open_flags(flags) | exclusive | own;
         let file = rustix::fs::openat(&directory, at.name, flags, Mode::from_raw_mode(mode))?;
-        self.give(request, &directory, at.name, mode)?;
-        let entry = self.entry(at, &directory)?;
-        Ok((entry, self.hold(entry.ino.0, file)))
+        self.give_to_requester(request, &directory, at.name, mode)?;
+        let entry = self.look_up_entry(at, &directory)?;
+        Ok((entry, self.hold_open(entry.ino.0, file)))
     }
 
     /// Answers of all xattr calls: how much there is where no room was given, else all of it.
-    fn attribute(reply: ReplyXattr, room: u32, read: impl FnOnce(&mut [u8]) -> Answer<usize>) {
+    fn reply_with_attribute(reply: ReplyXattr, room: u32, read: impl FnOnce(&mut [u8]) -> Answer<usize>) {
         let mut value = vec![0; room.min(LARGEST_ATTRIBUTE) as usize];
         match read(&mut value) {
             Ok(length) if room == 0 => reply.size(u32::try_from(length).unwrap_or(u32::MAX)),
             Ok(length) => reply.data(value.get(..length).unwrap_or_default()),
-            Err(error) => reply.error(errno(error)),
+            Err(error) => reply.error(to_fuse_errno(error)),
         }
     }
 }
@@ -153,8 +153,9 @@ impl Filesystem for ServedFolder {
     }
 
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        let found =
-            self.directory(parent.0).and_then(|directory| self.entry(&entry(parent, name), &directory));
+        let found = self
+            .open_directory(parent.0)
+            .and_then(|directory| self.look_up_entry(&to_entry_name(parent, name), &directory));
         answer!(reply, found, found => reply.entry(&BELIEVED, &found, ONLY));
     }
 
@@ -186,12 +187,12 @@ impl Filesystem for ServedFolder {
         reply: ReplyAttr,
     ) {
         let handle = handle.map(|handle| handle.0);
-        let changed = self.change(number.0, handle, mode, (uid, gid), size, (atime, mtime));
+        let changed = self.change_attributes(number.0, handle, mode, (uid, gid), size, (atime, mtime));
         answer!(reply, changed, changed => reply.attr(&BELIEVED, &changed));
     }
 
     fn readlink(&self, _: &Request, number: INodeNo, reply: ReplyData) {
-        let target = self.reach(number.0).and_then(|link| rustix::fs::readlinkat(link, "", Vec::new()));
+        let target = self.reach_file(number.0).and_then(|link| rustix::fs::readlinkat(link, "", Vec::new()));
         answer!(reply, target, target => reply.data(target.as_bytes()));
     }
 
@@ -206,35 +207,35 @@ impl Filesystem for ServedFolder {
         reply: ReplyEntry,
     ) {
         let (sort, permissions) = (FileType::from_raw_mode(mode), Mode::from_raw_mode(mode));
-        let made = self.make(request, &entry(parent, name), mode, |directory| {
-            rustix::fs::mknodat(directory, name, sort, permissions, wide(device))
+        let made = self.make_entry(request, &to_entry_name(parent, name), mode, |directory| {
+            rustix::fs::mknodat(directory, name, sort, permissions, from_fuse_device(device))
         });
         answer!(reply, made, made => reply.entry(&BELIEVED, &made, ONLY));
     }
 
     fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, _: u32, reply: ReplyEntry) {
-        let made = self.make(request, &entry(parent, name), mode, |directory| {
+        let made = self.make_entry(request, &to_entry_name(parent, name), mode, |directory| {
             rustix::fs::mkdirat(directory, name, Mode::from_raw_mode(mode))
         });
         answer!(reply, made, made => reply.entry(&BELIEVED, &made, ONLY));
     }
 
     fn unlink(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        let removed = self.remove(&entry(parent, name), |directory| {
+        let removed = self.remove_entry(&to_entry_name(parent, name), |directory| {
             rustix::fs::unlinkat(directory, name, AtFlags::empty())
         });
         answer!(reply, removed, () => reply.ok());
     }
 
     fn rmdir(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        let removed = self.remove(&entry(parent, name), |directory| {
+        let removed = self.remove_entry(&to_entry_name(parent, name), |directory| {
             rustix::fs::unlinkat(directory, name, AtFlags::REMOVEDIR)
         });
         answer!(reply, removed, () => reply.ok());
     }
 
     fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
-        let made = self.make(request, &entry(parent, name), 0, |directory| {
+        let made = self.make_entry(request, &to_entry_name(parent, name), 0, |directory| {
             rustix::fs::symlinkat(target, directory, name)
         });
         answer!(reply, made, made => reply.entry(&BELIEVED, &made, ONLY));
@@ -252,26 +253,29 @@ impl Filesystem for ServedFolder {
     ) {
         let exchange = flags.contains(RenameFlags::RENAME_EXCHANGE);
         let flags = rustix::fs::RenameFlags::from_bits_retain(flags.bits());
-        let renamed =
-            ServedFolder::rename(self, &entry(parent, name), &entry(to, new_name), exchange, |old, new| {
-                rustix::fs::renameat_with(old, name, new, new_name, flags)
-            });
+        let renamed = ServedFolder::rename_entry(
+            self,
+            &to_entry_name(parent, name),
+            &to_entry_name(to, new_name),
+            exchange,
+            |old, new| rustix::fs::renameat_with(old, name, new, new_name, flags),
+        );
         answer!(reply, renamed, () => reply.ok());
     }
 
     fn link(&self, _: &Request, number: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        let linked = self.reach(number.0).and_then(|file| {
-            let directory = self.directory(parent.0)?;
+        let linked = self.reach_file(number.0).and_then(|file| {
+            let directory = self.open_directory(parent.0)?;
             rustix::fs::linkat(CWD, file.path(), &directory, name, AtFlags::SYMLINK_FOLLOW)?;
-            self.entry(&entry(parent, name), &directory)
+            self.look_up_entry(&to_entry_name(parent, name), &directory)
         });
         answer!(reply, linked, linked => reply.entry(&BELIEVED, &linked, ONLY));
     }
 
     fn open(&self, _: &Request, number: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        let opened = ServedFolder::open(self, number.0, self.flags(flags.0));
+        let opened = ServedFolder::open_node(self, number.0, self.open_flags(flags.0));
         answer!(reply, opened, file => {
-            reply.opened(FileHandle(self.hold(number.0, file)), FopenFlags::empty());
+            reply.opened(FileHandle(self.hold_open(number.0, file)), FopenFlags::empty());
         });
     }
 
@@ -287,7 +291,7 @@ impl Filesystem for ServedFolder {
         reply: ReplyData,
     ) {
         let mut content = vec![0; size as usize];
-        let read = self.opened(handle.0).and_then(|open| {
+        let read = self.held_file(handle.0).and_then(|open| {
             let mut length = 0;
             // The kernel takes a short answer for the end of the file.
             while let Some(rest) = content.get_mut(length..).filter(|rest| !rest.is_empty()) {
@@ -313,7 +317,7 @@ impl Filesystem for ServedFolder {
         _: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        let written = self.opened(handle.0).and_then(|open| rustix::io::pwrite(&open.file, data, offset));
+        let written = self.held_file(handle.0).and_then(|open| rustix::io::pwrite(&open.file, data, offset));
         answer!(reply, written, length => reply.written(u32::try_from(length).unwrap_or(u32::MAX)));
     }
 
@@ -336,28 +340,28 @@ impl Filesystem for ServedFolder {
     }
 
     fn fsync(&self, _: &Request, _: INodeNo, handle: FileHandle, only_data: bool, reply: ReplyEmpty) {
-        let synced = self.opened(handle.0).and_then(|open| {
+        let synced = self.held_file(handle.0).and_then(|open| {
             if only_data { rustix::fs::fdatasync(&open.file) } else { rustix::fs::fsync(&open.file) }
         });
         answer!(reply, synced, () => reply.ok());
     }
 
     fn opendir(&self, _: &Request, number: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        let opened = ServedFolder::open(self, number.0, OFlags::RDONLY | OFlags::DIRECTORY);
+        let opened = ServedFolder::open_node(self, number.0, OFlags::RDONLY | OFlags::DIRECTORY);
         answer!(reply, opened, file => {
-            reply.opened(FileHandle(self.hold(number.0, file)), FopenFlags::empty());
+            reply.opened(FileHandle(self.hold_open(number.0, file)), FopenFlags::empty());
         });
     }
 
     fn readdir(&self, _: &Request, _: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
-        let listed = self.opened(handle.0).and_then(|open| {
+        let listed = self.held_file(handle.0).and_then(|open| {
             if offset == 0 {
-                open.list()?;
+                open.read_list()?;
             }
-            let listed = locked(&open.listed);
+            let listed = lock(&open.listed);
             let after = usize::try_from(offset).unwrap_or(usize::MAX);
             for (at, one) in listed.iter().enumerate().skip(after) {
-                if reply.add(INodeNo(one.number), at as u64 + 1, kind(one.kind), &one.name) {
+                if reply.add(INodeNo(one.number), at as u64 + 1, to_file_type(one.kind), &one.name) {
                     break;
                 }
             }
@@ -402,20 +406,25 @@ impl Filesystem for ServedFolder {
         reply: ReplyEmpty,
     ) {
         let flags = XattrFlags::from_bits_retain(flags.cast_unsigned());
-        let set = self.reach(number.0).and_then(|file| rustix::fs::setxattr(file.path(), name, value, flags));
+        let set =
+            self.reach_file(number.0).and_then(|file| rustix::fs::setxattr(file.path(), name, value, flags));
         answer!(reply, set, () => reply.ok());
     }
 
     fn getxattr(&self, _: &Request, number: INodeNo, name: &OsStr, room: u32, reply: ReplyXattr) {
-        Self::attribute(reply, room, |value| rustix::fs::getxattr(self.reach(number.0)?.path(), name, value));
+        Self::reply_with_attribute(reply, room, |value| {
+            rustix::fs::getxattr(self.reach_file(number.0)?.path(), name, value)
+        });
     }
 
     fn listxattr(&self, _: &Request, number: INodeNo, room: u32, reply: ReplyXattr) {
-        Self::attribute(reply, room, |names| rustix::fs::listxattr(self.reach(number.0)?.path(), names));
+        Self::reply_with_attribute(reply, room, |names| {
+            rustix::fs::listxattr(self.reach_file(number.0)?.path(), names)
+        });
     }
 
     fn removexattr(&self, _: &Request, number: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        let removed = self.reach(number.0).and_then(|file| rustix::fs::removexattr(file.path(), name));
+        let removed = self.reach_file(number.0).and_then(|file| rustix::fs::removexattr(file.path(), name));
         answer!(reply, removed, () => reply.ok());
     }
 
@@ -429,7 +438,7 @@ impl Filesystem for ServedFolder {
         flags: i32,
         reply: ReplyCreate,
     ) {
-        answer!(reply, self.create_file(request, &entry(parent, name), mode, flags), (made, handle) => {
+        answer!(reply, self.create_file(request, &to_entry_name(parent, name), mode, flags), (made, handle) => {
             reply.created(&BELIEVED, &made, ONLY, FileHandle(handle), FopenFlags::empty());
         });
     }
@@ -446,7 +455,7 @@ impl Filesystem for ServedFolder {
     ) {
         let mode = FallocateFlags::from_bits_retain(mode.cast_unsigned());
         let set =
-            self.opened(handle.0).and_then(|open| rustix::fs::fallocate(&open.file, mode, offset, length));
+            self.held_file(handle.0).and_then(|open| rustix::fs::fallocate(&open.file, mode, offset, length));
         answer!(reply, set, () => reply.ok());
     }
 
@@ -466,7 +475,7 @@ impl Filesystem for ServedFolder {
             libc::SEEK_HOLE => SeekFrom::Hole(from),
             _ => return reply.error(Errno::EINVAL),
         };
-        let found = self.opened(handle.0).and_then(|open| rustix::fs::seek(&open.file, to));
+        let found = self.held_file(handle.0).and_then(|open| rustix::fs::seek(&open.file, to));
         answer!(reply, found, found => reply.offset(found.cast_signed()));
     }
 
@@ -484,8 +493,8 @@ impl Filesystem for ServedFolder {
         reply: ReplyWrite,
     ) {
         let length = usize::try_from(length.min(u64::from(u32::MAX))).unwrap_or(0);
-        let copied = self.opened(from.0).and_then(|source| {
-            let target = self.opened(to.0)?;
+        let copied = self.held_file(from.0).and_then(|source| {
+            let target = self.held_file(to.0)?;
             let (from, to) = (Some(&mut offset_from), Some(&mut offset_to));
             rustix::fs::copy_file_range(&source.file, from, &target.file, to, length)
         });

@@ -15,7 +15,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::attributes::attributes;
+use super::attributes::to_file_attributes;
 use super::known_files::{EntryName, FileIdentity, KnownFiles};
 
 /// What only a set-user-ID or set-group-ID file has.
@@ -80,7 +80,7 @@ impl ReachedFile {
     }
 }
 
-pub(super) fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -99,12 +99,12 @@ impl ServedFolder {
     }
 
     fn nodes(&self) -> MutexGuard<'_, KnownFiles> {
-        locked(&self.nodes)
+        lock(&self.nodes)
     }
 
     /// Opens what the kernel knows by this number.
-    pub(super) fn open(&self, number: u64, flags: OFlags) -> Result<OwnedFd, Errno> {
-        let path = self.nodes().path(number).ok_or(Errno::STALE)?;
+    pub(super) fn open_node(&self, number: u64, flags: OFlags) -> Result<OwnedFd, Errno> {
+        let path = self.nodes().path_of(number).ok_or(Errno::STALE)?;
         // A FIFO that was put in the place of a file would keep this thread waiting for its other end.
         let waits_not = if flags.contains(OFlags::PATH) { OFlags::empty() } else { OFlags::NONBLOCK };
         let flags = flags | waits_not | OFlags::CLOEXEC | OFlags::NOFOLLOW;
@@ -112,15 +112,15 @@ impl ServedFolder {
     }
 
     /// The directory of this number, to do something in it.
-    pub(super) fn directory(&self, number: u64) -> Result<OwnedFd, Errno> {
-        self.open(number, OFlags::PATH | OFlags::DIRECTORY)
+    pub(super) fn open_directory(&self, number: u64) -> Result<OwnedFd, Errno> {
+        self.open_node(number, OFlags::PATH | OFlags::DIRECTORY)
     }
 
     /// What the kernel knows by this number, whether it still has a name or is only open.
-    pub(super) fn reach(&self, number: u64) -> Result<ReachedFile, Errno> {
-        self.open(number, OFlags::PATH).map(ReachedFile::ByName).or_else(|error| {
-            let open = locked(&self.open).each.values().find(|open| open.node == number).cloned();
-            let kept = || self.nodes().kept(number).map(ReachedFile::Removed);
+    pub(super) fn reach_file(&self, number: u64) -> Result<ReachedFile, Errno> {
+        self.open_node(number, OFlags::PATH).map(ReachedFile::ByName).or_else(|error| {
+            let open = lock(&self.open).each.values().find(|open| open.node == number).cloned();
+            let kept = || self.nodes().kept_file(number).map(ReachedFile::Removed);
             open.map(ReachedFile::Open).or_else(kept).ok_or(error)
         })
     }
@@ -128,67 +128,67 @@ impl ServedFolder {
     /// The same, where the kernel may have said which of those that are open it means.
     pub(super) fn reach_open(&self, number: u64, handle: Option<u64>) -> Result<ReachedFile, Errno> {
         match handle {
-            Some(handle) => self.opened(handle).map(ReachedFile::Open),
-            None => self.reach(number),
+            Some(handle) => self.held_file(handle).map(ReachedFile::Open),
+            None => self.reach_file(number),
         }
     }
 
     pub(super) fn attributes(&self, number: u64, handle: Option<u64>) -> Result<FileAttr, Errno> {
         let file = self.reach_open(number, handle)?;
-        Ok(attributes(number, &fstat(file.as_fd())?))
+        Ok(to_file_attributes(number, &fstat(file.as_fd())?))
     }
 
     /// What lies in this directory by this name; the kernel is about to be told of it.
-    pub(super) fn entry(&self, at: &EntryName<'_>, directory: &OwnedFd) -> Result<FileAttr, Errno> {
+    pub(super) fn look_up_entry(&self, at: &EntryName<'_>, directory: &OwnedFd) -> Result<FileAttr, Errno> {
         let found = statat(directory, at.name, AtFlags::SYMLINK_NOFOLLOW)?;
-        let number = self.nodes().learn(FileIdentity::of(&found), at);
-        Ok(attributes(number, &found))
+        let number = self.nodes().learn_name(FileIdentity::from_status(&found), at);
+        Ok(to_file_attributes(number, &found))
     }
 
     pub(super) fn forget(&self, number: u64, times: u64) {
-        self.nodes().forget(number, times);
+        self.nodes().forget_lookups(number, times);
     }
 
     /// Does what takes this name away.
-    pub(super) fn remove(
+    pub(super) fn remove_entry(
         &self,
         at: &EntryName<'_>,
         remove: impl FnOnce(&OwnedFd) -> Result<(), Errno>,
     ) -> Result<(), Errno> {
-        let directory = self.directory(at.parent)?;
+        let directory = self.open_directory(at.parent)?;
         let found = statat(&directory, at.name, AtFlags::SYMLINK_NOFOLLOW)?;
         let kept = self.keep_removed(&directory, at.name, &found);
         remove(&directory)?;
-        self.removed(&found, at, kept);
+        self.note_removed(&found, at, kept);
         Ok(())
     }
 
     /// Does what gives the first name's file the second name, and perhaps the second's the first.
-    pub(super) fn rename(
+    pub(super) fn rename_entry(
         &self,
         from: &EntryName<'_>,
         to: &EntryName<'_>,
         exchange: bool,
         rename: impl FnOnce(&OwnedFd, &OwnedFd) -> Result<(), Errno>,
     ) -> Result<(), Errno> {
-        let (old, new) = (self.directory(from.parent)?, self.directory(to.parent)?);
+        let (old, new) = (self.open_directory(from.parent)?, self.open_directory(to.parent)?);
         let moved = statat(&old, from.name, AtFlags::SYMLINK_NOFOLLOW)?;
         let replaced = statat(&new, to.name, AtFlags::SYMLINK_NOFOLLOW).ok();
         let kept = replaced.as_ref().and_then(|replaced| self.keep_removed(&new, to.name, replaced));
         rename(&old, &new)?;
-        let identity = FileIdentity::of(&moved);
+        let identity = FileIdentity::from_status(&moved);
         if let Some(replaced) = &replaced {
-            let other = FileIdentity::of(replaced);
+            let other = FileIdentity::from_status(replaced);
             if exchange {
-                self.nodes().renamed(other, to, from);
+                self.nodes().note_renamed(other, to, from);
             } else if other != identity {
-                self.removed(replaced, to, kept);
+                self.note_removed(replaced, to, kept);
             } else {
                 // Two names of one file: rename(2) does nothing.
                 return Ok(());
             }
         }
-        self.nodes().renamed(identity, from, to);
+        self.nodes().note_renamed(identity, from, to);
         Ok(())
     }
 
@@ -199,16 +199,16 @@ impl ServedFolder {
         (self.writeback && is_last(found)).then(|| openat(directory, name, flags, Mode::empty()).ok())?
     }
 
-    fn removed(&self, found: &Stat, at: &EntryName<'_>, kept: Option<OwnedFd>) {
-        let (identity, mut nodes) = (FileIdentity::of(found), self.nodes());
+    fn note_removed(&self, found: &Stat, at: &EntryName<'_>, kept: Option<OwnedFd>) {
+        let (identity, mut nodes) = (FileIdentity::from_status(found), self.nodes());
         if let Some(file) = kept {
-            nodes.keep(identity, file);
+            nodes.keep_open(identity, file);
         }
-        nodes.removed(identity, at, is_last(found));
+        nodes.note_removed(identity, at, is_last(found));
     }
 
     /// Gives what was just made in this directory to whoever asked for it.
-    pub(super) fn give(
+    pub(super) fn give_to_requester(
         &self,
         request: &Request,
         directory: &OwnedFd,
@@ -232,20 +232,20 @@ impl ServedFolder {
     }
 
     /// The handle by which the kernel will speak of what was opened.
-    pub(super) fn hold(&self, node: u64, file: OwnedFd) -> u64 {
-        let mut open = locked(&self.open);
+    pub(super) fn hold_open(&self, node: u64, file: OwnedFd) -> u64 {
+        let mut open = lock(&self.open);
         open.last += 1;
         let handle = open.last;
         open.each.insert(handle, Arc::new(HeldFile { file, node, listed: Mutex::default() }));
         handle
     }
 
-    pub(super) fn opened(&self, handle: u64) -> Result<Arc<HeldFile>, Errno> {
-        locked(&self.open).each.get(&handle).cloned().ok_or(Errno::BADF)
+    pub(super) fn held_file(&self, handle: u64) -> Result<Arc<HeldFile>, Errno> {
+        lock(&self.open).each.get(&handle).cloned().ok_or(Errno::BADF)
     }
 
     pub(super) fn release(&self, handle: u64) {
-        let released = locked(&self.open).each.remove(&handle);
+        let released = lock(&self.open).each.remove(&handle);
         // Closing may take long; nobody else waits for it.
         drop(released);
     }
@@ -253,14 +253,14 @@ impl ServedFolder {
 
 impl HeldFile {
     /// Reads the directory anew.
-    pub(super) fn list(&self) -> Result<(), Errno> {
+    pub(super) fn read_list(&self) -> Result<(), Errno> {
         let mut listed = Vec::new();
         for found in Dir::read_from(&self.file)? {
             let found = found?;
             let name = OsStr::from_bytes(found.file_name().to_bytes()).to_owned();
             listed.push(ListedFile { number: found.ino(), kind: found.file_type(), name });
         }
-        *locked(&self.listed) = listed;
+        *lock(&self.listed) = listed;
         Ok(())
     }
 }
@@ -341,17 +341,17 @@ mod tests {
         let at = EntryName { parent: 1, name: OsStr::new("name") };
         let path = folder.path().join("name");
         std::fs::write(&path, "").unwrap();
-        let number = served.entry(&at, &directory).unwrap().ino.0;
+        let number = served.look_up_entry(&at, &directory).unwrap().ino.0;
         std::fs::remove_file(&path).unwrap();
         rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, Mode::RWXU, 0).unwrap();
         // Nobody has its other end.
-        served.open(number, OFlags::RDONLY).unwrap();
-        assert_eq!(served.open(number, OFlags::WRONLY).unwrap_err(), Errno::NXIO);
+        served.open_node(number, OFlags::RDONLY).unwrap();
+        assert_eq!(served.open_node(number, OFlags::WRONLY).unwrap_err(), Errno::NXIO);
         for target in [outside.path().join("victim"), outside.path().to_owned()] {
             std::fs::remove_file(&path).unwrap();
             symlink(target, &path).unwrap();
-            assert_eq!(served.open(number, OFlags::RDONLY).unwrap_err(), Errno::LOOP);
-            assert_eq!(served.directory(number).unwrap_err(), Errno::NOTDIR);
+            assert_eq!(served.open_node(number, OFlags::RDONLY).unwrap_err(), Errno::LOOP);
+            assert_eq!(served.open_directory(number).unwrap_err(), Errno::NOTDIR);
         }
     }
 }

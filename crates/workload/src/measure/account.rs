@@ -9,7 +9,7 @@ use super::latency::percentiles;
 use super::sample::{DeviceCounters, Sample};
 use super::space::Space;
 
-/// What the phase did, as its user would count it.
+/// The work of a phase in its user's units.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct WorkDone {
     pub bytes_read: u64,
@@ -26,7 +26,7 @@ pub struct WorkDone {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct AccountReadings {
-    /// When the phase began, on the kernel's monotonic clock.
+    /// The start of the phase on the kernel's monotonic clock.
     pub(super) began: Duration,
     /// Wall time until the work returned.
     pub(super) returned: Duration,
@@ -41,13 +41,14 @@ pub(super) struct AccountReadings {
     /// CPU seconds per wall second the machine uses without the phase.
     pub(super) idle_load: f64,
     pub(super) dirty: DirtyPeak,
-    /// What it did to the space of the filesystem; `None` where none is mounted.
+    /// The phase's effect on the filesystem's space; `None` if none is mounted.
     pub(super) space: Option<Space>,
-    /// Turns the kernel's ticks into time: so many per second.
+    /// The number of kernel clock ticks per second.
     pub(super) ticks_per_second: u64,
 }
 
-/// The measurements of a phase, in the order of [`METRICS`](fsverdict_judgement::journal::METRICS). What cannot be known here is left out, never zero.
+/// Computes the measurements of a phase, in the order of [`METRICS`](fsverdict_judgement::journal::METRICS). Unknown
+/// values are left out, never reported as zero.
 pub(super) fn compute_measurements(readings: &AccountReadings, work: &WorkDone) -> Vec<Measurement> {
     let mut list = MeasurementList(Vec::with_capacity(28));
     let durable = readings.durable.as_secs_f64();
@@ -95,8 +96,8 @@ fn push_cpu(list: &mut MeasurementList, readings: &AccountReadings) {
     let explained = readings.idle_load * readings.durable.as_secs_f64()
         + readings.own_cpu.as_secs_f64()
         + readings.dirty.cpu.as_secs_f64();
-    // The machine's time comes in ticks and by sampling, the tool's is exact: in short phases the difference
-    // may be below zero, or what rounding left.
+    // The machine's time is sampled in ticks, the tool's is exact: in short phases the difference may be negative, or a
+    // rounding error.
     let beyond = Some(machine - explained).filter(|seconds| *seconds >= FINEST_TIME).unwrap_or(0.0);
     list.push("cpu_kernel", Unit::Seconds, beyond);
     list.push("cpu_stolen", Unit::Seconds, seconds(readings.before.cpu.steal, readings.after.cpu.steal));
@@ -155,7 +156,7 @@ impl MeasurementList {
     }
 }
 
-/// Exact up to 2⁵³: nine petabytes.
+/// The conversion is exact up to 2⁵³: nine petabytes in bytes.
 fn to_float(count: u64) -> f64 {
     count as f64
 }

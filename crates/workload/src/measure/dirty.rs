@@ -17,7 +17,7 @@ use super::sample::cpu_clock;
 /// How often it looks: often enough to see a buffer fill, seldom enough to cost a thousandth of a processor.
 const INTERVAL: Duration = Duration::from_millis(40);
 
-/// So many points are kept at most: enough for a picture. Of more, two that follow each other become one.
+/// The maximum number of points: enough for a chart. When it is reached, neighbouring points are merged in pairs.
 const KEPT: usize = 64;
 
 /// A point is made of no more looks than this: a phase of hours is looked at less often. A look costs a guest in simulated
@@ -42,12 +42,12 @@ struct DirtySample {
     nanoseconds: AtomicU64,
 }
 
-/// What was seen, as evenly as it was looked.
+/// The samples, evenly spaced in time.
 #[derive(Debug, Default)]
 struct DirtyCourse {
     /// (milliseconds since the watch began, the largest Dirty + Writeback in bytes from then to the next point).
     points: Vec<(u64, u64)>,
-    /// How many looks make a point, but for the last; a power of two.
+    /// The number of samples in each point but the last; a power of two.
     looks: u32,
     /// Of how many the last is made.
     made: u32,
@@ -114,7 +114,7 @@ impl DirtyWatch {
         Duration::from_nanos(self.seen.nanoseconds.load(Ordering::Relaxed))
     }
 
-    /// Ends the thread and says what it saw.
+    /// Ends the thread and returns its samples.
     pub(super) fn stop_and_report(&mut self) -> Result<DirtyPeak, ReadError> {
         self.stop = None;
         if let Some(thread) = self.thread.take() {

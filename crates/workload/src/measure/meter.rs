@@ -34,13 +34,14 @@ pub struct Meter {
     root: Root,
     probe: SampleProbe,
     idle_load: f64,
-    /// What a reader of this meter's numbers must know.
+    /// Cautions for the reader of this meter's numbers.
     pub cautions: Vec<Caution>,
 }
 
 impl Meter {
-    /// A meter for phases on `devices` (kernel names, e.g. `dm-0`: what they stand on is what is counted, all together), on a
-    /// machine that uses `idle_load` by itself (see [`idle_load`]). Without a device there are no device numbers.
+    /// Creates a meter for phases on `devices` (kernel names, e.g. `dm-0`; the devices below them are counted, all
+    /// together), on a machine whose load without the phase is `idle_load` (see [`idle_load`]). Without a device there
+    /// are no device metrics.
     pub fn new(root: &Root, devices: &[impl AsRef<str>], idle_load: f64) -> Result<Meter, MeasureError> {
         let probe = SampleProbe::open(root, devices)?;
         let mut cautions = Vec::new();
@@ -57,8 +58,8 @@ impl Meter {
         Ok(Meter { root: root.clone(), probe, idle_load, cautions })
     }
 
-    /// Does `work` on the first clock, makes it durable on the second, and reads what both cost. `cache` is the cache
-    /// state: `cold`, `warm` or `fresh`; `context` is what both steps work with.
+    /// Runs `work` under the first clock, makes it durable under the second, and measures the cost of both. `cache` is
+    /// the cache state: `cold`, `warm` or `fresh`; `context` is passed to both steps.
     ///
     /// # Errors
     /// Those of the two steps, and when a counter cannot be read.
@@ -110,7 +111,7 @@ impl Meter {
     }
 }
 
-/// A phase whose work is done and durable.
+/// A phase whose work is done and durable, ready to be evaluated.
 #[derive(Debug)]
 pub struct Clocked {
     phase: String,

@@ -1,6 +1,7 @@
-//! What a phase cost: clocks, CPU, device, space, pressure, latencies, gathered into an observation.
+//! Measures the cost of a phase: wall time, CPU, device, space, I/O pressure and latencies, collected into an
+//! observation.
 //!
-//! This room does not know what is being run. The agent wraps each phase in a [`Meter`]:
+//! This module does not know which work is measured. The agent wraps each phase in a [`Meter`]:
 //!
 //! ```no_run
 //! # fn work() -> fsverdict_workload::measure::WorkDone { Default::default() }

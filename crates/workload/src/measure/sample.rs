@@ -19,7 +19,7 @@ pub(super) struct Sample {
     pub(super) stalled: Option<Duration>,
 }
 
-/// What devices have done since they appeared.
+/// The devices' counters since they appeared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct DeviceCounters {
     pub(super) reads: u64,
@@ -69,7 +69,7 @@ pub(super) struct SampleProbe {
     children: OpenFile,
     pressure: Option<OpenFile>,
     devices: Vec<DeviceFile>,
-    /// The unit of [`CpuTimes`].
+    /// The unit of [`CpuTimes`]: clock ticks per second.
     pub(super) ticks_per_second: u64,
 }
 

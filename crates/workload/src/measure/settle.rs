@@ -1,8 +1,8 @@
-//! Waits until a phase has really ended: nothing in flight, nothing being written back, the device quiet.
+//! Waits until the effects of a phase have ended: no request in flight, no write-back, the device quiet.
 //!
-//! Dirty and Writeback are counted for the whole machine. Call this after a syncfs: what is dirty then belongs to others,
-//! may stay so for half a minute (vm.dirty_expire_centisecs), and is not waited for; what they are writing just now, perhaps
-//! to the disk below the device, is, but only briefly.
+//! Dirty and Writeback count the whole machine. Call this after a syncfs: the remaining dirty pages belong to other
+//! programs, may stay for half a minute (vm.dirty_expire_centisecs), and are not waited for; their current write-back,
+//! perhaps to the disk below the device, is waited for, but only briefly.
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ pub struct SettleLimits {
     pub quiet: Duration,
     /// Less than this many bytes of memory, unwritten or being written, is nothing.
     pub dirty_bytes: u64,
-    /// With a quiet device, what others write is waited for no longer than this …
+    /// If the device is quiet, write-back of other programs is waited for no longer than this …
     pub foreign: Duration,
     /// … and no longer than this once it has stopped shrinking.
     pub foreign_still: Duration,
@@ -56,7 +56,7 @@ impl Settled {
         Measurement::new("settle", Unit::Seconds, self.seconds)
     }
 
-    /// What a reader of the numbers after this must know, if anything.
+    /// A caution about the numbers measured after this, if any.
     pub fn to_caution(&self, phase: &str) -> Option<Caution> {
         let text = if self.timed_out {
             format!(
@@ -74,7 +74,8 @@ impl Settled {
     }
 }
 
-/// Waits until `devices` (what they stand on) are quiet and memory holds nothing unwritten; a time-out is reported, not hidden.
+/// Waits until `devices` (and the devices below them) are quiet and no write-back is in progress; a timeout is
+/// reported, not hidden.
 pub fn wait_until_settled(
     root: &Root,
     devices: &[impl AsRef<str>],
@@ -83,7 +84,7 @@ pub fn wait_until_settled(
     QuietDevice::start_watching(root, devices)?.wait_until_settled(limits)
 }
 
-/// A device that may be quiet from now on: what is done meanwhile counts as waiting.
+/// A device that may be quiet from now on: time spent on other work counts as waiting.
 #[derive(Debug)]
 pub struct QuietDevice {
     root: Root,
@@ -100,7 +101,7 @@ impl QuietDevice {
         Ok(quiet)
     }
 
-    /// As [`settle`], but for what has passed already.
+    /// Like [`wait_until_settled`], but counts the time that has already passed.
     pub fn wait_until_settled(self, limits: &SettleLimits) -> Result<Settled, ReadError> {
         let before = (self.writes, self.began.elapsed());
         wait_with_clock(limits, &mut RealTime(Instant::now()), before, || self.read_state())
@@ -131,9 +132,9 @@ struct SettleState {
     in_flight: bool,
 }
 
-/// Time, or a test's idea of it.
+/// The clock, which tests replace.
 trait Time {
-    /// Since waiting began.
+    /// The time since waiting began.
     fn elapsed(&self) -> Duration;
     fn pause(&mut self, duration: Duration);
 }

@@ -1,8 +1,9 @@
-//! The space of a filesystem: what the data took of it, and what was never the user's.
+//! Measures a filesystem's space: how much the data use, and how much was never available to the user.
 //!
-//! Blocks in use say neither: xfs and f2fs count what they set aside among them, ext4 takes its tables off the size instead
-//! and its reserve off what is available. So what is in use is taken as growth since the filesystem was made, which is the same
-//! for all, and what the user lost is the device's size less what is available (statvfs(3): `f_bavail`).
+//! The number of used blocks tells neither: xfs and f2fs include blocks reserved for themselves, ext4 subtracts its
+//! tables from the size and its reserve from the available blocks. Used space is therefore reported as growth since
+//! mkfs, which means the same for all, and lost space as the device's size minus the available space (statvfs(3):
+//! `f_bavail`).
 
 use std::path::{Path, PathBuf};
 
@@ -16,10 +17,10 @@ pub struct Fresh {
     lost: u64,
 }
 
-/// What is told of the space with each phase, in bytes.
+/// The space that is reported with each phase, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Space {
-    /// In use beyond what was when the filesystem was made; 0 where less is.
+    /// Growth of the used space since mkfs; 0 if it shrank.
     pub(super) grown: u64,
     /// Of the device, but not for an ordinary user to fill, when the filesystem was made.
     pub(super) lost: u64,
@@ -41,7 +42,7 @@ impl Fresh {
     }
 }
 
-/// What statvfs(3) says, in bytes.
+/// Values of statvfs(3), in bytes.
 struct FilesystemSpace {
     used: u64,
     available: u64,

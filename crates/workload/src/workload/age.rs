@@ -1,8 +1,8 @@
 //! `age.pull` and `age.churn`: a tree through a history of changes, with the calls by which programs make them.
 //!
-//! A pull is what git(1) does to a working tree: objects are written under another name, linked to theirs and unlinked from the
-//! other; files that changed are unlinked and created; the index is written beside and renamed. Paths are from the root of the
-//! tree, as git's are. Each pull is synced.
+//! A pull acts on a working tree like git(1): objects are written under a temporary name, linked to the final one and
+//! unlinked from the temporary one; changed files are unlinked and created; the index is written to a second file and
+//! renamed. Paths are relative to the tree's root, like git's. Each pull is synced.
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -53,7 +53,7 @@ pub(crate) fn pull_changes(site: &mut Workplace<'_>) -> Result<OperationResult, 
 pub(crate) fn churn_files(site: &mut Workplace<'_>) -> Result<OperationResult, WorkError> {
     let mut latency = LatencyRecorder::new("write_file")?;
     let mut aging = AgingSite::from_workplace(site)?;
-    // What is still to be written once it is full.
+    // Bytes that are still to be written once it is full.
     let mut left: Option<u64> = None;
     while left != Some(0) {
         let (before, mut full) = (aging.bytes, false);
@@ -169,7 +169,7 @@ impl<'a> AgingSite<'a> {
         Ok(())
     }
 
-    /// A call with the path of a file, and that of what was written beside it.
+    /// Times a call with the path of a file and the path of its temporary file.
     fn timed_call(
         &mut self,
         verb: &'static str,

@@ -1,5 +1,5 @@
-//! A command line of the user's, shut in a sandbox: it can write to the filesystem under test and to its own scratch
-//! folder, and to nothing else.
+//! Runs a user's command line in a sandbox: it can write only to the filesystem under test and to its own scratch
+//! folder.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -12,7 +12,7 @@ use fsverdict_linux::sandbox::{Capabilities, Devices, Isolation, Sandbox};
 pub struct CommandContext<'a> {
     /// The mount point of the filesystem under test: `$MOUNT`.
     pub mount: &'a Path,
-    /// The device under it: `$DEVICE`. A name only: the command cannot open it.
+    /// The name of the device under it: `$DEVICE`. The command cannot open it.
     pub device: &'a Path,
     /// A folder in memory that lasts as long as the trial: `$SCRATCH`.
     pub scratch: &'a Path,
@@ -23,8 +23,8 @@ pub struct CommandContext<'a> {
     pub limit: Duration,
 }
 
-/// The program that runs `line` with `/bin/sh` in such a context; a variable that nobody has set is an error there (`-u`),
-/// lest `$etc` in place of `$ETC` copy nothing, fast.
+/// The program that runs `line` with `/bin/sh` in such a context; an unset variable is an error (`-u`), so that `$etc`
+/// instead of `$ETC` cannot copy nothing, fast.
 pub fn command_program(line: &str, context: &CommandContext<'_>) -> Program {
     let mut sandbox = Sandbox::new(Isolation::Namespaces, [""; 0]);
     sandbox.writable = vec![context.scratch.to_owned(), context.mount.to_owned()];

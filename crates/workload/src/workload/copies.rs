@@ -1,4 +1,4 @@
-//! The copies of a dataset that fill a filesystem, and what they must be.
+//! The copies of a dataset that fill a filesystem, and their verification.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ impl Copies {
         self.bytes.saturating_mul(self.left.len() as u64)
     }
 
-    /// Compares every copy that is left with what it must be.
+    /// Compares every remaining copy with its expected content.
     pub(crate) fn verify_all(
         &self,
         operation: &'static str,

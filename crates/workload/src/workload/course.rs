@@ -8,7 +8,7 @@ use fsverdict_judgement::plan::Unit;
 /// The time that is counted together.
 const SLOT: Duration = Duration::from_millis(100);
 
-/// So many are kept apart at most: a day. What comes later is counted with the last.
+/// The maximum number of seconds that are counted separately: a day. Later work is counted with the last second.
 const SLOTS: usize = 864_000;
 
 /// How much was done when.
@@ -31,7 +31,7 @@ impl CourseCounter {
         }
     }
 
-    /// Counts in what another counted from the same beginning.
+    /// Adds the counts of another counter that began at the same time.
     pub(crate) fn merge_with(&mut self, other: &CourseCounter) {
         if other.slots.len() > self.slots.len() {
             self.slots.resize(other.slots.len(), 0);

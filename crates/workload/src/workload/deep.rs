@@ -1,4 +1,4 @@
-//! Pieces of a file, several of a thread's under way at once: `depth`, by io_uring.
+//! Reads or writes pieces of a file with several requests of a thread in flight: `depth`, by io_uring.
 
 use std::os::fd::BorrowedFd;
 use std::time::Instant;
@@ -12,7 +12,7 @@ use super::hands::Hand;
 use super::positioned::{read_at, write_at};
 use super::{WorkError, Workplace};
 
-/// What is done with each piece.
+/// The action on each piece.
 #[derive(Clone, Copy)]
 pub(super) enum PieceWork<'a> {
     Read,
@@ -27,7 +27,8 @@ struct PieceUnderway {
     length: usize,
 }
 
-/// Does a hand's part of all pieces, `depth` of them at once; gives the bytes. What is to be synced is waited for first.
+/// Processes one thread's share of the pieces, `depth` at a time; returns the bytes. Before a sync it waits for the
+/// requests in flight.
 pub(super) fn pieces_at_depth(
     site: &Workplace<'_>,
     hand: &mut Hand,
@@ -80,7 +81,7 @@ fn ring_failure(site: &Workplace<'_>, error: &std::io::Error) -> WorkError {
     site.io_failure("read or write a piece of", errno)
 }
 
-/// Waits for one call, and does what is left of it.
+/// Waits for one request and continues it if it moved fewer bytes.
 fn finish_one(
     site: &Workplace<'_>,
     hand: &mut Hand,

@@ -1,7 +1,7 @@
-//! `device.write` and `device.read`: the rate of the bare device, as a reference for what filesystems make of it.
+//! `device.write` and `device.read`: the rate of the bare device, as a reference for the results of filesystems.
 //!
-//! Both go from the first byte on, before there is a filesystem, through the kernel's cache of the device as
-//! `hdparm -t` does. What was written is then compared, outside the clock.
+//! Both run from the first byte on, before a filesystem exists, through the kernel's cache of the device like `hdparm
+//! -t`. The written data are compared afterwards, outside the clock.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -63,7 +63,7 @@ pub fn write_device(device: &Path, dataset: &Prepared) -> Result<OperationResult
     })
 }
 
-/// Reads as many bytes. Dropping what is cached is the caller's.
+/// Reads as many bytes. The caller drops the cache before.
 pub fn read_device(device: &Path, dataset: &Prepared) -> Result<OperationResult, WorkError> {
     let mut latency = LatencyRecorder::new("read")?;
     let mut position = 0;
@@ -119,7 +119,7 @@ pub fn replay_device(
     })
 }
 
-/// Compares what the requests of a trace wrote.
+/// Compares the data that the requests of a trace wrote.
 pub fn verify_replayed(device: &Path, dataset: &Prepared) -> Result<(), WorkError> {
     let (trace, content) = open_traced(dataset, device)?;
     let file = open_device(Operation::DeviceReplay, device, OFlags::RDONLY)?;
@@ -146,7 +146,7 @@ fn open_traced<'a>(dataset: &'a Prepared, device: &Path) -> Result<(&'a CallTrac
     }
 }
 
-/// Compares what is on the device with what was written.
+/// Compares the content of the device with the written data.
 pub fn verify_device(device: &Path, dataset: &Prepared) -> Result<(), WorkError> {
     let (body, content) = body_of(dataset);
     let Some(content) = content else { return Ok(()) };

@@ -122,7 +122,7 @@ pub(crate) fn empty_directory(site: &mut Workplace<'_>) -> Result<OperationResul
     let expected = site.expected_tree()?.totals().files;
     for pass in 0..PASSES {
         if pass > 0 {
-            // A directory may show, from its beginning, what it did not while it was changing.
+            // After a rewind a directory may show entries that it did not show while it was changing.
             rustix::fs::seek(&target, rustix::fs::SeekFrom::Start(0))
                 .map_err(|errno| site.io_failure("list", errno))?;
         }

@@ -1,4 +1,4 @@
-//! What an operation did.
+//! The results of an operation.
 
 use fsverdict_judgement::journal::{Histogram, WorkCourse};
 
@@ -6,10 +6,10 @@ use fsverdict_judgement::journal::{Histogram, WorkCourse};
 pub struct OperationResult {
     /// Bytes read or written, as the user of the operation would count them.
     pub logical_bytes: u64,
-    /// Bytes that what writes has read besides.
+    /// Bytes that a writing operation read in addition.
     pub read_besides: u64,
     pub files: u64,
-    /// Bytes of all that such operations left on the filesystem, where that is what they are about.
+    /// Bytes that all such operations left on the filesystem, for operations that fill and empty it.
     pub held: Option<u64>,
     pub calls: Vec<RecordedCalls>,
     /// The call whose latency stands for the operation.

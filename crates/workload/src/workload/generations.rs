@@ -1,4 +1,4 @@
-//! Generations of a backup: which files changed in which, and what each must therefore look like.
+//! Generations of a backup: which files changed in which, and the expected content of each.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ pub(super) const WHOLE: u32 = 1_000_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Generations {
     pub(super) oldest: u32,
-    /// How each generation after the first came from the one before.
+    /// How each generation after the first was derived from the one before.
     pub(super) steps: Vec<GenerationStep>,
 }
 
@@ -31,7 +31,7 @@ impl Generations {
         self.steps.len() as u32
     }
 
-    /// The generation in which this file was last written anew, as seen from `generation`.
+    /// The generation in which this file was last rewritten, as seen from `generation`.
     fn written_in(&self, entry: usize, generation: u32) -> u32 {
         (1..=generation).rev().find(|at| self.changes_entry(entry, *at)).unwrap_or(0)
     }
@@ -43,7 +43,7 @@ impl Generations {
         xxh3_64(&place.to_le_bytes()) % u64::from(WHOLE) < u64::from(share)
     }
 
-    /// The step that made this generation; none made the first.
+    /// The step that made this generation; `None` for the first.
     fn step_to(&self, generation: u32) -> Option<&GenerationStep> {
         self.steps.get((generation as usize).checked_sub(1)?)
     }
@@ -57,7 +57,7 @@ impl Generations {
         (1..=generation).rev().find(own).unwrap_or(0)
     }
 
-    /// What one generation must look like, links included.
+    /// The expected content of one generation, links included.
     fn manifest_of(
         &self,
         prepared: &Prepared,
@@ -89,7 +89,8 @@ impl Generations {
             .map_err(|problem| WorkError::Wrong { operation, problem })
     }
 
-    /// Compares every generation that is left with what it must be: names, contents, and how many links each file has.
+    /// Compares every remaining generation with its expected state: names, contents, and the number of links of each
+    /// file.
     pub(crate) fn verify_all(
         &self,
         operation: &'static str,

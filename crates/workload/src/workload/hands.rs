@@ -6,11 +6,11 @@ use super::WorkError;
 use super::latency::LatencyRecorder;
 use fsverdict_linux::host::syscall::own_table_of_files;
 
-/// One of those who share the work.
+/// One of the threads that share the work.
 pub(super) struct Hand {
     /// From 0 …
     pub(super) number: usize,
-    /// … of so many.
+    /// The number of threads.
     pub(super) of: usize,
     pub(super) latency: LatencyRecorder,
 }
@@ -22,13 +22,13 @@ impl Hand {
     }
 }
 
-/// What all have done together.
+/// The combined results of all threads.
 pub(super) struct SharedDone {
     pub(super) bytes: u64,
     pub(super) latency: LatencyRecorder,
 }
 
-/// Lets so many threads do the work, which gives the bytes that a hand read or wrote; `call` is what its latencies are of.
+/// Runs the work in so many threads; each returns the bytes that it read or wrote; `call` names its latencies.
 ///
 /// # Errors
 /// The first that a hand met; the others end their parts before it is told.

@@ -1,5 +1,5 @@
-//! JSON in what a program printed: documents are found by parsing, for a program may print lines, warnings in brackets and progress before
-//! and between them.
+//! Finds JSON in a program's output by parsing: a program may print lines, warnings in brackets and progress before and
+//! between documents.
 
 use serde_json::Value;
 
@@ -14,13 +14,14 @@ pub(super) struct BrokenJson {
     pub(super) cut_off: bool,
 }
 
-/// The last JSON document in a text; `None` where there is none.
+/// The last JSON document in a text; `None` if there is none.
 ///
 /// A document is an object wherever it begins, or a list that begins and ends a line. Where several follow one another (a report in each interval),
 /// the last one is the whole.
 ///
 /// # Errors
-/// When what begins as a document is none: an older one, or a part of it, is not taken in its place.
+/// When the last text that begins like a document is not valid JSON: an earlier document, or a part of this one, is not
+/// used instead.
 pub(super) fn last_document(text: &str) -> Result<Option<Value>, BrokenJson> {
     let (mut at, mut last) = (0, None);
     while let Some(begin) = text[at..].find(['{', '[']).map(|place| at + place) {

@@ -11,7 +11,7 @@ use fsverdict_judgement::plan::Unit;
 use super::course::CourseCounter;
 use super::done::RecordedCalls;
 
-/// The longest latency kept apart: an hour, in nanoseconds.
+/// The longest latency that is recorded exactly: an hour, in nanoseconds.
 const LONGEST: u64 = 3_600_000_000_000;
 
 pub(crate) struct LatencyRecorder {
@@ -68,7 +68,7 @@ pub(crate) struct WriteClock {
 }
 
 impl WriteClock {
-    /// `file` is what writing one file is called.
+    /// `file` names the call that writes one file.
     pub(crate) fn new(file: &'static str) -> Result<Self, CreationError> {
         Ok(Self {
             started: Instant::now(),

@@ -12,7 +12,7 @@ use fsverdict_linux::host::syscall::{FileExtent, file_extents};
 use super::walk::{Visitor, walk_tree};
 use super::{WorkError, Workplace};
 
-/// What is counted as a block, in bytes: all filesystems here have it unless told otherwise.
+/// The block size in bytes for counting: the default of all filesystems here.
 const BLOCK: u64 = 4096;
 /// Pieces of one file that are looked at; a file of more is in no piece that matters.
 const MOST_PIECES: usize = 1 << 20;

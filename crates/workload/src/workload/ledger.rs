@@ -1,4 +1,4 @@
-//! What built-in operations left on the filesystem under test: one ledger for each trial.
+//! The ledger of a trial: the datasets that built-in operations left on the filesystem under test.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::WorkError;
 use super::copies::Copies;
 use super::generations::Generations;
 
-/// What lies in a folder of the filesystem under test, as far as built-in operations put it there.
+/// The content of a folder of the filesystem under test, as far as built-in operations wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerEntry {
     pub dataset: String,
@@ -22,13 +22,13 @@ pub struct LedgerEntry {
     pub hard_links: HardLinks,
     /// Whether nothing else has worked on the filesystem since.
     pub sure: bool,
-    /// What the last reading or listing saw.
+    /// The result of the last reading or listing.
     pub(crate) seen: LastSeen,
-    /// What a history of changes has made of it.
+    /// The state after a history of changes.
     pub(crate) aged: Option<AgedDataset>,
 }
 
-/// A dataset's tree after a history of changes, as what it goes on from and as what must be there.
+/// A dataset's tree after a history of changes: the state to continue from, and the expected content.
 #[derive(Debug, Clone)]
 pub(crate) struct AgedDataset {
     pub(crate) state: Arc<AgedTree>,
@@ -44,7 +44,7 @@ impl PartialEq for AgedDataset {
 impl Eq for AgedDataset {}
 
 impl LedgerEntry {
-    /// What must be found of it where all of it is there, in this generation.
+    /// The expected content in this generation if nothing was removed.
     pub(crate) fn manifest_of(
         &self,
         prepared: &Prepared,
@@ -65,11 +65,11 @@ pub enum Remains {
     Everything,
     /// Its directory, empty.
     EmptyDirectory,
-    /// Nothing, not even the directory.
+    /// Nothing is left, not even the directory.
     Nothing,
     /// Several generations of it, which share files.
     Generations(Generations),
-    /// What the calls of a trace left of it.
+    /// The files that the calls of a trace left.
     Replayed,
     /// Copies of it that fill the filesystem.
     Copies(Copies),
@@ -83,19 +83,20 @@ pub(crate) struct LastSeen {
     pub(crate) digests: u64,
 }
 
-/// What lies where on the filesystem under test: one for each trial, kept across its phases and remounts.
+/// The folders with datasets on the filesystem under test: one ledger for each trial, kept across its phases and
+/// remounts.
 #[derive(Debug, Default)]
 pub struct Ledger {
     pub(super) folders: BTreeMap<PathBuf, LedgerEntry>,
-    /// The oldest first.
+    /// Sorted by time, the oldest first.
     pub(super) snapshots: Vec<KeptSnapshot>,
     /// How many were made.
     pub(super) snapshots_made: u32,
-    /// The one given up last.
+    /// The snapshot deleted last.
     pub(super) given_up: Option<KeptSnapshot>,
-    /// What was saved in the phase under way.
+    /// The files saved in the current phase.
     pub(super) saves: Vec<Save>,
-    /// What lay in the folder of a phase when it was over, by the phase's name.
+    /// The content of the folder of each finished phase, by the phase's name.
     past: BTreeMap<String, LedgerEntry>,
 }
 
@@ -126,20 +127,20 @@ impl Ledger {
         self.folders.insert(into.into(), written);
     }
 
-    /// What was saved since this was last asked.
+    /// Takes the saves recorded since the last call.
     pub fn take_saves(&mut self) -> Vec<Save> {
         std::mem::take(&mut self.saves)
     }
 
-    /// Keeps in mind what lies in the folder of a phase that is over.
+    /// Remembers the content of the folder of a finished phase.
     pub fn remember_phase(&mut self, phase: &str, into: &Path) {
         if let Some(entry) = self.folders.get(into) {
             self.past.insert(phase.to_owned(), entry.clone());
         }
     }
 
-    /// The filesystem is made anew: nothing lies there. What lay in this folder, now or after the phase of this name, is
-    /// to be written again.
+    /// Forgets everything after a new mkfs. Returns the former content of this folder, now or after the phase of this
+    /// name, which is to be written again.
     pub fn start_over(&mut self, into: &Path, after: Option<&str>) -> Option<LedgerEntry> {
         let now = std::mem::take(&mut self.folders).remove(into);
         self.snapshots.clear();
@@ -147,7 +148,7 @@ impl Ledger {
         after.map_or(now, |phase| self.past.get(phase).cloned())
     }
 
-    /// What is known, by folder below the mount point.
+    /// The known contents, by folder below the mount point.
     pub fn known_folders(&self) -> impl Iterator<Item = (&Path, &LedgerEntry)> {
         self.folders.iter().map(|(into, written)| (into.as_path(), written))
     }
@@ -156,16 +157,16 @@ impl Ledger {
 /// A state of the filesystem that is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptSnapshot {
-    /// What the filesystem calls it.
+    /// The filesystem's own identifier of it.
     pub id: String,
     /// The folder below the mount point where it is seen; none where it would have to be mounted.
     pub shown: Option<PathBuf>,
-    /// What lay where at that time.
+    /// The contents of the folders at that time.
     folders: Vec<(PathBuf, LedgerEntry)>,
 }
 
 impl Ledger {
-    /// The number of the next snapshot, from 1; none has it twice.
+    /// The number of the next snapshot, from 1; no number is used twice.
     pub fn next_snapshot(&self) -> u32 {
         self.snapshots_made + 1
     }
@@ -202,7 +203,7 @@ impl Ledger {
 }
 
 impl KeptSnapshot {
-    /// What must be found in it, with the path where it is now; nothing where it is not seen.
+    /// The expected contents, with their current paths; empty if the snapshot is not visible as a folder.
     pub(crate) fn expected_folders(&self, mount: &Path) -> impl Iterator<Item = (PathBuf, &LedgerEntry)> {
         let at = self.shown.as_ref().map(|shown| mount.join(shown));
         let sure = self.folders.iter().filter(|(_, entry)| entry.sure);

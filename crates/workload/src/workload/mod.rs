@@ -1,9 +1,9 @@
-//! What phases do: built-in operations, command lines, and benchmark programs, blind to the filesystem they work on.
+//! The work of phases: built-in operations, command lines, and benchmark programs, independent of the filesystem.
 //!
-//! An operation runs at the speed of the system calls: names and layout lie in memory, every call is relative to an
-//! open directory, nothing is allocated for a file. The caller holds the clock and syncs; an operation times only its
-//! single calls, for the latency histograms. Afterwards, outside the clock, it reads back what it did and compares.
-//! What is known of each without running it stands in [`fsverdict_judgement::plan::Operation`].
+//! An operation runs at the speed of system calls: names and layout lie in memory, every call is relative to an open
+//! directory, and no allocation is made per file. The caller holds the clock and syncs; an operation times only its own
+//! calls, for latency histograms. Afterwards, outside the clock, it reads the result back and compares. The static
+//! properties of each are in [`fsverdict_judgement::plan::Operation`].
 
 mod adapter;
 mod age;

@@ -1,4 +1,4 @@
-//! How each operation on a mounted filesystem is carried out, and how what it did is verified.
+//! Dispatches each operation on a mounted filesystem, and its verification.
 
 use crate::dataset::Sharing;
 use fsverdict_judgement::plan::Operation;
@@ -54,7 +54,8 @@ pub fn run_operation(site: &mut Workplace<'_>) -> Result<OperationResult, WorkEr
     }
 }
 
-/// Outside the clock, right after [`run`]: compares what is there, and what was seen, with what must be.
+/// Verifies the result of [`run_operation`], outside the clock: compares the files, and the data that were read, with
+/// the expected ones.
 pub fn verify_operation(site: &Workplace<'_>) -> Result<(), WorkError> {
     match site.operation {
         Operation::TreeWrite

@@ -1,5 +1,5 @@
-//! A number of the user's own out of what a program printed. What cannot be read fails the trial, and shows its last lines:
-//! a benchmark that says nothing must not look like one that was fast.
+//! Reads a user-defined metric from a program's output. A missing number fails the trial and shows the last lines: a
+//! benchmark that prints nothing must not look like a fast one.
 
 use fsverdict_judgement::journal::Measurement;
 use fsverdict_judgement::plan::{NumberSource, OwnMetric, is_printed_unit, number_pattern};
@@ -14,7 +14,7 @@ const CHARACTERS: usize = 200;
 /// Reasons are told on one line.
 const BETWEEN: &str = " / ";
 
-/// What a program printed, as far as it was kept.
+/// A program's output, as far as it was kept.
 #[derive(Debug, Clone, Copy)]
 pub struct Printed<'a> {
     pub stdout: &'a str,
@@ -156,7 +156,7 @@ fn kept_of(place: &NumberPlace<'_>, metric: &OwnMetric) -> Result<f64, Unread> {
     kept.is_finite().then_some(kept).ok_or_else(|| Unread::new(what(), "is the unit the right one?"))
 }
 
-/// The end of what was printed, of standard error where the other is empty.
+/// The end of the standard output, or of standard error if the former is empty.
 fn last_lines(printed: Printed<'_>) -> String {
     let lines = |text: &str| -> Vec<String> {
         let filled: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();

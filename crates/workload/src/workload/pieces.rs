@@ -140,7 +140,7 @@ pub(super) fn to_result(done: &SharedDone, main_call: &'static str, files: u64) 
     }
 }
 
-/// What was written reaches the device where so many calls have been made since it last did.
+/// Syncs the written data when so many calls were made since the last sync.
 pub(super) fn sync_if_due(site: &Workplace<'_>, file: BorrowedFd<'_>, calls: u64) -> Result<(), WorkError> {
     let every = u64::from(site.sync_every);
     if every == 0 || !calls.is_multiple_of(every) {

@@ -1,4 +1,4 @@
-//! Whole reads and writes at a place of a file, whatever signals come between.
+//! Reads and writes whole buffers at an offset of a file, across interrupting signals.
 
 use std::os::fd::BorrowedFd;
 

@@ -1,13 +1,13 @@
-//! A number as a program prints it: with sign and exponent, a decimal point or comma, separators of thousands. It is read whole, or the
-//! error says what stands there and where.
+//! Parses a number as programs print it: with sign and exponent, a decimal point or comma, and thousands separators.
+//! The error quotes the text and its position.
 
 use fsverdict_text::Reason;
 
-/// Characters of what was printed that an error shows.
+/// The maximum number of characters of output in an error.
 const SHOWN: usize = 60;
 const HINT: &str = "let the pattern catch the whole number: ([-+0-9.,eE]+)";
 
-/// Where a number stands in what was printed.
+/// The position of a number in the output.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NumberPlace<'a> {
     pub(super) text: &'a str,
@@ -16,7 +16,7 @@ pub(super) struct NumberPlace<'a> {
     pub(super) end: usize,
     /// Whether the pattern itself says that a comma or a colon before the number is none of it …
     pub(super) separated_before: bool,
-    /// … and behind it.
+    /// … and the text after it.
     pub(super) separated_behind: bool,
 }
 
@@ -71,7 +71,7 @@ pub(super) fn read_number<'a>(place: &NumberPlace<'a>) -> Result<PrintedNumber<'
         return Err(wrong(format!("`{}` goes on with `{}`", shorten(digits), shorten(behind))));
     }
     let value = value_of(digits).map_err(wrong)?;
-    // What was caught beside the number must be its unit.
+    // The text captured with the number must be its unit.
     let rest = &trimmed[length..];
     let (word, attached) = word_behind(&place.text[begin + length..]);
     let beside = rest.trim().trim_end_matches(['.', ',', ';', ':']);
@@ -107,12 +107,12 @@ fn number_length(text: &str) -> usize {
     letters.get(at).map_or(text.len(), |(place, _)| *place)
 }
 
-/// What locales put between digits: the decimal point or comma, and separators of thousands.
+/// Characters that locales put between digits: the decimal point or comma, and thousands separators.
 fn is_separator(letter: char) -> bool {
     matches!(letter, '.' | ',' | '\'' | '’' | '_' | '\u{a0}' | '\u{202f}' | '\u{2009}' | '٫' | '٬')
 }
 
-/// What stands before the number and belongs to it.
+/// The text before the number that belongs to it.
 fn begins_before(place: &NumberPlace<'_>, begin: usize) -> Option<String> {
     let mut before = place.text[..begin].chars().rev();
     let (last, second) = (before.next()?, before.next());
@@ -139,7 +139,7 @@ fn begins_before(place: &NumberPlace<'_>, begin: usize) -> Option<String> {
     })
 }
 
-/// What stands behind the number and belongs to it.
+/// The text after the number that belongs to it.
 fn goes_on<'a>(place: &NumberPlace<'a>, begin: usize, length: usize) -> Option<&'a str> {
     let rest = &place.text[begin + length..];
     let whole = number_length(&place.text[begin..]);
@@ -240,7 +240,7 @@ fn decimal_separator(mantissa: &str, separators: &[char]) -> Option<Decimal> {
     (others_are_one_kind(separators) && is_grouped(&groups)).then_some(Decimal::None)
 }
 
-/// Line and column of a byte, from 1 on.
+/// Line and column of a byte, counted from 1.
 fn describe_position(text: &str, at: usize) -> String {
     let before = &text[..at];
     let line = before.matches('\n').count() + 1;

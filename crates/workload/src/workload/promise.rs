@@ -1,9 +1,9 @@
-//! What must be found after a cut of power, as data: each rule with where it stands.
+//! Durability promises that are checked after a power cut, as data: each rule with its source.
 
-/// What a filesystem promises to those who use it as its manuals say.
+/// The class of guarantees that a filesystem's manual documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Promise {
-    /// Its name, in what is found and in a journal.
+    /// Its name, in findings and in a journal.
     pub name: &'static str,
     pub says: &'static str,
     /// Where that stands.

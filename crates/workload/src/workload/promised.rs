@@ -1,7 +1,7 @@
-//! What a program says that it was promised while its power may be cut, and what is asked for afterwards.
+//! Collects the durability promises that a program prints before a power cut, and the checks to make afterwards.
 //!
-//! A line `promised N` of its standard output stands for all that it was told to be safe up to its own number N. It is stamped when it is
-//! read, which is after it was said: what is asked of a state is never more than had been promised.
+//! A line `promised N` on standard output means that all data up to the program's own number N are durable. The line is
+//! stamped when it is read, which is after it was printed: a state is never checked for more than was promised.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,7 +15,7 @@ use super::save::now_ns;
 /// The variable in which a recheck finds the last number that was promised.
 pub const PROMISED: &str = "FSVERDICT_PROMISED";
 
-/// What a line begins with that tells of a promise.
+/// The prefix of a line with a promise.
 const WORD: &str = "promised ";
 
 /// So many promises of a phase are kept at most; those after them are not asked for.
@@ -28,7 +28,7 @@ pub struct PromiseListener {
 }
 
 impl PromiseListener {
-    /// Who is to hear the program's lines.
+    /// The callback for the program's lines.
     pub fn line_hearer(&self) -> LineHearer {
         let heard = Arc::clone(&self.heard);
         LineHearer::new(move |line| {
@@ -41,7 +41,7 @@ impl PromiseListener {
         })
     }
 
-    /// What was heard since this was last asked.
+    /// Takes the promises recorded since the last call.
     pub fn take_promises(&self) -> Vec<ProgramPromise> {
         self.heard.lock().map(|mut heard| std::mem::take(&mut *heard)).unwrap_or_default()
     }
@@ -52,7 +52,7 @@ fn parse_promise(line: &[u8]) -> Option<u64> {
     std::str::from_utf8(line).ok()?.strip_prefix(WORD)?.trim_end().parse().ok()
 }
 
-/// What a command was promised, and the line for the shell that looks for it.
+/// The promises of a command, and the shell line that checks them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recheck {
     pub phase: String,
@@ -78,12 +78,12 @@ impl Recheck {
         self.promises.partition_point(|one| one.at_ns < now_ns)
     }
 
-    /// From the first promise to the last.
+    /// The time from the first promise to the last.
     pub fn window(&self) -> Option<[u64; 2]> {
         Some([self.promises.first()?.at_ns, self.promises.last()?.at_ns])
     }
 
-    /// What must be there when power is cut at this nanosecond, in words.
+    /// Describes the data that must exist when power is cut at this nanosecond.
     pub fn describe_at(&self, cut_ns: u64) -> Option<String> {
         let number = self.last_by(cut_ns)?;
         Some(format!("phase {}: promised {number}, which its recheck asks for", self.phase))

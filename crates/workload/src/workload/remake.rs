@@ -1,4 +1,4 @@
-//! A copy of what lies in a folder, on a filesystem that was made anew: what an aged one is held against.
+//! Writes a copy of a folder's content to a newly made filesystem: the reference for an aged one.
 
 use std::os::fd::AsFd;
 
@@ -8,10 +8,10 @@ use fsverdict_judgement::plan::Remake;
 use super::ledger::{LedgerEntry, Remains};
 use super::{WorkError, Workplace};
 
-/// Writes again what lay in the site's folder before the filesystem was made anew; nothing else of it is there any more.
+/// Writes the former content of the site's folder again after a new mkfs, which removed it.
 ///
 /// # Errors
-/// When what lay there is not a dataset as a whole, or a system call fails.
+/// When the former content is not a complete dataset, or a system call fails.
 pub fn write_again(site: &mut Workplace<'_>, remake: &Remake) -> Result<(), WorkError> {
     let after = match remake {
         Remake::Now(_) => None,

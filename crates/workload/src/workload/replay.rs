@@ -1,7 +1,7 @@
 //! `trace.replay` and `device.replay`: the calls of a trace, made again in their order.
 //!
-//! Names are the numbers of the trace, contents follow from the file and the place in it. Several threads share calls that only move
-//! bytes; what makes, renames or removes something keeps its order, in one thread.
+//! Names are numbers of the trace; contents are derived from the file and the offset. Threads share calls that only
+//! move bytes; calls that create, rename or remove files keep their order, in one thread.
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -22,7 +22,7 @@ use super::pieces::content_of;
 use super::positioned::{read_at, write_at};
 use super::{OperationResult, WorkError, Workplace};
 
-/// What direct calls are multiples of: a page, which is enough for every device here.
+/// The alignment of direct I/O: a page, which suffices for every device here.
 const PAGE: u64 = 4096;
 /// Contents of a file do not depend on how large it is.
 pub(super) const ENDLESS: u64 = 1 << 60;
@@ -140,7 +140,7 @@ fn pause_before(pace: Pace, call: &TracedCall) {
     }
 }
 
-/// What moves bytes, and how long that took.
+/// Calls that move bytes, and their latencies.
 pub(super) struct Mover<'a> {
     content: &'a Content,
     buffer: PageBuffer,
@@ -408,7 +408,7 @@ impl<'a> Replayer<'a> {
         Ok(parent)
     }
 
-    /// Opens a directory, and what it is in, off the latency of calls: those that have it open already do not look it up.
+    /// Opens a directory and its parents outside the timed calls: the recorded program had them open already.
     pub(super) fn keep_open(&mut self, folder: u32) -> Result<(), CallFailure> {
         let mut wanted = Vec::new();
         let mut at = folder;

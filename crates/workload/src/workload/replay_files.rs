@@ -11,9 +11,9 @@ use crate::dataset::stat_entry;
 
 use super::replay::{CallFailure, Replayer};
 
-/// What a filesystem that has no files without a name answers (open(2), O_TMPFILE).
+/// The errors of a filesystem without unnamed files (open(2), O_TMPFILE).
 const NO_UNNAMED: [Errno; 4] = [Errno::OPNOTSUPP, Errno::ISDIR, Errno::NOENT, Errno::INVAL];
-/// What a filesystem that shares no blocks answers (ioctl_ficlone(2)).
+/// The errors of a filesystem that cannot share blocks (ioctl_ficlone(2)).
 const NO_SHARING: [Errno; 5] = [Errno::OPNOTSUPP, Errno::XDEV, Errno::INVAL, Errno::NOTTY, Errno::NOSYS];
 
 impl Replayer<'_> {

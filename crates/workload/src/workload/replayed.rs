@@ -1,4 +1,4 @@
-//! What must be there once the calls of a trace were made again: every name, every file's size, every byte.
+//! Verifies the result of a replayed trace: every name, every file's size, every byte.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -80,7 +80,7 @@ fn open_file(root: BorrowedFd<'_>, path: &Path) -> Result<OwnedFd, Errno> {
     open_to_read(folder.as_fd(), name)
 }
 
-/// What the requests of a trace wrote to a device: the first byte that is not as written.
+/// Finds the first byte of a device that differs from the data written by a trace's requests.
 pub(super) fn first_difference_on(
     device: &OwnedFd,
     trace: &CallTrace,
@@ -91,7 +91,7 @@ pub(super) fn first_difference_on(
     };
     let mut buffer = vec![0; TRANSFER];
     let mut compared = ComparedFile { content, file: device.as_fd(), buffer: &mut buffer };
-    // What was there before is whatever a device without content answers.
+    // Blocks that were not written may have any content.
     for (start, segment) in file.segments.iter().filter(|(_, segment)| segment.origin.written) {
         if let Some(differs) = compared.in_part(*start, segment.end, Some(segment.origin))? {
             return Ok(Some(differs));
@@ -100,7 +100,7 @@ pub(super) fn first_difference_on(
     Ok(None)
 }
 
-/// A file that is being compared with what was written to it.
+/// A file that is being compared with the written data.
 struct ComparedFile<'a> {
     content: &'a Content,
     file: BorrowedFd<'a>,

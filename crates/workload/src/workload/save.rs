@@ -1,5 +1,5 @@
-//! `directory.save` and `directory.replace`: each file of a directory is saved anew, with a promise that its content outlives a cut
-//! of power, or without one.
+//! `directory.save` and `directory.replace`: each file of a directory is rewritten, with or without a guarantee that
+//! its content survives a power cut.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -15,7 +15,7 @@ use fsverdict_judgement::journal::Save;
 use super::latency::{LatencyRecorder, to_recorded_calls};
 use super::{OperationResult, WorkError, Workplace};
 
-/// What is added to the name of a file while its new content is written.
+/// The suffix of a file's temporary name while its new content is written.
 pub(super) const BESIDE: &[u8] = b".new";
 
 /// Writes every file under another name and renames it over the old one; a careful program waits for the content to be durable

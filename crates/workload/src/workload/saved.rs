@@ -1,7 +1,7 @@
-//! What must be found of saved files after a cut of power, as rules with their sources, and what is found.
+//! Checks saved files after a power cut against rules with sources.
 //!
-//! A file that was saved so often when the power went must be the one last saved, or one whose saving had begun; whole, and under
-//! its name. Which of this is promised to whom stands in [`PROMISES`](super::PROMISES).
+//! A file that was saved several times before the power cut must have its last saved content, or one whose save had
+//! begun; complete, and under its name. [`PROMISES`](super::PROMISES) states which filesystem guarantees which part.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, CString};
@@ -26,10 +26,10 @@ use super::save::BESIDE;
 #[path = "saved_tests.rs"]
 mod saved_tests;
 
-/// A folder whose files were saved, and when.
+/// A folder whose files were saved, with the time of each save.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SavedFolder {
-    /// Below the mount point; relative.
+    /// The path relative to the mount point.
     pub into: String,
     pub dataset: String,
     /// Each phase that saved there.
@@ -43,12 +43,12 @@ pub struct SavedPhase {
     pub synced_ns: u64,
 }
 
-/// What a file may be when the power goes.
+/// The contents that a file may have after the power cut.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Allowed {
     /// The last generation that was promised to outlive it.
     promised: u32,
-    /// The last whose saving had begun.
+    /// The last save that had begun.
     begun: u32,
     /// Whether all saving that had begun was careful.
     careless: bool,
@@ -58,14 +58,14 @@ struct Allowed {
     began_ns: u64,
 }
 
-/// What was found to be wrong.
+/// Problems that were found.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct SavedReading {
-    /// By the name of the promise, what was seen first.
+    /// The first example for each broken promise, by its name.
     pub broken: BTreeMap<&'static str, String>,
     /// Something could not be read, and the filesystem said so.
     pub errors: Vec<String>,
-    /// The files whose saving had begun, by how long before, and whether one of these was about them.
+    /// The files whose save had begun, sorted by when, and whether one of these promises concerned them.
     pub ages: LossAges,
     /// How often something was found to be wrong.
     faults: usize,
@@ -85,8 +85,8 @@ impl SavedReading {
 }
 
 impl SavedFolder {
-    /// Which promises were kept, in what lies in the mounted filesystem, of which power was cut at this nanosecond. With a reader,
-    /// the files are read many at once rather than one after the other; what is found is the same.
+    /// Checks the promises in the mounted filesystem after a power cut at this nanosecond. With a reader, many files
+    /// are read at once instead of one after the other; the result is the same.
     pub fn check_after_cut(
         &self,
         mount: &Path,
@@ -133,7 +133,7 @@ impl SavedFolder {
         looking.reading
     }
 
-    /// By the file's number.
+    /// Keyed by the file's number.
     fn allowed_versions(&self, files: usize, cut_ns: u64) -> Vec<Allowed> {
         let mut allowed = vec![Allowed::default(); files];
         for phase in &self.phases {
@@ -145,7 +145,7 @@ impl SavedFolder {
                 file.careless |= !save.careful;
                 if save.careful && save.saved_ns <= cut_ns || phase.synced_ns <= cut_ns {
                     file.promised = file.promised.max(save.generation);
-                    // What came before does not matter any more.
+                    // Earlier saves no longer matter.
                     file.careless = false;
                 }
             }
@@ -153,7 +153,7 @@ impl SavedFolder {
         allowed
     }
 
-    /// What each file may be, in words, when power is cut at this nanosecond.
+    /// Describes the allowed contents of each file when power is cut at this nanosecond.
     pub fn describe_at(&self, dataset: &Prepared, cut_ns: u64) -> Vec<String> {
         let DatasetOrigin::Generated { tree, .. } = &dataset.origin else { return Vec::new() };
         let allowed = self.allowed_versions(tree.entries.len(), cut_ns);
@@ -170,8 +170,8 @@ impl SavedFolder {
         told.collect()
     }
 
-    /// What each file may be when power is cut at this nanosecond, a line for each content: kind, links, size, checksum of cksum(1),
-    /// path.
+    /// Lists the allowed contents of each file when power is cut at this nanosecond, one line each: kind, links, size,
+    /// checksum of cksum(1), path.
     pub fn list_expected(&self, dataset: &Prepared, cut_ns: u64) -> Vec<String> {
         let DatasetOrigin::Generated { tree, content } = &dataset.origin else { return Vec::new() };
         let mut lines = Vec::new();
@@ -224,7 +224,7 @@ struct SavedLooking<'a> {
 }
 
 impl SavedLooking<'_> {
-    /// What was read of it already saves reading it.
+    /// The file was read already: use that content.
     fn check_file(&mut self, number: usize, allowed: Allowed, known: Option<(&Statx, &[u8])>) {
         let Some(entry) = self.tree.entries.get(number) else { return };
         let name = self.tree.name_at(entry.name);
@@ -282,7 +282,7 @@ impl SavedLooking<'_> {
         }
     }
 
-    /// Whether what was read holds a sector that is neither zeroes nor what was written there.
+    /// Whether the content has a sector that is neither zero nor written data.
     fn report_foreign_content(&mut self, shown: &str, written: &[Body]) {
         const SECTOR: usize = 512;
         let found = std::mem::take(&mut self.buffer);
@@ -371,7 +371,8 @@ impl SavedLooking<'_> {
         u64::from(same)
     }
 
-    /// Reads a file into the buffer, up to one byte more than it may have; what it is, or none where it is no file.
+    /// Reads a file into the buffer, up to one byte more than the allowed size; returns its status, or `None` if it is
+    /// not a regular file.
     fn read_contents(&mut self, name: &CStr, size: u64) -> Result<Option<Statx>, Errno> {
         let status = stat_entry(self.folder, name)?;
         if type_of(&status) != FileType::RegularFile {
@@ -387,7 +388,7 @@ impl SavedLooking<'_> {
                 0 => break,
                 count => length += count,
             }
-            // What it is known to end with need not be asked for.
+            // A read to the known end of the file needs no further read.
             if length as u64 == status.stx_size {
                 break;
             }

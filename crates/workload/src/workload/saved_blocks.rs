@@ -1,4 +1,4 @@
-//! What saved files hold in the end, block by block, to be known again on a device.
+//! The blocks that saved files hold in the end, to be recognised on a device.
 
 use crate::dataset::{Body, DatasetOrigin, Prepared};
 

@@ -75,7 +75,7 @@ fn what_was_saved_must_be_there_and_what_was_not_may() {
     assert_eq!(broken(true, 25, nothing), Vec::<&str>::new());
     // The third's has ended, and the old content is there.
     assert_eq!(broken(true, 29, nothing), ["fsync"]);
-    // Nobody had begun the second: it is from after the cut.
+    // No save of the second had begun: it must not exist.
     assert_eq!(broken(true, 5, nothing), ["unheard-of"]);
     // Without fsync nothing is promised until all is durable.
     assert_eq!(broken(false, 39, nothing), Vec::<&str>::new());
@@ -116,7 +116,7 @@ fn the_other_name_of_a_file_may_be_there_while_it_is_saved() {
     };
     let half_written = |dataset: &Prepared| [&content(dataset, 2, 1)[..512], &[0; 700]].concat();
     assert_eq!(broken(true, 25, beside(half_written, 2)), Vec::<&str>::new());
-    // Before it was begun, nobody had made it.
+    // Before its save began, the file did not exist.
     assert_eq!(broken(true, 25, beside(half_written, 3)), ["unheard-of"]);
     let foreign = |dataset: &Prepared| content(dataset, 0, 0);
     assert_eq!(broken(true, 25, beside(foreign, 2)), ["foreign"]);

@@ -1,4 +1,4 @@
-//! `tree.read` by several threads: whoever is free takes the next directory that was found, and reads its files.
+//! `tree.read` with several threads: an idle thread takes the next found directory, and reads its files.
 
 use std::collections::VecDeque;
 use std::convert::identity;
@@ -17,7 +17,7 @@ use super::ledger::LastSeen;
 use super::walk::{Visitor, WalkReader};
 use super::{OperationResult, WorkError, Workplace};
 
-/// Directories that nobody has read yet, and how many are being read: these may have more in them.
+/// The unread directories, and the number of those being read, which may have more subdirectories.
 #[derive(Default)]
 struct FoundDirectories {
     waiting: VecDeque<PathBuf>,
@@ -35,7 +35,7 @@ impl DirectoryQueue {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next directory; nothing once all were read, or somebody failed.
+    /// The next directory; `None` once all were read or a thread failed.
     fn next(&self) -> Option<PathBuf> {
         let mut found = self.lock_queue();
         loop {

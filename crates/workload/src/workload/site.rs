@@ -1,4 +1,4 @@
-//! Where an operation works, and on what.
+//! The place and the parameters of an operation.
 
 use std::ffi::{CString, OsStr};
 use std::os::fd::{AsFd, OwnedFd};
@@ -20,12 +20,12 @@ use super::ledger::{LastSeen, Ledger, LedgerEntry, Remains};
 #[derive(Debug)]
 pub struct Workplace<'a> {
     pub operation: Operation,
-    /// Mount point of the filesystem under test.
+    /// The mount point of the filesystem under test.
     pub mount: &'a Path,
-    /// Folder (or, for `stream` operations, file) below it; relative.
+    /// The folder (or, for `stream` operations, the file) relative to the mount point.
     pub into: &'a Path,
     pub dataset: &'a Prepared,
-    /// The dataset in a folder; needed for those that say so.
+    /// The staged copy of the dataset, for datasets that need one.
     pub staged: Option<&'a Staged>,
     pub ledger: &'a mut Ledger,
     /// The share of files that have changed since the generation before, for operations that make generations.
@@ -34,7 +34,7 @@ pub struct Workplace<'a> {
     pub to: f64,
     /// Bytes of a call, for operations that work in pieces.
     pub piece: u64,
-    /// After so many calls of a thread what it wrote is synced; 0: not before the phase ends.
+    /// A thread syncs its data after so many calls; 0: only at the end of the phase.
     pub sync_every: u32,
     /// How long nothing is done after each file, for operations that save files.
     pub pause: Duration,
@@ -51,7 +51,7 @@ pub struct Workplace<'a> {
 }
 
 impl Workplace<'_> {
-    /// The same place, in a folder further down.
+    /// The same place in a subfolder.
     pub(super) fn in_folder<'b>(&'b mut self, folder: &'b Path) -> Workplace<'b> {
         Workplace { into: folder, ledger: self.ledger, ..*self }
     }
@@ -187,7 +187,7 @@ impl Workplace<'_> {
         Ok((above, name))
     }
 
-    /// Whether a history of changes lies behind what is here.
+    /// Whether the content was aged by a history of changes.
     pub fn is_aged(&self) -> bool {
         self.known_entry().aged.is_some()
     }
@@ -220,7 +220,7 @@ impl Workplace<'_> {
         Ok(target)
     }
 
-    /// What is known of the dataset here; as first written, by somebody else, where nothing is.
+    /// The known content of this folder; by default the dataset as first written, without certainty.
     pub(crate) fn known_entry(&self) -> LedgerEntry {
         let here = self.ledger.folders.get(self.into);
         here.filter(|written| written.dataset == self.dataset.name).cloned().unwrap_or_else(|| LedgerEntry {
@@ -258,7 +258,7 @@ impl Workplace<'_> {
         self.known_entry().seen
     }
 
-    /// What may lie here: the generation last written and, where a command may have written again, the first.
+    /// The possible contents: the generation last written and, if a command may have rewritten it, the first.
     pub(crate) fn possible_manifests(&self) -> Result<Vec<Manifest>, WorkError> {
         let known = self.known_entry();
         let mut possible = vec![known.manifest_of(self.dataset, self.staged, known.generation)?];

@@ -1,10 +1,9 @@
-//! `snapshot.create`, `snapshot.delete`: what is kept of the whole filesystem, and what must be found in it. Making one is the
-//! filesystem's, by programs of its own.
+//! `snapshot.create`, `snapshot.delete`: verify the content of snapshots. The filesystem's own programs make them.
 
 use super::verify::{verify_absent, verify_entry};
 use super::{WorkError, Workplace};
 
-/// The newest snapshot has what the folder had of the dataset.
+/// The newest snapshot contains the dataset as it was in the folder.
 pub(super) fn verify_newest(site: &Workplace<'_>) -> Result<(), WorkError> {
     let operation = site.operation.name();
     let newest = site.ledger.snapshots.last().ok_or(WorkError::NoSnapshot { operation })?;

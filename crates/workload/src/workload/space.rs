@@ -1,9 +1,9 @@
 //! `space.fill` and `space.free`: a filesystem that is nearly full, and not by one file after the other.
 //!
-//! Copies of the dataset are written, each into a folder of its own with contents of its own, and each is synced; after
-//! every fourth, one of those that are there is removed, so that what is free lies in pieces. Which one depends on how many
-//! were written alone. How full it is, is what df(1) says to an ordinary user: blocks in use, by these and those that are
-//! available.
+//! Copies of the dataset are written, each into its own folder with its own contents, and each is synced; after every
+//! fourth, one of the existing copies is removed, so that free space is fragmented. The choice depends only on the
+//! number of written copies. Fullness is computed as df(1) does for an ordinary user: used blocks divided by used and
+//! available ones.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -21,7 +21,7 @@ use super::{OperationResult, WorkError, Workplace, tree, walk};
 
 /// After so many copies one is removed.
 const REMOVED_AFTER: u32 = 4;
-/// Copies that hold so many times what the filesystem has room for will never fill it.
+/// If copies hold so many times the filesystem's capacity, it will never fill up.
 const NEVER_FULL: u64 = 16;
 
 fn known_copies(site: &Workplace<'_>) -> Copies {
@@ -41,14 +41,14 @@ fn copy_folder(site: &Workplace<'_>, copy: u32) -> PathBuf {
     site.into.join(copy.to_string())
 }
 
-/// How full the filesystem is, of what an ordinary user may fill, and how large: both as df(1) has them.
+/// The fullness of the filesystem for an ordinary user, and its size: both as df(1) reports them.
 pub(super) struct Fullness {
     pub(super) share: f64,
     pub(super) bytes: u64,
 }
 
 impl Fullness {
-    /// Syncs the filesystem first: what is still to be allocated is in nobody's count.
+    /// Syncs the filesystem first: delayed allocations are not counted before.
     pub(super) fn measure(site: &Workplace<'_>) -> Result<Self, WorkError> {
         let mount = open_path(site.mount).map_err(|errno| site.io_failure("open the mount point", errno))?;
         rustix::fs::syncfs(&mount).map_err(|errno| site.io_failure("sync the filesystem", errno))?;
@@ -145,14 +145,14 @@ pub(crate) fn free_space(site: &mut Workplace<'_>) -> Result<OperationResult, Wo
     Ok(OperationResult { logical_bytes: 0, files, read_besides: 0, held, calls, main_call: "remove_copy" })
 }
 
-/// What was written last is as it must be; the rest is looked at when the trial ends.
+/// Verifies the copy written last; the others are verified when the trial ends.
 pub(crate) fn verify_fill(site: &Workplace<'_>) -> Result<(), WorkError> {
     let Some(newest) = known_copies(site).left.last().copied() else { return Ok(()) };
     let at = site.target_path().join(newest.to_string());
     verify_copy(site.operation.name(), site.dataset, site.staged, &at, newest)
 }
 
-/// What was removed last is gone, and so is every other copy that is not left.
+/// Verifies that all removed copies are gone.
 pub(crate) fn verify_free(site: &Workplace<'_>) -> Result<(), WorkError> {
     let copies = known_copies(site);
     let gone = (0..copies.written).filter(|copy| !copies.left.contains(copy));

@@ -14,7 +14,7 @@ use super::latency::WriteClock;
 use super::ledger::{LastSeen, LedgerEntry};
 use super::{OperationResult, WorkError, Workplace};
 
-/// Writes the dataset into a new folder; `call` is what writing one file is called.
+/// Writes the dataset into a new folder; `call` names the writing of one file.
 pub(crate) fn write_new(site: &mut Workplace<'_>, call: &'static str) -> Result<OperationResult, WorkError> {
     let target = site.make_target()?;
     let done = write_shared(site, &target, Manner::Create, call)?;
@@ -27,7 +27,7 @@ pub(crate) fn clone_beside(site: &mut Workplace<'_>) -> Result<OperationResult, 
     let original = PathBuf::from(&site.dataset.name);
     let inner = site.in_folder(&original);
     let (former, known) = (inner.open_target()?, inner.known_entry());
-    // What is in the original is in the clone, an age included, which tells what tree that is.
+    // The clone has the content of the original, including its age.
     site.set_entry(LedgerEntry { hard_links: HardLinks::Exact, seen: LastSeen::default(), ..known });
     let target = site.make_target()?;
     let manner = Manner::Next { former: former.as_fd(), sharing: Sharing::Clone, changes: &|_| false };

@@ -1,4 +1,4 @@
-//! Looking again, outside any clock: is everything that must be there still there, and what must be gone gone?
+//! Verifies outside any clock that all expected files exist and all removed ones are gone.
 
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -10,9 +10,10 @@ use crate::dataset::{IoFailure, Listing, Prepared, Staged, open_path_quietly};
 use super::ledger::{Ledger, LedgerEntry, Remains};
 use super::{WorkError, replayed};
 
-/// Compares everything the ledger is sure of with what is there: the last step of a trial, after fsck and a fresh mount.
+/// Compares all certain entries of the ledger with the filesystem: the last step of a trial, after fsck and a fresh
+/// mount.
 ///
-/// `dataset` finds a dataset, and its staged folder if there is one, by name; what it does not know is passed over.
+/// `dataset` finds a dataset and its staged folder by name; unknown datasets are skipped.
 pub fn verify_written<'a>(
     mount: &Path,
     ledger: &Ledger,
@@ -28,7 +29,7 @@ pub fn verify_written<'a>(
     Ok(())
 }
 
-/// Compares what lies at this place with what must.
+/// Compares a folder with its expected content.
 pub(super) fn verify_entry(
     operation: &'static str,
     written: &LedgerEntry,

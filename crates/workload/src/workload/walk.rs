@@ -27,7 +27,7 @@ pub(super) trait Visitor {
 
     fn visit_file(&mut self, directory: BorrowedFd<'_>, name: &CStr, kind: FileType) -> Result<(), Errno>;
 
-    /// A directory whose content has been visited.
+    /// Called after the content of a directory has been visited.
     fn leave_directory(&mut self, parent: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno>;
 }
 
@@ -84,7 +84,7 @@ impl<V: Visitor> Walk<'_, V> {
             let trouble =
                 |call: &'static str| move |errno| (call, name.to_string_lossy().into_owned(), errno);
             let kind = match kind {
-                // Some filesystems do not say what an entry is when they list it.
+                // Some filesystems do not return an entry's type when they list it.
                 FileType::Unknown => stat_entry(directory.as_fd(), name)
                     .map(|status| type_of(&status))
                     .map_err(trouble("look at"))?,
@@ -204,7 +204,7 @@ pub(crate) fn read_tree(site: &mut Workplace<'_>) -> Result<OperationResult, Wor
     })
 }
 
-/// What was read on the way is what must be there.
+/// Verifies the data that were read on the way.
 pub(crate) fn verify_read(site: &Workplace<'_>) -> Result<(), WorkError> {
     let seen = site.last_seen();
     let mut expected = None;
@@ -216,7 +216,7 @@ pub(crate) fn verify_read(site: &Workplace<'_>) -> Result<(), WorkError> {
         }
         expected = expected.or(Some(must));
     }
-    // What is wrong is found by looking again; if it has gone, the first reading was wrong.
+    // A mismatch is located by another comparison; if that finds none, the first read was wrong.
     site.compare_with_expected()?;
     let shown = |seen: LastSeen| {
         format!("{} files, {} bytes, sum of digests {:016x}", seen.files, seen.bytes, seen.digests)
@@ -249,7 +249,7 @@ impl Visitor for Remover {
     }
 }
 
-/// Removes what lies at the site, whatever it is made of.
+/// Removes all content of the site.
 pub(crate) fn remove_tree(site: &Workplace<'_>) -> Result<OperationResult, WorkError> {
     let (above, name) = site.open_above(false)?;
     let mut remover = Remover {

@@ -1,4 +1,4 @@
-//! What a phase copied and then synced as a whole: all of it must be there after a later cut of power.
+//! Checks folders that a phase copied and then synced as a whole: after a later power cut all of it must exist.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::{SavedReading, WorkError};
 /// A folder that a phase filled, and that nothing else worked in until a moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrittenFolder {
-    /// Below the mount point; relative.
+    /// The path relative to the mount point.
     pub into: String,
     pub dataset: String,
     /// When the syncfs after it returned, in nanoseconds of the device's clock.
@@ -26,7 +26,7 @@ impl WrittenFolder {
         (self.synced_ns..self.until_ns).contains(&cut_ns)
     }
 
-    /// Compares every name, size and content with what was copied, where that was promised.
+    /// Compares every name, size and content with the copied ones, if that was guaranteed.
     pub fn check_after_cut(
         &self,
         mount: &Path,
@@ -46,7 +46,7 @@ impl WrittenFolder {
         Ok(())
     }
 
-    /// What must be there when power is cut at this nanosecond, in words.
+    /// Describes the data that must exist when power is cut at this nanosecond.
     pub fn describe_at(&self, cut_ns: u64) -> Option<String> {
         self.is_promised(cut_ns).then(|| format!("{}: all of the dataset {}", self.into, self.dataset))
     }

@@ -51,8 +51,11 @@ impl Mapper for HostMapper<'_> {
             LayerKind::Mapping | LayerKind::Volume => mapping_node(&mapped_name(kind, name))
                 .ok_or_else(|| TrialError::Host(format!("opening the layer made no device `{name}`")))?,
             // A link to the kernel's own node.
-            LayerKind::Array | LayerKind::Above | LayerKind::Served => std::fs::canonicalize(kind.node(name))
-                .map_err(|error| TrialError::Host(format!("making the array made no `{name}`: {error}")))?,
+            LayerKind::Array | LayerKind::Above | LayerKind::Served => {
+                std::fs::canonicalize(kind.device_node(name)).map_err(|error| {
+                    TrialError::Host(format!("making the array made no `{name}`: {error}"))
+                })?
+            }
         };
         let number = device_number(&path)
             .ok_or_else(|| TrialError::Host(format!("{} has no device number", path.display())))?;

@@ -18,7 +18,7 @@ impl Stack<'_> {
             return result;
         }
         // The first may be the one that cannot be read.
-        let mount = self.filesystem.mount(&self.candidate.mount);
+        let mount = self.filesystem.mount_options(&self.candidate.mount);
         let whole = among(&tops).chain(mount.options.iter().cloned()).collect();
         let degraded = mount.options.iter().cloned().chain(["degraded".to_owned()]).collect();
         let ways: [Vec<String>; 2] = [whole, degraded];

@@ -13,7 +13,7 @@ use crate::trial::error::TrialError;
 impl Stack<'_> {
     /// As mount(8) would, without starting a program for it.
     pub(in crate::trial) fn mount_state(&mut self) -> Result<(), MountError> {
-        let mount = self.filesystem.mount(&self.candidate.mount);
+        let mount = self.filesystem.mount_options(&self.candidate.mount);
         let tops: Vec<_> = self.tops().into_iter().map(|top| top.path).collect();
         let mut options = mount.options.clone();
         if tops.len() > 1 && self.filesystem.takes_several {

@@ -1,8 +1,8 @@
 //! bonnie++: rates, CPU and worst latencies of sequential and random work, from its line of comma-separated values.
 //!
-//! The order of the values is that of bon_csv2html(1) for 1.98 and 2.00. 1.96 and 1.97 lack the two about seeks;
-//! 1.03 has neither the first eight nor the latencies. A test that took less than half a second has pluses for a value, and nothing
-//! at all where the clock did not move, as in simulated time: what was too fast to measure has no number, and is no failure.
+//! The order of the values is that of bon_csv2html(1) for 1.98 and 2.00. 1.96 and 1.97 lack the two seek values; 1.03
+//! lacks the first eight and the latencies. A test that took less than half a second has pluses for a value, and an
+//! empty one if the clock did not move, as in simulated time: such a test has no number, which is not an error.
 
 use fsverdict_judgement::journal::bonnie::METRICS;
 use fsverdict_judgement::journal::{Measurement, MetricInfo, Unit};
@@ -161,7 +161,7 @@ fn parse_seconds(text: &str) -> Result<Option<f64>, String> {
     parsed.map(Some).ok_or_else(|| format!("\"{text}\" is not a latency (us, ms or s)"))
 }
 
-/// The size of the big file: MiB, or with its unit; absent where it was not tested.
+/// The size of the big file: in MiB, or with its unit; absent if the test did not run.
 fn parse_size(text: &str) -> Result<Option<u64>, String> {
     let text = text.split(':').next().unwrap_or_default();
     if text.is_empty() || text == "0" {

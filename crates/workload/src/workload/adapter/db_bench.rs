@@ -33,7 +33,7 @@ impl Adapter for DbBench {
     }
 
     fn command_line(&self, options: &str) -> String {
-        // It begins with its version and the processor, and goes on with how far it is, on the stream where it says what is wrong.
+        // The output begins with version and processor, and then progress, on the same stream as error messages.
         let run = format!("db_bench --db=\"$FOLDER/rocksdb\" --seed=1 --histogram {options}");
         let sift = "tr '\\r' '\\n' <\"$LOG/said\" | grep -vE '^(RocksDB|Date|CPU|CPUCache): |^[.][.][.] finished|^ *$' >&2";
         format!("{} 2>\"$LOG/said\"; STATUS=$?; {sift}; exit $STATUS", run.trim_end())
@@ -56,7 +56,7 @@ impl Adapter for DbBench {
 
 const HINT: &str = "db_bench of RocksDB 5 to 9 is known; try its options by hand";
 
-/// A benchmark whose keys are not there, by design.
+/// A benchmark that looks up missing keys, by design.
 const FINDS_NOTHING: &str = "readmissing";
 
 /// One benchmark: its line and the histograms that follow it.
@@ -67,7 +67,7 @@ struct Benchmark<'a> {
     rate: f64,
     /// How many it did; older versions do not say.
     operations: Option<f64>,
-    /// What stands in the parentheses at the end of its line.
+    /// The text in parentheses at the end of the line.
     remark: &'a str,
     histograms: Vec<KindHistogram<'a>>,
 }
@@ -129,7 +129,7 @@ fn read_benchmark<'a>(name: &'a str, told: &'a str) -> Result<Benchmark<'a>, Ada
             HINT,
         ));
     };
-    // Over no operations or no time it prints what its floating point gives.
+    // For no operations or no time it prints `inf` or `nan`.
     let rate = match rate {
         "inf" | "nan" | "-nan" => 0.0,
         rate => parse_number(rate).map_err(|what| (what, HINT))?,

@@ -1,6 +1,6 @@
 //! dbench: throughput of a file server's load, replayed by several clients, and the latencies of its calls.
 //!
-//! Each second of it has a line with what was done on average since the beginning; megabytes are of 1 000 000 bytes.
+//! Each second prints a line with the average since the beginning; a megabyte is 1 000 000 bytes.
 
 use fsverdict_judgement::journal::{MetricInfo, WorkCourse, dbench};
 use fsverdict_judgement::plan::Unit;
@@ -13,7 +13,7 @@ pub(super) struct Dbench;
 
 const MEGABYTE: f64 = 1e6;
 
-/// The calls whose latencies are kept, by the names the table has for them, in the order of their metrics.
+/// The calls whose latencies are recorded, by their names in the table, in the order of their metrics.
 const CALLS: [&str; 8] = ["NTCreateX", "ReadX", "WriteX", "Flush", "Rename", "Unlink", "Find", "Qpathinfo"];
 
 impl Adapter for Dbench {
@@ -95,7 +95,8 @@ fn parse_dbench(output: &str) -> Result<Reading, String> {
     Ok(reading)
 }
 
-/// What was done in each second, of lines such as `2  32796  352.76 MB/sec  execute  1 sec  latency 207.063 ms`; the warm-up is not it.
+/// The throughput of each second, from lines such as `2  32796  352.76 MB/sec  execute  1 sec  latency 207.063 ms`; the
+/// warm-up is excluded.
 fn parse_course(output: &str) -> Result<Option<WorkCourse>, String> {
     let mut rates = Vec::new();
     let mut before = 0.0;
@@ -103,7 +104,7 @@ fn parse_course(output: &str) -> Result<Option<WorkCourse>, String> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let [_, _, rate, "MB/sec", "execute", second, "sec", ..] = words[..] else { continue };
         let (rate, second) = (parse_number(rate)? * MEGABYTE, parse_number(second)?);
-        // A line of a busy machine may come late; what it says is of all the time until then.
+        // On a busy machine a line may be late; its average covers all the time until then.
         if second != rates.len() as f64 + 1.0 {
             return Ok(None);
         }

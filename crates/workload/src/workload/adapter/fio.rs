@@ -1,5 +1,5 @@
-//! fio: bandwidth, requests per second, latencies and CPU of each group of jobs, from its JSON, and what was done in each second,
-//! from its log of bandwidths.
+//! fio: bandwidth, requests per second, latencies and CPU of each group of jobs from its JSON output, and the
+//! throughput of each second from its bandwidth log.
 
 use serde::Deserialize;
 
@@ -41,8 +41,8 @@ impl Adapter for Fio {
     }
 
     fn command_line(&self, options: &str) -> String {
-        // Options before the first job hold for all of them. The processor's own clock (TSC), fio's default, goes on by the
-        // machine's time where the kernel's is simulated: a USB disk then wrote 10 GB/s.
+        // Options before the first job apply to all jobs. fio's default clock, the processor's TSC, follows the
+        // machine's time even if the kernel's is simulated: a USB disk then appeared to write 10 GB/s.
         let log = "--write_bw_log=\"$LOG/fio\" --log_avg_msec=1000 --per_job_logs=0";
         format!("exec fio --output-format=json --clocksource=clock_gettime --directory=\"$FOLDER\" --group_reporting {log} {options}")
             .trim_end()
@@ -66,13 +66,13 @@ impl Adapter for Fio {
 
 fn parse_fio(output: &str, log: &str) -> Result<Reading, AdapterProblem> {
     let hint = "fio 2 and 3 are known; try its options by hand, with --output-format=json";
-    // fio itself says so on the same stream, and then prints what it did until then.
+    // fio reports this itself on the same stream, and then prints the results up to then.
     if let Some(rest) = output.split("fio: terminating on signal").nth(1) {
         let signal: String = rest.trim_start().chars().take_while(char::is_ascii_digit).collect();
         let what = format!("it was ended by signal {signal} before it was done");
         return Err((what, "let it run to its end: --runtime bounds it"));
     }
-    // With --status-interval each document is what was done so far: the last one is of the whole.
+    // With --status-interval each document covers the run so far: the last one covers all of it.
     let document = last_document(output).map_err(|broken| (describe_broken_json(&broken), hint))?;
     let document = document.ok_or_else(|| ("there is no JSON in it".to_owned(), hint))?;
     let output = FioOutput::deserialize(document).map_err(|error| (error.to_string(), hint))?;
@@ -139,7 +139,7 @@ fn has_distinct_names(jobs: &[&FioJob]) -> bool {
     names.windows(2).all(|pair| pair[0] != pair[1])
 }
 
-/// What is wrong with JSON, and where in the output.
+/// Describes an error in JSON and its position in the output.
 fn describe_broken_json(broken: &BrokenJson) -> String {
     let BrokenJson { begins, breaks, what, cut_off } = broken;
     match cut_off {
@@ -162,8 +162,8 @@ fn group_names(jobs: &[&FioJob]) -> Vec<String> {
     names
 }
 
-/// The sum over jobs and directions for each second, of lines such as `1001, 61230, 1, 0, 0`: milliseconds, KiB/s on average
-/// since the line before, and what does not matter here. The rest of a second at the end is left out.
+/// The sum over jobs and directions for each second, from lines such as `1001, 61230, 1, 0, 0`: milliseconds, KiB/s on
+/// average since the line before, and irrelevant columns. The last partial second is left out.
 fn parse_course(log: &str) -> Result<Option<WorkCourse>, String> {
     let mut rates: Vec<f64> = Vec::new();
     for line in log.lines().filter(|line| !line.trim().is_empty()) {

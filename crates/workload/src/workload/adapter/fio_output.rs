@@ -1,4 +1,4 @@
-//! What fio prints as JSON: its jobs in their groups, and the measurements of a group.
+//! fio's JSON output: its jobs in their groups, and the measurements of a group.
 //!
 //! A number that fio did not measure is absent: a latency of which there is no sample (`gtod_reduce`, `disable_lat`), a rate over no time.
 //! fio 3 counts nanoseconds and bytes; fio 2 counts microseconds and KiB, under other names.
@@ -151,14 +151,14 @@ pub(super) fn groups_of(jobs: &[FioJob]) -> Vec<Vec<&FioJob>> {
     groups
 }
 
-/// What a group did, and the metrics that it was too fast for.
+/// The results of a group, and the metrics that it was too fast for.
 #[derive(Debug, Default)]
 pub(super) struct GroupReading {
     pub(super) measurements: Vec<Measurement>,
     pub(super) too_fast: Vec<&'static str>,
 }
 
-/// What a job did in one direction.
+/// The results of a job in one direction.
 type DirectionOf = fn(&FioJob) -> Option<&FioDirection>;
 
 /// The measurements of jobs that ran at the same time; nothing where they did nothing.

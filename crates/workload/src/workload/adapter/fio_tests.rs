@@ -1,4 +1,4 @@
-//! fio's JSON of every kind of run: what it says is measured, and what it does not say is absent.
+//! Tests with fio's JSON of every kind of run: reported values are measured, missing ones are absent.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ const UNGROUPED: &str = include_str!("fixtures/fio-3.33-ungrouped.json");
 const NAMED: &str = include_str!("fixtures/fio-3.33-named-jobs.json");
 const NO_LATENCY: &str = include_str!("fixtures/fio-3.33-disable-lat.json");
 
-/// In the form of fio 2.16, by hand: KiB and microseconds.
+/// A hand-written document in the form of fio 2.16: KiB and microseconds.
 const OLD: &str = r#"{
   "fio version" : "fio-2.16",
   "jobs" : [ {

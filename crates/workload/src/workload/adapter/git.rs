@@ -1,8 +1,8 @@
 //! git: where a command of it spends its time, from the events that it traces of itself.
 //!
-//! git writes a line of JSON for each event, among them the end of each region of its work with what that took
-//! (GIT_TRACE2_EVENT; git's api-trace2 document). Programs that it starts for itself write to the same place, and count. The
-//! options are a command of git's with its own: `status`, `gc -q`.
+//! git writes a line of JSON for each event, including the end of each region of its work with its duration
+//! (GIT_TRACE2_EVENT; git's api-trace2 document). Programs that git starts write to the same log, and count. The
+//! options are a git command with its own options: `status`, `gc -q`.
 
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ impl Adapter for Git {
     }
 
     fn command_line(&self, options: &str) -> String {
-        // Regions below the third level are parts of those above. What git says of files is not looked at.
+        // Regions below the third level are parts of those above. File names in the log are ignored.
         let trace = "GIT_TRACE2_EVENT=\"$LOG/events\" GIT_TRACE2_EVENT_NESTING=3";
         let who = "-c user.name=fsverdict -c user.email=fsverdict@localhost";
         format!("export {trace}; exec git -C \"$FOLDER\" {who} {options} >/dev/null")

@@ -1,4 +1,4 @@
-//! Benchmark programs whose output is understood: a shell line to run one, and what its full output says, as
+//! Benchmark programs with known output: a shell line that runs one, and a parser that turns its complete output into
 //! measurements of the phase.
 //!
 //! A new one is one file here and one line in [`adapters`]; its metrics are one in `journal/` of the judgement.
@@ -24,7 +24,7 @@ use fsverdict_stack::filesystem::{Package, Packages, Tool};
 /// The variable in which an adapter's line finds the folder it works in.
 pub const FOLDER: &str = "FOLDER";
 
-/// The variable in which it finds a folder for what its program writes down beside what it prints: a log, a trace.
+/// The environment variable with the folder for additional output of the program: a log, a trace.
 pub const LOG: &str = "LOG";
 
 /// How much of an output that cannot be used is shown.
@@ -33,21 +33,21 @@ const SHOWN: usize = 2000;
 pub trait Adapter: Sync {
     fn name(&self) -> &'static str;
     fn summary(&self) -> &'static str;
-    /// The program, and what to install to have it.
+    /// The program, and the package that contains it.
     fn tool(&self) -> Tool;
 
     fn program(&self) -> &'static str {
         self.tool().program
     }
 
-    /// What it can measure; every metric it gives is among them.
+    /// The metrics that it can measure; every metric in its results is one of them.
     fn metrics(&self) -> &'static [MetricInfo];
     /// The line for the shell, with the plan's options; the folder to work in is in `$FOLDER`, one for logs in `$LOG`.
     fn command_line(&self, options: &str) -> String;
-    /// What to do when it failed and said this; none where only the program itself knows.
+    /// A hint for a failure with this output; `None` where only the program's own message helps.
     fn hint_for_output(&self, said: &str) -> Option<String>;
-    /// What the program printed on its standard output, and put into `$LOG`, understood; else what is not as the program is known
-    /// to print it.
+    /// Parses the program's standard output and the file `$LOG`; returns an error if they deviate from the program's
+    /// known format.
     fn parse_output(&self, output: &str, log: &str) -> Result<Reading, AdapterProblem>;
 
     /// As [`understand`](Self::understand), with the output in the error.
@@ -65,19 +65,19 @@ pub trait Adapter: Sync {
     }
 }
 
-/// What is wrong with an output, and a hint.
+/// A problem with an output, and a hint.
 type AdapterProblem = (String, &'static str);
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reading {
     pub measurements: Vec<Measurement>,
-    /// What a reader of the numbers must know, in sentences.
+    /// Notes for the reader of the results, in sentences.
     pub notes: Vec<String>,
     /// Bytes of the data it worked on, where it says so: to be held against the machine's memory.
     pub working_set: Option<u64>,
     pub bytes_read: u64,
     pub bytes_written: u64,
-    /// What it got done while it went on, where it tells.
+    /// The work done over time, if the program reports it.
     pub course: Option<WorkCourse>,
 }
 
@@ -101,7 +101,7 @@ impl Reading {
         }
     }
 
-    /// Takes what was done in each second, and what the slowest of them was; of less than three seconds nothing is said.
+    /// Takes the work done in each second and derives the slowest second; below three seconds it derives none.
     fn go_on(&mut self, course: Option<WorkCourse>, slowest: &MetricInfo) {
         if let Some(rate) = course.as_ref().and_then(WorkCourse::slowest_second) {
             self.add_metric(slowest, rate);
@@ -177,7 +177,7 @@ mod tests {
         let mut names: HashSet<&str> = METRICS.iter().map(|metric| metric.name).collect();
         for known in adapters() {
             assert!(!known.summary().is_empty() && adapter_by_name(known.name()).is_some());
-            // pgbench asks a server, which has its folder from whoever starts it.
+            // pgbench connects to a server, whose data folder the service's start command chooses.
             let works_in_folder = known.name() != "pgbench";
             assert!(known.command_line("--x").contains("--x"));
             assert_eq!(known.command_line("").contains("$FOLDER"), works_in_folder, "{}", known.name());

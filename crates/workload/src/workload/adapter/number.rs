@@ -1,6 +1,6 @@
 //! Numbers as programs print them.
 
-/// A decimal number: no sign, no exponent, no word for infinity.
+/// Parses a decimal number: no sign, no exponent, no word for infinity.
 pub(super) fn parse_number(text: &str) -> Result<f64, String> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let parsed = text.parse::<f64>().ok().filter(|number| plain && number.is_finite());
@@ -17,7 +17,7 @@ pub(super) fn parse_microseconds(text: &str) -> Result<f64, String> {
     Ok(parse_number(text)? / 1e6)
 }
 
-/// The rest of the only line of `output` that begins with `start`; of several the last.
+/// The rest of the line of `output` that begins with `start`; the last such line if there are several.
 pub(super) fn text_after<'a>(output: &'a str, start: &str) -> Option<&'a str> {
     output.lines().rev().find_map(|line| line.trim().strip_prefix(start)).map(str::trim)
 }

@@ -1,4 +1,4 @@
-//! pgbench: transactions a second and how long one takes, from what it prints and from its log of every transaction.
+//! pgbench: transactions per second and their latency, from its output and from its log of every transaction.
 //!
 //! The log has a line for each: client, number, microseconds, script, and the time when it was over, in seconds and microseconds
 //! (PostgreSQL's documentation of pgbench, "Per-Transaction Logging"). The server is a `[[service]]` of the plan; its socket is
@@ -115,7 +115,7 @@ impl Adapter for Pgbench {
     }
 }
 
-/// What it prints at its end.
+/// The summary that it prints at its end.
 struct Told {
     transactions: u64,
     /// None where no time passed.
@@ -156,7 +156,7 @@ impl Told {
     }
 }
 
-/// What its log has: latencies in order, and how many transactions ended when.
+/// The content of its log: sorted latencies, and the number of transactions that ended in each second.
 struct Logged {
     latencies: Vec<u64>,
     course: CourseCounter,
@@ -170,7 +170,7 @@ impl Logged {
             let read = || {
                 let mut words = line.split(' ').skip(2);
                 let took = words.next()?;
-                // What was skipped or failed has a word here.
+                // A skipped or failed transaction has a word here.
                 let took = match took {
                     "skipped" | "failed" | "serialization" | "deadlock" => None,
                     number => Some(number.parse::<u64>().ok()?),
@@ -202,7 +202,7 @@ impl Logged {
         (!self.latencies.is_empty()).then(|| sum / 1e6 / self.latencies.len() as f64)
     }
 
-    /// The nearest rank.
+    /// The percentile by nearest rank.
     fn latency_at(&self, permille: usize) -> Option<Duration> {
         let rank = (self.latencies.len() * permille).div_ceil(1000).max(1);
         self.latencies.get(rank - 1).map(|micros| Duration::from_micros(*micros))

@@ -11,10 +11,10 @@ use fsverdict_stack::filesystem::{Package, Packages, Tool};
 
 pub(super) struct Sqlite;
 
-/// What begins each line with a time.
+/// The prefix of each line with a time.
 const MARK: &str = "fsverdict";
 
-/// The parts of the script in order: what is done in each, by the name of its metric's place, and how many times.
+/// The parts of the script in order: the metric of each, and how often it repeats.
 const PARTS: [(&str, u32); 5] =
     [("insert", 500), ("update", 500), ("bulk", 20_000), ("read", 2000), ("delete", 500)];
 

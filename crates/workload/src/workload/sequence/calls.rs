@@ -16,7 +16,7 @@ pub(super) const ATTRIBUTE_NAME: &str = "user.fsverdict";
 
 const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
 
-/// Does one; `model` is what is there before it. Errors are the system call's.
+/// Makes one call; `model` is the state before it. Errors are the system call's.
 pub(super) fn make_call(
     root: BorrowedFd<'_>,
     call: SequenceCall,
@@ -39,7 +39,7 @@ pub(super) fn is_refusal(errno: Errno) -> bool {
     matches!(errno, Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL | Errno::NOTTY | Errno::NODEV)
 }
 
-/// Opens what is there.
+/// Opens an existing file.
 fn open_place(root: BorrowedFd<'_>, at: SequencePlace, access: OFlags) -> Result<OwnedFd, Errno> {
     rustix::fs::openat(root, at.path(), access | FILE, Mode::empty())
 }
@@ -100,7 +100,7 @@ pub(super) fn set_attribute(root: BorrowedFd<'_>, at: SequencePlace, value: u8) 
     rustix::fs::fsetxattr(file, ATTRIBUTE_NAME, &attribute_bytes(value), XattrFlags::empty())
 }
 
-/// An attribute's value: longer than what lies in a short inode.
+/// An attribute's value: longer than fits into a small inode.
 pub(super) fn attribute_bytes(value: u8) -> [u8; 40] {
     [value; 40]
 }
@@ -161,7 +161,7 @@ fn write_mapped(
     Ok(())
 }
 
-/// linkat(2) wants a privilege for the descriptor by itself, and none for what /proc says of it.
+/// linkat(2) with AT_EMPTY_PATH needs a privilege, a link through /proc/self/fd does not.
 fn link_unnamed(root: BorrowedFd<'_>, at: SequencePlace) -> Result<(), Errno> {
     let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
     let file = rustix::fs::openat(root, at.parent().path(), flags, Mode::from_raw_mode(0o644))?;

@@ -1,4 +1,4 @@
-//! What sequences write, and which contents a file may have.
+//! The contents that sequences write, and the check which contents a file may have.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ pub(super) fn fill_pattern(bytes: &mut [u8], with: u64, offset: u64) {
     }
 }
 
-/// What is wrong with what was read.
+/// A mismatch in a file's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ContentFault {
     Size {

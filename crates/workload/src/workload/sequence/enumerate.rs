@@ -26,7 +26,7 @@ pub(super) struct CallSequence {
     pub(super) calls: Vec<SequenceCall>,
 }
 
-/// After each step but the last: nothing, or one of these.
+/// The call after each step but the last: none, or one that persists.
 type Between = Option<SequencePersist>;
 
 impl SequenceBounds {
@@ -137,7 +137,7 @@ fn two_step_sequences() -> Vec<CallSequence> {
     all
 }
 
-/// What may be made durable between two steps: nothing, what the step worked on, its directory, all.
+/// The calls that may persist between two steps: none, fsync of the step's file or of its directory, sync.
 fn persists_between(step: SequenceStep, model: &SequenceModel) -> Vec<Between> {
     let last = step.places().last().copied().unwrap_or(SequencePlace::Root);
     let mut between: Vec<Between> = vec![None];
@@ -149,8 +149,8 @@ fn persists_between(step: SequenceStep, model: &SequenceModel) -> Vec<Between> {
     between
 }
 
-/// What may be made durable at the end: all that the steps worked on and that is there, their directories where names changed, the
-/// content of files alone, all.
+/// The calls that may persist at the end: fsync of every existing file of the steps, of their directories if names
+/// changed, fdatasync of files, sync.
 fn persists_at_end(steps: &[SequenceStep], model: &SequenceModel) -> Vec<SequencePersist> {
     let places: BTreeSet<SequencePlace> = steps.iter().flat_map(|step| step.places()).collect();
     let changing = steps.iter().filter(|step| step.changes_names()).flat_map(|step| step.places());

@@ -19,23 +19,24 @@ pub(super) struct SequenceProgress {
     pub(super) refused: Option<usize>,
 }
 
-/// What is promised of a sequence, and what it may have come to.
+/// The guarantees for a sequence, and its possible states.
 #[derive(Debug)]
 pub(super) struct SequenceFloor {
-    /// After no step, one, two …: as many as had begun.
+    /// The states after no step, one, two …: as many as had begun.
     pub(super) versions: Vec<SequenceModel>,
     /// The first version in which a name may be, by a sync, or an fsync of its directory.
     pub(super) names: BTreeMap<NameKey, usize>,
-    /// The same by an fsync of the file that it stood for: what all but the strictest reading of POSIX expects.
+    /// The same by an fsync of the file under that name: all but the strictest reading of POSIX expects this.
     pub(super) entries: BTreeMap<NameKey, usize>,
-    /// By the number of the node.
+    /// Keyed by the number of the node.
     pub(super) contents: BTreeMap<usize, usize>,
     /// Attributes and blocks that were set aside.
     pub(super) metadata: BTreeMap<usize, usize>,
-    /// All of it.
+    /// The first version for everything, by a sync.
     pub(super) all: usize,
     pub(super) renamed: Vec<Renamed>,
-    /// What was exchanged (renameat2(2), RENAME_EXCHANGE): of its names an fsync of the file says nothing that anybody agreed on.
+    /// Nodes that were exchanged (renameat2(2), RENAME_EXCHANGE): it is not agreed whether an fsync of the file
+    /// persists its names.
     exchanged: BTreeSet<usize>,
 }
 
@@ -152,7 +153,8 @@ impl SequenceFloor {
         if self.exchanged.contains(&node) {
             return;
         }
-        // Its own names of now; and that it has lost those which a rename took from it. Who has these since then was not synced with it.
+        // Its current names, and the removal of names that a rename took from it. The file that has such a name since
+        // was not synced with it.
         let now = model.names.iter().filter(|(_, named)| **named == node).map(|(key, _)| (*key, last));
         let old = self.renamed.iter().filter(|one| one.node == node).map(|one| (one.from, one.since));
         for (key, version) in now.chain(old) {

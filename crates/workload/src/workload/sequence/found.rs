@@ -1,4 +1,4 @@
-//! What lies in the folder of a sequence: read without following anything.
+//! Reads the folder of a sequence without following links.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
@@ -14,7 +14,7 @@ use super::model::NodeKind;
 
 /// No file of a sequence is as large.
 const LARGEST: usize = 1 << 20;
-/// What may be in a folder is less.
+/// A folder of a sequence has fewer entries.
 const MOST: usize = 64;
 const DEEPEST: u32 = 4;
 
@@ -33,7 +33,7 @@ pub(super) struct FoundNode {
     pub(super) entries: BTreeMap<String, FoundNode>,
 }
 
-/// Reads what is in this folder; `errors` are what the filesystem said it could not read.
+/// Reads a folder; `errors` collects files that the filesystem could not read.
 pub(super) fn read_folder(
     folder: BorrowedFd<'_>,
     listing: &mut Listing,

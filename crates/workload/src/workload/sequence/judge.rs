@@ -1,4 +1,4 @@
-//! Holds what was found of a sequence against what was promised.
+//! Compares the state found after a power cut with the guarantees for a sequence.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::found::FoundNode;
 use super::model::{NameKey, NodeKind, SequenceModel};
 use super::step::BLOCK;
 
-/// A promise that was broken, by its name in `PROMISES`, and what was seen.
+/// A broken promise, by its name in `PROMISES`, and the observation.
 pub(super) type Broken = (&'static str, String);
 
 pub(super) fn judge_sequence(floor: &SequenceFloor, root: &FoundNode) -> Vec<Broken> {
@@ -26,7 +26,7 @@ pub(super) fn judge_sequence(floor: &SequenceFloor, root: &FoundNode) -> Vec<Bro
 struct SequenceJudge<'a> {
     floor: &'a SequenceFloor,
     broken: Vec<Broken>,
-    /// What is under each name.
+    /// The node found under each name.
     found: BTreeMap<NameKey, &'a FoundNode>,
     /// Which node it was taken for.
     taken: BTreeMap<NameKey, usize>,
@@ -92,7 +92,7 @@ impl<'a> SequenceJudge<'a> {
             return self.check_node(key, node, found, shown);
         }
         let likely = entry.iter().find(|node| of_kind(node)).copied();
-        // Of another time: what was promised to be gone, or replaced.
+        // An earlier version: the removal or replacement was guaranteed.
         let (of_before, promise) = if let Some(node) = which(&name) {
             (Some(node), "entry")
         } else if let Some(node) = which(&ever) {
@@ -141,7 +141,7 @@ impl<'a> SequenceJudge<'a> {
         node.is_some_and(|node| found.kind == Some(node.kind))
     }
 
-    /// What of its content is wrong, if it is this node.
+    /// The mismatch of its content, if it is this node.
     fn content_fault(&self, number: usize, found: &FoundNode) -> Option<Broken> {
         if !self.is_of_kind(number, found) {
             return Some(("unheard-of", "is of another kind".to_owned()));
@@ -213,7 +213,7 @@ impl<'a> SequenceJudge<'a> {
         }
         let least = self.versions_of(from).filter_map(|one| one.node(number));
         let least = least.map(|node| node.blocks.len() as u64 * u64::from(BLOCK)).min().unwrap_or(0);
-        // What is short may lie beside its inode.
+        // Short content may be stored in the inode.
         if found.held < least && found.content.len() >= BLOCK as usize {
             let held = found.held;
             self.broken.push((
@@ -223,7 +223,7 @@ impl<'a> SequenceJudge<'a> {
         }
     }
 
-    /// What was renamed is not under both names, unless it was once.
+    /// A renamed node must not have both names, unless it once had.
     fn check_renames(&mut self) {
         let floor = self.floor;
         for Renamed { from, to, .. } in &floor.renamed {
@@ -237,7 +237,7 @@ impl<'a> SequenceJudge<'a> {
         }
     }
 
-    /// What was there, and never lost its last name, is under some name.
+    /// A node that existed and never lost its last name must have some name.
     fn check_lost_nodes(&mut self) {
         let Some(first) = self.floor.versions.first() else { return };
         for number in 1..first.nodes.len() {

@@ -1,4 +1,4 @@
-//! What sequences must have left once all their calls have returned, in lines that a shell can compare.
+//! The final state of sequences whose calls have all returned, in lines that a shell can compare.
 
 use super::model::{NodeKind, SequenceModel};
 use super::place::SequencePlace;
@@ -9,7 +9,7 @@ use super::{FOLDER, folder_of};
 use crate::workload::cksum::posix_checksum;
 
 impl SequencesRecord {
-    /// What is there once all calls have returned, with the folder of each sequence.
+    /// The state after all calls have returned, with the folder of each sequence.
     fn final_states(&self) -> Vec<(String, SequenceModel)> {
         let (first, sequences) = self.work.sequences();
         let left = (first..).zip(&sequences).map(|(number, sequence)| {
@@ -37,7 +37,7 @@ impl SequencesRecord {
         files.collect()
     }
 
-    /// What must be there once all calls have returned, a line each: kind, links, size, checksum of cksum(1), path.
+    /// Lists the expected final state, one line per file: kind, links, size, checksum of cksum(1), path.
     pub fn list_final_states(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for (folder, model) in self.final_states() {
@@ -50,7 +50,7 @@ impl SequencesRecord {
     }
 }
 
-/// The lines of what is in a directory.
+/// The lines for the content of a directory.
 fn list_directory(model: &SequenceModel, directory: usize, path: &str, lines: &mut Vec<String>) {
     for ((_, name), number) in model.names.iter().filter(|((of, _), _)| *of == directory) {
         let path = format!("{path}/{name}");

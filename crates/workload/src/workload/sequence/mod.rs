@@ -1,8 +1,9 @@
-//! `sequences`: every short sequence of calls on a few names, each with a moment at which something is promised to be durable,
-//! and what must be found of it after a cut of power.
+//! `sequences`: every short sequence of calls on a few names, each with a moment at which data are guaranteed to be
+//! durable, and the checks after a power cut.
 //!
-//! The bounds are of the kind that Mohan et al. chose for ACE ("Finding Crash-Consistency Bugs with Bounded Black-Box Crash
-//! Testing", OSDI '18): at most three calls, on few files, from an almost empty filesystem, found most of the bugs that were known.
+//! The bounds are those that Mohan et al. chose for ACE ("Finding Crash-Consistency Bugs with Bounded Black-Box Crash
+//! Testing", OSDI '18): at most three calls, on few files, from an almost empty filesystem, found most of the known
+//! bugs.
 
 mod calls;
 mod contents;

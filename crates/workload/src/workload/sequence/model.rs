@@ -1,4 +1,4 @@
-//! What a filesystem must hold after each call, as far as sequences go: names, and what they stand for.
+//! Models the state of a filesystem after each call of a sequence: names and the nodes that they refer to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,12 +25,12 @@ pub(super) struct SequenceNode {
     pub(super) attribute: Option<u8>,
 }
 
-/// A name: the number of the directory's node, and what it is called there.
+/// A name: the number of the directory's node, and the entry's name.
 pub(super) type NameKey = (usize, &'static str);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SequenceModel {
-    /// What contents depend on besides the number of the write.
+    /// A seed for contents, in addition to the number of the write.
     identity: u64,
     writes: u64,
     pub(super) nodes: Vec<SequenceNode>,
@@ -178,7 +178,7 @@ impl SequenceModel {
         }
     }
 
-    /// What the next write is filled with.
+    /// The seed for the content of the next write.
     pub(super) fn next_fill(&self) -> u64 {
         self.identity ^ (self.writes + 1)
     }
@@ -207,7 +207,7 @@ impl SequenceModel {
             };
             (over != node && both(NodeKind::File)).then_some(())?;
         }
-        // Not into itself.
+        // A directory cannot be moved into itself.
         (new.0 != node).then_some(())?;
         self.names.remove(&old);
         self.names.insert(new, node);
@@ -246,7 +246,7 @@ impl SequenceNode {
         }
     }
 
-    /// How many blocks these take is the filesystem's to say: what was set aside and not written may count as a hole.
+    /// The number of allocated blocks is not modelled: preallocated blocks may count as holes.
     fn take_over(&mut self, content: &[u8]) {
         let bytes = Arc::make_mut(&mut self.bytes);
         bytes.resize(bytes.len().max(content.len()), 0);

@@ -1,6 +1,6 @@
 //! The names that sequences work on.
 
-/// A path below the folder of a sequence. Which of them are there depends on what was done.
+/// A path below the folder of a sequence. The calls determine which of them exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum SequencePlace {
     /// The folder itself.
@@ -58,7 +58,7 @@ impl SequencePlace {
         }
     }
 
-    /// The directory that it lies in; itself for the uppermost.
+    /// The parent directory; the root is its own parent.
     pub(super) fn parent(self) -> SequencePlace {
         match self {
             SequencePlace::Root | SequencePlace::A | SequencePlace::B | SequencePlace::C => {

@@ -1,4 +1,4 @@
-//! What is known of sequences that were done while the device's writes were recorded, and what must be found of them after a cut.
+//! The record of sequences that ran while the device's writes were recorded, and the checks after a power cut.
 
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -64,14 +64,14 @@ impl SequencesRecord {
         done.copied().filter(|done| (from_ns..until_ns).contains(done)).max()
     }
 
-    /// What had returned by this nanosecond.
+    /// The calls that had returned by this nanosecond.
     pub fn promised_by(&self, now_ns: u64) -> usize {
         let batches = self.batches.iter().filter(|batch| batch.ready_ns <= now_ns);
         let calls = batches.flat_map(|batch| &batch.calls);
         calls.map(|calls| calls.done_ns.partition_point(|done| *done <= now_ns)).sum()
     }
 
-    /// What of it matters at one of these moments.
+    /// The part of the record that is relevant at one of these moments.
     pub fn only_at(&self, moments_ns: &[u64]) -> SequencesRecord {
         let is_there = |batch: &&SequenceBatch| {
             moments_ns.iter().any(|now| (batch.ready_ns..batch.until_ns).contains(now))
@@ -94,7 +94,7 @@ impl SequencesRecord {
         let Some(batch) = batch else { return Vec::new() };
         let mut begun = Vec::new();
         let mut is_synced = false;
-        // What is synced is all that came before.
+        // A sync covers everything before it.
         for (place, calls) in batch.calls.iter().enumerate().rev() {
             let number = batch.first + place as u32;
             let Some(sequence) = sequences.get((number - first) as usize) else { continue };
@@ -108,7 +108,7 @@ impl SequencesRecord {
         begun
     }
 
-    /// Which promises were kept in what is mounted here, of which power was cut at this nanosecond.
+    /// Checks the guarantees in a mounted filesystem after a power cut at this nanosecond.
     pub fn check_after_cut(
         &self,
         looking: &SequencesLooking,
@@ -156,7 +156,7 @@ impl SequencesRecord {
         }
     }
 
-    /// Removes what is there of so many of the sequences that had begun, the last first: each directory must let itself be emptied, and go.
+    /// Removes the folders of so many sequences that had begun, the last first: each directory must be removable.
     pub fn check_removal(
         &self,
         looking: &SequencesLooking,
@@ -225,7 +225,7 @@ impl SequencesRecord {
         seen.split_once(':')?.0.parse().ok()
     }
 
-    /// What must be there, in words.
+    /// Describes the expected state.
     pub fn describe_at(&self, now_ns: u64) -> Vec<String> {
         let looking = self.looking();
         let mut lines = Vec::new();
@@ -241,7 +241,7 @@ impl SequencesRecord {
         lines
     }
 
-    /// What it takes to look, made once.
+    /// The data needed for checking, computed once.
     pub fn looking(&self) -> SequencesLooking {
         let (first, sequences) = self.work.sequences();
         SequencesLooking { first, sequences }

@@ -42,7 +42,7 @@ pub(super) enum SequenceStep {
     RemoveAttribute(SequencePlace),
 }
 
-/// What is asked to be durable.
+/// A call that makes data durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum SequencePersist {
     Fsync(SequencePlace),
@@ -132,7 +132,7 @@ pub(super) const STEPS: &[SequenceStep] = &[
 ];
 
 impl SequenceStep {
-    /// What it works on: the last is what it makes or changes.
+    /// The places that it uses: the last is the one that it creates or changes.
     pub(super) fn places(self) -> Vec<SequencePlace> {
         use SequenceStep as S;
         match self {
@@ -159,7 +159,7 @@ impl SequenceStep {
         }
     }
 
-    /// Whether it changes what directories hold.
+    /// Whether it changes directory entries.
     pub(super) fn changes_names(self) -> bool {
         use SequenceStep as S;
         matches!(

@@ -1,4 +1,4 @@
-//! Sequences on a real filesystem agree with the model, and what is planted in what is left of them is found.
+//! Tests that sequences on a real filesystem match the model, and that planted damage is found.
 
 use std::os::fd::AsFd;
 
@@ -30,7 +30,7 @@ fn the_bounds_hold_what_they_should_each_once() {
         "rename A C; mkdir A; fsync A",
         "fallocate KEEP_SIZE A/foo 12288+16384; fdatasync A/foo",
         "sync; append A/foo 4096; fsync A/foo",
-        // What ACE has and the others of the table do not: its mmapwrite; and two that found mistakes in btrfs' log since.
+        // The mmapwrite of ACE, and two sequences that have since found bugs in btrfs' log.
         "punch hole A/foo 4096+4096; write through a mapping A/foo 4096+4096; fsync A/foo",
         "link O_TMPFILE A/baz; fsync A/baz",
         "clone A/foo A/bar; fsync A/bar",
@@ -57,7 +57,7 @@ fn the_model_agrees_with_a_real_filesystem() {
     assert_eq!(std::fs::read_dir(folder.path().join(FOLDER)).unwrap().count(), 0);
 }
 
-/// What a folder with the two directories and files holds, and how a sequence had come along.
+/// The content of a folder with the two directories and files, and the progress of a sequence.
 struct Recovered {
     folder: tempfile::TempDir,
 }
@@ -65,7 +65,7 @@ struct Recovered {
 const IDENTITY: u64 = 77 << 8;
 
 impl Recovered {
-    /// What every sequence begins with.
+    /// The initial state of every sequence.
     fn new() -> Recovered {
         let folder = tempfile::tempdir().unwrap();
         let recovered = Recovered { folder };
@@ -144,7 +144,7 @@ fn what_is_renamed_is_found_once() {
     let here = Recovered::new();
     std::fs::hard_link(here.at("A/foo"), here.at("A/baz")).unwrap();
     assert_eq!(here.broken("rename A/foo A/baz; sync", 1), ["rename"]);
-    // What f2fs' fsync_mode=posix does: the file that was renamed away is nowhere.
+    // Simulates f2fs with fsync_mode=posix: the renamed file has no name at all.
     let here = Recovered::new();
     std::fs::remove_file(here.at("A/foo")).unwrap();
     std::fs::write(here.at("A/foo"), "").unwrap();

@@ -46,7 +46,7 @@ pub struct OneSequence {
     pub calls: Vec<u32>,
 }
 
-/// What was done, and when which promise was made.
+/// The calls that were made, and the time of each guarantee.
 #[derive(Debug)]
 pub struct SequencesDone {
     pub done: OperationResult,
@@ -78,13 +78,13 @@ impl SequenceWork {
     }
 }
 
-/// What the contents of a sequence depend on.
+/// The seed for the contents of a sequence.
 pub(super) fn sequence_identity(bounds: SequenceBounds, number: u32) -> u64 {
     mix_bits(bounds.seed ^ mix_bits(u64::from(number))) << 8
 }
 
-/// Does the sequences of a part below this mount point. Where the filesystem refuses a call, its sequence ends there. Each batch may begin
-/// with a filesystem at rest only where nobody else has a file on it: in a guest.
+/// Runs a part's sequences below this mount point. If the filesystem refuses a call, its sequence ends there. A batch
+/// may start from a frozen filesystem only if no one else uses it: in a guest.
 pub fn carry_out(mount: &Path, work: &SequenceWork, may_rest: bool) -> Result<SequencesDone, WorkError> {
     let failed = |call: &'static str, errno| io_error(call, FOLDER.to_owned(), errno);
     let mount = open_path(mount).map_err(|errno| failed("open the mount point", errno))?;
@@ -133,7 +133,8 @@ impl SequencesOfBatch<'_> {
             );
         }
         rustix::fs::syncfs(self.folder).map_err(|errno| io_error("sync", FOLDER.to_owned(), errno))?;
-        // What those before left in a journal would be replayed in each of the states of these, hundreds of requests for nothing.
+        // The journal entries of earlier batches would be replayed in each state of this batch, hundreds of useless
+        // requests.
         if self.may_rest
             && let Err(errno) = bring_to_rest(self.folder)
             && !is_refusal(errno)
@@ -167,7 +168,7 @@ impl SequencesOfBatch<'_> {
         self.first..self.first + self.sequences.len() as u32
     }
 
-    /// What every sequence finds.
+    /// The files that every sequence starts with.
     fn prepare_folder(&self, number: u32) -> Result<OwnedFd, Errno> {
         let name = folder_of(number);
         let directory = Mode::from_raw_mode(0o755);
