@@ -1,4 +1,5 @@
-//! The device list: every set-up that let somebody else's data be written over, and how it is refused now.
+//! Tests of the device guard: every known set-up in which another program's data could be overwritten, and the refusal
+//! of each.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -11,7 +12,7 @@ use crate::host::root::Root;
 
 const MIB: u64 = 1 << 20;
 
-/// What is undone when it is dropped, by a command.
+/// A clean-up command that runs when the value is dropped.
 struct Undo(Command);
 
 impl Drop for Undo {
@@ -40,7 +41,7 @@ fn run_shell(line: &str, arguments: &[&str]) {
     output_of(Command::new("sh").args(["-ec", line, "sh"]).args(arguments));
 }
 
-/// A set-up under way: what was made, dropped in reverse order.
+/// A set-up in progress: its parts, dropped in reverse order.
 struct Scene {
     kept: Vec<Box<dyn std::any::Any>>,
     folder: tempfile::TempDir,
@@ -59,7 +60,7 @@ impl Scene {
         self.kept.push(Box::new(thing));
     }
 
-    /// A sparse file of 200 MiB.
+    /// Creates a sparse file of 200 MiB.
     fn file(&self, name: &str) -> PathBuf {
         let path = self.path(name);
         File::create(&path).unwrap().set_len(200 * MIB).unwrap();
@@ -95,7 +96,7 @@ impl Scene {
         (file, device)
     }
 
-    /// By a loop device.
+    /// Attaches a loop device over it.
     fn mounted_file(&mut self) -> PathBuf {
         let (file, device) = self.attached_file();
         self.mount_device(&device);
@@ -156,10 +157,11 @@ fn make_node(device: &str, path: &Path) {
     run_shell(line, &[device, path.to_str().unwrap()]);
 }
 
-/// Name; how it is set up, and which device is named; what the refusal says, or nothing where it is cleared.
+/// Name; the set-up, and the device that is named; the expected words of the refusal, or `None` if the device is
+/// cleared.
 type ListCase = (&'static str, fn(&mut Scene) -> String, &'static str);
 
-/// Named with the identity of what is on it: consent never lifts these.
+/// Named with the identity of its content: consent never lifts these refusals.
 const IN_USE: &[ListCase] = &[
     (
         "a second loop device over a mounted file",
@@ -330,7 +332,7 @@ syscall($mmap, 0, 4096, 3, 1, fileno(F), 0) > 0 or die; close F; print "ready\n"
 const THREAD: &str = r#"use threads; my $exit = qx(uname -m) =~ /^x86_64/ ? 60 : 93;
 threads->create(sub { begin; print "ready\n"; <STDIN> }); syscall($exit, 0)"#;
 
-/// Not named by any identity: what is asked for, or cleared.
+/// Named without an identity: the guard asks for one, or clears the device.
 const WITHOUT_CONSENT: &[ListCase] = &[
     ("nothing anywhere", |scene| scene.loop_over(Scene::sparse_file, &[]), ""),
     (

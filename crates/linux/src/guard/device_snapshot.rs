@@ -1,5 +1,6 @@
-//! How a device is while nobody should write to it: its write and discard counters, digests of both its ends, and when the file
-//! below a loop device was last changed. Two snapshots that differ show a foreign write.
+//! Snapshots of a device at times when only this run may write to it: its write and discard counters, digests of both
+//! its ends, and the change time of the file below a loop device. A difference between two snapshots shows a foreign
+//! write.
 //!
 //! The counters are those of `/sys/class/block/NAME/stat` (kernel Documentation/block/stat.rst): sectors, not requests. A flush counts
 //! as a write of no sectors on some kernels, and a sync(2) of somebody else is no foreign write.
@@ -28,7 +29,7 @@ const PIECE: u64 = 4 << 10;
 const ATTEMPTS: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// What was written and discarded, in sectors of 512 bytes.
+/// Written and discarded sectors of 512 bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct WriteCount {
     written: u64,
@@ -40,15 +41,15 @@ struct WriteCount {
 struct WriteCounters {
     /// Of the device, which for a whole disk includes those of its partitions.
     own: WriteCount,
-    /// Of each partition on it, by name.
+    /// The counts of each partition on it, by name.
     partitions: Vec<(String, WriteCount)>,
-    /// Of a partition: what was written by the name of its disk, wherever that was. None where other partitions are too busy for the
-    /// difference to be read.
+    /// For a partition: writes through the name of its disk, wherever they went. `None` if other partitions are too
+    /// busy to compute the difference.
     through_disk: Option<WriteCount>,
 }
 
-/// When the file below a loop device was last changed, in seconds and nanoseconds. Each write sets this time and that of the last
-/// modification; programs that copy files set the latter back (utimensat(2)), and nobody can set this one.
+/// The change time of the file below a loop device, in seconds and nanoseconds. Each write sets change and modification
+/// time; programs that copy files reset the latter (utimensat(2)), but no program can set the former.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct FileTime(i64, i64);
 
@@ -93,7 +94,7 @@ impl DeviceSnapshot {
         Ok(DeviceSnapshot { counters, file, pieces })
     }
 
-    /// The same without the counters, which begin again when a device is attached anew.
+    /// The snapshot without the counters, which restart when a device is attached again.
     pub(super) fn without_counters(&self) -> Self {
         DeviceSnapshot { counters: None, ..self.clone() }
     }
@@ -111,7 +112,8 @@ impl DeviceSnapshot {
         }
     }
 
-    /// What has happened to a device of `size` bytes between this snapshot and a later one, for people; none if nothing has.
+    /// Describes the changes of a device of `size` bytes between this snapshot and a later one; `None` if there are
+    /// none.
     pub(super) fn describe_difference(&self, later: &DeviceSnapshot, size: u64) -> Option<String> {
         let mut found = Vec::new();
         match (&self.counters, &later.counters) {
@@ -220,8 +222,8 @@ fn read_counters(root: &Root, device: &BlockDevice) -> io::Result<Option<WriteCo
     Ok(Some(WriteCounters { own, partitions, through_disk: read_through_disk(root, device) }))
 }
 
-/// What was written to the disk of a partition by the disk's own name: what the disk has counted less what all its partitions
-/// have. The files are read one after the other, so a reading counts once two of them agree.
+/// The writes to a partition's disk through the disk's own name: the disk's counts minus those of all its partitions.
+/// The files are read one after the other, so a reading is accepted once two readings agree.
 fn read_through_disk(root: &Root, device: &BlockDevice) -> Option<WriteCount> {
     let disk = BlockDevice::describe(root, &device.given, device.path.clone(), device.whole?).ok()?;
     let all_partitions = || -> io::Result<WriteCount> {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::host::block_device::{BlockDevice, number_of};
 use crate::host::root::Root;
 
-/// A tree in a temporary folder. Device nodes are plain files with the kernel's names.
+/// A fake tree in a temporary folder. Device nodes are plain files with the kernel's names.
 pub(crate) struct FakeMachine {
     folder: tempfile::TempDir,
     root: Root,

@@ -1,8 +1,8 @@
 //! A device kept open: it stays attached under its number, and is compared before everything that writes to it.
 //!
-//! An open loop device cannot be detached, and the number of a disk that was unplugged is not given to another while
-//! it is open. What can still change (its node, its size, the part of the file a loop device shows) is looked at. So is
-//! whether anybody else wrote to it: the first foreign write that is found revokes the lease, and nothing gives it back.
+//! An open loop device cannot be detached, and the number of an unplugged disk is not reused while it is open.
+//! Everything that can still change (its node, its size, the part of the file that a loop device shows) is checked. So
+//! are foreign writes: the first one that is found revokes the lease permanently.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -22,14 +22,15 @@ use crate::host::root::Root;
 
 /// How long the mount of a trial that was killed may take to go away.
 const UNMOUNT_PATIENCE: Duration = Duration::from_secs(30);
-/// What is said where the time of the last change cannot be read any more: the file may have been written by another name.
+/// The message when the time of the last change can no longer be read: the file may have been written through another
+/// name.
 const LOST_FILE: &str = "or may have been: the file it shows does not have its name any more, and when it was changed cannot be read";
 
-/// A device kept open, but claimed by nobody: mkfs and mount can have it.
+/// Keeps the device open without claiming it: mkfs and mount can claim it.
 #[derive(Debug)]
 pub struct HeldLease {
     ticket: LeaseTicket,
-    /// The device in one line for people.
+    /// A description of the device in one line.
     description: String,
     file: File,
     state: Mutex<LeaseState>,
@@ -44,16 +45,16 @@ pub struct LeftDevice {
     boot: String,
     left: Option<DeviceSnapshot>,
     after: Option<String>,
-    /// What shows that another program has written to it.
+    /// The evidence of another program's write.
     foreign: Option<String>,
 }
 
-/// What is known of the writes to a device.
+/// The state of knowledge about writes to a device.
 #[derive(Debug)]
 struct LeaseState {
     /// How it was when everything that had been written to it was ours; none while we write to it.
     left: Option<DeviceSnapshot>,
-    /// Whether a trial has written to it: what had been on it before is gone.
+    /// Whether a trial has written to it: its former content is gone.
     written: bool,
     /// The last trial that has ended, for people.
     after: Option<String>,
@@ -67,7 +68,7 @@ impl HeldLease {
     pub fn from_claim(root: &Root, claim: ClaimedLease) -> Result<Self, Refusal> {
         let (claimed, ticket) = claim.into_parts();
         let device = ticket.check_identity(root, &claimed)?;
-        // Contents are not compared: what is read of the device stays in memory, which the trial would find there.
+        // Compares no contents: reading them would fill the device's cache, which the trial would find there.
         let left = ticket.take_snapshot(root, &device, &claimed, SnapshotDepth::Counters)?;
         Self::new(claimed, &ticket, &device, left, None)
     }
@@ -99,8 +100,8 @@ impl HeldLease {
         self.ticket.check_room_below(root, &device)
     }
 
-    /// Whether it is still that device, and nobody has mounted or claimed it. What was read of it is forgotten, as
-    /// when its last user closes it: the next one reads from the device, not from memory.
+    /// Checks that it is still the same device, neither mounted nor claimed. Drops its cached pages, as after its last
+    /// user closes it: the next reader reads from the device, not from memory.
     pub fn check_free(&self, root: &Root) -> Result<BlockDevice, Refusal> {
         let device = self.check_unchanged(root)?;
         match writers::retry_briefly(|| reopen_file(&self.file, OFlags::EXCL)) {
@@ -114,9 +115,9 @@ impl HeldLease {
         Ok(device)
     }
 
-    /// The same, and that nobody writes to it, has put something else on its bytes, or wrote to it since it was
-    /// [left](Self::note_end): to be asked outside of sandboxes, where everybody can be seen. Returns the permission for the
-    /// next trial, which looks for foreign writes once more right before its first own one.
+    /// Checks the same, and that no other program writes to it, has replaced it, or wrote to it since
+    /// [`Self::note_end`]. Call this outside of sandboxes, where all processes are visible. Returns the permission for
+    /// the next trial, which looks for foreign writes once more right before its own first write.
     pub fn check_unused(&self, root: &Root) -> Result<LeaseTicket, Refusal> {
         let device = self.check_free(root)?;
         check_tables(root, &device, 0)?;
@@ -124,7 +125,7 @@ impl HeldLease {
         Ok(if self.lock_state().written { ticket.after_first_write() } else { ticket })
     }
 
-    /// Before the first write after a discard, once: that nobody else was faster.
+    /// Checks once, after a discard and before the first write, that no other program has written.
     pub fn check_before_first_write(&self, root: &Root, device: &BlockDevice) -> Result<(), Refusal> {
         if self.lock_state().left.is_some() {
             self.check_unwritten(root, device)?;
@@ -143,7 +144,7 @@ impl HeldLease {
     /// killed this waits until its mount is gone, which writes until then.
     ///
     /// # Errors
-    /// When that cannot be known, or the lease is revoked. What cannot be known is not written over.
+    /// When the state cannot be determined, or the lease is revoked. A device in an unknown state is not overwritten.
     pub fn note_end(&self, root: &Root, trial: &str) -> Result<(), Refusal> {
         self.check_revoked()?;
         let unknown = self.lock_state().left.is_none();
@@ -180,7 +181,7 @@ impl HeldLease {
         }
     }
 
-    /// Whether nobody else has written to it since an earlier part of the run left it so. Of another device nothing is said.
+    /// Checks for foreign writes since an earlier part of the run ended. Another device is not checked.
     pub fn check_left(&self, root: &Root, known: &LeftDevice) -> Result<(), Refusal> {
         if !self.ticket.is_same_device(&known.ticket) {
             return Ok(());
@@ -196,7 +197,8 @@ impl HeldLease {
         self.compare_with_snapshot(root, &device, &left)
     }
 
-    /// Ends the lease: somebody else has written to the device, as `found` says. Returns what is told of it, from the first time on.
+    /// Revokes the lease: another program has written to the device, as `found` describes. Returns the message of the
+    /// first revocation.
     pub fn revoke(&self, found: &str) -> ForeignWrite {
         let mut state = self.lock_state();
         let after = state.after.clone();
@@ -243,7 +245,7 @@ impl HeldLease {
         compared.map_err(|refusal| self.note_refusal(refusal))
     }
 
-    /// Revokes the lease where a refusal is for a foreign write, and completes what that says.
+    /// Revokes the lease if the refusal is a foreign write, and completes its message.
     fn note_refusal(&self, refusal: Refusal) -> Refusal {
         match refusal {
             Refusal::ForeignWrite(foreign) => Refusal::ForeignWrite(Box::new(self.revoke(&foreign.found))),
@@ -261,7 +263,7 @@ fn boot_id(root: &Root) -> String {
     root.optional("proc/sys/kernel/random/boot_id").ok().flatten().unwrap_or_default().trim().to_owned()
 }
 
-/// Opens the very device of a descriptor once more, whatever its path leads to by now.
+/// Opens the device of a descriptor again, independently of the path.
 fn reopen_file(file: &File, more: OFlags) -> rustix::io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | more;
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());

@@ -1,8 +1,8 @@
 //! One run at a time on a device: the run that has it owns a name, which the kernel takes back with the process.
 //!
-//! The name is that of an abstract socket (unix(7)): nothing of it can be left behind, and who asks for a name that
-//! is taken learns the process that has it. It is no protection of data, which exclusive opens are: it keeps two runs
-//! from failing each other's trials.
+//! The lock is an abstract socket's name (unix(7)): it leaves nothing behind, and the owner of a taken name can be
+//! asked for. It does not protect data, which exclusive opens do: it prevents two runs from failing each other's
+//! trials.
 
 use std::fs;
 use std::io;
@@ -59,7 +59,7 @@ fn new_socket() -> rustix::io::Result<OwnedFd> {
     rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)
 }
 
-/// Who owns a name, if anybody does; the process where the kernel names it.
+/// The owner of a name, if there is one; its process if the kernel reports it.
 fn owner_of(name: &SocketAddrUnix) -> rustix::io::Result<Option<Option<i32>>> {
     let socket = new_socket()?;
     match rustix::net::connect(&socket, name) {

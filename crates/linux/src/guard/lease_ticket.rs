@@ -1,4 +1,5 @@
-//! What was cleared, in a form that can be handed to another process, and checked there right before the first write.
+//! The permission to write to a cleared device, in a form that can be passed to another process, which checks it right
+//! before the first write.
 
 use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -19,7 +20,7 @@ use crate::host::root::Root;
 use crate::host::space::free_bytes;
 use crate::host::syscall;
 
-/// Bytes below which a filesystem counts as full: one whose writes failed may have given some blocks back since.
+/// A filesystem with less free space, in bytes, counts as full: failed writes may have released some blocks since.
 const LEAST_ROOM: u64 = 64 << 20;
 
 /// The permission to write one device, for as long as it stays that device.
@@ -34,15 +35,17 @@ pub struct LeaseTicket {
     #[serde(default)]
     sequence: Option<u64>,
     hardware: DeviceIdentity,
-    /// Of a loop device: filesystem and inode of its file (or the number of the device below), and its first byte there.
+    /// For a loop device: filesystem and inode of its file (or the number of the device below), and its first byte
+    /// there.
     #[serde(default)]
     backing: Option<(u64, u64, u64, u64)>,
-    /// Digest of what was on it; `None` once it holds only what fsverdict wrote.
+    /// Digest of its former content; `None` once it holds only data that fsverdict wrote.
     #[serde(default)]
     contents: Option<String>,
     #[serde(default)]
     blank: bool,
-    /// How the device was when nobody but fsverdict had written to it: it must still be so right before the first write.
+    /// The snapshot of the device before foreign writes were possible: it must still match right before the first
+    /// write.
     #[serde(default)]
     left: Option<Box<DeviceSnapshot>>,
 }
@@ -92,7 +95,7 @@ impl LeaseTicket {
         }
     }
 
-    /// The same permission after the first write: what is on the device is ours now and need not stay as it was.
+    /// The same permission after the first write: the content is ours now and may change.
     pub fn after_first_write(&self) -> Self {
         LeaseTicket { contents: None, ..self.clone() }
     }
@@ -134,8 +137,8 @@ impl LeaseTicket {
         }
     }
 
-    /// Claims the device for writing. Everything is checked again on the descriptor that is returned, and the kernel
-    /// lets nobody else mount or claim the device while that is open: there is no moment between check and write.
+    /// Claims the device for writing. Checks everything again on the returned descriptor; while it is open, the kernel
+    /// prevents any other mount or claim: there is no moment between check and write.
     pub fn redeem(&self, root: &Root) -> Result<ClaimedLease, Refusal> {
         let device = self.inspect_device(root)?;
         usage::check_claims(root, &device)?;
@@ -149,7 +152,7 @@ impl LeaseTicket {
         Ok(ClaimedLease { device, file, ticket: self.clone() })
     }
 
-    /// Whether the open device, and what its path leads to, is still the one this ticket is for.
+    /// Checks whether the open device, and the device at its path, are still those of this ticket.
     pub(super) fn check_identity(&self, root: &Root, held: &File) -> Result<BlockDevice, Refusal> {
         let device = self.inspect_device(root)?;
         let size = check_open(&device, held, self.needed)?;
@@ -162,7 +165,7 @@ impl LeaseTicket {
         match backing_file(held) {
             Ok(backing) if Some(backing) == self.backing => {}
             Err(_) if self.backing.is_none() => {}
-            // The filesystem that the file is on does not answer: nobody has put another file below the device.
+            // The filesystem of the file does not respond: the file below the device was not replaced.
             Err(error @ Errno::IO) => {
                 let device = device.describe_for_people();
                 return Err(Refusal::NoAnswer { device, source: error.into() });
@@ -183,7 +186,7 @@ impl LeaseTicket {
         Ok(device)
     }
 
-    /// Whether the file of a loop device lacks bytes that the device has; where no name leads to that file nobody can tell.
+    /// Whether the file of a loop device is shorter than the device; unknown if no name leads to the file.
     fn is_cut_short(&self, root: &Root, device: &BlockDevice) -> bool {
         let Some((.., offset)) = self.backing else { return false };
         let file = self.metadata_below(root, device);
@@ -202,7 +205,7 @@ impl LeaseTicket {
         Err(Refusal::NoRoomBelow { device: device.describe_for_people(), file, missing, free })
     }
 
-    /// The file of a loop device, and what is known of it, where its name still leads to it.
+    /// The file of a loop device and its status, if its name still leads to it.
     fn named_file_below(&self, root: &Root, device: &BlockDevice) -> Option<(PathBuf, Metadata)> {
         let (filesystem, inode, ..) = self.backing?;
         let file = super::loops::file_of(root, device)?;
@@ -219,7 +222,7 @@ impl LeaseTicket {
         self.metadata_below(root, device).is_some()
     }
 
-    /// The inode of a loop device's file: another one is another device, which bears no other name.
+    /// The inode of a loop device's file: another inode means another device.
     pub fn file_below(&self) -> Option<u64> {
         self.backing.filter(|(_, _, raw_device, _)| *raw_device == 0).map(|(_, inode, ..)| inode)
     }
@@ -228,7 +231,7 @@ impl LeaseTicket {
         let Some(expected) = &self.contents else { return Ok(()) };
         let contents = signature::read_contents(held, self.size)
             .map_err(|source| Refusal::Unknown { device: device.describe_for_people(), source })?;
-        // Consent by name is for what the sample shows; without it, everything must still be empty.
+        // Consent by name covers the sampled content; without consent, everything must still be empty.
         let value = contents.uniform.unwrap_or(0);
         let filled = self.blank && matches!(survey_content(device, held, value)?, Survey::Data(_));
         if contents.digest != *expected || filled {
@@ -268,7 +271,7 @@ fn backing_file(device: &File) -> Result<(u64, u64, u64, u64), Errno> {
     Ok((status.device, status.inode, status.raw_device, status.offset))
 }
 
-/// A device open for writing that nobody else can mount or claim; dropping it lets go.
+/// A device open for writing that no other program can mount or claim; dropping it releases it.
 #[derive(Debug)]
 pub struct ClaimedLease {
     device: BlockDevice,
@@ -294,7 +297,7 @@ impl ClaimedLease {
         }
     }
 
-    /// The device in one line for people: path, model, size.
+    /// A description of the device in one line: path, model, size.
     pub fn describe_device(&self) -> String {
         self.device.describe_for_people()
     }

@@ -68,7 +68,7 @@ impl LoopDisk {
         self.device = LoopDevice::attach_image(self.image.as_fd(), &LoopOptions::default()).unwrap();
     }
 
-    /// Runs a tool on the device, whatever it says.
+    /// Runs a tool on the device and ignores its result.
     fn run(&self, argv: &[&str]) {
         let ended = Command::new(argv[0]).args(&argv[1..]).arg(self.path()).stdout(Stdio::null()).status();
         ended.unwrap();
@@ -79,7 +79,7 @@ impl LoopDisk {
     }
 }
 
-/// A mount that ends with the test, whatever its outcome.
+/// A mount that ends with the test, passed or failed.
 struct Mounted(PathBuf);
 
 impl Mounted {
@@ -115,14 +115,14 @@ fn the_disk_this_system_runs_from_is_refused_without_being_opened() {
 fn loop_blank_disk_is_cleared_and_held() {
     let disk = LoopDisk::new();
     let cleared = disk.examine(None).unwrap();
-    // Another run is shown whose it is.
+    // Another run is told which run holds the device.
     let refusal = disk.examine(None).unwrap_err();
     let shown = format!("is being tested by another run: process {}", std::process::id());
     assert!(refusal.to_string().contains(&shown), "{refusal}");
     let (ticket, hold) = cleared.into_ticket().unwrap();
     assert!(matches!(disk.examine(None), Err(Refusal::Taken { .. })));
     hold.check_unused(&Root::default()).unwrap();
-    // mkfs and mount claim the device the same way, so nobody else gets in between.
+    // mkfs and mount claim the device the same way, so that no other program can claim it in between.
     let claim = ticket.redeem(&Root::default()).unwrap();
     let refusal = ticket.redeem(&Root::default()).unwrap_err();
     assert!(matches!(refusal, Refusal::Busy { .. }), "{refusal}");
@@ -292,14 +292,14 @@ fn write_as_a_stranger(disk: &LoopDisk, place: u64) {
     open.write_all_at(&memory[start..start + 4096], place).unwrap();
 }
 
-/// What a trial does to a device: it is claimed, discarded, written to, and given free.
+/// Does the same to a device as a trial: claims, discards, writes and releases it.
 fn try_once(disk: &LoopDisk, hold: &HeldLease, trial: &str) {
     let root = Root::default();
     let ticket = hold.check_unused(&root).unwrap();
     let claim = hold.redeem(&root, &ticket).unwrap();
     hold.note_writing();
     claim.discard().unwrap();
-    // Not synced: what is in memory for the device is ours all the same.
+    // Not synced: dirty pages of the device are ours as well.
     claim.file().write_all_at(b"left by a trial", SIZE / 4).unwrap();
     drop(claim);
     hold.note_end(&root, trial).unwrap();
@@ -374,7 +374,7 @@ const CHECKS: &[Check] = &[
         let ticket: LeaseTicket = serde_json::from_str(&serde_json::to_string(&ticket).unwrap()).unwrap();
         strike();
         let refusal = ticket.redeem(&Root::default()).err()?;
-        // What the agent says of it.
+        // The agent's message about it.
         let Refusal::ForeignWrite(foreign) = refusal else { return Some(refusal) };
         hold.revoke(&foreign.found);
         hold.check_unchanged(&Root::default()).err()
@@ -426,7 +426,7 @@ fn loop_what_somebody_writes_between_two_trials_is_not_written_over() {
     }
 }
 
-/// Every way to write to the bytes of a device; what must be said of it. A partition stands for the part of a disk.
+/// Every way to write to the bytes of a device, and the expected message. A partition stands for a part of the disk.
 type WriteMethod = (&'static str, fn(&LoopDisk), &'static str);
 const WAYS: &[WriteMethod] = &[
     ("a write past the cache", |disk| write_as_a_stranger(disk, SIZE / 2), "4 KiB written"),
@@ -484,7 +484,7 @@ const WAYS: &[WriteMethod] = &[
     ),
 ];
 
-/// What may happen to a device between two parts of a run that have the same permission; whether another program has written then.
+/// Events on a device between two parts of a run with the same permission, and whether they are foreign writes.
 type Interval = (&'static str, fn(&mut LoopDisk), bool);
 const INTERVALS: &[Interval] = &[
     ("nothing", |_| {}, false),
@@ -542,7 +542,7 @@ fn loop_every_way_to_write_between_two_trials_is_seen_and_reading_is_not() {
         let disk = LoopDisk::named();
         let (_, hold) = disk.examine(None).unwrap().into_ticket().unwrap();
         try_once(&disk, &hold, "the trial of ext4 in block 7");
-        // What others may do.
+        // Actions of other programs.
         std::fs::read(disk.path()).unwrap();
         disk.run(&["blkid", "--probe"]);
         disk.run(&["blockdev", "--flushbufs"]);
@@ -613,7 +613,7 @@ fn loop_held_device_cannot_become_another_and_what_can_change_is_seen() {
     let held = HeldLease::from_claim(&root, ticket.redeem(&root).unwrap()).unwrap();
     let run = |argv: &[&str]| Command::new(argv[0]).args(&argv[1..]).status().unwrap().success();
     let path = disk.path().to_str().unwrap().to_owned();
-    // Whoever detaches it is told "done", and it stays.
+    // Detaching it returns success, but it stays attached.
     assert!(run(&["losetup", "--detach", &path]));
     held.check_free(&root).unwrap();
     hold.check_unused(&root).unwrap();

@@ -1,8 +1,8 @@
 //! Loop devices that show the same bytes as another device.
 //!
-//! The kernel neither excludes two loop devices over one file from each other, nor a loop device from the disk it
-//! stands on. What they stand on is asked of the driver (`LOOP_GET_STATUS64`: device and inode number), not of the
-//! path in sysfs: files have several names, or none any more.
+//! The kernel excludes neither two loop devices over one file, nor a loop device over a disk in use. The guard asks the
+//! driver for the backing file (`LOOP_GET_STATUS64`: device and inode number), not sysfs for its path: files have
+//! several names, or none any more.
 
 use std::fs::{self, File};
 use std::io;
@@ -22,7 +22,7 @@ use crate::host::syscall;
 /// How many devices may stand on one another; a cycle of them cannot be made, but a table may be nonsense.
 const DEEPEST: u32 = 16;
 
-/// What bytes belong to in the end.
+/// The storage that bytes finally belong to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Base {
     /// A file: numbers of its filesystem and inode.
@@ -143,7 +143,7 @@ fn places_below(root: &Root, loops: &[Loop], number: DeviceNumber, deepest: u32)
     if slaves.is_empty() { everything } else { slaves }
 }
 
-/// A window of what lies in one piece; all of what does not.
+/// A range of storage that is in one piece; the whole of any other storage.
 fn sub_ranges(all: &[ByteRange], offset: u64, size: u64) -> Vec<ByteRange> {
     let [one] = all else { return all.to_vec() };
     let start = one.range.start.saturating_add(offset);
@@ -151,11 +151,11 @@ fn sub_ranges(all: &[ByteRange], offset: u64, size: u64) -> Vec<ByteRange> {
     vec![ByteRange { base: one.base.clone(), range: start..end }]
 }
 
-/// What the driver says; none where the device is attached to nothing any more.
+/// The driver's status; `None` if the device is no longer attached.
 fn ask_driver(root: &Root, name: &str, number: DeviceNumber) -> io::Result<Option<(Base, u64)>> {
     let device = match open_loop(root, name, number) {
         Ok(device) => device,
-        // Being detached just now: nobody has it any more, nor can.
+        // It is being detached: it can no longer be used.
         Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => return Ok(None),
         Err(error) => return Err(error),
     };
@@ -169,8 +169,8 @@ fn ask_driver(root: &Root, name: &str, number: DeviceNumber) -> io::Result<Optio
     }
 }
 
-/// Opens the device of a number: by the kernel's own node, else (somebody removed or replaced that) by one made for
-/// the instant.
+/// Opens the device of a number: through the kernel's own node, or through a temporary one if that was removed or
+/// replaced.
 fn open_loop(root: &Root, name: &str, number: DeviceNumber) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let is_it = |path: &Path| {
@@ -195,7 +195,7 @@ fn open_loop(root: &Root, name: &str, number: DeviceNumber) -> io::Result<File> 
     opened
 }
 
-/// What a path that the kernel gave leads to, for those who may not ask the driver.
+/// The storage at a path that the kernel reported, for users who may not ask the driver.
 fn by_path(root: &Root, backing: &str) -> Option<Base> {
     let path: PathBuf = root.absolute(Path::new(backing));
     if let Some(number) = number_of(root, &path) {

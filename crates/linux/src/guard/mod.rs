@@ -1,11 +1,11 @@
 //! The guard: nothing but the device the user named, and means, is ever written.
 //!
-//! [`examine`] looks at a device in the order of what can do harm: first the kernel's tables (no open at all), then
-//! an exclusive open for reading, then what is written on it. [`GrantedLease`] keeps that open, so that nobody else can
-//! mount or claim the device meanwhile. Its [`LeaseTicket`] goes to whoever will write; [`LeaseTicket::redeem`] checks again,
-//! on the very descriptor the writing begins with, that device, identity and contents are still those examined.
-//! From then on a [`HeldLease`] keeps the device open and compares it before each mkfs, mount and fsck. A write of somebody else's
-//! that is found on the way ([`ForeignWrite`]) revokes it for good. For the length of a run nobody else's run gets the device
+//! [`examine_device`] checks a device in an order that does no harm: first the kernel's tables (without opening it),
+//! then an exclusive open for reading, then its content. [`GrantedLease`] keeps it open, so that no other program can
+//! mount or claim the device. Its [`LeaseTicket`] is passed to the process that will write; [`LeaseTicket::redeem`]
+//! checks again, on the descriptor used for writing, that device, identity and contents are still the examined ones.
+//! From then on a [`HeldLease`] keeps the device open and compares it before each mkfs, mount and fsck. A foreign write
+//! found on the way ([`ForeignWrite`]) revokes the lease permanently. During a run no other run gets the device
 //! (`lease_lock`).
 
 mod device_snapshot;
@@ -60,12 +60,12 @@ impl GrantedLease {
         &self.device
     }
 
-    /// What a reader of the numbers must know of this device.
+    /// Cautions about this device for the reader of the results.
     pub fn cautions(&self) -> &[String] {
         &self.cautions
     }
 
-    /// Refuses a device that nobody named, although nothing is on it, for what is `told` of it.
+    /// Refuses a device that was not named by its identity although it is empty, for the reason `told`.
     ///
     /// # Errors
     /// Always but where it was named.
@@ -137,7 +137,7 @@ pub fn examine_device(
     Ok(GrantedLease { device, ticket, cautions, identity, held, lock })
 }
 
-/// Everything that can be known without opening the device, outside of sandboxes; what a reader must know of that.
+/// Makes all checks that need no open device, outside of sandboxes; returns cautions for the reader of the results.
 fn check_tables(root: &Root, device: &BlockDevice, needed: u64) -> Result<Option<String>, Refusal> {
     let caution = usage::check_usage(root, device)?;
     check_attributes(device, needed)?;
@@ -151,7 +151,8 @@ fn check_attributes(device: &BlockDevice, needed: u64) -> Result<(), Refusal> {
     check_size(device, device.size, needed)
 }
 
-/// Opens the device for nobody else to mount, claim or open exclusively (the kernel's meaning of `O_EXCL` here).
+/// Opens the device so that no other program can mount, claim or open it exclusively (the kernel's meaning of `O_EXCL`
+/// here).
 fn open_exclusively(device: &BlockDevice, write: bool) -> Result<File, Refusal> {
     use rustix::fs::{Mode, OFlags};
     let access = if write { OFlags::RDWR } else { OFlags::RDONLY };
@@ -240,13 +241,13 @@ fn survey_content(device: &BlockDevice, held: &File, value: u8) -> Result<Survey
     })
 }
 
-/// What is on the device and on its partitions, one line each.
+/// The content of the device and its partitions, one line each.
 fn describe_contents(root: &Root, device: &BlockDevice, contents: &DeviceContents) -> Vec<String> {
     let mut lines: Vec<String> = contents.signatures.iter().map(signature::Signature::describe).collect();
     for (name, number) in &device.partitions {
         let path = root.path(format!("dev/{name}"));
         let found = BlockDevice::describe(root, &path, path.clone(), *number).ok().map(|partition| {
-            // The disk is held exclusively, so its partitions are nobody else's; what cannot be read is just not told.
+            // The disk is held exclusively, so its partitions have no other users; unreadable content is left out.
             let file = (number_of(root, &path) == Some(*number)).then(|| File::open(&path).ok()).flatten();
             let marks = file.and_then(|file| signature::read_contents(&file, partition.size).ok());
             let marks: Vec<String> = marks

@@ -1,4 +1,4 @@
-//! Why a device may not be written, put so that the reader knows what to do.
+//! Reasons for refusing a device, each with a hint at the remedy.
 
 use std::fmt;
 use std::io;
@@ -9,13 +9,13 @@ use crate::host::block_device::{BlockDevice, DeviceNumber, InspectError};
 use crate::host::identity::DeviceIdentity;
 use fsverdict_text::{Bytes, Hinted, Reason, quoted};
 
-/// What only root may do in whatever lab, because only root can see who uses a device.
+/// The explanation why the native lab needs root: only root can see which processes use a device.
 const NEEDS_ROOT: &str = "testing a real device needs root, in every lab: sudo fsverdict …; or use a scratch image: --device image:4GiB";
 
-/// What to do once somebody else has written to a device of a run.
+/// The hint after another program has written to a run's device.
 const FOREIGN_WRITE: &str = "look at what is on it now; if all of it may be erased for good, name its identity again: --erase IDENTITY (a run without it prints the identity)";
 
-/// Why a device was refused. `device` is always one line for people: path, model, size.
+/// The reason for a refusal. `device` is always one line: path, model, size.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     #[error(transparent)]
@@ -43,7 +43,7 @@ pub enum Refusal {
     Held {
         device: String,
         part: String,
-        /// What holds it: `dm-0 (vg-home)`, `md127` …
+        /// Its holder: `dm-0 (vg-home)`, `md127` …
         holder: String,
     },
     #[error(
@@ -81,7 +81,7 @@ pub enum Refusal {
     Signed(Box<SignedDevice>),
     #[error("{device} changed since it was examined: {change}; it was not written to")]
     Changed { device: String, change: String },
-    /// A loop device over a file with holes, whose filesystem is full.
+    /// A loop device over a sparse file whose filesystem is full.
     #[error(
         "{device} cannot take what is written to it: {} lacks {} of its blocks, and its filesystem has {} left",
         file.display(), Bytes(*missing), Bytes(*free)
@@ -108,11 +108,11 @@ pub enum Refusal {
 /// A write of somebody else's to a device of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignWrite {
-    /// One line for people.
+    /// A description in one line.
     pub device: String,
     /// The trial that had ended when it happened; none where none had begun yet.
     pub after: Option<String>,
-    /// What shows it: counters, and where bytes differ.
+    /// The evidence: counters, and the positions of different bytes.
     pub found: String,
 }
 
@@ -143,13 +143,13 @@ pub enum Occupancy {
 /// A device with something on it, and the names by which the user may give it up.
 #[derive(Debug)]
 pub struct SignedDevice {
-    /// One line for people.
+    /// A description in one line.
     pub device: String,
-    /// What the user gave as its identity, if anything.
+    /// The identity that the user gave, if any.
     pub given: Option<String>,
     /// How sure it is that something is on it.
     pub state: Occupancy,
-    /// What is on it, one line each.
+    /// Its content, one line per item.
     pub marks: Vec<String>,
     /// Every name that would be accepted, best first.
     pub identity: DeviceIdentity,

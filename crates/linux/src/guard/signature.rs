@@ -1,4 +1,4 @@
-//! What is written on a device: filesystems, partition tables, LUKS, LVM, md, swap, or data nobody recognises.
+//! Recognises the content of a device: filesystems, partition tables, LUKS, LVM, md, swap, or unknown data.
 //!
 //! libblkid knows the marks of everything Linux can hold, so `wipefs` and `blkid` (util-linux) are asked, both only
 //! to look. They cannot know raw data; a sample of the device is read for that and digested, so that a later
@@ -26,10 +26,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How much of an answer is kept: more than any device with marks can fill.
 const ANSWER: usize = 1 << 20;
 
-/// One mark found on a device.
+/// A signature found on a device.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct Signature {
-    /// libblkid's word for it (`ext4`, `crypto_LUKS`, `LVM2_member`, `linux_raid_member`, `swap`, `gpt`, `dos` …).
+    /// libblkid's name for it (`ext4`, `crypto_LUKS`, `LVM2_member`, `linux_raid_member`, `swap`, `gpt`, `dos` …).
     #[serde(rename = "type")]
     pub kind: String,
     /// `filesystem`, `partition-table`, `raid`, `crypto` or `other`.
@@ -51,7 +51,7 @@ impl Signature {
     }
 }
 
-/// Everything found on a device.
+/// All signatures and data found on a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DeviceContents {
     /// The marks, in the order of their place.
@@ -64,7 +64,7 @@ pub(super) struct DeviceContents {
 }
 
 impl DeviceContents {
-    /// The names what is on the device gives it.
+    /// The identity that the content gives the device: labels and UUIDs.
     pub(super) fn found_names(&self) -> DeviceIdentity {
         let mut identity = DeviceIdentity::default();
         for signature in &self.signatures {
@@ -79,7 +79,7 @@ impl DeviceContents {
     }
 }
 
-/// Why it could not be found out what is on a device.
+/// Reasons why the content of a device could not be determined.
 #[derive(Debug, thiserror::Error)]
 pub enum SignatureError {
     #[error(transparent)]
@@ -104,7 +104,7 @@ impl Hinted for SignatureError {
     }
 }
 
-/// Finds out what is on an open device (or image file) of `size` bytes. Reads only.
+/// Determines the content of an open device (or image file) of `size` bytes. Reads only.
 ///
 /// # Errors
 /// When a tool is missing or fails, or the device cannot be read; never taken for "nothing there".
@@ -169,17 +169,17 @@ fn table_uuid(device: BorrowedFd<'_>) -> Result<Option<String>, SignatureError> 
 }
 
 fn run_probe(arguments: &[&str], device: BorrowedFd<'_>) -> Result<CommandRecord, SignatureError> {
-    // By way of our descriptor the tool sees the very device that is open, not what its path may have become.
+    // The tool reads through our descriptor, so that it examines the open device even if the path has changed.
     let ourselves = std::fs::read_link("/proc/self")?;
     let path = format!("/proc/{}/fd/{}", ourselves.display(), device.as_raw_fd());
     let argv = arguments.iter().copied().chain([path.as_str()]);
     Ok(Program::new(argv).with_time_limit(PATIENCE).with_output_limit(ANSWER).run("examine the device")?)
 }
 
-/// What every byte of the sample is, if that is all zeros or all ones; and its digest.
+/// The value of all bytes of the sample, if it is all zeros or all ones; and its digest.
 fn sample_content(device: &File, size: u64) -> io::Result<(Option<u8>, u64)> {
-    // What another path to the same bytes wrote must be seen, so nothing may come from this device's cache.
-    // Advice that is not taken is no error: then the cache is the kernel's to keep right.
+    // Writes through another path to the same bytes must be visible, so this device's cache must not be used. Failed
+    // advice is no error: then the kernel keeps the cache coherent.
     let _ = rustix::fs::fadvise(device, 0, None, rustix::fs::Advice::DontNeed);
     let mut hasher = Xxh3::new();
     let mut seen = [false; 256];

@@ -1,4 +1,5 @@
-//! Who uses a device, from the kernel's tables alone: mounts, swap, devices and filesystems standing on it, programs.
+//! Finds the users of a device in the kernel's tables alone: mounts, swap, devices and filesystems stacked on it,
+//! programs.
 //!
 //! Mounts of other mount namespaces are not in these tables; the exclusive open that follows fails for those.
 
@@ -26,10 +27,10 @@ use crate::host::root::{Root, names_in};
 const SYSTEM_POINTS: [&str; 11] =
     ["/", "/boot", "/boot/efi", "/efi", "/usr", "/home", "/var", "/etc", "/opt", "/root", "/srv"];
 
-/// Refuses a device that is used, or by whose writing something used would be overwritten.
+/// Refuses a device that is in use, or whose bytes belong to something in use.
 ///
-/// What stands on the same bytes by another name, and who writes there, is to be seen from outside of sandboxes only.
-/// Returns what a reader of the numbers must know of that, if anything.
+/// Other names of the same bytes, and processes that write there, are visible only outside of sandboxes. Returns a
+/// caution for the reader of the results, if any.
 pub(super) fn check_usage(root: &Root, device: &BlockDevice) -> Result<Option<String>, Refusal> {
     check_claims(root, device)?;
     let unreadable = |source| Refusal::TableUnreadable { device: device.describe_for_people(), source };
@@ -113,7 +114,7 @@ fn check_swap(root: &Root, device: &BlockDevice, parts: &[(String, DeviceNumber)
     Ok(())
 }
 
-/// The paths of what is swapped to, as the kernel tells them.
+/// The paths of swap areas, as the kernel reports them.
 fn swaps_on(root: &Root, device: &BlockDevice) -> Result<Vec<PathBuf>, Refusal> {
     let table = match fs::read(root.path("proc/swaps")) {
         Ok(table) => table,
@@ -128,7 +129,7 @@ fn swaps_on(root: &Root, device: &BlockDevice) -> Result<Vec<PathBuf>, Refusal> 
     Ok(first_words.map(|word| root.absolute(&PathBuf::from(OsString::from_vec(unescape(word))))).collect())
 }
 
-/// The files that a device's bytes are in, through loop devices and what else stands on one another.
+/// The files that contain a device's bytes, through loop devices and other stacked devices.
 fn files_below(root: &Root, loops: &[Loop], device: &BlockDevice) -> Vec<Base> {
     let bases = loops::backing_ranges(root, loops, device.number).into_iter().map(|place| place.base);
     bases.filter(|base| matches!(base, Base::File(..))).collect()
@@ -163,9 +164,8 @@ fn check_files(root: &Root, device: &BlockDevice, files: &[Base], mounts: &[Moun
     Ok(())
 }
 
-/// Whether the file at a path is one that the kernel swaps to, and not another in its place. It takes no allocation
-/// in such a file, which it says before it looks at where that would be (`vfs_fallocate` in fs/open.c): here beyond
-/// what any file can have.
+/// Whether the file at a path is an active swap file, and not another in its place. fallocate(2) fails on an active
+/// swap file before it examines the range (`vfs_fallocate` in fs/open.c); the range here is beyond any file's maximum.
 fn is_swapped_to(root: &Root, path: &Path) -> bool {
     use rustix::fs::{FallocateFlags, Mode, OFlags, fallocate, open};
     if *root != Root::default() {
@@ -177,7 +177,7 @@ fn is_swapped_to(root: &Root, path: &Path) -> bool {
     answer == Err(rustix::io::Errno::TXTBSY)
 }
 
-/// Device-mapper, md and bcache devices are listed as holders in sysfs; btrfs lists the devices of what is mounted.
+/// Device-mapper, md and bcache devices are listed as holders in sysfs; btrfs lists the devices of mounted filesystems.
 fn check_holders(root: &Root, device: &BlockDevice, parts: &[(String, DeviceNumber)]) -> Result<(), Refusal> {
     let held = |part: String, holder: String| {
         Err(Refusal::Held { device: device.describe_for_people(), part, holder })
@@ -202,7 +202,7 @@ fn check_holders(root: &Root, device: &BlockDevice, parts: &[(String, DeviceNumb
     Ok(())
 }
 
-/// A loop device neither holds nor excludes what it stands on, nor another one over the same bytes.
+/// A loop device neither holds nor excludes its backing device, nor another loop device over the same bytes.
 fn check_loops(
     root: &Root,
     device: &BlockDevice,
@@ -222,7 +222,7 @@ fn check_loops(
     Err(Refusal::Held { device: device.describe_for_people(), part: format!("/dev/{}", device.name), holder })
 }
 
-/// The same hardware by another path (two cables, no multipath set up): its use does not show under this name.
+/// The same hardware by another path (two cables, no multipath configured): its use is not visible under this name.
 fn check_other_paths(root: &Root, device: &BlockDevice, mounts: &[Mount]) -> Result<(), Refusal> {
     let disk = match device.whole {
         None => device.clone(),
@@ -293,7 +293,7 @@ fn numbers_of(root: &Root, mount: &Mount) -> BTreeSet<DeviceNumber> {
     numbers
 }
 
-/// The devices a mount stands on, with all those below (what dm and md devices are made of).
+/// The devices of a mount, with all devices below them (members of dm and md devices).
 fn stack_below(root: &Root, mount: &Mount) -> BTreeSet<DeviceNumber> {
     let mut found = BTreeSet::new();
     let mut open: Vec<DeviceNumber> = numbers_of(root, mount).into_iter().collect();

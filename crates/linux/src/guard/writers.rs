@@ -14,19 +14,19 @@ use super::refusal::Refusal;
 use crate::host::block_device::{BlockDevice, DeviceNumber, read_trimmed};
 use crate::host::root::{Root, names_in};
 
-/// What must not be written: devices and files, with their names.
+/// Devices and files that must not be written by others, with their names.
 pub(super) type Guarded = Vec<(String, Base)>;
 
-/// Who could not be looked into.
+/// Processes that could not be examined.
 #[derive(Debug, Default)]
 struct Hidden {
     files: usize,
-    /// Whose mappings are, and only these: a security module keeps some from root itself.
+    /// Processes whose mappings could not be examined: a security module hides some even from root.
     mappings: usize,
 }
 
-/// Refuses a device that a program writes to, and one of which that cannot be told. Returns what a reader of the
-/// numbers must know of the search, if anything.
+/// Refuses a device that a program writes to, or if this cannot be determined. Returns a caution about the search, if
+/// any.
 ///
 /// A program that lets go within a moment is none of these: a child of any program, ours included, holds copies of
 /// all its parent's descriptors between its fork and its exec.
@@ -63,7 +63,7 @@ pub(super) fn retry_briefly<T, E>(mut attempt: impl FnMut() -> Result<T, E>) -> 
     attempt()
 }
 
-/// Who could not be looked into; or what some program writes to, and which program.
+/// The processes that could not be examined; or a written file and the program that writes to it.
 fn find_users(root: &Root, guarded: &Guarded) -> Result<Hidden, (String, String)> {
     let ours = std::process::id().to_string();
     let mut hidden = Hidden::default();
@@ -91,7 +91,7 @@ fn find_users(root: &Root, guarded: &Guarded) -> Result<Hidden, (String, String)
     Ok(hidden)
 }
 
-/// Finds what a thread writes to in one way.
+/// Finds the files that a thread writes to in one way.
 type WriterSearch = fn(&Path, &Guarded) -> io::Result<Option<String>>;
 
 fn in_any_thread(process: &Path, guarded: &Guarded, look: WriterSearch) -> io::Result<Option<String>> {
@@ -141,8 +141,8 @@ fn mapped_by(thread: &Path, guarded: &Guarded) -> io::Result<Option<String>> {
         if rights.last() != Some(&b's') {
             continue;
         }
-        // proc_pid_map_files(5): the link's own mode says how the file was opened, so that a mapping that only
-        // reads now but may be made writable counts, too. One that is gone meanwhile writes no more.
+        // proc_pid_map_files(5): the link's own mode shows how the file was opened, so that a read-only mapping that
+        // may be made writable counts, too. A vanished process no longer writes.
         let link = thread.join("map_files").join(String::from_utf8_lossy(range).as_ref());
         let writable = match fs::symlink_metadata(&link) {
             Ok(link) => link.mode() & 0o200 != 0,

@@ -1,7 +1,8 @@
-//! What lies in a folder that a program in a sandbox filled: a package that was unpacked, a tree that a stranger's makefile worked in.
+//! Reads files from a folder that a sandboxed program filled: an unpacked package, a tree built by a makefile of
+//! unknown origin.
 //!
-//! Names are looked up as in the folder of a run ([`open_below`]), of several components at once; what is read is a regular file
-//! of a bounded size, whoever owns it, and opening it waits for nobody, as that of a FIFO would.
+//! Paths are resolved like those of a run's folder ([`open_below`]); only regular files of a bounded size are read,
+//! whoever owns them, and opening never blocks, as it would on a FIFO.
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -38,7 +39,7 @@ impl Beneath {
         check_size(open_below(&self.0, name.as_ref(), READ, Mode::empty())?.into(), most)
     }
 
-    /// All of such a file.
+    /// Reads the whole file.
     pub fn read_file(&self, name: impl AsRef<Path>, most: u64) -> io::Result<Vec<u8>> {
         read_whole(self.open_file(name, most)?, most)
     }
@@ -57,8 +58,8 @@ impl Beneath {
         names
     }
 
-    /// Makes of it folders and regular files that are its owner's alone to change, and readable by all; whatever else is in
-    /// it is removed, links first of all, and what `wanted` does not want.
+    /// Reduces it to folders and regular files that only the owner can change and everyone can read; removes everything
+    /// else, links first, and files that `wanted` rejects.
     ///
     /// # Errors
     /// When there is more than any kernel has, or something cannot be changed.
@@ -87,7 +88,7 @@ impl Beneath {
                         if u64::try_from(facts.st_size).unwrap_or(u64::MAX) > LARGEST {
                             return Err(io::Error::other(format!("{} is too large", path.display())));
                         }
-                        // What has another name may be another's file, and would get another owner there, too.
+                        // A file with another name may belong to someone else, and chown would affect it there, too.
                         if facts.st_nlink > 1 {
                             rustix::fs::unlinkat(&opened, &name, AtFlags::empty())?;
                         } else {
@@ -128,7 +129,7 @@ fn read_whole(file: File, most: u64) -> io::Result<Vec<u8>> {
 
 fn make_ours(folder: BorrowedFd<'_>, name: &CStr, mode: Mode) -> Result<(), Errno> {
     chownat(folder, name, Some(geteuid()), Some(getegid()), AtFlags::SYMLINK_NOFOLLOW)?;
-    // The caller has seen that it is no link, and nobody is at work there any more.
+    // The caller has checked that it is no link, and no process works there any more.
     chmodat(folder, name, mode, AtFlags::empty())
 }
 

@@ -31,7 +31,7 @@ pub enum Survey {
 }
 
 impl Survey {
-    /// What was looked at of a device of `size` bytes, for people; none where all was, and nothing found.
+    /// Describes the examined part of a device of `size` bytes; `None` if all of it was examined and is blank.
     pub fn describe(self, size: u64) -> Option<String> {
         match self {
             Survey::Blank => None,
@@ -56,7 +56,7 @@ pub fn survey_blankness(
     patience: Duration,
 ) -> io::Result<Survey> {
     let deadline = Instant::now() + patience;
-    // What was written through the device must be in the file below before that is asked for its holes.
+    // Writes through the device must reach the file below before its holes are read.
     let backing = device.sync_all().ok().and_then(|()| backing_file(device, about)).filter(|_| value == 0);
     let expected = vec![value; STEP as usize];
     let mut buffer = vec![0; STEP as usize];
@@ -85,8 +85,8 @@ pub fn survey_blankness(
     Ok(Survey::Blank)
 }
 
-/// The first piece of data within `range` of a device whose bytes begin at `offset` of `file`; empty, at the end of the
-/// range, where there is none.
+/// The first data within `range` of a device whose bytes begin at `offset` of `file`; an empty range at the end of
+/// `range` if there are none.
 fn next_data(file: &File, offset: u64, range: Range<u64>) -> io::Result<Range<u64>> {
     let seek = |from| rustix::fs::seek(file, from);
     let start = match seek(SeekFrom::Data(offset + range.start)) {
@@ -112,7 +112,7 @@ fn backing_file(device: &File, about: &BlockDevice) -> Option<(File, u64)> {
         .then_some((file, status.offset))
 }
 
-/// What a loop device that shows only a part of its file is a part of: that it is blank says nothing of the file.
+/// The file of a loop device that shows only a part of it: a blank device does not imply a blank file.
 pub fn unread_window(device: &File, about: &BlockDevice) -> Option<String> {
     let path = about.backing_file.as_ref()?;
     let status = syscall::loop_status(device).ok()?;

@@ -1,4 +1,4 @@
-//! What the kernel knows of a block device, without opening it: number, size, partitions, names of its hardware.
+//! Reads the kernel's description of a block device without opening it: number, size, partitions, hardware names.
 
 use std::fmt;
 use std::io;
@@ -11,7 +11,7 @@ use super::identity::{DeviceIdentity, NameKind};
 use super::root::Root;
 use fsverdict_text::Bytes;
 
-/// Major and minor number: what the kernel calls the device, however its path is spelled.
+/// Major and minor number: the kernel's identifier of the device, whatever its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct DeviceNumber {
     pub major: u32,
@@ -67,13 +67,13 @@ pub struct BlockDevice {
     pub partitions: Vec<(String, DeviceNumber)>,
     /// Grows with every disk the kernel meets (Linux 5.15 and later): another disk under the same name has another one.
     pub sequence: Option<u64>,
-    /// Maker and model, for people.
+    /// Maker and model for display.
     pub model: Option<String>,
     /// The file behind a loop device, as the kernel names it (` (deleted)` included).
     pub backing_file: Option<String>,
     /// Every name under /dev/disk and /dev/mapper that leads here.
     pub links: Vec<PathBuf>,
-    /// Names that stay with the device or partition itself, whatever is written on it. Best first.
+    /// Names that belong to the device or partition itself, whatever its content. Best first.
     pub hardware: DeviceIdentity,
 }
 
@@ -146,7 +146,7 @@ impl BlockDevice {
         })
     }
 
-    /// One line for people: path, model, size.
+    /// A description in one line: path, model, size.
     pub fn describe_for_people(&self) -> String {
         let file = self.backing_file.as_deref().map(|file| format!("a loop device over {file}"));
         let model = self.model.clone().or(file).map(|model| format!("{model}, ")).unwrap_or_default();
@@ -165,7 +165,7 @@ pub(crate) fn read_trimmed(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&text).trim_end_matches(|c: char| c.is_whitespace() || c == '\0').to_owned())
 }
 
-/// The number of the device a path leads to: a device node, or (in a made-up tree) any file with the kernel's name of a device.
+/// The number of the device at a path: a device node, or (in a fake tree) any file with the kernel's name of a device.
 pub(crate) fn number_of(root: &Root, path: &Path) -> Option<DeviceNumber> {
     let path = path.canonicalize().ok()?;
     let metadata = std::fs::metadata(&path).ok()?;
@@ -189,7 +189,7 @@ pub fn whole_of(root: &Root, number: DeviceNumber) -> Option<DeviceNumber> {
     number_in(disk_above(&sysfs)?)
 }
 
-/// A file that is called `partition` is what makes a folder of sysfs a partition; its parent is the disk.
+/// In sysfs a folder with a file `partition` is a partition; its parent is the disk.
 fn disk_above(sysfs: &Path) -> Option<&Path> {
     if sysfs.join("partition").is_file() { sysfs.parent() } else { None }
 }
@@ -231,7 +231,7 @@ fn model_of(disk: &Path) -> Option<String> {
     let words: Vec<String> = ["device/vendor", "device/model"]
         .iter()
         .filter_map(|name| read_trimmed(&disk.join(name)))
-        // virtio gives a PCI number here, which tells nobody anything.
+        // virtio gives a PCI number here, which is useless as a name.
         .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
         .filter(|text| !text.is_empty() && !text.starts_with("0x"))
         .collect();
@@ -286,7 +286,7 @@ fn hardware_names(sysfs: &Path, disk: &Path, is_partition: bool, links: &[PathBu
     identity
 }
 
-/// The unit serial number page of a SCSI disk: four bytes of header, then the text.
+/// The unit serial number page of a SCSI disk: a header of four bytes, then the text.
 fn scsi_serial(disk: &Path) -> Option<String> {
     let page = std::fs::read(disk.join("device/vpd_pg80")).ok()?;
     let text = String::from_utf8_lossy(page.get(4..)?)

@@ -1,8 +1,8 @@
 //! A device's I/O scheduler, set for a while.
 //!
-//! A setting in sysfs outlives whoever made it, kill -9 included. So what it was before is noted first, in a file
-//! below `/run` that its owner keeps locked: a note that nobody has locked says what to put back. Like sysfs,
-//! `/run` starts anew with the machine.
+//! A setting in sysfs outlives the process that made it, also after kill -9. Its former value is therefore noted first,
+//! in a file below `/run` that its owner keeps locked: an unlocked note tells which value to restore. Like sysfs,
+//! `/run` is reset at boot.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
@@ -19,7 +19,7 @@ use super::sysfs::{Schedulers, partition_parent};
 /// Where the notes are: one per disk, named as in sysfs, holding the name of a scheduler.
 const NOTES: &str = "run/fsverdict/scheduler";
 
-/// How often a note is tried that somebody has, and the pause between: who only looks has it for a moment.
+/// The number of attempts to lock a note, and the pause between: readers hold it only briefly.
 const ATTEMPTS: u32 = 25;
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -52,7 +52,7 @@ impl BorrowedScheduler {
         }
     }
 
-    /// Puts back what was there before.
+    /// Restores the former value.
     ///
     /// # Errors
     /// When the kernel refuses; the note then stays.
@@ -61,7 +61,7 @@ impl BorrowedScheduler {
     }
 }
 
-/// Disks whose scheduler was set by somebody who is gone, with the one before.
+/// Disks whose scheduler was set by a process that has ended, with the former scheduler.
 pub fn left_behind(root: &Root) -> Vec<(String, String)> {
     let disks = names_in(&root.path(NOTES)).into_iter();
     let shown = |disk: String| read_setting(&root.path(NOTES).join(&disk)).map(|former| (disk, former));
@@ -76,7 +76,7 @@ pub fn put_back(root: &Root, disk: &str) -> io::Result<()> {
     SchedulerNote::open_note(root, disk, false)?.map_or(Ok(()), |note| note.restore_if_last(root))
 }
 
-/// What a note says that nobody has; none if it says nothing. Those who look do not get in each other's way.
+/// The content of an unlocked note; `None` if it is empty. Readers do not block each other.
 fn read_setting(path: &Path) -> Option<String> {
     let mut file = File::open(path).ok()?;
     flock(&file, FlockOperation::NonBlockingLockShared).ok()?;
@@ -94,7 +94,7 @@ struct SchedulerNote {
     disk: String,
     file: File,
     path: PathBuf,
-    /// Empty in a new one.
+    /// A new note is empty.
     former: String,
 }
 
@@ -133,7 +133,7 @@ impl SchedulerNote {
         Ok(())
     }
 
-    /// Puts back what is noted, and forgets it.
+    /// Restores the noted value, and removes the note.
     fn restore_if_last(self, root: &Root) -> io::Result<()> {
         let file = scheduler_file(root, &self.disk);
         // A disk that was unplugged has nothing to put back.

@@ -7,7 +7,8 @@ use super::root::Root;
 
 const DROP_CACHES: &str = "proc/sys/vm/drop_caches";
 
-/// Drops clean pages, directory entries and inodes of the whole machine: for a folder whose filesystem cannot be unmounted.
+/// Drops clean pages, directory entries and inodes of the whole machine: for a folder on a filesystem that cannot be
+/// unmounted.
 ///
 /// # Errors
 /// When not root, or where the system forbids it (containers).

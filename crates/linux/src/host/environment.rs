@@ -1,6 +1,6 @@
-//! The facts of a machine that a reader of results must know: kernel, processor, memory, device.
+//! Collects the facts of a machine that readers of results need: kernel, processor, memory, device.
 //!
-//! Recording them must not stop a run: what cannot be read is recorded as such, with the reason.
+//! Collecting them must not stop a run: unreadable facts are recorded as such, with the reason.
 
 use std::path::Path;
 
@@ -26,8 +26,8 @@ pub fn collect_environment(root: &Root) -> Facts {
     put("cpu.governor", root.optional("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"));
     put("memory.total", procfs::read_memory(root).map(|memory| Some(memory.total.to_string())));
     put("virtualisation", virtualisation(root).map(|kind| Some(kind.to_owned())));
-    // When the kernel begins to write dirty pages back, and when it makes writers wait: Documentation/admin-guide/sysctl/vm.rst.
-    // Either the share of memory or the number of bytes counts; the other one is zero.
+    // Thresholds for background write-back and for throttling of writers: Documentation/admin-guide/sysctl/vm.rst.
+    // Either the share of memory or the number of bytes applies; the other one is zero.
     let setting = |name: &str| root.text(format!("proc/sys/vm/{name}")).map(|text| text.trim().to_owned());
     let either = |ratio: &str, bytes: &str| match setting(bytes)?.as_str() {
         "0" => Ok(Some(format!("{} %", setting(ratio)?))),
@@ -43,7 +43,7 @@ pub fn collect_environment(root: &Root) -> Facts {
     facts
 }
 
-/// Identity and queue settings of a block device (kernel name), and of what it stands on.
+/// Identity and queue settings of a block device (kernel name) and of the devices below it.
 pub fn device_facts(root: &Root, name: &str) -> Facts {
     let mut facts = Facts::new();
     describe_disk(&mut facts, root, "device", name);
@@ -58,8 +58,9 @@ pub fn device_facts(root: &Root, name: &str) -> Facts {
     facts
 }
 
-/// What sysfs says of a device as a text: the fact, and the file, or the first that is there. A partition has maker, model
-/// and queue of its disk. SCSI disks and NVMe controllers keep their serial number below `device`, virtio disks beside it.
+/// Textual attributes of a device in sysfs: the fact and its file, or the first existing one. A partition has maker,
+/// model and queue of its disk. SCSI disks and NVMe controllers keep their serial number below `device`, virtio disks
+/// beside it.
 const TEXTS_OF_DISK: [(&str, &[&str]); 11] = [
     ("vendor", &["device/vendor"]),
     ("model", &["device/model"]),
@@ -73,7 +74,7 @@ const TEXTS_OF_DISK: [(&str, &[&str]); 11] = [
     ("queue.requests", &["queue/nr_requests"]),
     ("queue.read_ahead_kibibytes", &["queue/read_ahead_kb"]),
 ];
-/// What it says as 0 or 1, of the disk and of the device.
+/// Attributes with the values 0 or 1, of the disk and of the device.
 const FLAGS_OF_DISK: [(&str, &str); 2] =
     [("removable", "removable"), ("queue.rotational", "queue/rotational")];
 const FLAGS: [(&str, &str); 3] =
@@ -106,7 +107,7 @@ fn read_size(root: &Root, file: &Path) -> Result<u64, ReadError> {
     Ok(sectors * SECTOR)
 }
 
-/// The processor's name; `unknown` where the architecture gives none.
+/// The processor's name; `unknown` if the architecture reports none.
 fn cpu_model(root: &Root) -> Result<String, ReadError> {
     // x86 and UML, then s390 and POWER, then ARM boards.
     for key in ["model name", "cpu", "Model", "Hardware"] {
@@ -117,7 +118,7 @@ fn cpu_model(root: &Root) -> Result<String, ReadError> {
     Ok("unknown".to_owned())
 }
 
-/// What os-release(5) calls the distribution.
+/// The distribution's name from os-release(5).
 fn distribution(root: &Root) -> Result<String, ReadError> {
     let text = match root.optional("etc/os-release")? {
         Some(text) => text,
@@ -130,7 +131,7 @@ fn distribution(root: &Root) -> Result<String, ReadError> {
     Ok(value("PRETTY_NAME").or_else(|| value("NAME")).unwrap_or_else(|| "unknown".to_owned()))
 }
 
-/// What this kernel runs on, as far as it can be told without asking the hypervisor.
+/// The virtualisation of this kernel, as far as it can be detected without asking the hypervisor.
 fn virtualisation(root: &Root) -> Result<&'static str, ReadError> {
     if procfs::cpu_info(root, "vendor_id")?.as_deref() == Some("User Mode Linux") {
         return Ok("user-mode linux");

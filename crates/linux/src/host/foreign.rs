@@ -1,5 +1,5 @@
-//! Text that others wrote (what programs print, names of files, a guest's console and events), made harmless where it
-//! becomes ours: a terminal obeys what is printed on it, wherever it came from (console_codes(4)).
+//! Neutralises text of foreign origin (output of programs, names of files, a guest's console and events) before
+//! fsverdict displays it: a terminal executes control sequences from any source (console_codes(4)).
 
 use fsverdict_text::is_steering;
 use serde_json::Value;

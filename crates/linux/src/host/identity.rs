@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NameKind {
-    /// A name in /dev/disk/by-id: model and serial number, as udev composed them.
+    /// A name in /dev/disk/by-id: model and serial number, as composed by udev.
     ById,
-    /// World-wide name of the hardware.
+    /// The world-wide name of the hardware.
     Wwn,
     Serial,
     MapperUuid,
@@ -21,7 +21,7 @@ pub enum NameKind {
     TableUuid,
     /// The file behind a loop device.
     BackingFile,
-    /// A digest of what is on it: the last resort for a device without any name.
+    /// A digest of the content: the last resort for a device without a name.
     Contents,
 }
 
@@ -93,8 +93,8 @@ impl DeviceIdentity {
         self.names.iter().map(|(kind, name)| (*kind, name.as_str()))
     }
 
-    /// Whether every name of `self` that the kernel itself gives is also one of `now`. Names udev makes come and go
-    /// with what is on the device and are not asked for; nor is the path of a loop device's file, which may be renamed.
+    /// Whether `now` contains every name of `self` that the kernel itself gives. udev's names change with the content
+    /// and are ignored; so is the path of a loop device's file, which may be renamed.
     pub(crate) fn still_holds(&self, now: &DeviceIdentity) -> bool {
         let lasting =
             |kind: NameKind| matches!(kind, NameKind::Wwn | NameKind::Serial | NameKind::MapperUuid);

@@ -60,7 +60,7 @@ impl Hinted for ImageError {
 }
 
 /// The folder for scratch images: the user's choice, else `$XDG_CACHE_HOME/fsverdict` or `~/.cache/fsverdict`, else
-/// `/var/tmp/fsverdict-UID`. It is made where it is missing, for its owner alone.
+/// `/var/tmp/fsverdict-UID`. A missing folder is created with access for its owner only.
 ///
 /// # Errors
 /// When it cannot be made, or is a symbolic link or another user's (except one the user chose).
@@ -101,7 +101,7 @@ pub fn check_space(choice: Option<&Path>, size: u64, room: u64) -> Result<(), Im
     let folders = choice.map_or_else(default_folders, |folder| vec![folder.to_owned()]);
     let mut last = Ok(());
     for folder in folders {
-        // What is missing is made in what is there.
+        // Missing folders are created below the existing ones.
         let there = folder.ancestors().find(|above| above.exists()).unwrap_or(Path::new("/"));
         let failed =
             |errno: rustix::io::Errno| ImageError::Folder { folder: folder.clone(), source: errno.into() };
@@ -139,8 +139,8 @@ fn private_folder(folder: &Path, chosen: bool) -> Result<PathBuf, ImageError> {
     folder.canonicalize().map_err(failed)
 }
 
-/// Whether what lies in a scratch folder is believed: it is a folder of this user's that nobody else can write to. In /var/tmp
-/// anybody may have made it before us, and neither their folder nor their link is ours.
+/// Whether the content of a scratch folder can be trusted: the folder belongs to this user and is not writable by
+/// others. In /var/tmp anyone may have created it earlier, as a folder or a link.
 pub(crate) fn check_private(folder: &Path) -> Result<(), ImageError> {
     let failed = |source| ImageError::Folder { folder: folder.to_owned(), source };
     let metadata = fs::symlink_metadata(folder).map_err(failed)?;
@@ -157,7 +157,8 @@ pub(crate) fn check_private(folder: &Path) -> Result<(), ImageError> {
     Ok(())
 }
 
-/// What an image is cut down to a multiple of, bytes: QEMU refuses one that ends within what the disk below reads at once.
+/// Image sizes are rounded down to a multiple of this, in bytes: QEMU refuses an image whose end is not aligned to the
+/// disk's block size.
 const ALIGNMENT: u64 = 4096;
 
 /// Makes a sparse image of `size` bytes, cut down to whole blocks of 4096, without a name, open for reading and writing,
@@ -170,7 +171,7 @@ pub fn create_image(folder: &Path, size: u64, room: u64) -> Result<OwnedFd, Imag
     Ok(file.into())
 }
 
-/// Makes an empty file without a name for what is written to a modelled device, which nobody knows beforehand.
+/// Creates an unnamed file of size zero for a modelled device's data, whose extent is not known in advance.
 pub fn create_store(folder: &Path) -> Result<OwnedFd, ImageError> {
     create_image(folder, 0, 0).map_err(of_store)
 }
@@ -194,7 +195,7 @@ fn open_unnamed(folder: &Path) -> io::Result<OwnedFd> {
     create_and_unlink(folder)
 }
 
-/// Named for an instant; the name tells `clean` whose it was should we be killed in that instant.
+/// Named for an instant; the name tells `clean` the owner if the process is killed in that instant.
 fn create_and_unlink(folder: &Path) -> io::Result<OwnedFd> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let key = ProcessKey::current(&Root::default())

@@ -1,4 +1,5 @@
-//! What the kernel says of a device while something is done with it (`/dev/kmsg`, kernel Documentation/ABI/testing/dev-kmsg).
+//! Reads the kernel's messages about a device during an operation (`/dev/kmsg`, kernel
+//! Documentation/ABI/testing/dev-kmsg).
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
@@ -15,7 +16,7 @@ const MOST_LINES: usize = 6;
 const LEVEL: u32 = 7;
 const WARNING: u32 = 4;
 
-/// The kernel's log from a moment on.
+/// The kernel's log from a given moment on.
 #[derive(Debug)]
 pub struct KernelLog {
     /// None where this user may not read it.
@@ -23,7 +24,7 @@ pub struct KernelLog {
 }
 
 impl KernelLog {
-    /// From now on.
+    /// Starts at the current end of the log.
     #[allow(clippy::cast_possible_wrap, reason = "flags of a few bits")]
     pub fn open() -> Self {
         let flags = OFlags::NONBLOCK.bits() as i32;
@@ -62,7 +63,7 @@ impl KernelLog {
         self.read_records().iter().filter_map(|record| parse_message(record)).collect()
     }
 
-    /// One record is one read; what was overwritten meanwhile is left out.
+    /// One read returns one record; overwritten records are skipped.
     fn read_records(&mut self) -> Vec<String> {
         let Some(file) = &mut self.file else { return Vec::new() };
         let mut lines = Vec::new();
@@ -77,7 +78,7 @@ impl KernelLog {
     }
 }
 
-/// A line of the kernel's.
+/// A line of the kernel's log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogLine {
     level: u32,
@@ -103,10 +104,11 @@ impl LogLine {
     }
 }
 
-/// Whether a line reports that the device of this name failed to read or write. The block layer (`print_req_error` in
-/// block/blk-mq.c) and the buffer cache (`buffer_io_error` in fs/buffer.c) report it; both are rate limited for the whole machine, so
-/// the reports of filesystems about the same requests count too: `iomap_finish_ioend` in fs/iomap, `ext4_end_bio` in
-/// fs/ext4/page-io.c and `xfs_buf_ioerror_alert` in fs/xfs/xfs_buf.c. A discard that fails loses no data, and many disks fail it.
+/// Whether a line reports a failed read or write of the device of this name. The block layer (`print_req_error` in
+/// block/blk-mq.c) and the buffer cache (`buffer_io_error` in fs/buffer.c) report them; both are rate limited for the
+/// whole machine, so reports of filesystems about the same requests count too: `iomap_finish_ioend` in fs/iomap,
+/// `ext4_end_bio` in fs/ext4/page-io.c and `xfs_buf_ioerror_alert` in fs/xfs/xfs_buf.c. A failed discard loses no data,
+/// and many disks fail it.
 pub fn is_device_error(line: &str, name: &str) -> bool {
     let of_block_layer = [format!(" error, dev {name}, "), format!("I/O error on dev {name}, ")]
         .iter()
@@ -118,8 +120,8 @@ pub fn is_device_error(line: &str, name: &str) -> bool {
     (of_block_layer || of_filesystem) && !harmless.iter().any(|word| line.contains(word))
 }
 
-/// The message of a record: `PRIORITY,SEQUENCE,MICROSECONDS,FLAGS;MESSAGE`, and lines about the device after it. A notice or
-/// less (that it was mounted) is no reason for anything.
+/// The message of a record: `PRIORITY,SEQUENCE,MICROSECONDS,FLAGS;MESSAGE`, and continuation lines about the device.
+/// Notices and lower levels (such as a mount) explain no failure.
 fn parse_message(record: &str) -> Option<String> {
     LogLine::parse_record(record).filter(|line| line.level <= WARNING).map(|line| line.text)
 }

@@ -1,5 +1,5 @@
-//! What this machine, or the shell the program was started from, allows it: what runs out of that has failed for them, and
-//! says nothing about a filesystem.
+//! Recognises failures that are caused by limits of this machine or of the shell, such as open files or processes, and
+//! not by a filesystem.
 
 use std::io;
 
@@ -15,7 +15,7 @@ const STACK: u64 = 1 << 20;
 /// Journals and traces grow to this, in bytes.
 const FILE_SIZE: u64 = 1 << 30;
 
-/// What to do about an error that [`is_of_machine`].
+/// The hint for an error that [`is_of_machine`].
 pub const HINT: &str = "what ran out is this machine's or this shell's: `ulimit -a` and `df` show it";
 
 /// Limits under which nothing can be tried.
@@ -47,7 +47,7 @@ pub fn is_of_machine(error: &io::Error) -> bool {
     Errno::from_io_error(error).is_some_and(|errno| full.contains(&errno)) || cannot_start(error)
 }
 
-/// The same, of what keeps programs from being started. Room on a disk is not looked at: that may be the one under test.
+/// The same for errors of starting programs. Full disks are excluded: it may be the disk under test.
 pub fn cannot_start(error: &io::Error) -> bool {
     let short = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::AGAIN];
     Errno::from_io_error(error).is_some_and(|errno| short.contains(&errno))

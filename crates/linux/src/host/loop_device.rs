@@ -1,4 +1,4 @@
-//! A block device over a scratch image. It clears itself when its last user is gone, however that ended.
+//! Attaches a loop device to a scratch image. It detaches itself when its last user ends for any reason.
 
 use std::fs::File;
 use std::io;
@@ -25,8 +25,8 @@ const NAME: &str = "fsverdict";
 pub struct LoopOptions {
     /// Bypass the page cache of the file below, so that data are not cached twice and a flush reaches the disk.
     pub direct_io: bool,
-    /// Logical block size in bytes. 512, the default, is what disks and SSDs show unless reformatted, and lets every
-    /// mkfs choose freely; 4096 imitates a 4Kn drive, and files on 4Kn disks need it for direct I/O.
+    /// The logical block size in bytes. 512, the default, is that of disks and SSDs unless reformatted, and leaves
+    /// every mkfs its choice; 4096 imitates a 4Kn drive, and files on 4Kn disks need it for direct I/O.
     pub block_size: u32,
     pub read_only: bool,
     /// The process of the run it belongs to: while that lives, it is nothing left behind.
@@ -159,14 +159,14 @@ impl LoopDevice {
         self.direct_io
     }
 
-    /// What a reader of the numbers must know, if the kernel declined what was asked for.
+    /// A caution for the reader of the results, if the kernel declined a setting.
     pub fn caution(&self) -> Option<&str> {
         self.caution.as_deref()
     }
 }
 
-/// Whose an open loop device is that fsverdict attached: the process of the run, where that is known. Nothing for those of
-/// others, and for free ones.
+/// The process of the run that attached an open loop device, if known; `None` for free loop devices and those of other
+/// programs.
 pub(crate) fn owner_of(device: impl AsFd) -> Option<Option<ProcessKey>> {
     let status = syscall::loop_status(device).ok()?;
     let name = status.file_name.split(|byte| *byte == 0).next()?;

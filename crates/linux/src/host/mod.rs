@@ -1,5 +1,5 @@
-//! What touches the machine: devices, images, mounts, system calls, and what the kernel says about itself. It knows no
-//! filesystem by name.
+//! Access to the machine: devices, images, mounts, system calls, and the kernel's information about itself. Independent
+//! of filesystem types.
 
 pub mod beneath;
 pub mod blank;

@@ -31,7 +31,8 @@ pub fn mount_at(path: &Path) -> Option<Mount> {
     read_mounts(&Root::new("/")).ok()?.into_iter().rfind(|mount| mount.target == path)
 }
 
-/// The most that a tmpfs may take of the memory: what is staged was asked for beforehand, and is most of a small guest's.
+/// The maximum share of memory for a tmpfs: staged data were accounted for beforehand, and fill most of a small guest's
+/// memory.
 const SHARE: &str = "size=95%";
 
 /// Mounts a fresh tmpfs; nodes on it open devices only where they belong, at `/dev`.
@@ -64,8 +65,8 @@ pub fn mount_devpts() -> Result<(), MountError> {
     }
 }
 
-/// Mounts what lies on a device, as mount(8) with these options does that calls no helper. For where a filesystem is mounted very
-/// many times: a program would take longer than the kernel.
+/// Mounts the filesystem on a device, like mount(8) with options that need no helper. For filesystems that are mounted
+/// very often: starting a program would take longer than the mount.
 pub fn mount_device(device: &Path, point: &Path, kind: &str, options: &[String]) -> Result<(), MountError> {
     let flags = options.iter().fold(MountFlags::empty(), |flags, option| flags | mount_flag(option));
     let data: Vec<&str> = options
@@ -78,8 +79,8 @@ pub fn mount_device(device: &Path, point: &Path, kind: &str, options: &[String])
         .map_err(mount_error("mount on", point))
 }
 
-/// Mounts what is served through this opened /dev/fuse, for everybody, with rights as the kernel checks them; `mode` is that of its
-/// root.
+/// Mounts the filesystem that is served through this opened /dev/fuse, for all users, with permission checks by the
+/// kernel; `mode` is that of its root.
 pub fn mount_fuse(channel: &OwnedFd, point: &Path, mode: u32) -> Result<(), MountError> {
     let data = format!(
         "fd={},rootmode={mode:o},user_id={},group_id={},allow_other,default_permissions",
@@ -93,7 +94,7 @@ pub fn mount_fuse(channel: &OwnedFd, point: &Path, mode: u32) -> Result<(), Moun
         .map_err(mount_error("mount what is served on", point))
 }
 
-/// Unmounts what is mounted there.
+/// Unmounts the topmost filesystem there.
 pub fn unmount(point: &Path) -> Result<(), MountError> {
     rustix::mount::unmount(point, rustix::mount::UnmountFlags::empty()).map_err(mount_error("unmount", point))
 }
@@ -149,7 +150,7 @@ pub fn restrict_mounts(
     let changes: Vec<MountRestriction> = known
         .iter()
         .enumerate()
-        // What lies beneath another mount at the same place cannot be named.
+        // A mount hidden by another mount at the same place cannot be named.
         .filter(|(at, mount)| !known[at + 1..].iter().any(|later| later.target == mount.target))
         .map(|(_, mount)| {
             let had = kept_flags(&mount.options);
@@ -160,7 +161,7 @@ pub fn restrict_mounts(
             MountRestriction { target: &mount.target, had, wanted }
         })
         .collect();
-    // At one stroke what most need, and all that is needed by what is not known.
+    // First the options for all mounts in one call, then the rest one by one.
     let count = |which: fn(&MountRestriction) -> bool| changes.iter().filter(|change| which(change)).count();
     let no_devices = others
         || count(|change| (change.wanted - change.had).contains(MountFlags::NODEV))
@@ -179,7 +180,7 @@ pub fn restrict_mounts(
             continue;
         }
         match rustix::mount::mount_remount(target, MountFlags::BIND | wanted, "") {
-            // A mount hidden beneath another, or below a folder we may not enter, cannot be written either.
+            // A mount hidden beneath another, or below an inaccessible folder, cannot be written either.
             Ok(()) | Err(rustix::io::Errno::NOENT | rustix::io::Errno::ACCESS | rustix::io::Errno::INVAL) => {
             }
             Err(errno) => return Err(mount_error("make read-only", target)(errno)),
@@ -188,7 +189,7 @@ pub fn restrict_mounts(
     Ok(())
 }
 
-/// What [`restrict`] makes of a mount.
+/// The options that [`restrict_mounts`] sets on a mount.
 struct MountRestriction<'a> {
     target: &'a Path,
     had: MountFlags,
@@ -202,13 +203,13 @@ pub fn forbid_set_user_id(point: &Path) -> Result<(), MountError> {
         .map_err(mount_error("forbid set-user-ID programs below", point))
 }
 
-/// A remount forgets what is not named, and in a user namespace may not forget these.
+/// A remount clears options that are not named, and may not clear these in a user namespace.
 fn kept_flags(options: &str) -> MountFlags {
     let kept = MountFlags::SYNCHRONOUS | MountFlags::DIRSYNC | MountFlags::LAZYTIME | MountFlags::STRICTATIME;
     options.split(',').fold(MountFlags::empty(), |flags, option| flags | (mount_flag(option) - kept))
 }
 
-/// What is an option of every mount (mount(8), FILESYSTEM-INDEPENDENT MOUNT OPTIONS), and not of the filesystem.
+/// Filesystem-independent mount options (mount(8), FILESYSTEM-INDEPENDENT MOUNT OPTIONS).
 fn mount_flag(option: &str) -> MountFlags {
     match option {
         "ro" => MountFlags::RDONLY,

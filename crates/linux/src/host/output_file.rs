@@ -1,7 +1,7 @@
-//! Files that a user names for a command to write: whole under their name, or not there.
+//! Writes output files that a user named: under their name they are complete, or absent.
 //!
-//! What is written has no name until all of it is on disk, so that neither a full disk nor a kill leaves half a file. What is no
-//! regular file (`/dev/stdout`, a pipe) or is reached through a link is written to directly, as the user asked for.
+//! The file stays unnamed until all data are on disk, so that neither a full disk nor a kill leaves a partial file.
+//! Special files (`/dev/stdout`, a pipe) and files reached through a link are written directly, as the user asked.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, Permissions};
@@ -13,10 +13,10 @@ use rustix::fs::{Access, Mode, OFlags};
 
 use fsverdict_text::NewFile;
 
-/// Who may read and execute it, before the user's mask.
+/// The permission bits before the user's umask.
 const EXECUTABLE: Mode = fsverdict_text::SHARED.union(Mode::XUSR).union(Mode::XGRP).union(Mode::XOTH);
 
-/// What has the name already.
+/// The handling of an existing file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
     /// It stays, and writing fails.
@@ -34,7 +34,7 @@ pub struct OutputFile {
 enum OutputTarget {
     /// It gets its name in the end.
     New { new: NewFile, name: OsString, existing: Existing },
-    /// What has the name is written to as it is.
+    /// Writes to the existing file in place.
     Direct(DirectFile),
 }
 
@@ -53,7 +53,7 @@ impl OutputFile {
         Self::with_mode(path, existing, fsverdict_text::SHARED)
     }
 
-    /// The same, of a program.
+    /// The same for an executable program.
     ///
     /// # Errors
     /// As [`OutputFile::create`].
@@ -101,7 +101,7 @@ impl OutputFile {
         }
     }
 
-    /// Syncs what was written and gives it its name.
+    /// Syncs the file and gives it its name.
     ///
     /// # Errors
     /// When it cannot be synced or named; nothing of it stays then.
@@ -128,7 +128,7 @@ impl OutputFile {
 }
 
 impl Drop for DirectFile {
-    /// Half of what was to be written is of no use to anybody, where the name could not wait for the whole.
+    /// A partial file is useless if it had to be named before it was complete.
     fn drop(&mut self) {
         if !self.is_finished && self.file.metadata().is_ok_and(|known| known.is_file()) {
             let _ = self.file.set_len(0);

@@ -1,5 +1,5 @@
-//! A folder of fsverdict's own in a folder of the user's: made for one trial, and gone with it. Nothing else there is ever
-//! opened, written or removed.
+//! Creates a private folder of fsverdict in a folder of the user: made for one trial, and removed with it. No other
+//! entry there is ever opened, written or removed.
 //!
 //! Before it is made, a note of it lies in the scratch folder, and a process of ours stands by that removes both when the
 //! conductor has ended, however that was. Where that process was ended, too, `fsverdict clean` does it by the note.
@@ -28,11 +28,11 @@ use fsverdict_text::{Bytes, Hinted, empty_folder};
 
 /// How the names of notes begin; the owner's process key and a number follow.
 pub const NOTE_PREFIX: &str = "folder-";
-/// How the folders' own names begin; what follows is the same.
+/// The prefix of the folders' own names; the rest is the same.
 const PREFIX: &str = ".fsverdict-";
 /// The hidden subcommand of the process that stands by.
 pub const STAND_BY: &str = "stand-by";
-/// How often it is tried to remove what processes may still write to that are about to end, and the pause between.
+/// The number of attempts to remove a folder that ending processes may still write to, and the pause between.
 const TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -70,7 +70,7 @@ pub fn check_usable(folder: &Path, room: u64) -> Result<(), FolderError> {
     Ok(())
 }
 
-/// What a folder lies on, for people: `nfs4 (server:/export)`.
+/// The filesystem below a folder for display: `nfs4 (server:/export)`.
 pub fn lies_on(folder: &Path) -> Option<String> {
     let number = DeviceNumber::from_raw(fs::metadata(folder).ok()?.dev());
     let all = read_mounts(&Root::default()).ok()?;
@@ -82,7 +82,7 @@ fn open_folder(folder: &Path) -> Result<OwnedFd, Errno> {
     rustix::fs::open(folder, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
 }
 
-/// The folder of a trial. It goes when this does.
+/// The folder of a trial. It is removed when this value is dropped.
 #[derive(Debug)]
 pub struct OwnFolder {
     path: PathBuf,
@@ -124,7 +124,7 @@ impl OwnFolder {
                 .stdin(Stdio::piped())
                 .stdout(Stdio::null())
                 .stderr(Stdio::null())
-                // What ends the conductor from a terminal must not end it.
+                // Signals from the terminal that end the conductor must not end this process.
                 .process_group(0)
                 .spawn()?;
             let line = child.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
@@ -168,10 +168,11 @@ impl Drop for OwnFolder {
     }
 }
 
-/// `fsverdict stand-by NOTE`: waits until the conductor has ended, and removes what it could not. Returns the exit status.
+/// `fsverdict stand-by NOTE`: waits until the conductor has ended, and removes the remaining folder. Returns the exit
+/// status.
 pub fn stand_by(note: Option<OsString>) -> u8 {
     let Some(note) = note.map(PathBuf::from) else { return 2 };
-    // Whatever ends this end of the pipe: the conductor is gone, or done.
+    // The pipe ends when the conductor has finished or died.
     let _ = io::stdin().lock().read_to_end(&mut Vec::new());
     for _ in 0..TRIES {
         if !note.exists() || remove_noted(&note).is_ok() {
@@ -242,7 +243,7 @@ impl FolderNote {
     }
 }
 
-/// Opens a folder for what is in it: no link, and nothing that is mounted there.
+/// Opens a folder for its content: neither a link nor a mount point.
 fn open_directory(above: BorrowedFd<'_>, name: impl rustix::path::Arg + Copy) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let own = ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH;

@@ -1,5 +1,5 @@
-//! On which processor something runs. A guest kernel whose processes wander between processors hands every traced
-//! system call from one to the other: the same trial then takes nearly twice as long, and by how much is chance.
+//! Chooses processors. If processes of a guest kernel migrate between processors, every traced system call crosses
+//! processors: the same trial then takes up to twice as long, by chance.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
@@ -10,13 +10,14 @@ use fsverdict_judgement::journal::Facts;
 pub struct Placement {
     /// Of the guest kernel and its helper processes.
     pub guest: usize,
-    /// Of what serves it: the threads that read its events and its console. The same one where only one is allowed.
+    /// The processor of the helper threads that read a guest's events and console. The same processor if only one is
+    /// allowed.
     pub server: usize,
 }
 
 impl Placement {
-    /// The last processor this thread may use for the guest (interrupts go to the first where nothing else is set), and
-    /// the one before it for what serves it.
+    /// The last processor that this thread may use for the guest (interrupts go to the first by default), and the one
+    /// before it for the helper threads.
     ///
     /// # Errors
     /// When the kernel does not say which are allowed, or allows none.
@@ -27,8 +28,8 @@ impl Placement {
         Ok(Placement { guest, server: processors.next().unwrap_or(guest) })
     }
 
-    /// One for each processor this thread may use, the last one first: a guest with all that serves it. For guests whose
-    /// time does not pass while they wait for each other.
+    /// One placement for each processor that this thread may use, the last one first: a guest together with its
+    /// helpers. For guests whose time stops while they wait for each other.
     pub fn every_placement() -> std::io::Result<Vec<Self>> {
         let allowed = sched_getaffinity(None)?;
         let processors = (0..CpuSet::MAX_CPU).rev().filter(|number| allowed.is_set(*number));

@@ -1,4 +1,4 @@
-//! Readers of `/proc`: what the kernel says about CPU, memory, pressure, mounts and itself.
+//! Readers of `/proc`: the kernel's information about CPU, memory, pressure, mounts and itself.
 
 mod activity;
 mod cpu;
@@ -23,7 +23,7 @@ pub fn known_filesystems(root: &Root) -> Result<Vec<String>, ReadError> {
     Ok(text.lines().filter_map(|line| line.split_ascii_whitespace().last()).map(str::to_owned).collect())
 }
 
-/// What `/proc/cpuinfo` says of the first processor under this name.
+/// The first processor's value of this name in `/proc/cpuinfo`.
 pub fn cpu_info(root: &Root, key: &str) -> Result<Option<String>, ReadError> {
     let text = root.text("proc/cpuinfo")?;
     Ok(text.lines().find_map(|line| {

@@ -1,13 +1,13 @@
 //! The one place that writes results: standard output. Talk goes to standard error ([`talk`](super::talk)).
 //!
-//! Whatever a plan, a run or a guest has brought into a result, nothing that steers a terminal or hides something leaves here.
+//! Neutralises control and hidden characters in results, whether they came from a plan, a run or a guest.
 
 use std::io::StdoutLock;
 
 use anstream::AutoStream;
 use fsverdict_text::{DisplayForm, DisplayWriter};
 
-/// Standard output for text. Styles pass to a terminal that shows them, and to nothing else.
+/// Standard output for text. Styles are passed only to a terminal that supports them.
 pub fn result_writer() -> DisplayWriter<AutoStream<StdoutLock<'static>>> {
     DisplayWriter::new(anstream::stdout().lock(), DisplayForm::Styled)
 }

@@ -143,7 +143,7 @@ impl OpenFile {
         }
     }
 
-    /// The file's present content, up to a page of it, in `buffer`.
+    /// The file's current content, up to a page, in `buffer`.
     pub fn read<'b>(&self, buffer: &'b mut [u8; PAGE]) -> Result<&'b str, ReadError> {
         let failed = |source| ReadError::Io { file: self.path.clone(), source };
         let length = self.file.read_at(buffer, 0).map_err(failed)?;

@@ -1,8 +1,8 @@
-//! What of this machine only its administrator may read, and is none of a plan's business: who runs as root runs a plan's
-//! commands as root, too.
+//! Finds files that only the administrator may read, and hides them from a plan's commands: if root starts fsverdict,
+//! these run as root, too.
 //!
-//! No list of names would be complete. What lies in the folders of settings and states goes by its own mode: who made it
-//! unreadable for everybody meant it. Homes and logs go whole.
+//! No list of names would be complete. Files in folders of settings and state are judged by their mode: an unreadable
+//! file is meant to be secret. Home directories and logs are hidden as a whole.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -16,19 +16,20 @@ const WHOLE: [&str; 7] = ["/root", "/home", "/var/log", "/var/spool", "/var/mail
 /// Folders of which only some is secret, and how deep that is looked for.
 const IN_PART: [(&str, usize); 3] = [("/etc", 8), ("/var/lib", 2), ("/var/cache", 2)];
 
-/// What a sandbox hides of this machine.
+/// The paths that a sandbox hides.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Secrets {
     /// Files and folders that look empty, none within another.
     pub hidden: Vec<PathBuf>,
-    /// What is seen all the same, within folders that look empty.
+    /// Paths that stay visible within hidden folders.
     pub shown: Vec<PathBuf>,
 }
 
 impl Secrets {
-    /// Those of the machine at `root`, but for what is `named`, and for `opened` with all that lies below it.
+    /// The secrets of the machine at `root`, except for `named` paths, and for `opened` paths with everything below
+    /// them.
     ///
-    /// Naming a folder does not name the secrets in it: whoever wants a copy of `/etc` need not mean its passwords.
+    /// Naming a folder does not name the secrets in it: a copy of `/etc` need not include its passwords.
     pub fn find_secrets(root: &Root, named: &[PathBuf], opened: &[PathBuf]) -> Secrets {
         let known = |path: &PathBuf| {
             let real = root.absolute(path).canonicalize().ok();
@@ -62,7 +63,7 @@ impl Secrets {
     }
 }
 
-/// What below this folder not everybody may read. What is empty is no secret.
+/// Files below this folder that not everyone may read. Empty files are no secrets.
 fn find_unreadable(root: &Root, folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     const FILE: u32 = 0o004;
     const FOLDER: u32 = 0o005;
@@ -149,7 +150,7 @@ mod tests {
         assert!(!covered.contains(&"/root".to_owned()) && !covered.contains(&"/etc/shadow".to_owned()));
         assert!(covered.contains(&"/home".to_owned()));
         assert_eq!(shown, ["/home/me/photos"]);
-        // By whatever way it is reached.
+        // By any path that reaches it.
         assert_eq!(hidden(&["/home/photos"], &[]).1, ["/home/me/photos", "/home/photos"]);
     }
 

@@ -99,7 +99,7 @@ unsafe impl Ioctl for GetFreeLoop {
 /// The size of an open block device in bytes.
 ///
 /// # Errors
-/// Whatever the kernel answers; `ENOTTY` when it is not a block device.
+/// The kernel's error; `ENOTTY` if it is not a block device.
 pub fn block_device_size(device: impl AsFd) -> Result<u64> {
     // SAFETY: BLKGETSIZE64 writes one u64 (its number encodes size_t for historical reasons).
     unsafe { ioctl(device, Getter::<BLKGETSIZE64, u64>::new()) }
@@ -108,7 +108,7 @@ pub fn block_device_size(device: impl AsFd) -> Result<u64> {
 /// Whether an open block device refuses writes.
 ///
 /// # Errors
-/// Whatever the kernel answers; `ENOTTY` when it is not a block device.
+/// The kernel's error; `ENOTTY` if it is not a block device.
 pub fn block_device_is_read_only(device: impl AsFd) -> Result<bool> {
     // SAFETY: BLKROGET writes one int.
     unsafe { ioctl(device, Getter::<BLKROGET, i32>::new()) }.map(|flag| flag != 0)
@@ -123,7 +123,7 @@ pub fn discard_range(device: impl AsFd, length: u64) -> Result<()> {
     unsafe { ioctl(device, Setter::<BLKDISCARD, [u64; 2]>::new([0, length])) }
 }
 
-/// Writes out and forgets what the kernel's page cache holds of an open block device (blkdev_flushbuf() in block/ioctl.c).
+/// Writes back and drops the page cache of an open block device (blkdev_flushbuf() in block/ioctl.c).
 ///
 /// # Errors
 /// `EACCES` unless root; `ENOTTY` when it is not a block device.
@@ -135,7 +135,7 @@ pub fn forget_buffers(device: impl AsFd) -> Result<()> {
 /// The number of a loop device that is free just now; somebody else may take it first.
 ///
 /// # Errors
-/// Whatever the kernel answers; `EACCES` or `EPERM` without the right to set up loop devices.
+/// The kernel's error; `EACCES` or `EPERM` without the right to set up loop devices.
 pub fn free_loop_number(control: impl AsFd) -> Result<u32> {
     // SAFETY: see `GetFreeLoop`.
     unsafe { ioctl(control, GetFreeLoop) }
@@ -179,7 +179,7 @@ pub fn configure_loop(
     unsafe { ioctl(device, Setter::<LOOP_CONFIGURE, LoopConfig>::new(config)) }
 }
 
-/// What an open loop device is attached to.
+/// The backing file of an open loop device.
 ///
 /// # Errors
 /// `ENXIO` when it is attached to nothing.
@@ -200,7 +200,8 @@ pub fn clear_loop(device: impl AsFd) -> Result<()> {
 /// Brings a mounted filesystem to rest, its journal empty, and lets it go on: fsfreeze(8).
 ///
 /// # Errors
-/// `EOPNOTSUPP` where the filesystem cannot, `EPERM` for who is not root, `EBUSY` while somebody else has it frozen.
+/// `EOPNOTSUPP` if the filesystem cannot freeze, `EPERM` for users other than root, `EBUSY` while another process has
+/// it frozen.
 pub fn bring_to_rest(filesystem: impl AsFd) -> Result<()> {
     // SAFETY: FIFREEZE and FITHAW take an unused integer argument (fs/ioctl.c).
     unsafe {
@@ -211,12 +212,12 @@ pub fn bring_to_rest(filesystem: impl AsFd) -> Result<()> {
 
 /// How many extents are asked for at a time.
 const EXTENTS_AT_ONCE: usize = 64;
-/// `FIEMAP_FLAG_SYNC` of linux/fiemap.h: what is still to be placed is placed first.
+/// `FIEMAP_FLAG_SYNC` of linux/fiemap.h: delayed allocations are made first.
 const FIEMAP_SYNC: u32 = 1;
 /// The last extent of the file.
 const EXTENT_LAST: u32 = 0x1;
-/// Of an extent whose place is not known (unknown, to be allocated), not that of its bytes (encoded, encrypted), or not one of
-/// its own (not aligned, inline, tail).
+/// An extent whose position is not known (unknown, delayed allocation), is not that of its bytes (encoded, encrypted),
+/// or is not its own (not aligned, inline, tail).
 const EXTENT_NOT_PLACED: u32 = 0x2 | 0x4 | 0x8 | 0x80 | 0x100 | 0x200 | 0x400;
 
 /// `struct fiemap` of linux/fiemap.h without its extents, which follow it.
@@ -321,7 +322,7 @@ pub fn set_loopback_up() -> Result<()> {
 /// one step (mount_setattr(2), Linux 5.12); clears none.
 ///
 /// # Errors
-/// Whatever the kernel answers; then no mount is changed.
+/// The kernel's error; then no mount is changed.
 pub fn set_flags_of_all_mounts(read_only: bool, no_devices: bool) -> Result<()> {
     let flag = |wanted: bool, flag: u64| if wanted { flag } else { 0 };
     let attributes = libc::mount_attr {
@@ -356,8 +357,8 @@ pub fn own_descriptor(descriptor: RawFd) -> Option<OwnedFd> {
     (descriptor > 2).then(|| unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
-/// Has the kernel keep what ended children left until they are waited for, which a caller may have switched off for good:
-/// that is inherited (wait(2), `SIGCHLD` ignored).
+/// Makes the kernel keep zombies of ended children until they are waited for; a caller may have switched this off,
+/// which is inherited (wait(2), `SIGCHLD` ignored).
 pub fn keep_ended_children() {
     // SAFETY: no handler is set, and none was before in a program that has just begun.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
@@ -366,21 +367,20 @@ pub fn keep_ended_children() {
 /// Gives this thread a table of open files of its own, a copy of the one that it shared (unshare(2), CLONE_FILES): threads that open
 /// and close then do not wait for one another, no more than processes would.
 ///
-/// What this thread opens from here on is open for it alone, and must not be handed to another.
+/// Gives this thread its own descriptor table: files that it opens from here on must not be passed to another thread.
 ///
 /// # Errors
 /// ENOMEM.
 pub fn own_table_of_files() -> Result<()> {
-    // SAFETY: descriptors are numbers that mean the same in the copy; who opens others keeps to what stands above.
+    // SAFETY: existing descriptors mean the same in the copied table; the restriction on new ones is stated above.
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::FILES) }
 }
 
 /// Moves this process into namespaces of its own (unshare(2)).
 ///
 /// # Errors
-/// Whatever the kernel answers; `EPERM` without the right, `EINVAL` when it has several threads.
+/// The kernel's error; `EPERM` without the right, `EINVAL` in a process with several threads.
 pub fn unshare_namespaces(namespaces: UnshareFlags) -> Result<()> {
-    // SAFETY: what is unsafe is to unshare the table of open files behind the back of other threads; that flag is
-    // taken out.
+    // SAFETY: only unsharing the descriptor table is unsafe for other threads; that flag is removed.
     unsafe { rustix::thread::unshare_unsafe(namespaces.difference(UnshareFlags::FILES)) }
 }

@@ -1,4 +1,4 @@
-//! Readers of `/sys/class/block`: what a block device has done, what lies below it, and its I/O schedulers.
+//! Readers of `/sys/class/block`: a block device's counters, the devices below it, and its I/O schedulers.
 
 mod bus;
 mod stat;
@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 
 use super::root::{ParserPosition, ReadError, Root};
 
-/// The folder of a block device, relative to the root; `name` as in `/proc/partitions` (`sda1`, `cciss/c0d0`).
+/// The folder of a block device relative to the root; `name` as in `/proc/partitions` (`sda1`, `cciss/c0d0`).
 pub fn device_folder(name: &str) -> PathBuf {
     // sysfs has no slashes in names: it writes an exclamation mark.
     PathBuf::from("sys/class/block").join(name.replace('/', "!"))
 }
 
-/// The disk of a partition; `None` for anything else.
+/// The disk of a partition; `None` for any other device.
 pub fn partition_parent(root: &Root, name: &str) -> Option<String> {
     let folder = root.path(device_folder(name));
     if !folder.join("partition").exists() {
@@ -48,7 +48,7 @@ pub fn bottom_devices(root: &Root, name: &str) -> Result<Vec<String>, ReadError>
     Ok(bottoms)
 }
 
-/// Whether a device says that what it has taken may be lost until its cache is emptied (`queue/write_cache`).
+/// Whether a device reports a volatile write cache (`queue/write_cache`).
 pub fn has_volatile_cache(root: &Root, name: &str) -> bool {
     let file = disk_folder(root, name).join("queue/write_cache");
     root.text(file).is_ok_and(|text| text.trim() == "write back")

@@ -1,7 +1,8 @@
 //! The one place that talks to people: standard error. Results go to standard output and are not talk.
 //!
-//! Nobody need listen: a terminal that was closed, a full disk or `2>&1 | head -1` must not end a run of hours, as
-//! `eprintln!` would by panicking. What is said fits a screen, whatever a plan or a program put into it.
+//! Prints messages without depending on a reader: a closed terminal, a full disk or `2>&1 | head -1` must not end a run
+//! of hours, as the panic of `eprintln!` would. Messages are cut to a screen, whatever a plan or a program put into
+//! them.
 
 use std::io::Write;
 
@@ -12,7 +13,7 @@ use fsverdict_text::{DisplayForm, DisplayWriter};
 const LINES: usize = 40;
 const COLUMNS: usize = 400;
 
-/// Says this, with the end of line. What steers a terminal is shown, not obeyed: it may be a stranger's.
+/// Prints a line. Control sequences are shown, not executed: they may be of foreign origin.
 pub fn print_line(text: &str) {
     say_styled(&displayable(text));
 }

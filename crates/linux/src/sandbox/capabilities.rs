@@ -1,4 +1,4 @@
-//! What root may do is a list of capabilities (capabilities(7)); what a sandbox's program, or a tool, keeps of it.
+//! The capabilities(7) of root that a sandboxed program or a tool keeps.
 //!
 //! Capabilities and their bounding set are a thread's: a process started by a thread that has given some up never
 //! gets them back, and the rest of this process keeps them.
@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{SandboxError, system};
 
-/// What is kept of root's capabilities.
+/// The capabilities that are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Capabilities {
-    /// Whatever the caller had.
+    /// All capabilities of the caller.
     All,
     /// The agent's: to set up a device, a filesystem on it, and sandboxes for phases.
     Agent,
@@ -23,9 +23,9 @@ pub enum Capabilities {
     /// A phase's: changing owners and modes, as `rsync -a` does, and no more. Without SYS_ADMIN it cannot mount, without
     /// MKNOD it cannot reach a device, without DAC_READ_SEARCH it cannot open files by handle behind the mounts' back.
     Phase,
-    /// A guest kernel's: to read every file, as whoever started it could, for its guest's root is this machine's.
+    /// A guest kernel's: reads every file that root could, since its guest's root is this machine's.
     Reader,
-    /// None at all: for a process of ours that only reads from descriptors it was given what a stranger wrote.
+    /// None at all: for a process of fsverdict that only parses untrusted input from given descriptors.
     Nothing,
 }
 
@@ -39,8 +39,8 @@ const PHASE: CapabilitySet = READER
     .union(CapabilitySet::SETUID);
 /// SYS_ADMIN: to mount, and because mkfs.xfs and xfs_repair set a device's block size (BLKBSZSET).
 const TOOL: CapabilitySet = PHASE.union(CapabilitySet::SYS_ADMIN);
-/// MKNOD for the nodes of its own devices, NET_ADMIN for the loopback of phases, SETPCAP to give up capabilities in their
-/// name, IPC_LOCK for cryptsetup, SYSLOG for what the kernel says of a failed mount.
+/// MKNOD for the nodes of its own devices, NET_ADMIN for the loopback of phases, SETPCAP to drop capabilities for them,
+/// IPC_LOCK for cryptsetup, SYSLOG for the kernel's messages about a failed mount.
 const AGENT: CapabilitySet = TOOL
     .union(CapabilitySet::MKNOD)
     .union(CapabilitySet::NET_ADMIN)
@@ -51,8 +51,7 @@ const AGENT: CapabilitySet = TOOL
     .union(CapabilitySet::IPC_LOCK);
 
 impl Capabilities {
-    /// Whether the program is none of ours or the system's, but whatever the user named: it is shut off from all it
-    /// does not need.
+    /// Whether the program is untrusted, chosen by the user: it is shut off from everything that it does not need.
     pub fn of_a_stranger(self) -> bool {
         matches!(self, Capabilities::Phase | Capabilities::Reader | Capabilities::Nothing)
     }

@@ -1,4 +1,4 @@
-//! The covers over what a sandbox must not see: nothing in the place of a folder, an empty file in that of a file.
+//! Hides secrets from a sandbox: an empty folder covers a folder, an empty file a file.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -18,8 +18,8 @@ pub(super) struct Covers<'a> {
 }
 
 impl<'a> Covers<'a> {
-    /// Covers everything that is secret. What is to be seen in a folder that is covered is there again, alone. To be called
-    /// while mounts are as they were: what is done to all of them is then done to covers, too.
+    /// Covers all secrets. Visible paths within a covered folder are shown again. Call this before mounts are
+    /// restricted, so that the restriction includes the covers.
     pub(super) fn cover_secrets(secrets: &'a Secrets) -> Result<Option<Self>, SandboxError> {
         if secrets.hidden.is_empty() {
             return Ok(None);
@@ -41,7 +41,7 @@ impl<'a> Covers<'a> {
         Ok(Some(covers))
     }
 
-    /// Covers what is secret of `source` where that is shown at `point`, too.
+    /// Covers the secrets of `source` where it is shown at `point`, too.
     pub(super) fn lay_within(&self, source: &Path, point: &Path) -> Result<(), SandboxError> {
         for secret in self.secrets.secrets_in(source) {
             let real = source.canonicalize().unwrap_or_else(|_| source.to_owned());
@@ -80,7 +80,7 @@ impl<'a> Covers<'a> {
     }
 }
 
-/// Shows at its own path again what a cover has taken from there.
+/// Shows a path again that a cover has hidden.
 fn move_mount_to(what: &OwnedFd, path: &Path) -> Result<(), SandboxError> {
     let parent = path.parent().unwrap_or(Path::new("/"));
     std::fs::create_dir_all(parent).map_err(system("make a folder for what is shown"))?;

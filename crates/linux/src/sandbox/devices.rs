@@ -1,5 +1,5 @@
-//! A `/dev` of a sandbox's own: devices that hold nothing, terminals and shared memory of its own, and no disk but those
-//! it is given.
+//! Builds a private `/dev` for a sandbox: devices without content, its own terminals and shared memory, and only the
+//! given disks.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::symlink;
@@ -21,7 +21,7 @@ const NAMES: &str = "/dev/disk";
 /// … and the device mapper those of its own.
 const MAPPED: &str = "/dev/mapper";
 
-/// Covers `/dev` for everything that shares this process's mounts: of disks, there is what is named here, by path.
+/// Covers `/dev` for every process with this mount namespace: of all disks, only the named paths exist.
 pub fn private_devices(kept: &[&Path]) -> Result<(), SandboxError> {
     let nodes = kept
         .iter()
@@ -56,7 +56,7 @@ fn make_parent(path: &Path) -> Result<(), SandboxError> {
     std::fs::create_dir_all(parent).map_err(system("make a folder for a device"))
 }
 
-/// The links below [`NAMES`] and [`MAPPED`] that lead to one of these, with what they say.
+/// The links below [`NAMES`] and [`MAPPED`] that lead to one of these devices, with their targets.
 fn names_of(kept: &[&Path]) -> Vec<(PathBuf, PathBuf)> {
     let folders = names_in(Path::new(NAMES)).into_iter().map(|folder| Path::new(NAMES).join(folder));
     let folders = folders.chain([PathBuf::from(MAPPED)]);

@@ -19,8 +19,8 @@ use super::{Capabilities, Isolation, SPEC, STOPS_VARIABLE, Sandbox, SandboxError
 use crate::host::mounts;
 use crate::host::syscall::{own_descriptor, set_loopback_up, unshare_namespaces};
 
-/// What is waited for besides the end of a process. One that was stopped and went on before anybody asked is no longer stopped, but
-/// that it was continued is kept until it is asked for.
+/// The events to wait for besides the end of a process. A stopped process that continues before it is waited for is no
+/// longer reported as stopped, but its continuation is reported.
 const STOPS: WaitOptions = WaitOptions::UNTRACED.union(WaitOptions::CONTINUED);
 
 /// `fsverdict sandbox`: the supervisor. Returns the exit status to pass on.
@@ -80,8 +80,8 @@ impl Sandbox {
                 Err(errno) => return Err(system("set up the loopback of a network")(errno)),
             }
         }
-        // A new user namespace means new credentials, and those clear the parent-death signal. Who was killed before it was
-        // asked for has left this process to another parent.
+        // A new user namespace changes credentials, which clears the parent-death signal. If the parent died before the
+        // signal was set again, this process already has another parent.
         die_with_parent()?;
         self.check_parent()?;
         let (end, kept_open) =
@@ -138,12 +138,13 @@ impl Sandbox {
         }
         let failed = system("start the program");
         if self.capabilities.of_a_stranger() && self.isolation != Isolation::None {
-            // Both were opened through mounts of this machine that can be written: what runs here (/proc/1/exe) and the null device.
+            // Both were opened through writable mounts of this machine: the running program (/proc/1/exe) and the null
+            // device.
             set_dumpable_behavior(DumpableBehavior::NotDumpable)
                 .map_err(system("keep the program from looking into the first process"))?;
             reopen_null_streams(&mut command).map_err(system("open the null device of the sandbox"))?;
             let child = command.spawn().map_err(failed)?;
-            // What it was lent ends with it.
+            // Inherited descriptors end with it.
             self.keeps.iter().copied().for_each(|lent| drop(own_descriptor(lent)));
             reap_children(Pid::from_child(&child), stops.as_ref())
         } else {
@@ -183,7 +184,7 @@ impl Sandbox {
         let gate = self.gate.and_then(|(ready, go)| Some((own_descriptor(ready)?, own_descriptor(go)?)));
         if let Some((ready, go)) = gate {
             std::fs::File::from(ready).write_all(b"r").map_err(system("say that the sandbox is ready"))?;
-            // Whoever holds the other end may be gone: then there is nothing to start.
+            // The other end may be closed: then there is nothing to start.
             std::fs::File::from(go).read_exact(&mut [0]).map_err(system("be told to start"))?;
         }
         if self.capabilities.of_a_stranger() {
@@ -196,7 +197,7 @@ impl Sandbox {
     }
 }
 
-/// Says that the program was stopped. Who would hear it may be gone; then so are we in a moment.
+/// Reports that the program was stopped. If the reader is gone, this process ends in a moment.
 fn tell_of_stop(stops: Option<&OwnedFd>) {
     let _ = stops.map(|stops| rustix::io::write(stops, b"s"));
 }
@@ -207,7 +208,7 @@ fn as_a_shell_tells(status: WaitStatus) -> u8 {
     code.map_or(255, |code| (code & 0xff) as u8)
 }
 
-/// What the first process of a PID namespace owes it: takes leave of every process that ends, until the program does.
+/// The duty of PID 1 in a PID namespace: waits for every ended process until the program itself ends.
 fn reap_children(program: Pid, stops: Option<&OwnedFd>) -> Result<u8, SandboxError> {
     loop {
         match rustix::process::wait(STOPS) {

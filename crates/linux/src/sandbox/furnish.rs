@@ -1,4 +1,4 @@
-//! The mounts of a sandbox, and what a stranger in it must not have in common with anybody outside.
+//! Arranges the mounts of a sandbox, and what an untrusted program in it must not share with other processes.
 
 use std::os::fd::{AsFd, AsRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ use crate::host::mounts;
 use crate::host::mounts::DEVICES;
 use crate::host::syscall::own_descriptor;
 
-/// Where services have their sockets: containers' and the init system's would do as root whatever they are asked to.
-/// Read-only mounts do not keep anybody from connecting.
+/// Folders with sockets of services: the container runtime or the init system would execute root's requests. Read-only
+/// mounts do not prevent connecting.
 const SERVICES: &str = "/run";
 
 /// Arranges the mounts of a sandbox in a mount namespace of its own.
@@ -24,13 +24,13 @@ pub(super) fn arrange_mounts(sandbox: &Sandbox) -> Result<(), SandboxError> {
         Isolation::Namespaces => Covers::cover_secrets(&sandbox.secrets)?,
         Isolation::None | Isolation::UserNamespaces => None,
     };
-    // Opened before anything is covered, so that what is shown can lie below; and with what stays writable as it is.
+    // Opened before anything is covered, so that shown paths can lie below covers; writable paths stay as they are.
     let shown: Vec<(OwnedFd, &Path)> = sandbox
         .shown
         .iter()
         .map(|(source, point)| Ok((open_shown(source)?, point.as_path())))
         .collect::<Result<_, SandboxError>>()?;
-    // What comes after this is ours, and as it is mounted; binds are as what they show.
+    // Mounts made after this are ours and keep their options; bind mounts keep those of their source.
     mounts::restrict_mounts(&known, covers.is_some(), &sandbox.writable, |point| match sandbox.devices {
         Devices::Closed => point.starts_with(DEVICES) && point != Path::new(DEVICES),
         Devices::Shared | Devices::Bare | Devices::BareAndKvm => point.starts_with(DEVICES),
@@ -91,8 +91,8 @@ fn hide_services() -> Result<(), SandboxError> {
     Ok(())
 }
 
-/// Gives the program the null device of the sandbox for each standard stream that is one of outside: by that descriptor it could
-/// change owner and mode of this machine's, whatever the mounts of the sandbox say.
+/// Replaces standard streams that are outside files by the sandbox's null device: through such a descriptor the program
+/// could change owner and mode of this machine's files despite read-only mounts.
 pub(super) fn reopen_null_streams(command: &mut Command) -> std::io::Result<()> {
     let null = || -> std::io::Result<Stdio> {
         Ok(std::fs::File::options().read(true).write(true).open("/dev/null")?.into())
@@ -116,8 +116,8 @@ fn is_null(stream: impl AsFd) -> std::io::Result<bool> {
     Ok(is_device && (major(found.st_rdev), minor(found.st_rdev)) == (1, 3))
 }
 
-/// Closes every descriptor but the standard streams and these: whoever called us may have left some open, and what is
-/// open for writing can be written whatever the mounts say.
+/// Closes every descriptor but the standard streams and these: the caller may have left some open, and an open
+/// descriptor can be written despite read-only mounts.
 pub(super) fn close_all_but(keeps: &[RawFd]) -> Result<(), SandboxError> {
     let failed = system("look at the open descriptors");
     let names = std::fs::read_dir("/proc/self/fd").and_then(Iterator::collect::<std::io::Result<Vec<_>>>);

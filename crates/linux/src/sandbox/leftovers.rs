@@ -1,10 +1,10 @@
-//! What a crash may have left behind, and how it is undone: `fsverdict clean`.
+//! Finds and removes what a crash left behind: `fsverdict clean`.
 //!
-//! Cells, auto-clear loop devices and nameless images leave nothing where the kernel does its part; this is for
-//! machines that forbid namespaces, and for the moments in between. Only what bears our mark and is used by no
-//! living run is touched: a loop device named by us or over a file in our scratch folder, a dm device called
-//! `fsverdict-…`, a mount of one of these, a scratch file or a folder (noted in ours) whose maker is gone, an I/O scheduler set by a trial that is no
-//! more, a guest kernel or agent of ours without a conductor above it.
+//! Sandboxes, auto-clear loop devices and unnamed images leave nothing behind if the kernel supports all of them; this
+//! is for machines without namespaces, and for the moments in between. Only marked objects that no living run uses are
+//! touched: a loop device that fsverdict named or whose file is in its scratch folder, a dm device called
+//! `fsverdict-…`, a mount of one of these, a scratch file or a (noted) folder whose creator has ended, an I/O scheduler
+//! set by an ended trial, a guest kernel or agent without a conductor.
 
 use fsverdict_text::Hinted;
 
@@ -123,15 +123,15 @@ impl Hinted for LeftoverError {
     }
 }
 
-/// What was left behind, in the order in which it can be undone. What cannot be looked at (other users' things,
-/// when not root) is not reported.
+/// The leftovers in the order in which they can be removed. Objects that cannot be examined (of other users, if not
+/// root) are not reported.
 pub fn find_leftovers(root: &Root) -> Vec<Leftover> {
     let folders = default_folders();
     find_lasting(|| find_in(root, &folders))
 }
 
-/// What every one of several looks finds. What a living run gives back is there for a moment after its last user has
-/// ended, and looks left behind; and what it makes next may have the same name.
+/// The leftovers common to several looks. Resources that a living run releases exist for a moment after their last user
+/// has ended, and look like leftovers; and a later resource may have the same name.
 fn find_lasting(mut look: impl FnMut() -> Vec<Leftover>) -> Vec<Leftover> {
     let mut found = look();
     for _ in 0..LOOKS {
@@ -145,7 +145,7 @@ fn find_lasting(mut look: impl FnMut() -> Vec<Leftover>) -> Vec<Leftover> {
     found
 }
 
-/// What one look finds, with these scratch folders.
+/// The leftovers found by one look, with these scratch folders.
 fn find_in(root: &Root, folders: &[PathBuf]) -> Vec<Leftover> {
     let mut found = stray_processes(root);
     let loops = our_loops(root, folders);
@@ -169,7 +169,7 @@ fn find_in(root: &Root, folders: &[PathBuf]) -> Vec<Leftover> {
     found
 }
 
-/// Undoes one leftover, having made sure that it still is what was found.
+/// Removes one leftover after checking that it is unchanged.
 pub fn remove_leftover(leftover: &Leftover) -> Result<(), LeftoverError> {
     let root = Root::default();
     match leftover {
@@ -198,7 +198,7 @@ fn clear_loop(root: &Root, path: &Path, backing: &str, sequence: Option<u64>) ->
         Err(_) if now().is_none() => return Ok(()),
         Err(error) => return Err(io::Error::from(error).into()),
     };
-    // Looked at with the device open: from here on it stays attached to what it is attached to.
+    // Checked with the device open: from here on its attachment cannot change.
     match now() {
         None => Ok(()),
         Some(now) if now == backing && sequence_of(root, &name) == sequence => {
@@ -228,13 +228,13 @@ fn our_loops(root: &Root, folders: &[PathBuf]) -> Vec<(DeviceNumber, Leftover)> 
     loops
 }
 
-/// Whose a loop device is, if it is one of ours, by its name in sysfs.
+/// The owner of a loop device of fsverdict, by its name in sysfs.
 fn owner_of(root: &Root, name: &str) -> Option<Option<ProcessKey>> {
     File::open(root.path(format!("dev/{name}"))).ok().and_then(loop_device::owner_of)
 }
 
-/// Whether a loop device belongs to a run that goes on. Nobody may have it open all the same: for as long as it takes the
-/// kernel, after a trial, to write what it still has to the file.
+/// Whether a loop device belongs to a running run. It may have no open descriptor: after a trial the kernel takes time
+/// to write its dirty pages to the file.
 fn is_of_living_run(root: &Root, name: &str) -> bool {
     owner_of(root, name).flatten().is_some_and(|process| process.is_alive(root))
 }
@@ -259,7 +259,7 @@ fn our_mounts(
 ) -> (Vec<Leftover>, BTreeSet<DeviceNumber>) {
     let mut mounted = BTreeSet::new();
     let mut leftovers = Vec::new();
-    // A table that cannot be read shows no leftovers; what else there is can still be undone.
+    // An unreadable table shows no leftovers; the others can still be removed.
     for mount in read_mounts(root).unwrap_or_default().into_iter().rev() {
         let by_source =
             mount.source.file_name().and_then(|name| number_by_name(root, &name.to_string_lossy()));
@@ -305,7 +305,7 @@ fn has_holders(root: &Root, number: DeviceNumber) -> bool {
         })
 }
 
-/// Whether nobody, in whatever mount namespace, has it mounted or claimed.
+/// Whether it is neither mounted nor claimed in any mount namespace.
 fn can_be_claimed(root: &Root, number: DeviceNumber) -> bool {
     let folder = root.path(format!("sys/dev/block/{number}")).canonicalize().unwrap_or_default();
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();

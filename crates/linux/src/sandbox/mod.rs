@@ -1,10 +1,10 @@
-//! A sandbox: a process in PID and mount namespaces of its own that cannot outlive who made it.
+//! A sandbox: a process in its own PID and mount namespaces that cannot outlive its creator.
 //!
-//! Three uses, one mechanism: the native agent, the User-Mode-Linux kernel, and every command of the user's.
-//! The sandbox is entered through this same binary, in two steps (`fsverdict sandbox SPEC`): the *supervisor* makes the
-//! namespaces and waits; the *inmate*, PID 1 of the new PID namespace, arranges the mounts, gives up what it does
-//! not need and becomes the program. Both carry a parent-death signal (prctl(2), `PR_SET_PDEATHSIG`): kill any
-//! ancestor and the kernel ends all processes of the sandbox and undoes its mounts (pid_namespaces(7)).
+//! Three uses share one mechanism: the native agent, the User-Mode-Linux kernel, and every command of the user. The
+//! sandbox is entered through this same binary, in two steps (`fsverdict sandbox SPEC`): the *supervisor* makes the
+//! namespaces and waits; the *inmate*, PID 1 of the new PID namespace, arranges the mounts, drops unneeded privileges
+//! and executes the program. Both carry a parent-death signal (prctl(2), `PR_SET_PDEATHSIG`): when any ancestor dies,
+//! the kernel ends all processes of the sandbox and removes its mounts (pid_namespaces(7)).
 
 mod capabilities;
 mod covers;
@@ -49,7 +49,7 @@ pub enum SandboxError {
 }
 
 impl SandboxError {
-    /// Whether this machine has run out of something, which says nothing about what was to run in the sandbox.
+    /// Whether the error is a resource limit of this machine, which says nothing about the sandboxed program.
     pub fn is_of_machine(&self) -> bool {
         matches!(self, SandboxError::System { source, .. } if limits::cannot_start(source))
     }
@@ -58,7 +58,7 @@ impl SandboxError {
 /// The exit status of a sandbox, and of an agent, that could not do its work for this machine's sake.
 pub const OF_MACHINE: u8 = 125;
 
-/// Signals that kernels and programs do not end themselves with: SIGINT, SIGKILL, SIGTERM.
+/// Signals with which kernels and programs do not end themselves: SIGINT, SIGKILL, SIGTERM.
 pub const FROM_OUTSIDE: [i32; 3] = [2, 9, 15];
 
 fn system<E: Into<std::io::Error>>(what: &'static str) -> impl FnOnce(E) -> SandboxError {
@@ -76,17 +76,17 @@ pub enum Isolation {
     UserNamespaces,
 }
 
-/// What a sandbox has below `/dev`.
+/// The content of a sandbox's `/dev`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Devices {
-    /// What the caller has.
+    /// The caller's.
     Shared,
     /// A `/dev` of its own without disks.
     Bare,
-    /// The same, with what virtual machines are made of, where this machine has it.
+    /// The same, with KVM if this machine has it.
     BareAndKvm,
-    /// What the caller has, but no node in `/dev` itself opens a device. In a `/dev` as [`private_devices`] makes it those
-    /// are the disks: the others are mounts of their own. Shared memory is the sandbox's own.
+    /// The caller's, but no node in `/dev` itself opens a device. In a `/dev` made by [`private_devices`] these are the
+    /// disks: the others are mounts of their own. Shared memory is the sandbox's own.
     Closed,
 }
 
@@ -125,29 +125,30 @@ pub struct Sandbox {
     pub memory: Vec<PathBuf>,
     /// Folders and files shown elsewhere: (source, as it was before `memory` covered it; where, made if absent).
     pub shown: Vec<(PathBuf, PathBuf)>,
-    /// What looks empty, to what this sandbox starts as well. Only for [`Isolation::Namespaces`]: an ordinary user may read no more
-    /// than is theirs.
+    /// Paths that are hidden, also from everything that this sandbox starts. Only for [`Isolation::Namespaces`]: an
+    /// ordinary user can only read their own files.
     #[serde(default)]
     pub secrets: Secrets,
     pub devices: Devices,
-    /// What is kept of root's capabilities. A stranger ([`Capabilities::of_a_stranger`]) is shut off further: it has neither
-    /// services, nor IPC, nor a terminal in common with anybody.
+    /// The capabilities that root keeps. An untrusted program ([`Capabilities::of_a_stranger`]) is isolated further: it
+    /// shares neither services nor IPC nor a terminal with other processes.
     pub capabilities: Capabilities,
     /// Let a stranger use this machine's network; otherwise it has one of its own, with itself alone in it.
     pub network: bool,
     /// Descriptors that a stranger gets besides its standard streams.
     pub keeps: Vec<RawFd>,
-    /// A mount namespace, as an open descriptor, whose mounts are there in the beginning instead of the caller's.
-    /// Only for [`Isolation::Namespaces`].
+    /// An open descriptor of a mount namespace to start from instead of the caller's. Only for
+    /// [`Isolation::Namespaces`].
     pub joins: Option<RawFd>,
     /// Say `ready` on the first descriptor and wait for a byte on the second before becoming the program.
     pub gate: Option<(RawFd, RawFd)>,
-    /// Where the supervisor writes a byte each time the program is stopped (SIGSTOP): what it times then is not its own.
+    /// The supervisor writes a byte here each time the program is stopped (SIGSTOP): times measured then include the
+    /// pause.
     #[serde(default)]
     pub stops: Option<RawFd>,
     /// The program and its arguments; the program as an absolute path.
     pub argv: Vec<String>,
-    /// Who starts the supervisor, by its number; set by [`Sandbox::command`].
+    /// The process that starts the supervisor; set by [`Sandbox::command`].
     #[serde(default)]
     pub parent: Option<u32>,
     /// End of a pipe that hangs up when the supervisor dies; set by the supervisor.

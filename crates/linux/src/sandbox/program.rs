@@ -1,7 +1,7 @@
 //! Runs programs: argv in, exit status, bounded output and time out. Nothing else in fsverdict starts a process
 //! it waits for.
 //!
-//! A program runs in a process group of its own, so that a time limit ends what it started, too.
+//! Each program runs in its own process group, so that a time limit also ends its children.
 
 mod alarm;
 mod error;
@@ -86,7 +86,7 @@ impl Program {
         self
     }
 
-    /// Starts it from a workshop, with what capabilities and mounts that has.
+    /// Starts it in a workshop thread, with that thread's capabilities and mounts.
     pub fn from(mut self, workshop: &Workshop) -> Self {
         self.workshop = Some(workshop.clone());
         self
@@ -97,13 +97,14 @@ impl Program {
         self
     }
 
-    /// What it reads from its standard input; nothing otherwise.
+    /// Its standard input; empty by default.
     pub fn with_input(mut self, bytes: &[u8]) -> Self {
         self.input = Some(bytes.to_vec());
         self
     }
 
-    /// Its standard input stays open, and empty, until it has ended or we have, whatever ends us: who reads it knows.
+    /// Keeps its standard input open and empty until it or this process ends, for any reason: a program that reads it
+    /// notices.
     pub fn with_open_input(mut self) -> Self {
         self.listens = true;
         self
@@ -132,7 +133,7 @@ impl Program {
         self
     }
 
-    /// Runs it and returns how it ended, well or not. `step` names what it serves, for the trace.
+    /// Runs it and records how it ended, with success or not. `step` is its name in the trace.
     ///
     /// # Errors
     /// Only if it could not be started or waited for.
@@ -194,7 +195,7 @@ impl Program {
         Ok(ready)
     }
 
-    /// The command, the gate of its sandbox, and what must stay open until it is started.
+    /// The command, the gate of its sandbox, and a descriptor that must stay open until it is started.
     fn build_command(&self, path: PathBuf) -> std::io::Result<(Command, Option<Gate>, Option<OwnedFd>)> {
         let Some(sandbox) = &self.sandbox else {
             let mut command = Command::new(path);
@@ -284,8 +285,8 @@ impl RunningProgram {
         }
     }
 
-    /// Ends its standard input, which tells it to stop, and waits for that; what takes longer than `within` is killed, and has
-    /// neither an exit status nor a signal in its record.
+    /// Closes its standard input, which asks it to stop, and waits; after `within` it is killed, and its record has
+    /// neither exit status nor signal.
     pub fn stop_within(mut self, step: &str, within: Duration) -> Result<CommandRecord, ProgramError> {
         if let Some(ready) = &mut self.ready {
             ready.line = None;

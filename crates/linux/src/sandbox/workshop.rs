@@ -1,8 +1,7 @@
 //! Where tools are started from: a thread of this process that has given up capabilities, and may have mounts of its own.
 //!
-//! A plan chooses options of mkfs and mount, and these may name any path. What such a program could reach must
-//! therefore not be there, whatever its options mean. Made once for a trial, it costs no program and no mount while a
-//! clock runs.
+//! A plan chooses options of mkfs and mount, and these may name any path. Anything that such a program must not reach
+//! is therefore absent. The thread is created once per trial and costs no program and no mount while a clock runs.
 
 use std::process::{Child, Command};
 use std::sync::mpsc;
@@ -27,7 +26,7 @@ struct WorkshopJob {
 }
 
 impl Workshop {
-    /// For programs whose mounts are to be seen by this process: mount(8), umount(8).
+    /// For programs whose mounts this process must see: mount(8), umount(8).
     pub fn for_mounting() -> Result<Self, SandboxError> {
         Self::start_thread(|| keep_only(Capabilities::Tool))
     }

@@ -21,7 +21,7 @@ fn machine() -> FakeMachine {
     machine
 }
 
-/// How the machine is used, and what is said of each device; nothing where it is accepted.
+/// A machine's usage, and the expected message about each device; `None` if it is accepted.
 type Case = (&'static str, fn(&FakeMachine), &'static [(&'static str, &'static str)]);
 
 const CASES: &[Case] = &[

@@ -1,4 +1,4 @@
-//! What programs are doing at a moment.
+//! Describes the activity of running programs.
 
 use crate::host::root::{Root, names_in};
 
@@ -7,8 +7,8 @@ use super::process::ProcessStat;
 /// More programs than this are not named.
 const MOST_TOLD: usize = 3;
 
-/// What the programs below a process are doing that have started none of their own: `cp was waiting for a disk (in
-/// folio_wait_bit)`. Nothing where there is none.
+/// Describes the childless programs below a process: `cp was waiting for a disk (in folio_wait_bit)`. `None` if there
+/// are none.
 pub fn describe_activity(root: &Root, ancestor: u32) -> Option<String> {
     let processes: Vec<ProcessStat> = names_in(&root.path("proc"))
         .into_iter()

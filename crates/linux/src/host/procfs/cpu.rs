@@ -10,13 +10,13 @@ use crate::host::root::{ParserPosition, ReadError, Root};
 /// CPU time of all processors together since the machine started, in ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CpuTimes {
-    /// In user mode (time given to guests included).
+    /// User mode (including guests).
     pub user: u64,
-    /// In user mode at low priority.
+    /// User mode at low priority.
     pub nice: u64,
     pub system: u64,
     pub idle: u64,
-    /// Idle with input or output outstanding.
+    /// Idle with outstanding I/O.
     pub io_wait: u64,
     pub interrupt: u64,
     /// Serving deferred interrupt work.

@@ -8,7 +8,7 @@ use crate::host::root::{ParserPosition, ReadError, Root};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Memory {
     pub total: u64,
-    /// What programs could still get without swapping.
+    /// Memory that programs can get without swapping.
     pub available: u64,
     /// Cached file data not yet sent to a device, of all filesystems.
     pub dirty: u64,

@@ -1,4 +1,4 @@
-//! `/proc/self/mountinfo`: what is mounted where, with the options as the kernel resolved them.
+//! `/proc/self/mountinfo`: all mounts with the options as the kernel resolved them.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -14,7 +14,7 @@ pub struct Mount {
     /// Options of this mount (`rw,noatime`).
     pub options: String,
     pub filesystem: String,
-    /// What was mounted, e.g. a device.
+    /// The mounted source, e.g. a device.
     pub source: PathBuf,
     /// Options of the filesystem itself (`rw,errors=continue`).
     pub filesystem_options: String,

@@ -1,4 +1,4 @@
-//! `/proc/PID/stat`: which processes there are, since when, below whom, and what CPU time they took.
+//! `/proc/PID/stat`: processes with their start time, parent and CPU time.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,7 +17,7 @@ const SIGNAL_BITS: i32 = 0x7f;
 /// The parent of the kernel's own threads (`kernel/kthread.c`).
 const KTHREADD: u32 = 2;
 
-/// What the kernel says of a process. CPU time is in ticks, [`rustix::param::clock_ticks_per_second`] to the second.
+/// The status of a process. CPU time is in ticks, [`rustix::param::clock_ticks_per_second`] per second.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessStat {
     pub pid: u32,
@@ -26,7 +26,7 @@ pub struct ProcessStat {
     pub start: u64,
     /// Its name, cut off.
     pub name: String,
-    /// What it is at, as a letter (proc_pid_stat(5)).
+    /// Its state as a letter (proc_pid_stat(5)).
     pub state: char,
     /// The signal that ended it, once it is dead and before its parent has waited for it; none where this user may not see it.
     pub killed_by: Option<i32>,
@@ -77,7 +77,7 @@ impl ProcessStat {
         })
     }
 
-    /// Whether it still runs; remains that nobody has waited for do not.
+    /// Whether it still runs; zombies do not.
     pub fn runs(&self) -> bool {
         !matches!(self.state, 'Z' | 'X' | 'x')
     }

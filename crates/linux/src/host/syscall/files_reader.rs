@@ -1,5 +1,5 @@
-//! Many small files read at once by io_uring(7): what takes six system calls for each file takes four for dozens of them, and
-//! the requests of all are before the device together. In a guest each system call costs its host two stops.
+//! Reads many small files at once with io_uring(7): instead of six system calls for each file, four for dozens of
+//! files, and all their requests reach the device together. In a guest each system call costs its host two stops.
 
 use std::ffi::CStr;
 use std::io;
@@ -12,7 +12,7 @@ use rustix::fs::{AtFlags, FileType, OFlags, Statx, StatxFlags};
 /// How many files are read at once.
 pub const AT_ONCE: usize = 64;
 
-/// Files that may be longer, in bytes, are left to whoever reads them one by one.
+/// Files that may be longer, in bytes, are left to ordinary reads.
 const LONGEST: usize = 64 << 10;
 
 const _: () = assert!(size_of::<Statx>() == 256);
@@ -29,7 +29,7 @@ struct Place {
     status: MaybeUninit<Statx>,
     buffer: Vec<u8>,
     file: Option<OwnedFd>,
-    /// What its last call returned: a negative one is an error's number.
+    /// The result of its last call: a negative number is an errno.
     answer: i32,
     /// How much of the buffer is the file; none where it was not read whole.
     length: Option<usize>,
@@ -49,7 +49,7 @@ impl Default for FilesReader {
 }
 
 impl FilesReader {
-    /// Reads what lies under the first [`AT_ONCE`] of these names, each with the length it may have, in bytes.
+    /// Reads the files of the first [`AT_ONCE`] of these names, each with its maximum length in bytes.
     pub fn read_files(&mut self, folder: BorrowedFd<'_>, names: &[(&CStr, u64)]) {
         for place in &mut self.places {
             place.length = None;
@@ -59,8 +59,8 @@ impl FilesReader {
         }
     }
 
-    /// What was read under the name at this place of the last list: the file's status and its content. None where it is no regular
-    /// file, is longer than it may be, or could not be read: whoever wants to know why tries it by itself.
+    /// The file at this position of the last list: its status and content. `None` if it is not a regular file, is too
+    /// long, or could not be read: open it to learn the reason.
     #[must_use]
     pub fn file_at(&self, at: usize) -> Option<(&Statx, &[u8])> {
         let place = self.places.get(at)?;
@@ -90,9 +90,9 @@ impl FilesReader {
         })?;
         for at in &left {
             let place = &mut self.places[*at];
-            // SAFETY: the kernel just opened it for this call, and nobody else knows of it.
+            // SAFETY: the kernel opened it for this call, and it has no other owner.
             place.file = (place.answer >= 0).then(|| unsafe { OwnedFd::from_raw_fd(place.answer) });
-            // One byte more than it has: a file that goes on is not the one whose status is known.
+            // One byte more than the expected size: a longer file does not match its status.
             place.buffer.resize(place.status().stx_size as usize + 1, 0);
         }
         left.retain(|at| self.places[*at].file.is_some());
@@ -121,8 +121,8 @@ impl FilesReader {
         let Some(ring) = &mut self.ring else { return Err(io::ErrorKind::Unsupported.into()) };
         for at in places {
             let entry = entry(*at, &mut self.places[*at]).user_data(*at as u64);
-            // SAFETY: names are read before the submission returns. Statuses and buffers are on the heap, belong to this reader, are
-            // touched by nobody before all calls have ended, and are given up for good where that cannot be waited for.
+            // SAFETY: names are read before the submission returns. Statuses and buffers are on the heap, belong to
+            // this reader, are not accessed before all calls have ended, and are leaked if that cannot be waited for.
             unsafe { ring.submission().push(&entry) }.map_err(|_| io::ErrorKind::ResourceBusy)?;
         }
         let mut underway = places.len();

@@ -35,7 +35,7 @@ impl CallRing {
         self.underway
     }
 
-    /// The buffer of a slot; none while the kernel has it.
+    /// The buffer of a slot; `None` while the kernel uses it.
     pub fn slot_buffer(&mut self, slot: usize) -> Option<&mut [u8]> {
         self.slots.get_mut(slot).filter(|slot| !slot.underway).map(|slot| &mut *slot.buffer)
     }
@@ -56,7 +56,7 @@ impl CallRing {
         self.submit_entry(&read.build().user_data(slot as u64), slot)
     }
 
-    /// Begins to write what is in a slot's buffer.
+    /// Starts to write a slot's buffer.
     ///
     /// # Errors
     /// As of [`read`](Self::read).
@@ -103,7 +103,7 @@ impl CallRing {
     /// Waits for one of those that are under way: its slot, and the bytes that it moved.
     ///
     /// # Errors
-    /// That of waiting. What became of the call itself is in what is returned.
+    /// Errors of waiting. The call's own result is in the returned value.
     pub fn wait_for_one(&mut self) -> io::Result<Option<(usize, io::Result<usize>)>> {
         if self.underway == 0 {
             return Ok(None);

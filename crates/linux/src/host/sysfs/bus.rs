@@ -1,4 +1,5 @@
-//! How fast the bus of a disk is, as sysfs tells: the PCI link of an NVMe disk, the SATA link, the USB port. A disk is no faster.
+//! Reads the bus speed of a disk from sysfs: the PCI link of an NVMe disk, the SATA link, the USB port. It limits the
+//! disk's speed.
 
 use std::path::Path;
 
@@ -30,7 +31,7 @@ fn pci_rate(disk: &Path) -> Option<u64> {
     Some((transfers * 1e9 * lanes * share / 8.0) as u64)
 }
 
-/// Of `6.0 Gbps`, ten bits for a byte. The link has the number of the port: …/ata3/host2/target2:0:0/….
+/// From `6.0 Gbps`, with ten bits per byte. The link has the number of the port: …/ata3/host2/target2:0:0/….
 fn sata_rate(root: &Root, disk: &Path) -> Option<u64> {
     let port = disk
         .components()

@@ -9,7 +9,7 @@ use crate::host::root::{ParserPosition, ReadError, Root};
 
 use super::device_folder;
 
-/// Bytes in a sector of these counters, whatever the device's own sectors are.
+/// Bytes in a sector of these counters, whatever the device's own sector size.
 pub const SECTOR: u64 = 512;
 
 const FIELDS: [&str; 17] = [
@@ -34,7 +34,7 @@ const FIELDS: [&str; 17] = [
 /// How many of them every kernel has.
 const ALWAYS: usize = 11;
 
-/// What a device has done since it appeared: requests completed, sectors of 512 bytes, milliseconds.
+/// The counters of a device since it appeared: completed requests, sectors of 512 bytes, milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DeviceStat {
     pub reads: u64,
@@ -69,7 +69,7 @@ impl DeviceStat {
     }
 }
 
-/// What the device has done so far.
+/// The device's counters so far.
 pub fn device_stat(root: &Root, name: &str) -> Result<DeviceStat, ReadError> {
     let relative = device_folder(name).join("stat");
     DeviceStat::parse(&root.text(&relative)?, &root.path(&relative))

@@ -13,12 +13,12 @@ use crate::host::root::Root;
 
 const PROGRAM: &str = "fsverdict";
 
-/// What a command line says of a process of ours.
+/// The role of a fsverdict process by its command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ProcessRole {
-    /// A conductor, or another command a person gave.
+    /// A conductor, or another command that a user started.
     Conductor,
-    /// What a conductor starts: an agent, or a sandbox around one.
+    /// A process that a conductor started: an agent, or a sandbox around one.
     Agent,
     Guest,
 }

@@ -193,7 +193,7 @@ fn loop_devices_and_mounts_left_over_our_folder_are_undone_and_others_are_not() 
         std::thread::sleep(Duration::from_millis(10));
         about(find_in(&Root::default(), std::slice::from_ref(&scratch))).is_empty() && !attached(&ours)
     });
-    // Whatever came out, this test leaves nothing behind.
+    // This test leaves nothing behind, passed or failed.
     let _ = Command::new("umount").arg(&point).stderr(Stdio::null()).status();
     for device in [&ours, &other] {
         let _ = Command::new("losetup").arg("-d").arg(device).stderr(Stdio::null()).status();

@@ -1,4 +1,4 @@
-//! A program's limit of time.
+//! A program's time limit.
 
 use std::sync::mpsc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What is reported of a program that could not be run to its end, or did not end well: the gist of what it said.
+//! Describes a program that could not run to its end or failed: the essential part of its output.
 
 use super::KEPT_OUTPUT;
 use fsverdict_judgement::journal::CommandRecord;
@@ -57,7 +57,7 @@ fn describe_failure(record: &CommandRecord) -> String {
     format!("`{line}` {how}{separator}{}", last_lines(said))
 }
 
-/// What a program said, without its general usage and without the middle of a long output; the record has all of it.
+/// A program's output without its general usage text and without the middle of a long output; the record has all of it.
 fn last_lines(said: &str) -> String {
     // Where only the end was kept, its first line has no beginning.
     let whole = if said.len() + 4 < KEPT_OUTPUT {
@@ -65,7 +65,7 @@ fn last_lines(said: &str) -> String {
     } else {
         said.split_once('\n').map_or(said, |(_, rest)| rest)
     };
-    // mount(8) refers to a log that may be gone by now, with its guest; what it has to say follows the error.
+    // mount(8) refers to a log that may vanish with its guest; its useful text follows the error.
     let lines: Vec<&str> = whole.lines().filter(|line| !line.contains("dmesg(1) may have more")).collect();
     let usage = lines.iter().skip(1).position(|line| line.trim_start().to_lowercase().starts_with("usage:"));
     let lines = &lines[..usage.map_or(lines.len(), |at| at + 1)];

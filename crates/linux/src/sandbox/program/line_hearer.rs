@@ -1,4 +1,4 @@
-//! Who hears what a program says while it goes on, line by line.
+//! Passes a program's output line by line to a callback while it runs.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ type HearLine = dyn Fn(&[u8]) + Send + Sync;
 #[derive(Clone)]
 pub struct LineHearer {
     hear: Arc<HearLine>,
-    /// What was read of the line under way.
+    /// The bytes of the current line so far.
     begun: Vec<u8>,
 }
 
 impl LineHearer {
-    /// Lines are without their ends, and cut at a length that none has who means to be heard.
+    /// Lines have no line ends, and are cut at a length that no intended message has.
     pub fn new(hear: impl Fn(&[u8]) + Send + Sync + 'static) -> LineHearer {
         LineHearer { hear: Arc::new(hear), begun: Vec::new() }
     }

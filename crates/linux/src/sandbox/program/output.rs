@@ -1,4 +1,4 @@
-//! What a program prints: read as it comes, so that it never waits for us, and bounded.
+//! Collects a program's output: read as it arrives, so that the program never blocks, and bounded.
 
 use std::io::Read;
 use std::sync::{Arc, Mutex, mpsc};
@@ -42,7 +42,7 @@ pub(super) fn tail_of(
     OutputTail { bytes, finished, kept }
 }
 
-/// What was read. A process left in the background may hold the stream open for ever: it is not waited for long.
+/// The collected output. A background process may hold the stream open for ever: the wait is short.
 pub(super) fn collect_output(stream: Option<OutputTail>) -> String {
     let Some(OutputTail { bytes, finished, kept }) = stream else { return String::new() };
     let _ = finished.recv_timeout(Duration::from_millis(500));

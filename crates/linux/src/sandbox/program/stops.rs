@@ -1,5 +1,6 @@
-//! Sees that a program was stopped (SIGSTOP) and went on, and tells whoever started this process: what was timed then holds the
-//! pause. Stops of a process are reported to its parent alone (waitid(2)), so each process that has children passes them on.
+//! Detects that a program was stopped (SIGSTOP) and continued, and reports it to the process that started this one:
+//! times measured meanwhile include the pause. The kernel reports stops only to a process's parent (waitid(2)), so each
+//! parent passes them on.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -23,7 +24,7 @@ pub(super) fn pipe_for_supervisor() -> Option<OwnedFd> {
 
 fn report_stop() {
     if let Some(pipe) = REPORT.get() {
-        // Who would hear it may be gone, and then so is this process in a moment.
+        // If the reader is gone, this process ends in a moment.
         let _ = rustix::io::write(pipe.as_fd(), b"s");
     }
 }
@@ -41,8 +42,8 @@ pub(super) fn wait_for_end(child: &mut Child) -> io::Result<ExitStatus> {
     }
 }
 
-/// Reports the stops of a child that nobody has asked for yet. A process that went on at once is seen, too: that it was continued
-/// is kept until its parent asks.
+/// Reports the stops of a child that were not yet reported. A process that continued at once is noticed, too: its
+/// continuation is kept until its parent asks.
 pub(super) fn report_stops(child: &Child) {
     let options = WaitIdOptions::STOPPED | WaitIdOptions::CONTINUED | WaitIdOptions::NOHANG;
     while let Ok(Some(status)) = waitid(WaitId::Pid(Pid::from_child(child)), options) {
