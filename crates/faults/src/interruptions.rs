@@ -6,7 +6,7 @@ use fsverdict_text::Reason;
 
 use crate::error::FaultError;
 
-/// What to do about a guest that is ended again and again.
+/// The hint for a guest that was ended repeatedly.
 const HINT: &str = "see who ended it (`dmesg` names what ran out of memory), and give the same command again";
 
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ impl Interruptions {
     /// # Errors
     /// When that has happened too often.
     pub(crate) fn count_interruption(&mut self, end: &TrialEnd) -> Result<bool, FaultError> {
-        // What a damaged filesystem makes its kernel do, memory that it takes included, is what is looked for.
+        // A kernel crash or memory shortage caused by a damaged filesystem is a finding, not an interruption.
         let from_outside = |interruption: &Interruption| interruption.can_pass();
         let Some(interruption) = end.interrupted.filter(from_outside) else { return Ok(false) };
         self.from_outside.push(interruption);

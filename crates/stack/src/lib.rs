@@ -3,7 +3,7 @@
 //!
 //! Each module below imports only from those above it.
 
-// Both panic when nobody reads the stream: messages go through host/talk.rs, results are written to standard output.
+// These macros panic if the stream is closed: messages go through host/talk.rs, results to standard output.
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
 pub mod passthrough;

@@ -16,8 +16,8 @@ use super::{CutName, PowerCutting, WrittenState, to_fault_error};
 use crate::error::FaultError;
 
 impl PowerCutting<'_> {
-    /// Writes the image of a state of a recorded candidate into a file that is not there yet, of each further device into one of its
-    /// own (`IMAGE.device-2`), and says what must be in it.
+    /// Writes the image of a recorded state into a new file, for each further device into its own (`IMAGE.device-2`),
+    /// and lists its expected content.
     pub fn write_state(
         &self,
         candidate: &Candidate,
@@ -111,7 +111,7 @@ fn of_device(first: &Path, device: usize) -> PathBuf {
     if device == 1 { first.to_owned() } else { PathBuf::from(format!("{}.device-{device}", first.display())) }
 }
 
-/// An image or a log that is to be written; what lies there already may be wanted still.
+/// An image or a log to be written; an existing file is not overwritten, since it may still be needed.
 pub(crate) fn new_output(path: &Path) -> Result<OutputFile, FaultError> {
     OutputFile::create(path, Existing::Keep).map_err(|error| image_write_error(path, &error))
 }

@@ -1,4 +1,4 @@
-//! What was found in states of a candidate, kept in a file until all of them were looked at: ended by anybody, it goes on there.
+//! Keeps the findings of a candidate's states in a file until all were examined: an interrupted run continues there.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
@@ -17,7 +17,7 @@ use super::{CutName, file_error, remove_file, to_fault_error};
 const LONGEST: u64 = 1 << 30;
 const WITH_TEXTS: u64 = 256 << 20;
 
-/// A line of it.
+/// A line of the file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum KeptLine {
@@ -28,7 +28,7 @@ enum KeptLine {
     Ended(u32, String),
 }
 
-/// The file, and what stands in it.
+/// The file and its lines.
 pub(super) struct KeptFindings {
     kept: Mutex<FindingsFile>,
 }
@@ -43,7 +43,7 @@ struct FindingsFile {
 }
 
 impl KeptFindings {
-    /// Opens the file, or makes it; `again` forgets what is in it.
+    /// Opens or creates the file; `again` discards its content.
     pub(super) fn open_file(place: &FolderFile, again: bool) -> Result<KeptFindings, FaultError> {
         if again {
             remove_file(place)?;
@@ -103,7 +103,7 @@ impl KeptFindings {
         })
     }
 
-    /// All of a part are looked at; whether one of them lost something.
+    /// All states of a part are examined; records whether one of them lost data.
     pub(super) fn end_part(&self, part: u32, trace: &str) -> Result<bool, FaultError> {
         let findings = self.findings();
         let of_part =

@@ -24,14 +24,14 @@ pub(super) struct Narrowed {
     pub(super) files: Option<u64>,
 }
 
-/// The folder of what is tried, within that of the logs.
+/// The folder for experiments, within that of the logs.
 pub const TRIED_IN: &str = "minimise";
 /// So many states of a smaller trial are looked at for one that loses the same.
 const TRIED: u32 = 60;
 
 impl<'a> PowerCutting<'a> {
-    /// Finds the smallest state that loses what this one does. `tell` hears what is tried. Nothing is left of what was tried, now or
-    /// by somebody who was killed.
+    /// Finds the smallest state that loses the same data as this one. `tell` reports progress. Removes all files of
+    /// experiments, also those that a killed process left.
     pub fn minimise_state(
         &self,
         candidate: &Candidate,
@@ -39,7 +39,7 @@ impl<'a> PowerCutting<'a> {
         tell: &dyn Fn(&str),
     ) -> Result<MinimisedState, FaultError> {
         self.forget_tried()?;
-        // What is tried is done in the circumstances of its own trial.
+        // Each experiment runs in the circumstances of its own trial.
         let of_trial = Some(self.trial_number(name.part));
         let (attachments, narrowed) = (self.attachments.clone(), self.narrowed.clone());
         let (choice, folder) = (Arc::clone(&self.choice), self.folder.clone());
@@ -49,7 +49,7 @@ impl<'a> PowerCutting<'a> {
         found
     }
 
-    /// Removes what was tried before.
+    /// Removes files of former experiments.
     fn forget_tried(&self) -> Result<(), FaultError> {
         let removed = self.folder.remove_subfolder(TRIED_IN);
         removed.map(drop).map_err(|error| file_error(&self.folder.path_of(TRIED_IN), error))
@@ -75,7 +75,7 @@ impl<'a> PowerCutting<'a> {
         let at_ns = record.moment_ns(&log, name.state);
         let mut smallest: Option<Smaller<'a>> = None;
         for narrowed in self.narrower_workloads(&record, &wanted, at_ns) {
-            // What has more calls, or files, than what loses already need not be tried.
+            // A workload with more calls or files than one that already loses the data need not be tried.
             if smallest.as_ref().is_some_and(|found| found.cutting.narrowed.size() <= narrowed.size()) {
                 continue;
             }
@@ -91,7 +91,7 @@ impl<'a> PowerCutting<'a> {
         let found = match smallest {
             Some(smaller) => smaller,
             None => {
-                // Looking wants the log beside what it writes, and the run's own is not to be written over.
+                // Examining needs the log beside the files it writes, and the run's own log must not be overwritten.
                 drop(log);
                 let cutting = self.narrowed_to(self.narrowed.clone())?;
                 let (part, finding, state) = (name.part, wanted.clone(), name.state);

@@ -1,5 +1,5 @@
-//! Cuts of power: each candidate's first trial is done once more with a log of what it writes, states of its device are drawn from
-//! that, and each is looked at in a guest.
+//! Power-cut tests: repeats each candidate's first trial with a log of its writes, computes states of the device from
+//! it, and examines each in a guest.
 
 mod examine;
 mod image;
@@ -42,7 +42,7 @@ pub use smaller::MinimisedState;
 /// The folder of the logs within a run's.
 pub const FOLDER: &str = "cuts";
 
-/// A plan whose faults are to be tried, in its lab.
+/// A plan whose faults are tested, in its lab.
 pub struct PowerCutting<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) faults: Faults,
@@ -74,7 +74,7 @@ pub struct WrittenState {
     pub at_s: f64,
     /// Where the image of each of its devices is.
     pub images: Vec<PathBuf>,
-    /// What must be there, a line each.
+    /// The expected content, one line per file.
     pub must: Vec<String>,
 }
 
@@ -109,8 +109,8 @@ impl<'a> PowerCutting<'a> {
         })
     }
 
-    /// Cuts a candidate's power; `tell` hears what was done so far. What was found before somebody ended it is not looked at again, unless
-    /// `again` says so.
+    /// Examines a candidate's states after power cuts; `tell` reports progress. Findings of an interrupted run are
+    /// reused, unless `again` is set.
     pub fn examine_power_cuts(
         &self,
         candidate: &Candidate,
@@ -138,7 +138,7 @@ impl<'a> PowerCutting<'a> {
             self.examine_states(&looked, &kept, &|done, all| tell(CutProgress { part, parts, done, all }))?;
             let has_loss = kept.end_part(part, &record.trace)?;
             if self.parts_of_trial() > 1 && !has_loss {
-                // Nobody will ask for an image of it, and there are many.
+                // No image of this part will be requested, and there are many parts.
                 drop(log);
                 self.remove_part_files(candidate, part)?;
             }
@@ -155,7 +155,7 @@ impl<'a> PowerCutting<'a> {
         Ok(PowerCuts { accepted: self.faults.accept_loss, trials, trials_lost, ..cuts })
     }
 
-    /// What was found is in the journal: it is kept there.
+    /// Removes the findings file: the findings are in the journal.
     pub fn remove_leftovers(&self, candidate: &Candidate) -> Result<(), FaultError> {
         remove_file(&self.findings_file(candidate))
     }
@@ -199,12 +199,12 @@ impl<'a> PowerCutting<'a> {
         self.plan.phases.iter().find(is_it)
     }
 
-    /// What the first of its devices may lose.
+    /// The rule of which writes the first device may lose.
     fn loss_rule(&self, candidate: &Candidate) -> Result<LossRule, FaultError> {
         self.rule_of(candidate, 1)
     }
 
-    /// What the device of this number may lose, from 1.
+    /// The rule of which writes the device of this number may lose, from 1.
     fn rule_of(&self, candidate: &Candidate, device: usize) -> Result<LossRule, FaultError> {
         let models = self.plan.models_of(candidate);
         let name = models.get(device.saturating_sub(1)).map_or("", |model| model.name);
@@ -218,7 +218,7 @@ impl<'a> PowerCutting<'a> {
     }
 }
 
-/// What is wrong with something in the folder of a run, after its path.
+/// An error with a file in a run's folder, with its path.
 pub(crate) fn file_error(path: &std::path::Path, error: std::io::Error) -> FaultError {
     FaultError::RunFile { path: path.to_owned(), source: error }
 }

@@ -1,4 +1,4 @@
-//! The name of a state in which power was cut: which trial of its candidate, and what of that survived.
+//! The name of a power-cut state: the recorded part of the candidate, and the surviving writes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -28,7 +28,7 @@ impl FromStr for CutName {
     fn from_str(name: &str) -> Result<CutName, StateNameError> {
         let numbered = name.split_once(':').and_then(|(part, state)| Some((part.parse().ok()?, state)));
         let (part, state) = numbered.unwrap_or((0, name));
-        // What is wrong is told of all of it.
+        // An error message quotes the whole name.
         let state = state.parse().map_err(|_| StateNameError::of(name))?;
         Ok(CutName { part, state })
     }

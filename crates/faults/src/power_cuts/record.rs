@@ -1,4 +1,4 @@
-//! A candidate's trial done once more with a log of its writes, and what is known of that log.
+//! Repeats a candidate's trial with a log of its writes, and describes the log.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ const LOG: u64 = 2 << 30;
 /// No file about a log is longer.
 const LONGEST: u64 = 256 << 20;
 
-/// What is known of a candidate's log: what must be there, and when.
+/// The description of a candidate's log: the data that must exist, and from when.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct CutRecord {
     pub(crate) folders: Vec<SavedFolder>,
@@ -33,10 +33,10 @@ pub(crate) struct CutRecord {
     /// The sequences that were done, if any were.
     #[serde(default)]
     pub(crate) sequences: Option<SequencesRecord>,
-    /// What programs said that they were promised.
+    /// Durability promises that programs printed.
     #[serde(default)]
     pub(crate) rechecks: Vec<Recheck>,
-    /// What phases copied and then synced.
+    /// Folders that phases copied and then synced.
     #[serde(default)]
     pub(crate) written: Vec<WrittenFolder>,
     /// The digest of the requests.
@@ -44,8 +44,8 @@ pub(crate) struct CutRecord {
 }
 
 impl PowerCutting<'_> {
-    /// Does the candidate's first trial once more, with this part of its work, and keeps what it wrote to each of its devices.
-    /// Where something outside ends that, it is done again.
+    /// Repeats the candidate's first trial with this part of its work, and keeps the log of writes to each device. If
+    /// something outside interrupts it, it is repeated.
     pub(crate) fn record_part(&self, candidate: &Candidate, part: u32) -> Result<CutRecord, FaultError> {
         let mut interruptions = Interruptions::default();
         loop {
@@ -151,7 +151,7 @@ impl PowerCutting<'_> {
         datasets
     }
 
-    /// What was saved where, in the order of the phases.
+    /// The saved files of each folder, in the order of the phases.
     fn saved_folders(
         &self,
         saves: &BTreeMap<String, Vec<Save>>,
@@ -174,7 +174,7 @@ impl PowerCutting<'_> {
         folders
     }
 
-    /// What was promised to commands, in the order of the phases.
+    /// The promises to commands, in the order of the phases.
     fn rechecks(&self, mut promised: BTreeMap<String, Vec<ProgramPromise>>) -> Vec<Recheck> {
         let of = |phase: &Phase| {
             let promises = promised.remove(&phase.name)?;
@@ -193,12 +193,12 @@ impl PowerCutting<'_> {
         self.part_file(candidate, part, "json")
     }
 
-    /// Where it is kept what was found so far.
+    /// The file with the findings so far.
     pub(super) fn findings_file(&self, candidate: &Candidate) -> FolderFile {
         self.part_file(candidate, 0, "found")
     }
 
-    /// What is found in single states, which nobody needs afterwards.
+    /// The findings of single states, which are not needed afterwards.
     pub(super) fn passing_findings_file(&self, candidate: &Candidate) -> FolderFile {
         self.part_file(candidate, 0, "looked")
     }
@@ -208,7 +208,7 @@ impl PowerCutting<'_> {
         self.folder.file(format!("{}{part}.{kind}", candidate.name))
     }
 
-    /// Removes the log of a part, and what is known of it.
+    /// Removes a part's log and its description.
     pub(super) fn remove_part_files(&self, candidate: &Candidate, part: u32) -> Result<(), FaultError> {
         for device in 1..=self.attachments.each().count() {
             remove_file(&self.log_file(candidate, part, device))?;
@@ -216,12 +216,12 @@ impl PowerCutting<'_> {
         remove_file(&self.record_file(candidate, part))
     }
 
-    /// What a part wrote to the first of its devices.
+    /// The log of a part's writes to the first device.
     pub(crate) fn read_log(&self, candidate: &Candidate, part: u32) -> Result<WriteLog, FaultError> {
         self.log_of(candidate, part, 1)
     }
 
-    /// What a part wrote to the device of this number, from 1.
+    /// The log of a part's writes to the device of this number, from 1.
     pub(super) fn log_of(
         &self,
         candidate: &Candidate,
@@ -249,13 +249,13 @@ impl PowerCutting<'_> {
     }
 }
 
-/// A file about what was recorded, which may be a stranger's, or be gone.
+/// The error for a file of the recording that may be foreign or missing.
 fn read_error(file: &FolderFile, error: impl std::fmt::Display) -> FaultError {
     let what = format!("{}: {error}", file.path().display());
     FaultError::Refused(Reason::new(what, "`fsverdict crash RUN --again` records it again"))
 }
 
-/// The same, of one that may be refused: then the refusal says what to do.
+/// The same for a file that may be refused: then the refusal has its own hint.
 fn open_error(file: &FolderFile, error: std::io::Error) -> FaultError {
     match error.hint() {
         Some(_) => file_error(&file.path(), error),
@@ -284,7 +284,7 @@ fn written_folders(plan: &Plan, synced: &BTreeMap<String, u64>) -> Vec<WrittenFo
             PhaseWork::Command(_) | PhaseWork::Adapter { .. } => false,
         };
         let mut later = plan.phases.get(at..)?.windows(2);
-        // The one before it is over by then, whatever is done off the clocks.
+        // The phase before it is over by then, even if it worked outside the clocks.
         let last = later.find_map(|pair| pair.last().filter(|next| !leaves(next)).and(pair.first()));
         let until_ns = last.map_or(Some(u64::MAX), |last| synced.get(&last.name).copied())?;
         let synced_ns = *synced.get(&phase.name)?;
@@ -338,7 +338,7 @@ mod tests {
             let of = |one: super::WrittenFolder| (one.into, one.synced_ns, one.until_ns);
             written_folders(plan, &synced).into_iter().map(of).collect()
         };
-        // Reading changes nothing; the notes are saved anew at once.
+        // Reading changes nothing; the notes are rewritten at once.
         assert_eq!(windows(&plan), [("tree".to_owned(), 100, 400), ("notes".to_owned(), 300, 300)]);
         plan.phases.truncate(3);
         assert_eq!(windows(&plan)[0].2, u64::MAX);

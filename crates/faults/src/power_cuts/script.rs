@@ -1,4 +1,4 @@
-//! A state as a program for the shell, which makes the image on anybody's machine, mounts it and shows what is wrong.
+//! Writes a state as a shell script, which builds the image on any machine, mounts it and shows the loss.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -54,7 +54,7 @@ impl PowerCutting<'_> {
         parts.write_script().map_err(FaultError::Refused)
     }
 
-    /// What must be there, a line each, and how what is there is compared to it.
+    /// The expected content, one line per file, and how the script compares it.
     fn list_expected(
         &self,
         record: &CutRecord,
@@ -81,7 +81,7 @@ impl PowerCutting<'_> {
     }
 }
 
-/// What the program says of itself before it does anything.
+/// The comments at the beginning of the script.
 fn write_comments(
     candidate: &Candidate,
     state: &MinimisedState,
@@ -128,7 +128,7 @@ fn pack_image(image: &File) -> io::Result<(Vec<(u64, u64)>, String)> {
     let mut file = image.try_clone()?;
     let mut at = 0;
     while at < length {
-        // What was never written is skipped.
+        // Holes are skipped.
         match rustix::fs::seek(&file, rustix::fs::SeekFrom::Data(at)) {
             Ok(data) => at = data / PIECE * PIECE,
             Err(rustix::io::Errno::NXIO) => break,

@@ -1,4 +1,4 @@
-//! Whatever stands in a plan, in what a guest said or in an image is data to the program that root runs.
+//! Tests that text from plans, guests and images is only data to the script, which root runs.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -43,7 +43,8 @@ fn program(path: &Path, text: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Runs the script in this folder as if root did: mounting runs `fill` in the mount point, and notes what it was called with.
+/// Runs the script in this folder with fake root programs: mounting runs `fill` in the mount point, and records its
+/// arguments.
 fn run(folder: &Path, parts: &ScriptParts, fill: &str, arguments: &[&str]) -> Output {
     let bin = folder.parent().unwrap().join("bin");
     fs::create_dir_all(&bin).unwrap();
@@ -134,7 +135,7 @@ fn what_a_hostile_image_holds_is_neither_followed_nor_shown_as_it_is() {
     assert!(shown.contains(&format!("l {} link", victim.display())) && shown.contains("p pipe"), "{shown}");
     assert!(shown.contains("bell??[2Jx") && shown.contains("f 1 0 4294967295 back\\nslash"), "{shown}");
     assert!(shown.bytes().all(|byte| byte == b'\n' || (b' '..=b'~').contains(&byte)), "{shown:?}");
-    // That is the sum of the victim, which nobody is to read.
+    // That is the checksum of the victim, which the script must not read.
     assert!(!shown.contains(" 6 "), "{shown}");
 }
 

@@ -1,8 +1,8 @@
 //! The text of a program for the shell that makes the image of a state, mounts a copy of it and compares.
 //!
-//! Somebody runs it as root. What comes from a plan, a guest or an image is only ever data to it: in comments without control
-//! characters, in quotes, in here-documents whose lines cannot end them. It works in a folder of its own, creates the one file that is asked for
-//! without following a link, and mounts without set-user-id programs and devices.
+//! Users run it as root. Text from a plan, a guest or an image is only ever data to it: in comments without control
+//! characters, in quotes, in here-documents that the text cannot end. It works in its own folder, creates the requested
+//! file without following a link, and mounts with nosuid and nodev.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use fsverdict_text::{Reason, is_steering, quoted};
 /// Bytes of a piece of the image.
 pub(super) const PIECE: u64 = 4096;
 
-/// Makes the image from what is in it and not zero, and lists what is there when it is mounted.
+/// Builds the image from its non-zero pieces, and lists the mounted content.
 const BODY: &str = r#"
 image=${1:-state.img}
 work=$(mktemp -d)
@@ -52,7 +52,7 @@ done >"$work/held"
 (cd "$folder" && list) | grep -v ' lost+found$' | LC_ALL=C sort >"$work/is" || true
 "#;
 
-/// All of what is there must be as it is listed, and nothing else may be.
+/// The listed files must all exist unchanged, and no others.
 const EXACTLY: &str = r#"must | LC_ALL=C sort >"$work/must"
 echo "kind, links, size, cksum, path: < must be there, > is there"
 show "$work/held"
@@ -70,7 +70,7 @@ if awk '
 ' "$work/must" "$work/is" >"$work/difference"; then echo "every file is one that it may be"; else show "$work/difference"; exit 1; fi
 "#;
 
-/// Only the programs know what they were promised.
+/// Only the programs know their promises.
 const NOTHING: &str = r#"show "$work/is"
 echo "it mounts, and this is in it; what its programs were promised is asked by the recheck of the plan, not here"
 "#;
@@ -80,7 +80,7 @@ const AMONG_OTHERS: &str = r#"show "$work/is"
 echo "it mounts, and this is in it, among others' what the calls above left"
 "#;
 
-/// How what is there is compared with what must be there.
+/// How the content is compared with the expected content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ListingComparison {
     Exactly,
@@ -100,20 +100,20 @@ impl ListingComparison {
     }
 }
 
-/// What a program is made of.
+/// The parts of a script.
 #[derive(Debug, Clone)]
 pub(super) struct ScriptParts {
     pub(super) comments: Vec<String>,
     /// Of the image, in bytes.
     pub(super) size: u64,
-    /// What mount(8) calls the filesystem.
+    /// mount(8)'s name for the filesystem.
     pub(super) kind: String,
     pub(super) options: Vec<String>,
-    /// What must be there, a line each.
+    /// The expected content, one line per file.
     pub(super) must: Vec<String>,
-    /// What files must take on the disk at least: bytes and path, a line each.
+    /// The minimum disk usage of files: bytes and path, one line per file.
     pub(super) least: Vec<String>,
-    /// Where in the image there is something: the number of the first piece and how many follow.
+    /// The non-empty pieces of the image: the number of the first piece and the count.
     pub(super) pieces: Vec<(u64, u64)>,
     /// All pieces, compressed, in base64.
     pub(super) packed: String,
@@ -126,7 +126,7 @@ impl ScriptParts {
     /// # Errors
     /// When a mount option would swallow those that follow it.
     pub(super) fn write_script(&self) -> Result<String, Reason> {
-        // mount(8) takes what stands between double quotes as one option, commas and all.
+        // mount(8) treats text between double quotes as one option, commas included.
         if let Some(option) = self.options.iter().find(|option| option.contains('"')) {
             return Err(Reason::new(
                 format!(
@@ -165,7 +165,7 @@ impl ScriptParts {
     }
 }
 
-/// Without what ends a line or steers a terminal.
+/// Removes line ends and terminal control characters.
 fn in_one_line(text: &str) -> String {
     text.replace(is_steering, " ")
 }

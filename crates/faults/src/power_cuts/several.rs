@@ -1,4 +1,4 @@
-//! Several devices lose their power at the same moment, each with what it had in its own cache.
+//! Power cuts of several devices at the same moment, each with its own volatile cache.
 
 use fsverdict_disk::crash::{CrashState, Survivors, WriteLog};
 use fsverdict_judgement::plan::Candidate;
@@ -9,7 +9,7 @@ use crate::error::FaultError;
 use fsverdict_lab::lab::{LogPurpose, WriteLogFile};
 
 impl PowerCutting<'_> {
-    /// What each device is to hold in these states, which are named by the first of them.
+    /// The states of each device that correspond to these states of the first.
     pub(super) fn part_of_several(
         &self,
         candidate: &Candidate,
@@ -41,14 +41,15 @@ impl PowerCutting<'_> {
     }
 }
 
-/// The state of the device of this number when the first is in that one, at this nanosecond of the clock that all have in common: as
-/// much was completed as was by then, and of what was not durable the same survives; by chance, it is other chance.
+/// The state of the device of this number when the first is in the given state, at this nanosecond of their common
+/// clock: the same time decides which requests had completed, and the same rule which non-durable writes survive;
+/// random survivors are drawn independently.
 pub(super) fn on_another(state: CrashState, moment_ns: u64, device: usize, log: &WriteLog) -> CrashState {
     let cut = log.requests().partition_point(|one| one.completed_ns <= moment_ns);
     let survivors = match state.survivors {
         // Mirrors are written alike: with the same chance they would always stay alike.
         Survivors::Some(seed) => Survivors::Some(seed ^ (device as u32).rotate_right(8)),
-        // Which write of another is meant by a number nobody says.
+        // The number of a single write on one device has no counterpart on another.
         Survivors::Torn { .. } | Survivors::Only(_) | Survivors::Without(_) => Survivors::All,
         same => same,
     };

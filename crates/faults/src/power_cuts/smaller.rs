@@ -1,4 +1,4 @@
-//! A state that loses what another did, by less: the fewest writes that were lost, and whether it comes twice.
+//! Reduces a state that loses data: the fewest lost writes that cause the same loss, and whether it is reproducible.
 
 use crate::error::FaultError;
 use fsverdict_disk::crash::{CrashState, Survivors, WriteLog};
@@ -12,25 +12,25 @@ use super::{CutName, PowerCutting};
 /// Uncertain writes that are left out one by one, at most.
 const WRITES: usize = 200;
 
-/// A state that loses what another did, by less.
+/// A reduced state that loses the same data.
 #[derive(Debug)]
 pub struct MinimisedState {
     pub name: CutName,
     pub finding: StateFinding,
-    /// What was done, in words, in its order.
+    /// The calls that were made, in words, in order.
     pub did: Vec<String>,
     /// The writes that were completed or underway and are not in it, in words.
     pub lost: Vec<String>,
     /// Whether the same came of it when all was done once more.
     pub came_twice: bool,
-    /// A program for the shell that makes the state and shows what is wrong.
+    /// A shell script that makes the state and shows the loss.
     pub script: String,
 }
 
 /// A smaller trial that was recorded, and the states of it that lose the same.
 pub(super) struct Smaller<'a> {
     pub(super) cutting: PowerCutting<'a>,
-    /// Of which recording: the first, unless nothing smaller was found.
+    /// The number of the recording: the first, unless a smaller one was found.
     pub(super) part: u32,
     pub(super) record: CutRecord,
     pub(super) log: WriteLog,
@@ -48,7 +48,7 @@ pub(super) fn is_same(finding: &StateFinding, wanted: &StateFinding) -> bool {
 }
 
 impl Smaller<'_> {
-    /// Of the writes that may be lost at its moment as few as do it: none, or one; else those that were.
+    /// Finds the fewest lost writes at this moment that cause the loss: none, or one; else all of the original state.
     pub(super) fn fewest_writes(
         mut self,
         candidate: &Candidate,

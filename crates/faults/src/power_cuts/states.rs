@@ -26,7 +26,7 @@ impl PowerCutting<'_> {
         self.some_states(log, candidate, record, self.faults.power_cuts.div_ceil(self.parts()))
     }
 
-    /// The same, with so many drawn.
+    /// The same with so many random states.
     pub(super) fn some_states(
         &self,
         log: &WriteLog,
@@ -68,7 +68,7 @@ impl CutRecord {
         windows
     }
 
-    /// How much is promised of a state whose last request was completed at this nanosecond.
+    /// The time up to which promises hold in a state whose last request completed at this nanosecond.
     fn promised_by(&self, log: &WriteLog, now_ns: u64) -> usize {
         let requests = log.requests();
         let next = requests.get(requests.partition_point(|one| one.completed_ns <= now_ns));
@@ -93,7 +93,7 @@ impl CutRecord {
         returned.max(promised).max(saved).unwrap_or(from_ns)
     }
 
-    /// What a guest has to know that looks at these states.
+    /// The information that a guest needs to examine these states.
     pub(super) fn look_for(&self, log: &WriteLog, states: &[CrashState]) -> CutLook {
         let moments_ns: Vec<u64> = states.iter().map(|state| self.moment_ns(log, *state)).collect();
         let sequences = self.sequences.as_ref().map(|sequences| sequences.only_at(&moments_ns));

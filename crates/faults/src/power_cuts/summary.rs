@@ -1,4 +1,4 @@
-//! What a candidate's states came to, all in all.
+//! Summarises the findings in a candidate's states.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +9,19 @@ use fsverdict_workload::workload::{PROMISES, Promise};
 
 use super::CutName;
 
-/// Of so many states that lost something it is kept what was seen, and of so many of each kind.
+/// The number of states with losses whose findings are kept, and the number for each kind.
 const FIRST: usize = 12;
 const FIRST_OF_KIND: usize = 3;
 
-/// What the candidate's options cost by their documentation, each with where that stands.
+/// The documented losses of the candidate's options, each with its source.
 fn describe_prices(candidate: &Candidate) -> Vec<String> {
     let told = |price: &DocumentedPrice| format!("{}: {} ({})", price.option, price.says, price.source);
     documented_prices(candidate).map(told).collect()
 }
 
-/// What was broken that nobody promised to who mounts so: ext4 alone makes renames wait for the content (`auto_da_alloc`), and an fsync
-/// of a file brings its names along on some by agreement and on f2fs in one mode (Documentation/filesystems/f2fs.rst).
+/// Broken promises that the filesystem does not give with these mount options: only ext4 makes renames wait for the
+/// content (`auto_da_alloc`), and an fsync of a file persists its names on some by agreement and on f2fs in one mode
+/// (Documentation/filesystems/f2fs.rst).
 fn broken_but_not_promised(candidate: &Candidate, broken: &BTreeMap<String, u32>) -> Vec<String> {
     let is_made = |promise: &&Promise| match promise.name {
         "whole" => candidate.filesystem == "ext4",
@@ -69,7 +70,8 @@ pub(super) fn summarise(candidate: &Candidate, mut findings: Vec<StateFinding>, 
     }
 }
 
-/// What is rare is not to be hidden by what is frequent: the first of each kind, the second of each and so on, in the order of the cuts.
+/// Frequent findings must not hide rare ones: the first of each kind, then the second of each and so on, in the order
+/// of the cuts.
 fn some_of_each_kind(findings: Vec<StateFinding>) -> Vec<StateFinding> {
     let mut of_kind: BTreeMap<Vec<String>, usize> = BTreeMap::new();
     let ranked = findings.into_iter().enumerate().map(|(place, finding)| {

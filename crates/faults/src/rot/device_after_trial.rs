@@ -1,4 +1,4 @@
-//! The device that a trial left, and what its blocks hold.
+//! The device after a trial, and the use of its blocks.
 
 use std::collections::BTreeMap;
 

@@ -14,7 +14,7 @@ const CONTROLS: u64 = 20;
 /// Draws for each that is wanted: where a use has few blocks, most are of those that were drawn.
 const DRAWS: u64 = 12;
 
-/// Up to `wanted` blocks with what is wrong with each, one of these kinds, in the order of their places, and what each held.
+/// Draws up to `wanted` blocks, each with one of these kinds of decay, sorted by position, with the use of each.
 pub(super) fn draw_blocks(
     left: &DeviceAfterTrial,
     wanted: usize,

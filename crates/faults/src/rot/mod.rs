@@ -23,23 +23,24 @@ use device_after_trial::DeviceAfterTrial;
 use draw::draw_blocks;
 use tally::tally_findings;
 
-/// Blocks at the beginning of a device, where layers keep what they are found by: headers of LUKS2 and their copies, of dm-integrity
+/// The number of blocks at the beginning of a device with headers of layers: of LUKS2 and their copies, of dm-integrity
 /// and of md.
 const HEADERS: u64 = 80;
 
 /// A rotten block, as it is told to people.
 #[derive(Debug)]
 pub struct WrittenRot {
-    /// What it held; none where nothing of a filesystem that is known to be in use.
+    /// The block's use; `None` if no filesystem is known to use it.
     pub held: Option<BlockUse>,
     /// Where the reading of the layout stopped, if it did not come to its end.
     pub stopped: Option<ReadingStopped>,
-    /// What must be there, a line each.
+    /// The expected content, one line per file.
     pub must: Vec<String>,
 }
 
 impl PowerCutting<'_> {
-    /// Lets blocks of a candidate's device rot, one at a time; `tell` hears what was done so far, of how many.
+    /// Tests a candidate with rotten blocks on its device, one at a time; `tell` reports the finished number and the
+    /// total.
     pub fn examine_rot(
         &self,
         candidate: &Candidate,
@@ -71,7 +72,7 @@ impl PowerCutting<'_> {
         Ok(RottenBlocks { accepted: self.faults.accept_loss, stopped: left.stopped, ..rotten })
     }
 
-    /// Each block with what came of it, beside the log.
+    /// Writes each block with its outcome beside the log.
     fn keep_findings(&self, candidate: &Candidate, findings: &[PlacedRot]) -> Result<(), FaultError> {
         let text = serde_json::to_vec(findings).map_err(to_fault_error)?;
         let file = self.folder.file(format!("{}.rot.json", candidate.name));
@@ -95,7 +96,7 @@ impl PowerCutting<'_> {
             }
         }
         known.names = names;
-        // What lies below a layer was filled before there was a filesystem; where it is found from lies at the beginning.
+        // Data below a layer were written before the filesystem existed; the layer's header lies at the beginning.
         let is_layered = !candidate.layers.is_empty();
         let mut written = image.log().written_blocks(if is_layered { record.mkfs_ns } else { 0 });
         if is_layered {
@@ -103,7 +104,7 @@ impl PowerCutting<'_> {
             let early: Vec<u64> = early.filter(|block| !written.contains(block)).collect();
             written.splice(0..0, early);
         }
-        // What lies below a layer is known as far as it is content or names.
+        // The use of blocks below a layer is known if they are content or names.
         let filesystem = if is_layered { "" } else { candidate.filesystem.as_str() };
         let (file, size) = (store.file(), store.size_bytes());
         let reader = LayoutProcess::new(LayoutLimits::for_written(written.len()));
@@ -112,7 +113,7 @@ impl PowerCutting<'_> {
         Ok(DeviceAfterTrial { store, image, held: uses.held, stopped: uses.stopped })
     }
 
-    /// Writes the image of a candidate's device with this block rotten into a file that is not there yet, and says what must be in it.
+    /// Writes the image of a candidate's device with this block rotten into a new file, and lists its expected content.
     pub fn write_rot(
         &self,
         candidate: &Candidate,
@@ -137,7 +138,7 @@ impl PowerCutting<'_> {
         let failed = |error: &dyn std::fmt::Display| unwritten_image(image, error);
         let file = open_file(&output, image)?;
         let mut store = Store::new(file, size).map_err(|error| failed(&error))?;
-        // One of its own: what was brought to a store is not brought to another.
+        // A separate store: each block is damaged in its own copy.
         let rotting = RottenImage::new(self.read_log(candidate, 0)?);
         rotting.write(&mut store, rotten).map_err(|error| failed(&error))?;
         drop(store);

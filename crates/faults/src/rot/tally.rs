@@ -1,4 +1,4 @@
-//! What a candidate's rotten blocks came to, by what they held and by what was wrong with them.
+//! Summarises the outcomes of a candidate's rotten blocks, by use and by kind of decay.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use fsverdict_disk::crash::RottenBlock;
 use fsverdict_judgement::journal::{BlockUse, PlacedRot, RotTally, RottenBlocks};
 use fsverdict_judgement::plan::Candidate;
 
-/// Of so many blocks that were given for right it is kept what was seen.
+/// The number of undetected wrong blocks whose details are kept.
 const FIRST: usize = 12;
 
 pub(super) fn tally_findings(

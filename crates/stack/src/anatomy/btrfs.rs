@@ -33,7 +33,7 @@ struct Btrfs<'a> {
     roots: Vec<u64>,
 }
 
-/// What a node says of a node below it.
+/// The properties of a child node that its parent records.
 #[derive(Clone, Copy)]
 struct ChildNode {
     logical: u64,
@@ -59,7 +59,7 @@ pub(super) fn read_btrfs(image: &ImageReader<'_>, held: &mut HeldBlocks) -> Resu
     let chunks = Chunks::new(read_le64(&top, 201));
     let visited = VisitedNodes::default();
     let mut btrfs = Btrfs { image, node_bytes, chunks, visited, held, roots: Vec::new() };
-    // What it takes to find the tree of chunks stands in the superblock.
+    // The chunks needed to find the chunk tree are in the superblock.
     let system_bytes = usize::try_from(read_le32(&top, 160)).unwrap_or(usize::MAX).min(2048);
     let mut system = top.get(811..811 + system_bytes).unwrap_or_default();
     while let Some((key, rest)) = system.split_at_checked(17).filter(|(_, rest)| rest.len() >= ITEM_HEAD) {

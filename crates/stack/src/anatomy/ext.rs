@@ -106,7 +106,7 @@ pub(super) fn read_ext(image: &ImageReader<'_>, held: &mut HeldBlocks) -> Result
         let inode = image.read_bytes(place, inode_size)?;
         ext.read_journal_inode(&inode, place / BLOCK)?;
     }
-    // Used, and nothing of the above: a directory, or what says where a file's blocks are.
+    // Used for something else: a directory, or a block of pointers or extents.
     for block in image.filled_blocks(0, blocks * block)? {
         if used.contains(&block) {
             ext.held.blocks.entry(block).or_insert(BlockUse::Map);
@@ -144,7 +144,7 @@ impl Ext<'_> {
         Ok(())
     }
 
-    /// `struct ext4_extent_header` and what follows it, in this block of 4096 bytes.
+    /// `struct ext4_extent_header` and its entries, in this block of 4096 bytes.
     fn read_extents(&mut self, node: &[u8], at: u64, expected: Option<u64>) -> Result<(), ReadingStopped> {
         let (entries, depth) = (read_le16(node, 2), read_le16(node, 6));
         match expected {

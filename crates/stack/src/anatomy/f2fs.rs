@@ -11,11 +11,11 @@ use super::held::HeldBlocks;
 use super::image_reader::{BLOCK, ImageReader, read_le16, read_le32};
 
 const MAGIC: u64 = 0xf2f5_2010;
-/// Where a node says whose it is, bytes.
+/// The position of the owner's number in a node, in bytes.
 const FOOTER: usize = 4072;
 /// More nodes than a device of ours has.
 const MOST_NODES: u64 = 1 << 24;
-/// Of an inode: where its blocks are, and how many of them it says itself.
+/// In an inode: the position of its block addresses, and the number of blocks.
 const ADDRESSES: (usize, usize) = (360, 923);
 const INLINE_NAMES: u8 = 4;
 
@@ -36,7 +36,7 @@ pub(super) fn read_f2fs(image: &ImageReader<'_>, held: &mut HeldBlocks) -> Resul
     held.add_filled(image, checkpoints, segments.saturating_sub(checkpoints), BlockUse::Journal)?;
     held.add_filled(image, segments, nodes.saturating_sub(segments), BlockUse::Map)?;
     held.add_filled(image, nodes, main.saturating_sub(nodes), BlockUse::Map)?;
-    // Of each node the one written last.
+    // For each node the version written last.
     let mut latest: BTreeMap<u64, u64> = BTreeMap::new();
     for number in image.filled_blocks(main, u64::MAX - main)? {
         let bytes = image.read_block(number)?;

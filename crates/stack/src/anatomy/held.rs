@@ -1,4 +1,4 @@
-//! What blocks of an image hold, as its layout is read.
+//! Collects the use of each block while an image's layout is read.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -6,12 +6,12 @@ use fsverdict_judgement::journal::{BlockUse, ReadingStopped, StopReason};
 
 use super::image_reader::{BLOCK, ImageReader};
 
-/// What blocks hold, by their number. It never names a block that the device does not have, nor more blocks than an image of
-/// its size can describe.
+/// The use of blocks, by number. It never contains a block beyond the device, nor more blocks than an image of its size
+/// can describe.
 #[derive(Debug, Default)]
 pub(super) struct HeldBlocks {
     pub(super) blocks: BTreeMap<u64, BlockUse>,
-    /// Of the written blocks those that are known to be used, whatever for; none where that is not known.
+    /// The written blocks that are known to be used for anything; `None` if unknown.
     pub(super) used: Option<HashSet<u64>>,
 }
 

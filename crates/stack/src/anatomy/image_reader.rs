@@ -109,7 +109,7 @@ impl<'a> ImageReader<'a> {
         self.read_bytes(block.saturating_mul(BLOCK), BLOCK)
     }
 
-    /// The same, without counting it: for work that looks at each written block once.
+    /// The same without counting a step: for work that visits each written block once.
     pub(super) fn block_once(&self, block: u64) -> Option<Vec<u8>> {
         let mut bytes = vec![0; usize::try_from(BLOCK).ok()?];
         self.file.read_exact_at(&mut bytes, block.checked_mul(BLOCK)?).ok()?;

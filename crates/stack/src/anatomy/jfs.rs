@@ -1,5 +1,5 @@
-//! JFS: fixed places for what everything is found from, extents of inodes, and a journal (`fs/jfs/jfs_superblock.h`,
-//! `jfs_filsys.h`, `jfs_dinode.h`).
+//! JFS: metadata at fixed places, extents of inodes, and a journal (`fs/jfs/jfs_superblock.h`, `jfs_filsys.h`,
+//! `jfs_dinode.h`).
 //!
 //! Every written block is looked at, and no tree is followed: a cycle among their nodes leads nowhere.
 
@@ -36,7 +36,7 @@ pub(super) fn read_jfs(image: &ImageReader<'_>, held: &mut HeldBlocks) -> Result
     for number in image.filled_blocks(0, u64::MAX)? {
         let at = number * BLOCK;
         let within = |(place, length): (u64, u64)| at >= place && at - place < length;
-        // The checker's own notes are nobody's else.
+        // The checker's own log is not used by the filesystem.
         if within(scratch) {
             continue;
         }
@@ -45,7 +45,7 @@ pub(super) fn read_jfs(image: &ImageReader<'_>, held: &mut HeldBlocks) -> Result
             SUPERBLOCK | COPY => BlockUse::Superblock,
             _ if within(log) => BlockUse::Journal,
             _ if is_inodes(&bytes) => BlockUse::Inode,
-            // Maps, trees, and directories as long as nobody finds names in them.
+            // Maps, trees, and directories unless names are found in them.
             _ => BlockUse::Map,
         };
         held.add_range(image, at, BLOCK, found)?;

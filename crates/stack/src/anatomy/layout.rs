@@ -1,4 +1,4 @@
-//! The layout of a filesystem's image: what its own structures say that blocks hold.
+//! The layout of a filesystem's image: the use of each block according to the filesystem's own structures.
 
 use fsverdict_judgement::journal::ReadingStopped;
 
@@ -6,7 +6,7 @@ use super::held::HeldBlocks;
 use super::image_reader::ImageReader;
 use super::{btrfs, ext, f2fs, jfs, nilfs2, reiserfs, xfs};
 
-/// What was read of a layout.
+/// The part of a layout that was read.
 #[derive(Debug, Default)]
 pub struct ImageLayout {
     pub(super) held: HeldBlocks,

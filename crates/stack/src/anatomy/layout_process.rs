@@ -19,13 +19,13 @@ use fsverdict_linux::host::procfs::THIS_PROGRAM;
 use fsverdict_linux::sandbox::program::{LineHearer, Program, ProgramError};
 use fsverdict_linux::sandbox::{Capabilities, Devices, Sandbox, make_inheritable, possible_isolation};
 
-/// The signals that limits end a process with: SIGABRT when memory cannot be had (the Rust runtime aborts), SIGXCPU and SIGKILL
-/// when processor time is used up.
+/// The signals with which resource limits end a process: SIGABRT when an allocation fails (the Rust runtime aborts),
+/// SIGXCPU and SIGKILL when the processor time is used up.
 const ABORT: i32 = 6;
 const PROCESSOR_TIME: i32 = 24;
 /// How long the last line of a process that has ended may be under way.
 const LAST_LINE: Duration = Duration::from_secs(30);
-/// What the Rust runtime says when memory cannot be had.
+/// The Rust runtime's message after a failed allocation.
 const NO_MEMORY: &str = "memory allocation of";
 
 /// How much a reader may take.
@@ -75,7 +75,7 @@ impl LayoutProcess {
         LayoutProcess { program: THIS_PROGRAM.to_owned(), sandbox: Some(sandbox), limits }
     }
 
-    /// Another program, without a sandbox: for tests of what a reader's process may do.
+    /// Another program without a sandbox: for tests of a misbehaving reader.
     pub fn without_sandbox(program: &str, limits: LayoutLimits) -> LayoutProcess {
         LayoutProcess { program: program.to_owned(), sandbox: None, limits }
     }

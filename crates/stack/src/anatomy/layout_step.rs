@@ -17,7 +17,7 @@ pub const COMMAND: &str = "image-layout";
 /// Bytes of a block's number in the list of written blocks.
 const NUMBER: usize = 8;
 
-/// What the arguments say, in their order.
+/// The arguments in order.
 #[derive(Debug)]
 pub(super) struct LayoutTask {
     pub(super) filesystem: String,

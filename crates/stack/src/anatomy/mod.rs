@@ -1,10 +1,12 @@
-//! What each block of a filesystem's image holds: superblock, journal, inodes, names, maps or content.
+//! Determines the use of each block in a filesystem's image: superblock, journal, inodes, names, maps or content.
 //!
-//! Each layout is read as far as that takes, from an image that a trial of ours left, with the source of its numbers; tests hold it to the filesystem's own
-//! tools. Of filesystems whose layout is not read, what was written is content that is known, or names, or not known.
+//! Each layout is read as far as necessary, from an image that a trial left, with the source of its numbers; tests
+//! compare it with the filesystem's own tools. If a filesystem's layout is not supported, a written block is known
+//! content, names, or unknown.
 //!
-//! The guest of a trial may have written anything, so a layout is read in a process of its own that can reach nothing else
-//! ([`LayoutProcess`]), each reader limits its work, and where it stops is part of what it returns ([`ReadingStopped`]).
+//! The guest of a trial may have written arbitrary data, so a layout is read in a separate process without access to
+//! anything else ([`LayoutProcess`]), each reader limits its work, and the result includes where it stopped
+//! ([`ReadingStopped`]).
 
 mod btrfs;
 mod btrfs_chunks;
@@ -31,7 +33,7 @@ pub use layout::{ImageLayout, read_layout};
 pub use layout_process::{LayoutLimits, LayoutProcess};
 pub use layout_step::{COMMAND, main};
 
-/// What is known of the content of an image.
+/// The known content of an image.
 #[derive(Debug, Default)]
 pub struct KnownContent {
     /// Digests of the blocks of files.
@@ -47,16 +49,17 @@ impl KnownContent {
     }
 }
 
-/// What blocks of an image hold.
+/// The use of an image's blocks.
 #[derive(Debug, Default)]
 pub struct BlockUses {
-    /// What each block holds that is in use, by its number.
+    /// The use of each block in use, by its number.
     pub held: BTreeMap<u64, BlockUse>,
-    /// Where the reading of the layout stopped; what blocks hold that it did not reach is told by their content alone.
+    /// The block where the reading of the layout stopped; blocks that it did not reach are classified by their content
+    /// alone.
     pub stopped: Option<ReadingStopped>,
 }
 
-/// Tells what each block holds that is in use, by the layout that was read and by the content of files.
+/// Determines the use of each block from the layout and from the content of files.
 pub fn block_uses(layout: ImageLayout, image: &ImageReader<'_>, known: &KnownContent) -> BlockUses {
     let is_read = layout.is_complete();
     let ImageLayout { mut held, stopped, .. } = layout;

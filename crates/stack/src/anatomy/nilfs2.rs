@@ -1,4 +1,4 @@
-//! NILFS2: a log of segments, each part of which begins with a summary of whose blocks follow (kernel
+//! NILFS2: a log of segments; each part of a segment begins with a summary of the owners of its blocks (kernel
 //! Documentation/filesystems/nilfs2.rst; `include/uapi/linux/nilfs2_ondisk.h`).
 //!
 //! Summaries are found by looking at every written block, and no tree is followed: a cycle among their nodes leads nowhere.
@@ -31,7 +31,7 @@ pub(super) fn read_nilfs2(image: &ImageReader<'_>, held: &mut HeldBlocks) -> Res
     held.add_range(image, 0, BLOCK, BlockUse::Superblock)?;
     // Its copy lies in the last whole block (`NILFS_SB2_OFFSET_BYTES`).
     held.add_block(image, (device / BLOCK).saturating_sub(1), BlockUse::Superblock)?;
-    // Of each block of a file the one that was written last; and what is written anew with each.
+    // For each block of a file the version written last; and the metadata rewritten with each.
     let mut latest = LatestBlocks::default();
     for number in image.filled_blocks(BLOCK, u64::MAX - BLOCK)? {
         let bytes = image.read_block(number)?;
@@ -53,7 +53,7 @@ pub(super) fn read_nilfs2(image: &ImageReader<'_>, held: &mut HeldBlocks) -> Res
 /// Where the latest version of a block lies: by the inode that owns it, whether it is a node of the inode's tree, and its number.
 type LatestBlocks = BTreeMap<(u64, bool, u64), u64>;
 
-/// A part of a segment: a summary, and what it tells of.
+/// A part of a segment: a summary and the blocks that it describes.
 struct SegmentPart<'a> {
     image: &'a ImageReader<'a>,
     start: u64,
@@ -73,7 +73,7 @@ impl SegmentPart<'_> {
         let summary = self.image.read_bytes(offset, bytes)?;
         let mut place = self.start + self.summary.div_ceil(BLOCK);
         let end = self.start + self.length;
-        // What is told of one thing does not lie across two blocks.
+        // An entry of the summary does not cross a block boundary.
         let mut at = 64;
         let mut take = |length: usize| {
             let room = BLOCK as usize - at % BLOCK as usize;

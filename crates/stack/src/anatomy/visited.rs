@@ -7,7 +7,7 @@ use fsverdict_judgement::journal::{ReadingStopped, StopReason};
 /// Which nodes a walk has entered, by their addresses.
 #[derive(Debug, Default)]
 pub(super) struct VisitedNodes {
-    /// From the root to the node under way.
+    /// The path from the root to the current node.
     path: Vec<u64>,
     seen: HashSet<u64>,
 }

@@ -25,7 +25,7 @@ pub(super) static BCACHEFS: Filesystem = Filesystem {
     mkfs_defaults: &[MkfsDefault::Switch("-f"), MkfsDefault::Switch("-q")],
     fsck: Some(Fsck {
         tool: Tool { program: "bcachefs", version: &["version"], packages: BCACHEFS_TOOLS },
-        // -K: by the tools, as all others do, whatever the kernel could.
+        // -K: the tools write everything themselves, like those of the other filesystems.
         options: &["fsck", "-K", "-f", "-n"],
         exit_codes: ExitCodes {
             source: "bcachefs-tools 1.25, c_src/cmd_fsck.c: the numbers of fsck(8)",

@@ -30,7 +30,7 @@ pub(super) static BTRFS: Filesystem = Filesystem {
         create: &["btrfs", "subvolume", "snapshot", "-r", "{mount}", "{mount}/.snapshot-{id}"],
         told: false,
         delete: &[&["btrfs", "subvolume", "delete", "{mount}/.snapshot-{id}"]],
-        // What is to be seen from the next mount on; what was seen until then stays, and keeps its space.
+        // A rollback takes effect at the next mount; the state before it stays, and keeps its space.
         rollback: Some(&[
             &["btrfs", "subvolume", "snapshot", "{mount}/.snapshot-{id}", "{mount}/.back-{id}"],
             &["btrfs", "subvolume", "set-default", "{mount}/.back-{id}"],

@@ -1,8 +1,8 @@
-//! What stands for a folder of the user's, whatever it lies on: nothing is made, mounted or checked there.
+//! A folder of the user on any filesystem: it is never made, mounted or checked.
 
 use super::model::Filesystem;
 
-/// No row of the registry: there are no tools, drivers or facts of it.
+/// It is not in the registry: it has no tools, drivers or facts.
 pub static DIRECTORY: Filesystem = Filesystem {
     name: fsverdict_judgement::plan::DIRECTORY,
     title: "a folder of yours, on whatever it lies: NFS, Ceph, Lustre, ZFS … (`path`)",

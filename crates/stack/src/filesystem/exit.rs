@@ -1,6 +1,6 @@
-//! What the exit status of a checker means. The numbers are the checker's own; nothing here guesses.
+//! The meaning of a checker's exit status. The numbers are from each checker's manual; none is guessed.
 
-/// What a checker found, or why it did not.
+/// A checker's finding, or the reason why it has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Meaning {
     /// Everything was read and nothing was wrong.
@@ -39,7 +39,7 @@ impl Meaning {
     }
 }
 
-// The numbers of fsck(8); which of them a checker gives, and for what others, is its own.
+// The numbers of fsck(8); each checker uses some of them, and may use others.
 pub(super) const CLEAN: (i32, Meaning) = (0, Meaning::Clean);
 pub(super) const CORRECTED: (i32, Meaning) = (1, Meaning::Corrected);
 pub(super) const REBOOT: (i32, Meaning) = (2, Meaning::CorrectedReboot);
@@ -55,12 +55,12 @@ pub struct ExitCodes {
     pub source: &'static str,
     /// Whether a status is a sum of the numbers below (fsck(8)'s convention), or exactly one of them.
     pub summed: bool,
-    /// Each number with what it means. Zero is among them.
+    /// Each number with its meaning, zero included.
     pub codes: &'static [(i32, Meaning)],
 }
 
 impl ExitCodes {
-    /// What this exit status means; for a sum, the gravest of its parts.
+    /// The meaning of this exit status; for a sum, the gravest of its parts.
     pub fn meaning(&self, status: i32) -> Meaning {
         if let Some((_, meaning)) = self.codes.iter().find(|(code, _)| *code == status) {
             return *meaning;

@@ -1,4 +1,4 @@
-//! What ext2, ext3 and ext4 share: e2fsprogs makes and checks all three.
+//! The common part of ext2, ext3 and ext4: e2fsprogs makes and checks all three.
 
 use fsverdict_disk::device::Action;
 
@@ -33,8 +33,9 @@ const MKFS_DEFAULTS: &[MkfsDefault] = &[
     MkfsDefault::List("-E", &["lazy_itable_init=1", "lazy_journal_init=0", "nodiscard"]),
 ];
 
-/// Of ext4: no tables of inodes are written in the background. What is measured is a filesystem in which that is over; until an
-/// inode of a table is needed, neither the kernel nor e2fsck reads it, written or not (`fs/ext4/super.c`, `ext4_lazyinit_thread`).
+/// For ext4: inode tables are not written in the background. A trial measures a filesystem after that work; until an
+/// inode of a table is needed, neither the kernel nor e2fsck reads the table, written or not (`fs/ext4/super.c`,
+/// `ext4_lazyinit_thread`).
 pub(super) const MOUNT_DEFAULTS: &[&str] = &["noinit_itable"];
 
 /// Of ext4 and of ext3, which its driver mounts: `fs/ext4/super.c`, `ext4_run_li_request`; ext4(5).
@@ -69,7 +70,7 @@ const JOURNALED: Recovery = Recovery {
 /// Without a journal (e2fsck(8): a filesystem that was not unmounted is to be checked).
 pub(super) const UNJOURNALED: Recovery = Recovery { repair_first: true, ..JOURNALED };
 
-/// What all three have.
+/// Facts that hold for all three.
 pub(super) const PLAIN: Filesystem = Filesystem {
     mkfs_defaults: MKFS_DEFAULTS,
     mkfs_lists: &["-E", "-O", "-J"],
@@ -94,8 +95,8 @@ pub(super) const FACTS: FilesystemFacts = FilesystemFacts {
     ..FilesystemFacts::PLAIN
 };
 
-/// `-f` checks even what is marked clean, reading all metadata; `-n` opens it read-only and answers every question with no.
-/// `-y` would do the same work on a clean filesystem, but a repair would hide the damage and time something else.
+/// `-f` checks a clean filesystem, too, reading all metadata; `-n` opens it read-only and answers every question with
+/// no. `-y` would do the same work on a clean filesystem, but a repair would hide damage and change the time.
 const FSCK: Fsck = Fsck {
     tool: Tool { program: "e2fsck", version: &["-V"], packages: E2FSPROGS },
     options: &["-f", "-n"],

@@ -46,8 +46,7 @@ pub(super) static F2FS: Filesystem = Filesystem {
             ],
         },
     }),
-    // fsck.f2fs(8), -a: repairs what a mount found to be corrupted.
-    // -f -y: the same of what no mount complained of.
+    // fsck.f2fs(8), -a: repairs damage that a mount reported. -f -y: repairs other damage, too.
     recovery: Recovery { repair: Some(&["-a"]), repairs: &[&["-f", "-y"]], ..Recovery::PLAIN },
     // `fs/f2fs/gc.c`, gc_thread_func, and `segment.c`, issue_discard_thread; Documentation/filesystems/f2fs.rst.
     background: &[

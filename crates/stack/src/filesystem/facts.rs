@@ -1,4 +1,4 @@
-//! What does not change from run to run: how a filesystem is built and where its limits lie.
+//! Fixed facts of a filesystem: its structure and its limits.
 
 /// Facts about a filesystem as its own tools make it by default today, shown beside results so that they can be understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub struct FilesystemFacts {
 }
 
 impl FilesystemFacts {
-    /// What a description leaves out: nothing promised but that `syncfs(2)` flushes, no structure but the plainest.
+    /// The default for descriptions: no guarantee except that `syncfs(2)` flushes, and the plainest structure.
     pub(super) const PLAIN: FilesystemFacts = FilesystemFacts {
         journaled: false,
         copy_on_write: false,
@@ -100,7 +100,8 @@ pub enum Inodes {
 }
 
 impl Inodes {
-    /// How many inodes a device of this many bytes gets under the fair defaults (a little above what is usable); none when only space limits them.
+    /// The number of inodes on a device of this size under the fair defaults (slightly more than usable); `None` when
+    /// only space limits it.
     pub const fn limit(self, device_bytes: u64) -> Option<u64> {
         match self {
             Self::FixedAtMkfs { bytes_per_inode, .. } => Some(device_bytes / bytes_per_inode),

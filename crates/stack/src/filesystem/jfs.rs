@@ -26,13 +26,13 @@ pub(super) static JFS: Filesystem = Filesystem {
             codes: &[CLEAN, CORRECTED, REBOOT, LEFT, FAILED, USAGE, LIBRARY],
         },
     }),
-    // jfs_fsck(8), -a: replays the log, and repairs what that leaves; the kernel mounts nothing that was not unmounted.
-    // jfsutils 1.1.15 goes on without the log where it cannot replay it, and ends with status 0.
+    // jfs_fsck(8), -a: replays the log, and repairs the result; the kernel refuses to mount an unclean filesystem. If
+    // jfsutils 1.1.15 cannot replay the log, it goes on without it, and exits with status 0.
     recovery: Recovery {
         repair: Some(&["-a"]),
         repair_first: true,
         gave_up: &["logredo failed"],
-        // -f: checks what says that it is clean, and repairs all that it finds.
+        // -f: checks a clean filesystem, too, and repairs all damage.
         repairs: &[&["-f"]],
         ..Recovery::PLAIN
     },

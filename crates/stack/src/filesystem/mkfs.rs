@@ -6,11 +6,11 @@
 /// One word or pair of words given to mkfs by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MkfsDefault {
-    /// A switch, always given: it keeps mkfs from asking or from chattering, or from what a trial has done before.
+    /// A flag that is always given: it prevents questions, verbose output, or work that a trial has already done.
     Switch(&'static str),
     /// A switch that one would give without a trial, too.
     Lasting(&'static str),
-    /// An option with a value; left out when the plan gives the same option or one of those that settle the same thing.
+    /// An option with a value; omitted when the plan gives the same option or a conflicting one.
     Value {
         flag: &'static str,
         /// Its value, a word of its own.
@@ -20,7 +20,8 @@ pub enum MkfsDefault {
         /// Whether it makes another filesystem; otherwise it only spares the trial something.
         lasts: bool,
     },
-    /// An option whose value is a list, for the trial alone; each item is left out when the plan gives one with the same key.
+    /// An option whose value is a list, for the trial only; an item is omitted when the plan gives one with the same
+    /// key.
     List(&'static str, &'static [&'static str]),
 }
 
@@ -90,13 +91,13 @@ fn gives_flag(word: &str, flag: &str) -> bool {
     }
 }
 
-/// What an item of a list is about: `stride=4` and `stride=8` are about the same thing, and so are `discard` and `nodiscard`.
+/// The key of an item in a list: `stride=4` and `stride=8` have the same key, and so have `discard` and `nodiscard`.
 fn option_key(item: &str) -> &str {
     let name = item.split_once('=').map_or(item, |(name, _)| name);
     name.strip_prefix("no").unwrap_or(name)
 }
 
-/// Takes every list option out of the plan's words: (option, all its items in order), and what remains.
+/// Removes every list option from the plan's words; returns (option, all its items in order), and the other words.
 fn take_lists<'a>(lists: &[&'a str], chosen: &[String]) -> (Vec<(&'a str, Vec<String>)>, Vec<String>) {
     let mut found: Vec<(&str, Vec<String>)> = Vec::new();
     let mut rest = Vec::new();

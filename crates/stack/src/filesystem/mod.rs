@@ -1,7 +1,7 @@
-//! What is known about each filesystem: its tools, its command lines, the meaning of its exit codes, and facts.
+//! The description of each filesystem: its tools, command lines, exit codes and facts.
 //!
-//! Pure data and small pure functions; nothing here runs a program or touches a device. One file per filesystem and
-//! one line in `registry`; the tests walk the registry, so that a new one cannot be half described.
+//! Pure data and small pure functions; nothing here runs a program or touches a device. Each filesystem is one file and
+//! one line in `registry`; tests walk the registry, so that no description can be incomplete.
 //!
 //! Fair defaults, in three rules:
 //! - **mkfs** gets what its own defaults would give a large device, and leaves nothing to the kernel for later; it does not discard, because a trial has done so before, for all alike.
@@ -9,9 +9,9 @@
 //!   by itself (f2fs `discard`, btrfs `ssd` on a device that says it does not rotate) stays, and is recorded as `/proc/mounts` shows it.
 //! - **fsck** reads all metadata, repairs nothing, asks nothing.
 //!
-//! Tried in User-Mode Linux 6.1.176: `modprobe -d FOLDER -a MODULE…` ends with 0 for what is built in and loads what a module
-//! depends on, softly too (f2fs brings crc32, xts brings ecb), so the lists here are short. jfs needs no character set unless
-//! a plan asks for one (`iocharset=`).
+//! Tested in User-Mode Linux 6.1.176: `modprobe -d FOLDER -a MODULE…` returns 0 for built-in modules and loads
+//! dependencies, soft ones included (f2fs brings crc32, xts brings ecb), so the lists here are short. jfs needs no
+//! character set unless a plan asks for one (`iocharset=`).
 
 mod bcachefs;
 mod btrfs;

@@ -13,19 +13,21 @@ use fsverdict_judgement::plan::FilesystemAbility;
 /// Everything fsverdict knows about one filesystem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Filesystem {
-    /// Its name in plans; also what the kernel calls it in `/proc/filesystems` and in mount(2).
+    /// Its name in plans, in `/proc/filesystems` and for mount(2).
     pub name: &'static str,
     pub title: &'static str,
-    /// What it is and what the fair defaults are, in one paragraph.
+    /// A description of it and of the fair defaults, in one paragraph.
     pub summary: &'static str,
     /// Kernel drivers that serve it; any one will do. The one a distribution is likelier to have comes first.
     pub drivers: &'static [Driver],
     pub mkfs: Tool,
-    /// What is given to mkfs besides what the plan says.
+    /// The default options of mkfs, in addition to the plan's.
     pub mkfs_defaults: &'static [MkfsDefault],
-    /// Options of mkfs whose value is a comma-separated list; of several mkfs would silently heed only the last, so they are merged.
+    /// Options of mkfs whose value is a comma-separated list; mkfs would silently use only the last of several, so they
+    /// are merged.
     pub mkfs_lists: &'static [&'static str],
-    /// What is given to mkfs, as option and value, where the device's sectors will have 4096 bytes that are smaller when it is made.
+    /// The mkfs option and value for a device whose sectors are smaller than 4096 bytes now, and will have 4096 bytes
+    /// later.
     pub large_sectors: Option<[&'static str; 2]>,
     /// Options given to mount(8) before the plan's own.
     pub mount_defaults: &'static [&'static str],
@@ -35,7 +37,7 @@ pub struct Filesystem {
     pub recovery: Recovery,
     /// A garbage collector that runs in user space (nilfs2).
     pub cleaner: Option<Cleaner>,
-    /// What it does by itself, beside whatever is asked of it.
+    /// Its background work.
     pub background: &'static [BackgroundJob],
     /// Smallest device mkfs accepts with the fair defaults and the kernel mounts, bytes, rounded up to whole MiB.
     pub minimum_size: u64,
@@ -45,7 +47,7 @@ pub struct Filesystem {
     pub checks_itself: bool,
     /// Whether its mkfs takes several devices, one after the other, of which it makes one filesystem.
     pub takes_several: bool,
-    /// What of it can lie on a device of its own.
+    /// The part of it that can lie on a separate device.
     pub apart: &'static [ApartDevice],
     /// How it keeps a state of itself, where it can.
     pub snapshots: Option<SnapshotPrograms>,
@@ -56,23 +58,23 @@ pub struct Filesystem {
 pub struct Driver {
     /// The symbol in the kernel's configuration that must be `y` or `m`.
     pub config: &'static str,
-    /// Modules to load, in order, where it is `m`; `modprobe` finds what these depend on.
+    /// The modules to load, in order, if it is `m`; `modprobe` finds their dependencies.
     pub modules: &'static [&'static str],
 }
 
-/// Work that a thread does which nobody waits for, and which the device does all the same.
+/// Work of a background thread that no caller waits for, and that the device does all the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BackgroundJob {
-    /// The thread's name in the kernel, or the program's.
+    /// The name of the kernel thread or program.
     pub thread: &'static str,
     pub is_kernel: bool,
-    /// What it submits for it.
+    /// The requests that it submits.
     pub actions: &'static [Action],
-    /// What it does, after "the device".
+    /// A phrase that continues "the device".
     pub does: &'static str,
     /// Whether every mount has it done, once.
     pub once_a_mount: bool,
-    /// What leaves it out.
+    /// The option that disables it.
     pub avoided_by: &'static str,
 }
 
@@ -85,23 +87,22 @@ pub struct Fsck {
     pub exit_codes: ExitCodes,
 }
 
-/// How a filesystem is brought back whose device lost power.
+/// How a filesystem is recovered after its device lost power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recovery {
-    /// Options of the checker that make it repair what it can and ask nothing; the device follows. None where its manual advises
-    /// against that.
+    /// Options that make the checker repair as much as possible without questions; the device follows. `None` if its
+    /// manual advises against it.
     pub repair: Option<&'static [&'static str]>,
     /// Whether that comes before each mount after a crash, since the kernel replays nothing.
     pub repair_first: bool,
-    /// What the kernel says when it has replayed a journal or log: any of these.
+    /// The kernel's messages after replaying a journal or log: any of these.
     pub replayed: &'static [&'static str],
-    /// What the checker says when it could not replay a log, whatever its exit status says: any of these.
+    /// The checker's messages when it could not replay a log, whatever its exit status: any of these.
     pub gave_up: &'static [&'static str],
     /// Options of the checker that make it repair a filesystem that says of itself that it is clean, one way after the other until it
     /// is content; the device follows. None where its manual advises against repairing.
     pub repairs: &'static [&'static [&'static str]],
-    /// With which exit status a repair says that it corrected what it found, where that means something else of a check that corrects
-    /// nothing.
+    /// The exit status of a repair that corrected errors, if a mere check uses it for something else.
     pub corrected: Option<i32>,
 }
 
@@ -119,7 +120,7 @@ impl Recovery {
 /// A log, journal or the like on a device of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApartDevice {
-    /// What stands before the device among the words of mkfs.
+    /// The words before the device in mkfs' command line.
     pub mkfs: &'static str,
     /// The mount option it takes then, up to the device.
     pub mount: Option<&'static str>,
@@ -142,7 +143,7 @@ impl ApartDevice {
 }
 
 impl Filesystem {
-    /// What a description leaves out: no options that are lists, no checker, no cleaner.
+    /// The default for descriptions: no list options, no checker, no cleaner.
     pub(super) const PLAIN: Filesystem = Filesystem {
         name: "",
         title: "",
@@ -166,20 +167,21 @@ impl Filesystem {
         facts: FilesystemFacts::PLAIN,
     };
 
-    /// The command line that makes this filesystem on `device`, never asks, and says no more than it must.
-    /// `chosen` are the plan's own words; where they contradict a fair default, they win.
+    /// The mkfs command line for `device`: it asks nothing and prints little. `chosen` are the plan's own words, which
+    /// override the fair defaults.
     pub fn mkfs_argv(&self, device: &str, chosen: &[String]) -> Vec<String> {
         let words = merge_options(self.mkfs_defaults.iter(), self.mkfs_lists, chosen);
         self.mkfs_line(words, device)
     }
 
-    /// The plan's own words for mkfs, with what it takes on a device whose sectors will have 4096 bytes once it is sealed.
+    /// The plan's own words for mkfs, plus the options needed if the device will have sectors of 4096 bytes once it is
+    /// sealed.
     pub fn for_large_sectors(&self, chosen: &[String]) -> Vec<String> {
         let ours = self.large_sectors.filter(|[flag, _]| !chosen.iter().any(|word| word.starts_with(flag)));
         ours.into_iter().flatten().map(str::to_owned).chain(chosen.iter().cloned()).collect()
     }
 
-    /// The same filesystem on a device that is to be used: without what spares a trial something, and mkfs may ask.
+    /// The same filesystem for real use: without options that only help a trial, and mkfs may ask questions.
     pub fn mkfs_argv_in_use(&self, device: &str, chosen: &[String]) -> Vec<String> {
         let lasting = self.mkfs_defaults.iter().filter(|default| default.is_permanent());
         self.mkfs_line(merge_options(lasting, self.mkfs_lists, chosen), device)
@@ -189,13 +191,13 @@ impl Filesystem {
         [self.mkfs.program.to_owned()].into_iter().chain(words).chain([device.to_owned()]).collect()
     }
 
-    /// How it is to be mounted. `chosen` are the plan's own options; where they contradict a fair default, they win.
+    /// The mount options. `chosen` are the plan's own, which override the fair defaults.
     pub fn mount_options(&self, chosen: &[String]) -> MountOptions {
         let ours = self.mount_defaults.iter().map(|option| (*option).to_owned());
         build_mount(self.name, self.cleaner, ours.chain(chosen.iter().cloned()))
     }
 
-    /// The same without what keeps the kernel from working while a clock runs.
+    /// The same without options that only keep background work out of a trial.
     pub fn mount_in_use(&self, chosen: &[String]) -> MountOptions {
         build_mount(self.name, self.cleaner, chosen.iter().cloned())
     }
@@ -220,7 +222,7 @@ impl Filesystem {
         Some(words.map(str::to_owned).collect())
     }
 
-    /// What an exit status of the checker means; none where there is no checker.
+    /// The meaning of the checker's exit status; `None` if there is no checker.
     pub fn fsck_meaning(&self, status: i32) -> Option<Meaning> {
         self.fsck.map(|fsck| fsck.exit_codes.meaning(status))
     }
@@ -233,7 +235,7 @@ impl Filesystem {
         self.fsck_meaning(status)
     }
 
-    /// Whether it can do what not all can, as mkfs makes it unless told otherwise.
+    /// Whether it has an optional ability if made with default options.
     pub fn has_ability(&self, ability: FilesystemAbility) -> bool {
         match ability {
             FilesystemAbility::Clones => self.facts.clones,

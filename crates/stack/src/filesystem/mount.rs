@@ -30,7 +30,7 @@ impl MountOptions {
     }
 }
 
-/// A garbage collector in user space. It is not running unless a plan asks for it with the mount option [`Cleaner::option`].
+/// A garbage collector in user space. It runs only if a plan asks for it with the mount option [`Cleaner::option`].
 ///
 /// nilfs_cleanerd goes to the background by itself, exits with 0 and prints `NILFS_CLEANERD_PID=N`. It needs a writable
 /// `/dev/shm`: without, it says the same and dies (seen in User-Mode Linux with nilfs-utils 2.2.9), so whether that process lives

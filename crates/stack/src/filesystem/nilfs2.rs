@@ -37,7 +37,7 @@ pub(super) static NILFS2: Filesystem = Filesystem {
         create: &["mkcp", "-s", "-p", "{device}"],
         told: true,
         delete: &[&["chcp", "cp", "{device}", "{id}"], &["rmcp", "{device}", "{id}"]],
-        // A checkpoint is mounted read-only (mount.nilfs2(8), `cp=`); nothing makes it what is written on.
+        // A checkpoint can only be mounted read-only (mount.nilfs2(8), `cp=`); no rollback is possible.
         rollback: None,
         shown: None,
     }),

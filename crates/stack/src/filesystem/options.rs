@@ -1,11 +1,11 @@
-//! What a plan's options do to a filesystem, as far as somebody outside this room must know.
+//! Effects of a plan's options that other modules need to know.
 
 use super::facts::{DirectoryIndex, Inodes};
 use super::model::Filesystem;
 use super::registry::find_filesystem;
 use fsverdict_judgement::plan::Candidate;
 
-/// Whether what the candidate's filesystem stores is compressed.
+/// Whether the candidate's filesystem compresses its data.
 pub fn compresses(candidate: &Candidate) -> bool {
     let unasked =
         find_filesystem(&candidate.filesystem).is_some_and(|known| known.facts.compresses_by_default);
@@ -27,8 +27,8 @@ pub fn reads_without_trace(options: &str) -> bool {
 }
 
 impl Filesystem {
-    /// How many inodes a device of so many bytes gets, and what tells mkfs another number; none where only space limits them, or
-    /// these words of a plan settle it.
+    /// The number of inodes on a device of so many bytes, and the mkfs option that changes it; `None` if only space
+    /// limits it, or the plan's words set it.
     pub fn few_inodes(&self, device: u64, mkfs: &[String]) -> Option<FewInodes> {
         let Inodes::FixedAtMkfs { bytes_per_inode, options } = self.facts.inodes else { return None };
         let settled = mkfs.iter().any(|word| options.iter().any(|option| word.starts_with(option)));
@@ -37,7 +37,7 @@ impl Filesystem {
     }
 }
 
-/// What there is where the number of inodes is settled at mkfs.
+/// The inode options of a filesystem that fixes the number at mkfs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FewInodes {
     pub inodes: u64,

@@ -1,8 +1,8 @@
-//! What options cost by their own documentation when power is cut: a loss that they are known for is no bug.
+//! Options whose documentation says that data may be lost at a power cut: such a loss is no bug.
 
 use fsverdict_judgement::plan::Candidate;
 
-/// An option, and what its documentation says of a loss.
+/// An option, and its documented loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DocumentedPrice {
     /// Those filesystems' that take it.

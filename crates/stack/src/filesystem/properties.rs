@@ -1,4 +1,4 @@
-//! What people choose a filesystem by besides its speed, in few words, as it was made and mounted.
+//! Properties of a filesystem besides its speed, in few words, as made and mounted.
 
 use super::facts::Property;
 use super::model::Filesystem;
@@ -17,7 +17,7 @@ impl Property {
     }
 }
 
-/// What a filesystem has, what it lacks, and what else than Linux reads it.
+/// The features that a filesystem has and lacks, and the other systems that read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Properties {
     pub has: Vec<&'static str>,
@@ -47,7 +47,7 @@ impl Filesystem {
             read_by: facts.read_by,
         };
         if facts.copy_on_write {
-            // What is never overwritten in place needs no journal.
+            // A filesystem that never overwrites data in place needs no journal.
             properties.lacks.retain(|words| *words != Property::Journal.words());
             properties.has.insert(0, "copy-on-write");
         }

@@ -30,7 +30,8 @@ pub(super) static REISER4: Filesystem = Filesystem {
         // Not -a, which in some versions prints the version and ends with 0, nothing checked.
         options: &["--check", "-y", "-f"],
         exit_codes: ExitCodes {
-            // Fixable, fatal in the superblock, fatal elsewhere: seen with 1.2.2 on damaged images. Nothing is ever "corrected" by a check.
+            // Fixable, fatal in the superblock, fatal elsewhere: observed with 1.2.2 on damaged images. A check never
+            // reports "corrected".
             source: "reiser4progs, progs/fsck/fsck.c",
             summed: false,
             codes: &[CLEAN, (1, Meaning::ErrorsLeft), (2, Meaning::ErrorsLeft), LEFT, FAILED, USAGE],

@@ -25,7 +25,7 @@ pub(super) static REISERFS: Filesystem = Filesystem {
               defaults: those of mkreiserfs (4 KiB blocks, format 3.6, 32 MiB journal, tails packed).",
     drivers: &[Driver { config: "CONFIG_REISERFS_FS", modules: &["reiserfs"] }],
     mkfs: Tool { program: "mkfs.reiserfs", version: &["-V"], packages: REISERFSPROGS },
-    // Twice -f: once lets it go on with what is not a block device, twice keeps it from asking.
+    // -f once allows a target that is not a block device, -f twice prevents the question.
     mkfs_defaults: &[MkfsDefault::Switch("-q"), MkfsDefault::Switch("-f"), MkfsDefault::Switch("-f")],
     fsck: Some(Fsck {
         tool: Tool { program: "reiserfsck", version: &["-V"], packages: REISERFSPROGS },
@@ -37,7 +37,8 @@ pub(super) static REISERFS: Filesystem = Filesystem {
             codes: &[CLEAN, CORRECTED, REBOOT, LEFT, (6, Meaning::ErrorsLeft), FAILED, USAGE],
         },
     }),
-    // reiserfsck(8): --fix-fixable mends what needs no new tree, --rebuild-tree makes one of the leaves that are found.
+    // reiserfsck(8): --fix-fixable repairs damage that needs no new tree, --rebuild-tree builds a tree from the leaves
+    // that it finds.
     recovery: Recovery {
         repairs: &[&["--fix-fixable", "--yes"], &["--rebuild-tree", "--yes"]],
         ..Recovery::PLAIN

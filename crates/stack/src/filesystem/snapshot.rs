@@ -2,19 +2,20 @@
 
 use std::path::PathBuf;
 
-/// What stands for the name of a snapshot.
+/// The placeholder for the name of a snapshot.
 const ID: &str = "{id}";
 
-/// Programs that make and give up snapshots of a mounted filesystem. `{mount}`, `{device}` and `{id}` stand for where it is
-/// mounted, what it lies on, and what the snapshot is called.
+/// Programs that create and delete snapshots of a mounted filesystem. `{mount}`, `{device}` and `{id}` are placeholders
+/// for the mount point, the device, and the name of the snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SnapshotPrograms {
     pub create: &'static [&'static str],
-    /// Whether the first prints what the filesystem calls the snapshot; else it is a number that it is given.
+    /// Whether the first program prints the snapshot's name; otherwise its name is a number that fsverdict assigns.
     pub told: bool,
-    /// One after the other.
+    /// Run in order.
     pub delete: &'static [&'static [&'static str]],
-    /// What of one makes the filesystem that is seen when it is mounted the next time, one after the other; none where nothing does.
+    /// The commands, run in order, that make a snapshot the filesystem seen at the next mount; empty if there is no
+    /// rollback.
     pub rollback: Option<&'static [&'static [&'static str]]>,
     /// The folder below the mount point where one is seen; none where it would have to be mounted.
     pub shown: Option<&'static str>,
@@ -27,7 +28,7 @@ impl SnapshotPrograms {
     }
 }
 
-/// What the programs are told.
+/// The values for the placeholders.
 #[derive(Debug, Clone, Copy)]
 pub struct SnapshotPlace<'a> {
     pub mount: &'a str,
@@ -69,7 +70,7 @@ mod tests {
                 );
             }
             assert!(!programs.delete.is_empty(), "{name}");
-            // Whoever is not told by the program must have said it.
+            // If fsverdict assigns no name, the program must print it.
             let own = |word: &&str| word.contains(ID);
             assert_ne!(programs.create.iter().any(own), programs.told, "{name}");
             assert!(programs.delete.concat().iter().any(own), "{name}");

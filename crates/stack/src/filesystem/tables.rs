@@ -1,4 +1,4 @@
-//! What mkfs writes ahead, however little will be stored.
+//! Tables that mkfs writes in advance, however little will be stored.
 
 use super::registry::find_filesystem;
 use fsverdict_judgement::plan::Candidate;

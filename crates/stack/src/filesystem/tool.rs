@@ -1,4 +1,4 @@
-//! The programs a filesystem or layer needs, and what to install to have them.
+//! The programs that a filesystem or layer needs, and the packages that contain them.
 
 /// A program that must be there before a candidate can be tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -8,12 +8,12 @@ pub struct Tool {
     /// Arguments that make it print its version and do nothing else. The version is in the first line that holds a
     /// digit, on stdout or stderr; the exit status means nothing (`fsck.reiser4 -V` ends with 16).
     pub version: &'static [&'static str],
-    /// What holds it, per family of distributions.
+    /// Its package, per family of distributions.
     pub packages: Packages,
 }
 
 impl Tool {
-    /// The line of a version probe's output (stdout, then stderr) that tells the version: the first with a digit in it.
+    /// The line of a version probe's output (stdout, then stderr) with the version: the first with a digit.
     pub fn version_line(output: &str) -> Option<&str> {
         output.lines().map(str::trim).find(|line| line.contains(|letter: char| letter.is_ascii_digit()))
     }
@@ -22,10 +22,10 @@ impl Tool {
 /// The package of one tool, per family of distributions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packages {
-    /// Debian, Ubuntu and what derives from them.
+    /// Debian, Ubuntu and derivatives.
     pub debian: Package,
     pub fedora: Package,
-    /// Arch Linux and what derives from it.
+    /// Arch Linux and derivatives.
     pub arch: Package,
     pub opensuse: Package,
 }

@@ -6,7 +6,7 @@ use crate::passthrough::{COMMAND, DEVICE, ServingManner};
 use fsverdict_linux::host::procfs::THIS_PROGRAM;
 use fsverdict_text::Reason;
 
-/// As many threads as one needs so that who reads does not wait for who syncs.
+/// Enough threads that reads need not wait for syncs.
 const USUAL: ServingManner = ServingManner { threads: 4, writeback: false };
 const MOST_THREADS: usize = 64;
 const EXAMPLE: &str = "as in fuse, fuse:writeback or fuse:threads=8";

@@ -26,7 +26,8 @@ pub(super) static INTEGRITY: Layer = Layer {
     modules: &["crc32c_generic", "dm-integrity"],
     driver: "dm-integrity",
     nodes: &["/dev/mapper/control"],
-    // Superblock and the least journal; beyond that 4 bytes of checksum in 512, and a journal that grows with the device.
+    // Superblock and the smallest journal; in addition 4 bytes of checksum for each 512, and a journal that grows with
+    // the device.
     header: 8 << 20,
     pools: false,
     redundant: |_| false,
@@ -86,7 +87,7 @@ fn from_place(site: &LayerPlace<'_>) -> IntegrityOptions {
     IntegrityOptions::parse(site.options).unwrap_or(IntegrityOptions::USUAL)
 }
 
-/// What keeps data and checksums together over a crash.
+/// How data and checksums stay consistent over a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum IntegrityMode {
     Journal,
@@ -104,7 +105,7 @@ impl IntegrityMode {
     }
 }
 
-/// What follows the layer's name in a plan.
+/// The options after the layer's name in a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct IntegrityOptions {
     mode: IntegrityMode,

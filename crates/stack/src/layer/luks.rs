@@ -1,4 +1,4 @@
-//! What the versions of LUKS have in common: encryption by cryptsetup and the kernel's dm-crypt.
+//! The common part of the versions of LUKS: encryption by cryptsetup and the kernel's dm-crypt.
 
 use crate::filesystem::{Package, Packages, Tool};
 
@@ -11,11 +11,11 @@ const CRYPTSETUP: Tool = Tool {
     packages: Packages { debian: Package::Official("cryptsetup-bin"), ..Packages::everywhere("cryptsetup") },
 };
 
-/// Taken by every command: cryptsetup's locks lie in `/run/cryptsetup`, and where `/run` cannot be written it says "not a valid
-/// LUKS device". Nobody else touches a device under test, so there is nothing to lock against.
+/// Given to every command: cryptsetup keeps locks in `/run/cryptsetup`, and if `/run` is not writable it reports "not a
+/// valid LUKS device". No other program uses a device under test, so no lock is needed.
 const NO_LOCKS: &str = "--disable-locks";
 
-/// All but what the versions differ in: name, summary, header, and how each is made.
+/// Everything except the differences between versions: name, summary, header, and the format command.
 pub(super) const LUKS: Layer = Layer {
     name: "",
     summary: "",
@@ -86,12 +86,12 @@ pub(super) const LUKS: Layer = Layer {
     },
 };
 
-/// Where the header of a trial lies that lies elsewhere: in memory, where nobody waits for it.
+/// The path of a trial's detached header: in memory, where it costs no time.
 fn header_path(site: &LayerPlace<'_>) -> String {
     format!("/tmp/fsverdict/{}.header", site.name)
 }
 
-/// The command line that makes it with these options; it overwrites whatever signature the device bears.
+/// The command line that formats it with these options; it overwrites any signature on the device.
 pub(super) fn format_command(version: &str, options: &[&str], site: &LayerPlace<'_>) -> Vec<String> {
     let head = ["cryptsetup", "luksFormat", "--batch-mode", NO_LOCKS, "--type", version];
     let CryptOptions { format, .. } = CryptOptions::from_place(version, site, &header_path(site));

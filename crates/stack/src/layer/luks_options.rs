@@ -1,4 +1,5 @@
-//! What may follow the name of a version of LUKS in a plan: `luks2:cipher=aes-xts-plain64,key=256,sector=4096,no_read_workqueue`.
+//! The options after the name of a version of LUKS in a plan:
+//! `luks2:cipher=aes-xts-plain64,key=256,sector=4096,no_read_workqueue`.
 
 use fsverdict_text::Reason;
 
@@ -21,7 +22,7 @@ pub(super) struct CryptOptions {
 
 impl CryptOptions {
     /// # Errors
-    /// What LUKS of this version does not take.
+    /// When this version of LUKS does not support an option.
     pub(super) fn parse(version: &str, text: &str) -> Result<Self, Reason> {
         let mut options = CryptOptions::default();
         if text.is_empty() {
@@ -64,7 +65,7 @@ impl CryptOptions {
         Ok(options)
     }
 
-    /// Of a place whose options were read before; a header that lies elsewhere lies at this path.
+    /// The options of a place, which were parsed before; a detached header lies at this path.
     pub(super) fn from_place(version: &str, site: &LayerPlace<'_>, header: &str) -> Self {
         let mut options = Self::parse(version, site.options).unwrap_or_default();
         if options.detached {

@@ -1,4 +1,4 @@
-//! Volumes of LVM: all devices are one group, of which a volume takes all or some; what is left of it keeps snapshots.
+//! Volumes of LVM: all devices form one group, and a volume uses all or part of it; the rest holds snapshots.
 
 use super::model::{InUse, Layer, LayerKind, LayerLine, LayerPlace, LayerSnapshots, as_strs, to_words};
 use super::volume_options::{VolumeKind, VolumeOptions};
@@ -9,9 +9,9 @@ const fn lvm_tool(program: &'static str) -> Tool {
     Tool { program, version: &["--version"], packages: Packages::everywhere("lvm2") }
 }
 
-/// What a machine's own configuration might say otherwise, and what takes a service that a trial has not: no copies of the
-/// metadata below /etc, no waiting for udev, nobody to watch over volumes, and locks where files may be written
-/// (lvm.conf(5); `lvmconfig --type default --withcomments` explains each).
+/// Settings that override the machine's configuration, and features that need a service which a trial does not have: no
+/// copies of the metadata below /etc, no waiting for udev, no monitoring, and locks in a writable folder (lvm.conf(5);
+/// `lvmconfig --type default --withcomments` explains each).
 const CONFIG: [&str; 2] = [
     "--config",
     "activation{udev_sync=0 udev_rules=0 monitoring=0} backup{backup=0 archive=0} \
@@ -90,8 +90,8 @@ pub(super) static LVM: Layer = Layer {
             let name = format!("{}/{}", site.name, volume_group_name(id));
             to_words(&[&["lvremove", "--yes", "--quiet"], &CONFIG, &[&name]])
         },
-        // It waits, and looks every second, until what was kept is copied back (lvconvert(8)); a thin volume changes places with its
-        // snapshot, and is not active afterwards.
+        // It waits, polling every second, until the snapshot is copied back (lvconvert(8)); a thin volume is swapped
+        // with its snapshot, and is inactive afterwards.
         rollback: |site, id| {
             let name = format!("{}/{}", site.name, volume_group_name(id));
             let merge = ["lvconvert", "--yes", "--quiet", "--merge", "--interval", "1"];
@@ -124,17 +124,17 @@ fn options_of(site: &LayerPlace<'_>) -> VolumeOptions {
     VolumeOptions::parse(site.options).unwrap_or(VolumeOptions::LINEAR)
 }
 
-/// Of a thin volume: all that its pool holds less what is spared, so that no pool is full before its volume is.
+/// For a thin volume: all that its pool holds minus the spare part, so that the volume is full before its pool.
 fn size_arguments(site: &LayerPlace<'_>) -> String {
     const EXTENT: u64 = 4 << 20;
     let Some(bytes) = site.bytes else { return "$SIZE".to_owned() };
-    // Two copies of its metadata, 64 bytes for each block (lvmthin(7)), and what a group has for itself.
+    // Two copies of its metadata, 64 bytes for each block (lvmthin(7)), and the group's own overhead.
     let pool = bytes.saturating_sub(bytes / 512 + LVM.header);
     let volume = pool / 100 * (100 - options_of(site).spare);
     format!("{}b", volume / EXTENT * EXTENT)
 }
 
-/// What makes it this volume.
+/// The arguments that define this volume.
 fn shape_arguments(site: &LayerPlace<'_>, size: &str) -> Vec<String> {
     let options = options_of(site);
     let chunk = format!("{}k", options.chunk.0 >> 10);

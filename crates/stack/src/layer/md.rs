@@ -1,4 +1,4 @@
-//! Software RAID by the kernel's md: several devices put together into one.
+//! Software RAID by the kernel's md: an array of several devices.
 
 use super::model::{InUse, Layer, LayerKind, LayerLine, LayerPlace, as_strs, to_words};
 use crate::filesystem::{Packages, Tool};
@@ -25,7 +25,8 @@ pub(super) static MD: Layer = Layer {
     modules: &["raid0", "raid1", "raid10", "raid456", "md-mod"],
     driver: "md-mod",
     nodes: &[],
-    // Metadata, bitmap and the room before the data: mdadm keeps a thousandth of a small device for later, never less than this.
+    // Metadata, bitmap and the space before the data: mdadm reserves a thousandth of a small device, at least this
+    // much.
     header: 4 << 20,
     pools: true,
     redundant: |options| ArrayOptions::parse(options).is_ok_and(|options| options.level != ArrayLevel::Raid0),
@@ -84,7 +85,7 @@ fn create_command(site: &LayerPlace<'_>) -> Vec<String> {
     to_words(&[head, &as_strs(&shape_arguments(site)), &as_strs(site.below)])
 }
 
-/// What makes it this array.
+/// The arguments that define this array.
 fn shape_arguments(site: &LayerPlace<'_>) -> Vec<String> {
     let Ok(options) = ArrayOptions::parse(site.options) else { return Vec::new() };
     let mut words =
@@ -130,7 +131,7 @@ impl ArrayLevel {
     }
 }
 
-/// What follows the layer's name in a plan: `raid5,chunk=64KiB,bitmap=none`.
+/// The options after the layer's name in a plan: `raid5,chunk=64KiB,bitmap=none`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ArrayOptions {
     level: ArrayLevel,

@@ -1,4 +1,4 @@
-//! What lies between a filesystem and its device: layers such as encryption, in any order, and the I/O scheduler of the device.
+//! The layers between a filesystem and its device, such as encryption, in any order, and the device's I/O scheduler.
 //!
 //! Pure data and small pure functions, as in [`crate::filesystem`]: one file per layer and its lines here; the tests walk the
 //! registry, so that a new one cannot be half described.
@@ -37,7 +37,7 @@ static REGISTRY: [&Layer; 8] = [
     &verity::VERITY,
 ];
 
-/// What a candidate without layers has.
+/// The layers of a candidate without any.
 pub const NO_LAYER: (&str, &str) = ("none", "The filesystem lies on the device itself.");
 
 /// Every layer fsverdict knows, in alphabetical order.
@@ -45,7 +45,7 @@ pub fn registry() -> &'static [&'static Layer] {
     &REGISTRY
 }
 
-/// The layer that a plan names, whatever options follow its name.
+/// The layer that a plan names, with any options after the name.
 pub fn find_layer(layer: &str) -> Option<&'static Layer> {
     let (name, _) = split_layer(layer);
     registry().iter().copied().find(|layer| layer.name == name)
@@ -70,7 +70,7 @@ pub fn layers_of(candidate: &Candidate) -> impl Iterator<Item = &'static Layer> 
     candidate.layers.names().filter_map(find_layer)
 }
 
-/// What is tried below filesystems where nobody has chosen it: each usual layer by itself.
+/// The layers to try by default: each usual layer by itself.
 pub fn usual_layers() -> impl Iterator<Item = Layers> {
     registry().iter().filter(|layer| layer.usual).filter_map(|layer| Layers::of([layer.name]).ok())
 }

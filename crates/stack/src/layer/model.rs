@@ -1,9 +1,10 @@
-//! What is described of every layer.
+//! The description of a layer.
 
 use crate::filesystem::Tool;
 use fsverdict_text::Reason;
 
-/// Something between devices and what lies on them: a block device that programs make and open; or, above the filesystem, a mount.
+/// A layer between devices and a filesystem: a block device that programs make and open; or, above the filesystem, a
+/// mount.
 ///
 /// Natively it must be one of the kernel's device mapper, because the kernel can remove such a device by itself when its last
 /// user is gone. A guest's kernel takes everything with it.
@@ -25,39 +26,40 @@ pub struct Layer {
     pub header: u64,
     /// Whether it puts all the devices below it together into one.
     pub pools: bool,
-    /// Whether what is on it outlives one of the devices below, with these options.
+    /// Whether its data survive the loss of one of the devices below, with these options.
     pub redundant: fn(&str) -> bool,
-    /// What it is to the kernel.
+    /// Its kind for the kernel.
     pub kind: LayerKind,
     /// How many devices it takes at least with these options, which follow its name in a plan; or why it does not take them.
     pub options: fn(&str) -> Result<usize, Reason>,
-    /// Whether it is tried where nobody has chosen one: of those that need the same, one is.
+    /// Whether it is tried by default: of several with the same requirements, one is.
     pub usual: bool,
-    /// What must be known of times in which computing took none, if it computes.
+    /// A caution for times in which computation was free, if the layer computes.
     pub free_cpu: Option<&'static str>,
-    /// What it does to each byte, as `openssl speed` and `cryptsetup benchmark` call it, where that can be priced.
+    /// The algorithm that processes each byte, as named by `openssl speed` and `cryptsetup benchmark`, if its cost can
+    /// be measured.
     pub cipher: Option<Cipher>,
-    /// Makes it on the device below, whatever lies there, and asks nothing.
+    /// Makes it on the device below, overwrites any content, and asks nothing.
     pub make: Option<LayerLine>,
     /// Opens it under its name, with discards passed through: without that a candidate with a layer would differ from the plain
     /// one in a second respect, and a scratch image would never shrink again.
     pub open: LayerLine,
-    /// Makes the kernel remove the opened device as soon as nobody holds it any more, at once where nobody does.
+    /// Makes the kernel remove the opened device as soon as its last user closes it; at once if there is none.
     ///
     /// Given right after opening, by an agent that itself keeps the device open until teardown (else the first unmount, or the
     /// end of fsck, would remove it), it leaves nothing behind even when the agent is killed.
     pub mark: Option<LayerLine>,
-    /// Writes what must lie on the opened device before anything can be read from it; it is given that device as what lies below.
+    /// Writes data to the opened device that are needed before it can be read; it gets that device as the one below.
     pub fill: Option<LayerLine>,
     /// Takes it down where the kernel does not do it by itself.
     pub close: Option<LayerLine>,
-    /// Says for the record what the opened device is.
+    /// Prints the table of the opened device for the record.
     pub describe: Option<LayerLine>,
-    /// How it becomes what it is once all is written, if only then.
+    /// How it is sealed after all data are written, if it can be.
     pub seal: Option<LayerSeal>,
     /// Opens it where it was made in another guest; none: as ever.
     pub reopen: Option<LayerLine>,
-    /// How it keeps a state of what lies on it, if it does.
+    /// How it makes snapshots, if it can.
     pub snapshots: Option<LayerSnapshots>,
     pub in_use: InUse,
 }
@@ -67,7 +69,7 @@ pub struct Layer {
 pub enum LayerKind {
     /// By its name for the device mapper.
     Mapping,
-    /// As a software RAID, whose program names it below `/dev/md`. The kernel stops none by itself.
+    /// A software RAID, whose program names it below `/dev/md`. The kernel stops none by itself.
     Array,
     /// As the mapping of a volume in a group of this name, which has others beside it. They stay until somebody removes them.
     Volume,
@@ -78,9 +80,9 @@ pub enum LayerKind {
 }
 
 impl LayerKind {
-    /// What the volume in a group is called.
+    /// The name of the volume in a group.
     pub const VOLUME: &'static str = "volume";
-    /// Folders of the filesystem that something lies above: what is seen through it, what is changed, and what it has for itself.
+    /// Folders of the filesystem below: the merged view, the upper tree, and the work folder.
     pub const FOLDERS: [&'static str; 3] = ["lower", "upper", "work"];
 
     /// Whether the kernel removes it by itself with its last user, so that a crash leaves nothing.
@@ -115,7 +117,7 @@ pub struct Cipher {
 /// A command line of a layer.
 #[derive(Debug, Clone, Copy)]
 pub struct LayerLine {
-    /// What the journal calls it.
+    /// Its name in the journal.
     pub step: &'static str,
     pub argv: fn(&LayerPlace<'_>) -> Vec<String>,
 }
@@ -127,7 +129,7 @@ pub struct LayerPlace<'a> {
     pub below: &'a [String],
     /// Its own name, by which [`LayerKind::node`] finds it.
     pub name: &'a str,
-    /// What follows its name in the plan.
+    /// The options after its name in the plan.
     pub options: &'a str,
     /// A file with a key, all its bytes; `-` is standard input. It protects nothing.
     pub key: &'a str,
@@ -142,7 +144,8 @@ impl<'a> LayerPlace<'a> {
     }
 }
 
-/// What lies on it is whole, and is only read from here on: it is closed, these are made of it, and it is opened by them instead.
+/// The written device is complete and read-only from here on: it is closed, sealed with these commands, and opened with
+/// others.
 #[derive(Debug, Clone, Copy)]
 pub struct LayerSeal {
     pub make: LayerLine,
@@ -152,7 +155,7 @@ pub struct LayerSeal {
     pub describe: LayerLine,
 }
 
-/// Snapshots of what lies on a layer, by programs of its own.
+/// Snapshots of a layer by its own programs.
 #[derive(Debug, Clone, Copy)]
 pub struct LayerSnapshots {
     /// Whether there is room for one with these options.
@@ -162,18 +165,18 @@ pub struct LayerSnapshots {
     /// Keeps a state under this number, which the trial chooses.
     pub create: fn(&LayerPlace<'_>, &str) -> Vec<String>,
     pub delete: fn(&LayerPlace<'_>, &str) -> Vec<String>,
-    /// Makes what is kept under this number what lies on the layer again, which nobody uses meanwhile; both lines one after the other.
+    /// Restores the snapshot of this number while the layer is not in use; both lines run in order.
     pub rollback: fn(&LayerPlace<'_>, &str) -> [Vec<String>; 2],
 }
 
-/// How it is had on a system of one's own, where a key is a secret and nobody saves time.
+/// The set-up on a real system, where a key is secret and time does not matter.
 #[derive(Debug, Clone, Copy)]
 pub struct InUse {
     /// The command lines that make and open it; they may ask.
     pub lines: fn(&LayerPlace<'_>) -> Vec<Vec<String>>,
     /// A command of a shell that has it opened at each boot, given its place and the device below as a table may have it.
     pub at_boot: Option<fn(site: &LayerPlace<'_>, below: &str) -> String>,
-    /// In what it differs from what was measured.
+    /// The difference from the measured set-up.
     pub note: Option<&'static str>,
 }
 

@@ -1,4 +1,4 @@
-//! An overlay above the filesystem: what was written before is its lower tree, and changes go to the upper one.
+//! An overlay above the filesystem: existing files are its lower tree, and changes go to the upper one.
 
 use super::model::{InUse, Layer, LayerKind, LayerLine, to_words};
 use super::tools::{MOUNT, UMOUNT};

@@ -1,12 +1,12 @@
 //! The I/O schedulers a device can be set to through `/sys/block/DEVICE/queue/scheduler`.
 
-/// One I/O scheduler of the multi-queue block layer.
+/// An I/O scheduler of the multi-queue block layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scheduler {
     /// Its name in sysfs and in plans.
     pub name: &'static str,
     pub summary: &'static str,
-    /// The kernel configuration symbol and module that provide it; none for what is always there.
+    /// The kernel configuration symbol and module that provide it; `None` if it is always present.
     pub driver: Option<(&'static str, &'static str)>,
 }
 

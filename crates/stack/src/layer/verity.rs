@@ -1,5 +1,5 @@
-//! Hashes of every block, which are made once all is written and hold what is read against them: dm-verity. Until it is sealed the
-//! filesystem lies on that part of the device which leaves room for the hashes.
+//! dm-verity: hashes of every block, which are computed once all data are written, and checked at each read. Until it
+//! is sealed, the filesystem lies on the part of the device before the space for hashes.
 
 use super::model::{InUse, Layer, LayerKind, LayerLine, LayerPlace, LayerSeal, to_words};
 use crate::filesystem::{Package, Packages, Tool};
@@ -36,7 +36,7 @@ pub(super) static VERITY: Layer = Layer {
     modules: &["sha256_generic", "dm-verity"],
     driver: "dm-verity",
     nodes: &["/dev/mapper/control"],
-    // A superblock, and one block that is not full on each level of hashes; beyond that a 128th of the device.
+    // A superblock, and one partial block on each level of hashes; in addition a 128th of the device.
     header: 8 << 20,
     pools: false,
     redundant: |_| false,
@@ -111,15 +111,15 @@ pub(super) static VERITY: Layer = Layer {
     },
 };
 
-/// How many blocks of a device of so many bytes are data: what is left has room for all levels of hashes, of which each is a 128th of
-/// the one below.
+/// The number of data blocks on a device of so many bytes: the rest has space for all levels of hashes, each of which
+/// has a 128th of the size of the one below.
 const fn data_bytes(bytes: u64) -> u64 {
     // A superblock, and a block that is not full on each of up to nine levels.
     const APART: u64 = 10;
     (bytes / BLOCK).saturating_sub(APART) / HASHES * (HASHES - 1)
 }
 
-/// The blocks of data in units of which each has so many; `unknown` where nobody knows the device.
+/// The data blocks in units of so many blocks each; `unknown` if the device is unknown.
 fn format_units(unknown: &str, site: &LayerPlace<'_>, units: u64) -> String {
     site.bytes.map_or(unknown.to_owned(), |bytes| (data_bytes(bytes) * units).to_string())
 }

@@ -1,4 +1,4 @@
-//! What follows the name of a volume's layer in a plan: `thin,chunk=128KiB,spare=40%`.
+//! The options after the name of a volume's layer in a plan: `thin,chunk=128KiB,spare=40%`.
 
 use fsverdict_text::{Bytes, Reason};
 
@@ -14,7 +14,7 @@ pub(super) enum VolumeKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct VolumeOptions {
     pub(super) kind: VolumeKind,
-    /// Of a stripe, or of what a thin volume gets at once; whole KiB.
+    /// The size of a stripe, or of a thin volume's allocation unit; whole KiB.
     pub(super) chunk: Bytes,
     /// Percent of the group that the volume does not take.
     pub(super) spare: u64,
@@ -62,7 +62,7 @@ impl VolumeOptions {
     }
 }
 
-/// Within what lvcreate(8) takes; a thin volume's largest of 1 GiB is more than any trial has.
+/// Within lvcreate(8)'s limits; a thin volume's maximum of 1 GiB is larger than any trial's device.
 fn parse_chunk(kind: VolumeKind, size: &str) -> Result<Bytes, Reason> {
     let read: Bytes = size.parse().map_err(|error: Reason| Reason::new(error.what, EXAMPLE))?;
     let least = if kind == VolumeKind::Thin { 64 << 10 } else { 4 << 10 };

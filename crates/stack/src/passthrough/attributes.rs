@@ -1,4 +1,4 @@
-//! What the kernel is told of a file: its numbers as stat(2) has them.
+//! Converts the status of a file from stat(2) to FUSE's form.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

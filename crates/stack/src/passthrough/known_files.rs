@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use rustix::fs::Stat;
 
-/// A file of the folder below.
+/// A file of the served folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct FileIdentity {
     device: u64,
@@ -33,9 +33,9 @@ pub(super) struct EntryName<'a> {
 #[derive(Debug)]
 struct KnownFile {
     identity: FileIdentity,
-    /// Each a name in a directory, by the number of that; none of a file that was removed, or of the root.
+    /// Each name in a directory, by the directory's number; empty for a removed file and for the root.
     names: Vec<(u64, OsString)>,
-    /// What still leads to it when its last name is gone, where that was kept.
+    /// A descriptor that keeps the file accessible after its last name is removed, if one was kept.
     kept: Option<Arc<OwnedFd>>,
     /// How often the kernel was told of it and has not forgotten it again.
     lookups: u64,
@@ -57,7 +57,7 @@ pub(super) struct KnownFiles {
 }
 
 impl KnownFiles {
-    /// What the kernel calls the folder that is served (`FUSE_ROOT_ID`).
+    /// The kernel's number of the served folder's root (`FUSE_ROOT_ID`).
     pub(super) const ROOT: u64 = 1;
     /// No path of the kernel's has more parts.
     const DEEPEST: usize = 4096;
@@ -72,7 +72,7 @@ impl KnownFiles {
         }
     }
 
-    /// A path from the root to it; none of what was removed.
+    /// A path from the root to it; `None` for a removed file.
     pub(super) fn path_of(&self, number: u64) -> Option<PathBuf> {
         let mut parts: Vec<&OsStr> = Vec::new();
         let mut at = number;
@@ -88,12 +88,12 @@ impl KnownFiles {
         if parts.is_empty() { Some(PathBuf::from(".")) } else { Some(parts.into_iter().rev().collect()) }
     }
 
-    /// What leads to it though it was removed.
+    /// The descriptor of a removed file.
     pub(super) fn kept_file(&self, number: u64) -> Option<Arc<OwnedFd>> {
         self.each.get(&number)?.kept.clone()
     }
 
-    /// Keeps what leads to a file that was removed until the kernel has forgotten it.
+    /// Keeps the descriptor of a removed file until the kernel has forgotten it.
     pub(super) fn keep_open(&mut self, identity: FileIdentity, file: OwnedFd) {
         let node = self.numbers.get(&identity).and_then(|number| self.each.get_mut(number));
         if let Some(node) = node {
@@ -101,7 +101,7 @@ impl KnownFiles {
         }
     }
 
-    /// The number of what is found by this name; the kernel is about to be told of it.
+    /// The number of the file with this name; the kernel is about to learn it.
     pub(super) fn learn_name(&mut self, identity: FileIdentity, at: &EntryName<'_>) -> u64 {
         let number = *self.numbers.entry(identity).or_insert(self.next);
         if number == self.next {
@@ -135,7 +135,8 @@ impl KnownFiles {
         }
     }
 
-    /// This name is gone. With the `last` of its names goes what the file was: another may soon have its place on the disk.
+    /// Removes this name. With the `last` of its names the identity is removed: another file may soon reuse the inode
+    /// number.
     pub(super) fn note_removed(&mut self, identity: FileIdentity, at: &EntryName<'_>, last: bool) {
         let Some(&number) = self.numbers.get(&identity) else { return };
         if let Some(node) = self.each.get_mut(&number) {
@@ -152,7 +153,7 @@ impl KnownFiles {
         }
     }
 
-    /// What had the first name has the second.
+    /// Gives the file of the first name the second name.
     pub(super) fn note_renamed(&mut self, identity: FileIdentity, from: &EntryName<'_>, to: &EntryName<'_>) {
         self.note_removed(identity, from, false);
         if let Some(&number) = self.numbers.get(&identity) {

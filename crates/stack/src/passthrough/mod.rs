@@ -1,8 +1,8 @@
-//! A folder served once more through FUSE, unchanged: what a filesystem in user space costs above the kernel's own, before it has
-//! done anything of its own.
+//! A FUSE server that passes a folder through unchanged: the cost of a filesystem in user space compared with the
+//! kernel's, before it does any work of its own.
 //!
-//! A step that the agent runs of this program, in a process of its own: who is served must not be who serves, since a process
-//! that waits for itself cannot be killed. It mounts the folder, answers until that is unmounted, and ends.
+//! The agent runs it as a separate process of this program: client and server must differ, since a process that waits
+//! for itself cannot be killed. It mounts the folder, answers requests until it is unmounted, and ends.
 
 mod attributes;
 mod known_files;
@@ -29,7 +29,7 @@ pub const DEVICE: &str = "/dev/fuse";
 pub struct ServingManner {
     /// How many requests are answered at once.
     pub threads: usize,
-    /// Whether the kernel keeps what is written, and hands it on later.
+    /// Whether the kernel caches written data, and passes them on later.
     pub writeback: bool,
 }
 
@@ -81,7 +81,7 @@ fn serve_folder(folder: &Path, point: &Path, manner: ServingManner) -> Result<()
     let channel =
         open(device, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).map_err(told("open", device))?;
     mounts::mount_fuse(&channel, point, found.st_mode).map_err(|error| error.to_string())?;
-    // Who makes a file has said its mode: the kernel took the mask off.
+    // The creator's mode is complete: the kernel has applied the umask.
     rustix::process::umask(Mode::empty());
     let mut config = Config::default();
     config.n_threads = Some(manner.threads);

@@ -1,4 +1,4 @@
-//! What the kernel asks for, each done to the folder below and answered with what came of it.
+//! The requests of the kernel, each carried out on the served folder and answered with the result.
 
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
@@ -19,9 +19,9 @@ use super::attributes::{from_fuse_device, to_file_type, to_timespec};
 use super::known_files::EntryName;
 use super::served::{ServedFolder, lock};
 
-/// How long the kernel may believe what it was told (the default of libfuse, `mount.fuse(8)`).
+/// How long the kernel may cache an answer (the default of libfuse, `mount.fuse(8)`).
 const BELIEVED: Duration = Duration::from_secs(1);
-/// Bytes of the largest request: what Linux takes in one (`FUSE_MAX_MAX_PAGES`, 256 pages).
+/// Bytes of the largest request: Linux's maximum (`FUSE_MAX_MAX_PAGES`, 256 pages).
 const LARGEST: u32 = 1 << 20;
 /// Bytes of the largest extended attribute, and of the longest list of their names (`XATTR_SIZE_MAX`, `XATTR_LIST_MAX`).
 const LARGEST_ATTRIBUTE: u32 = 65536;
@@ -37,7 +37,7 @@ fn to_entry_name(parent: INodeNo, name: &OsStr) -> EntryName<'_> {
     EntryName { parent: parent.0, name }
 }
 
-/// Answers with this, or with what went wrong.
+/// Answers with the result or the error.
 macro_rules! answer {
     ($reply:ident, $outcome:expr, $value:pat => $said:expr) => {
         match $outcome {
@@ -48,7 +48,7 @@ macro_rules! answer {
 }
 
 impl ServedFolder {
-    /// Makes something by this name, and gives it to whoever asked.
+    /// Creates an entry with this name, and changes its owner to the requester.
     fn make_entry(
         &self,
         request: &Request,
@@ -62,8 +62,8 @@ impl ServedFolder {
         self.look_up_entry(at, &directory)
     }
 
-    /// The flags with which a file is opened for somebody who opens it with these. The kernel makes, empties and appends by
-    /// requests of their own; direct I/O would want memory that is aligned.
+    /// The flags for opening a file on behalf of a client that uses these flags. The kernel sends separate requests to
+    /// create, truncate and append; direct I/O would need aligned memory.
     fn open_flags(&self, asked: i32) -> OFlags {
         let asked = OFlags::from_bits_retain(asked.cast_unsigned());
         let mut flags = asked

@@ -1,6 +1,6 @@
 //! The folder that is served, and how the files that the kernel names by number and name are reached in it.
 //!
-//! Nothing leads out of it: every path is opened beneath the root, and through no link.
+//! No path leads out of the folder: every path is opened beneath the root, and never through a link.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use super::attributes::to_file_attributes;
 use super::known_files::{EntryName, FileIdentity, KnownFiles};
 
-/// What only a set-user-ID or set-group-ID file has.
+/// The mode bits of a set-user-ID or set-group-ID file.
 const SPECIAL: u32 = 0o6000;
 
 #[derive(Debug)]
@@ -35,13 +35,13 @@ struct HeldFiles {
     last: u64,
 }
 
-/// What somebody has open.
+/// A file that a client has open.
 #[derive(Debug)]
 pub(super) struct HeldFile {
     pub(super) file: OwnedFd,
     /// By which number the kernel knows it.
     node: u64,
-    /// What lay in a directory when it was last read from its beginning.
+    /// The entries of a directory when it was last read from its beginning.
     pub(super) listed: Mutex<Vec<ListedFile>>,
 }
 
@@ -74,7 +74,7 @@ impl AsFd for ReachedFile {
 }
 
 impl ReachedFile {
-    /// A path that leads to this very file, whatever has its name by now.
+    /// A path that leads to this very file, whatever file has its name by now.
     pub(super) fn path(&self) -> String {
         format!("/proc/self/fd/{}", self.as_fd().as_raw_fd())
     }
@@ -102,7 +102,7 @@ impl ServedFolder {
         lock(&self.nodes)
     }
 
-    /// Opens what the kernel knows by this number.
+    /// Opens the file of this number.
     pub(super) fn open_node(&self, number: u64, flags: OFlags) -> Result<OwnedFd, Errno> {
         let path = self.nodes().path_of(number).ok_or(Errno::STALE)?;
         // A FIFO that was put in the place of a file would keep this thread waiting for its other end.
@@ -116,7 +116,7 @@ impl ServedFolder {
         self.open_node(number, OFlags::PATH | OFlags::DIRECTORY)
     }
 
-    /// What the kernel knows by this number, whether it still has a name or is only open.
+    /// The file of this number, whether it still has a name or is only open.
     pub(super) fn reach_file(&self, number: u64) -> Result<ReachedFile, Errno> {
         self.open_node(number, OFlags::PATH).map(ReachedFile::ByName).or_else(|error| {
             let open = lock(&self.open).each.values().find(|open| open.node == number).cloned();
@@ -138,7 +138,7 @@ impl ServedFolder {
         Ok(to_file_attributes(number, &fstat(file.as_fd())?))
     }
 
-    /// What lies in this directory by this name; the kernel is about to be told of it.
+    /// The entry of this name in this directory; the kernel is about to learn it.
     pub(super) fn look_up_entry(&self, at: &EntryName<'_>, directory: &OwnedFd) -> Result<FileAttr, Errno> {
         let found = statat(directory, at.name, AtFlags::SYMLINK_NOFOLLOW)?;
         let number = self.nodes().learn_name(FileIdentity::from_status(&found), at);
@@ -149,7 +149,7 @@ impl ServedFolder {
         self.nodes().forget_lookups(number, times);
     }
 
-    /// Does what takes this name away.
+    /// Carries out a removal of this name.
     pub(super) fn remove_entry(
         &self,
         at: &EntryName<'_>,
@@ -163,7 +163,7 @@ impl ServedFolder {
         Ok(())
     }
 
-    /// Does what gives the first name's file the second name, and perhaps the second's the first.
+    /// Carries out a rename of the first name to the second, or an exchange of both.
     pub(super) fn rename_entry(
         &self,
         from: &EntryName<'_>,
@@ -192,8 +192,8 @@ impl ServedFolder {
         Ok(())
     }
 
-    /// What leads to a file that is about to lose its last name, where the kernel may yet have something to write to it: it tells
-    /// of times that it kept to itself when the file is gone already.
+    /// Keeps a descriptor of a file that is about to lose its last name: the kernel may still have changes to write,
+    /// such as times that it reports only later.
     fn keep_removed(&self, directory: &OwnedFd, name: &OsStr, found: &Stat) -> Option<OwnedFd> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         (self.writeback && is_last(found)).then(|| openat(directory, name, flags, Mode::empty()).ok())?
@@ -207,7 +207,7 @@ impl ServedFolder {
         nodes.note_removed(identity, at, is_last(found));
     }
 
-    /// Gives what was just made in this directory to whoever asked for it.
+    /// Gives a newly created entry of this directory to the requester.
     pub(super) fn give_to_requester(
         &self,
         request: &Request,
@@ -225,13 +225,13 @@ impl ServedFolder {
         let user = Some(Uid::from_raw(request.uid()));
         chownat(directory, name, user, group, AtFlags::SYMLINK_NOFOLLOW)?;
         if mode & SPECIAL != 0 && FileType::from_raw_mode(mode) == FileType::RegularFile {
-            // A change of owner took them away (chown(2)).
+            // A change of owner removed these bits (chown(2)).
             set_mode_of_file(directory, name, mode)?;
         }
         Ok(())
     }
 
-    /// The handle by which the kernel will speak of what was opened.
+    /// Returns the handle by which the kernel will refer to the open file.
     pub(super) fn hold_open(&self, node: u64, file: OwnedFd) -> u64 {
         let mut open = lock(&self.open);
         open.last += 1;
@@ -246,13 +246,13 @@ impl ServedFolder {
 
     pub(super) fn release(&self, handle: u64) {
         let released = lock(&self.open).each.remove(&handle);
-        // Closing may take long; nobody else waits for it.
+        // Closing may take long; the lock is released first.
         drop(released);
     }
 }
 
 impl HeldFile {
-    /// Reads the directory anew.
+    /// Reads the directory again.
     pub(super) fn read_list(&self) -> Result<(), Errno> {
         let mut listed = Vec::new();
         for found in Dir::read_from(&self.file)? {
@@ -265,8 +265,9 @@ impl HeldFile {
     }
 }
 
-/// Sets the mode of a regular file with this name. Whoever asked for the file may have put a link in its place since, which chmod(2)
-/// would follow out of the folder: so the file is opened first, through no link, and what was opened is changed.
+/// Sets the mode of the regular file with this name. The requester may have replaced it by a link meanwhile, which
+/// chmod(2) would follow out of the folder: so the file is opened first, not through a link, and the open file is
+/// changed.
 fn set_mode_of_file(directory: &OwnedFd, name: &OsStr, mode: u32) -> Result<(), Errno> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = openat(directory, name, flags, Mode::empty())?;
@@ -344,7 +345,7 @@ mod tests {
         let number = served.look_up_entry(&at, &directory).unwrap().ino.0;
         std::fs::remove_file(&path).unwrap();
         rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, Mode::RWXU, 0).unwrap();
-        // Nobody has its other end.
+        // The other end is closed.
         served.open_node(number, OFlags::RDONLY).unwrap();
         assert_eq!(served.open_node(number, OFlags::WRONLY).unwrap_err(), Errno::NXIO);
         for target in [outside.path().join("victim"), outside.path().to_owned()] {
