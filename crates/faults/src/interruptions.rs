@@ -7,7 +7,7 @@ use fsverdict_text::Reason;
 use crate::error::FaultError;
 
 /// The hint for a guest that was ended repeatedly.
-const HINT: &str = "see who ended it (`dmesg` names what ran out of memory), and give the same command again";
+const HINT: &str = "find out what ended it (`dmesg` shows processes killed for lack of memory), and run the same command again";
 
 #[derive(Debug, Default)]
 pub(crate) struct Interruptions {

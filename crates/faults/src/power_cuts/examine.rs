@@ -54,14 +54,14 @@ impl PowerCutting<'_> {
         let is_known = |state: &CrashState| known.contains(&asked.cut_name(*state).to_string());
         let remaining: Vec<CrashState> =
             asked.states.iter().copied().filter(|state| !is_known(state)).collect();
-        let all = asked.states.len();
-        let done = AtomicUsize::new(all - remaining.len());
+        let total = asked.states.len();
+        let examined = AtomicUsize::new(total - remaining.len());
         let has_programs = !asked.record.rechecks.is_empty();
         let largest_batch = if has_programs { LARGEST_BATCH_WITH_PROGRAMS } else { LARGEST_BATCH };
         let guests = self.choice.lab.side_by_side().unwrap_or(1);
         examine_in_batches(&remaining, guests, largest_batch, |batch, guest| {
             kept.add_findings(self.examine_batch(asked, batch, guest)?)?;
-            report_progress(done.fetch_add(batch.len(), Ordering::Relaxed) + batch.len(), all);
+            report_progress(examined.fetch_add(batch.len(), Ordering::Relaxed) + batch.len(), total);
             Ok(())
         })
     }
@@ -93,21 +93,21 @@ impl PowerCutting<'_> {
                 _ => {}
             };
             let end = self.choice.lab.run(&spec, &attachments, guest, &mut watch)?;
-            let done = reported.len();
+            let examined_here = reported.len();
             // A guest numbers its states from 0, and reports each of them.
-            let in_order = done <= remaining.len()
+            let in_order = examined_here <= remaining.len()
                 && (0..).zip(&reported).all(|(number, finding)| finding.state == number.to_string());
             let named = reported.into_iter().zip(remaining);
             findings.extend(named.map(|(finding, state)| StateFinding {
                 state: asked.cut_name(*state).to_string(),
                 ..finding
             }));
-            match remaining.get(done) {
+            match remaining.get(examined_here) {
                 _ if !in_order => return Err(to_fault_error("a guest did not tell of each state")),
                 None => {}
                 // An interruption from outside says nothing about the state that the guest examined.
                 Some(_) if interruptions.count_interruption(&end)? => {}
-                Some(state) if step_number == Some(done) && end.status == Status::Failed => {
+                Some(state) if step_number == Some(examined_here) && end.status == Status::Failed => {
                     if interruptions.is_first_death_at(findings.len()) {
                         continue;
                     }

@@ -39,9 +39,9 @@ impl PowerCutting<'_> {
             let (own, there) = match device {
                 1 => (self.read_log(candidate, part)?, state),
                 _ => {
-                    let own = self.log_of(candidate, part, device)?;
-                    let there = on_another(state, at_ns, device, &own);
-                    (own, there)
+                    let device_log = self.log_of(candidate, part, device)?;
+                    let there = on_another(state, at_ns, device, &device_log);
+                    (device_log, there)
                 }
             };
             let path = of_device(image, device);
@@ -132,14 +132,15 @@ pub(crate) fn finish_all(outputs: Vec<(PathBuf, OutputFile)>) -> Result<Vec<Path
 
 /// An image could not be written to its end.
 pub(crate) fn unwritten_image(path: &Path, error: &dyn std::fmt::Display) -> FaultError {
-    let hint = "it takes as much room as its candidate wrote: make room there, or name another place";
+    let hint =
+        "the image needs as much space as its candidate wrote: free some space there, or name another folder";
     FaultError::Refused(Reason::new(format!("cannot make {}: {error}", path.display()), hint))
 }
 
 fn image_write_error(path: &Path, error: &std::io::Error) -> FaultError {
     let hint = error.hint().unwrap_or_else(|| match error.kind() {
         ErrorKind::AlreadyExists => "remove it, or name another file".to_owned(),
-        _ => "name a file in a folder that can be written to".to_owned(),
+        _ => "name a file in a writable folder".to_owned(),
     });
     FaultError::Refused(Reason::new(format!("cannot make {}: {error}", path.display()), hint))
 }

@@ -70,14 +70,14 @@ impl KeptFindings {
         &self,
         work: impl FnOnce(&mut FindingsFile) -> std::io::Result<T>,
     ) -> Result<T, FaultError> {
-        let mut kept = self.kept.lock().map_err(|_| to_fault_error("a thread was lost"))?;
-        work(&mut kept).map_err(|error| file_error(&kept.path, error))
+        let mut file = self.kept.lock().map_err(|_| to_fault_error("a thread was lost"))?;
+        work(&mut file).map_err(|error| file_error(&file.path, error))
     }
 
     /// The digest of a part that was looked at to its end.
     pub(super) fn finished_trace(&self, part: u32) -> Option<String> {
-        let kept = self.kept.lock().ok()?;
-        kept.lines.iter().find_map(|line| match line {
+        let file = self.kept.lock().ok()?;
+        file.lines.iter().find_map(|line| match line {
             KeptLine::Ended(ended, trace) if *ended == part => Some(trace.clone()),
             _ => None,
         })
@@ -114,11 +114,11 @@ impl KeptFindings {
 
     pub(super) fn findings(&self) -> Vec<StateFinding> {
         let Ok(kept) = self.kept.lock() else { return Vec::new() };
-        let found = kept.lines.iter().filter_map(|line| match line {
+        let findings = kept.lines.iter().filter_map(|line| match line {
             KeptLine::Found(finding) => Some(finding.clone()),
             _ => None,
         });
-        found.collect()
+        findings.collect()
     }
 }
 

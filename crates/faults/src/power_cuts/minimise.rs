@@ -43,10 +43,10 @@ impl<'a> PowerCutting<'a> {
         let of_trial = Some(self.trial_number(name.part));
         let (attachments, narrowed) = (self.attachments.clone(), self.narrowed.clone());
         let (choice, folder) = (Arc::clone(&self.choice), self.folder.clone());
-        let own = PowerCutting { choice, attachments, folder, narrowed, of_trial, ..*self };
-        let found = own.find_smallest(candidate, name, tell);
+        let minimising = PowerCutting { choice, attachments, folder, narrowed, of_trial, ..*self };
+        let smallest = minimising.find_smallest(candidate, name, tell);
         self.forget_tried()?;
-        found
+        smallest
     }
 
     /// Removes files of former experiments.
@@ -79,16 +79,16 @@ impl<'a> PowerCutting<'a> {
             if smallest.as_ref().is_some_and(|found| found.cutting.narrowed.size() <= narrowed.size()) {
                 continue;
             }
-            let what = narrowed.describe_size();
+            let size = narrowed.describe_size();
             match self.try_smaller(candidate, narrowed, &wanted)? {
                 Some(smaller) => {
-                    tell(&format!("{what}: the same is lost in {}", smaller.state));
+                    tell(&format!("{size}: the same is lost in {}", smaller.state));
                     smallest = Some(smaller);
                 }
-                None => tell(&format!("{what}: it is not lost")),
+                None => tell(&format!("{size}: it is not lost")),
             }
         }
-        let found = match smallest {
+        let reduced = match smallest {
             Some(smaller) => smaller,
             None => {
                 // Examining needs the log beside the files it writes, and the run's own log must not be overwritten.
@@ -100,9 +100,9 @@ impl<'a> PowerCutting<'a> {
                 Smaller { cutting, part, record, log, finding, state }
             }
         };
-        let found = found.fewest_writes(candidate, &wanted)?;
-        tell(&format!("{}: {}", found.state, found.finding.seen));
-        found.describe_narrowed(candidate, &wanted)
+        let reduced = reduced.fewest_writes(candidate, &wanted)?;
+        tell(&format!("{}: {}", reduced.state, reduced.finding.seen));
+        reduced.describe_narrowed(candidate, &wanted)
     }
 
     /// Less and less work that may show the same: of sequences the one of which it was seen, or the last that had begun, alone, and then
@@ -110,7 +110,7 @@ impl<'a> PowerCutting<'a> {
     fn narrower_workloads(&self, record: &CutRecord, wanted: &StateFinding, at_ns: u64) -> Vec<Narrowed> {
         if let (Some(sequences), Some(phase)) = (&record.sequences, self.sequences_phase()) {
             let bounds = sequence_bounds(phase, self.plan.protocol.seed);
-            let mut all = Vec::new();
+            let mut workloads = Vec::new();
             let mut begun = sequences.begun_by(at_ns);
             if let Some(seen) = SequencesRecord::number_in(&wanted.seen) {
                 begun.retain(|(number, _)| *number == seen);
@@ -128,9 +128,9 @@ impl<'a> PowerCutting<'a> {
                         only: narrowed.only.clone(),
                     })
                 };
-                all.extend(masks.into_iter().map(of).filter(can_be_done));
+                workloads.extend(masks.into_iter().map(of).filter(can_be_done));
             }
-            return all;
+            return workloads;
         }
         let most = self.plan.datasets.values().filter_map(|dataset| match dataset {
             Dataset::Flat { files, .. } => Some(*files),
@@ -165,10 +165,10 @@ impl<'a> PowerCutting<'a> {
         log: &WriteLog,
     ) -> Result<Vec<StateFinding>, FaultError> {
         let file = self.passing_findings_file(candidate);
-        let kept = KeptFindings::open_file(&file, true)?;
-        self.examine_states(&CutStates { candidate, part, states, record, log }, &kept, &|_, _| {})?;
+        let findings_file = KeptFindings::open_file(&file, true)?;
+        self.examine_states(&CutStates { candidate, part, states, record, log }, &findings_file, &|_, _| {})?;
         remove_file(&file)?;
-        Ok(kept.findings())
+        Ok(findings_file.findings())
     }
 
     /// Does less, and looks for a state that loses the same.

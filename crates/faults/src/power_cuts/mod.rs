@@ -120,23 +120,25 @@ impl<'a> PowerCutting<'a> {
         if let Some(reason) = self.choice.lab.obstacle(candidate) {
             return Err(FaultError::Refused(reason));
         }
-        let kept = KeptFindings::open_file(&self.findings_file(candidate), again)?;
+        let findings_file = KeptFindings::open_file(&self.findings_file(candidate), again)?;
         let (parts, mut traces) = (self.parts(), Vec::new());
         for part in 0..parts {
-            if let Some(trace) = kept.finished_trace(part) {
+            if let Some(trace) = findings_file.finished_trace(part) {
                 traces.push(trace);
                 continue;
             }
-            let record = match kept.has_begun(part).then(|| self.read_record(candidate, part)) {
+            let record = match findings_file.has_begun(part).then(|| self.read_record(candidate, part)) {
                 Some(Ok(record)) => record,
                 _ => self.record_part(candidate, part)?,
             };
             let log = self.read_log(candidate, part)?;
             let states = self.choose_states(&log, candidate, &record)?;
             let looked = CutStates { candidate, part, states: &states, record: &record, log: &log };
-            kept.begin_part(part)?;
-            self.examine_states(&looked, &kept, &|done, all| tell(CutProgress { part, parts, done, all }))?;
-            let has_loss = kept.end_part(part, &record.trace)?;
+            findings_file.begin_part(part)?;
+            self.examine_states(&looked, &findings_file, &|done, all| {
+                tell(CutProgress { part, parts, done, all })
+            })?;
+            let has_loss = findings_file.end_part(part, &record.trace)?;
             if self.parts_of_trial() > 1 && !has_loss {
                 // No image of this part will be requested, and there are many parts.
                 drop(log);
@@ -144,7 +146,7 @@ impl<'a> PowerCutting<'a> {
             }
             traces.push(record.trace);
         }
-        let findings = kept.findings();
+        let findings = findings_file.findings();
         let lost = findings.iter().filter(|finding| finding.outcome.is_loss());
         let lost =
             lost.filter_map(|finding| Some(self.trial_number(finding.state.parse::<CutName>().ok()?.part)));

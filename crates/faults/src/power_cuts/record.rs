@@ -105,7 +105,7 @@ impl PowerCutting<'_> {
         }
         if is_full {
             return Err(failed(Reason::new(
-                "it writes more than is kept",
+                "it writes more than the log can hold",
                 "scale its data down: --scale 0.1",
             )));
         }
@@ -239,10 +239,10 @@ impl PowerCutting<'_> {
         let record: CutRecord = serde_json::from_reader(std::io::BufReader::new(input))
             .map_err(|error| read_error(&file, error))?;
         if record.sequences.as_ref().is_some_and(|sequences| !sequences.is_understood()) {
-            let what = "its sequences were recorded by another version of fsverdict, by which their numbers stand for others";
+            let problem = "its sequences were recorded by another version of fsverdict, by which their numbers stand for others";
             return Err(FaultError::Refused(Reason::new(
-                what,
-                "run its plan again, into another folder: --out",
+                problem,
+                "run its plan again into another folder: --out DIR",
             )));
         }
         Ok(record)
@@ -251,8 +251,8 @@ impl PowerCutting<'_> {
 
 /// The error for a file of the recording that may be foreign or missing.
 fn read_error(file: &FolderFile, error: impl std::fmt::Display) -> FaultError {
-    let what = format!("{}: {error}", file.path().display());
-    FaultError::Refused(Reason::new(what, "`fsverdict crash RUN --again` records it again"))
+    let problem = format!("{}: {error}", file.path().display());
+    FaultError::Refused(Reason::new(problem, "`fsverdict crash RUN --again` records it again"))
 }
 
 /// The same for a file that may be refused: then the refusal has its own hint.

@@ -130,7 +130,7 @@ impl ScriptParts {
         if let Some(option) = self.options.iter().find(|option| option.contains('"')) {
             return Err(Reason::new(
                 format!(
-                    "the mount option {option:?} has a quotation mark, which no program for root is to hold"
+                    "the mount option {option:?} contains a quotation mark, which is not allowed in a script for root"
                 ),
                 "leave --script out: the image is written",
             ));

@@ -22,9 +22,9 @@ impl PowerCutting<'_> {
             let states = match device {
                 1 => states.to_vec(),
                 _ => {
-                    let own = self.log_of(candidate, part, device)?;
+                    let device_log = self.log_of(candidate, part, device)?;
                     let there = |state: &CrashState| {
-                        on_another(*state, record.moment_ns(first, *state), device, &own)
+                        on_another(*state, record.moment_ns(first, *state), device, &device_log)
                     };
                     states.iter().map(there).collect()
                 }

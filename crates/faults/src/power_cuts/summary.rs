@@ -15,8 +15,9 @@ const FIRST_OF_KIND: usize = 3;
 
 /// The documented losses of the candidate's options, each with its source.
 fn describe_prices(candidate: &Candidate) -> Vec<String> {
-    let told = |price: &DocumentedPrice| format!("{}: {} ({})", price.option, price.says, price.source);
-    documented_prices(candidate).map(told).collect()
+    let describe_price =
+        |price: &DocumentedPrice| format!("{}: {} ({})", price.option, price.says, price.source);
+    documented_prices(candidate).map(describe_price).collect()
 }
 
 /// Broken promises that the filesystem does not give with these mount options: only ext4 makes renames wait for the

@@ -86,7 +86,7 @@ impl PowerCutting<'_> {
             if !in_order {
                 return Err(to_fault_error("a guest did not tell of each block"));
             }
-            let done = reported.len();
+            let examined_here = reported.len();
             let mut reported = reported.into_iter();
             match reported.next() {
                 Some(control) if control.outcome == RotOutcome::Unharmed => {}
@@ -108,11 +108,13 @@ impl PowerCutting<'_> {
                 held: *held,
                 finding: RotFinding { state: rotten.to_string(), ..finding },
             }));
-            match remaining.get(done - 1) {
+            match remaining.get(examined_here - 1) {
                 None => {}
                 // An interruption from outside says nothing about the block that the guest examined.
                 Some(_) if interruptions.count_interruption(&end)? => {}
-                Some((rotten, held)) if step_number == Some(done) && end.status == Status::Failed => {
+                Some((rotten, held))
+                    if step_number == Some(examined_here) && end.status == Status::Failed =>
+                {
                     if interruptions.is_first_death_at(findings.len()) {
                         continue;
                     }

@@ -53,13 +53,13 @@ impl PowerCutting<'_> {
         if record.folders.is_empty() {
             return Err(to_fault_error(format!("{} saved nothing", candidate.name)));
         }
-        let left = self.left_device(candidate, &record)?;
+        let device = self.left_device(candidate, &record)?;
         let kinds: &[Decay] = match self.faults.refuses_writes {
             true => &[Decay::Unwritable],
             false => &Decay::KINDS,
         };
         let wanted = self.faults.rot as usize;
-        let blocks = draw_blocks(&left, wanted, kinds, self.plan.protocol.seed).map_err(to_fault_error)?;
+        let blocks = draw_blocks(&device, wanted, kinds, self.plan.protocol.seed).map_err(to_fault_error)?;
         if blocks.is_empty() {
             return Err(to_fault_error(format!(
                 "nothing is known of what the blocks of {} hold",
@@ -68,8 +68,8 @@ impl PowerCutting<'_> {
         }
         let findings = self.examine_rotten_blocks(candidate, &blocks, &record, tell)?;
         self.keep_findings(candidate, &findings)?;
-        let rotten = tally_findings(candidate, &left.held, findings, record.trace);
-        Ok(RottenBlocks { accepted: self.faults.accept_loss, stopped: left.stopped, ..rotten })
+        let rotten = tally_findings(candidate, &device.held, findings, record.trace);
+        Ok(RottenBlocks { accepted: self.faults.accept_loss, stopped: device.stopped, ..rotten })
     }
 
     /// Writes each block with its outcome beside the log.
@@ -133,7 +133,7 @@ impl PowerCutting<'_> {
                 candidate.name
             ))));
         }
-        let left = self.left_device(candidate, &record)?;
+        let device = self.left_device(candidate, &record)?;
         let output = new_output(image)?;
         let failed = |error: &dyn std::fmt::Display| unwritten_image(image, error);
         let file = open_file(&output, image)?;
@@ -151,6 +151,6 @@ impl PowerCutting<'_> {
                 must.extend(folder.describe_at(&prepared, u64::MAX));
             }
         }
-        Ok(WrittenRot { held: left.held.get(&rotten.block).copied(), stopped: left.stopped, must })
+        Ok(WrittenRot { held: device.held.get(&rotten.block).copied(), stopped: device.stopped, must })
     }
 }

@@ -32,9 +32,9 @@ pub(super) fn tally_findings(
     // The gravest first, and of each use, decay and outcome one.
     findings.retain(|one| one.finding.outcome.is_loss());
     findings.sort_by_key(|one| (!one.finding.outcome.is_grave(), one.held, rotten(one)));
-    let mut seen = BTreeSet::new();
+    let mut kinds_seen = BTreeSet::new();
     findings.retain(|one| {
-        seen.insert((one.held, rotten(one).map(|rotten| rotten.decay.word()), one.finding.outcome))
+        kinds_seen.insert((one.held, rotten(one).map(|rotten| rotten.decay.word()), one.finding.outcome))
     });
     findings.truncate(FIRST);
     RottenBlocks {

@@ -115,24 +115,25 @@ impl DeviceSnapshot {
     /// Describes the changes of a device of `size` bytes between this snapshot and a later one; `None` if there are
     /// none.
     pub(super) fn describe_difference(&self, later: &DeviceSnapshot, size: u64) -> Option<String> {
-        let mut found = Vec::new();
+        let mut differences = Vec::new();
         match (&self.counters, &later.counters) {
-            (Some(before), Some(after)) => found.extend(before.describe_difference(after)),
-            (Some(_), None) => found.push("the kernel does not count its writes any more".to_owned()),
+            (Some(before), Some(after)) => differences.extend(before.describe_difference(after)),
+            (Some(_), None) => differences.push("the kernel does not count its writes any more".to_owned()),
             (None, _) => {}
         }
         if self.file.is_some() && later.file.is_some() && self.file != later.file {
-            found.push("the file it shows was modified".to_owned());
+            differences.push("the file it shows was modified".to_owned());
         }
         if let Some(place) = self.first_difference(later, size) {
-            found.push(format!("its bytes differ from byte {place} on ({} from its start)", Bytes(place)));
-        } else if !found.is_empty() && !self.pieces.is_empty() && !later.pieces.is_empty() {
+            differences
+                .push(format!("its bytes differ from byte {place} on ({} from its start)", Bytes(place)));
+        } else if !differences.is_empty() && !self.pieces.is_empty() && !later.pieces.is_empty() {
             let (head, tail) = (Bytes(HEAD.min(size)), Bytes(TAIL.min(size)));
-            found.push(format!(
+            differences.push(format!(
                 "where is not known: its first {head} and last {tail} are as they were, and no more is compared"
             ));
         }
-        (!found.is_empty()).then(|| found.join("; "))
+        (!differences.is_empty()).then(|| differences.join("; "))
     }
 
     /// The place of the first piece that differs, in bytes.
@@ -214,12 +215,12 @@ fn read_counters(root: &Root, device: &BlockDevice) -> io::Result<Option<WriteCo
         }
         std::thread::sleep(PAUSE);
     }
-    let own = WriteCount::read_count(root, &device.name)?;
+    let device_count = WriteCount::read_count(root, &device.name)?;
     let mut partitions = Vec::new();
     for (name, _) in &device.partitions {
         partitions.push((name.clone(), WriteCount::read_count(root, name)?));
     }
-    Ok(Some(WriteCounters { own, partitions, through_disk: read_through_disk(root, device) }))
+    Ok(Some(WriteCounters { own: device_count, partitions, through_disk: read_through_disk(root, device) }))
 }
 
 /// The writes to a partition's disk through the disk's own name: the disk's counts minus those of all its partitions.

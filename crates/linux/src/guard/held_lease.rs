@@ -69,8 +69,8 @@ impl HeldLease {
         let (claimed, ticket) = claim.into_parts();
         let device = ticket.check_identity(root, &claimed)?;
         // Compares no contents: reading them would fill the device's cache, which the trial would find there.
-        let left = ticket.take_snapshot(root, &device, &claimed, SnapshotDepth::Counters)?;
-        Self::new(claimed, &ticket, &device, left, None)
+        let snapshot = ticket.take_snapshot(root, &device, &claimed, SnapshotDepth::Counters)?;
+        Self::new(claimed, &ticket, &device, snapshot, None)
     }
 
     /// Keeps the device open that is claimed by `claimed`, and gives up the claim; `left` is how it is.
@@ -164,8 +164,9 @@ impl HeldLease {
                 Err(error) => return Err(self.ticket.cannot_open(error)),
             }
         };
-        let left = self.ticket.take_snapshot(root, &device, &claimed, SnapshotDepth::CountersAndContents)?;
-        self.lock_state().left = Some(left);
+        let snapshot =
+            self.ticket.take_snapshot(root, &device, &claimed, SnapshotDepth::CountersAndContents)?;
+        self.lock_state().left = Some(snapshot);
         Ok(())
     }
 
@@ -192,9 +193,9 @@ impl HeldLease {
         }
         let Some(left) = &known.left else { return Ok(()) };
         let counts_on = known.boot == boot_id(root) && self.ticket.is_same_attachment(&known.ticket);
-        let left = if counts_on { left.clone() } else { left.without_counters() };
+        let snapshot = if counts_on { left.clone() } else { left.without_counters() };
         let device = self.check_unchanged(root)?;
-        self.compare_with_snapshot(root, &device, &left)
+        self.compare_with_snapshot(root, &device, &snapshot)
     }
 
     /// Revokes the lease: another program has written to the device, as `found` describes. Returns the message of the

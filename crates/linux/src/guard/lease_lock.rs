@@ -34,11 +34,11 @@ impl LeaseLock {
             device: device.describe_for_people(),
             holder: describe_owner(root, process),
         };
-        let own = lock_address(device.number).map_err(failed)?;
+        let address = lock_address(device.number).map_err(failed)?;
         let name = new_socket().map_err(failed)?;
-        match rustix::net::bind(&name, &own) {
+        match rustix::net::bind(&name, &address) {
             Ok(()) => rustix::net::listen(&name, 1).map_err(failed)?,
-            Err(Errno::ADDRINUSE) => return Err(taken(owner_of(&own).map_err(failed)?.flatten())),
+            Err(Errno::ADDRINUSE) => return Err(taken(owner_of(&address).map_err(failed)?.flatten())),
             Err(error) => return Err(failed(error)),
         }
         for (_, number) in parts.iter().filter(|(_, number)| *number != device.number) {

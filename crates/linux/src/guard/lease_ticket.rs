@@ -209,8 +209,8 @@ impl LeaseTicket {
     fn named_file_below(&self, root: &Root, device: &BlockDevice) -> Option<(PathBuf, Metadata)> {
         let (filesystem, inode, ..) = self.backing?;
         let file = super::loops::file_of(root, device)?;
-        let found = std::fs::symlink_metadata(&file).ok()?;
-        (found.is_file() && (found.dev(), found.ino()) == (filesystem, inode)).then_some((file, found))
+        let status = std::fs::symlink_metadata(&file).ok()?;
+        (status.is_file() && (status.dev(), status.ino()) == (filesystem, inode)).then_some((file, status))
     }
 
     fn metadata_below(&self, root: &Root, device: &BlockDevice) -> Option<Metadata> {
@@ -235,9 +235,13 @@ impl LeaseTicket {
         let value = contents.uniform.unwrap_or(0);
         let filled = self.blank && matches!(survey_content(device, held, value)?, Survey::Data(_));
         if contents.digest != *expected || filled {
-            let found = "what is on it is not what was on it when it was examined".to_owned();
+            let problem = "what is on it is not what was on it when it was examined".to_owned();
             let device = device.describe_for_people();
-            return Err(Refusal::ForeignWrite(Box::new(ForeignWrite { device, after: None, found })));
+            return Err(Refusal::ForeignWrite(Box::new(ForeignWrite {
+                device,
+                after: None,
+                found: problem,
+            })));
         }
         Ok(())
     }

@@ -170,7 +170,7 @@ fn loop_a_wrong_identity_is_refused_even_for_a_blank_disk() {
     let refusal = disk.examine(Some(UUID)).unwrap_err();
     assert!(matches!(&refusal, Refusal::Signed(signed) if signed.state == Occupancy::Blank), "{refusal}");
     assert_eq!(refusal.erase_identity(), None);
-    assert_eq!(refusal.hint().unwrap(), "nothing is on it: leave --erase away");
+    assert_eq!(refusal.hint().unwrap(), "it is empty: omit --erase");
 }
 
 #[test]

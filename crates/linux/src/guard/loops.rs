@@ -68,7 +68,7 @@ pub(super) fn file_of(root: &Root, device: &BlockDevice) -> Option<PathBuf> {
 }
 
 pub(super) fn attached_loops(root: &Root) -> io::Result<Vec<Loop>> {
-    let mut found = Vec::new();
+    let mut loops = Vec::new();
     for name in names_in(&root.path("sys/class/block")) {
         let folder = root.path(format!("sys/class/block/{name}"));
         let Some(backing) = read_trimmed(&folder.join("loop/backing_file")) else { continue };
@@ -83,14 +83,14 @@ pub(super) fn attached_loops(root: &Root) -> io::Result<Vec<Loop>> {
             Err(error) => match by_path(root, &backing) {
                 Some(base) => (base, number_in("loop/offset").unwrap_or(0)),
                 None => {
-                    let what = format!("what {name} stands on ({backing}) cannot be learned: {error}");
-                    return Err(io::Error::new(error.kind(), what));
+                    let problem = format!("what {name} stands on ({backing}) cannot be learned: {error}");
+                    return Err(io::Error::new(error.kind(), problem));
                 }
             },
         };
-        found.push(Loop { name, number, backing, base, offset, size });
+        loops.push(Loop { name, number, backing, base, offset, size });
     }
-    Ok(found)
+    Ok(loops)
 }
 
 pub(super) fn backing_ranges(root: &Root, loops: &[Loop], number: DeviceNumber) -> Vec<ByteRange> {
@@ -121,10 +121,10 @@ fn places_below(root: &Root, loops: &[Loop], number: DeviceNumber, deepest: u32)
     let sectors =
         |file: &str| Some(read_trimmed(&folder.join(file))?.parse::<u64>().ok()?.saturating_mul(512));
     if let Some(whole) = whole_of(root, number) {
-        let all = below(whole);
+        let ranges = below(whole);
         return match (sectors("start"), sectors("size")) {
-            (Some(start), Some(size)) => sub_ranges(&all, start, size),
-            _ => all,
+            (Some(start), Some(size)) => sub_ranges(&ranges, start, size),
+            _ => ranges,
         };
     }
     if let Some(found) = loops.iter().find(|found| found.number == number) {
@@ -186,12 +186,12 @@ fn open_loop(root: &Root, name: &str, number: DeviceNumber) -> io::Result<File> 
     if *root != Root::default() {
         return Err(io::ErrorKind::NotFound.into()); // a made-up machine has no devices
     }
-    let own = root.path(format!("dev/.fsverdict-{}-{name}", std::process::id()));
+    let temporary = root.path(format!("dev/.fsverdict-{}-{name}", std::process::id()));
     let device = rustix::fs::makedev(number.major, number.minor);
     let kind = rustix::fs::FileType::BlockDevice;
-    rustix::fs::mknodat(rustix::fs::CWD, &own, kind, Mode::RUSR, device)?;
-    let opened = open(&own);
-    fs::remove_file(&own)?;
+    rustix::fs::mknodat(rustix::fs::CWD, &temporary, kind, Mode::RUSR, device)?;
+    let opened = open(&temporary);
+    fs::remove_file(&temporary)?;
     opened
 }
 

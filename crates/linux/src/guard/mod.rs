@@ -85,13 +85,13 @@ impl GrantedLease {
 
     /// Lets the bearer of the ticket claim the device, and keeps it open for the run.
     pub fn into_ticket(self) -> Result<(LeaseTicket, HeldLease), Refusal> {
-        let left = self.ticket.take_snapshot(
+        let snapshot = self.ticket.take_snapshot(
             &Root::default(),
             &self.device,
             &self.held,
             SnapshotDepth::CountersAndContents,
         )?;
-        let hold = HeldLease::new(self.held, &self.ticket, &self.device, left, Some(self.lock))?;
+        let hold = HeldLease::new(self.held, &self.ticket, &self.device, snapshot, Some(self.lock))?;
         Ok((self.ticket, hold))
     }
 }
@@ -119,14 +119,14 @@ pub fn examine_device(
     }
     let lock = LeaseLock::take_lock(root, &device, &usage::device_and_partitions(root, &device))?;
     let caution = check_tables(root, &device, needed)?;
-    let held = open_exclusively(&device, false)?;
-    let size = check_open(&device, &held, needed)?;
-    let contents = signature::read_contents(&held, size)
+    let exclusive = open_exclusively(&device, false)?;
+    let size = check_open(&device, &exclusive, needed)?;
+    let contents = signature::read_contents(&exclusive, size)
         .map_err(|source| Refusal::Unknown { device: device.describe_for_people(), source })?;
-    let blank = check_consent(root, &device, &held, &contents, erase)?;
+    let blank = check_consent(root, &device, &exclusive, &contents, erase)?;
     let mut cautions = collect_cautions(root, &device);
     cautions.extend(caution);
-    let ticket = LeaseTicket::new(&device, &held, size, needed, &contents, blank);
+    let ticket = LeaseTicket::new(&device, &exclusive, size, needed, &contents, blank);
     if ticket.file_below().is_some() && !ticket.finds_file_below(root, &device) {
         cautions.push(format!(
             "the file that {} shows does not have the name by which the kernel knows it: what another program writes to it between two trials, by another name, is seen at both its ends only",
@@ -134,7 +134,7 @@ pub fn examine_device(
         ));
     }
     let identity = device.hardware.merged_with(&contents.found_names());
-    Ok(GrantedLease { device, ticket, cautions, identity, held, lock })
+    Ok(GrantedLease { device, ticket, cautions, identity, held: exclusive, lock })
 }
 
 /// Makes all checks that need no open device, outside of sandboxes; returns cautions for the reader of the results.
@@ -211,9 +211,9 @@ fn check_consent(
     let mut state = Occupancy::Full;
     let mut marks = describe_contents(root, device, contents);
     if let (Some(value), []) = (contents.uniform, marks.as_slice()) {
-        let found = survey_content(device, held, value)?;
-        state = if matches!(found, Survey::Data(_)) { Occupancy::Full } else { Occupancy::Doubtful };
-        marks.extend(found.describe(device.size));
+        let survey = survey_content(device, held, value)?;
+        state = if matches!(survey, Survey::Data(_)) { Occupancy::Full } else { Occupancy::Doubtful };
+        marks.extend(survey.describe(device.size));
         marks.extend(blank::unread_window(held, device));
         if marks.is_empty() {
             state = Occupancy::Blank;
@@ -246,7 +246,7 @@ fn describe_contents(root: &Root, device: &BlockDevice, contents: &DeviceContent
     let mut lines: Vec<String> = contents.signatures.iter().map(signature::Signature::describe).collect();
     for (name, number) in &device.partitions {
         let path = root.path(format!("dev/{name}"));
-        let found = BlockDevice::describe(root, &path, path.clone(), *number).ok().map(|partition| {
+        let content = BlockDevice::describe(root, &path, path.clone(), *number).ok().map(|partition| {
             // The disk is held exclusively, so its partitions have no other users; unreadable content is left out.
             let file = (number_of(root, &path) == Some(*number)).then(|| File::open(&path).ok()).flatten();
             let marks = file.and_then(|file| signature::read_contents(&file, partition.size).ok());
@@ -256,7 +256,7 @@ fn describe_contents(root: &Root, device: &BlockDevice, contents: &DeviceContent
             let marks = if marks.is_empty() { String::new() } else { format!(": {}", marks.join(", ")) };
             format!("partition {name}, {}{marks}", partition.bytes())
         });
-        lines.push(found.unwrap_or_else(|| format!("partition {name}")));
+        lines.push(content.unwrap_or_else(|| format!("partition {name}")));
     }
     if lines.is_empty() && contents.uniform.is_none() {
         lines.push("data that no known signature explains".to_owned());

@@ -13,7 +13,7 @@ use fsverdict_text::{Bytes, Hinted, Reason, quoted};
 const NEEDS_ROOT: &str = "testing a real device needs root, in every lab: sudo fsverdict …; or use a scratch image: --device image:4GiB";
 
 /// The hint after another program has written to a run's device.
-const FOREIGN_WRITE: &str = "look at what is on it now; if all of it may be erased for good, name its identity again: --erase IDENTITY (a run without it prints the identity)";
+const FOREIGN_WRITE: &str = "check what is on it now; if everything may be erased for good, name its identity again: --erase IDENTITY (a run without it prints the identity)";
 
 /// The reason for a refusal. `device` is always one line: path, model, size.
 #[derive(Debug, thiserror::Error)]
@@ -22,11 +22,11 @@ pub enum Refusal {
     Inspect(#[from] InspectError),
     /// Its node lies where sandboxes have memory of their own or see no devices, and there is none in its place.
     #[error(
-        "the node of {device} does not lie below /dev, where trials look for it, and /dev/{name} is not it"
+        "the node of {device} is not below /dev, where trials expect it, and /dev/{name} is another device"
     )]
     NodeElsewhere { device: String, name: String, number: DeviceNumber },
     /// One of the kernel's tables could not be read, so nothing is known.
-    #[error("cannot tell whether {device} is in use: {source}")]
+    #[error("cannot determine whether {device} is in use: {source}")]
     TableUnreadable { device: String, source: io::Error },
     #[error("{device} is the system's disk: {part} is mounted on {}", point.display())]
     System { device: String, part: String, point: PathBuf },
@@ -47,7 +47,7 @@ pub enum Refusal {
         holder: String,
     },
     #[error(
-        "cannot tell whether {device} is in use: what {processes} processes have open cannot be looked at"
+        "cannot determine whether {device} is in use: the open files of {processes} processes cannot be examined"
     )]
     Hidden { device: String, processes: usize },
     /// It is a loop device over another block device, which nothing protects.
@@ -59,7 +59,7 @@ pub enum Refusal {
     SameDisk { device: String, other: String, name: String, reason: String },
     #[error("{device} is read-only")]
     ReadOnly { device: String },
-    #[error("{device} is too small: {} is there, {} is needed", Bytes(*size), Bytes(*needed))]
+    #[error("{device} is too small: {} is available, {} is needed", Bytes(*size), Bytes(*needed))]
     TooSmall {
         device: String,
         /// Bytes.
@@ -74,7 +74,7 @@ pub enum Refusal {
     Busy { device: String },
     #[error("cannot open {device}: {source}")]
     CannotOpen { device: String, source: io::Error },
-    #[error("cannot tell what is on {device}: {source}")]
+    #[error("cannot determine what is on {device}: {source}")]
     Unknown { device: String, source: SignatureError },
     /// Something is on it (or it is not the one that was named).
     #[error("{0}")]
@@ -83,7 +83,7 @@ pub enum Refusal {
     Changed { device: String, change: String },
     /// A loop device over a sparse file whose filesystem is full.
     #[error(
-        "{device} cannot take what is written to it: {} lacks {} of its blocks, and its filesystem has {} left",
+        "{device} cannot hold all its data: {} of its blocks are not allocated in {}, and the filesystem has {} left",
         file.display(), Bytes(*missing), Bytes(*free)
     )]
     NoRoomBelow {
@@ -191,7 +191,7 @@ impl Hinted for Refusal {
     fn hint(&self) -> Option<String> {
         let hint = match self {
             Refusal::Inspect(InspectError::Missing { .. }) => {
-                "`lsblk -o PATH,SIZE,MODEL,SERIAL,FSTYPE,MOUNTPOINTS` lists the devices there are".to_owned()
+                "`lsblk -o PATH,SIZE,MODEL,SERIAL,FSTYPE,MOUNTPOINTS` lists all devices".to_owned()
             }
             Refusal::Inspect(InspectError::NotBlock { kind: "a regular file", .. }) => {
                 "for a scratch image give its size instead: --device image:4GiB".to_owned()
@@ -202,7 +202,7 @@ impl Hinted for Refusal {
             Refusal::Swap { part, .. } => {
                 format!("if it may be erased, take it out of use first: swapoff {}", quoted(part))
             }
-            Refusal::SwapHidden { .. } => "`swapon --show` lists what is swapped to: take that file out of use first (swapoff), or name a device that stands on no file".to_owned(),
+            Refusal::SwapHidden { .. } => "`swapon --show` lists all swap areas: take that file out of use first (swapoff), or name a device that stands on no file".to_owned(),
             Refusal::Held { part, holder, .. } if holder.starts_with("the program ") => {
                 format!("if it may be erased, end that program first; `fuser -v {}` shows it", quoted(part))
             }
@@ -227,11 +227,11 @@ impl Hinted for Refusal {
             }
             Refusal::System { .. } => "fsverdict never writes to it; name another disk, or use a scratch image: --device image:4GiB".to_owned(),
             Refusal::Unknown { source, .. } => return source.hint(),
-            Refusal::Signed(signed) if signed.state == Occupancy::Blank => "nothing is on it: leave --erase away".to_owned(),
+            Refusal::Signed(signed) if signed.state == Occupancy::Blank => "it is empty: omit --erase".to_owned(),
             Refusal::Signed(signed) => return signed.hint(),
-            Refusal::Changed { .. } => "look at the device again, then start again".to_owned(),
+            Refusal::Changed { .. } => "check the device, then start the run again".to_owned(),
             Refusal::ForeignWrite(_) => FOREIGN_WRITE.to_owned(),
-            Refusal::NoAnswer { .. } | Refusal::NotDiscarded { .. } => "`dmesg` shows what the kernel says of it; check its cable, its power and what lies below it".to_owned(),
+            Refusal::NoAnswer { .. } | Refusal::NotDiscarded { .. } => "`dmesg` shows the kernel's messages about it; check its cable, its power supply and the devices below it".to_owned(),
             Refusal::NoRoomBelow { file, .. } => format!(
                 "make room on the filesystem of {}, or allocate the file whole: fallocate -l SIZE FILE",
                 file.display()
@@ -246,13 +246,13 @@ impl Hinted for Refusal {
     }
 
     fn reason(&self) -> Reason {
-        let own = self.hint().unwrap_or_default();
+        let hint = self.hint().unwrap_or_default();
         match self {
             // A program that is missing says so itself.
             Refusal::Unknown { source: SignatureError::Tool(tool), .. } => {
-                Reason::new(self, tool.hint().unwrap_or_default()).and_hint(own)
+                Reason::new(self, tool.hint().unwrap_or_default()).and_hint(hint)
             }
-            other => Reason::new(other, own),
+            other => Reason::new(other, hint),
         }
     }
 }
@@ -260,6 +260,9 @@ impl Hinted for Refusal {
 impl SignedDevice {
     fn hint(&self) -> Option<String> {
         let (kind, name) = self.identity.names().next()?;
-        Some(format!("if all of it may be erased for good, name it: --erase {} (its {kind})", quoted(name)))
+        Some(format!(
+            "if everything on it may be erased for good, name it: --erase {} (its {kind})",
+            quoted(name)
+        ))
     }
 }

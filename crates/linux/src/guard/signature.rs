@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::host::identity::{DeviceIdentity, NameKind};
+use crate::host::identity::{DeviceIdentity, DeviceNameKind};
 use crate::sandbox::program::{Program, ProgramError, require_success};
 use fsverdict_judgement::journal::CommandRecord;
 use fsverdict_text::Hinted;
@@ -41,13 +41,13 @@ pub(super) struct Signature {
 impl Signature {
     /// For people: `ext4 "backup" (uuid 0f1e…)`.
     pub(super) fn describe(&self) -> String {
-        let what = match (self.usage.as_deref(), self.kind.as_str()) {
+        let description = match (self.usage.as_deref(), self.kind.as_str()) {
             (Some("partition-table"), kind) => format!("{kind} partition table"),
             (_, kind) => kind.to_owned(),
         };
         let label = self.label.as_deref().map(|label| format!(" \"{label}\"")).unwrap_or_default();
         let uuid = self.uuid.as_deref().map(|uuid| format!(" (uuid {uuid})")).unwrap_or_default();
-        format!("{what}{label}{uuid}")
+        format!("{description}{label}{uuid}")
     }
 }
 
@@ -69,12 +69,12 @@ impl DeviceContents {
         let mut identity = DeviceIdentity::default();
         for signature in &self.signatures {
             let kind = match signature.usage.as_deref() {
-                Some("partition-table") => NameKind::TableUuid,
-                _ => NameKind::FilesystemUuid,
+                Some("partition-table") => DeviceNameKind::TableUuid,
+                _ => DeviceNameKind::FilesystemUuid,
             };
             identity.add_if_some(kind, signature.uuid.clone());
         }
-        identity.add_name(NameKind::Contents, &format!("contents-{}", self.digest));
+        identity.add_name(DeviceNameKind::Contents, &format!("contents-{}", self.digest));
         identity
     }
 }
@@ -84,7 +84,7 @@ impl DeviceContents {
 pub enum SignatureError {
     #[error(transparent)]
     Tool(#[from] ProgramError),
-    #[error("the answer of `{command}` was not understood: {reason}")]
+    #[error("cannot parse the output of `{command}`: {reason}")]
     Unclear { command: String, reason: String },
     #[error("it could not be read: {0}")]
     Unreadable(#[from] io::Error),
@@ -94,7 +94,7 @@ impl Hinted for SignatureError {
     fn hint(&self) -> Option<String> {
         match self {
             SignatureError::Tool(ProgramError::Missing { program }) => {
-                Some(format!("install util-linux, which brings `{program}`"))
+                Some(format!("install util-linux, which contains `{program}`"))
             }
             SignatureError::Unreadable(_) => {
                 Some("a device that cannot be read may be broken; see `dmesg`".to_owned())
@@ -182,14 +182,14 @@ fn sample_content(device: &File, size: u64) -> io::Result<(Option<u8>, u64)> {
     // advice is no error: then the kernel keeps the cache coherent.
     let _ = rustix::fs::fadvise(device, 0, None, rustix::fs::Advice::DontNeed);
     let mut hasher = Xxh3::new();
-    let mut seen = [false; 256];
+    let mut values_seen = [false; 256];
     let mut buffer = vec![0; EDGE as usize];
     let mut take = |start: u64, length: u64| -> io::Result<()> {
         let part = &mut buffer[..length.min(EDGE) as usize];
         device.read_exact_at(part, start)?;
         hasher.update(part);
         for byte in part.iter() {
-            seen[usize::from(*byte)] = true;
+            values_seen[usize::from(*byte)] = true;
         }
         Ok(())
     };
@@ -207,7 +207,7 @@ fn sample_content(device: &File, size: u64) -> io::Result<(Option<u8>, u64)> {
         }
         take(size - EDGE, EDGE)?;
     }
-    let mut values = (0..=u8::MAX).filter(|value| seen[usize::from(*value)]);
+    let mut values = (0..=u8::MAX).filter(|value| values_seen[usize::from(*value)]);
     let uniform = match (values.next(), values.next()) {
         (Some(value @ (0 | u8::MAX)), None) => Some(value),
         _ => None,

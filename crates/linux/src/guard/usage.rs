@@ -19,7 +19,7 @@ use super::writers;
 use crate::host::block_device::{
     BlockDevice, DeviceNumber, kernel_name, number_by_name, number_of, read_trimmed, whole_of,
 };
-use crate::host::identity::NameKind;
+use crate::host::identity::DeviceNameKind;
 use crate::host::procfs::{Mount, read_mounts, unescape};
 use crate::host::root::{Root, names_in};
 
@@ -143,8 +143,8 @@ fn check_files(root: &Root, device: &BlockDevice, files: &[Base], mounts: &[Moun
     }
     for path in swaps_on(root, device)?.into_iter().filter(|path| number_of(root, path).is_none()) {
         let named = path.display().to_string();
-        let found = fs::metadata(&path).map(|found| files.contains(&Base::of_file(&found)));
-        match found {
+        let matches = fs::metadata(&path).map(|found| files.contains(&Base::of_file(&found)));
+        match matches {
             Ok(true) => return Err(Refusal::Swap { device: device.describe_for_people(), part: named }),
             Ok(false) if is_swapped_to(root, &path) => {}
             // It lost its name, or another file hides it, or it lies where we cannot look.
@@ -179,7 +179,7 @@ fn is_swapped_to(root: &Root, path: &Path) -> bool {
 
 /// Device-mapper, md and bcache devices are listed as holders in sysfs; btrfs lists the devices of mounted filesystems.
 fn check_holders(root: &Root, device: &BlockDevice, parts: &[(String, DeviceNumber)]) -> Result<(), Refusal> {
-    let held = |part: String, holder: String| {
+    let held_by = |part: String, holder: String| {
         Err(Refusal::Held { device: device.describe_for_people(), part, holder })
     };
     for (name, number) in parts {
@@ -188,14 +188,14 @@ fn check_holders(root: &Root, device: &BlockDevice, parts: &[(String, DeviceNumb
         {
             let mapped = read_trimmed(&root.path(format!("sys/class/block/{holder}/dm/name")));
             let holder = mapped.map_or(holder.clone(), |mapped| format!("{holder} ({mapped})"));
-            return held(format!("/dev/{name}"), holder);
+            return held_by(format!("/dev/{name}"), holder);
         }
     }
     for uuid in names_in(&root.path("sys/fs/btrfs")) {
         for member in names_in(&root.path(format!("sys/fs/btrfs/{uuid}/devices"))) {
             let number = number_by_name(root, &member);
             if let Some(part) = number.and_then(|number| part_with(parts, number)) {
-                return held(part, format!("the btrfs filesystem {uuid}"));
+                return held_by(part, format!("the btrfs filesystem {uuid}"));
             }
         }
     }
@@ -228,8 +228,12 @@ fn check_other_paths(root: &Root, device: &BlockDevice, mounts: &[Mount]) -> Res
         None => device.clone(),
         Some(whole) => BlockDevice::describe(root, &device.given, device.path.clone(), whole)?,
     };
-    let wide: Vec<&str> =
-        disk.hardware.names().filter(|(kind, _)| *kind == NameKind::Wwn).map(|(_, name)| name).collect();
+    let wide: Vec<&str> = disk
+        .hardware
+        .names()
+        .filter(|(kind, _)| *kind == DeviceNameKind::Wwn)
+        .map(|(_, name)| name)
+        .collect();
     if wide.is_empty() {
         return Ok(());
     }
@@ -295,10 +299,10 @@ fn numbers_of(root: &Root, mount: &Mount) -> BTreeSet<DeviceNumber> {
 
 /// The devices of a mount, with all devices below them (members of dm and md devices).
 fn stack_below(root: &Root, mount: &Mount) -> BTreeSet<DeviceNumber> {
-    let mut found = BTreeSet::new();
+    let mut disks = BTreeSet::new();
     let mut open: Vec<DeviceNumber> = numbers_of(root, mount).into_iter().collect();
     while let Some(number) = open.pop() {
-        if !found.insert(number) {
+        if !disks.insert(number) {
             continue;
         }
         // A partition has no slaves of its own: they are those of the disk (an md device with partitions).
@@ -307,7 +311,7 @@ fn stack_below(root: &Root, mount: &Mount) -> BTreeSet<DeviceNumber> {
             open.extend(number_by_name(root, &slave));
         }
     }
-    found
+    disks
 }
 
 fn name_of(root: &Root, number: DeviceNumber) -> String {

@@ -72,18 +72,18 @@ fn find_users(root: &Root, guarded: &Guarded) -> Result<Hidden, (String, String)
             continue;
         }
         let process = root.path(format!("proc/{pid}"));
-        let mut found = None;
+        let mut users = None;
         for (look, how, hidden) in [
             (open_by as WriterSearch, "open for writing", &mut hidden.files),
             (mapped_by, "mapped for writing", &mut hidden.mappings),
         ] {
             match in_any_thread(&process, guarded, look) {
-                Ok(part) => found = found.or(part.map(|part| (part, how))),
+                Ok(part) => users = users.or(part.map(|part| (part, how))),
                 Err(error) if has_ended(&error) => {}
                 Err(_) => *hidden += 1,
             }
         }
-        if let Some((part, how)) = found {
+        if let Some((part, how)) = users {
             let program = read_trimmed(&process.join("comm")).unwrap_or_default();
             return Err((part, format!("the program {program} (process {pid}), which has it {how}")));
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::identity::{DeviceIdentity, NameKind};
+use super::identity::{DeviceIdentity, DeviceNameKind};
 use super::root::Root;
 use fsverdict_text::Bytes;
 
@@ -263,25 +263,25 @@ fn hardware_names(sysfs: &Path, disk: &Path, is_partition: bool, links: &[PathBu
     };
     for link in in_folder("disk/by-id") {
         if let Some(name) = link.file_name() {
-            identity.add_name(NameKind::ById, &name.to_string_lossy());
+            identity.add_name(DeviceNameKind::ById, &name.to_string_lossy());
         }
     }
     for link in in_folder("disk/by-partuuid") {
         if let Some(name) = link.file_name() {
-            identity.add_name(NameKind::PartitionUuid, &name.to_string_lossy());
+            identity.add_name(DeviceNameKind::PartitionUuid, &name.to_string_lossy());
         }
     }
     // The names of a disk do not say which of its partitions is meant.
     if !is_partition {
         for attribute in ["wwid", "device/wwid"] {
-            identity.add_if_some(NameKind::Wwn, read_trimmed(&disk.join(attribute)));
+            identity.add_if_some(DeviceNameKind::Wwn, read_trimmed(&disk.join(attribute)));
         }
         for attribute in ["serial", "device/serial"] {
-            identity.add_if_some(NameKind::Serial, read_trimmed(&disk.join(attribute)));
+            identity.add_if_some(DeviceNameKind::Serial, read_trimmed(&disk.join(attribute)));
         }
-        identity.add_if_some(NameKind::Serial, scsi_serial(disk));
-        identity.add_if_some(NameKind::MapperUuid, read_trimmed(&sysfs.join("dm/uuid")));
-        identity.add_if_some(NameKind::BackingFile, read_trimmed(&sysfs.join("loop/backing_file")));
+        identity.add_if_some(DeviceNameKind::Serial, scsi_serial(disk));
+        identity.add_if_some(DeviceNameKind::MapperUuid, read_trimmed(&sysfs.join("dm/uuid")));
+        identity.add_if_some(DeviceNameKind::BackingFile, read_trimmed(&sysfs.join("loop/backing_file")));
     }
     identity
 }

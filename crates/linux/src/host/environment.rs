@@ -87,11 +87,14 @@ fn describe_disk(facts: &mut Facts, root: &Root, prefix: &str, name: &str) {
     put("size", read_size(root, &own.join("size")).map(|size| Some(size.to_string())));
     for (fact, files) in TEXTS_OF_DISK {
         let text = |file| root.optional(disk.join(file)).map(|text| text.filter(|text| !text.is_empty()));
-        let found = files.iter().map(text).find(|found| !matches!(found, Ok(None)));
-        put(fact, found.unwrap_or(Ok(None)));
+        let value = files.iter().map(text).find(|found| !matches!(found, Ok(None)));
+        put(fact, value.unwrap_or(Ok(None)));
     }
-    let of = |folder| move |(fact, file): (&'static str, &'static str)| (fact, Path::join(folder, file));
-    for (fact, file) in FLAGS_OF_DISK.into_iter().map(of(&disk)).chain(FLAGS.into_iter().map(of(&own))) {
+    let in_folder =
+        |folder| move |(fact, file): (&'static str, &'static str)| (fact, Path::join(folder, file));
+    for (fact, file) in
+        FLAGS_OF_DISK.into_iter().map(in_folder(&disk)).chain(FLAGS.into_iter().map(in_folder(&own)))
+    {
         put(fact, root.optional(file).map(|text| text.map(|text| (text == "1").to_string())));
     }
     put(

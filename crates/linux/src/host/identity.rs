@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Where a name comes from, the best for people first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum NameKind {
+pub enum DeviceNameKind {
     /// A name in /dev/disk/by-id: model and serial number, as composed by udev.
     ById,
     /// The world-wide name of the hardware.
@@ -25,18 +25,18 @@ pub enum NameKind {
     Contents,
 }
 
-impl fmt::Display for NameKind {
+impl fmt::Display for DeviceNameKind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            NameKind::ById => "by-id name",
-            NameKind::Wwn => "world-wide name",
-            NameKind::Serial => "serial number",
-            NameKind::MapperUuid => "device-mapper UUID",
-            NameKind::PartitionUuid => "partition UUID",
-            NameKind::FilesystemUuid => "content's UUID",
-            NameKind::TableUuid => "partition table UUID",
-            NameKind::BackingFile => "backing file",
-            NameKind::Contents => "digest of its contents",
+            DeviceNameKind::ById => "by-id name",
+            DeviceNameKind::Wwn => "world-wide name",
+            DeviceNameKind::Serial => "serial number",
+            DeviceNameKind::MapperUuid => "device-mapper UUID",
+            DeviceNameKind::PartitionUuid => "partition UUID",
+            DeviceNameKind::FilesystemUuid => "content's UUID",
+            DeviceNameKind::TableUuid => "partition table UUID",
+            DeviceNameKind::BackingFile => "backing file",
+            DeviceNameKind::Contents => "digest of its contents",
         })
     }
 }
@@ -45,12 +45,12 @@ impl fmt::Display for NameKind {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DeviceIdentity {
-    names: Vec<(NameKind, String)>,
+    names: Vec<(DeviceNameKind, String)>,
 }
 
 impl DeviceIdentity {
     /// Adds a name, unless it is one of the empty or all-zero ones that cheap hardware gives.
-    pub fn add_name(&mut self, kind: NameKind, name: &str) {
+    pub fn add_name(&mut self, kind: DeviceNameKind, name: &str) {
         let name = name.trim();
         let tail = name.rsplit(['.', ' ']).next().unwrap_or(name);
         let says_nothing = tail.len() < 4 || tail.chars().all(|c| matches!(c, '0' | '-'));
@@ -61,7 +61,7 @@ impl DeviceIdentity {
         }
     }
 
-    pub(crate) fn add_if_some(&mut self, kind: NameKind, name: Option<String>) {
+    pub(crate) fn add_if_some(&mut self, kind: DeviceNameKind, name: Option<String>) {
         if let Some(name) = name {
             self.add_name(kind, &name);
         }
@@ -89,15 +89,16 @@ impl DeviceIdentity {
     }
 
     /// Every name with its kind, best first.
-    pub fn names(&self) -> impl Iterator<Item = (NameKind, &str)> {
+    pub fn names(&self) -> impl Iterator<Item = (DeviceNameKind, &str)> {
         self.names.iter().map(|(kind, name)| (*kind, name.as_str()))
     }
 
     /// Whether `now` contains every name of `self` that the kernel itself gives. udev's names change with the content
     /// and are ignored; so is the path of a loop device's file, which may be renamed.
     pub(crate) fn still_holds(&self, now: &DeviceIdentity) -> bool {
-        let lasting =
-            |kind: NameKind| matches!(kind, NameKind::Wwn | NameKind::Serial | NameKind::MapperUuid);
+        let lasting = |kind: DeviceNameKind| {
+            matches!(kind, DeviceNameKind::Wwn | DeviceNameKind::Serial | DeviceNameKind::MapperUuid)
+        };
         self.names.iter().filter(|(kind, _)| lasting(*kind)).all(|name| now.names.contains(name))
     }
 }
@@ -111,15 +112,15 @@ fn is_bare_number(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{DeviceIdentity, NameKind};
+    use super::{DeviceIdentity, DeviceNameKind};
 
     #[test]
     fn the_readable_name_is_asked_for_and_every_name_is_accepted_exactly() {
         let mut identity = DeviceIdentity::default();
-        identity.add_name(NameKind::FilesystemUuid, "0f1e-22");
-        identity.add_name(NameKind::ById, "wwn-0x5000c500a1b2c3d4");
-        identity.add_name(NameKind::ById, "ata-Acme_ZX81");
-        identity.add_name(NameKind::Serial, " ZX81ABCD ");
+        identity.add_name(DeviceNameKind::FilesystemUuid, "0f1e-22");
+        identity.add_name(DeviceNameKind::ById, "wwn-0x5000c500a1b2c3d4");
+        identity.add_name(DeviceNameKind::ById, "ata-Acme_ZX81");
+        identity.add_name(DeviceNameKind::Serial, " ZX81ABCD ");
         assert_eq!(identity.preferred(), Some("ata-Acme_ZX81"));
         for text in ["ata-Acme_ZX81", "/dev/disk/by-id/ata-Acme_ZX81", "ZX81ABCD", "0f1e-22", "0f1e-22\n"] {
             assert!(identity.accepts(text), "{text}");
@@ -135,7 +136,7 @@ mod tests {
         for name in
             ["", "   ", "0", "000000000000", "eui.0000000000000000", "00000000-0000-0000-0000-000000000000"]
         {
-            identity.add_name(NameKind::Serial, name);
+            identity.add_name(DeviceNameKind::Serial, name);
         }
         assert_eq!(identity.preferred(), None);
         assert!(!identity.accepts(""));

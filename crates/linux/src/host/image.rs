@@ -32,7 +32,7 @@ pub enum ImageError {
     )]
     NoSpace { wanted: u64, room: u64, free: u64, folder: PathBuf },
     #[error(
-        "what is written to a modelled device does not fit into {}: {} is free there, and {} are kept free",
+        "the data written to a modelled device do not fit into {}: {} is free there, and {} must stay free",
         folder.display(), Bytes(*free), Bytes(MARGIN)
     )]
     NoSpaceForStore { free: u64, folder: PathBuf },
@@ -44,7 +44,7 @@ impl Hinted for ImageError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             ImageError::NoSpace { .. } => {
-                "make room, choose a smaller image (--device image:SIZE), or name another folder in the plan: [device] folder = \"…\"".to_owned()
+                "free some space, choose a smaller image (--device image:SIZE), or name another folder in the plan: [device] folder = \"…\"".to_owned()
             }
             ImageError::NoSpaceForStore { .. } => {
                 "make room, or name a folder on another disk, with room for what a trial writes: [device] folder = \"…\" in the plan, or XDG_CACHE_HOME, by which a run is resumed elsewhere, too".to_owned()

@@ -48,11 +48,12 @@ impl KernelLog {
 
     /// The last lines since then that hold the first of these words that any holds, in either case.
     pub fn read_matching(&mut self, words: &[String]) -> Vec<String> {
-        let all = self.read_rest();
+        let lines = self.read_rest();
         let about = |word: &String| -> Vec<String> {
             let word = word.to_lowercase();
-            let found = all.iter().filter(|line| !word.is_empty() && line.to_lowercase().contains(&word));
-            found.cloned().collect()
+            let matching =
+                lines.iter().filter(|line| !word.is_empty() && line.to_lowercase().contains(&word));
+            matching.cloned().collect()
         };
         let mut chosen = words.iter().map(about).find(|found| !found.is_empty()).unwrap_or_default();
         chosen.drain(..chosen.len().saturating_sub(MOST_LINES));

@@ -16,18 +16,16 @@ const STACK: u64 = 1 << 20;
 const FILE_SIZE: u64 = 1 << 30;
 
 /// The hint for an error that [`is_of_machine`].
-pub const HINT: &str = "what ran out is this machine's or this shell's: `ulimit -a` and `df` show it";
+pub const HINT: &str = "a limit of this machine or shell was reached: `ulimit -a` and `df` show it";
 
 /// Limits under which nothing can be tried.
 #[derive(Debug, thiserror::Error)]
 pub enum LimitError {
-    #[error(
-        "a program started from this shell may have {allowed} files open, and {FILES} are needed at least"
-    )]
+    #[error("programs started from this shell may open {allowed} files, but at least {FILES} are needed")]
     Files { allowed: u64 },
-    #[error("a program started from this shell may use {} of stack, and {} are needed at least", Bytes(*allowed), Bytes(STACK))]
+    #[error("programs started from this shell may use {} of stack, but at least {} are needed", Bytes(*allowed), Bytes(STACK))]
     Stack { allowed: u64 },
-    #[error("a program started from this shell may write files of {} at most, and {} are needed", Bytes(*allowed), Bytes(*wanted))]
+    #[error("programs started from this shell may write files of up to {}, but {} are needed", Bytes(*allowed), Bytes(*wanted))]
     FileSize { allowed: u64, wanted: u64 },
 }
 

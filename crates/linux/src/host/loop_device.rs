@@ -51,15 +51,15 @@ pub struct LoopDevice {
 /// Why no loop device could be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum LoopError {
-    #[error("cannot ask for a loop device: /dev/loop-control: {0}")]
+    #[error("cannot get a free loop device: /dev/loop-control: {0}")]
     Control(#[source] io::Error),
-    #[error("the kernel offers {} but there is no such device node", .0.display())]
+    #[error("the kernel offers {}, but this device node does not exist", .0.display())]
     NoNode(PathBuf),
     #[error("cannot open {}: {source}", path.display())]
     Open { path: PathBuf, source: io::Error },
     #[error("cannot attach an image to {}: {source}", path.display())]
     Configure { path: PathBuf, source: io::Error },
-    #[error("no loop device could be had in {ATTEMPTS} attempts: others take them first")]
+    #[error("got no loop device in {ATTEMPTS} attempts: other programs took each one first")]
     Contended,
 }
 

@@ -129,13 +129,13 @@ fn list_mounts() -> Result<Vec<Mount>, MountError> {
 ///
 /// To read them takes as long as most else that a sandbox needs, so it is done once where nothing must be mounted.
 pub fn all_with(folders: &[PathBuf]) -> Result<Vec<Mount>, MountError> {
-    let found = list_mounts()?;
+    let mounts = list_mounts()?;
     let lacking: Vec<&PathBuf> =
-        folders.iter().filter(|folder| !found.iter().any(|mount| mount.target == **folder)).collect();
+        folders.iter().filter(|folder| !mounts.iter().any(|mount| mount.target == **folder)).collect();
     for folder in &lacking {
         bind_mount(folder, folder)?;
     }
-    if lacking.is_empty() { Ok(found) } else { list_mounts() }
+    if lacking.is_empty() { Ok(mounts) } else { list_mounts() }
 }
 
 /// Makes every mount of this namespace read-only except those at `spared`, which must be mount points; and takes from
@@ -205,8 +205,9 @@ pub fn forbid_set_user_id(point: &Path) -> Result<(), MountError> {
 
 /// A remount clears options that are not named, and may not clear these in a user namespace.
 fn kept_flags(options: &str) -> MountFlags {
-    let kept = MountFlags::SYNCHRONOUS | MountFlags::DIRSYNC | MountFlags::LAZYTIME | MountFlags::STRICTATIME;
-    options.split(',').fold(MountFlags::empty(), |flags, option| flags | (mount_flag(option) - kept))
+    let kept_flags =
+        MountFlags::SYNCHRONOUS | MountFlags::DIRSYNC | MountFlags::LAZYTIME | MountFlags::STRICTATIME;
+    options.split(',').fold(MountFlags::empty(), |flags, option| flags | (mount_flag(option) - kept_flags))
 }
 
 /// Filesystem-independent mount options (mount(8), FILESYSTEM-INDEPENDENT MOUNT OPTIONS).

@@ -40,7 +40,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub enum FolderError {
     #[error("cannot work in {}: {source}", folder.display())]
     Folder { folder: PathBuf, source: io::Error },
-    #[error("the work takes {} at least, and {} has {} free", Bytes(*room), folder.display(), Bytes(*free))]
+    #[error("the work needs at least {}, and {} has {} free", Bytes(*room), folder.display(), Bytes(*free))]
     NoSpace { room: u64, free: u64, folder: PathBuf },
     #[error(transparent)]
     Note(#[from] ImageError),
@@ -49,8 +49,8 @@ pub enum FolderError {
 impl Hinted for FolderError {
     fn hint(&self) -> Option<String> {
         Some(match self {
-            FolderError::Folder { .. } => "name a folder that is there and that you may write to".to_owned(),
-            FolderError::NoSpace { .. } => "make room there, or take less data (--scale 0.1)".to_owned(),
+            FolderError::Folder { .. } => "name an existing folder that you may write to".to_owned(),
+            FolderError::NoSpace { .. } => "free some space there, or use less data (--scale 0.1)".to_owned(),
             FolderError::Note(error) => return error.hint(),
         })
     }
@@ -73,8 +73,8 @@ pub fn check_usable(folder: &Path, room: u64) -> Result<(), FolderError> {
 /// The filesystem below a folder for display: `nfs4 (server:/export)`.
 pub fn lies_on(folder: &Path) -> Option<String> {
     let number = DeviceNumber::from_raw(fs::metadata(folder).ok()?.dev());
-    let all = read_mounts(&Root::default()).ok()?;
-    let mount = all.iter().rfind(|mount| mount.device == (number.major, number.minor))?;
+    let mounts = read_mounts(&Root::default()).ok()?;
+    let mount = mounts.iter().rfind(|mount| mount.device == (number.major, number.minor))?;
     Some(format!("{} ({})", mount.filesystem, mount.source.display()))
 }
 
@@ -113,9 +113,9 @@ impl OwnFolder {
             let text = serde_json::to_string(&(&path, inode))?;
             writeln!(file, "{text}")?;
             file.sync_all()?;
-            let own = path.file_name().unwrap_or_default();
-            rustix::fs::mkdirat(&above, own, Mode::RWXU)?;
-            let made = rustix::fs::statat(&above, own, AtFlags::SYMLINK_NOFOLLOW)?;
+            let folder_name = path.file_name().unwrap_or_default();
+            rustix::fs::mkdirat(&above, folder_name, Mode::RWXU)?;
+            let made = rustix::fs::statat(&above, folder_name, AtFlags::SYMLINK_NOFOLLOW)?;
             writeln!(file, "{}", made.st_ino)?;
             file.sync_all()?;
             let mut child = Command::new(THIS_PROGRAM)
@@ -246,8 +246,8 @@ impl FolderNote {
 /// Opens a folder for its content: neither a link nor a mount point.
 fn open_directory(above: BorrowedFd<'_>, name: impl rustix::path::Arg + Copy) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let own = ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH;
-    rustix::fs::openat2(above, name, flags, Mode::empty(), own)
+    let resolution = ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH;
+    rustix::fs::openat2(above, name, flags, Mode::empty(), resolution)
 }
 
 #[cfg(test)]

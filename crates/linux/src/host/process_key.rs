@@ -62,8 +62,8 @@ impl FromStr for ProcessKey {
 }
 
 fn read_key(root: &Root, process: impl fmt::Display) -> Option<ProcessKey> {
-    let found = ProcessStat::read(root, process).ok().filter(ProcessStat::runs)?;
-    Some(ProcessKey { pid: found.pid, start: found.start })
+    let status = ProcessStat::read(root, process).ok().filter(ProcessStat::runs)?;
+    Some(ProcessKey { pid: status.pid, start: status.start })
 }
 
 #[cfg(test)]

@@ -283,13 +283,13 @@ pub fn file_extents(file: impl AsFd, from: u64) -> Result<Vec<FileExtent>> {
     let mut map = Fiemap { head, extents: [FiemapExtent::default(); EXTENTS_AT_ONCE] };
     // SAFETY: FS_IOC_FIEMAP reads the head, and writes it and as many extents behind it as it says there is room for.
     unsafe { ioctl(file, Updater::<FS_IOC_FIEMAP, Fiemap>::new(&mut map)) }?;
-    let told = map.extents.iter().take(map.head.mapped as usize);
-    let extents = told.map(|told| FileExtent {
-        logical: told.logical,
-        physical: told.physical,
-        length: told.length,
-        is_placed: told.flags & EXTENT_NOT_PLACED == 0,
-        is_last: told.flags & EXTENT_LAST != 0,
+    let reported = map.extents.iter().take(map.head.mapped as usize);
+    let extents = reported.map(|extent| FileExtent {
+        logical: extent.logical,
+        physical: extent.physical,
+        length: extent.length,
+        is_placed: extent.flags & EXTENT_NOT_PLACED == 0,
+        is_last: extent.flags & EXTENT_LAST != 0,
     });
     Ok(extents.collect())
 }

@@ -81,8 +81,9 @@ pub(super) fn keep_only(capabilities: Capabilities) -> Result<(), SandboxError> 
     }
     let had = rustix::thread::capabilities(None).map_err(system("look at the capabilities"))?;
     // In a container some may be missing from the start.
-    let kept = kept.intersection(had.permitted);
-    let kept = CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() };
+    let kept_set = kept.intersection(had.permitted);
+    let kept =
+        CapabilitySets { effective: kept_set, permitted: kept_set, inheritable: CapabilitySet::empty() };
     set_capabilities(None, kept).map_err(system("give up capabilities"))?;
     set_no_new_privs(true).map_err(system("give up gaining privileges"))
 }

@@ -24,11 +24,11 @@ impl<'a> Covers<'a> {
         if secrets.hidden.is_empty() {
             return Ok(None);
         }
-        let seen: Vec<(OwnedFd, &Path)> =
+        let visible: Vec<(OwnedFd, &Path)> =
             secrets.shown.iter().filter_map(|path| Some((path_only(path)?, path.as_path()))).collect();
         let covers = Self::make_empty_mounts(secrets)?;
         for secret in &secrets.hidden {
-            let within: Vec<_> = seen.iter().filter(|(_, path)| path.starts_with(secret)).collect();
+            let within: Vec<_> = visible.iter().filter(|(_, path)| path.starts_with(secret)).collect();
             if within.is_empty() {
                 covers.cover_path(secret)?;
                 continue;

@@ -41,8 +41,8 @@ impl Sandbox {
             // Another thread of the conductor may have let descriptors through to a sandbox of its own just then: held here,
             // its pipes would not end with it.
             let gate = self.gate.map(|(ready, go)| [ready, go]);
-            let own = gate.into_iter().flatten().chain(self.stops).chain(self.joins);
-            close_all_but(&own.chain(self.keeps.iter().copied()).collect::<Vec<_>>())?;
+            let open_descriptors = gate.into_iter().flatten().chain(self.stops).chain(self.joins);
+            close_all_but(&open_descriptors.chain(self.keeps.iter().copied()).collect::<Vec<_>>())?;
         }
         let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
         match self.isolation {
@@ -63,8 +63,9 @@ impl Sandbox {
                 }
             }
             Isolation::UserNamespaces => {
-                let own = UnshareFlags::NEWUSER | UnshareFlags::NEWNS | UnshareFlags::NEWPID;
-                unshare_namespaces(own | self.namespaces()).map_err(system("make user namespaces"))?;
+                let user_namespaces = UnshareFlags::NEWUSER | UnshareFlags::NEWNS | UnshareFlags::NEWPID;
+                unshare_namespaces(user_namespaces | self.namespaces())
+                    .map_err(system("make user namespaces"))?;
                 let write = |path: &str, text: String| {
                     std::fs::write(path, text).map_err(system("map the user into the namespace"))
                 };
@@ -92,8 +93,8 @@ impl Sandbox {
         let child = self.command()?.arg("--inmate").spawn().map_err(system("start the inmate"))?;
         drop(end);
         let status = loop {
-            let found = waitpid(Some(Pid::from_child(&child)), STOPS);
-            match found.map_err(system("wait for the inmate"))? {
+            let event = waitpid(Some(Pid::from_child(&child)), STOPS);
+            match event.map_err(system("wait for the inmate"))? {
                 Some((_, status)) if status.stopped() || status.continued() => tell_of_stop(stops.as_ref()),
                 Some((_, status)) => break status,
                 None => {}

@@ -111,9 +111,9 @@ pub(super) fn reopen_null_streams(command: &mut Command) -> std::io::Result<()> 
 
 fn is_null(stream: impl AsFd) -> std::io::Result<bool> {
     use rustix::fs::{FileType, fstat, major, minor};
-    let found = fstat(stream)?;
-    let is_device = FileType::from_raw_mode(found.st_mode) == FileType::CharacterDevice;
-    Ok(is_device && (major(found.st_rdev), minor(found.st_rdev)) == (1, 3))
+    let status = fstat(stream)?;
+    let is_device = FileType::from_raw_mode(status.st_mode) == FileType::CharacterDevice;
+    Ok(is_device && (major(status.st_rdev), minor(status.st_rdev)) == (1, 3))
 }
 
 /// Closes every descriptor but the standard streams and these: the caller may have left some open, and an open

@@ -110,7 +110,7 @@ pub enum LeftoverError {
     System(#[from] io::Error),
     #[error(transparent)]
     Program(#[from] ProgramError),
-    #[error("it is something else by now; look again")]
+    #[error("it has changed; run the command again")]
     Changed,
 }
 
@@ -133,40 +133,40 @@ pub fn find_leftovers(root: &Root) -> Vec<Leftover> {
 /// The leftovers common to several looks. Resources that a living run releases exist for a moment after their last user
 /// has ended, and look like leftovers; and a later resource may have the same name.
 fn find_lasting(mut look: impl FnMut() -> Vec<Leftover>) -> Vec<Leftover> {
-    let mut found = look();
+    let mut leftovers = look();
     for _ in 0..LOOKS {
-        if found.is_empty() {
+        if leftovers.is_empty() {
             break;
         }
         thread::sleep(PAUSE);
         let again = look();
-        found.retain(|leftover| again.contains(leftover));
+        leftovers.retain(|leftover| again.contains(leftover));
     }
-    found
+    leftovers
 }
 
 /// The leftovers found by one look, with these scratch folders.
 fn find_in(root: &Root, folders: &[PathBuf]) -> Vec<Leftover> {
-    let mut found = stray_processes(root);
+    let mut leftovers = stray_processes(root);
     let loops = our_loops(root, folders);
     let mappings = our_mappings(root);
     let ours: BTreeSet<DeviceNumber> =
         loops.iter().map(|(number, _)| *number).chain(mappings.iter().map(|(number, _)| *number)).collect();
     let (mounts, mounted) = our_mounts(root, &ours, folders);
-    found.extend(mounts);
+    leftovers.extend(mounts);
     let open = open_devices(root);
     for (number, leftover) in mappings.into_iter().chain(loops) {
         // A mount that is undone first does not keep it; an open descriptor does, and so does a mount elsewhere.
         let free = mounted.contains(&number) || has_holders(root, number) || can_be_claimed(root, number);
         if !open.contains(&number) && free {
-            found.push(leftover);
+            leftovers.push(leftover);
         }
     }
-    let own = folders.iter().filter(|folder| check_private(folder).is_ok());
-    found.extend(own.flat_map(|folder| scratch_files(root, folder)));
+    let private_folders = folders.iter().filter(|folder| check_private(folder).is_ok());
+    leftovers.extend(private_folders.flat_map(|folder| scratch_files(root, folder)));
     let schedulers = borrowed_scheduler::left_behind(root).into_iter();
-    found.extend(schedulers.map(|(disk, former)| Leftover::Scheduler { disk, former }));
-    found
+    leftovers.extend(schedulers.map(|(disk, former)| Leftover::Scheduler { disk, former }));
+    leftovers
 }
 
 /// Removes one leftover after checking that it is unchanged.
@@ -319,7 +319,7 @@ fn can_be_claimed(root: &Root, number: DeviceNumber) -> bool {
 }
 
 fn scratch_files(root: &Root, folder: &Path) -> Vec<Leftover> {
-    let found = names_in(folder).into_iter().filter_map(|name| {
+    let names = names_in(folder).into_iter().filter_map(|name| {
         let key = [SCRATCH_PREFIX, NOTE_PREFIX].iter().find_map(|prefix| name.strip_prefix(prefix))?;
         let path = folder.join(&name);
         let is_file = fs::symlink_metadata(&path).is_ok_and(|file| file.is_file());
@@ -332,7 +332,7 @@ fn scratch_files(root: &Root, folder: &Path) -> Vec<Leftover> {
             None => Leftover::File { path },
         })
     });
-    found.collect()
+    names.collect()
 }
 
 fn sequence_of(root: &Root, name: &str) -> Option<u64> {

@@ -44,7 +44,7 @@ pub enum SandboxError {
     System { what: &'static str, source: std::io::Error },
     #[error(transparent)]
     Mount(#[from] mounts::MountError),
-    #[error("`fsverdict sandbox` is called by fsverdict itself, not by people")]
+    #[error("`fsverdict sandbox` is an internal command of fsverdict")]
     NotForPeople,
 }
 

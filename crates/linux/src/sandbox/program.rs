@@ -187,8 +187,8 @@ impl Program {
             // End of file: the sandbox broke while it was set up, and says why on standard error.
             if File::from(reached).read_exact(&mut [0]).is_err() {
                 let status = ready.child.wait().map_err(start)?;
-                let said = collect_output(ready.stderr.take());
-                return Err(start(std::io::Error::other(format!("{} ({status})", said.trim()))));
+                let message = collect_output(ready.stderr.take());
+                return Err(start(std::io::Error::other(format!("{} ({status})", message.trim()))));
             }
             ready.go = Some(go);
         }
@@ -291,8 +291,8 @@ impl RunningProgram {
         if let Some(ready) = &mut self.ready {
             ready.line = None;
         }
-        let told = Instant::now();
-        while !self.has_ended()? && told.elapsed() < within {
+        let asked_at = Instant::now();
+        while !self.has_ended()? && asked_at.elapsed() < within {
             std::thread::sleep(Self::LOOKS);
         }
         let seconds = self.started.elapsed().as_secs_f64();

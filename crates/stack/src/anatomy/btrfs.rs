@@ -117,9 +117,9 @@ impl Btrfs<'_> {
         let (owner, items) = (read_le64(&node, 88), usize::try_from(read_le32(&node, 96)).unwrap_or(0));
         let is_leaf = level == 0;
         let is_of_files = owner == FILES.0 || owner >= FILES.1 && owner < u64::MAX - 256;
-        let held = if is_of_files && is_leaf { BlockUse::Inode } else { BlockUse::Map };
+        let block_use = if is_of_files && is_leaf { BlockUse::Inode } else { BlockUse::Map };
         for place in places {
-            self.held.add_range(self.image, *place, self.node_bytes, held)?;
+            self.held.add_range(self.image, *place, self.node_bytes, block_use)?;
         }
         if !is_leaf {
             for number in 0..items.min(node.len() / POINTER) {

@@ -57,15 +57,15 @@ pub(super) fn read_ext(image: &ImageReader<'_>, held: &mut HeldBlocks) -> Result
     let groups = (blocks - first).div_ceil(per_group).min(MOST_GROUPS);
     let mut ext = Ext { image, block, held, visited: VisitedNodes::default() };
     let table = (first + 1) * block;
-    let descriptors = (groups * descriptor).div_ceil(block) * block;
+    let table_bytes = (groups * descriptor).div_ceil(block) * block;
     let mut used = HashSet::new();
-    let all = image.read_bytes(table, groups * descriptor)?;
+    let descriptors = image.read_bytes(table, groups * descriptor)?;
     let mut inodes = 0;
     for group in 0..groups {
         let at = usize::try_from(group * descriptor).unwrap_or(usize::MAX);
         let wide = |low: usize, high: usize| {
-            read_le32(&all, at + low)
-                | if is_wide && descriptor >= 64 { read_le32(&all, at + high) << 32 } else { 0 }
+            read_le32(&descriptors, at + low)
+                | if is_wide && descriptor >= 64 { read_le32(&descriptors, at + high) << 32 } else { 0 }
         };
         let (blocks_map, inodes_map, inode_table) = (wide(0, 32), wide(4, 36), wide(8, 40));
         let start = (first + group * per_group) * block;
@@ -75,7 +75,7 @@ pub(super) fn read_ext(image: &ImageReader<'_>, held: &mut HeldBlocks) -> Result
         if has_superblock(group, read_le32(&top, 100)) {
             // Of the first, the boot block lies before it.
             ext.held.add_range(image, start, block, BlockUse::Superblock)?;
-            ext.held.add_filled(image, start + block, descriptors, BlockUse::Map)?;
+            ext.held.add_filled(image, start + block, table_bytes, BlockUse::Map)?;
         }
         for map in [blocks_map, inodes_map] {
             image.check_range(ext.byte_offset(map), block)?;

@@ -41,14 +41,14 @@ pub(super) fn read_jfs(image: &ImageReader<'_>, held: &mut HeldBlocks) -> Result
             continue;
         }
         let bytes = image.read_block(number)?;
-        let found = match at {
+        let block_use = match at {
             SUPERBLOCK | COPY => BlockUse::Superblock,
             _ if within(log) => BlockUse::Journal,
             _ if is_inodes(&bytes) => BlockUse::Inode,
             // Maps, trees, and directories unless names are found in them.
             _ => BlockUse::Map,
         };
-        held.add_range(image, at, BLOCK, found)?;
+        held.add_range(image, at, BLOCK, block_use)?;
     }
     held.add_range(image, TABLE, 4 * BLOCK, BlockUse::Inode)
 }

@@ -46,8 +46,8 @@ pub(super) fn has_reader(filesystem: &str) -> bool {
 
 /// Reads the layout of a filesystem in this process, as far as it can be followed.
 pub fn read_layout(filesystem: &str, image: &ImageReader<'_>) -> ImageLayout {
-    let mut held = HeldBlocks::default();
+    let mut held_blocks = HeldBlocks::default();
     let Some(read) = reader_for(filesystem) else { return ImageLayout::default() };
-    let stopped = read(image, &mut held).err();
-    ImageLayout { held, is_known: true, stopped }
+    let stopped = read(image, &mut held_blocks).err();
+    ImageLayout { held: held_blocks, is_known: true, stopped }
 }

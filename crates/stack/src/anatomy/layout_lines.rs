@@ -30,8 +30,8 @@ pub(super) fn write_layout(layout: &ImageLayout, output: &mut impl Write) -> std
         serde_json::to_writer(&mut *output, line)?;
         output.write_all(b"\n")
     };
-    let held = layout.held.blocks.iter().map(|(block, held)| (*block, Some(*held)));
-    for (held, first, count) in to_ranges(held) {
+    let blocks = layout.held.blocks.iter().map(|(block, held)| (*block, Some(*held)));
+    for (held, first, count) in to_ranges(blocks) {
         write_line(&LayoutLine::Held(held.unwrap_or(BlockUse::Unknown), first, count))?;
     }
     let mut used: Vec<u64> = layout.held.used.iter().flatten().copied().collect();
@@ -65,9 +65,9 @@ pub(super) enum LineError {
     NotALine,
     #[error("a range reaches beyond the device")]
     BeyondDevice,
-    #[error("there are more blocks than an image of this size can have")]
+    #[error("it lists more blocks than an image of this size can have")]
     TooMany,
-    #[error("something follows the last line")]
+    #[error("there is text after the last line")]
     AfterEnd,
 }
 
@@ -113,10 +113,10 @@ impl ReceivedLayout {
                 self.used.extend(self.parse_range(first, count, self.used.len())?)
             }
             LayoutLine::End { knows_used, stopped } => {
-                let mut held = std::mem::take(&mut self.held);
-                held.used = knows_used.then(|| std::mem::take(&mut self.used));
+                let mut held_blocks = std::mem::take(&mut self.held);
+                held_blocks.used = knows_used.then(|| std::mem::take(&mut self.used));
                 let stopped = stopped.map(ReadingStopped::bounded);
-                self.layout = Some(ImageLayout { held, is_known: true, stopped });
+                self.layout = Some(ImageLayout { held: held_blocks, is_known: true, stopped });
                 self.has_ended = true;
             }
         }

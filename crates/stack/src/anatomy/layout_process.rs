@@ -58,7 +58,7 @@ pub struct LayoutProcess {
 /// A reader's process could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum LayoutError {
-    #[error("cannot hand an image to its reader: {0}")]
+    #[error("cannot pass the image to the process that reads its layout: {0}")]
     Io(#[from] std::io::Error),
     #[error(transparent)]
     Sandbox(#[from] fsverdict_linux::sandbox::SandboxError),

@@ -43,12 +43,12 @@ pub(super) fn read_reiserfs(image: &ImageReader<'_>, held: &mut HeldBlocks) -> R
     for number in image.filled_blocks(0, blocks * BLOCK)?.into_iter().filter(|number| used.contains(number)) {
         let bytes = image.read_block(number)?;
         // Leaves are on level 1; a node is no higher than `MAX_HEIGHT`.
-        let found = match (read_le16(&bytes, 0), read_le16(&bytes, 2)) {
+        let block_use = match (read_le16(&bytes, 0), read_le16(&bytes, 2)) {
             (1, items) if items < BLOCK / 24 => BlockUse::Inode,
             (2..=5, keys) if keys < BLOCK / 16 => BlockUse::Map,
             _ => continue,
         };
-        held.blocks.entry(number).or_insert(found);
+        held.blocks.entry(number).or_insert(block_use);
     }
     // With a block for its header behind it.
     held.add_filled(image, journal * BLOCK, (length + 1) * BLOCK, BlockUse::Journal)?;

@@ -41,7 +41,7 @@ pub(super) fn read_xfs(image: &ImageReader<'_>, held: &mut HeldBlocks) -> Result
     for number in image.filled_blocks(0, u64::MAX)? {
         let bytes = image.read_block(number)?;
         let magic = bytes.get(..4).unwrap_or_default();
-        let found = match magic {
+        let block_use = match magic {
             b"AB3B" | b"AB3C" | b"IAB3" | b"FIB3" | b"R3FC" | b"RMB3" | b"BMA3" | b"BMAP" | b"ABTB"
             | b"ABTC" | b"IABT" | b"FIBT" => BlockUse::Map,
             b"XDB3" | b"XDD3" | b"XDF3" | b"XD2B" | b"XD2D" | b"XD2F" => BlockUse::Directory,
@@ -49,7 +49,7 @@ pub(super) fn read_xfs(image: &ImageReader<'_>, held: &mut HeldBlocks) -> Result
             _ if DIRECTORY_NODES.contains(&read_be16(&bytes, 8)) => BlockUse::Directory,
             _ => continue,
         };
-        held.add_block(image, number, found)?;
+        held.add_block(image, number, block_use)?;
     }
     image.check_range(place(log), log_blocks * block)?;
     held.add_filled(image, place(log), log_blocks * block, BlockUse::Journal)?;

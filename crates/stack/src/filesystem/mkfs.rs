@@ -67,8 +67,8 @@ pub(super) fn merge_options<'a>(
                 let ours = items
                     .iter()
                     .filter(|item| !given.iter().any(|word| option_key(word) == option_key(item)));
-                let all: Vec<&str> = ours.copied().chain(given.iter().map(String::as_str)).collect();
-                words.extend([flag.to_owned(), all.join(",")]);
+                let merged: Vec<&str> = ours.copied().chain(given.iter().map(String::as_str)).collect();
+                words.extend([flag.to_owned(), merged.join(",")]);
                 list_done.push(flag);
             }
         }
@@ -99,7 +99,7 @@ fn option_key(item: &str) -> &str {
 
 /// Removes every list option from the plan's words; returns (option, all its items in order), and the other words.
 fn take_lists<'a>(lists: &[&'a str], chosen: &[String]) -> (Vec<(&'a str, Vec<String>)>, Vec<String>) {
-    let mut found: Vec<(&str, Vec<String>)> = Vec::new();
+    let mut taken: Vec<(&str, Vec<String>)> = Vec::new();
     let mut rest = Vec::new();
     let mut words = chosen.iter();
     while let Some(word) = words.next() {
@@ -113,12 +113,12 @@ fn take_lists<'a>(lists: &[&'a str], chosen: &[String]) -> (Vec<(&'a str, Vec<St
             word[flag.len()..].to_owned()
         };
         let items = value.split(',').filter(|item| !item.is_empty()).map(str::to_owned);
-        match found.iter_mut().find(|(name, _)| *name == flag) {
+        match taken.iter_mut().find(|(name, _)| *name == flag) {
             Some((_, known)) => known.extend(items),
-            None => found.push((flag, items.collect())),
+            None => taken.push((flag, items.collect())),
         }
     }
-    (found, rest)
+    (taken, rest)
 }
 
 #[cfg(test)]

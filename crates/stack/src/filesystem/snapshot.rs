@@ -54,10 +54,10 @@ mod tests {
     #[test]
     fn what_makes_one_and_gives_it_up_names_the_same() {
         let place = SnapshotPlace { mount: "/mnt", device: "/dev/x", id: "7" };
-        let mut seen = 0;
+        let mut uses_of_id = 0;
         for filesystem in registry() {
             let Some(programs) = filesystem.snapshots else { continue };
-            seen += 1;
+            uses_of_id += 1;
             let (create, name) = (place.argv(programs.create), filesystem.name);
             let whole = [vec![create.clone()], programs.delete.iter().map(|one| place.argv(one)).collect()];
             let back = programs.rollback.unwrap_or_default().iter().map(|one| place.argv(one)).collect();
@@ -71,11 +71,11 @@ mod tests {
             }
             assert!(!programs.delete.is_empty(), "{name}");
             // If fsverdict assigns no name, the program must print it.
-            let own = |word: &&str| word.contains(ID);
-            assert_ne!(programs.create.iter().any(own), programs.told, "{name}");
-            assert!(programs.delete.concat().iter().any(own), "{name}");
-            assert!(programs.shown.is_none_or(|shown| own(&shown) && !shown.starts_with('/')), "{name}");
+            let has_id = |word: &&str| word.contains(ID);
+            assert_ne!(programs.create.iter().any(has_id), programs.told, "{name}");
+            assert!(programs.delete.concat().iter().any(has_id), "{name}");
+            assert!(programs.shown.is_none_or(|shown| has_id(&shown) && !shown.starts_with('/')), "{name}");
         }
-        assert_eq!(seen, 2);
+        assert_eq!(uses_of_id, 2);
     }
 }

@@ -72,10 +72,10 @@ fn parse_manner(text: &str) -> Result<ServingManner, Reason> {
             None if word == "writeback" => manner.writeback = true,
             Some(("threads", number)) => {
                 let threads = number.parse().ok().filter(|threads| (1..=MOST_THREADS).contains(threads));
-                let what = || format!("1 to {MOST_THREADS} threads answer, not `{number}`");
-                manner.threads = threads.ok_or_else(|| Reason::new(what(), EXAMPLE))?;
+                let problem = || format!("1 to {MOST_THREADS} threads answer, not `{number}`");
+                manner.threads = threads.ok_or_else(|| Reason::new(problem(), EXAMPLE))?;
             }
-            _ => return Err(Reason::new(format!("`{word}` is no option of this layer"), EXAMPLE)),
+            _ => return Err(Reason::new(format!("this layer has no option `{word}`"), EXAMPLE)),
         }
     }
     Ok(manner)

@@ -128,10 +128,10 @@ impl IntegrityOptions {
                 None if word == "none" => options.mode = IntegrityMode::Direct,
                 Some(("sector", size)) => {
                     let known = ["512", "1024", "2048", "4096"].into_iter().find(|known| *known == size);
-                    let what = || format!("a sector has 512, 1024, 2048 or 4096 bytes, not `{size}`");
-                    options.sector = known.ok_or_else(|| Reason::new(what(), EXAMPLE))?;
+                    let problem = || format!("a sector has 512, 1024, 2048 or 4096 bytes, not `{size}`");
+                    options.sector = known.ok_or_else(|| Reason::new(problem(), EXAMPLE))?;
                 }
-                _ => return Err(Reason::new(format!("`{word}` is no option of this layer"), EXAMPLE)),
+                _ => return Err(Reason::new(format!("this layer has no option `{word}`"), EXAMPLE)),
             }
         }
         Ok(options)

@@ -32,9 +32,13 @@ impl CryptOptions {
             let (name, value) = word.split_once('=').unwrap_or((word, ""));
             let wrong = |what: String| Reason::new(what, options_hint(version));
             let one_of = |known: &[&str]| {
-                let found = known.contains(&value);
+                let is_known = known.contains(&value);
                 let among = known.join(", ");
-                if found { Ok(()) } else { Err(wrong(format!("`{name}` is one of {among}, not `{value}`"))) }
+                if is_known {
+                    Ok(())
+                } else {
+                    Err(wrong(format!("`{name}` is one of {among}, not `{value}`")))
+                }
             };
             match name {
                 "cipher" => {
@@ -59,7 +63,7 @@ impl CryptOptions {
                 _ if version == "luks2" && QUEUES.contains(&word) => {
                     options.open.push(format!("--perf-{word}"));
                 }
-                _ => return Err(wrong(format!("`{word}` is no option of this layer"))),
+                _ => return Err(wrong(format!("this layer has no option `{word}`"))),
             }
         }
         Ok(options)
@@ -95,10 +99,10 @@ mod tests {
     fn options_become_words_of_cryptsetup() {
         let read = |version, text| CryptOptions::parse(version, text).unwrap();
         assert_eq!(read("luks2", ""), CryptOptions::default());
-        let all =
+        let options =
             read("luks2", "cipher=aes-xts-plain64,key=256,sector=4096,no_read_workqueue,no_write_workqueue");
-        assert_eq!(all.format.join(" "), "--cipher aes-xts-plain64 --key-size 256 --sector-size 4096");
-        assert_eq!(all.open.join(" "), "--perf-no_read_workqueue --perf-no_write_workqueue");
+        assert_eq!(options.format.join(" "), "--cipher aes-xts-plain64 --key-size 256 --sector-size 4096");
+        assert_eq!(options.open.join(" "), "--perf-no_read_workqueue --perf-no_write_workqueue");
         assert_eq!(read("luks1", "cipher=aes-cbc-essiv:sha256").format, ["--cipher", "aes-cbc-essiv:sha256"]);
     }
 

@@ -66,8 +66,8 @@ pub(super) static OVERLAY: Layer = Layer {
 fn parse_switches(text: &str) -> Result<Vec<String>, Reason> {
     let on: Vec<&str> = text.split(',').filter(|_| !text.is_empty()).collect();
     if let Some(wrong) = on.iter().find(|word| !SWITCHES.contains(word)) {
-        let what = format!("`{wrong}` is no option of an overlay");
-        return Err(Reason::new(what, "as in overlay, overlay:redirect_dir or overlay:metacopy"));
+        let problem = format!("`{wrong}` is no option of an overlay");
+        return Err(Reason::new(problem, "as in overlay, overlay:redirect_dir or overlay:metacopy"));
     }
     // The kernel refuses the first of them where the other is expressly off.
     let needs = |switch: &str| switch == "redirect_dir" && on.contains(&"metacopy");

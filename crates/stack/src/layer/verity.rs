@@ -139,7 +139,7 @@ fn parse_check_once(options: &str) -> Result<bool, Reason> {
         "" => Ok(false),
         "once" => Ok(true),
         other => {
-            Err(Reason::new(format!("`{other}` is no option of this layer"), "as in verity or verity:once"))
+            Err(Reason::new(format!("this layer has no option `{other}`"), "as in verity or verity:once"))
         }
     }
 }

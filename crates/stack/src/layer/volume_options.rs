@@ -43,7 +43,7 @@ impl VolumeOptions {
             other => {
                 let other = other.unwrap_or_default();
                 return Err(Reason::new(
-                    format!("a volume is linear, striped or thin, not `{other}`"),
+                    format!("a volume must be linear, striped or thin, not `{other}`"),
                     EXAMPLE,
                 ));
             }
@@ -55,7 +55,7 @@ impl VolumeOptions {
                     options.chunk = parse_chunk(kind, size)?
                 }
                 Some(("spare", share)) => options.spare = parse_spare(share)?,
-                _ => return Err(Reason::new(format!("`{word}` is no option of this volume"), EXAMPLE)),
+                _ => return Err(Reason::new(format!("this volume has no option `{word}`"), EXAMPLE)),
             }
         }
         Ok(options)
@@ -67,8 +67,9 @@ fn parse_chunk(kind: VolumeKind, size: &str) -> Result<Bytes, Reason> {
     let read: Bytes = size.parse().map_err(|error: Reason| Reason::new(error.what, EXAMPLE))?;
     let least = if kind == VolumeKind::Thin { 64 << 10 } else { 4 << 10 };
     if !read.0.is_power_of_two() || !(least..=64 << 20).contains(&read.0) {
-        let what = format!("a chunk is a power of two from {} to 64 MiB here, not {read}", Bytes(least));
-        return Err(Reason::new(what, EXAMPLE));
+        let problem =
+            format!("the chunk size must be a power of two from {} to 64 MiB, not {read}", Bytes(least));
+        return Err(Reason::new(problem, EXAMPLE));
     }
     Ok(read)
 }
@@ -76,8 +77,8 @@ fn parse_chunk(kind: VolumeKind, size: &str) -> Result<Bytes, Reason> {
 fn parse_spare(share: &str) -> Result<u64, Reason> {
     let percent = share.strip_suffix('%').and_then(|number| number.parse().ok());
     let within = percent.filter(|percent| (1..=90).contains(percent));
-    let what = || format!("what is spared is a share of the group from 1% to 90%, not `{share}`");
-    within.ok_or_else(|| Reason::new(what(), EXAMPLE))
+    let problem = || format!("what is spared is a share of the group from 1% to 90%, not `{share}`");
+    within.ok_or_else(|| Reason::new(problem(), EXAMPLE))
 }
 
 #[cfg(test)]

@@ -66,26 +66,26 @@ pub fn main(arguments: impl Iterator<Item = String>) -> u8 {
 
 /// Shows the folder at the point until it is unmounted there.
 fn serve_folder(folder: &Path, point: &Path, manner: ServingManner) -> Result<(), String> {
-    let told = |what: &str, path: &Path| {
+    let describe_error = |what: &str, path: &Path| {
         let path = path.display().to_string();
-        let what = what.to_owned();
-        move |error: rustix::io::Errno| format!("cannot {what} {path}: {error}")
+        let action = what.to_owned();
+        move |error: rustix::io::Errno| format!("cannot {action} {path}: {error}")
     };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let root = open(folder, flags, Mode::empty()).map_err(told("open the folder", folder))?;
-    let found = fstat(&root).map_err(told("look at the folder", folder))?;
-    if FileType::from_raw_mode(found.st_mode) != FileType::Directory {
+    let root = open(folder, flags, Mode::empty()).map_err(describe_error("open the folder", folder))?;
+    let status = fstat(&root).map_err(describe_error("look at the folder", folder))?;
+    if FileType::from_raw_mode(status.st_mode) != FileType::Directory {
         return Err(format!("{} is no folder", folder.display()));
     }
     let device = Path::new(DEVICE);
-    let channel =
-        open(device, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).map_err(told("open", device))?;
-    mounts::mount_fuse(&channel, point, found.st_mode).map_err(|error| error.to_string())?;
+    let channel = open(device, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
+        .map_err(describe_error("open", device))?;
+    mounts::mount_fuse(&channel, point, status.st_mode).map_err(|error| error.to_string())?;
     // The creator's mode is complete: the kernel has applied the umask.
     rustix::process::umask(Mode::empty());
     let mut config = Config::default();
     config.n_threads = Some(manner.threads);
-    let served = ServedFolder::new(root, &found, manner.writeback);
+    let served = ServedFolder::new(root, &status, manner.writeback);
     Session::from_fd(served, channel, SessionACL::All, config)
         .and_then(Session::run)
         .map_err(|error| format!("cannot serve {}: {error}", folder.display()))

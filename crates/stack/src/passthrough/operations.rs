@@ -120,8 +120,8 @@ impl ServedFolder {
         let directory = self.open_directory(at.parent)?;
         let exclusive = OFlags::from_bits_retain(flags.cast_unsigned()) & OFlags::EXCL;
         // A FIFO of this name would keep this thread waiting for its other end.
-        let own = OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let flags = self.open_flags(flags) | exclusive | own;
+        let allowed = OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let flags = self.open_flags(flags) | exclusive | allowed;
         let file = rustix::fs::openat(&directory, at.name, flags, Mode::from_raw_mode(mode))?;
         self.give_to_requester(request, &directory, at.name, mode)?;
         let entry = self.look_up_entry(at, &directory)?;
@@ -153,10 +153,10 @@ impl Filesystem for ServedFolder {
     }
 
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        let found = self
+        let attributes = self
             .open_directory(parent.0)
             .and_then(|directory| self.look_up_entry(&to_entry_name(parent, name), &directory));
-        answer!(reply, found, found => reply.entry(&BELIEVED, &found, ONLY));
+        answer!(reply, attributes, found => reply.entry(&BELIEVED, &found, ONLY));
     }
 
     fn forget(&self, _: &Request, number: INodeNo, times: u64) {
@@ -164,8 +164,8 @@ impl Filesystem for ServedFolder {
     }
 
     fn getattr(&self, _: &Request, number: INodeNo, handle: Option<FileHandle>, reply: ReplyAttr) {
-        let found = self.attributes(number.0, handle.map(|handle| handle.0));
-        answer!(reply, found, found => reply.attr(&BELIEVED, &found));
+        let attributes = self.attributes(number.0, handle.map(|handle| handle.0));
+        answer!(reply, attributes, found => reply.attr(&BELIEVED, &found));
     }
 
     fn setattr(
@@ -475,8 +475,8 @@ impl Filesystem for ServedFolder {
             libc::SEEK_HOLE => SeekFrom::Hole(from),
             _ => return reply.error(Errno::EINVAL),
         };
-        let found = self.held_file(handle.0).and_then(|open| rustix::fs::seek(&open.file, to));
-        answer!(reply, found, found => reply.offset(found.cast_signed()));
+        let position = self.held_file(handle.0).and_then(|open| rustix::fs::seek(&open.file, to));
+        answer!(reply, position, position => reply.offset(position.cast_signed()));
     }
 
     fn copy_file_range(

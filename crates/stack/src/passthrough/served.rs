@@ -120,8 +120,8 @@ impl ServedFolder {
     pub(super) fn reach_file(&self, number: u64) -> Result<ReachedFile, Errno> {
         self.open_node(number, OFlags::PATH).map(ReachedFile::ByName).or_else(|error| {
             let open = lock(&self.open).each.values().find(|open| open.node == number).cloned();
-            let kept = || self.nodes().kept_file(number).map(ReachedFile::Removed);
-            open.map(ReachedFile::Open).or_else(kept).ok_or(error)
+            let removed_file = || self.nodes().kept_file(number).map(ReachedFile::Removed);
+            open.map(ReachedFile::Open).or_else(removed_file).ok_or(error)
         })
     }
 
@@ -140,9 +140,9 @@ impl ServedFolder {
 
     /// The entry of this name in this directory; the kernel is about to learn it.
     pub(super) fn look_up_entry(&self, at: &EntryName<'_>, directory: &OwnedFd) -> Result<FileAttr, Errno> {
-        let found = statat(directory, at.name, AtFlags::SYMLINK_NOFOLLOW)?;
-        let number = self.nodes().learn_name(FileIdentity::from_status(&found), at);
-        Ok(to_file_attributes(number, &found))
+        let status = statat(directory, at.name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let number = self.nodes().learn_name(FileIdentity::from_status(&status), at);
+        Ok(to_file_attributes(number, &status))
     }
 
     pub(super) fn forget(&self, number: u64, times: u64) {
@@ -156,10 +156,10 @@ impl ServedFolder {
         remove: impl FnOnce(&OwnedFd) -> Result<(), Errno>,
     ) -> Result<(), Errno> {
         let directory = self.open_directory(at.parent)?;
-        let found = statat(&directory, at.name, AtFlags::SYMLINK_NOFOLLOW)?;
-        let kept = self.keep_removed(&directory, at.name, &found);
+        let status = statat(&directory, at.name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let kept_file = self.keep_removed(&directory, at.name, &status);
         remove(&directory)?;
-        self.note_removed(&found, at, kept);
+        self.note_removed(&status, at, kept_file);
         Ok(())
     }
 
@@ -174,7 +174,7 @@ impl ServedFolder {
         let (old, new) = (self.open_directory(from.parent)?, self.open_directory(to.parent)?);
         let moved = statat(&old, from.name, AtFlags::SYMLINK_NOFOLLOW)?;
         let replaced = statat(&new, to.name, AtFlags::SYMLINK_NOFOLLOW).ok();
-        let kept = replaced.as_ref().and_then(|replaced| self.keep_removed(&new, to.name, replaced));
+        let kept_file = replaced.as_ref().and_then(|replaced| self.keep_removed(&new, to.name, replaced));
         rename(&old, &new)?;
         let identity = FileIdentity::from_status(&moved);
         if let Some(replaced) = &replaced {
@@ -182,7 +182,7 @@ impl ServedFolder {
             if exchange {
                 self.nodes().note_renamed(other, to, from);
             } else if other != identity {
-                self.note_removed(replaced, to, kept);
+                self.note_removed(replaced, to, kept_file);
             } else {
                 // Two names of one file: rename(2) does nothing.
                 return Ok(());
@@ -215,8 +215,8 @@ impl ServedFolder {
         name: &OsStr,
         mode: u32,
     ) -> Result<(), Errno> {
-        let own = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-        if own == (request.uid(), request.gid()) {
+        let own_ids = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        if own_ids == (request.uid(), request.gid()) {
             return Ok(());
         }
         // In such a directory the group is the directory's.
@@ -256,9 +256,9 @@ impl HeldFile {
     pub(super) fn read_list(&self) -> Result<(), Errno> {
         let mut listed = Vec::new();
         for found in Dir::read_from(&self.file)? {
-            let found = found?;
-            let name = OsStr::from_bytes(found.file_name().to_bytes()).to_owned();
-            listed.push(ListedFile { number: found.ino(), kind: found.file_type(), name });
+            let entry = found?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_owned();
+            listed.push(ListedFile { number: entry.ino(), kind: entry.file_type(), name });
         }
         *lock(&self.listed) = listed;
         Ok(())

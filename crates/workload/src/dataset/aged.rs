@@ -175,14 +175,14 @@ impl AgedTree {
             let here = u32::try_from(tree.directories.len()).ok()?;
             let name = tree.add_name(&self.directories.get(number as usize)?.name)?;
             let first = u32::try_from(tree.entries.len()).ok()?;
-            let own = files.get_mut(number as usize)?;
-            own.sort_unstable_by(|one, other| one.name.cmp(&other.name));
-            for file in &*own {
+            let files_here = files.get_mut(number as usize)?;
+            files_here.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+            for file in &*files_here {
                 let name = tree.add_name(&file.name)?;
                 let (size, what) = (file.size, file.identity);
                 tree.entries.push(TreeEntry { size, name, what, mode: FILE_MODE, kind: EntryKind::File });
             }
-            let count = own.len() as u32;
+            let count = files_here.len() as u32;
             tree.directories.push(Directory { parent, name, first, count, depth, mode: DIRECTORY_MODE });
             let deeper = below.get(number as usize)?.iter().rev();
             open.extend(deeper.map(|number| Visit { number: *number, parent: here, depth: depth + 1 }));

@@ -13,7 +13,7 @@ const NEW_DIRECTORY_OF: u64 = 64;
 
 /// A file that is new.
 #[derive(Debug)]
-pub(crate) struct NewFile {
+pub(crate) struct CreatedFile {
     /// The directory to be made for it first, by number.
     pub(crate) made: Option<u32>,
     pub(crate) file: AgedFile,
@@ -21,7 +21,7 @@ pub(crate) struct NewFile {
 
 impl AgedTree {
     /// Creates a file in a random directory.
-    pub(crate) fn create_file(&mut self) -> NewFile {
+    pub(crate) fn create_file(&mut self) -> CreatedFile {
         let mut stream = self.next_step("birth");
         let near = stream.below(self.files.len() as u64) as usize;
         let near = self.files.get(near).map_or(0, |file| file.directory);
@@ -31,14 +31,14 @@ impl AgedTree {
         });
         let file = self.new_file(made.unwrap_or(near), &mut stream);
         self.files.push(file.clone());
-        NewFile { made, file }
+        CreatedFile { made, file }
     }
 
     /// The next file that goes; none where none is left.
     pub(crate) fn delete_file(&mut self) -> Option<AgedFile> {
         let mut stream = self.next_step("death");
-        let all = self.files.len() as u64;
-        let drawn = [0; 3].map(|_| stream.below(all) as usize);
+        let file_count = self.files.len() as u64;
+        let drawn = [0; 3].map(|_| stream.below(file_count) as usize);
         let youngest = drawn.into_iter().max_by_key(|at| self.files.get(*at).map(|file| file.identity))?;
         (youngest < self.files.len()).then(|| self.take_file(youngest))
     }

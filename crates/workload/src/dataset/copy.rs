@@ -314,8 +314,8 @@ impl Copier<'_> {
                         )
                     })
                     .map_err(|errno| Trouble::Target("make the symbolic link", errno))?;
-                let what = self.record_name(&to)?;
-                self.record_entry(name, Some(what), EntryKind::Symlink, 0, 0o777)?;
+                let target_name = self.record_name(&to)?;
+                self.record_entry(name, Some(target_name), EntryKind::Symlink, 0, 0o777)?;
             }
             _ => self.copied.skipped.special += 1,
         }

@@ -28,17 +28,21 @@ impl IoFailure {
 fn hint_for(errno: Errno) -> &'static str {
     match errno {
         Errno::NOSPC => {
-            "; hint: the filesystem is full; take a larger device or image, or a smaller dataset (--scale)"
+            "; hint: the filesystem is full; use a larger device or image, or a smaller dataset (--scale)"
         }
-        Errno::DQUOT => "; hint: a quota is used up; take a smaller dataset (--scale)",
-        Errno::MFILE => "; hint: the tree is deeper than this process may have files open; raise `ulimit -n`",
+        Errno::DQUOT => "; hint: the quota is exhausted; use a smaller dataset (--scale)",
+        Errno::MFILE => {
+            "; hint: the tree is deeper than the number of files that this process may open; raise `ulimit -n`"
+        }
         Errno::ROFS => {
             "; hint: the filesystem is read-only; it may have become so after an error (see the kernel's log)"
         }
         Errno::MLINK => {
             "; hint: the filesystem allows fewer hard links to a file, or fewer directories in a directory"
         }
-        Errno::OPNOTSUPP => "; hint: the filesystem, as it was made, cannot do that; leave the phase out",
+        Errno::OPNOTSUPP => {
+            "; hint: the filesystem does not support this with its current options; omit the phase"
+        }
         Errno::FBIG => "; hint: the file is larger than this filesystem allows",
         _ => "",
     }
@@ -48,7 +52,7 @@ fn hint_for(errno: Errno) -> &'static str {
 #[derive(Debug, Error)]
 pub enum DatasetError {
     #[error(
-        "dataset `{dataset}`: there is no profile `{profile}`; hint: `fsverdict list profiles` shows those there are"
+        "dataset `{dataset}`: there is no profile `{profile}`; hint: `fsverdict list profiles` lists all profiles"
     )]
     UnknownProfile { dataset: String, profile: String },
     #[error("dataset `{dataset}`: {problem}; hint: {hint}")]

@@ -145,17 +145,17 @@ pub(super) fn entries_by_links(
             return Some(TreeEntry { what: first, kind: EntryKind::HardLink, ..blank });
         }
         *place = Some(number);
-        let left = (of_each.len() - seen) as u64;
+        let files_left = (of_each.len() - seen) as u64;
         seen += 1;
-        let is_copy = !originals.is_empty() && stream.below(left) < u64::from(copies);
-        let what = if is_copy {
+        let is_copy = !originals.is_empty() && stream.below(files_left) < u64::from(copies);
+        let content = if is_copy {
             copies -= 1;
             originals[stream.below(originals.len() as u64) as usize]
         } else {
             originals.push(number);
             number
         };
-        Some(TreeEntry { what, kind: EntryKind::File, ..blank })
+        Some(TreeEntry { what: content, kind: EntryKind::File, ..blank })
     };
     (0..).zip(order).filter_map(entry).collect()
 }
@@ -164,17 +164,17 @@ pub(super) fn entries_by_links(
 pub(super) fn add_symlinks(tree: &mut Tree, count: u64, blank: TreeEntry, stream: &mut RandomStream) {
     let files = std::mem::take(&mut tree.entries);
     let (mut links, mut moved) = (count, Vec::with_capacity(files.len()));
-    let mut left = files.iter();
+    let mut remaining_files = files.iter();
     let total = files.len() as u64 + count;
     for number in 0..total {
         if stream.below(total - number) < links {
             links -= 1;
             tree.entries.push(TreeEntry { kind: EntryKind::Symlink, ..blank });
-        } else if let Some(file) = left.next() {
+        } else if let Some(file) = remaining_files.next() {
             moved.push(number as u32);
             // The file that it refers to comes earlier and was moved already, or is itself.
-            let what = moved.get(file.what as usize).copied().unwrap_or(number as u32);
-            tree.entries.push(TreeEntry { what, ..*file });
+            let original = moved.get(file.what as usize).copied().unwrap_or(number as u32);
+            tree.entries.push(TreeEntry { what: original, ..*file });
         }
     }
 }
@@ -188,14 +188,14 @@ pub(super) fn point_symlinks(tree: &mut Tree, form: &TreeForm, seed: u64) -> Opt
     stream.shuffle(&mut lengths);
     for directory in 0..tree.directories.len() {
         let first = tree.directories[directory].first as usize;
-        let own = first..first + tree.directories[directory].count as usize;
-        let file = tree.entries[own.clone()].iter().find(|entry| entry.kind != EntryKind::Symlink);
+        let entries = first..first + tree.directories[directory].count as usize;
+        let file = tree.entries[entries.clone()].iter().find(|entry| entry.kind != EntryKind::Symlink);
         let file = file.map(|entry| tree.name_at(entry.name).to_bytes().to_vec());
-        for number in own {
+        for number in entries {
             if tree.entries[number].kind == EntryKind::Symlink {
                 let length = lengths.pop();
-                let what = tree.add_name(&link_target(file.as_deref(), length))?;
-                tree.entries[number].what = what;
+                let target = tree.add_name(&link_target(file.as_deref(), length))?;
+                tree.entries[number].what = target;
             }
         }
     }

@@ -176,9 +176,9 @@ fn add_entries(tree: &mut Tree, shape: &Shape<'_>, stream: &mut RandomStream) {
     let mut linkable: Vec<u32> = Vec::new();
     tree.entries.reserve_exact(shape.files as usize);
     for number in 0..shape.files {
-        let left = u64::from(shape.files - number);
+        let files_left = u64::from(shape.files - number);
         // Choosing exactly as many as asked, in one pass (Knuth, volume 2, algorithm 3.4.2 S).
-        let ticket = if number == 0 { left } else { stream.below(left) };
+        let ticket = if number == 0 { files_left } else { stream.below(files_left) };
         let (kind, what) = if ticket < u64::from(links) {
             links -= 1;
             let reach = linkable.len().min(LINK_REACH);

@@ -52,7 +52,7 @@ pub use stage::{Staged, StagingRecord, adopt_staged, room_for, stage_dataset};
 pub use tree::Totals;
 
 pub(crate) use aged::{AgedFile, AgedTree};
-pub(crate) use churn::NewFile;
+pub(crate) use churn::CreatedFile;
 pub(crate) use content::{Body, Content, TRANSFER};
 pub(crate) use descriptor::{Listing, open_directory, open_path_quietly, stat_entry, type_of};
 pub(crate) use digest::open_to_read;

@@ -36,8 +36,8 @@ pub(super) fn tree_from_trace(trace: &CallTrace) -> Option<Tree> {
         let text = if name == 0 { String::new() } else { trace.name_text(name) };
         let own_name = tree.add_name(text.as_bytes())?;
         let first = u32::try_from(tree.entries.len()).ok()?;
-        let own = files.get(name as usize)?;
-        for (number, what, size) in own {
+        let files_here = files.get(name as usize)?;
+        for (number, what, size) in files_here {
             let name = tree.add_name(trace.name_text(*number).as_bytes())?;
             tree.entries.push(TreeEntry {
                 size: *size,
@@ -47,7 +47,7 @@ pub(super) fn tree_from_trace(trace: &CallTrace) -> Option<Tree> {
                 kind: EntryKind::File,
             });
         }
-        let count = own.len() as u32;
+        let count = files_here.len() as u32;
         tree.directories.push(Directory { parent, name: own_name, first, count, depth, mode: 0o755 });
         let deeper = below.get(name as usize)?.iter().rev();
         open.extend(deeper.map(|number| Pending { name: *number, parent: here, depth: depth + 1 }));

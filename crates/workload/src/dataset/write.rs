@@ -241,8 +241,8 @@ impl TreeWriter<'_> {
             probe.begin();
             let (call, verb, done) = match (entry.kind, self.manner) {
                 _ if let Some((former, Sharing::HardLink)) = unchanged => {
-                    let done = rustix::fs::linkat(former, name, level.here, name, AtFlags::empty());
-                    (Call::Link, "make the hard link", done)
+                    let linked = rustix::fs::linkat(former, name, level.here, name, AtFlags::empty());
+                    (Call::Link, "make the hard link", linked)
                 }
                 _ if let Some((former, Sharing::Clone)) = unchanged => {
                     (Call::Clone, "clone", clone_file(former, entry, name, level.here))
@@ -256,14 +256,14 @@ impl TreeWriter<'_> {
                 (EntryKind::HardLink, _) => {
                     let target = tree.entry_path_into(entry.what as usize, &mut buffer);
                     probe.begin(); // finding the path is our own work
-                    let done = target.ok_or(Errno::NAMETOOLONG).and_then(|target| {
+                    let linked = target.ok_or(Errno::NAMETOOLONG).and_then(|target| {
                         rustix::fs::linkat(self.root, target, level.here, name, AtFlags::empty())
                     });
-                    (Call::Link, "make the hard link", done)
+                    (Call::Link, "make the hard link", linked)
                 }
                 (EntryKind::Symlink, _) => {
-                    let done = rustix::fs::symlinkat(tree.name_at(entry.what), level.here, name);
-                    (Call::Link, "make the symbolic link", done)
+                    let linked = rustix::fs::symlinkat(tree.name_at(entry.what), level.here, name);
+                    (Call::Link, "make the symbolic link", linked)
                 }
             };
             probe.end(call);
@@ -319,15 +319,15 @@ pub(crate) fn copy_file(
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let source = rustix::fs::openat(from, name, flags, Mode::empty())?;
     let source = source.as_fd();
-    let mut left = size;
-    while left > 0 {
-        let want = left.min(buffer.len() as u64) as usize;
+    let mut bytes_left = size;
+    while bytes_left > 0 {
+        let want = bytes_left.min(buffer.len() as u64) as usize;
         let got = read_some(source, &mut buffer[..want])?;
         if got == 0 {
             return Err(Errno::STALE); // the staged file has shrunk under us
         }
         write_fully(file, &buffer[..got])?;
-        left -= got as u64;
+        bytes_left -= got as u64;
     }
     Ok(())
 }

@@ -73,8 +73,8 @@ fn each_directory(
     let (NewTree { tree, source, root, manner }, mut written) = (*writing, WrittenTotals::default());
     for (number, directory) in tree.directories.iter().enumerate() {
         let Directory { first, count, .. } = *directory;
-        let mut own = (first as usize)..(first as usize + count as usize);
-        if !own.any(|entry| wanted(number, entry)) {
+        let mut entries = (first as usize)..(first as usize + count as usize);
+        if !entries.any(|entry| wanted(number, entry)) {
             continue;
         }
         let mut buffer = [0; PATH_LIMIT];

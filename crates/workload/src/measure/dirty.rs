@@ -95,14 +95,14 @@ pub(super) struct DirtyPeak {
 
 impl DirtyWatch {
     pub(super) fn start(root: &Root) -> Result<DirtyWatch, MeasureError> {
-        let seen = Arc::new(DirtySample::open(root)?);
+        let sample = Arc::new(DirtySample::open(root)?);
         let (stop, stopped) = channel();
-        let watched = Arc::clone(&seen);
+        let watched = Arc::clone(&sample);
         let thread = std::thread::Builder::new()
             .name("dirty-watch".to_owned())
             .spawn(move || watched.sample_until_stopped(&stopped))
             .map_err(MeasureError::Watch)?;
-        Ok(DirtyWatch { stop: Some(stop), thread: Some(thread), seen })
+        Ok(DirtyWatch { stop: Some(stop), thread: Some(thread), seen: sample })
     }
 
     pub(super) fn sample_now(&self) -> Result<(), ReadError> {

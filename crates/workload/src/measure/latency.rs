@@ -23,10 +23,10 @@ pub(super) fn percentiles(histogram: &Histogram) -> Option<Percentiles> {
         // The smallest value that at least this share of all values does not exceed.
         let rank =
             u64::try_from((u128::from(total) * u128::from(permille)).div_ceil(1000)).unwrap_or(u64::MAX);
-        let mut seen = 0;
+        let mut counted = 0;
         let reached = |(_, count): &&(u64, u64)| {
-            seen += count;
-            seen >= rank
+            counted += count;
+            counted >= rank
         };
         buckets.iter().find(reached).map_or(max, |(value, _)| *value)
     };

@@ -80,7 +80,7 @@ impl Meter {
         let began = Duration::try_from(now).unwrap_or_default();
         // Last, so that none of the above is on the clock.
         let started = Instant::now();
-        let done = work(context)?;
+        let work_done = work(context)?;
         let returned = started.elapsed();
         let own_cpu = self.probe.own_cpu().map_err(read)?.saturating_sub(own_before);
         let watching = watch.cpu_used().saturating_sub(watch_cost);
@@ -107,7 +107,7 @@ impl Meter {
                 ticks_per_second: self.probe.ticks_per_second,
             },
         };
-        Ok((done, clocked))
+        Ok((work_done, clocked))
     }
 }
 

@@ -116,9 +116,9 @@ impl SampleProbe {
     /// CPU time of this process, and of the children it has waited for (those in ticks of 10 ms).
     pub(super) fn own_cpu(&self) -> Result<Duration, ReadError> {
         let mut buffer = [0; PAGE];
-        let own = ProcessStat::parse(self.children.read(&mut buffer)?, self.children.path())?;
+        let process = ProcessStat::parse(self.children.read(&mut buffer)?, self.children.path())?;
         Ok(cpu_clock(ClockId::ProcessCPUTime)
-            + Duration::from_secs_f64(own.children_ticks() as f64 / self.ticks_per_second as f64))
+            + Duration::from_secs_f64(process.children_ticks() as f64 / self.ticks_per_second as f64))
     }
 }
 

@@ -50,14 +50,14 @@ struct FilesystemSpace {
 
 impl FilesystemSpace {
     fn read_usage(mount_point: &Path) -> Result<Self, MeasureError> {
-        let told = rustix::fs::statvfs(mount_point).map_err(|errno| MeasureError::Space {
+        let status = rustix::fs::statvfs(mount_point).map_err(|errno| MeasureError::Space {
             mount_point: mount_point.to_owned(),
             source: errno.into(),
         })?;
-        let bytes = |blocks: u64| blocks.saturating_mul(told.f_frsize);
+        let bytes = |blocks: u64| blocks.saturating_mul(status.f_frsize);
         Ok(FilesystemSpace {
-            used: bytes(told.f_blocks.saturating_sub(told.f_bfree)),
-            available: bytes(told.f_bavail),
+            used: bytes(status.f_blocks.saturating_sub(status.f_bfree)),
+            available: bytes(status.f_bavail),
         })
     }
 }

@@ -12,7 +12,9 @@ use std::time::Instant;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::dataset::{AgedFile, AgedTree, Body, Content, DatasetOrigin, IoFailure, NewFile, Pull, Pulled};
+use crate::dataset::{
+    AgedFile, AgedTree, Body, Content, CreatedFile, DatasetOrigin, IoFailure, Pull, Pulled,
+};
 use fsverdict_judgement::plan::OperationKind;
 
 use super::latency::{LatencyRecorder, to_recorded_calls};
@@ -54,12 +56,12 @@ pub(crate) fn churn_files(site: &mut Workplace<'_>) -> Result<OperationResult, W
     let mut latency = LatencyRecorder::new("write_file")?;
     let mut aging = AgingSite::from_workplace(site)?;
     // Bytes that are still to be written once it is full.
-    let mut left: Option<u64> = None;
-    while left != Some(0) {
+    let mut bytes_left: Option<u64> = None;
+    while bytes_left != Some(0) {
         let (before, mut full) = (aging.bytes, false);
         for _ in 0..LOOK_AFTER {
             let start = Instant::now();
-            let NewFile { made, file } = aging.aged.create_file();
+            let CreatedFile { made, file } = aging.aged.create_file();
             let written = made.map_or(Ok(()), |number| aging.make_directory(number));
             match written.and_then(|()| aging.write_file(&file)) {
                 Ok(()) => latency.record_since(start),
@@ -76,7 +78,7 @@ pub(crate) fn churn_files(site: &mut Workplace<'_>) -> Result<OperationResult, W
         }
         let now = Fullness::measure(site)?;
         let written = aging.bytes - before;
-        left = match left {
+        bytes_left = match bytes_left {
             Some(left) => Some(left.saturating_sub(written.max(1))),
             None if full || now.share >= site.to => {
                 Some(aging.aged.total_bytes().saturating_mul(u64::from(site.rounds)))
@@ -222,7 +224,7 @@ impl<'a> AgingSite<'a> {
         latency: &LatencyRecorder,
         main_call: &'static str,
     ) -> Result<OperationResult, WorkError> {
-        let held = Some(self.aged.total_bytes());
+        let bytes_held = Some(self.aged.total_bytes());
         let tree = self.aged.to_tree().ok_or_else(|| site.io_failure("lay out the tree", Errno::FBIG))?;
         let known = site.known_entry();
         let aged = Some(AgedDataset { state: Arc::new(self.aged), tree: Arc::new(tree) });
@@ -232,7 +234,7 @@ impl<'a> AgingSite<'a> {
             logical_bytes: self.bytes,
             files: self.files,
             read_besides: 0,
-            held,
+            held: bytes_held,
             calls,
             main_call,
         })

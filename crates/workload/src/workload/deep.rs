@@ -43,8 +43,8 @@ pub(super) fn pieces_at_depth(
     let mut slots: Vec<Option<PieceUnderway>> = vec![None; ring.slot_count()];
     let mut free: Vec<usize> = (0..ring.slot_count()).collect();
     let (mut bytes, mut calls) = (0, 0_u64);
-    let own: Vec<u32> = hand.items_of_hand(order).copied().collect();
-    for number in own {
+    let hand_items: Vec<u32> = hand.items_of_hand(order).copied().collect();
+    for number in hand_items {
         while free.is_empty() {
             bytes += finish_one(site, hand, &mut ring, file, &mut slots, &mut free, work)?;
         }

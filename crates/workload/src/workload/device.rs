@@ -89,12 +89,12 @@ pub fn replay_device(
     pace: Pace,
     threads: u32,
 ) -> Result<OperationResult, WorkError> {
-    let told = |call, errno| device_failure(Operation::DeviceReplay, call, device, errno);
+    let replay_failure = |call, errno| device_failure(Operation::DeviceReplay, call, device, errno);
     let (trace, content) = open_traced(dataset, device)?;
     let direct = if replay::of_whole_pages(trace) { OFlags::DIRECT } else { OFlags::empty() };
     let file = open_device(Operation::DeviceReplay, device, OFlags::RDWR | direct)?;
     let size = rustix::fs::seek(&file, rustix::fs::SeekFrom::End(0))
-        .map_err(|errno| told("learn the size of", errno))?;
+        .map_err(|errno| replay_failure("learn the size of", errno))?;
     let wanted = trace.totals().most_bytes;
     if wanted > size {
         return Err(WorkError::Miscounted {
@@ -107,7 +107,7 @@ pub fn replay_device(
     let (latency, read, written) =
         replay::replay_on(&file, trace, content, pace, threads).map_err(|failure| match failure {
             Ok(error) => error,
-            Err((call, errno)) => told(call, errno),
+            Err((call, errno)) => replay_failure(call, errno),
         })?;
     Ok(OperationResult {
         logical_bytes: written,
@@ -173,15 +173,15 @@ fn each_piece(
 ) -> Result<(), WorkError> {
     let file = open_device(Operation::DeviceRead, device, OFlags::RDONLY)?;
     let mut buffer = vec![0; TRANSFER];
-    let mut left = size;
-    while left > 0 {
-        let wanted = left.min(TRANSFER as u64) as usize;
+    let mut bytes_left = size;
+    while bytes_left > 0 {
+        let wanted = bytes_left.min(TRANSFER as u64) as usize;
         let start = Instant::now();
         let count = read_some(file.as_fd(), &mut buffer[..wanted])
             .and_then(|count| if count == 0 { Err(Errno::NOSPC) } else { Ok(count) })
             .map_err(|errno| device_failure(Operation::DeviceRead, "read", device, errno))?;
         take(&buffer[..count], start)?;
-        left -= count as u64;
+        bytes_left -= count as u64;
     }
     Ok(())
 }

@@ -63,7 +63,7 @@ pub(crate) fn verify_list(site: &Workplace<'_>) -> Result<(), WorkError> {
 fn list_by_hands(site: &mut Workplace<'_>, target: &OwnedFd) -> Result<OperationResult, WorkError> {
     let names = names_in_order(site, target)?;
     let sums = Mutex::new((0, 0));
-    let done = with_hands(site.threads, "statx", |hand| {
+    let totals = with_hands(site.threads, "statx", |hand| {
         let (mut files, mut bytes) = (0, 0);
         for name in hand.items_of_hand(&names) {
             let start = Instant::now();
@@ -80,7 +80,7 @@ fn list_by_hands(site: &mut Workplace<'_>, target: &OwnedFd) -> Result<Operation
     })?;
     let (files, bytes) = sums.into_inner().unwrap_or_else(PoisonError::into_inner);
     site.note_seen(LastSeen { files, bytes, digests: 0 });
-    Ok(to_result(&done, "statx", files))
+    Ok(to_result(&totals, "statx", files))
 }
 
 /// All names of a directory.
@@ -97,7 +97,7 @@ fn names_in_order(site: &Workplace<'_>, target: &OwnedFd) -> Result<Vec<CString>
 /// The same where several threads remove files, once one has listed them.
 fn empty_by_hands(site: &mut Workplace<'_>, target: &OwnedFd) -> Result<OperationResult, WorkError> {
     let names = names_in_order(site, target)?;
-    let done = with_hands(site.threads, "unlink", |hand| {
+    let totals = with_hands(site.threads, "unlink", |hand| {
         for name in hand.items_of_hand(&names) {
             let start = Instant::now();
             rustix::fs::unlinkat(target, name, AtFlags::empty())
@@ -108,7 +108,7 @@ fn empty_by_hands(site: &mut Workplace<'_>, target: &OwnedFd) -> Result<Operatio
     })?;
     let known = site.known_entry();
     site.set_entry(LedgerEntry { remains: Remains::EmptyDirectory, sure: true, ..known });
-    Ok(to_result(&done, "unlink", names.len() as u64))
+    Ok(to_result(&totals, "unlink", names.len() as u64))
 }
 
 pub(crate) fn empty_directory(site: &mut Workplace<'_>) -> Result<OperationResult, WorkError> {

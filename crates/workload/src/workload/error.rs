@@ -13,14 +13,14 @@ pub enum WorkError {
     )]
     NotWritten { operation: &'static str, dataset: String, at: String, before: &'static str },
     #[error(
-        "{operation}: {at} is there already; hint: remove it in a phase before, or give this phase another `into`"
+        "{operation}: {at} already exists; hint: remove it in an earlier phase, or give this phase another `into`"
     )]
     AlreadyThere { operation: &'static str, at: String },
-    #[error("{operation}: works on the device or the whole filesystem, not in a folder of it")]
+    #[error("{operation}: works on the device or the whole filesystem, not in a folder")]
     NotInFolder { operation: &'static str },
     #[error("{operation}: no snapshot is left; hint: put a snapshot.create phase before it")]
     NoSnapshot { operation: &'static str },
-    #[error("{operation}: cannot work on dataset `{dataset}`, a {kind}; hint: it takes {takes}")]
+    #[error("{operation}: cannot use dataset `{dataset}`, a {kind}; hint: it needs a {takes}")]
     WrongKind { operation: &'static str, dataset: String, kind: &'static str, takes: String },
     #[error(
         "{operation}: into = \"{into}\" is not below the mount point; hint: give a relative path without `.` and `..`"
@@ -29,11 +29,11 @@ pub enum WorkError {
     #[error("{operation}: cannot {failure}")]
     Io { operation: &'static str, failure: IoFailure },
     #[error(
-        "{operation}: {problem}; hint: where a command of the plan changed it, read it with a command: operations verify their own data"
+        "{operation}: {problem}; hint: if a command of the plan changed it, read it with a command, too: operations verify their own data"
     )]
     Wrong { operation: &'static str, problem: CompareError },
     #[error(
-        "{operation}: {at}: {bytes} bytes were written, and it is not full; hint: files that compress to nothing, or all alike, fill nothing"
+        "{operation}: {at}: {bytes} bytes were written, but it is not full; hint: empty, identical or highly compressible files fill no space"
     )]
     NeverFull { operation: &'static str, at: String, bytes: u64 },
     #[error("{operation}: {at}: saw {saw}, but there must be {expected}")]
@@ -41,15 +41,15 @@ pub enum WorkError {
     #[error("one of its threads failed: {reason}")]
     Thread { reason: String },
     #[error(
-        "{operation}: some files of the tree are links; hint: a file that changes would change under another name: take `hard_links` out of the dataset"
+        "{operation}: some files of the tree are links; hint: a changed file would also change under its other name: remove `hard_links` from the dataset"
     )]
     Linked { operation: &'static str },
     #[error(
-        "{operation}: nothing is known of what lay in {at}; hint: a built-in operation must have worked there"
+        "{operation}: the former content of {at} is not known; hint: a built-in operation must have written it"
     )]
     Unknown { operation: &'static str, at: String },
     #[error(
-        "{operation}: cannot have several calls under way: {reason}; hint: this kernel has or allows no io_uring (kernel.io_uring_disabled): leave `depth` out, and use `threads`"
+        "{operation}: cannot keep several requests in flight: {reason}; hint: this kernel lacks or forbids io_uring (kernel.io_uring_disabled): omit `depth`, and use `threads`"
     )]
     Ring { operation: &'static str, reason: String },
     #[error(transparent)]

@@ -50,11 +50,11 @@ impl Generations {
 
     /// The generation in which this file, as seen from `generation`, began to be one of its own.
     fn made_in(&self, entry: usize, generation: u32) -> u32 {
-        let own = |at: &u32| {
+        let size_of = |at: &u32| {
             self.changes_entry(entry, *at)
                 || self.step_to(*at).is_some_and(|step| step.sharing == Sharing::Clone)
         };
-        (1..=generation).rev().find(own).unwrap_or(0)
+        (1..=generation).rev().find(size_of).unwrap_or(0)
     }
 
     /// The expected content of one generation, links included.

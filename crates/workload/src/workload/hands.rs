@@ -37,14 +37,15 @@ pub(super) fn with_hands(
     call: &'static str,
     work: impl Fn(&mut Hand) -> Result<u64, WorkError> + Sync,
 ) -> Result<SharedDone, WorkError> {
-    let of = threads.max(1) as usize;
-    let hand = |number| Ok::<_, WorkError>(Hand { number, of, latency: LatencyRecorder::new(call)? });
+    let thread_count = threads.max(1) as usize;
+    let hand =
+        |number| Ok::<_, WorkError>(Hand { number, of: thread_count, latency: LatencyRecorder::new(call)? });
     let mut first = hand(0)?;
-    if of == 1 {
+    if thread_count == 1 {
         let bytes = work(&mut first)?;
         return Ok(SharedDone { bytes, latency: first.latency });
     }
-    let others = (1..of).map(hand).collect::<Result<Vec<Hand>, _>>()?;
+    let others = (1..thread_count).map(hand).collect::<Result<Vec<Hand>, _>>()?;
     let work = &work;
     std::thread::scope(|scope| {
         let started: Vec<_> = others
@@ -58,7 +59,7 @@ pub(super) fn with_hands(
                 })
             })
             .collect();
-        let mut done = work(&mut first).map(|bytes| SharedDone { bytes, latency: first.latency });
+        let mut totals = work(&mut first).map(|bytes| SharedDone { bytes, latency: first.latency });
         for thread in started {
             let ended = match thread {
                 Ok(thread) => {
@@ -66,14 +67,14 @@ pub(super) fn with_hands(
                 }
                 Err(error) => Err(WorkError::Thread { reason: error.to_string() }),
             };
-            done = done.and_then(|mut sum| {
+            totals = totals.and_then(|mut sum| {
                 let other = ended?;
                 sum.bytes += other.bytes;
                 sum.latency.merge_with(&other.latency);
                 Ok(sum)
             });
         }
-        done
+        totals
     })
 }
 

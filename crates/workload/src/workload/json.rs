@@ -77,8 +77,8 @@ fn is_meant_as_json(rest: &str, error: &serde_json::Error) -> bool {
 
 /// The error without its place, which is counted from the document's beginning.
 fn reason_of(error: &serde_json::Error) -> String {
-    let told = error.to_string();
-    told.split(" at line ").next().unwrap_or_default().to_owned()
+    let message = error.to_string();
+    message.split(" at line ").next().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

@@ -71,8 +71,8 @@ pub fn read_own_metric(
 fn match_pattern(pattern: &str, printed: Printed<'_>, metric: &OwnMetric) -> Result<f64, Unread> {
     let compiled = number_pattern(pattern).map_err(|reason| Unread::new(reason.what, reason.hint))?;
     let last = |text: &str| {
-        let found = compiled.captures_iter(text).last()?.get(1)?;
-        Some((found.start(), found.end()))
+        let capture = compiled.captures_iter(text).last()?.get(1)?;
+        Some((capture.start(), capture.end()))
     };
     let (begin, end) = last(printed.stdout).ok_or_else(|| match last(printed.stderr) {
         Some(_) => Unread::new(
@@ -102,14 +102,17 @@ fn pointed_at(pointer: &str, printed: Printed<'_>, metric: &OwnMetric) -> Result
     // A program may say something before its JSON and behind it; of several documents the last one counts.
     let tree = last_document(printed.stdout).map_err(|broken| {
         let hint = match printed.stdout.len() >= printed.kept {
-            true => format!("the last {} bytes of an output are kept: let it print less", printed.kept),
+            true => format!(
+                "only the last {} bytes of an output are kept: make the program print less",
+                printed.kept
+            ),
             false => String::new(),
         };
         let BrokenJson { begins, breaks, what, .. } = broken;
-        let what = format!(
+        let problem = format!(
             "what begins as JSON in line {begins} of its standard output is no JSON in line {breaks}: {what}"
         );
-        Unread::new(what, hint)
+        Unread::new(problem, hint)
     })?;
     let tree = tree.ok_or_else(|| {
         Unread::new(
@@ -144,16 +147,19 @@ fn kept_of(place: &NumberPlace<'_>, metric: &OwnMetric) -> Result<f64, Unread> {
     let unread = |reason: Reason| Unread::new(reason.what, reason.hint);
     let printed = read_number(place).map_err(unread)?;
     if printed.value < 0.0 {
-        let what = format!("it is {}, which is below 0", printed.value);
-        return Err(Unread::new(what, "numbers here are 0 or more"));
+        let problem = format!("it is {}, which is below 0", printed.value);
+        return Err(Unread::new(problem, "numbers here are 0 or more"));
     }
     if printed.is_caught && !is_printed_unit(printed.word) {
         let shown: String = place.text[place.begin..place.end].chars().take(CHARACTERS).collect();
-        return Err(Unread::new(format!("`{shown}` is no number"), "let the pattern catch the number alone"));
+        return Err(Unread::new(
+            format!("`{shown}` is not a number"),
+            "let the pattern catch the number alone",
+        ));
     }
-    let kept = metric.kept_as_printed(printed.value, printed.word, printed.attached).map_err(unread)?;
-    let what = || format!("{:e} {} are more than any number here", printed.value, metric.unit);
-    kept.is_finite().then_some(kept).ok_or_else(|| Unread::new(what(), "is the unit the right one?"))
+    let value = metric.kept_as_printed(printed.value, printed.word, printed.attached).map_err(unread)?;
+    let problem = || format!("{:e} {} are more than any number here", printed.value, metric.unit);
+    value.is_finite().then_some(value).ok_or_else(|| Unread::new(problem(), "is the unit the right one?"))
 }
 
 /// The end of the standard output, or of standard error if the former is empty.

@@ -21,7 +21,7 @@ use super::{OperationResult, WorkError, Workplace};
 pub(crate) fn random_read(site: &mut Workplace<'_>) -> Result<OperationResult, WorkError> {
     let file = open_target_file(site, OFlags::RDONLY)?;
     let (size, order) = (site.expected_tree()?.totals().bytes, random_order(site)?);
-    let done = with_hands(site.threads, "read", |hand| {
+    let totals = with_hands(site.threads, "read", |hand| {
         if site.depth > 0 {
             return pieces_at_depth(site, hand, file.as_fd(), &order, size, PieceWork::Read);
         }
@@ -37,8 +37,8 @@ pub(crate) fn random_read(site: &mut Workplace<'_>) -> Result<OperationResult, W
         }
         Ok(bytes)
     })?;
-    site.note_seen(LastSeen { files: 1, bytes: done.bytes, digests: 0 });
-    Ok(to_result(&done, "read", 1))
+    site.note_seen(LastSeen { files: 1, bytes: totals.bytes, digests: 0 });
+    Ok(to_result(&totals, "read", 1))
 }
 
 pub(crate) fn random_write(site: &mut Workplace<'_>) -> Result<OperationResult, WorkError> {
@@ -50,7 +50,7 @@ pub(crate) fn random_write(site: &mut Workplace<'_>) -> Result<OperationResult, 
         generation: site.known_entry().generation + 1,
         size: site.expected_tree()?.totals().bytes,
     };
-    let done = with_hands(site.threads, "write", |hand| {
+    let totals = with_hands(site.threads, "write", |hand| {
         if site.depth > 0 {
             let work = PieceWork::Write { content, body };
             return pieces_at_depth(site, hand, file.as_fd(), &order, body.size, work);
@@ -71,7 +71,7 @@ pub(crate) fn random_write(site: &mut Workplace<'_>) -> Result<OperationResult, 
         Ok(bytes)
     })?;
     site.note_overwritten();
-    Ok(to_result(&done, "write", 1))
+    Ok(to_result(&totals, "write", 1))
 }
 
 /// The file, or each file of a directory, from nothing to its end; a hand has its own files.
@@ -99,7 +99,7 @@ pub(crate) fn append_fsync(site: &mut Workplace<'_>) -> Result<OperationResult, 
         }
         Ok::<u64, WorkError>(body.size)
     };
-    let done = with_hands(site.threads, "append", |hand| {
+    let totals = with_hands(site.threads, "append", |hand| {
         let mut bytes = 0;
         for entry in hand.items_of_hand(&tree.entries) {
             bytes += match (&alone, &folder) {
@@ -118,7 +118,7 @@ pub(crate) fn append_fsync(site: &mut Workplace<'_>) -> Result<OperationResult, 
     })?;
     let files = tree.entries.len() as u64;
     site.note_created();
-    Ok(to_result(&done, "append", files))
+    Ok(to_result(&totals, "append", files))
 }
 
 /// Where the bytes of a generated dataset come from; operations of this file take no other.

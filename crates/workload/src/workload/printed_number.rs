@@ -52,13 +52,13 @@ pub(super) fn read_number<'a>(place: &NumberPlace<'a>) -> Result<PrintedNumber<'
     if length == 0 {
         let word = trimmed.trim_start_matches(['-', '+']).to_lowercase();
         if word.starts_with("nan") || word.starts_with("inf") {
-            let what = format!(
+            let problem = format!(
                 "{}: it is `{shown}`, which is no finite number",
                 describe_position(place.text, begin)
             );
-            return Err(Reason::new(what, "the program did not measure anything"));
+            return Err(Reason::new(problem, "the program did not measure anything"));
         }
-        return Err(wrong(format!("`{shown}` is no number")));
+        return Err(wrong(format!("`{shown}` is not a number")));
     }
     let digits = &trimmed[..length];
     if let Some(before) = begins_before(place, begin) {
@@ -76,7 +76,7 @@ pub(super) fn read_number<'a>(place: &NumberPlace<'a>) -> Result<PrintedNumber<'
     let (word, attached) = word_behind(&place.text[begin + length..]);
     let beside = rest.trim().trim_end_matches(['.', ',', ';', ':']);
     if !beside.is_empty() && beside != word {
-        return Err(wrong(format!("`{shown}` is no number")));
+        return Err(wrong(format!("`{shown}` is not a number")));
     }
     Ok(PrintedNumber { value, word, attached, is_caught: !beside.is_empty() })
 }

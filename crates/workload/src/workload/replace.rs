@@ -18,7 +18,7 @@ pub(crate) fn rename_replace(site: &mut Workplace<'_>) -> Result<OperationResult
     let folder = site.open_target()?;
     let (content, tree) = (content_of(site)?, site.expected_tree()?);
     let generation = site.known_entry().generation + 1;
-    let done = with_hands(site.threads, "replace", |hand| {
+    let totals = with_hands(site.threads, "replace", |hand| {
         let new = CString::new(format!(".new-{}", hand.number))
             .map_err(|_| site.io_failure("name", Errno::INVAL))?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -44,5 +44,5 @@ pub(crate) fn rename_replace(site: &mut Workplace<'_>) -> Result<OperationResult
     })?;
     let files = tree.entries.len() as u64;
     site.note_overwritten();
-    Ok(to_result(&done, "replace", files))
+    Ok(to_result(&totals, "replace", files))
 }

@@ -59,7 +59,7 @@ pub(crate) fn replay_trace(site: &mut Workplace<'_>) -> Result<OperationResult, 
     }
     let rest: Vec<(usize, &TracedCall)> = trace.calls().iter().enumerate().skip(alone).collect();
     let (latency, shared) = (&replayer, site.threads);
-    let done = with_hands(if rest.is_empty() { 1 } else { shared }, "call", |hand| {
+    let moved = with_hands(if rest.is_empty() { 1 } else { shared }, "call", |hand| {
         let mut mover = Mover::new(latency.content)?;
         for (at, call) in hand.items_of_hand(&rest) {
             pause_before(latency.pace, call);
@@ -70,7 +70,7 @@ pub(crate) fn replay_trace(site: &mut Workplace<'_>) -> Result<OperationResult, 
         Ok(mover.read + mover.written)
     })?;
     let mut calls = replayer.calls;
-    calls.merge_with(&done.latency);
+    calls.merge_with(&moved.latency);
     let totals = trace.totals();
     let calls = to_recorded_calls(&[
         &calls,
@@ -100,15 +100,15 @@ pub(super) fn replay_on(
 ) -> Result<(LatencyRecorder, u64, u64), Result<WorkError, CallFailure>> {
     let requests: Vec<&TracedCall> =
         trace.calls().iter().filter(|call| !matches!(call.work, CallWork::Open { .. })).collect();
-    let told = std::sync::Mutex::new(None);
-    let done = with_hands(threads, "call", |hand| {
+    let first_failure = std::sync::Mutex::new(None);
+    let moved = with_hands(threads, "call", |hand| {
         let mut mover = Mover::new(content)?;
         for call in hand.items_of_hand(&requests) {
             pause_before(pace, call);
             let start = Instant::now();
             if let Err(failure) = mover.apply_to_file(device.as_fd(), 0, call.work) {
-                if let Ok(mut told) = told.lock() {
-                    *told = Some(failure);
+                if let Ok(mut first) = first_failure.lock() {
+                    *first = Some(failure);
                 }
                 return Err(WorkError::Thread { reason: failure.1.to_string() });
             }
@@ -117,8 +117,8 @@ pub(super) fn replay_on(
         Ok(mover.read + mover.written)
     });
     let totals = trace.totals();
-    match (done, told.into_inner().ok().flatten()) {
-        (Ok(done), _) => Ok((done.latency, totals.read, totals.written)),
+    match (moved, first_failure.into_inner().ok().flatten()) {
+        (Ok(moved), _) => Ok((moved.latency, totals.read, totals.written)),
         (Err(_), Some(failure)) => Err(Err(failure)),
         (Err(error), None) => Err(Ok(error)),
     }
@@ -369,7 +369,7 @@ impl<'a> Replayer<'a> {
         }
         let (folder, text) = (self.folder_descriptor(parent), self.name_text(name));
         let start = Instant::now();
-        let done = match work {
+        let outcome = match work {
             CallWork::MakeDirectory { .. } => rustix::fs::mkdirat(folder, text, Mode::from_raw_mode(0o755))
                 .map_err(|errno| ("make a directory in", errno)),
             CallWork::RemoveFile { .. } => rustix::fs::unlinkat(folder, text, AtFlags::empty())
@@ -394,7 +394,7 @@ impl<'a> Replayer<'a> {
             }
             _ => Ok(()),
         };
-        done?;
+        outcome?;
         self.calls.record_since(start);
         self.names.record_since(start);
         Ok(())

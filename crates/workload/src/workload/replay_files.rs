@@ -117,7 +117,7 @@ impl Replayer<'_> {
         let get = |file: u32| self.open.get(&file).map(|(opened, _)| opened).ok_or(fails(Errno::BADF));
         let (source, target) = (get(from.0)?, get(to.0)?);
         let start = Instant::now();
-        let done = match shared {
+        let copied = match shared {
             true => match rustix::fs::ioctl_ficlone(target, source) {
                 Err(errno) if NO_SHARING.contains(&errno) => {
                     copy_range((source, from.1), (target, to.1), length)
@@ -126,7 +126,7 @@ impl Replayer<'_> {
             },
             false => copy_range((source, from.1), (target, to.1), length),
         };
-        done.map_err(fails)?;
+        copied.map_err(fails)?;
         self.calls.record_since(start);
         (self.mover.read, self.mover.written) = (self.mover.read + length, self.mover.written + length);
         Ok(())
@@ -135,17 +135,17 @@ impl Replayer<'_> {
 
 fn copy_range(from: (&OwnedFd, u64), to: (&OwnedFd, u64), length: u64) -> Result<(), Errno> {
     let (mut at_source, mut at_target) = (from.1, to.1);
-    let mut left = length;
-    while left > 0 {
-        let some = usize::try_from(left).unwrap_or(usize::MAX).min(1 << 30);
+    let mut bytes_left = length;
+    while bytes_left > 0 {
+        let some = usize::try_from(bytes_left).unwrap_or(usize::MAX).min(1 << 30);
         let source = Some(&mut at_source);
-        let done =
+        let moved =
             rustix::fs::copy_file_range(from.0.as_fd(), source, to.0.as_fd(), Some(&mut at_target), some)?;
-        if done == 0 {
+        if moved == 0 {
             // The source is shorter than the trace says.
             return Err(Errno::NODATA);
         }
-        left -= done as u64;
+        bytes_left -= moved as u64;
     }
     Ok(())
 }

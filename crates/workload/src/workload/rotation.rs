@@ -36,9 +36,9 @@ pub(crate) fn create_first(site: &mut Workplace<'_>) -> Result<OperationResult, 
     let path = generation_folder(site, 0);
     let inner = site.in_folder(&path);
     let target = inner.make_target()?;
-    let done = tree::write_generation(&inner, &target, 0, Manner::Create, "write_file")?;
+    let result = tree::write_generation(&inner, &target, 0, Manner::Create, "write_file")?;
     note_generations(site, Generations { oldest: 0, steps: Vec::new() });
-    Ok(done)
+    Ok(result)
 }
 
 pub(crate) fn next(site: &mut Workplace<'_>, sharing: Sharing) -> Result<OperationResult, WorkError> {
@@ -52,18 +52,18 @@ pub(crate) fn next(site: &mut Workplace<'_>, sharing: Sharing) -> Result<Operati
     let target = inner.make_target()?;
     let changes = |entry| generations.changes_entry(entry, newest);
     let manner = Manner::Next { former: former.as_fd(), sharing, changes: &changes };
-    let done = tree::write_generation(&inner, &target, newest, manner, "write_file")?;
+    let result = tree::write_generation(&inner, &target, newest, manner, "write_file")?;
     note_generations(site, generations);
-    Ok(done)
+    Ok(result)
 }
 
 pub(crate) fn drop_oldest(site: &mut Workplace<'_>) -> Result<OperationResult, WorkError> {
     let mut generations = known_generations(site)?;
     let path = generation_folder(site, generations.oldest);
-    let done = walk::remove_tree(&site.in_folder(&path))?;
+    let result = walk::remove_tree(&site.in_folder(&path))?;
     generations.oldest += 1;
     note_generations(site, generations);
-    Ok(done)
+    Ok(result)
 }
 
 /// Checks the newest generation: with its links, it vouches for those it shares files with.

@@ -157,7 +157,7 @@ impl SavedFolder {
     pub fn describe_at(&self, dataset: &Prepared, cut_ns: u64) -> Vec<String> {
         let DatasetOrigin::Generated { tree, .. } = &dataset.origin else { return Vec::new() };
         let allowed = self.allowed_versions(tree.entries.len(), cut_ns);
-        let told = tree.entries.iter().zip(allowed).map(|(entry, allowed)| {
+        let descriptions = tree.entries.iter().zip(allowed).map(|(entry, allowed)| {
             let Allowed { promised, begun, .. } = allowed;
             let name = tree.name_at(entry.name).to_string_lossy();
             let which = if begun > promised {
@@ -167,7 +167,7 @@ impl SavedFolder {
             };
             format!("{}/{name}: {} bytes, {which}", self.into, entry.size)
         });
-        told.collect()
+        descriptions.collect()
     }
 
     /// Lists the allowed contents of each file when power is cut at this nanosecond, one line each: kind, links, size,
@@ -251,10 +251,10 @@ impl SavedLooking<'_> {
             Err(errno) => return self.reading.note_error(format!("{shown}: {errno}")),
         }
         let body = |generation| Body { identity: entry.what, generation, size: entry.size };
-        let found = &self.buffer;
+        let content = &self.buffer;
         let is = |generation: &u32| {
-            found.len() as u64 == entry.size
-                && self.content.first_difference(&body(*generation), 0, found).is_none()
+            content.len() as u64 == entry.size
+                && self.content.first_difference(&body(*generation), 0, content).is_none()
         };
         // A generation more than was ever begun: that would be from after the crash.
         match (0..=allowed.begun.saturating_add(1)).rev().find(is) {
@@ -267,9 +267,9 @@ impl SavedLooking<'_> {
             }),
             Some(_) => {}
             None => {
-                let at =
-                    (0..=allowed.begun).filter_map(|one| self.content.first_difference(&body(one), 0, found));
-                let (at, length) = (at.max().unwrap_or(found.len() as u64), found.len());
+                let at = (0..=allowed.begun)
+                    .filter_map(|one| self.content.first_difference(&body(one), 0, content));
+                let (at, length) = (at.max().unwrap_or(content.len() as u64), content.len());
                 let size = entry.size;
                 let promise = if allowed.careless { "whole" } else { "fsync" };
                 self.reading.note_broken(promise, || {
@@ -285,8 +285,8 @@ impl SavedLooking<'_> {
     /// Whether the content has a sector that is neither zero nor written data.
     fn report_foreign_content(&mut self, shown: &str, written: &[Body]) {
         const SECTOR: usize = 512;
-        let found = std::mem::take(&mut self.buffer);
-        for (number, sector) in (0_u64..).zip(found.chunks(SECTOR)) {
+        let content = std::mem::take(&mut self.buffer);
+        for (number, sector) in (0_u64..).zip(content.chunks(SECTOR)) {
             let at = number * SECTOR as u64;
             let is_written =
                 |body: &&Body| at < body.size && self.content.first_difference(body, at, sector).is_none();
@@ -302,7 +302,7 @@ impl SavedLooking<'_> {
                 break;
             }
         }
-        self.buffer = found;
+        self.buffer = content;
     }
 
     /// Names that lie there beside the files.
@@ -322,11 +322,13 @@ impl SavedLooking<'_> {
                 list.as_fd(),
                 |errno| errno,
                 |name, _| {
-                    let of = name
+                    let file_number = name
                         .to_bytes()
                         .strip_suffix(BESIDE)
                         .and_then(|head| known.get(head_name(head).as_c_str()));
-                    match of.filter(|number| allowed.get(**number).is_some_and(|allowed| allowed.beside)) {
+                    match file_number
+                        .filter(|number| allowed.get(**number).is_some_and(|allowed| allowed.beside))
+                    {
                         Some(number) => drop(beside.insert((name.to_owned(), *number))),
                         None if known.contains_key(name) => {}
                         None => unheard_of = Some(name.to_string_lossy().into_owned()),

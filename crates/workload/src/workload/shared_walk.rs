@@ -37,19 +37,19 @@ impl DirectoryQueue {
 
     /// The next directory; `None` once all were read or a thread failed.
     fn next(&self) -> Option<PathBuf> {
-        let mut found = self.lock_queue();
+        let mut queue = self.lock_queue();
         loop {
-            if found.failed {
+            if queue.failed {
                 return None;
             }
-            if let Some(next) = found.waiting.pop_front() {
-                found.being_read += 1;
+            if let Some(next) = queue.waiting.pop_front() {
+                queue.being_read += 1;
                 return Some(next);
             }
-            if found.being_read == 0 {
+            if queue.being_read == 0 {
                 return None;
             }
-            found = self.changed.wait(found).unwrap_or_else(PoisonError::into_inner);
+            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -59,10 +59,10 @@ impl DirectoryQueue {
     }
 
     fn is_read(&self, well: bool) {
-        let mut found = self.lock_queue();
-        found.being_read -= 1;
-        found.failed |= !well;
-        drop(found);
+        let mut queue = self.lock_queue();
+        queue.being_read -= 1;
+        queue.failed |= !well;
+        drop(queue);
         self.changed.notify_all();
     }
 }
@@ -71,7 +71,7 @@ pub(super) fn read_tree(site: &mut Workplace<'_>) -> Result<OperationResult, Wor
     let root = site.open_target()?;
     let queue = DirectoryQueue { found: Mutex::default(), changed: Condvar::new() };
     queue.add_directory(PathBuf::new());
-    let all = Mutex::new((LatencyRecorder::new("read_file")?, LastSeen::default()));
+    let totals = Mutex::new((LatencyRecorder::new("read_file")?, LastSeen::default()));
     with_hands(site.threads, "read_file", |_| {
         let mut reader = WalkReader::new()?;
         while let Some(directory) = queue.next() {
@@ -79,14 +79,14 @@ pub(super) fn read_tree(site: &mut Workplace<'_>) -> Result<OperationResult, Wor
             queue.is_read(read.is_ok());
             read.map_err(|failure| site.io_failure_below(failure))?;
         }
-        let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
-        all.0.merge_with(reader.latency());
-        all.1.files += reader.seen.files;
-        all.1.bytes += reader.seen.bytes;
-        all.1.digests = all.1.digests.wrapping_add(reader.seen.digests);
+        let mut totals = totals.lock().unwrap_or_else(PoisonError::into_inner);
+        totals.0.merge_with(reader.latency());
+        totals.1.files += reader.seen.files;
+        totals.1.bytes += reader.seen.bytes;
+        totals.1.digests = totals.1.digests.wrapping_add(reader.seen.digests);
         Ok(reader.seen.bytes)
     })?;
-    let (latency, seen) = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (latency, seen) = totals.into_inner().unwrap_or_else(PoisonError::into_inner);
     site.note_seen(seen);
     Ok(OperationResult {
         logical_bytes: seen.bytes,

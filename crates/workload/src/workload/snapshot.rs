@@ -7,8 +7,9 @@ use super::{WorkError, Workplace};
 pub(super) fn verify_newest(site: &Workplace<'_>) -> Result<(), WorkError> {
     let operation = site.operation.name();
     let newest = site.ledger.snapshots.last().ok_or(WorkError::NoSnapshot { operation })?;
-    let mut own = newest.expected_folders(site.mount).filter(|(_, entry)| entry.dataset == site.dataset.name);
-    own.try_for_each(|(at, entry)| verify_entry(operation, entry, site.dataset, site.staged, &at))
+    let mut dataset_folders =
+        newest.expected_folders(site.mount).filter(|(_, entry)| entry.dataset == site.dataset.name);
+    dataset_folders.try_for_each(|(at, entry)| verify_entry(operation, entry, site.dataset, site.staged, &at))
 }
 
 /// The one that was given up is not seen any more.

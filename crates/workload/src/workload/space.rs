@@ -52,12 +52,12 @@ impl Fullness {
     pub(super) fn measure(site: &Workplace<'_>) -> Result<Self, WorkError> {
         let mount = open_path(site.mount).map_err(|errno| site.io_failure("open the mount point", errno))?;
         rustix::fs::syncfs(&mount).map_err(|errno| site.io_failure("sync the filesystem", errno))?;
-        let found =
+        let status =
             rustix::fs::fstatvfs(&mount).map_err(|errno| site.io_failure("ask for the room", errno))?;
-        let used = found.f_blocks.saturating_sub(found.f_bfree);
-        let all = used.saturating_add(found.f_bavail);
-        let share = if all == 0 { 1.0 } else { used as f64 / all as f64 };
-        Ok(Fullness { share, bytes: found.f_blocks.saturating_mul(found.f_frsize) })
+        let used = status.f_blocks.saturating_sub(status.f_bfree);
+        let total = used.saturating_add(status.f_bavail);
+        let share = if total == 0 { 1.0 } else { used as f64 / total as f64 };
+        Ok(Fullness { share, bytes: status.f_blocks.saturating_mul(status.f_frsize) })
     }
 }
 
@@ -110,10 +110,17 @@ pub(crate) fn fill_space(site: &mut Workplace<'_>) -> Result<OperationResult, Wo
             now = Fullness::measure(site)?;
         }
     }
-    let held = Some(copies.bytes_held());
+    let bytes_held = Some(copies.bytes_held());
     note_copies(site, copies);
     let calls = to_recorded_calls(&[&latency]);
-    Ok(OperationResult { logical_bytes: bytes, files, read_besides: 0, held, calls, main_call: "write_copy" })
+    Ok(OperationResult {
+        logical_bytes: bytes,
+        files,
+        read_besides: 0,
+        held: bytes_held,
+        calls,
+        main_call: "write_copy",
+    })
 }
 
 fn write_copy(site: &mut Workplace<'_>, path: &Path, copy: u32) -> Result<OperationResult, WorkError> {
@@ -139,10 +146,17 @@ pub(crate) fn free_space(site: &mut Workplace<'_>) -> Result<OperationResult, Wo
         now = Fullness::measure(site)?;
         latency.record_since(start);
     }
-    let held = Some(copies.bytes_held());
+    let bytes_held = Some(copies.bytes_held());
     note_copies(site, copies);
     let calls = to_recorded_calls(&[&latency]);
-    Ok(OperationResult { logical_bytes: 0, files, read_besides: 0, held, calls, main_call: "remove_copy" })
+    Ok(OperationResult {
+        logical_bytes: 0,
+        files,
+        read_besides: 0,
+        held: bytes_held,
+        calls,
+        main_call: "remove_copy",
+    })
 }
 
 /// Verifies the copy written last; the others are verified when the trial ends.

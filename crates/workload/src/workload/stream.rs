@@ -14,16 +14,16 @@ use super::{OperationResult, WorkError, Workplace};
 
 pub(crate) fn write_file(site: &mut Workplace<'_>) -> Result<OperationResult, WorkError> {
     let file = open_target_file(site, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
-    let done = write_all(site, &file, 0)?;
+    let result = write_all(site, &file, 0)?;
     site.note_created();
-    Ok(done)
+    Ok(result)
 }
 
 pub(crate) fn rewrite_file(site: &mut Workplace<'_>) -> Result<OperationResult, WorkError> {
     let file = open_target_file(site, OFlags::WRONLY)?;
-    let done = write_all(site, &file, site.known_entry().generation + 1)?;
+    let result = write_all(site, &file, site.known_entry().generation + 1)?;
     site.note_overwritten();
-    Ok(done)
+    Ok(result)
 }
 
 pub(crate) fn read_file(site: &mut Workplace<'_>) -> Result<OperationResult, WorkError> {

@@ -17,9 +17,9 @@ use super::{OperationResult, WorkError, Workplace};
 /// Writes the dataset into a new folder; `call` names the writing of one file.
 pub(crate) fn write_new(site: &mut Workplace<'_>, call: &'static str) -> Result<OperationResult, WorkError> {
     let target = site.make_target()?;
-    let done = write_shared(site, &target, Manner::Create, call)?;
+    let result = write_shared(site, &target, Manner::Create, call)?;
     site.note_created();
-    Ok(done)
+    Ok(result)
 }
 
 /// Clones the dataset from its own folder into a new one.
@@ -54,9 +54,9 @@ pub(crate) fn overwrite_tree(site: &mut Workplace<'_>) -> Result<OperationResult
         HardLinks::Exact => Manner::Overwrite,
         HardLinks::MayBeCopies => Manner::OverwriteNames,
     };
-    let done = write_generation(site, &target, known.generation + 1, manner, "overwrite_file")?;
+    let result = write_generation(site, &target, known.generation + 1, manner, "overwrite_file")?;
     site.note_overwritten();
-    Ok(done)
+    Ok(result)
 }
 
 /// The same new tree by several threads, each with files of its own.
@@ -74,20 +74,20 @@ fn write_by_hands(
     let mut clock = WriteClock::new(call)?;
     write_directories(tree, root, &mut clock).map_err(failed)?;
     let (files, clocks) = (AtomicU64::new(0), Mutex::new(Vec::new()));
-    let done = with_hands(site.threads, call, |hand| {
-        let mut own = WriteClock::new(call)?;
+    let totals = with_hands(site.threads, call, |hand| {
+        let mut thread_clock = WriteClock::new(call)?;
         let part = ThreadPart { thread: hand.number, of: hand.of };
-        let written = write_files(&writing, part, &mut own).map_err(failed)?;
+        let written = write_files(&writing, part, &mut thread_clock).map_err(failed)?;
         files.fetch_add(written.files, Ordering::Relaxed);
-        clocks.lock().unwrap_or_else(PoisonError::into_inner).push(own);
+        clocks.lock().unwrap_or_else(PoisonError::into_inner).push(thread_clock);
         Ok(written.bytes)
     })?;
-    for own in clocks.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        clock.merge_with(&own);
+    for thread_clock in clocks.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        clock.merge_with(&thread_clock);
     }
     let linked = write_links(&writing, &mut clock).map_err(failed)?;
     Ok(OperationResult {
-        logical_bytes: done.bytes + linked.bytes,
+        logical_bytes: totals.bytes + linked.bytes,
         read_besides: 0,
         files: files.into_inner() + linked.files,
         held: None,

@@ -21,8 +21,8 @@ pub fn verify_written<'a>(
 ) -> Result<(), WorkError> {
     let now = ledger.known_folders().filter(|(_, written)| written.sure);
     let now = now.map(|(into, written)| (mount.join(into), written));
-    let kept = ledger.snapshots.iter().flat_map(|snapshot| snapshot.expected_folders(mount));
-    for (at, written) in now.chain(kept) {
+    let snapshot_folders = ledger.snapshots.iter().flat_map(|snapshot| snapshot.expected_folders(mount));
+    for (at, written) in now.chain(snapshot_folders) {
         let Some((prepared, staged)) = dataset(&written.dataset) else { continue };
         verify_entry("verify", written, prepared, staged, &at)?;
     }

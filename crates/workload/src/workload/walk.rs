@@ -280,8 +280,8 @@ pub(crate) fn remove_tree(site: &Workplace<'_>) -> Result<OperationResult, WorkE
 }
 
 pub(crate) fn remove_and_note(site: &mut Workplace<'_>) -> Result<OperationResult, WorkError> {
-    let done = remove_tree(site)?;
+    let result = remove_tree(site)?;
     let known = site.known_entry();
     site.set_entry(LedgerEntry { remains: Remains::Nothing, sure: true, aged: None, ..known });
-    Ok(done)
+    Ok(result)
 }

@@ -132,7 +132,7 @@ const CASES: &[Case] = &[
         },
         &[
             ("loop0", "/gone (deleted) is not found there"),
-            ("loop0", "hint: `swapon --show` lists what is swapped to"),
+            ("loop0", "hint: `swapon --show` lists all swap areas"),
             ("sdb", ""),
         ],
     ),

@@ -96,9 +96,11 @@ impl ProcessStat {
 /// Ticks, user and system, of each thread of the kernel's own that there is, by its number and start.
 pub fn kernel_threads(root: &Root) -> BTreeMap<(u32, u64), u64> {
     let stat = |name: &String| ProcessStat::read(root, name.parse::<u32>().ok()?).ok();
-    let found = names_in(&root.path("proc")).iter().filter_map(stat).collect::<Vec<_>>();
-    let own = found.into_iter().filter(|process| process.parent == KTHREADD);
-    own.map(|process| ((process.pid, process.start), process.ticks[0] + process.ticks[1])).collect()
+    let processes = names_in(&root.path("proc")).iter().filter_map(stat).collect::<Vec<_>>();
+    let kernel_threads = processes.into_iter().filter(|process| process.parent == KTHREADD);
+    kernel_threads
+        .map(|process| ((process.pid, process.start), process.ticks[0] + process.ticks[1]))
+        .collect()
 }
 
 /// The process that traces another, if one does and its PID namespace shows it.

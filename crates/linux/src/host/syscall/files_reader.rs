@@ -72,41 +72,41 @@ impl FilesReader {
         let folder = types::Fd(folder.as_raw_fd());
         let names = names.get(..names.len().min(AT_ONCE)).unwrap_or_default();
         let short = |(at, (_, most)): (usize, &(&CStr, u64))| (*most <= LONGEST as u64).then_some(at);
-        let mut left: Vec<usize> = names.iter().enumerate().filter_map(short).collect();
-        self.submit_all(&left, |at, place| {
+        let mut pending: Vec<usize> = names.iter().enumerate().filter_map(short).collect();
+        self.submit_all(&pending, |at, place| {
             let status = place.status.as_mut_ptr().cast();
             let (flags, mask) = (AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BASIC_STATS);
             let look = opcode::Statx::new(folder, names[at].0.as_ptr(), status);
             look.flags(flags.bits() as i32).mask(mask.bits()).build()
         })?;
-        left.retain(|at| {
+        pending.retain(|at| {
             let place = &self.places[*at];
             let is_file = || FileType::from_raw_mode(place.status().stx_mode.into()) == FileType::RegularFile;
             place.answer == 0 && is_file() && place.status().stx_size <= names[*at].1
         });
-        self.submit_all(&left, |at, _| {
+        self.submit_all(&pending, |at, _| {
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             opcode::OpenAt::new(folder, names[at].0.as_ptr()).flags(flags.bits() as i32).build()
         })?;
-        for at in &left {
+        for at in &pending {
             let place = &mut self.places[*at];
             // SAFETY: the kernel opened it for this call, and it has no other owner.
             place.file = (place.answer >= 0).then(|| unsafe { OwnedFd::from_raw_fd(place.answer) });
             // One byte more than the expected size: a longer file does not match its status.
             place.buffer.resize(place.status().stx_size as usize + 1, 0);
         }
-        left.retain(|at| self.places[*at].file.is_some());
-        self.submit_all(&left, |_, place| {
+        pending.retain(|at| self.places[*at].file.is_some());
+        self.submit_all(&pending, |_, place| {
             let file = place.file.as_ref().map_or(-1, AsRawFd::as_raw_fd);
             let (buffer, length) = (place.buffer.as_mut_ptr(), place.buffer.len() as u32);
             opcode::Read::new(types::Fd(file), buffer, length).build()
         })?;
-        for at in &left {
+        for at in &pending {
             let place = &mut self.places[*at];
             place.length =
                 usize::try_from(place.answer).ok().filter(|count| *count as u64 == place.status().stx_size);
         }
-        self.submit_all(&left, |_, place| {
+        self.submit_all(&pending, |_, place| {
             let file = place.file.take().map_or(-1, IntoRawFd::into_raw_fd);
             opcode::Close::new(types::Fd(file)).build()
         })

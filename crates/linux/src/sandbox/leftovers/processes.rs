@@ -58,19 +58,19 @@ pub(super) fn stray_processes(root: &Root) -> Vec<Leftover> {
     let mut strays = Vec::new();
     for (pid, _, role) in processes.iter().filter(|(_, _, role)| *role != ProcessRole::Conductor) {
         let mut above = *pid;
-        let kept = std::iter::from_fn(|| {
+        let ancestors = std::iter::from_fn(|| {
             above = parent_of(root, above).filter(|parent| *parent > 0)?;
             Some(above)
         })
         .take(64)
         .any(is_conductor);
-        if let (false, Some(key)) = (kept, ProcessKey::of(root, *pid)) {
-            let what = if *role == ProcessRole::Guest {
+        if let (false, Some(key)) = (ancestors, ProcessKey::of(root, *pid)) {
+            let description = if *role == ProcessRole::Guest {
                 "a guest kernel without a conductor"
             } else {
                 "an agent without a conductor"
             };
-            strays.push(Leftover::Process { key, what: what.to_owned() });
+            strays.push(Leftover::Process { key, what: description.to_owned() });
         }
     }
     strays.sort();

@@ -14,7 +14,7 @@ pub enum ProgramError {
     Missing { program: String },
     #[error("cannot start `{program}`: {source}")]
     Start { program: String, source: std::io::Error },
-    #[error("lost track of `{program}`: {source}")]
+    #[error("cannot wait for `{program}`: {source}")]
     Wait { program: String, source: std::io::Error },
     #[error("{}", describe_failure(.0))]
     Failed(Box<CommandRecord>),
@@ -41,9 +41,9 @@ fn describe_failure(record: &CommandRecord) -> String {
             format!("did not end within the time limit of {:.0} s (`timeout` in [protocol])", record.seconds)
         }
     };
-    let said =
+    let message =
         [record.stderr.trim(), record.stdout.trim()].into_iter().find(|text| !text.is_empty()).unwrap_or("");
-    let separator = if said.is_empty() { "" } else { ": " };
+    let separator = if message.is_empty() { "" } else { ": " };
     let line = match record.argv.as_slice() {
         // Told as it was written; of a whole script, its beginning.
         [shell, options @ .., option, line] if shell == "/bin/sh" && option == "-c" && options.len() < 2 => {
@@ -54,7 +54,7 @@ fn describe_failure(record: &CommandRecord) -> String {
         }
         argv => argv.join(" "),
     };
-    format!("`{line}` {how}{separator}{}", last_lines(said))
+    format!("`{line}` {how}{separator}{}", last_lines(message))
 }
 
 /// A program's output without its general usage text and without the middle of a long output; the record has all of it.

@@ -27,15 +27,14 @@ impl CallRecorder {
         let appended = self.files.take_all_appended();
         self.shift_calls(appended);
         let names = self.names_before();
-        let mut state = TraceState::before(&names).map_err(|what| {
-            Reason::new(what, "give a part of it, or a folder further down: --below FOLDER")
-        })?;
+        let mut state = TraceState::before(&names)
+            .map_err(|what| Reason::new(what, "give a part of it, or a subfolder: --below FOLDER"))?;
         let beyond = self.account.not_kept.get(BEYOND).map_or(0, |lost| lost.count);
-        let mut kept: Vec<KeptCall> = Vec::with_capacity(self.slots.len());
+        let mut kept_calls: Vec<KeptCall> = Vec::with_capacity(self.slots.len());
         let mut idle_since: Option<u64> = None;
         for slot in std::mem::take(&mut self.slots) {
             let Some(work) = slot.work else { continue };
-            if kept.len() >= MOST_CALLS {
+            if kept_calls.len() >= MOST_CALLS {
                 self.drop_call(&slot, work, BEYOND);
                 continue;
             }
@@ -47,16 +46,21 @@ impl CallRecorder {
             let pause_us =
                 if waited < self.shortest_pause_ns { 0 } else { (waited / 1000).min(LONGEST_PAUSE_US) };
             idle_since = Some(idle_since.unwrap_or(0).max(slot.ended_ns));
-            kept.push(KeptCall { call: TracedCall { pause_us, work }, line: slot.line, counts: slot.counts });
+            kept_calls.push(KeptCall {
+                call: TracedCall { pause_us, work },
+                line: slot.line,
+                counts: slot.counts,
+            });
         }
-        if kept.is_empty() {
+        if kept_calls.is_empty() {
             return Err(self.nothing_kept());
         }
-        let all = kept.len();
-        let trace = self.build_fitting_trace(&names, &mut kept)?;
-        if beyond > 0 || trace.calls().len() < all {
-            let of = if beyond > 0 { "more than " } else { "" };
-            self.notes.push(format!("Shortened: its first {} calls of {of}{all}.", trace.calls().len()));
+        let total = kept_calls.len();
+        let trace = self.build_fitting_trace(&names, &mut kept_calls)?;
+        if beyond > 0 || trace.calls().len() < total {
+            let at_least = if beyond > 0 { "more than " } else { "" };
+            self.notes
+                .push(format!("Shortened: its first {} calls of {at_least}{total}.", trace.calls().len()));
         }
         Ok(CapturedCalls { trace, form, notes: self.notes, account: self.account })
     }
@@ -88,24 +92,24 @@ impl CallRecorder {
     /// Explains why no call of a recording can be kept: the most frequent reason.
     fn nothing_kept(&self) -> Reason {
         let usual = "it must hold reads, writes or what is done with names, and with --below the folder where they are";
-        let what = "there is no call in it that can be kept";
+        let problem = "there is no call in it that can be kept";
         let most = self.account.not_kept.iter().max_by_key(|(_, lost)| lost.count);
         match most {
             Some((reason, lost)) => Reason::new(
                 format!(
-                    "{what}: {} of {} {} are {reason}, the first in line {}: {}",
+                    "{problem}: {} of {} {} are {reason}, the first in line {}: {}",
                     lost.count, self.account.seen, self.account.unit, lost.first.number, lost.first.text
                 ),
                 usual,
             ),
             None if self.account.seen > 0 => Reason::new(
                 format!(
-                    "{what}: all {} {} concern files outside the folder",
+                    "{problem}: all {} {} concern files outside the folder",
                     self.account.seen, self.account.unit
                 ),
                 usual,
             ),
-            None => Reason::new(what, usual),
+            None => Reason::new(problem, usual),
         }
     }
 
@@ -135,8 +139,8 @@ impl CallRecorder {
             }
             if kept.is_empty() {
                 return Err(Reason::new(
-                    "its names alone are more than a plan may hold",
-                    "name a folder further down: --below FOLDER",
+                    "its names alone exceed a plan's limit",
+                    "name a subfolder: --below FOLDER",
                 ));
             }
         }

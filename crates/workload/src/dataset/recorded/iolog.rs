@@ -69,9 +69,10 @@ pub(super) fn version_of(text: &str) -> Option<Result<u8, Reason>> {
     match first {
         "fio version 2 iolog" => Some(Ok(2)),
         "fio version 3 iolog" => Some(Ok(3)),
-        other if other.starts_with("fio version") && other.ends_with("iolog") => {
-            Some(Err(Reason::new("this version of fio's iolog is not known", "known are 1, 2 and 3")))
-        }
+        other if other.starts_with("fio version") && other.ends_with("iolog") => Some(Err(Reason::new(
+            "this version of fio's iolog is not supported",
+            "versions 1, 2 and 3 are supported",
+        ))),
         line if is_version_1(line) => Some(Ok(1)),
         _ => None,
     }
@@ -231,9 +232,9 @@ impl Iolog {
                 .and_then(|end| end.checked_next_multiple_of(FILE_ALIGNMENT))
                 .ok_or_else(|| too_wide(at_most))?;
         }
-        let all: Vec<(u64, u64)> =
+        let requests: Vec<(u64, u64)> =
             spans().map(|(file, start, end)| (bases[file] + start, bases[file] + end)).collect();
-        let folded = FoldedPlaces::from_requests(&all, at_most).ok_or_else(|| too_wide(at_most))?;
+        let folded = FoldedPlaces::from_requests(&requests, at_most).ok_or_else(|| too_wide(at_most))?;
         Ok((folded, bases, extent))
     }
 }

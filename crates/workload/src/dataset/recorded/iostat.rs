@@ -69,10 +69,7 @@ pub(super) fn read_iostat(text: &str, wanted: &RecordRequest) -> Result<Captured
         return Err(Reason::new("there is no report of iostat in it", RECORD));
     };
     if intervals.is_empty() {
-        return Err(Reason::new(
-            "it has one report of iostat, which is an average since the machine was started",
-            RECORD,
-        ));
+        return Err(Reason::new("it has only one iostat report, which is an average since boot", RECORD));
     }
     let device = choose_device(intervals, wanted.device.as_deref())?;
     let mut notes = vec![
@@ -108,7 +105,7 @@ pub(super) fn read_iostat(text: &str, wanted: &RecordRequest) -> Result<Captured
             total += due.floor();
             if total > MOST_REQUESTS {
                 return Err(Reason::new(
-                    format!("it is of more than {MOST_REQUESTS} requests"),
+                    format!("it has more than {MOST_REQUESTS} requests"),
                     "give a part of it: head -n 1000 FILE",
                 ));
             }
@@ -206,14 +203,14 @@ fn choose_device<'a>(intervals: &[IostatReport<'a>], wanted: Option<&str>) -> Re
     match wanted {
         Some(wanted) => totals.keys().copied().find(|name| *name == wanted).ok_or_else(|| {
             Reason::new(
-                format!("it has no device {wanted}; those that did something: {}", names()),
+                format!("it has no device {wanted}; active devices: {}", names()),
                 "name one of these",
             )
         }),
         None => match (busy.next(), busy.next()) {
             (Some(only), None) => Ok(only),
             (Some(first), Some(_)) => Err(Reason::new(
-                format!("it is of several devices: {}", names()),
+                format!("it has several devices: {}", names()),
                 format!("one device at a time: capture --trace FILE --device {first}"),
             )),
             _ => Err(Reason::plain("nothing is read or written in it")),
@@ -231,7 +228,7 @@ fn parse_reports(text: &str) -> Result<Vec<IostatReport<'_>>, Reason> {
         if let Some(words) = parse_heading(line) {
             if !words.contains(&"r/s") {
                 return Err(Reason::new(
-                    format!("line {number}: this iostat ran without -x, and says nothing of single requests"),
+                    format!("line {number}: iostat ran without -x, so it has no data about single requests"),
                     RECORD,
                 ));
             }

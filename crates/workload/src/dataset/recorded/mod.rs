@@ -89,7 +89,7 @@ pub fn recorded_file(path: &Path, wanted: &RecordRequest) -> Result<CapturedCall
     let parts = if path.exists() { Vec::new() } else { files_of_processes(path)? };
     let first = parts.first().map_or(path, |(path, _)| path.as_path());
     let cannot = |error: std::io::Error| {
-        Reason::new(format!("it cannot be read: {error}"), "name a file with what was recorded")
+        Reason::new(format!("it cannot be read: {error}"), "name a file with a recording")
     };
     let beginning = read_beginning(first, BEGINNING as u64).map_err(cannot)?;
     if !parts.is_empty() {
@@ -104,7 +104,7 @@ pub fn recorded_file(path: &Path, wanted: &RecordRequest) -> Result<CapturedCall
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     match requests::other_log(&name).filter(|_| captured.form == requests::LATENCY_LOG) {
         Some(what) => Err(Reason::new(
-            format!("by its name it is a log of {what}, and not of latencies"),
+            format!("its name says that it is a log of {what}, not of latencies"),
             "give the one that ends in _clat.1.log or _lat.1.log",
         )),
         None => Ok(captured),
@@ -125,8 +125,8 @@ fn files_of_processes(path: &Path) -> Result<Vec<(PathBuf, u32)>, Reason> {
         .collect();
     if files.len() > MOST_PROCESS_FILES {
         return Err(Reason::new(
-            format!("it is of more than {MOST_PROCESS_FILES} files, one for each process"),
-            "record them all in one file: strace -f -o FILE, without -ff",
+            format!("it has more than {MOST_PROCESS_FILES} files, one for each process"),
+            "record all processes in one file: strace -f -o FILE, without -ff",
         ));
     }
     files.sort_by_key(|(_, process)| *process);

@@ -57,12 +57,12 @@ fn is_perf_trace(line: &str) -> bool {
 
 impl OtherForm {
     pub(super) fn to_reason(self) -> Reason {
-        let what = match self {
+        let form_name = match self {
             OtherForm::Gvisor => "a log of gVisor's (runsc --strace)",
             OtherForm::PerfTrace => "the output of perf trace",
         };
         Reason::new(
-            format!("this is {what}, which is not read as a trace"),
+            format!("this is {form_name}, which cannot be converted into a trace"),
             format!("record the program with strace: {STRACE_COMMAND} PROGRAM"),
         )
     }

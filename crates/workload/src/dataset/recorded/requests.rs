@@ -45,7 +45,7 @@ pub(super) fn read_requests(bytes: &[u8], wanted: &RecordRequest) -> Result<Capt
         TraceFault::Line { .. } => fault.reason(),
         TraceFault::Whole { ref hint, .. } if !hint.contains("known are") => fault.reason(),
         TraceFault::Whole { .. } => {
-            let known = format!("besides: fio's iolog (--write_iolog), iostat -x -t 1, and what strace prints: {STRACE_COMMAND} -p PID");
+            let known = format!("also supported: fio's iolog (--write_iolog), iostat -x -t 1, and strace output: {STRACE_COMMAND} -p PID");
             fault.reason().and_hint(known)
         }
     })?;
@@ -150,8 +150,8 @@ pub(super) fn drop_what_has_no_room(
 
 pub(super) fn too_wide(at_most: u64) -> Reason {
     Reason::new(
-        format!("what it asks for takes more than {} even where it is laid side by side", Bytes(at_most)),
-        "give a part of it (head -n 100000), or more room: --at-most 8GiB",
+        format!("its requests need more than {} even if they are folded together", Bytes(at_most)),
+        "give a part of it (head -n 100000), or allow a larger trace: --at-most 8GiB",
     )
 }
 

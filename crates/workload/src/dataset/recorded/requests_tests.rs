@@ -171,7 +171,7 @@ fn what_iostat_printed_is_a_load_profile() {
 fn what_cannot_be_used_is_told_with_its_cause() {
     let headings = "Device r/s rkB/s w/s wkB/s\n";
     for (text, cause) in [
-        ("fio version 4 iolog\n".to_owned(), "this version of fio's iolog is not known"),
+        ("fio version 4 iolog\n".to_owned(), "this version of fio's iolog is not supported"),
         (
             "fio version 3 iolog\n0 x open\n0 x write 0 zero\n1 x close\n".to_owned(),
             "line 3: \"zero\" is no whole number",

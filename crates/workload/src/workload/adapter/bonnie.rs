@@ -75,8 +75,8 @@ fn parse_bonnie(output: &str) -> Result<Reading, AdapterProblem> {
     let mut lines = output.lines().map(str::trim).filter(|line| !line.is_empty());
     let line = lines.next().unwrap_or_default();
     if lines.next().is_some() {
-        let what = "there is more than one line of values, and a phase is one run".to_owned();
-        return Err((what, "leave out -x: blocks repeat the phase"));
+        let problem = "there is more than one line of values, and a phase is one run".to_owned();
+        return Err((problem, "leave out -x: blocks repeat the phase"));
     }
     read_line(line)
         .map_err(|what| (what, "versions 1.03 and 1.96 to 2.00 are known; try its options by hand, with -q"))

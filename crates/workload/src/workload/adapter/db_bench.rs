@@ -42,7 +42,7 @@ impl Adapter for DbBench {
     fn hint_for_output(&self, said: &str) -> Option<String> {
         let about = |word: &str| said.contains(word);
         if about("unknown benchmark") {
-            return Some(format!("those that are read: {}", db_bench::NAMES.join(", ")));
+            return Some(format!("supported: {}", db_bench::NAMES.join(", ")));
         }
         about("unknown command line flag").then(|| {
             "`db_bench --help` lists its options; --db, --seed and --histogram are there already".to_owned()
@@ -93,8 +93,8 @@ fn parse_db_bench(output: &str) -> Result<Reading, AdapterProblem> {
                 continue;
             }
             if benchmarks.iter().any(|known| known.name == name) {
-                let hint = "do each once; blocks repeat the phase, and a further phase measures the same benchmark later (--use_existing_db)";
-                return Err((format!("it did `{name}` more than once"), hint));
+                let hint = "run each once; blocks repeat the phase, and another phase can measure the same benchmark later (--use_existing_db)";
+                return Err((format!("it ran `{name}` more than once"), hint));
             }
             benchmarks.push(read_benchmark(name, told)?);
         } else if let Some(benchmark) = benchmarks.last_mut().filter(|_| !is_unmeasured) {
@@ -117,10 +117,9 @@ fn parse_db_bench(output: &str) -> Result<Reading, AdapterProblem> {
 /// Of `fillsync     :      23.497 micros/op 42520 ops/sec 0.047 seconds 2000 operations;    6.4 MB/s (764 of 2000 found)`.
 fn read_benchmark<'a>(name: &'a str, told: &'a str) -> Result<Benchmark<'a>, AdapterProblem> {
     let Some(metrics) = db_bench::of(name) else {
-        let hint = "those that are read stand in `fsverdict list metrics`; of others take numbers of your own (command, and [phase.metric.NAME])";
-        let what =
-            format!("nothing is known of its benchmark `{}`", name.chars().take(60).collect::<String>());
-        return Err((what, hint));
+        let hint = "`fsverdict list metrics` lists the supported ones; for others define your own metrics (command, and [phase.metric.NAME])";
+        let problem = format!("its benchmark `{}` is not known", name.chars().take(60).collect::<String>());
+        return Err((problem, hint));
     };
     let words: Vec<&str> = told.split_whitespace().collect();
     let [_, "micros/op", rate, "ops/sec" | "ops/sec;", ..] = words[..] else {
@@ -159,7 +158,7 @@ fn read_histogram_line<'a>(line: &'a str, benchmark: &mut Benchmark<'a>) -> Resu
             _ => Ok(()),
         };
     };
-    let told: &[(&str, usize)] = match first {
+    let metrics: &[(&str, usize)] = match first {
         "Count:" => {
             histogram.count = parse_number(after("Count:")?)?;
             return Ok(());
@@ -169,7 +168,7 @@ fn read_histogram_line<'a>(line: &'a str, benchmark: &mut Benchmark<'a>) -> Resu
         "Min:" if histogram.count > 0.0 => &[("Max:", 3)],
         _ => return Ok(()),
     };
-    for (name, place) in told {
+    for (name, place) in metrics {
         histogram.latencies[*place] = Some(parse_microseconds(after(name)?)?);
     }
     Ok(())

@@ -40,7 +40,7 @@ impl Adapter for Dbench {
     fn hint_for_output(&self, said: &str) -> Option<String> {
         if said.contains("unable to open") || said.contains("loadfile") {
             return Some(
-                "its load is /usr/share/dbench/client.txt, or what -c names by its absolute path".to_owned(),
+                "its load is /usr/share/dbench/client.txt, or the file after -c, an absolute path".to_owned(),
             );
         }
         ["Usage:", "unknown option", "You need to specify", "missing argument"].iter().any(|word| said.contains(word)).then(|| {
@@ -54,9 +54,9 @@ impl Adapter for Dbench {
 }
 
 fn parse_dbench(output: &str) -> Result<Reading, String> {
-    let told = text_after(output, "Throughput ")
+    let throughput_line = text_after(output, "Throughput ")
         .ok_or("it ended before it was done: it does not say \"Throughput\"")?;
-    let (rate, rest) = told.split_once(" MB/sec").ok_or("its throughput is not in MB/sec")?;
+    let (rate, rest) = throughput_line.split_once(" MB/sec").ok_or("its throughput is not in MB/sec")?;
     let worst = rest.split_once("max_latency=").ok_or("it does not say \"max_latency\"")?.1;
     let mut reading = Reading::default();
     match parse_number(rate.trim())? {

@@ -52,7 +52,7 @@ impl Adapter for Fio {
     fn hint_for_output(&self, said: &str) -> Option<String> {
         let about = |words: &[&str]| words.iter().any(|word| said.contains(word));
         if about(&["unable to open"]) {
-            return Some("a job file is named by its absolute path".to_owned());
+            return Some("give the job file's absolute path".to_owned());
         }
         about(&["unrecognized option", "failed parsing", "Bad option", "bad option"]).then(|| {
             "`fio --cmdhelp` lists its options, and `fio --cmdhelp=rw` what one of them takes".to_owned()
@@ -65,25 +65,28 @@ impl Adapter for Fio {
 }
 
 fn parse_fio(output: &str, log: &str) -> Result<Reading, AdapterProblem> {
-    let hint = "fio 2 and 3 are known; try its options by hand, with --output-format=json";
+    let hint = "fio 2 and 3 are supported; try the options by hand, with --output-format=json";
     // fio reports this itself on the same stream, and then prints the results up to then.
     if let Some(rest) = output.split("fio: terminating on signal").nth(1) {
         let signal: String = rest.trim_start().chars().take_while(char::is_ascii_digit).collect();
-        let what = format!("it was ended by signal {signal} before it was done");
-        return Err((what, "let it run to its end: --runtime bounds it"));
+        let problem = format!("it was ended by signal {signal} before it was done");
+        return Err((problem, "let it run to its end: --runtime bounds it"));
     }
     // With --status-interval each document covers the run so far: the last one covers all of it.
     let document = last_document(output).map_err(|broken| (describe_broken_json(&broken), hint))?;
     let document = document.ok_or_else(|| ("there is no JSON in it".to_owned(), hint))?;
     let output = FioOutput::deserialize(document).map_err(|error| (error.to_string(), hint))?;
     if let Some(job) = output.jobs.iter().find(|job| job.error != 0) {
-        let what = format!("the job `{}` ended with error {}", job.jobname, job.error);
-        return Err((what, "try its options by hand"));
+        let problem = format!("the job `{}` ended with error {}", job.jobname, job.error);
+        return Err((problem, "try its options by hand"));
     }
     let groups = groups_of(&output.jobs);
     if groups.len() > GROUPS {
         let hint = "make phases of them: each is measured on its own then";
-        return Err((format!("it reports {} groups of jobs, and {GROUPS} are read", groups.len()), hint));
+        return Err((
+            format!("it reports {} groups of jobs, but at most {GROUPS} are supported", groups.len()),
+            hint,
+        ));
     }
     let mut reading = Reading::default();
     let mut too_fast = Vec::new();
@@ -123,9 +126,9 @@ fn parse_fio(output: &str, log: &str) -> Result<Reading, AdapterProblem> {
 
 /// Adds the measurements of jobs, with a name behind those of the metrics.
 fn add_group(reading: &mut Reading, too_fast: &mut Vec<&str>, jobs: &[&FioJob], name: Option<&String>) {
-    let found = measure_group(jobs);
-    too_fast.extend(found.too_fast);
-    for mut measurement in found.measurements {
+    let group = measure_group(jobs);
+    too_fast.extend(group.too_fast);
+    for mut measurement in group.measurements {
         if let Some(name) = name {
             measurement.metric = format!("{}@{name}", measurement.metric).into();
         }

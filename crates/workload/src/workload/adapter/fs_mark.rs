@@ -93,11 +93,11 @@ fn parse_fs_mark(output: &str) -> Result<Reading, String> {
         _ => reading.too_fast("fs_mark", &[fs_mark::RATE.name]),
     }
     for (at, [mean, longest]) in fs_mark::CALLS.iter().enumerate() {
-        let of =
+        let column =
             |pick: fn(&(f64, f64)) -> f64| rows.iter().filter_map(move |row| row.calls.get(at).map(pick));
-        let worst = of(|call| call.1).fold(0.0, f64::max);
+        let worst = column(|call| call.1).fold(0.0, f64::max);
         if worst > 0.0 {
-            reading.add_latency(mean, of(|call| call.0).sum::<f64>() / rows.len() as f64);
+            reading.add_latency(mean, column(|call| call.0).sum::<f64>() / rows.len() as f64);
             reading.add_latency(longest, worst);
         }
     }

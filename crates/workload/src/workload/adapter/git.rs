@@ -111,8 +111,8 @@ fn parse_git_log(log: &str) -> Result<Reading, String> {
                 return Err(format!("git was ended by signal{signal} before it was done"));
             }
             "region_leave" => {
-                let told = event.category.as_deref().zip(event.label.as_deref());
-                let place = REGIONS.iter().find(|(category, label, _)| told == Some((*category, *label)));
+                let region = event.category.as_deref().zip(event.label.as_deref());
+                let place = REGIONS.iter().find(|(category, label, _)| region == Some((*category, *label)));
                 if let Some(((_, _, place), time)) = place.zip(event.t_rel) {
                     *taken.entry(*place).or_default() += time;
                 }

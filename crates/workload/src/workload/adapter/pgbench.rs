@@ -72,23 +72,24 @@ impl Adapter for Pgbench {
 
     fn parse_output(&self, output: &str, log: &str) -> Result<Reading, AdapterProblem> {
         if output.trim().is_empty() {
-            let hint = "one that makes tables (-i) measures nothing: let that be a phase with `command`, or `before`";
+            let hint =
+                "a run that makes tables (-i) measures nothing: use a phase with `command`, or `before`";
             return Err(("it measured nothing".to_owned(), hint));
         }
-        let told = Told::parse(output).map_err(|what| (what, HINT))?;
+        let summary = Told::parse(output).map_err(|what| (what, HINT))?;
         let logged = Logged::parse(log).map_err(|what| {
             (what, "leave out --aggregate-interval and --sampling-rate: every transaction is looked at")
         })?;
-        if logged.latencies.len() as u64 != told.transactions {
-            let what = format!(
+        if logged.latencies.len() as u64 != summary.transactions {
+            let problem = format!(
                 "it says {} transactions, and its log has {}",
-                told.transactions,
+                summary.transactions,
                 logged.latencies.len()
             );
-            return Err((what, "leave out --sampling-rate: every transaction is looked at"));
+            return Err((problem, "leave out --sampling-rate: every transaction is looked at"));
         }
         let mut reading = Reading::default();
-        match told.tps {
+        match summary.tps {
             Some(tps) => reading.add_metric(&pgbench::TPS, tps),
             None => reading.too_fast("pgbench", &[pgbench::TPS.name]),
         }
@@ -106,8 +107,8 @@ impl Adapter for Pgbench {
                 reading.add_metric(metric, latency.as_secs_f64());
             }
         }
-        if told.failed > 0.0 {
-            let note = format!("{} transactions failed and are not among those counted", told.failed);
+        if summary.failed > 0.0 {
+            let note = format!("{} transactions failed and are not among those counted", summary.failed);
             reading.notes.push(note);
         }
         reading.go_on(logged.course.to_course(Unit::PerSecond), &pgbench::SLOWEST);
@@ -134,13 +135,13 @@ impl Told {
         let optional =
             |start: &str| text_after(output, start).map_or(Ok(0.0), |text| parse_number(&first(text)));
         // Of `399/400`: so many of those that were asked for.
-        let done = need("number of transactions actually processed:")?;
-        let transactions = first(done);
+        let processed = need("number of transactions actually processed:")?;
+        let transactions = first(processed);
         let transactions: u64 =
             transactions.parse().map_err(|_| format!("\"{transactions}\" is no number of transactions"))?;
         let failed = optional("number of failed transactions:")?;
         let skipped = optional("number of transactions skipped:")?;
-        let asked = done.split_once('/').and_then(|(_, asked)| parse_number(&first(asked)).ok());
+        let asked = processed.split_once('/').and_then(|(_, asked)| parse_number(&first(asked)).ok());
         if let Some(asked) = asked.filter(|asked| transactions as f64 + failed + skipped < *asked) {
             return Err(format!("it ended before it was done: {transactions} of {asked} transactions"));
         }

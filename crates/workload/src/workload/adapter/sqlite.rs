@@ -134,11 +134,11 @@ mod tests {
     fn each_part_has_its_rate() {
         assert!(PARTS.iter().zip(METRICS).all(|((part, _), metric)| metric.name == format!("sqlite_{part}")));
         let reading = Sqlite.read_output("fsverdict begin|10.000\nfsverdict insert|12.500\nwal\nfsverdict update|17.500\nfsverdict bulk|17.510\nread|5\nfsverdict read|17.510\nfsverdict delete|18.010\n", "").unwrap();
-        let found: Vec<(&str, f64)> =
+        let times: Vec<(&str, f64)> =
             reading.measurements.iter().map(|one| (one.metric.as_ref(), one.value)).collect();
-        let [("sqlite_insert", insert), ("sqlite_update", update), ("sqlite_delete", delete)] = found[..]
+        let [("sqlite_insert", insert), ("sqlite_update", update), ("sqlite_delete", delete)] = times[..]
         else {
-            panic!("{found:?}")
+            panic!("{times:?}")
         };
         assert!(
             (insert - 200.0).abs() < 1e-6 && (update - 100.0).abs() < 1e-6 && (delete - 1000.0).abs() < 1e-3

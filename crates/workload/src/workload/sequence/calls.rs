@@ -85,8 +85,8 @@ fn make_step(root: BorrowedFd<'_>, step: SequenceStep, model: &SequenceModel) ->
             allocate_range(root, at, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, offset, length)
         }
         S::ZeroRange(at, offset, length, keep) => {
-            let kept = if keep { FallocateFlags::KEEP_SIZE } else { FallocateFlags::empty() };
-            allocate_range(root, at, FallocateFlags::ZERO_RANGE | kept, offset, length)
+            let keep_size = if keep { FallocateFlags::KEEP_SIZE } else { FallocateFlags::empty() };
+            allocate_range(root, at, FallocateFlags::ZERO_RANGE | keep_size, offset, length)
         }
         S::SetAttribute(at, value) => set_attribute(root, at, value),
         S::RemoveAttribute(at) => {
@@ -130,11 +130,11 @@ fn write_range(
     let begin = room.as_ptr().align_offset(4096).min(4096);
     let bytes = room.get_mut(begin..begin + length).unwrap_or_default();
     fill_pattern(bytes, with, u64::from(offset));
-    let mut done = 0;
-    while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
-        match rustix::io::pwrite(file.as_fd(), rest, u64::from(offset) + done as u64)? {
+    let mut written = 0;
+    while let Some(rest) = bytes.get(written..).filter(|rest| !rest.is_empty()) {
+        match rustix::io::pwrite(file.as_fd(), rest, u64::from(offset) + written as u64)? {
             0 => return Err(Errno::IO),
-            count => done += count,
+            count => written += count,
         }
     }
     Ok(())

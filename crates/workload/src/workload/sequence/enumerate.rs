@@ -32,19 +32,20 @@ type Between = Option<SequencePersist>;
 impl SequenceBounds {
     /// All of them, in the order of their numbers.
     pub(super) fn all_sequences(self) -> Vec<CallSequence> {
-        let all = match (self.steps, self.count) {
+        let sequences = match (self.steps, self.count) {
             (3.., count) => return self.draw_sequences(count.unwrap_or(0) as usize),
             (2, _) => two_step_sequences(),
             _ => one_step_sequences(),
         };
-        let Some(count) = self.count.map(|count| count as usize).filter(|count| *count < all.len()) else {
-            return all;
+        let Some(count) = self.count.map(|count| count as usize).filter(|count| *count < sequences.len())
+        else {
+            return sequences;
         };
-        let mut order: Vec<usize> = (0..all.len()).collect();
+        let mut order: Vec<usize> = (0..sequences.len()).collect();
         order.sort_by_key(|number| mix_bits(self.seed ^ mix_bits(*number as u64)));
         order.truncate(count);
         order.sort_unstable();
-        order.into_iter().filter_map(|number| all.get(number).cloned()).collect()
+        order.into_iter().filter_map(|number| sequences.get(number).cloned()).collect()
     }
 
     /// How many there are.
@@ -97,21 +98,23 @@ fn draw_chances(seed: u64, draw: u64) -> impl FnMut(usize) -> usize {
 }
 
 fn one_step_sequences() -> Vec<CallSequence> {
-    let mut all = Vec::new();
+    let mut sequences = Vec::new();
     for step in STEPS {
         let mut model = SequenceModel::with_prepared_files(0);
         if model.apply_step(*step).is_none() {
             continue;
         }
         for persist in persists_at_end(&[*step], &model) {
-            all.push(CallSequence { calls: vec![SequenceCall::Step(*step), SequenceCall::Persist(persist)] });
+            sequences.push(CallSequence {
+                calls: vec![SequenceCall::Step(*step), SequenceCall::Persist(persist)],
+            });
         }
     }
-    all
+    sequences
 }
 
 fn two_step_sequences() -> Vec<CallSequence> {
-    let mut all = Vec::new();
+    let mut sequences = Vec::new();
     for first in STEPS {
         let mut once = SequenceModel::with_prepared_files(0);
         if once.apply_step(*first).is_none() {
@@ -129,12 +132,12 @@ fn two_step_sequences() -> Vec<CallSequence> {
                     let mut calls = vec![SequenceCall::Step(*first)];
                     calls.extend(middle.map(SequenceCall::Persist));
                     calls.extend([SequenceCall::Step(*second), SequenceCall::Persist(*persist)]);
-                    all.push(CallSequence { calls });
+                    sequences.push(CallSequence { calls });
                 }
             }
         }
     }
-    all
+    sequences
 }
 
 /// The calls that may persist between two steps: none, fsync of the step's file or of its directory, sync.

@@ -103,8 +103,8 @@ impl<'a> SequenceJudge<'a> {
         match (of_before, likely) {
             (Some(node), _) => {
                 let is_now = entry.is_empty();
-                let what = if is_now { "is there again" } else { "is still what it was before" };
-                self.broken.push((promise, format!("{shown} {what}")));
+                let state = if is_now { "is there again" } else { "is still what it was before" };
+                self.broken.push((promise, format!("{shown} {state}")));
                 self.check_node(key, node, found, shown);
             }
             (None, Some(node)) => {
@@ -156,12 +156,13 @@ impl<'a> SequenceJudge<'a> {
             Some(NodeKind::File) => {}
             _ => return None,
         }
-        let of = |from| -> Vec<Arc<Vec<u8>>> {
+        let versions_from = |from| -> Vec<Arc<Vec<u8>>> {
             self.versions_of(from).filter_map(|one| one.node(number)).map(|node| node.bytes.clone()).collect()
         };
         let from = self.floor.first_version_of_content(number);
-        let promised = if from > 0 || of(0).len() == self.floor.versions.len() { "fsync" } else { "whole" };
-        match compare_content(&found.content, &of(from)) {
+        let promised =
+            if from > 0 || versions_from(0).len() == self.floor.versions.len() { "fsync" } else { "whole" };
+        match compare_content(&found.content, &versions_from(from)) {
             Ok(()) => None,
             Err(ContentFault::Size { bytes, least, most }) => {
                 let must = if least == most { format!("{least}") } else { format!("{least} to {most}") };
@@ -171,8 +172,8 @@ impl<'a> SequenceJudge<'a> {
                 Some((promised, format!("holds zeroes at byte {at}, where something was written")))
             }
             Err(ContentFault::Foreign { at }) => {
-                let was_there = compare_content(&found.content, &of(0)).is_ok()
-                    || of(0).iter().any(|one| one.get(at) == found.content.get(at));
+                let was_there = compare_content(&found.content, &versions_from(0)).is_ok()
+                    || versions_from(0).iter().any(|one| one.get(at) == found.content.get(at));
                 match was_there {
                     true => Some((promised, format!("holds what was replaced, at byte {at}"))),
                     false => Some(("foreign", format!("holds what was never written to it, at byte {at}"))),
@@ -215,10 +216,10 @@ impl<'a> SequenceJudge<'a> {
         let least = least.map(|node| node.blocks.len() as u64 * u64::from(BLOCK)).min().unwrap_or(0);
         // Short content may be stored in the inode.
         if found.held < least && found.content.len() >= BLOCK as usize {
-            let held = found.held;
+            let bytes_allocated = found.held;
             self.broken.push((
                 "allocation",
-                format!("{shown} holds {held} bytes, of {least} that were written or set aside"),
+                format!("{shown} holds {bytes_allocated} bytes, of {least} that were written or set aside"),
             ));
         }
     }
@@ -255,10 +256,10 @@ impl<'a> SequenceJudge<'a> {
                 let name = first.names.iter().find(|(_, node)| **node == number);
                 let name = name.map_or("", |(key, _)| key.1);
                 // A name of its own that is gone was told already.
-                let told = self.broken.iter().any(|(promise, _)| *promise == "name");
-                if !told {
-                    let seen = format!("what was {name} at first is under none of its names");
-                    self.broken.push(("rename", seen));
+                let is_reported = self.broken.iter().any(|(promise, _)| *promise == "name");
+                if !is_reported {
+                    let observation = format!("what was {name} at first is under none of its names");
+                    self.broken.push(("rename", observation));
                 }
             }
         }

@@ -12,7 +12,7 @@ impl SequencesRecord {
     /// The state after all calls have returned, with the folder of each sequence.
     fn final_states(&self) -> Vec<(String, SequenceModel)> {
         let (first, sequences) = self.work.sequences();
-        let left = (first..).zip(&sequences).map(|(number, sequence)| {
+        let states = (first..).zip(&sequences).map(|(number, sequence)| {
             let mut model = SequenceModel::with_prepared_files(sequence_identity(self.work.bounds, number));
             for call in &sequence.calls {
                 if let SequenceCall::Step(step) = call {
@@ -21,18 +21,18 @@ impl SequencesRecord {
             }
             (format!("{FOLDER}/{}", folder_of(number)), model)
         });
-        left.collect()
+        states.collect()
     }
 
     /// How many bytes the blocks of files must take at least once all calls have returned, a line each: bytes, path.
     pub fn least_held(&self) -> Vec<String> {
         let files = self.final_states().into_iter().flat_map(|(folder, model)| {
-            let held = |at: &SequencePlace| {
+            let node_at = |at: &SequencePlace| {
                 let node =
                     model.node(model.resolve(*at)?).filter(|node| node.bytes.len() >= BLOCK as usize)?;
                 Some(format!("{} {folder}/{}", node.blocks.len() as u64 * u64::from(BLOCK), at.path()))
             };
-            SequencePlace::FILES.iter().filter_map(held).collect::<Vec<_>>()
+            SequencePlace::FILES.iter().filter_map(node_at).collect::<Vec<_>>()
         });
         files.collect()
     }

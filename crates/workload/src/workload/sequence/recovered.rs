@@ -60,8 +60,8 @@ impl SequencesRecord {
     pub fn last_return(&self, from_ns: u64, until_ns: u64) -> Option<u64> {
         let batch =
             self.batches.iter().filter(|batch| batch.ready_ns < until_ns && batch.until_ns >= from_ns);
-        let done = batch.flat_map(|batch| &batch.calls).flat_map(|calls| &calls.done_ns);
-        done.copied().filter(|done| (from_ns..until_ns).contains(done)).max()
+        let completion_times = batch.flat_map(|batch| &batch.calls).flat_map(|calls| &calls.done_ns);
+        completion_times.copied().filter(|done| (from_ns..until_ns).contains(done)).max()
     }
 
     /// The calls that had returned by this nanosecond.
@@ -174,8 +174,8 @@ impl SequencesRecord {
             match remove_folder(&folder, &name, &mut listing) {
                 Ok(()) | Err(Errno::NOENT) => {}
                 Err(errno) => {
-                    let done = describe_calls(sequence, progress.returned);
-                    reading.note_broken("removable", || format!("{name}: {errno} (done: {done})"));
+                    let calls = describe_calls(sequence, progress.returned);
+                    reading.note_broken("removable", || format!("{name}: {errno} (done: {calls})"));
                 }
             }
         }

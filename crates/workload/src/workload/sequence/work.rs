@@ -66,10 +66,10 @@ impl SequenceWork {
     pub(super) fn sequences(&self) -> (u32, Vec<CallSequence>) {
         if let Some(OneSequence { number, calls }) = &self.only {
             let whole = self.bounds.all_sequences().into_iter().nth(*number as usize);
-            let of = |whole: CallSequence| CallSequence {
+            let numbered = |whole: CallSequence| CallSequence {
                 calls: calls.iter().filter_map(|call| whole.calls.get(*call as usize).copied()).collect(),
             };
-            return (*number, whole.map(of).into_iter().collect());
+            return (*number, whole.map(numbered).into_iter().collect());
         }
         let first = self.part as usize * PART;
         let sequences: Vec<CallSequence> =
@@ -96,12 +96,12 @@ pub fn carry_out(mount: &Path, work: &SequenceWork, may_rest: bool) -> Result<Se
     for (batch, sequences) in sequences.chunks(BATCH).enumerate() {
         let first = first + (batch * BATCH) as u32;
         let batch = SequencesOfBatch { folder: &folder, bounds: work.bounds, first, sequences, may_rest };
-        let done = batch.carry_out(&mut latency)?;
-        files += done.calls.len() as u64;
-        batches.push(done);
+        let batch = batch.carry_out(&mut latency)?;
+        files += batch.calls.len() as u64;
+        batches.push(batch);
     }
     let calls = to_recorded_calls(&[&latency]);
-    let done = OperationResult {
+    let result = OperationResult {
         logical_bytes: 0,
         read_besides: 0,
         files,
@@ -109,7 +109,7 @@ pub fn carry_out(mount: &Path, work: &SequenceWork, may_rest: bool) -> Result<Se
         calls,
         main_call: "sequence",
     };
-    Ok(SequencesDone { done, batches })
+    Ok(SequencesDone { done: result, batches })
 }
 
 fn io_error(call: &'static str, path: String, errno: Errno) -> WorkError {
@@ -234,8 +234,8 @@ impl SequencesOfBatch<'_> {
         // A directory that was opened before names were made need not list them (btrfs does not).
         let root = open_below(root.as_fd(), Path::new(""), false)
             .map_err(|errno| io_error("open", folder_of(number), errno))?;
-        let found = read_folder(root.as_fd(), listing, &mut errors);
-        let broken = found.map(|found| judge_sequence(&floor, &found)).unwrap_or_default();
+        let found_root = read_folder(root.as_fd(), listing, &mut errors);
+        let broken = found_root.map(|found| judge_sequence(&floor, &found)).unwrap_or_default();
         // Blocks are counted once they are written.
         let broken = broken.into_iter().find(|(promise, _)| *promise != "allocation");
         let seen = broken.map(|(_, seen)| seen).or(errors.into_iter().next());
@@ -265,8 +265,8 @@ pub(super) fn progress_at(sequence: &CallSequence, calls: &SequenceCalls, now_ns
 
 /// The first calls of a sequence in words.
 pub(super) fn describe_calls(sequence: &CallSequence, calls: usize) -> String {
-    let told: Vec<String> = sequence.calls.iter().take(calls).map(ToString::to_string).collect();
-    told.join("; ")
+    let call_names: Vec<String> = sequence.calls.iter().take(calls).map(ToString::to_string).collect();
+    call_names.join("; ")
 }
 
 /// Removes a folder with all that is in it, and follows nothing.

@@ -31,8 +31,11 @@ impl StraceReader {
             // A number that another one closed is free here, too: the table is the same.
             let closed = self.tables_that_may_share(&table).into_iter().find(|other| {
                 let (own, other) = (table.borrow(), other.borrow());
-                let own = own.descriptors.get(&number).map(|one| one.description);
-                other.doubtful_closes.get(&number).is_some_and(|close| Some(close.description) == own)
+                let own_description = own.descriptors.get(&number).map(|one| one.description);
+                other
+                    .doubtful_closes
+                    .get(&number)
+                    .is_some_and(|close| Some(close.description) == own_description)
             });
             if let Some(other) = closed {
                 self.merge_tables(moment, &other, &table);

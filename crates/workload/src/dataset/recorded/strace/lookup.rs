@@ -49,8 +49,8 @@ impl StraceReader {
         let Some(table) = self.processes.table_of(moment.process) else {
             return DescriptorTarget::Lost("calls of processes beyond those that can be followed");
         };
-        let own = table.borrow().descriptors.get(&number).copied();
-        if let Some(own) = own
+        let descriptor = table.borrow().descriptors.get(&number).copied();
+        if let Some(own) = descriptor
             && self.agrees_with_shown(own.description, shown)
         {
             self.use_descriptor(&table, number, own);
@@ -59,7 +59,7 @@ impl StraceReader {
         if let Some(id) = self.find_in_relatives(moment, &table, number, shown) {
             return DescriptorTarget::Known(id);
         }
-        if let Some(own) = own {
+        if let Some(own) = descriptor {
             // A rename that the recording does not have gave the file another path.
             let alone = table.borrow().guess.is_none() && !self.is_guessed(&table);
             let is_file =
@@ -195,16 +195,16 @@ impl StraceReader {
         let own_close = table.borrow().doubtful_closes.get(&number).map(|close| close.description);
         let above = table.borrow().guess.clone();
         if let Some(above) = above {
-            let found = above.borrow().descriptors.get(&number).copied();
-            let found = found.filter(|found| Some(found.description) != own_close);
-            if let Some(found) = found.filter(|found| self.agrees_with_shown(found.description, shown)) {
+            let descriptor = above.borrow().descriptors.get(&number).copied();
+            let descriptor = descriptor.filter(|found| Some(found.description) != own_close);
+            if let Some(found) = descriptor.filter(|found| self.agrees_with_shown(found.description, shown)) {
                 self.merge_tables(moment, table, &above);
                 return Some(found.description);
             }
         }
         for below in self.tables_that_may_share(table) {
-            let found = below.borrow().descriptors.get(&number).copied().filter(|found| !found.doubtful);
-            if let Some(found) = found.filter(|found| self.agrees_with_shown(found.description, shown)) {
+            let descriptor = below.borrow().descriptors.get(&number).copied().filter(|found| !found.doubtful);
+            if let Some(found) = descriptor.filter(|found| self.agrees_with_shown(found.description, shown)) {
                 self.merge_tables(moment, &below, table);
                 return Some(found.description);
             }
@@ -265,16 +265,17 @@ impl StraceReader {
             return None;
         }
         let others = self.processes.all().map(|process| &process.table);
-        let found = others.filter(|other| !Rc::ptr_eq(other, table)).find_map(|other| {
-            let found = other.borrow().descriptors.get(&number).copied()?;
-            (!found.doubtful && self.agrees_with_shown(found.description, shown)).then_some(found)
+        let match_in_other = others.filter(|other| !Rc::ptr_eq(other, table)).find_map(|other| {
+            let descriptor = other.borrow().descriptors.get(&number).copied()?;
+            (!descriptor.doubtful && self.agrees_with_shown(descriptor.description, shown))
+                .then_some(descriptor)
         })?;
-        self.descriptions.add_reference(found.description);
-        let former = table.borrow_mut().descriptors.insert(number, found);
+        self.descriptions.add_reference(match_in_other.description);
+        let former = table.borrow_mut().descriptors.insert(number, match_in_other);
         if let Some(former) = former {
             self.drop_descriptor(former, (0, 0));
         }
-        Some(found.description)
+        Some(match_in_other.description)
     }
 
     /// A file that is open without an opening in the recording.

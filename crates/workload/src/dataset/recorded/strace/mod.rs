@@ -82,7 +82,7 @@ pub(super) fn read_many(
     let form = time_form(beginning);
     if files.len() > 1 && !matches!(form, TimeForm::OfDay | TimeForm::Since1970) {
         return Err(Reason::new(
-            "files of several processes (strace -ff) have no times by which their calls can be put in order",
+            "files of several processes (strace -ff) have no times, so their calls cannot be put in order",
             "record them with -ttt, or all in one file: strace -f -o FILE",
         ));
     }
@@ -97,8 +97,8 @@ fn unreadable_reason(error: &std::io::Error) -> Reason {
 fn read_source(source: &mut dyn LineSource, below: Option<&Path>) -> Result<CapturedCalls, Reason> {
     let below = below.filter(|below| below.is_absolute()).ok_or_else(|| {
         Reason::new(
-            "a record of strace's is of every file that a program touches",
-            "say which folder's are meant, by its absolute path, as the program knew it: --below /srv/data",
+            "a strace recording contains every file that the program used",
+            "name the folder whose files you mean by its absolute path, as the program used it: --below /srv/data",
         )
     })?;
     let mut reader = StraceReader::new(below);

@@ -61,11 +61,11 @@ impl FolderPaths {
         }
         let mut path = path.to_path_buf();
         for _ in 0..LONGEST_CHAIN {
-            let found = path
+            let known_link = path
                 .ancestors()
                 .filter(|above| self.lengths.contains_key(&above.as_os_str().len()))
                 .find_map(|above| self.links.get_key_value(above));
-            let Some((link, target)) = found else { break };
+            let Some((link, target)) = known_link else { break };
             let Ok(rest) = path.strip_prefix(link) else { break };
             path = match rest.as_os_str().is_empty() {
                 true => target.clone(),
@@ -146,10 +146,10 @@ pub(super) fn named_descriptor(path: &Path) -> Option<i32> {
     let rest = text.strip_prefix("/dev/fd/").or_else(|| {
         let rest = text.strip_prefix("/proc/")?;
         let (process, rest) = rest.split_once("/fd/")?;
-        let own = process == "self"
+        let is_self = process == "self"
             || process == "thread-self"
             || process.bytes().all(|byte| byte.is_ascii_digit());
-        own.then_some(rest)
+        is_self.then_some(rest)
     })?;
     rest.parse().ok()
 }

@@ -143,8 +143,8 @@ impl StraceReader {
                 self.processes.renumber_process(by, process);
             }
             LineKind::Nothing => {
-                let own = [&b"---"[..], b"+++", b"strace:", b">", b"<...", b"???"];
-                if !rest.is_empty() && !own.iter().any(|begin| rest.starts_with(begin)) {
+                let strace_messages = [&b"---"[..], b"+++", b"strace:", b">", b"<...", b"???"];
+                if !rest.is_empty() && !strace_messages.iter().any(|begin| rest.starts_with(begin)) {
                     self.strange_lines += 1;
                 }
             }
@@ -267,9 +267,9 @@ impl StraceReader {
 
     /// Ends unfinished calls at the end of the recording.
     pub(super) fn end_recording(&mut self) {
-        let mut left: Vec<CallUnderway> = std::mem::take(&mut self.underway).into_values().collect();
-        left.sort_by_key(|call| call.line);
-        for call in &left {
+        let mut unfinished: Vec<CallUnderway> = std::mem::take(&mut self.underway).into_values().collect();
+        unfinished.sort_by_key(|call| call.line);
+        for call in &unfinished {
             self.give_up(call);
         }
     }

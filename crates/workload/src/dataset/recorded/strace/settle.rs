@@ -96,16 +96,16 @@ impl StraceReader {
     /// A call that the trace cannot make, or that failed: it is counted where it concerns the folder.
     pub(super) fn settle_by_references(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
         // Calls whose second argument selects the action.
-        let what = match call.name {
+        let call_name = match call.name {
             "ioctl" | "fcntl" | "fcntl64" => {
                 format!("{} {}", call.name, constants_or_placeholder(call.argument_text(1)))
             }
             name => name.to_owned(),
         };
         let reason = match call.returned {
-            Returned::Error(error) => format!("{what} that failed ({error})"),
-            Returned::Unknown => format!("{what} that was interrupted or did not return"),
-            Returned::Value(_) => what,
+            Returned::Error(error) => format!("{call_name} that failed ({error})"),
+            Returned::Unknown => format!("{call_name} that was interrupted or did not return"),
+            Returned::Value(_) => call_name,
         };
         // A failed call moved no bytes, and sync_file_range(2) makes nothing durable.
         let weight = CallWeight::NONE;

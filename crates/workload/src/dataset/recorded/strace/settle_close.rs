@@ -114,12 +114,12 @@ impl StraceReader {
             let former = table.borrow_mut().descriptors.remove(&number);
             table.borrow_mut().closed.insert(number);
             let Some(former) = former else { continue };
-            let own = self.settle_closed(former.description, false);
+            let outcome = self.settle_closed(former.description, false);
             let closed = self.drop_descriptor(former, moment.times);
             if closed {
                 settled = settled_kept(CallWeight::NONE);
-            } else if settled == settled_outside() && own == settled_followed() {
-                settled = own;
+            } else if settled == settled_outside() && outcome == settled_followed() {
+                settled = outcome;
             }
         }
         settled

@@ -169,8 +169,8 @@ impl StraceReader {
         if has_flag(flags, "CLONE_FS")
             && let Some(process) = self.processes.get_mut(moment.process)
         {
-            let own = process.directory.borrow().clone();
-            process.directory = Rc::new(RefCell::new(own));
+            let directory = process.directory.borrow().clone();
+            process.directory = Rc::new(RefCell::new(directory));
         }
     }
 

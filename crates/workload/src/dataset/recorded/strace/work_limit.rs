@@ -61,9 +61,9 @@ pub(super) struct CopyShare {
 impl HeldCopies {
     /// A share for so many copies; `None` where there are too many.
     pub(super) fn take_share(&self, amount: usize) -> Option<CopyShare> {
-        let held = self.held.get().saturating_add(amount as u64);
-        (held <= MOST_COPIES).then(|| {
-            self.held.set(held);
+        let total_held = self.held.get().saturating_add(amount as u64);
+        (total_held <= MOST_COPIES).then(|| {
+            self.held.set(total_held);
             CopyShare { held: Rc::clone(&self.held), own: amount as u64 }
         })
     }
