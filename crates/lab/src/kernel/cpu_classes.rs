@@ -1,4 +1,10 @@
 //! The classes of computation that a counting kernel (patch 0014) counts, each of which has a price.
+//!
+//! The counts are in `/proc/cpu_price`, which exists if the kernel's command line has the word `cpu_price=`: one line,
+//! `CHARGED_NS SLEPT_NS COUNT COUNT …`, in the order of the classes. Counting starts when it is read first.
+//!
+//! Look for the word in `/proc/cmdline` before opening the file. In a kernel without it the attempt would fail, and a failed
+//! system call takes a microsecond of simulated time there, so that every trace without prices would change.
 
 /// The names of the classes, in the order in which the kernel takes their prices and prints their counts. They are the keys
 /// of a CPU model's table `[picoseconds]`.
