@@ -222,3 +222,16 @@ fn every_whole_plan_in_the_documents_is_right() {
     }
     assert!(plans > 1, "{plans}");
 }
+
+#[test]
+fn the_sentence_on_findings_counts_the_rows_of_its_table() {
+    let page = std::fs::read_to_string(package().join("docs/results/then-and-now.md")).unwrap();
+    let table = page.split("| *root-on-flash:*").nth(1).unwrap().split("\n\n").next().unwrap();
+    let count = |verdict: &str| table.matches(&format!("**{verdict}**")).count();
+    let [holds, gone, untold] = ["holds", "no longer holds", "cannot be told here"].map(count);
+    let sentence = format!(
+        "Of these {} findings {holds} hold, {gone} no longer do, and {untold} cannot be told here",
+        holds + gone + untold
+    );
+    assert!(page.contains(&sentence), "{sentence}");
+}
