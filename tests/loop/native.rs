@@ -311,7 +311,7 @@ fn loop_a_program_that_refuses_its_options_is_reported_with_the_way_out() {
         ("bonnie++", "-s 16 -n 0 --frobnicate", "invalid option", "hint: bonnie++(8)"),
         ("fs_mark", "-n 10 -Z", "invalid option", "hint: fs_mark(1)"),
         ("dbench", "-t 1 --frobnicate 1", "unknown option", "hint: dbench(1)"),
-        ("db_bench", "--benchmarks=nonsense", "unknown benchmark", "hint: those that are read: fillseq"),
+        ("db_bench", "--benchmarks=nonsense", "unknown benchmark", "hint: supported: fillseq"),
         ("sqlite", "-frobnicate", "unknown option", "hint: the options are those of sqlite3(1)"),
         ("git", "frobnicate", "is not a git command", "hint: the options are a command of git's"),
         ("pgbench", "--frobnicate", "unrecognized option", "hint: `pgbench --help`"),

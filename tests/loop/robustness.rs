@@ -128,7 +128,7 @@ fn loop_limits_under_which_nothing_can_be_tried_are_told_before_anything_is() {
         let place = Place::new();
         run_from(&place, &format!("ulimit {limit}; exec"))
             .exits(1)
-            .says(&["a program started from this shell", hint]);
+            .says(&["programs started from this shell", hint]);
         assert!(!place.path().join("run").exists(), "{limit}");
     }
 }

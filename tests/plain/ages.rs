@@ -158,7 +158,7 @@ fn a_fresh_copy_is_of_what_lies_there_or_of_what_lay_there_after_a_phase() {
         aging.all().unwrap();
     }
     let strange = write_again(&mut aging.site(Operation::TreeRead, 1), &Remake::After("never".into()));
-    assert!(strange.unwrap_err().to_string().contains("nothing is known of what lay in"));
+    assert!(strange.unwrap_err().to_string().contains("the former content of"));
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn what_has_links_or_is_not_there_does_not_age() {
     let mut linked = Aging::new(Some(0.1));
     linked.go(Operation::TreeWrite, 1).unwrap();
     let told = linked.go(Operation::AgePull, 1).unwrap_err().to_string();
-    assert!(told.contains("take `hard_links` out of the dataset"), "{told}");
+    assert!(told.contains("remove `hard_links` from the dataset"), "{told}");
     let told = Aging::new(None).go(Operation::AgePull, 1).unwrap_err().to_string();
     assert!(told.contains("put a tree.write phase before it"), "{told}");
 }

@@ -74,7 +74,7 @@ fn limits_under_which_nothing_can_be_measured_are_told_first() {
     for (limit, hint) in [("-n 16", "hint: ulimit -n"), ("-f 200", "hint: ulimit -f")] {
         let line = format!("ulimit {limit}; exec \"$@\"");
         let seen = place.any("sh", &["-c", &line, "sh", PROGRAM, "calibrate", "disk", "-o", "model.toml"]);
-        seen.exits(1).says(&["a program started from this shell", hint]);
+        seen.exits(1).says(&["programs started from this shell", hint]);
         assert!(!place.path().join("model.toml").exists(), "{limit}");
     }
 }

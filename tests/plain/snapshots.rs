@@ -108,5 +108,5 @@ fn without_a_snapshot_there_is_nothing_to_look_at() {
     let told = kept.at(Operation::SnapshotCreate, false).unwrap_err().to_string();
     assert!(told.contains("put a snapshot.create phase before it"), "{told}");
     let told = kept.at(Operation::SnapshotDelete, true).unwrap_err().to_string();
-    assert!(told.contains("not in a folder of it"), "{told}");
+    assert!(told.contains("not in a folder"), "{told}");
 }

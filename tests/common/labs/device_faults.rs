@@ -135,11 +135,9 @@ pub fn faults_are_not_held_against_candidates(lab: &str, faults: &[Fault], files
             let words: &[&str] = match fault {
                 Fault::Errors => &["which says nothing about the candidate", "cannot be read"],
                 // Which of these is seen first depends on the lab and on what the kernel logs.
-                Fault::NoRoom => &[
-                    "which says nothing about the candidate",
-                    "cannot be read",
-                    "cannot take what is written to it",
-                ],
+                Fault::NoRoom => {
+                    &["which says nothing about the candidate", "cannot be read", "cannot hold all its data"]
+                }
                 Fault::Truncated | Fault::TruncatedToNothing => {
                     &["has become shorter", "nothing about the candidate"]
                 }

@@ -133,7 +133,7 @@ pub(crate) fn finish_all(outputs: Vec<(PathBuf, OutputFile)>) -> Result<Vec<Path
 /// An image could not be written to its end.
 pub(crate) fn unwritten_image(path: &Path, error: &dyn std::fmt::Display) -> FaultError {
     let hint =
-        "the image needs as much space as its candidate wrote: free some space there, or name another folder";
+        "the image needs as much space as its candidate wrote: make room there, or name another folder";
     FaultError::Refused(Reason::new(format!("cannot make {}: {error}", path.display()), hint))
 }
 

@@ -44,7 +44,7 @@ impl Hinted for ImageError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             ImageError::NoSpace { .. } => {
-                "free some space, choose a smaller image (--device image:SIZE), or name another folder in the plan: [device] folder = \"…\"".to_owned()
+                "make room, choose a smaller image (--device image:SIZE), or name another folder in the plan: [device] folder = \"…\"".to_owned()
             }
             ImageError::NoSpaceForStore { .. } => {
                 "make room, or name a folder on another disk, with room for what a trial writes: [device] folder = \"…\" in the plan, or XDG_CACHE_HOME, by which a run is resumed elsewhere, too".to_owned()
@@ -261,7 +261,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let error = of_store(create_image(folder.path(), 0, 1 << 60).unwrap_err());
         let told = error.to_string();
-        assert!(told.contains("modelled device") && told.contains("64 MiB are kept free"), "{told}");
+        assert!(told.contains("modelled device") && told.contains("64 MiB must stay free"), "{told}");
         assert!(!told.contains(" 0 B"), "{told}");
         let hint = error.hint().unwrap();
         assert!(hint.contains("[device] folder") && hint.contains("XDG_CACHE_HOME"), "{hint}");

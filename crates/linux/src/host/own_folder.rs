@@ -50,7 +50,7 @@ impl Hinted for FolderError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             FolderError::Folder { .. } => "name an existing folder that you may write to".to_owned(),
-            FolderError::NoSpace { .. } => "free some space there, or use less data (--scale 0.1)".to_owned(),
+            FolderError::NoSpace { .. } => "make room there, or use less data (--scale 0.1)".to_owned(),
             FolderError::Note(error) => return error.hint(),
         })
     }

@@ -250,7 +250,7 @@ mod tests {
             ("{\"lat\": \"2.5 s\"}\n", Ok(2.5)),
             ("{\"lat\": 8.6e-05}\n", Ok(8.6e-8)),
             ("{\"lat\": \"1.4 GB/s\"}\n", Err("printed in `GB/s`")),
-            ("{\"lat\": \"12 apples\"}\n", Err("is no number")),
+            ("{\"lat\": \"12 apples\"}\n", Err("is not a number")),
             ("{\"lat\": 1}\n{\"lat\": 2,\n", Err("what begins as JSON in line 2")),
             ("{\"lat\": 1}\n{\"other\": 2}\n", Err("nothing stands at /lat")),
         ] {

@@ -148,7 +148,7 @@ const CASES: &[Case] = &[
     (
         "an unreadable mount table",
         |machine| machine.write("proc/self/mountinfo", "gibberish\n"),
-        &[("sdb", "cannot tell whether")],
+        &[("sdb", "cannot determine whether")],
     ),
 ];
 

@@ -185,8 +185,8 @@ fn what_cannot_be_used_is_told_with_its_cause() {
             "line 2: \"jump\" is nothing that is done to a file",
         ),
         ("1, 0, 4096\n1, 0\n".to_owned(), "line 2: three numbers are wanted"),
-        (format!("{headings}sda 1 1 1 1\n\n"), "one report of iostat, which is an average since"),
-        ("Device tps kB_read/s kB_wrtn/s\nsda 1 1 1\n".to_owned(), "line 1: this iostat ran without -x"),
+        (format!("{headings}sda 1 1 1 1\n\n"), "only one iostat report, which is an average since"),
+        ("Device tps kB_read/s kB_wrtn/s\nsda 1 1 1\n".to_owned(), "line 1: iostat ran without -x"),
         (
             format!("{headings}sda 1 1 1 1\n\n{headings}sda 1 1 1 1\nsdb 1 1 1 1\n"),
             "several devices: sda, sdb",
@@ -202,7 +202,7 @@ fn what_cannot_be_used_is_told_with_its_cause() {
         let reason = capture(&text).unwrap_err();
         assert!(reason.what.contains(cause), "{text}: {reason:?}");
         // An error in a line is about that line, not about other forms.
-        assert!(!reason.what.starts_with("line") || !reason.hint.contains("besides"), "{reason:?}");
+        assert!(!reason.what.starts_with("line") || !reason.hint.contains("also supported"), "{reason:?}");
     }
     let wanted = RecordRequest { below: None, at_most: ROOM, device: Some("sdb".to_owned()) };
     let text = format!("{headings}sda 1 4 0 0\nsdb 2 8 0 0\n\n{headings}sda 1 4 0 0\nsdb 2 8 0 0\n");
