@@ -102,7 +102,13 @@ pub(super) fn run(arguments: &KernelArguments) -> Result<Exit, CliError> {
             writeln!(out, "{}", built.entry.kernel.display())?;
         }
         KernelAction::List => {
-            for entry in cache.list() {
+            let entries = cache.list();
+            if entries.is_empty() {
+                print_line(
+                    "there is no laboratory kernel yet; `fsverdict kernel build` builds one, in minutes",
+                );
+            }
+            for entry in entries {
                 writeln!(out, "{}  {}  {}", entry.name, entry.kernel.display(), in_short(&entry))?;
             }
             let everything = read_plan("quick", &Overrides::default())?;

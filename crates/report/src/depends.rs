@@ -96,9 +96,9 @@ pub(super) fn values(side: &DeviceSide) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::Format;
     use crate::examples::chance;
     use crate::fixtures::{PLAIN, Story, data_of, id, page_of};
+    use crate::{Format, TerminalLook};
     use fsverdict_text::{Bytes, DrawnNumber, DrawnNumbers};
 
     /// jfs takes twice as long as ext4; xfs half as long as it on a disk that reads on, and as long again on one that does not.
@@ -134,7 +134,8 @@ mod tests {
 
     #[test]
     fn the_number_that_decides_is_named_on_the_page() {
-        let shown = page_of(&story(8, 0.5, 0), None, Format::Terminal(PLAIN));
+        let shown =
+            page_of(&story(8, 0.5, 0), None, Format::Terminal(TerminalLook { detail: true, ..PLAIN }));
         let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
         for told in [
             "It depends on the device, by its platter.through: where that is false ext4 takes 0.66",

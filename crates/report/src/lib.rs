@@ -36,6 +36,7 @@ mod noise;
 mod notes;
 mod number;
 mod page;
+mod plain_words;
 mod power_cuts;
 mod requests;
 mod required;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::across::SideBySide;
 use super::matrix::Matrix;
 use super::text_table::TextTable;
-use super::{PageNote, Requests, ToUse, noise, notes, sentence, tables, words};
+use super::{PageNote, Requests, ToUse, noise, notes, plain_words, sentence, tables, words};
 use fsverdict_judgement::journal::{Group, METRICS, Run, adapter_metric};
 use fsverdict_judgement::plan::{Candidate, Plan};
 use fsverdict_judgement::verdict::{Judgement, SafetyPoint, price_of_safety};
@@ -16,6 +16,8 @@ pub struct Report<'a> {
     pub sentence: String,
     /// The verdict as a paragraph; `None` where there is nothing to compare, or not yet.
     pub paragraph: Option<String>,
+    /// The same in three sentences without intervals.
+    pub plain_words: Option<String>,
     /// How noisy the run is, without a full stop.
     pub(super) noise: Option<String>,
     /// What a reader of the numbers must know.
@@ -57,6 +59,7 @@ impl<'a> Report<'a> {
         let outcome = sentence::outcome(&judged);
         Self {
             paragraph: words::paragraph(&judged, found, &outcome, noise.as_deref()),
+            plain_words: if found.is_some() { None } else { plain_words::sentences(&judged) },
             notes: notes::gather(&judged),
             picture: Matrix::of(&judged, goal, |phase| judged.is_headline(phase)),
             // What the goal weighs of them stands with the phases, if it weighs their time.

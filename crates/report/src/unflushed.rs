@@ -86,7 +86,7 @@ mod tests {
     fn who_does_not_flush_is_named_first_among_the_limits() {
         use Operation::{DirectorySave, TreeWrite};
         let told = shown(DirectorySave, true, 1.0, 802.0);
-        let limit = "Limits: jfs has the device flush its cache next to never where the others do for every fsync, in save (1 against 802): what it says is durable";
+        let limit = "Keep in mind: jfs has the device flush its cache next to never where the others do for every fsync, in save (1 against 802): what it says is durable";
         assert!(told.contains(limit), "{told}");
         for (operation, modelled, own, others) in [
             (DirectorySave, false, 1.0, 802.0),

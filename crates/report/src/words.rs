@@ -49,18 +49,21 @@ pub(super) fn paragraph(
     {
         sentences.push(format!("The run ended early: {reason}."));
     }
-    let tilted = judged.run.held_cautions();
-    let compared = compared(judged);
-    let tilted = tilted.iter().filter_map(|caution| Some(caution.tilts(&compared)?.to_owned()));
-    let fast_by_that = unflushed::sentences(judged).into_iter().take(MOST_BESIDE);
-    let limits: Vec<String> = fast_by_that
-        .chain(tilted)
-        .chain(verdict.limits.iter().map(Limit::to_string).take(MOST_LIMITS))
-        .collect();
+    let limits = limits(judged);
     if !limits.is_empty() {
         sentences.push(format!("Limits: {}.", limits.join("; ")));
     }
     Some(sentences.join(" "))
+}
+
+/// What may not be concluded, the gravest first: advantages that only some candidates have, then the limits of the verdict.
+pub(super) fn limits(judged: &Judgement<'_>) -> Vec<String> {
+    let cautions = judged.run.held_cautions();
+    let compared = compared(judged);
+    let tilted = cautions.iter().filter_map(|caution| Some(caution.tilts(&compared)?.to_owned()));
+    let fast_by_that = unflushed::sentences(judged).into_iter().take(MOST_BESIDE);
+    let limits = judged.verdict.limits.iter().map(Limit::to_string).take(MOST_LIMITS);
+    fast_by_that.chain(tilted).chain(limits).collect()
 }
 
 /// Of whom there are numbers.

@@ -15,7 +15,7 @@ use super::index::Index;
 use super::matrix::Matrix;
 use super::text_table::TextTable;
 
-pub(super) use parts::{gist, in_plain_words, in_use, remarks};
+pub(super) use parts::{gist, in_use, in_words, remarks};
 pub(super) use text::{Sign, Span, Text};
 
 /// For whom a block is meant.

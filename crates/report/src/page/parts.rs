@@ -5,9 +5,9 @@ use crate::PageNote;
 use crate::text::count;
 use crate::to_use::{LEAD, ToUse};
 
-/// The verdict as a paragraph, to be pasted into a mail.
-pub(crate) fn in_plain_words(title: &'static str, paragraph: &str) -> PageBlock<'static> {
-    PageBlock::fold(Some("words"), title, vec![PageBlock::Paragraph(Text::foreign(paragraph))])
+/// The verdict in sentences, under a title and an anchor of a page.
+pub(crate) fn in_words(title: &'static str, id: &'static str, paragraph: &str) -> PageBlock<'static> {
+    PageBlock::fold(Some(id), title, vec![PageBlock::Paragraph(Text::foreign(paragraph))])
 }
 
 /// The lines to type, and what one gets by them.

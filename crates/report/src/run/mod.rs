@@ -10,7 +10,7 @@ use std::rc::Rc;
 use crate::html::sections;
 use crate::index::Index;
 use crate::page::{
-    For, MatrixBlock, Missing, PageBlock, PageTable, ReportPage, Text, Tone, in_plain_words, in_use,
+    For, MatrixBlock, Missing, PageBlock, PageTable, ReportPage, Text, Tone, in_use, in_words,
 };
 use crate::text_table::TextTable;
 use crate::{
@@ -24,8 +24,12 @@ use opening::opening;
 pub(crate) fn page_of_run<'a>(report: &'a Report<'a>) -> ReportPage<'a> {
     let mut page = ReportPage::new(opening(report));
     headline(report, &mut page);
+    if let Some(sentences) = &report.plain_words {
+        page.add(For::TERMINAL, in_words("In plain words", "plain-words", sentences));
+    }
     if let Some(paragraph) = &report.paragraph {
-        page.add(For::TERMINAL, in_plain_words("In plain words", paragraph));
+        let terminal = if report.plain_words.is_some() { For::DETAIL } else { For::TERMINAL };
+        page.add(terminal, in_words("In detail", "words", paragraph));
         page.add(For::MARKDOWN, PageBlock::Paragraph(Text::foreign(paragraph)));
     }
     if let Some(to_use) = &report.to_use {

@@ -1,6 +1,6 @@
 //! The top of a run's page: what was asked, the verdict in a sentence, what it stands on, what limits it.
 
-use crate::page::{Opening, PageBlock, Text, Top, gist, in_plain_words, in_use};
+use crate::page::{Opening, PageBlock, Text, Top, gist, in_use, in_words};
 use crate::text::one_line;
 use crate::{PageNote, Report, across, sentence};
 use fsverdict_judgement::journal::{CandidateStatus, Facts, metric};
@@ -18,10 +18,12 @@ pub(super) fn opening(report: &Report<'_>) -> Opening {
         one_line(&header.lab),
         one_line(&header.lab_reason)
     );
-    let paragraph = report.paragraph.iter();
+    let plain = report.plain_words.iter().map(|words| in_words("In plain words", "plain-words", words));
+    let detail = report.paragraph.iter().map(|words| in_words("In detail, for a mail", "words", words));
     let folds = std::iter::once(gist(Some("cautions"), "caution", report.notes.iter().map(PageNote::line)))
         .chain(report.to_use.iter().map(|to_use| PageBlock::Fold(in_use(to_use))))
-        .chain(paragraph.map(|paragraph| in_plain_words("In plain words, for a mail", paragraph)));
+        .chain(plain)
+        .chain(detail);
     Opening {
         title: header.title.clone(),
         subtitle: None,

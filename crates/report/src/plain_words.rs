@@ -1,0 +1,91 @@
+//! The verdict in three sentences for a reader who has never heard of a confidence interval: what was tried, what came of it, and what
+//! it does not tell. The paragraph in `words` has every number with its interval.
+
+use super::goal_words;
+use super::number::percent;
+use super::sentence::settling;
+use super::text::{count, listing};
+use super::words;
+use fsverdict_judgement::journal::metric;
+use fsverdict_judgement::verdict::{Judgement, Outcome, TrialBasis};
+
+/// How many candidates are named behind the first.
+const MOST_NAMES: usize = 4;
+
+/// The three sentences; nothing where no candidates are compared with each other.
+pub(super) fn sentences(judged: &Judgement<'_>) -> Option<String> {
+    let verdict = &judged.verdict;
+    let is_compared = matches!(judged.basis, TrialBasis::Blocks(_)) && verdict.ranking.len() > 1;
+    if !is_compared || verdict.refused.is_some() || judged.against_itself().is_some() {
+        return None;
+    }
+    let sentences = [Some(tried(judged)), answer(judged), limit(judged)];
+    Some(sentences.into_iter().flatten().collect::<Vec<_>>().join(" "))
+}
+
+fn tried(judged: &Judgement<'_>) -> String {
+    let phases: Vec<&str> = judged
+        .phases
+        .iter()
+        .map(|phase| phase.name.as_str())
+        .filter(|name| judged.objective.weights.contains_key(*name))
+        .collect();
+    let measured = match judged.plan.goal.metric.as_str() {
+        "durable" => "how long each took until its data were safe on the device".to_owned(),
+        name => metric(name).map_or_else(|| name.to_owned(), |known| known.title.to_owned()),
+    };
+    let often = match judged.sample_sizes() {
+        Some((few, many)) if few == many => format!("{} each", count(few, "time")),
+        _ => format!("in {}", count(judged.verdict.blocks, "block")),
+    };
+    format!(
+        "{} did the same work ({}) {often}, in random order; what was compared is {measured}.",
+        count(judged.verdict.ranking.len(), "candidate"),
+        listing(&phases, MOST_NAMES),
+    )
+}
+
+fn answer(judged: &Judgement<'_>) -> Option<String> {
+    let verdict = &judged.verdict;
+    let (first, rest) = verdict.ranking.split_first()?;
+    let with_total = |name: &str| match goal_words::total(judged, name) {
+        Some(total) => format!("{name} {total}"),
+        None => name.to_owned(),
+    };
+    let others: Vec<String> = rest.iter().map(|rank| with_total(&rank.candidate)).collect();
+    let others = listing(&others.iter().map(String::as_str).collect::<Vec<_>>(), MOST_NAMES);
+    let own = goal_words::total(judged, &first.candidate);
+    let own = own.map_or(String::new(), |total| format!(" with {total} for all of it"));
+    Some(match verdict.outcome {
+        Outcome::Undecided => {
+            let settling = settling(judged).map_or(String::new(), |what| format!(": {what}"));
+            format!(
+                "{} is ahead so far{own}, before {others}, but the trials differ too much to be sure{settling}.",
+                first.candidate
+            )
+        }
+        Outcome::Recommended | Outcome::Ranked => {
+            let best = if goal_words::is_of_time(judged) { "the fastest" } else { "the best" };
+            let tied = match verdict.tied.as_slice() {
+                [] => String::new(),
+                tied => format!(
+                    " ({} as good: less than {} apart)",
+                    match tied {
+                        [one] => format!("{one} is"),
+                        some => format!(
+                            "{} are",
+                            listing(&some.iter().map(String::as_str).collect::<Vec<_>>(), 4)
+                        ),
+                    },
+                    percent(judged.plan.protocol.tie)
+                ),
+            };
+            format!("{} is {best}{own}{tied}, before {others}.", first.candidate)
+        }
+    })
+}
+
+/// The gravest of what may not be concluded.
+fn limit(judged: &Judgement<'_>) -> Option<String> {
+    words::limits(judged).into_iter().next().map(|limit| format!("Keep in mind: {limit}."))
+}
