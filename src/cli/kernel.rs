@@ -58,6 +58,9 @@ enum KernelAction {
         /// Take it without trying it; a plan that names none takes it only where none that was tried will do
         #[arg(long)]
         untried: bool,
+        /// Make one that counts what it computes, for plans in which computation takes time (Linux 6.12)
+        #[arg(long)]
+        counting: bool,
     },
     /// List the kernels in the cache, and say which a plan takes that names none
     List,
@@ -81,13 +84,14 @@ pub(super) fn run(arguments: &KernelArguments) -> Result<Exit, CliError> {
     let cache = KernelCache::of_user();
     let mut out = result_writer();
     match &arguments.action {
-        KernelAction::Build { source, patch, jobs, untried } => {
+        KernelAction::Build { source, patch, jobs, untried, counting } => {
             let processors = std::thread::available_parallelism().map_or(1, usize::from);
             let recipe = Recipe {
                 source: source.clone(),
                 patches: patch.clone(),
                 jobs: jobs.unwrap_or(processors),
                 untried: *untried,
+                counting: *counting,
             };
             let mut keeper = Keeper::new()?;
             let built = build(&recipe, &cache, &mut keeper).map_err(CliError::failed)?;
@@ -164,8 +168,9 @@ pub(super) fn in_short(entry: &KernelEntry) -> String {
         Some(KernelTrial::Passed(_)) => "tried",
         Some(KernelTrial::Failed(_)) => "failed its trial",
     };
+    let counting = if entry.facts.counting { "counting, " } else { "" };
     let from = if entry.facts.imported.is_some() { ", imported" } else { "" };
-    format!("{trial}{from}")
+    format!("{counting}{trial}{from}")
 }
 
 /// The same with what it was tried with.

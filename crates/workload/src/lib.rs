@@ -10,3 +10,5 @@ pub mod dataset;
 pub mod workload;
 
 pub mod measure;
+
+pub mod cpu_work;

@@ -13,6 +13,7 @@ mod evidence;
 mod looks;
 mod multiple;
 mod outliers;
+mod prices;
 mod proportion;
 mod race;
 #[cfg(test)]
@@ -27,6 +28,7 @@ pub use estimate::{AT_THE_STOP, CONFIDENCE, Estimate};
 pub use evidence::{Evidence, FEWEST};
 pub use looks::level;
 pub use multiple::holm;
+pub use prices::{CountedWork, HeldOutError, fit_prices, held_out_error};
 pub use proportion::wilson;
 pub use race::{BlockOutcome, Race, Rival, Rule, Ruling};
 pub use sample::{best_of, mean, median, quantile, trimmed_mean};

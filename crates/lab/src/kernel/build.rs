@@ -37,6 +37,8 @@ pub struct Recipe {
     pub jobs: usize,
     /// Taken without being tried.
     pub untried: bool,
+    /// It counts what it computes: for plans in which computation takes time. It is slower.
+    pub counting: bool,
 }
 
 /// A kernel that is in the cache now.
@@ -67,7 +69,7 @@ pub fn build(
 ) -> Result<Built, KernelBuildError> {
     let source = KernelSource::find(recipe.source.as_deref())?;
     check_programs()?;
-    let patches = patches(&recipe.patches)?;
+    let patches = patches(&recipe.patches, recipe.counting)?;
     let compiler = compiler()?;
     let base = digest(&source, &patches, &compiler)?;
     // What another machine's is made of is what that one says.
@@ -97,7 +99,7 @@ pub fn build(
     };
     let lacking = lacking(&scratch.tree()).map_err(file("look through the sources in", &scratch.tree()))?;
     attendant.lacks(&release, &lacking);
-    let mut work = KernelBuild { scratch, sandbox, compiled: 0, attendant };
+    let mut work = KernelBuild { scratch, sandbox, counting: recipe.counting, compiled: 0, attendant };
     let mut refused = work.configure(&release)?;
     refused.retain(|symbol| lacking.iter().all(|lack| lack.symbol != symbol));
     work.compile(recipe.jobs.max(1))?;
@@ -112,6 +114,7 @@ pub fn build(
         refused,
         compiler,
         built: jiff::Timestamp::now(),
+        counting: recipe.counting,
         trial: None,
         imported: None,
     };
@@ -181,6 +184,7 @@ fn prepare(
 struct KernelBuild<'a> {
     scratch: Scratch,
     sandbox: Sandbox,
+    counting: bool,
     compiled: u64,
     attendant: &'a mut dyn Attendant,
 }
@@ -192,9 +196,9 @@ impl KernelBuild<'_> {
         if self.scratch.tree().join(".config").symlink_metadata().is_ok() {
             self.make("cleaning the sources", &["mrproper".to_owned()])?;
         }
-        let all = format!("KCONFIG_ALLCONFIG={}", self.scratch.write_options()?.display());
+        let all = format!("KCONFIG_ALLCONFIG={}", self.scratch.write_options(self.counting)?.display());
         self.make("configuring", &[self.output(), all, "allnoconfig".to_owned()])?;
-        let refused = fragment::refused(&String::from_utf8_lossy(&self.config()?));
+        let refused = fragment::refused(&String::from_utf8_lossy(&self.config()?), self.counting);
         if refused.essential.is_empty() {
             return Ok(refused.wanted.into_iter().chain(refused.optional).collect());
         }
@@ -283,7 +287,7 @@ mod tests {
     /// Else everybody's kernel would be built anew for the sake of one that they do not have.
     #[test]
     fn a_patch_for_some_releases_leaves_the_names_of_other_kernels_alone() {
-        let patches = patches(&[]).unwrap();
+        let patches = patches(&[], false).unwrap();
         let mut base = Xxh3Default::new();
         base.update(b"sources");
         let before = format!("{:016x}", base.digest());

@@ -45,6 +45,9 @@ pub struct KernelFacts {
     /// The compiler's first line on its version.
     pub compiler: String,
     pub built: jiff::Timestamp,
+    /// It counts what it computes, so that computation can take simulated time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub counting: bool,
     /// How it did when it was tried; none of one that was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<KernelTrial>,
@@ -103,14 +106,24 @@ impl KernelCache {
         entries
     }
 
-    /// The kernel of this name: a whole one, or the beginning of a release (`6.12`), of which the newest is taken.
+    /// The kernel of this name: a whole one, or the beginning of a release (`6.12`), of which the newest is taken that does
+    /// not count.
     pub fn find(&self, name: &str) -> Result<KernelEntry, KernelBuildError> {
+        self.find_that(name, false)
+    }
+
+    /// The same of those that count what they compute.
+    pub fn find_counting(&self, name: &str) -> Result<KernelEntry, KernelBuildError> {
+        self.find_that(name, true)
+    }
+
+    fn find_that(&self, name: &str, counting: bool) -> Result<KernelEntry, KernelBuildError> {
         let entries = self.list();
         let fits = |entry: &&KernelEntry| {
             let release = &entry.facts.release;
-            entry.name == name
-                || release == name
-                || release.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'))
+            let is_release =
+                release == name || release.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+            entry.name == name || is_release && entry.facts.counting == counting
         };
         entries.iter().rfind(fits).cloned().ok_or_else(|| {
             let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
@@ -252,6 +265,7 @@ mod tests {
             refused: Vec::new(),
             compiler: "gcc".to_owned(),
             built: jiff::Timestamp::UNIX_EPOCH,
+            counting: false,
             trial: None,
             imported: None,
         };

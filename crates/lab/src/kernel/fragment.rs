@@ -19,6 +19,9 @@ const ESSENTIAL: [&str; 9] = [
     "CONFIG_PROC_FS",
 ];
 
+/// The option of a counting kernel, which counts what it computes so that computation can take simulated time.
+pub(super) const COUNTING: &str = "CONFIG_CPU_PRICE";
+
 /// What a configured tree did not take.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Refused {
@@ -29,9 +32,10 @@ pub(super) struct Refused {
     pub optional: Vec<String>,
 }
 
-/// The fragment without its comments, as `KCONFIG_ALLCONFIG` takes it.
-pub(super) fn plain() -> String {
-    options().map(|(name, value, _)| format!("{name}={value}\n")).collect()
+/// The fragment without its comments, as `KCONFIG_ALLCONFIG` takes it; with the option of a counting kernel if it is to be one.
+pub(super) fn plain(counting: bool) -> String {
+    let counting = counting.then_some((COUNTING, "y", false));
+    options().chain(counting).map(|(name, value, _)| format!("{name}={value}\n")).collect()
 }
 
 /// The options that are to be on, each with what is known of when Linux has it.
@@ -57,6 +61,9 @@ fn options() -> impl Iterator<Item = (&'static str, &'static str, bool)> {
 /// What to do about a kernel without this option: build one, if that gives it.
 #[must_use]
 pub fn way_out(symbol: &str) -> String {
+    if symbol == COUNTING {
+        return "`fsverdict kernel build --counting` makes one, of sources of Linux 6.12".to_owned();
+    }
     match options().find(|(name, value, _)| *name == symbol && *value == "y") {
         Some((.., false)) => format!("`fsverdict kernel build` makes one with {symbol}"),
         Some((.., true)) => {
@@ -73,15 +80,16 @@ pub fn way_out(symbol: &str) -> String {
 }
 
 /// Compares the fragment with a `.config`.
-pub(super) fn refused(config: &str) -> Refused {
+pub(super) fn refused(config: &str, counting: bool) -> Refused {
     let taken: std::collections::BTreeMap<&str, &str> =
         config.lines().filter_map(|line| line.split_once('=')).collect();
     let mut refused = Refused::default();
-    for (name, value, optional) in options() {
+    let counting = counting.then_some((COUNTING, "y", false));
+    for (name, value, optional) in options().chain(counting) {
         if taken.get(name).copied().unwrap_or("n") == value {
             continue;
         }
-        let list = if ESSENTIAL.contains(&name) {
+        let list = if ESSENTIAL.contains(&name) || name == COUNTING {
             &mut refused.essential
         } else if optional {
             &mut refused.optional
@@ -112,16 +120,18 @@ mod tests {
     #[test]
     fn options_that_did_not_take_are_named() {
         let all: String =
-            plain().lines().filter(|line| !line.ends_with("=n")).map(|line| format!("{line}\n")).collect();
-        assert_eq!(refused(&all), super::Refused::default());
+            plain(false).lines().filter(|line| !line.ends_with("=n")).map(|line| format!("{line}\n")).collect();
+        assert_eq!(refused(&all, false), super::Refused::default());
         let without = all
             .replace("CONFIG_VIRTIO_UML=y\n", "# CONFIG_VIRTIO_UML is not set\n")
             .replace("CONFIG_BCACHEFS_FS=y\n", "")
             .replace("CONFIG_XFS_FS=y\n", "CONFIG_XFS_FS=m\n")
             + "CONFIG_MODULES=y\n";
-        let found = refused(&without);
+        let found = refused(&without, false);
         assert_eq!(found.essential, ["CONFIG_VIRTIO_UML"]);
         assert_eq!(found.wanted, ["CONFIG_MODULES", "CONFIG_XFS_FS"]);
         assert_eq!(found.optional, ["CONFIG_BCACHEFS_FS"]);
+        assert_eq!(refused(&all, true).essential, ["CONFIG_CPU_PRICE"]);
+        assert_eq!(refused(&(all + "CONFIG_CPU_PRICE=y\n"), true), super::Refused::default());
     }
 }

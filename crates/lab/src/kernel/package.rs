@@ -195,6 +195,7 @@ fn checked(label: &Label, folder: &str) -> Result<KernelFacts, String> {
         refused: all(&facts.refused),
         compiler: neutralise(&facts.compiler),
         built: facts.built,
+        counting: facts.counting,
         trial: None,
         imported: None,
     })

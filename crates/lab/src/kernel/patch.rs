@@ -74,6 +74,13 @@ const OWN: [(&str, &str, Versions); 13] = [
     ),
 ];
 
+/// Makes a counting kernel of one of these releases, and is applied to no other kernel.
+const COUNTING: (&str, &str, Versions) = (
+    "0014-um-cpu-price.patch",
+    include_str!("../../../../kernel/patches/0014-um-cpu-price.patch"),
+    [[6, 12], [6, 12]],
+);
+
 /// So many of them, the first, are part of every kernel's digest, applied or not. Who adds one for some releases adds it behind
 /// these, and only those releases' kernels are others then: whoever has one need not build it anew.
 const IN_EVERY_DIGEST: usize = 6;
@@ -88,17 +95,20 @@ pub(super) struct Patch {
     versions: Versions,
 }
 
-/// Our own patches and the user's, in the order they are applied.
-pub(super) fn patches(users: &[PathBuf]) -> Result<Vec<Patch>, KernelBuildError> {
+/// Our own patches, with that of a counting kernel if it is to be one, and the user's, in the order they are applied.
+pub(super) fn patches(users: &[PathBuf], counting: bool) -> Result<Vec<Patch>, KernelBuildError> {
     let own = OWN.into_iter().enumerate().map(|(at, (name, text, versions))| {
         let later = at >= IN_EVERY_DIGEST;
         Ok(Patch { name: name.to_owned(), text: text.into(), own: true, later, versions })
+    });
+    let counting = counting.then_some(COUNTING).map(|(name, text, versions)| {
+        Ok(Patch { name: name.to_owned(), text: text.into(), own: true, later: false, versions })
     });
     let users = users.iter().map(|path| {
         let text = read_regular(path, LARGEST).map_err(file("read the patch", path))?;
         Ok(Patch { name: path.display().to_string(), text, own: false, later: false, versions: ALL })
     });
-    own.chain(users).collect()
+    own.chain(counting).chain(users).collect()
 }
 
 impl Patch {
@@ -145,7 +155,7 @@ impl Patch {
 
 #[cfg(test)]
 mod tests {
-    use super::{OWN, patches};
+    use super::{COUNTING, OWN, patches};
 
     /// One that lay there and was not applied cost a kernel that did not start.
     #[test]
@@ -156,7 +166,8 @@ mod tests {
                 .map(|entry| entry.unwrap().file_name().into_string().unwrap())
                 .collect();
         there.sort();
-        assert_eq!(OWN.map(|(name, ..)| name.to_owned()).to_vec(), there);
+        let own = OWN.iter().chain([&COUNTING]).map(|(name, ..)| (*name).to_owned());
+        assert_eq!(own.collect::<Vec<_>>(), there);
     }
 
     #[test]
@@ -164,7 +175,7 @@ mod tests {
         for (release, expected) in
             [("6.1.192", 7), ("6.12.117", 10), ("6.13.0-rc3", 4), ("7.0", 5), ("7.2.13", 6)]
         {
-            let own = patches(&[]).unwrap();
+            let own = patches(&[], false).unwrap();
             assert_eq!(own.iter().filter(|patch| patch.is_for(release)).count(), expected, "{release}");
         }
     }

@@ -75,9 +75,10 @@ impl Scratch {
     }
 
     /// Writes the options a kernel is configured with.
-    pub(super) fn write_options(&self) -> Result<PathBuf, KernelBuildError> {
+    pub(super) fn write_options(&self, counting: bool) -> Result<PathBuf, KernelBuildError> {
         let path = self.folder.join(OPTIONS);
-        let write = |mut file: File| std::io::Write::write_all(&mut file, fragment::plain().as_bytes());
+        let options = fragment::plain(counting);
+        let write = |mut file: File| std::io::Write::write_all(&mut file, options.as_bytes());
         open_own(&path, OFlags::TRUNC).and_then(write).map_err(file("write", &path))?;
         Ok(path)
     }

@@ -33,7 +33,7 @@ fn choose(plan: &Plan, entries: Vec<KernelEntry>) -> Option<ByDefault> {
         plan.candidates.iter().filter(|candidate| plan.kernel_of(candidate).is_none()).collect();
     let mut rivals: Vec<RankedKernel> = entries
         .into_iter()
-        .filter(|entry| !matches!(entry.facts.trial, Some(KernelTrial::Failed(_))))
+        .filter(|entry| !entry.facts.counting && !matches!(entry.facts.trial, Some(KernelTrial::Failed(_))))
         .map(|entry| RankedKernel::of(entry, plan, &nameless))
         .collect();
     // They come in order of their releases, and of equals the last is taken.
