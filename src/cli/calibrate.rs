@@ -18,6 +18,7 @@ use fsverdict_linux::host::talk::print_line;
 use fsverdict_text::{Grid, GridFindings, Hinted, Reason, suggest};
 
 use super::against;
+use super::calibrate_cpu;
 use super::device::ask;
 use super::vocabulary::read_plan;
 use super::{CliError, Exit};
@@ -25,10 +26,13 @@ use super::{CliError, Exit};
 #[derive(Debug, Args)]
 pub(super) struct CalibrateArguments {
     /// The device, or a file on it, which is only read; or model:NAME@SIZE, to see whether a model shows a guest what it says
-    #[arg(required_unless_present = "against", conflicts_with = "against")]
+    #[arg(required_unless_present_any = ["against", "cpu"], conflicts_with_all = ["against", "cpu"])]
     device: Option<String>,
     #[command(flatten)]
     against: against::Against,
+    /// Measure the processor instead: work done natively (as root, minutes) against what a guest's kernel counts of the same work
+    #[arg(long, conflicts_with_all = ["against", "erase", "like"])]
+    cpu: bool,
     /// Measure writing, too, which destroys what is on the device: with its identity, as a refusal names it
     #[arg(long, value_name = "IDENTITY", num_args = 0..=1, default_missing_value = "")]
     erase: Option<String>,
@@ -60,6 +64,10 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Exit, CliError> {
     if let Some(file) = &arguments.output {
         free(file, arguments.force)?;
     }
+    if arguments.cpu {
+        let model = calibrate_cpu::run(arguments.name.as_deref())?;
+        return put(arguments, &model);
+    }
     if let Some(trace) = &arguments.against.against {
         return against::run(&arguments.against, trace, arguments.output.as_deref());
     }
@@ -83,9 +91,14 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Exit, CliError> {
     for (kind, error) in &found.errors {
         print_line(&format!("error on the half it was not fitted to, {kind}: {:.1} %", error * 100.0));
     }
+    put(arguments, &found.toml)
+}
+
+/// Writes a model to where it was asked for.
+fn put(arguments: &CalibrateArguments, model: &str) -> Result<Exit, CliError> {
     match &arguments.output {
-        Some(file) => write(file, &found.toml, arguments.force)?,
-        None => result_writer().write_all(found.toml.as_bytes())?,
+        Some(file) => write(file, model, arguments.force)?,
+        None => result_writer().write_all(model.as_bytes())?,
     }
     Ok(Exit::Done)
 }

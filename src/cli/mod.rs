@@ -5,6 +5,7 @@ mod ask;
 mod block;
 mod bundle;
 mod calibrate;
+mod calibrate_cpu;
 mod capture;
 mod capture_trace;
 mod clean;

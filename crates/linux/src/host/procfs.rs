@@ -10,7 +10,7 @@ pub use activity::describe_activity;
 pub use cpu::{CpuTimes, cpu_count, cpu_times};
 pub use memory::{Memory, io_pressure, oom_kills, read_memory};
 pub use mounts::{Mount, read_mounts, unescape};
-pub use process::{ProcessStat, kernel_threads, processes_named, tracer_of};
+pub use process::{ProcessStat, kernel_thread_times, kernel_threads, processes_named, tracer_of};
 
 use super::root::{ReadError, Root};
 

@@ -103,6 +103,15 @@ pub fn kernel_threads(root: &Root) -> BTreeMap<(u32, u64), u64> {
         .collect()
 }
 
+/// Nanoseconds that each thread of the kernel's own has run, by its number and start; none where the kernel does not count them.
+pub fn kernel_thread_times(root: &Root) -> BTreeMap<(u32, u64), u64> {
+    let time = |(number, start): (u32, u64)| {
+        let text = root.text(format!("proc/{number}/schedstat")).ok()?;
+        Some(((number, start), text.split_ascii_whitespace().next()?.parse().ok()?))
+    };
+    kernel_threads(root).into_keys().filter_map(time).collect()
+}
+
 /// The process that traces another, if one does and its PID namespace shows it.
 pub fn tracer_of(root: &Root, process: u32) -> Option<u32> {
     let status = root.text(format!("proc/{process}/status")).ok()?;
@@ -137,9 +146,12 @@ mod tests {
         let (_folder, root) = fake_root(&[
             ("proc/7/stat", "7 (kworker/0:1) I 2 0 0 0 -1 0 1 2 3 4 11 12 13 14 20 0 1 0 500 1000 1"),
             ("proc/8/stat", &format!("8 (rsync) {FIELDS}")),
+            ("proc/7/schedstat", "2300000 70 9\n"),
+            ("proc/8/schedstat", "4000 1 1\n"),
             ("proc/stat", "cpu 1"),
         ]);
         assert_eq!(super::kernel_threads(&root), [((7, 500), 23)].into());
+        assert_eq!(super::kernel_thread_times(&root), [((7, 500), 2_300_000)].into());
     }
 
     fn parsed(line: &str) -> Result<ProcessStat, String> {

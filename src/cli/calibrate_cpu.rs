@@ -1,0 +1,141 @@
+//! `fsverdict calibrate --cpu`: measures what computation costs on this machine and makes a processor model of it.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use crate::study::{CalibrationPlans, CpuCalibration, calibrate_cpu};
+use fsverdict_judgement::plan::{Overrides, Plan, read_with};
+use fsverdict_lab::kernel::{CPU_CLASSES, KernelCache};
+use fsverdict_linux::host::procfs::{cpu_info, has_cpu_flag};
+use fsverdict_linux::host::root::Root;
+use fsverdict_linux::host::talk::print_line;
+use fsverdict_text::{Hinted, Reason};
+use fsverdict_workload::cpu_work::{COMMAND, COUNT_PREFIX, CPU_PIECES, OWN_NANOSECONDS};
+
+use super::CliError;
+use super::vocabulary::with_vocabulary;
+
+/// The release whose kernels can count.
+const RELEASE: &str = "6.12";
+
+/// On which filesystems the work is done, but for phases and the program that does it. ext4 is made with `encrypt`, which keeps the
+/// native kernel from large folios on it: ext4 of the guest's release has none.
+const PLAN: &str = r#"
+title    = "Calibration of a processor"
+lab      = "uml"
+clock    = "simulated"
+device   = { model = "ideal", size = "2GiB" }
+protocol = { blocks = 1, seed = 1, circumstances = "fixed" }
+dataset.program = { path = "PROGRAM_FOLDER" }
+candidate = [
+    { filesystem = "ext4", name = "ext4", mkfs = "-O encrypt" },
+    { filesystem = "ext4", name = "ext4-noindex", mkfs = "-O encrypt,^dir_index" },
+    { filesystem = "xfs", name = "xfs" },
+    { filesystem = "btrfs", name = "btrfs" },
+    { filesystem = "btrfs", name = "btrfs-zstd", mount = "compress=zstd" },
+    { filesystem = "btrfs", name = "btrfs-lzo", mount = "compress=lzo" },
+    { filesystem = "btrfs", name = "btrfs-zlib", mount = "compress=zlib" },
+    { filesystem = "btrfs", name = "btrfs-xxhash", mkfs = "--csum xxhash" },
+    { filesystem = "btrfs", name = "btrfs-sha256", mkfs = "--csum sha256" },
+    { filesystem = "btrfs", name = "btrfs-blake2b", mkfs = "--csum blake2" },
+]
+"#;
+
+/// Calibrates the processor; the text of its model.
+pub(super) fn run(name: Option<&str>) -> Result<String, CliError> {
+    let kernel = KernelCache::of_user().find_counting(RELEASE).map_err(|_| {
+        CliError::failed(Reason::new(
+            "there is no kernel in the cache that counts what it computes",
+            "`fsverdict kernel build --counting` makes one of Linux 6.12, in some minutes",
+        ))
+    })?;
+    let folder = tempfile::tempdir().map_err(CliError::failed)?;
+    let program = std::env::current_exe().map_err(CliError::failed)?;
+    std::fs::copy(&program, folder.path().join("fsverdict")).map_err(CliError::failed)?;
+    let root = Root::default();
+    let processor = cpu_info(&root, "model name").ok().flatten().unwrap_or_else(|| "an unnamed processor".to_owned());
+    print_line(&format!("calibrating {processor}: work in guests of {}, and natively; some minutes", kernel.name));
+    let counts: Vec<String> = (0..CPU_CLASSES.len()).map(|class| format!("{COUNT_PREFIX}{class}")).collect();
+    let plans = CalibrationPlans {
+        native: plan(folder.path(), &[OWN_NANOSECONDS.to_owned()])?,
+        guest: plan(folder.path(), &counts)?,
+    };
+    let calibration = calibrate_cpu(&plans, &kernel.kernel, &mut |what| print_line(what)).map_err(CliError::failed)?;
+    for (candidate, piece, ratio) in &calibration.ratios {
+        print_line(&format!("{candidate}, {piece}: priced at {ratio:.2} of the native time"));
+    }
+    let error = calibration.held_out;
+    print_line(&format!(
+        "error on the half it was not fitted to: median {:.1} %, 90th percentile {:.1} % ({} pieces of work)",
+        error.median * 100.0,
+        error.p90 * 100.0,
+        calibration.ratios.len()
+    ));
+    let about = About {
+        name: name.map_or_else(|| "this-machine".to_owned(), str::to_owned),
+        processor,
+        kernel: kernel.name,
+        processors: std::thread::available_parallelism().map_or(1, usize::from),
+        aes: has_cpu_flag(&root, "aes").unwrap_or(false),
+        date: jiff::Zoned::now().strftime("%Y-%m-%d").to_string(),
+    };
+    Ok(model(&about, &calibration))
+}
+
+/// What a model says beside its prices.
+struct About {
+    name: String,
+    processor: String,
+    kernel: String,
+    processors: usize,
+    aes: bool,
+    date: String,
+}
+
+/// The plan with a phase for each piece of work, which has these metrics. The program lies in `folder`.
+fn plan(folder: &Path, metrics: &[String]) -> Result<Plan, CliError> {
+    let mut text = PLAN.replace("PROGRAM_FOLDER", &folder.display().to_string());
+    for piece in CPU_PIECES {
+        let (name, cold) = (piece.name, piece.cold);
+        let phase = format!(
+            "[[phase]]\nname = \"{name}\"\ncold = {cold}\ndataset = \"program\"\ncommand = 'exec \"$PROGRAM/fsverdict\" {COMMAND} {name} \"$MOUNT\"'\n"
+        );
+        text.push_str(&phase);
+        for metric in metrics {
+            let metric =
+                format!("metric.{metric} = {{ match = '^{metric}=([0-9]+)$', unit = \"count\", better = \"neither\" }}\n");
+            text.push_str(&metric);
+        }
+    }
+    let overrides = Overrides::default();
+    with_vocabulary(|vocabulary| read_with(&text, "the calibration of a processor", &overrides, vocabulary))
+        .map_err(|error| CliError::Failed(error.reason()))
+}
+
+/// The model's TOML.
+fn model(about: &About, calibration: &CpuCalibration) -> String {
+    let About { name, processor, kernel, processors, aes, date } = about;
+    let error = calibration.held_out;
+    let mut text = format!(
+        "# A processor model: what each class of computation costs, measured by `fsverdict calibrate --cpu`.\n\
+         # Prices marked \"not measured\" belong to classes that none of the work has; they are estimates.\n\n\
+         name             = {name:?}\n\
+         source           = {:?}\n\
+         date             = {date:?}\n\
+         measured         = true\n\
+         processors       = {processors}\n\
+         aes_instructions = {aes}\n\
+         held_out_median  = {:.3}\n\
+         held_out_p90     = {:.3}\n\n\
+         [picoseconds]\n",
+        format!("{processor}; counts of {kernel}"),
+        error.median,
+        error.p90,
+    );
+    for price in &calibration.prices {
+        let note = if price.measured { "" } else { "  # not measured" };
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{:<21}= {}{note}", price.class, price.picoseconds);
+    }
+    text
+}

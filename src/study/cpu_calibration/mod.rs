@@ -1,0 +1,149 @@
+//! Calibrates a processor: the same pieces of work are done natively, where their processor time is measured, and in a guest, whose
+//! kernel counts what it computes. Prices are fitted so that counts times prices give the times.
+
+mod halves;
+mod prior;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use fsverdict_judgement::plan::Plan;
+use fsverdict_judgement::statistics::{CountedWork, HeldOutError, fit_prices, held_out_error};
+use fsverdict_lab::kernel::CPU_CLASSES;
+use fsverdict_text::Reason;
+
+use self::halves::{GuestHalf, NativeHalf};
+use self::prior::{LOOP_PRIORS, prior_of};
+use super::error::SessionError;
+
+/// How often the native half is done. Whatever else runs on the machine only adds to a time, so the least of each counts.
+const NATIVE_ROUNDS: u32 = 5;
+/// Work that took less natively tells more of the clock than of the processor.
+const SHORTEST_SECONDS: f64 = 2e-3;
+
+/// A piece of work on a filesystem: the candidate's name, and the phase's.
+type WorkKey = (String, String);
+
+/// The prices of a processor, and how far off they are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CpuCalibration {
+    /// Picoseconds of each class, in the order of [`CPU_CLASSES`], and whether work was measured that it is part of.
+    pub prices: Vec<CalibratedPrice>,
+    pub held_out: HeldOutError,
+    /// Priced time by native time, of each candidate and piece of work.
+    pub ratios: Vec<(String, String, f64)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CalibratedPrice {
+    pub class: &'static str,
+    pub picoseconds: u64,
+    pub measured: bool,
+}
+
+/// A plan of the same work in both halves, whose phases have as metrics what that half prints.
+pub struct CalibrationPlans {
+    pub native: Plan,
+    pub guest: Plan,
+}
+
+/// Does the work of both plans, natively and in guests of a counting kernel, and fits the prices. `tell` hears what is under way.
+///
+/// # Errors
+/// Where there are no native trials here (it takes root), no candidate can be had in both halves, or work failed.
+pub fn calibrate_cpu(
+    plans: &CalibrationPlans,
+    counting_kernel: &Path,
+    tell: &mut dyn FnMut(&str),
+) -> Result<CpuCalibration, SessionError> {
+    let native = NativeHalf::new(&plans.native)?;
+    let guest = GuestHalf::new(&plans.guest, counting_kernel)?;
+    let (mut seconds, mut counts) = (BTreeMap::new(), BTreeMap::new());
+    for candidate in &plans.guest.candidates {
+        let obstacle = native.obstacle(candidate).or_else(|| guest.obstacle(candidate));
+        if let Some(reason) = obstacle {
+            tell(&format!("{} is left out: {reason}", candidate.name));
+            continue;
+        }
+        tell(&format!("{}: counted in a guest", candidate.name));
+        counts.extend(guest.counts(candidate)?);
+    }
+    for round in 1..=NATIVE_ROUNDS {
+        tell(&format!("natively, round {round} of {NATIVE_ROUNDS}"));
+        for candidate in &plans.guest.candidates {
+            if !counts.keys().any(|(name, _): &WorkKey| *name == candidate.name) {
+                continue;
+            }
+            for (key, took) in native.times(candidate, round)? {
+                let least = seconds.entry(key).or_insert(took);
+                *least = least.least_of(took);
+            }
+        }
+    }
+    let seconds = seconds.into_iter().map(|(key, took)| (key, took.seconds())).collect();
+    fit(&counts, &seconds)
+}
+
+/// Fits the prices of the classes and, beside them, of the loop device that the native half lies on, which is no part of them.
+fn fit(
+    counts: &BTreeMap<WorkKey, Vec<f64>>,
+    seconds: &BTreeMap<WorkKey, f64>,
+) -> Result<CpuCalibration, SessionError> {
+    let mut keys = Vec::new();
+    let mut works = Vec::new();
+    for (key, counts) in counts {
+        let Some(seconds) = seconds.get(key).filter(|seconds| **seconds >= SHORTEST_SECONDS) else { continue };
+        keys.push(key);
+        works.push(CountedWork { counts: counts.clone(), seconds: *seconds });
+    }
+    let prior: Vec<f64> = CPU_CLASSES.iter().map(|class| prior_of(class)).chain(LOOP_PRIORS).collect();
+    let held_out = held_out_error(&works, &prior).ok_or_else(|| {
+        SessionError::Disk(Reason::new(
+            "too little work could be measured to calibrate a processor",
+            "install the tools of ext4, xfs and btrfs; `fsverdict doctor` names what is missing",
+        ))
+    })?;
+    let fitted = fit_prices(&works, &prior);
+    let ratios = keys.iter().zip(&works).map(|((candidate, piece), work)| {
+        (candidate.clone(), piece.clone(), work.priced_seconds(&fitted) / work.seconds)
+    });
+    let ratios = ratios.collect();
+    let counted = |at: usize| works.iter().any(|work| work.counts.get(at).is_some_and(|count| *count > 0.0));
+    let prices = CPU_CLASSES.iter().zip(&fitted).enumerate().map(|(at, (class, price))| CalibratedPrice {
+        class,
+        // Prices are some seconds at most, and a class has one.
+        picoseconds: ((price * 1e12).round() as u64).max(1),
+        measured: counted(at),
+    });
+    Ok(CpuCalibration { prices: prices.collect(), held_out, ratios })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::{CPU_CLASSES, LOOP_PRIORS, fit};
+
+    #[test]
+    fn what_was_counted_is_measured_and_the_rest_keeps_its_prior() {
+        let (mut counts, mut seconds) = (BTreeMap::new(), BTreeMap::new());
+        for number in 0..12_u32 {
+            let key = ("ext4".to_owned(), format!("piece{number}"));
+            let mut row = vec![0.0; CPU_CLASSES.len() + LOOP_PRIORS.len()];
+            row[0] = 1e7 * f64::from(number % 5 + 1);
+            row[3] = 1e8 * f64::from(number % 3 + 1);
+            seconds.insert(key.clone(), row[0] * 1e-9 + row[3] * 1e-10);
+            counts.insert(key, row);
+        }
+        // Too short to be told.
+        seconds.insert(("ext4".to_owned(), "piece0".to_owned()), 1e-4);
+        let found = fit(&counts, &seconds).unwrap();
+        assert!(found.held_out.median < 0.05, "{:?}", found.held_out);
+        assert_eq!((found.ratios.len(), found.prices.len()), (11, CPU_CLASSES.len()));
+        let [hot, copied, aes] = [0, 3, 11].map(|at| found.prices[at]);
+        assert!(hot.measured && (950..1050).contains(&hot.picoseconds), "{hot:?}");
+        assert!(copied.measured && (90..110).contains(&copied.picoseconds), "{copied:?}");
+        assert!(!aes.measured && aes.class == "aes_call" && aes.picoseconds == 100_000);
+        assert!(fit(&BTreeMap::new(), &seconds).is_err());
+    }
+}
