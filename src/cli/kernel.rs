@@ -116,7 +116,7 @@ pub(super) fn run(arguments: &KernelArguments) -> Result<Exit, CliError> {
                 writeln!(out, "{}  {}  {}", entry.name, entry.kernel.display(), in_short(&entry))?;
             }
             let everything = read_plan("quick", &Overrides::default())?;
-            if let Some(found) = by_default(&everything) {
+            if let Some(found) = by_default(&everything, false) {
                 print_line(&format!(
                     "a plan that names none takes the newest that was tried and carries its filesystems, layers and clock: for one that they all fit, {}",
                     found.entry.name

@@ -21,6 +21,7 @@ enum What {
     Adapters,
     Presets,
     Models,
+    Cpus,
     Labs,
     Layers,
     Profiles,
@@ -28,9 +29,9 @@ enum What {
 }
 
 pub(super) fn run(arguments: &ListArguments) -> Result<Exit, CliError> {
-    use What::{Adapters, Filesystems, Labs, Layers, Metrics, Models, Operations, Presets, Profiles};
+    use What::{Adapters, Cpus, Filesystems, Labs, Layers, Metrics, Models, Operations, Presets, Profiles};
     let mut out = result_writer();
-    let all = [Presets, Models, Filesystems, Layers, Operations, Adapters, Profiles, Labs, Metrics];
+    let all = [Presets, Models, Cpus, Filesystems, Layers, Operations, Adapters, Profiles, Labs, Metrics];
     let wanted: Vec<What> = arguments.what.map_or(all.into(), |one| vec![one]);
     for (index, what) in wanted.iter().enumerate() {
         if wanted.len() > 1 {
@@ -101,6 +102,11 @@ fn entries(what: What) -> Vec<ListEntry> {
                 [] => own(&model.name, &model.summary),
                 ref states => own(&model.name, &format!("{} (:{})", model.summary, states.join(", :"))),
             })
+            .collect(),
+        What::Cpus => fsverdict_lab::cpu::shipped()
+            .iter()
+            .filter_map(|shipped| fsverdict_lab::cpu::CpuModel::find(shipped.name).ok())
+            .map(|model| own(&model.about.name, &model.summary))
             .collect(),
         What::Profiles => fsverdict_workload::dataset::PROFILES
             .iter()

@@ -9,6 +9,7 @@ use clap::Args;
 use crate::study::RunFolder;
 use fsverdict_disk::device;
 use fsverdict_judgement::plan::{Overrides, preset, write};
+use fsverdict_lab::cpu;
 use fsverdict_linux::host::results::result_writer;
 use fsverdict_text::{Reason, suggest};
 
@@ -17,7 +18,7 @@ use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct ShowArguments {
-    /// A preset or model (`fsverdict list presets`, `fsverdict list models`), the folder of a run, its page, or a plan
+    /// A preset or model (`fsverdict list presets`, `models`, `cpus`), the folder of a run, its page, or a plan
     #[arg(value_name = "PRESET|MODEL|RUN|PAGE.html|PLAN.toml", value_parser = PathOrAmong(shown_names), hide_possible_values = true)]
     what: OsString,
 }
@@ -28,7 +29,8 @@ pub(super) fn run(arguments: &ShowArguments) -> Result<Exit, CliError> {
     // A model's file is the same for all its states.
     let (model, _) = device::split(what);
     let model = device::built_in().iter().find(|known| known.name == model).map(|model| model.toml);
-    let toml = match preset(what).map(|preset| preset.toml).or(model) {
+    let processor = || cpu::shipped().iter().find(|known| known.name == what).map(|model| model.toml);
+    let toml = match preset(what).map(|preset| preset.toml).or(model).or_else(processor) {
         Some(toml) => toml.to_owned(),
         None if path.is_dir() => write(&RunFolder::open(path).map_err(CliError::usage)?.1),
         None if !path.exists() => {

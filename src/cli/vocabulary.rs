@@ -40,6 +40,7 @@ pub fn with_vocabulary<T>(read: impl FnOnce(&Vocabulary<'_>) -> T) -> T {
         unit_of: |name| metric(name).or_else(|| adapter_metric(name)).map(|known| known.unit),
         least_device: fsverdict_stack::layer::least_device,
         model: fsverdict_disk::device::can_be_had,
+        cpu: fsverdict_lab::cpu::can_be_had,
     })
 }
 
@@ -93,7 +94,8 @@ pub(super) fn preset_names() -> Vec<&'static str> {
 /// What `fsverdict show` shows.
 pub(super) fn shown_names() -> Vec<&'static str> {
     let models = fsverdict_disk::device::built_in().iter().map(|model| model.name);
-    preset_names().into_iter().chain(models).collect()
+    let processors = fsverdict_lab::cpu::shipped().iter().map(|model| model.name);
+    preset_names().into_iter().chain(models).chain(processors).collect()
 }
 
 /// The plan a user names, to look at: a preset, or else a file.

@@ -101,6 +101,7 @@ mod tests {
             adds_up: |name| name == "durable",
             least_device: |_| 0,
             model: |_, _| Ok(()),
+            cpu: |_| Ok(()),
         };
         fsverdict_judgement::plan::read_with(
             text,

@@ -210,6 +210,7 @@ pub(super) fn start(
         device_size: Some(attachments.size())
             .filter(|_| !matches!(attachments.first(), Attachment::Folders { .. })),
         sites: None,
+        processors: choice.lab.processors(),
     };
     Event::RunStarted {
         schema: SCHEMA,

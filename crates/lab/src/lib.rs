@@ -7,6 +7,8 @@
 
 pub mod kernel;
 
+pub mod cpu;
+
 pub mod trial;
 
 pub mod lab;

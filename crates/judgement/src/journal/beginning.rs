@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use fsverdict_text::{DrawnNumbers, GridFindings};
 
-use super::{DATASET_FACT, Event, Facts, MERGED_FACT};
+use super::{DATASET_FACT, Event, Facts, MERGED_FACT, ProcessorModel};
 
 /// Of a run; what is not known is left out.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Beginning {
     /// Seed of the order of trials.
@@ -32,6 +32,9 @@ pub struct Beginning {
     /// In a journal that was merged from those of several sites: their names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sites: Option<Vec<String>>,
+    /// In simulated time: the processor models that price computation. Without one computation takes no time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub processors: Vec<ProcessorModel>,
 }
 
 impl Beginning {
@@ -58,6 +61,7 @@ impl Beginning {
             memory_of_datasets: self.memory_of_datasets.or_else(|| number("lab.memory_of_datasets")),
             device_size: self.device_size.or_else(|| number("device.size")),
             sites: self.sites.or_else(names),
+            processors: self.processors,
         }
     }
 }
@@ -150,6 +154,7 @@ mod tests {
             memory_of_datasets: None,
             device_size: Some(512),
             sites,
+            processors: Vec::new(),
         };
         assert_eq!(old, wanted);
         let new = Beginning { order_seed: Some(8), drawn: Some(false), ..Beginning::default() };

@@ -213,6 +213,7 @@ impl Run {
                 if block > 1 {
                     observation.unwritten = Vec::new();
                     observation.course = None;
+                    observation.computation = None;
                 }
                 for histogram in std::mem::take(&mut observation.histograms).into_iter().filter(|_| counts) {
                     let key = [id.candidate.clone(), observation.phase.clone(), histogram.call.clone()];

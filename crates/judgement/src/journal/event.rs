@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Beginning, Better, CpuPrices, Learnt, PowerCuts, ProgramPromise, RotFinding, RottenBlocks, Save,
-    SequenceBatch, StateFinding, Unit, WorkCourse,
+    Beginning, Better, CountedComputation, CpuPrices, Learnt, PowerCuts, ProgramPromise, RotFinding,
+    RottenBlocks, Save, SequenceBatch, StateFinding, Unit, WorkCourse,
 };
 
 /// Plain facts by dotted name, e.g. `kernel.release`, `device.queue.scheduler`: for showing, and for telling what changed.
@@ -300,6 +300,9 @@ pub struct Observation {
     /// How much was done from moment to moment, where it was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub course: Option<WorkCourse>,
+    /// What its kernel counted and charged, where computation has a price.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub computation: Option<CountedComputation>,
 }
 
 /// Where a block of a merged journal was done.
@@ -334,6 +337,7 @@ impl Observation {
             self.unwritten = other.unwritten;
         }
         self.course = self.course.take().or(other.course);
+        self.computation = self.computation.take().or(other.computation);
     }
 }
 

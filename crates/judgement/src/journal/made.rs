@@ -70,6 +70,7 @@ pub fn measured(phase: &str, numbers: &[(&'static str, Unit, f64)]) -> Observati
         repetition: 0,
         unwritten: Vec::new(),
         course: None,
+        computation: None,
     }
 }
 

@@ -71,6 +71,8 @@ pub const METRICS: &[MetricInfo] = metrics! {
     Seconds Lower "cpu_kernel", Cost "CPU, kernel",
         "CPU time of the machine beyond the tool's own, less the idle baseline: kernel threads working on its behalf";
     Seconds Neither "cpu_stolen", "CPU time the machine wanted and its hypervisor gave to others (steal)";
+    Seconds Lower "charged", Cost "computation",
+        "processor time that a processor model charges for what the phase computed, of all processors together; part of it passes while the device works";
     Bytes Lower "device_read", Cost "read", "bytes the device was asked to read";
     Bytes Lower "device_written", Cost "written", "bytes the device was asked to write";
     Count Lower "device_reads", "read requests completed by the device";

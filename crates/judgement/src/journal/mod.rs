@@ -26,6 +26,7 @@ mod open_trial;
 pub mod pgbench;
 mod power_cut;
 mod price;
+mod processor;
 mod reader;
 mod reading;
 mod rot;
@@ -51,6 +52,7 @@ pub use power_cut::{
     ACKNOWLEDGED, CutOutcome, PowerCuts, ProgramPromise, Save, SequenceBatch, SequenceCalls, StateFinding,
 };
 pub use price::{CpuPrice, CpuPrices, Unpriced};
+pub use processor::{CountedComputation, ProcessorModel};
 pub use reader::{Journal, first, read, read_in_folder, read_open};
 pub use reading::{ReadingStopped, StopReason};
 pub use rot::{BlockUse, PlacedRot, RotFinding, RotOutcome, RotTally, RotWitness, RottenBlocks, SyncAnswer};

@@ -51,7 +51,7 @@ pub struct Run {
     pub last: Timestamp,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Header {
     pub started: Timestamp,
     pub id: String,

@@ -9,7 +9,7 @@ use super::axis::{Axis, AxisLevel, AxisRole, EnvironmentAxis, ListKey, Read, Set
 use super::environment::memory;
 use super::layers::{self, Layers};
 use super::value::{kernel, name};
-use super::{Candidate, DeviceSource};
+use super::{Candidate, DeviceSource, FREE_CPU};
 use fsverdict_text::value::{absolute_path, filled_text, text};
 use fsverdict_text::{Node, TomlValue, split_words};
 
@@ -31,7 +31,7 @@ const fn row(key: &'static str, read: Read, level: fn(&Candidate) -> AxisLevel<'
 }
 
 /// In the order in which a matrix varies them, the last the fastest, which is also that of names, factors, fields and columns.
-pub static AXES: [Axis; 9] = [
+pub static AXES: [Axis; 10] = [
     Axis {
         role: AxisRole::Filesystem,
         preposition: Some("on"),
@@ -145,6 +145,23 @@ pub static AXES: [Axis; 9] = [
             "memory",
             |node| to(memory(node), |one, value| one.under.memory = Some(value)),
             |one| one.under.memory.map_or(AxisLevel::Nothing, AxisLevel::Size),
+        )
+    },
+    Axis {
+        role: AxisRole::Circumstance(EnvironmentAxis {
+            noun: "processor",
+            title: |level| match level.text() {
+                free if free == FREE_CPU => "free computation".to_owned(),
+                _ => format!("processor {}", model_name(level, false)),
+            },
+            of_plan: |plan| plan.cpu.as_deref().map_or(AxisLevel::Nothing, AxisLevel::Word),
+        }),
+        mark: "-cpu-",
+        in_name: model_name,
+        ..row(
+            "cpu",
+            |node| to(filled_text(node), |one, value| one.under.cpu = Some(value)),
+            |one| one.under.cpu.as_deref().map_or(AxisLevel::Nothing, AxisLevel::Word),
         )
     },
 ];

@@ -13,6 +13,9 @@ use fsverdict_text::{Bytes, bounded_list};
 /// What stands in the place of a filesystem where a folder of the user's is worked in, whatever it lies on.
 pub const DIRECTORY: &str = "directory";
 
+/// What stands in the place of a processor model where computation takes no time.
+pub const FREE_CPU: &str = "free";
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
     /// Short, unique within the plan, without white space.
@@ -58,6 +61,9 @@ pub struct Environment {
     /// The guest's memory besides its datasets; the plan's when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Bytes>,
+    /// The processor model, or [`FREE_CPU`]; the plan's when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<String>,
 }
 
 impl Candidate {

@@ -160,6 +160,7 @@ mod tests {
                 model: model.map(str::to_owned),
                 kernel: kernel.map(Into::into),
                 memory: memory.map(Bytes),
+                cpu: None,
             };
             draft
         };

@@ -1,4 +1,4 @@
-//! What a candidate is tried under: device model, kernel and memory. Nobody chooses them for a filesystem's sake, so that
+//! What a candidate is tried under: device model, kernel, memory and processor model. Nobody chooses them for a filesystem's sake, so that
 //! candidates are compared with those under the same, and each of these environments has a verdict of its own.
 
 use std::path::Path;
@@ -7,10 +7,12 @@ use fsverdict_text::Reason;
 
 use super::lab::KernelOwner;
 use super::lists::once_each;
-use super::{Candidate, ClockChoice, DeviceSource, Environment, LabChoice, Plan};
+use super::{Candidate, ClockChoice, DeviceSource, Environment, FREE_CPU, LabChoice, Plan, Vocabulary};
 use fsverdict_text::value::{filled_text, size};
 use fsverdict_text::{Bytes, Node};
 
+/// The metric of what computation takes in simulated time where it has a price.
+const CHARGED: &str = "charged";
 /// The least a guest starts with, besides its datasets.
 const LEAST_MEMORY: Bytes = Bytes(64 << 20);
 
@@ -42,6 +44,16 @@ impl Plan {
 
     pub fn kernel_of<'a>(&'a self, candidate: &'a Candidate) -> Option<&'a Path> {
         candidate.under.kernel.as_deref().or(self.kernel.as_deref())
+    }
+
+    /// The processor model that prices a candidate's computation; none where computation takes no time, or real time.
+    pub fn cpu_of<'a>(&'a self, candidate: &'a Candidate) -> Option<&'a str> {
+        candidate.under.cpu.as_deref().or(self.cpu.as_deref()).filter(|cpu| *cpu != FREE_CPU)
+    }
+
+    /// The processor models of all candidates, each once, in the order of the candidates.
+    pub fn cpus(&self) -> Vec<&str> {
+        once_each(self.candidates.iter().filter_map(|candidate| self.cpu_of(candidate)))
     }
 
     pub fn models(&self) -> Vec<&str> {
@@ -98,6 +110,43 @@ pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
     Ok(())
 }
 
+/// Checks that there are the processor models that a plan names, and that its trials run in simulated time: elsewhere
+/// computation takes the time that this machine's processor needs.
+pub(super) fn check_cpus(plan: &Plan, vocabulary: &Vocabulary<'_>) -> Result<(), Reason> {
+    let named = plan.candidates.iter().filter_map(|candidate| candidate.under.cpu.as_deref());
+    let free = |cpu: &&str| *cpu != FREE_CPU;
+    named.chain(plan.cpu.as_deref()).filter(free).try_for_each(vocabulary.cpu)?;
+    let Some(cpu) = plan.cpus().first().copied() else { return check_charged_goal(plan) };
+    let against = |why: String| {
+        Reason::new(
+            format!("cpu = \"{cpu}\" prices computation in simulated time, and {why}"),
+            "take `cpu` out (--set cpu=free), or name a modelled device and leave lab and clock to \"auto\": --device model:NAME@SIZE",
+        )
+    };
+    if !plan.device.source.is_modelled() {
+        return Err(against(format!("the device is a {}, which takes real time", plan.device.source)));
+    }
+    if plan.clock == ClockChoice::Real {
+        return Err(against("clock = \"real\" takes this machine's time".to_owned()));
+    }
+    if let Some(why) = plan.lab.offer().against_simulation {
+        return Err(against(format!("lab = \"{}\" has none: {why}", plan.lab)));
+    }
+    check_charged_goal(plan)
+}
+
+/// Checks that computation has a price for every candidate if the goal is what it takes.
+fn check_charged_goal(plan: &Plan) -> Result<(), Reason> {
+    let free = plan.candidates.iter().find(|candidate| plan.cpu_of(candidate).is_none());
+    match free {
+        Some(candidate) if plan.goal.metric == CHARGED => Err(Reason::new(
+            format!("the goal is `{CHARGED}`, and computation has no price for `{}`", candidate.name),
+            "name a processor model: --set cpu=NAME (`fsverdict list cpus` has them)",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// No guest has any of this machine's network.
 pub(super) fn check_network(plan: &Plan) -> Result<(), Reason> {
     let guest = match plan.lab.offer().kernel {
@@ -124,6 +173,17 @@ pub(super) fn known_model(
     move |node| {
         let name = filled_text(node)?;
         known(&name, None).map(|()| name)
+    }
+}
+
+/// A processor model's name, or [`FREE_CPU`]; `known` says whether there is such a one.
+pub(super) fn known_cpu(known: fn(&str) -> Result<(), Reason>) -> impl Fn(&Node) -> Result<String, Reason> {
+    move |node| {
+        let name = filled_text(node)?;
+        if name != FREE_CPU {
+            known(&name)?;
+        }
+        Ok(name)
     }
 }
 

@@ -65,6 +65,7 @@ mod tests {
         adds_up: |name| name == "durable",
         least_device: |_| 0,
         model: |_, _| Ok(()),
+        cpu: |_| Ok(()),
     };
 
     const PLAN: &str = r#"

@@ -56,7 +56,7 @@ pub use call_trace::{
     CallTrace, CallWork, LARGEST_CALL, LONGEST_PAUSE_US, MOST_CALLS, MOST_NAMES, MOST_OPEN, NameBefore,
     OpenFlags, SegmentOrigin, TraceState, TraceTotals, TracedCall, TracedFile, TracedName, TracedSegment,
 };
-pub use candidate::{Candidate, DIRECTORY, Environment};
+pub use candidate::{Candidate, DIRECTORY, Environment, FREE_CPU};
 pub use change::Overrides;
 pub use control::{CONTROL_SUFFIX, Twice, contestants, is_twin};
 pub use device::{DeviceFailure, DeviceSource, PlannedDevice, StagingChoice};

@@ -35,6 +35,9 @@ pub struct Plan {
     /// Whose time passes on a modelled device.
     #[serde(default, skip_serializing_if = "is_default")]
     pub clock: ClockChoice,
+    /// The processor model whose prices computation has in simulated time; computation takes no time when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<String>,
     /// What trials see although it is hidden from them where they are root's.
     #[serde(
         default,
@@ -87,7 +90,7 @@ pub enum ClockChoice {
     /// Simulated where the device is modelled and the kernel can, else real.
     #[default]
     Auto,
-    /// The guest's calendar: the device takes as long as its model says, and computing takes no time.
+    /// The guest's calendar: the device takes as long as its model says, and computing no time, or what `cpu` says.
     Simulated,
     /// This machine's.
     Real,
@@ -496,4 +499,6 @@ pub struct Vocabulary<'a> {
     /// Whether there is a modelled device of this name and, where one is given, this size; only what is known without opening a
     /// file of the user's.
     pub model: fn(&str, Option<Bytes>) -> Result<(), Reason>,
+    /// Whether there is a processor model of this name; only what is known without opening a file of the user's.
+    pub cpu: fn(&str) -> Result<(), Reason>,
 }

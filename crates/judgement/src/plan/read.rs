@@ -23,7 +23,7 @@ use super::read_service::{self, read_services};
 use super::require::{RequireContext, read_requirements, short_name};
 use super::value::kernel;
 use super::{
-    Aggregation, Goal, LabChoice, Operation, OwnMetric, Phase, PhaseWork, Plan, Requirements, Vocabulary,
+    Aggregation, FREE_CPU, Goal, LabChoice, Operation, OwnMetric, Phase, PhaseWork, Plan, Requirements, Vocabulary,
     recorded, space,
 };
 use fsverdict_text::value::{filled_text, number, paths, text};
@@ -37,6 +37,7 @@ const TOP: &[&str] = &[
     "kernel",
     "memory",
     "clock",
+    "cpu",
     "reads",
     "device",
     "protocol",
@@ -118,6 +119,7 @@ fn finish(
     }
     if problems.is_empty() {
         problems.note(device_at.unwrap_or_default(), models(&plan, vocabulary));
+        problems.note(device_at.unwrap_or_default(), environment::check_cpus(&plan, vocabulary));
         problems.note(network_at.or(device_at).unwrap_or_default(), environment::check_network(&plan));
         problems.note(device_at.unwrap_or_default(), environment::check(&plan));
         problems.note(device_at.unwrap_or_default(), folders::check(&plan));
@@ -150,6 +152,7 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
     let lab = top.get("lab", |node| text(node)?.parse());
     let kernel = top.placed("kernel", kernel);
     let clock = top.get("clock", |node| text(node)?.parse());
+    let cpu = top.get("cpu", environment::known_cpu(vocabulary.cpu));
     let on_machine = |lab: &LabChoice| lab.offer().kernel == KernelOwner::Machine;
     if let (Some(kernel), Some(lab)) = (&kernel, lab.filter(on_machine)) {
         problems.add(
@@ -178,6 +181,7 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
         kernel: kernel.map(|kernel| kernel.value),
         memory,
         clock: clock.unwrap_or_default(),
+        cpu: cpu.filter(|cpu| cpu != FREE_CPU),
         reads,
         device,
         protocol,

@@ -17,6 +17,7 @@ pub fn write(plan: &Plan) -> String {
     lines.put("kernel", &plan.kernel);
     lines.put("memory", plan.memory.map(size));
     lines.put("clock", plan.clock);
+    lines.put("cpu", &plan.cpu);
     lines.put("reads", &plan.reads);
     device(&mut lines, plan);
     protocol(&mut lines, plan);

@@ -4,8 +4,11 @@
 use crate::kernel::{KernelCache, KernelEntry, KernelTrial, way_out};
 use fsverdict_judgement::plan::{Candidate, Plan, once_each};
 
-use super::kernel::{Kernel, parse_configuration};
+use super::kernel::{Kernel, Provision, parse_configuration};
 use super::modelled;
+
+/// What a kernel has built in that counts what it computes.
+pub(super) const COUNTING: &str = "CONFIG_CPU_PRICE";
 
 /// Which kernel it is, and why it and no other.
 #[derive(Debug, Clone)]
@@ -23,17 +26,22 @@ struct RankedKernel {
     lacks: Vec<String>,
 }
 
-/// The kernel in the cache that a plan takes for the candidates that name none. One that failed its trial is none.
-pub fn by_default(plan: &Plan) -> Option<ByDefault> {
-    choose(plan, KernelCache::of_user().list())
+/// The kernel in the cache that a plan takes for the candidates that name none: one that counts what it computes for those whose
+/// computation has a price (`counting`), and one that does not for the others. One that failed its trial is none.
+pub fn by_default(plan: &Plan, counting: bool) -> Option<ByDefault> {
+    choose(plan, KernelCache::of_user().list(), counting)
 }
 
-fn choose(plan: &Plan, entries: Vec<KernelEntry>) -> Option<ByDefault> {
-    let nameless: Vec<&Candidate> =
-        plan.candidates.iter().filter(|candidate| plan.kernel_of(candidate).is_none()).collect();
+fn choose(plan: &Plan, entries: Vec<KernelEntry>, counting: bool) -> Option<ByDefault> {
+    let is_meant = |candidate: &&Candidate| {
+        plan.kernel_of(candidate).is_none() && plan.cpu_of(candidate).is_some() == counting
+    };
+    let nameless: Vec<&Candidate> = plan.candidates.iter().filter(is_meant).collect();
+    let counts = |entry: &KernelEntry| at_rest(entry).provides(COUNTING) == Provision::Builtin;
     let mut rivals: Vec<RankedKernel> = entries
         .into_iter()
-        .filter(|entry| !entry.facts.counting && !matches!(entry.facts.trial, Some(KernelTrial::Failed(_))))
+        .filter(|entry| counts(entry) == counting)
+        .filter(|entry| !matches!(entry.facts.trial, Some(KernelTrial::Failed(_))))
         .map(|entry| RankedKernel::of(entry, plan, &nameless))
         .collect();
     // They come in order of their releases, and of equals the last is taken.
@@ -152,7 +160,7 @@ mod tests {
         let (ext4, both) = ("CONFIG_EXT4_FS=y\n", "CONFIG_EXT4_FS=y\nCONFIG_REISERFS_FS=y\n");
         let place = tempfile::tempdir().unwrap();
         let taken = |filesystems: &[&str]| {
-            let found = choose(&plan(filesystems), KernelCache::at(place.path()).list());
+            let found = choose(&plan(filesystems), KernelCache::at(place.path()).list(), false);
             found.map_or((String::new(), String::new()), |found| (found.entry.facts.release, found.why))
         };
         assert_eq!(taken(&["ext4"]).0, "");
@@ -172,6 +180,16 @@ mod tests {
         assert!(why.contains("7.2.1-00000000000000aa is newer, and has nothing for reiserfs"), "{why}");
         put(place.path(), "6.12.9", both, PASSED);
         assert_eq!(taken(&["ext4", "reiserfs"]).0, "6.12.9");
+        // Who asks for no price of computation never has a kernel that counts, and who does has no other.
+        let counted = |cpu: Option<&str>, counting: bool| {
+            let plan = Plan { cpu: cpu.map(str::to_owned), ..plan(&["ext4"]) };
+            let found = choose(&plan, KernelCache::at(place.path()).list(), counting);
+            found.map(|found| found.entry.facts.release)
+        };
+        assert_eq!(counted(Some("core2"), true), None);
+        put(place.path(), "9.0.0", "CONFIG_EXT4_FS=y\nCONFIG_CPU_PRICE=y\n", PASSED);
+        assert_eq!(counted(Some("core2"), true).as_deref(), Some("9.0.0"));
+        assert_eq!(counted(None, false).as_deref(), Some("7.2.1"));
         let (release, why) = taken(&["ext4", "reiser4"]);
         assert_eq!(release, "7.2.1");
         assert!(why.contains("nothing for reiser4"), "{why}");

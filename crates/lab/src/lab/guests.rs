@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+use crate::cpu::CpuModel;
 use crate::trial::{
     Assignment, Drawn, QueueLimits, Staging, TestBench, TrialDevice, TrialSpec, bytes_to_stage,
 };
@@ -30,6 +31,7 @@ use super::hidden::hidden_from;
 use super::kernel::{Kernel, kernel_sandbox};
 use super::kernels::GuestKernels;
 use super::modelled::{Modelled, Trail, close, disk_name, fastest_together, serve};
+use super::processors::{Processors, drawn_prices};
 use super::traced::{Spans, TracedDevice};
 use super::{Attachments, GuestMemory, LabError, missing_tools};
 
@@ -42,6 +44,7 @@ const BASE_MEMORY: u64 = 1 << 30;
 pub(super) struct Guests {
     pub(super) clock: Clock,
     pub(super) kernels: GuestKernels,
+    pub(super) processors: Processors,
     pub(super) isolation: Isolation,
     /// Of each trial that may be under way at once.
     placements: Vec<Placement>,
@@ -76,6 +79,8 @@ pub(super) struct Handover<'a> {
     pub(super) disks: Vec<OwnedFd>,
     pub(super) served: Option<DiskService<'a>>,
     pub(super) staging: Option<OwnedFd>,
+    /// The word of the kernel's command line that sets the prices of computation, if it has some.
+    pub(super) prices: Option<String>,
     /// Where the agent's events go.
     pub(super) events: OwnedFd,
 }
@@ -161,6 +166,7 @@ impl Guests {
         Ok(Guests {
             clock,
             kernels,
+            processors: Processors::find(plan)?,
             isolation,
             placements,
             plan: plan.clone(),
@@ -172,6 +178,16 @@ impl Guests {
 
     pub(super) fn kernel(&self, candidate: &Candidate) -> &Kernel {
         self.kernels.of(&self.plan, candidate)
+    }
+
+    /// The model that prices a candidate's computation, if it has a price.
+    pub(super) fn processor(&self, candidate: &Candidate) -> Option<&CpuModel> {
+        self.processors.of(&self.plan, candidate)
+    }
+
+    /// What its times say of computation, for people.
+    pub(super) fn computation_title(&self) -> String {
+        self.processors.title(&self.plan, self.draws_class())
     }
 
     /// Of a candidate's guest; `factor` is that of its own memory.
@@ -246,10 +262,15 @@ impl Guests {
         Some(format!("{word} {}", titles.join(", "))).filter(|_| !titles.is_empty())
     }
 
+    /// Whether each block has another device and other prices of computation.
+    fn draws_class(&self) -> bool {
+        let Protocol { circumstances, devices, .. } = &self.plan.protocol;
+        (*circumstances, *devices) == (NuisancesChoice::Drawn, DevicesChoice::Class)
+    }
+
     /// The numbers of its models that differ from block to block, by their keys; nothing where each block has the same device.
     pub(super) fn varied(&self) -> Vec<String> {
-        let Protocol { circumstances, devices, .. } = &self.plan.protocol;
-        if (*circumstances, *devices) != (NuisancesChoice::Drawn, DevicesChoice::Class) {
+        if !self.draws_class() {
             return Vec::new();
         }
         let models = self.plan.candidates.iter().flat_map(|candidate| self.modelled(candidate));
@@ -351,6 +372,15 @@ impl Guests {
             }
             watch(Event::Facts { facts, learnt: Learnt { drawn: numbers, ..Learnt::default() } });
         }
+        let processor = self.processor(&spec.candidate);
+        let prices = processor.map(|model| {
+            let prices = model.prices(draw);
+            let facts = drawn_prices(&prices, draw);
+            if !facts.is_empty() {
+                watch(Event::Facts { facts, learnt: Learnt::default() });
+            }
+            model.kernel_word(&prices)
+        });
         let (on_disk, staging) = match room.on_disk {
             Some(bytes) => {
                 let folder = attachments.scratch_folder()?;
@@ -362,7 +392,8 @@ impl Guests {
         };
         let limits = modelled.iter().map(Modelled::limits).collect::<Result<Vec<_>, _>>()?;
         if self.clock == Clock::Simulated {
-            let told = limits.iter().flat_map(|limits| free_cpu::cautions(spec, limits));
+            let free = limits.iter().filter(|_| processor.is_none());
+            let told = free.flat_map(|limits| free_cpu::cautions(spec, limits));
             for text in once_each(told.chain(uneven_depths(&limits))) {
                 watch(Event::Caution(Caution { phase: String::new(), text }));
             }
@@ -401,6 +432,7 @@ impl Guests {
             disks,
             served,
             staging: on_disk,
+            prices,
             events: sender,
         })?;
         let mut sandbox = kernel_sandbox(self.isolation, self.secrets()?.clone(), start.argv);

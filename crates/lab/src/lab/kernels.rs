@@ -13,7 +13,7 @@ use fsverdict_stack::layer::{SCHEDULERS, Scheduler, find_scheduler};
 use fsverdict_text::Reason;
 
 use super::LabError;
-use super::by_default::{by_default, way_to};
+use super::by_default::{COUNTING, by_default, way_to};
 use super::kernel::{Kernel, Provision, fits_amx};
 use super::scheduler_obstacle::scheduler_obstacle;
 
@@ -22,38 +22,72 @@ const PROGRAM: &str = "linux.uml";
 /// What a guest needs built in, whatever is tried in it.
 const SYMBOLS: [&str; 4] = ["CONFIG_HOSTFS", "CONFIG_PID_NS", "CONFIG_BLK_DEV_UBD", "CONFIG_SSL"];
 
+/// The kernel that candidates ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct WantedKernel<'a> {
+    /// As the plan names it; the lab's own when absent.
+    pub(super) name: Option<&'a Path>,
+    /// Whether it must count what it computes.
+    pub(super) counting: bool,
+}
+
+impl<'a> WantedKernel<'a> {
+    fn of(plan: &'a Plan, candidate: &'a Candidate) -> Self {
+        WantedKernel { name: plan.kernel_of(candidate), counting: plan.cpu_of(candidate).is_some() }
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct GuestKernels {
-    /// As the plan names them, each once; the first is that of the first candidate.
+    /// Each once; the first is that of the first candidate.
     first: Kernel,
-    others: Vec<(PathBuf, Kernel)>,
+    others: Vec<OtherKernel>,
+}
+
+/// A kernel of some candidates but the first.
+#[derive(Debug)]
+struct OtherKernel {
+    name: Option<PathBuf>,
+    counting: bool,
+    kernel: Kernel,
+}
+
+impl OtherKernel {
+    fn is(&self, wanted: WantedKernel<'_>) -> bool {
+        (self.name.as_deref(), self.counting) == (wanted.name, wanted.counting)
+    }
 }
 
 impl GuestKernels {
     /// Finds and asks every kernel of a plan.
     pub(super) fn find(
         plan: &Plan,
-        usable: impl Fn(Option<&Path>) -> Result<Kernel, LabError>,
+        usable: impl Fn(WantedKernel<'_>) -> Result<Kernel, LabError>,
     ) -> Result<Self, LabError> {
-        let mut named = plan.candidates.iter().map(|candidate| plan.kernel_of(candidate));
-        let first = named.next().unwrap_or(plan.kernel.as_deref());
-        let mut others: Vec<(PathBuf, Kernel)> = Vec::new();
-        for name in named.flatten().filter(|name| Some(*name) != first) {
-            if others.iter().all(|(known, _)| known != name) {
-                others.push((name.to_owned(), usable(Some(name))?));
+        let mut asked = plan.candidates.iter().map(|candidate| WantedKernel::of(plan, candidate));
+        let of_plan = WantedKernel { name: plan.kernel.as_deref(), counting: plan.cpu.is_some() };
+        let first = asked.next().unwrap_or(of_plan);
+        let mut others: Vec<OtherKernel> = Vec::new();
+        // A candidate that names none has that of the first, unless one of them counts and the other does not.
+        let differs = |wanted: &WantedKernel<'_>| {
+            *wanted != first && (wanted.name.is_some() || wanted.counting != first.counting)
+        };
+        for wanted in asked.filter(differs) {
+            if !others.iter().any(|other| other.is(wanted)) {
+                let name = wanted.name.map(Path::to_path_buf);
+                others.push(OtherKernel { name, counting: wanted.counting, kernel: usable(wanted)? });
             }
         }
         Ok(GuestKernels { first: usable(first)?, others })
     }
 
     pub(super) fn each(&self) -> impl Iterator<Item = &Kernel> {
-        std::iter::once(&self.first).chain(self.others.iter().map(|(_, kernel)| kernel))
+        std::iter::once(&self.first).chain(self.others.iter().map(|other| &other.kernel))
     }
 
     pub(super) fn of(&self, plan: &Plan, candidate: &Candidate) -> &Kernel {
-        let name = plan.kernel_of(candidate);
-        let found = self.others.iter().find(|(known, _)| Some(known.as_path()) == name);
-        found.map_or(&self.first, |(_, kernel)| kernel)
+        let wanted = WantedKernel::of(plan, candidate);
+        self.others.iter().find(|other| other.is(wanted)).map_or(&self.first, |other| &other.kernel)
     }
 
     pub(super) fn releases(&self) -> String {
@@ -62,13 +96,20 @@ impl GuestKernels {
 }
 
 /// The User-Mode-Linux kernel of this name, asked about itself.
-pub(super) fn usable(plan: &Plan, name: Option<&Path>, isolation: Isolation) -> Result<Kernel, LabError> {
-    let (path, why) = find(plan, name)?;
+pub(super) fn usable(
+    plan: &Plan,
+    wanted: WantedKernel<'_>,
+    isolation: Isolation,
+) -> Result<Kernel, LabError> {
+    let (path, why) = find(plan, wanted)?;
     let kernel = Kernel { why, way_out: way_to, ..Kernel::inspect(&path, isolation)? };
     let packaged = find_program(PROGRAM).is_some_and(|packaged| packaged == path);
     let has_amx = has_cpu_flag(&Root::default(), "amx_tile").unwrap_or(false);
     if packaged && has_amx && !fits_amx(&kernel.release) {
         return Err(LabError::UnknownProcessor { path, release: kernel.release });
+    }
+    if wanted.counting && kernel.provides(COUNTING) != Provision::Builtin {
+        return Err(LabError::CannotCount { path });
     }
     match SYMBOLS.into_iter().find(|symbol| kernel.provides(symbol) != Provision::Builtin) {
         Some(symbol) => Err(LabError::LacksSymbol { path, symbol }),
@@ -78,12 +119,13 @@ pub(super) fn usable(plan: &Plan, name: Option<&Path>, isolation: Isolation) -> 
 
 /// A kernel by path or by its name in the cache; without a name the one in the cache that fits the plan, which has its
 /// filesystems built in and starts on processors the packaged one does not know, and why it; else the packaged one.
-fn find(plan: &Plan, name: Option<&Path>) -> Result<(PathBuf, Option<String>), LabError> {
-    match name {
+fn find(plan: &Plan, wanted: WantedKernel<'_>) -> Result<(PathBuf, Option<String>), LabError> {
+    match wanted.name {
         Some(path) if path.is_absolute() => Ok((path.to_owned(), None)),
         Some(name) => Ok((KernelCache::of_user().find(&name.to_string_lossy())?.kernel, None)),
-        None => match by_default(plan) {
+        None => match by_default(plan, wanted.counting) {
             Some(found) => Ok((found.entry.kernel, Some(found.why))),
+            None if wanted.counting => Err(LabError::NoCountingKernel),
             None => find_program(PROGRAM).map(|path| (path, None)).ok_or(LabError::NoKernel),
         },
     }

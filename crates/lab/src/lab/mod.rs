@@ -24,6 +24,7 @@ mod kernels;
 mod launch;
 mod modelled;
 mod native;
+mod processors;
 mod scheduler_obstacle;
 mod trace_file;
 mod traced;
@@ -36,7 +37,7 @@ mod write_log;
 use std::path::PathBuf;
 
 use crate::trial::TrialSpec;
-use fsverdict_judgement::journal::{Event, Facts};
+use fsverdict_judgement::journal::{Event, Facts, ProcessorModel};
 use fsverdict_judgement::plan::{Candidate, DeviceSource, once_each};
 use fsverdict_linux::sandbox::SandboxError;
 use fsverdict_text::{Hinted, Reason};
@@ -81,6 +82,11 @@ pub trait Lab: Send + Sync {
     /// What its guests have of memory; none where trials have this machine's.
     fn memory(&self) -> Option<GuestMemory> {
         None
+    }
+
+    /// The processor models that price computation; none where it takes no time, or this machine's.
+    fn processors(&self) -> Vec<ProcessorModel> {
+        Vec::new()
     }
 
     /// The command line that starts a trial.
@@ -159,8 +165,12 @@ pub enum LabError {
     NoNetwork(String),
     #[error("the kernel {} cannot be given simulated time: it was built without {symbol}", path.display())]
     NoSimulatedTime { path: PathBuf, symbol: &'static str },
-    #[error("the goal is `{0}`, and in simulated time computing takes none: it is not measured")]
+    #[error("the goal is `{0}`, and in simulated time CPU times are not measured")]
     FreeGoal(String),
+    #[error("the kernel {} does not count what it computes, so that `cpu` cannot price it", path.display())]
+    CannotCount { path: PathBuf },
+    #[error("no kernel in the cache counts what it computes, which `cpu` in the plan needs")]
+    NoCountingKernel,
     #[error(transparent)]
     Cache(#[from] crate::kernel::KernelBuildError),
     #[error("the path of this program has a blank or a quotation mark in it, which a kernel command line cannot carry: {}", .0.display())]
@@ -209,7 +219,10 @@ impl Hinted for LabError {
             LabError::LacksSymbol { symbol, .. } => format!("build it with {symbol}=y"),
             LabError::NoNetwork(_) => "`--lab native` (as root); or take `network = true` out: its own loopback every phase has".to_owned(),
             LabError::NoSimulatedTime { .. } => "`fsverdict kernel build` makes one that can".to_owned(),
-            LabError::FreeGoal(_) => "`--lab native`, or clock = \"real\" in the plan, measures it; the metric `durable` is what simulated time is for".to_owned(),
+            LabError::FreeGoal(_) => "`--lab native`, or clock = \"real\" in the plan, measures it; in simulated time the metric `charged` is what a processor model charges for computation (`cpu` in the plan)".to_owned(),
+            LabError::CannotCount { .. } | LabError::NoCountingKernel => {
+                "`fsverdict kernel build --counting` makes one that counts; `--set cpu=free` does without a price of computation".to_owned()
+            }
             LabError::PathOfProgram(_) => "install it in another folder".to_owned(),
             LabError::NoQemu => "install qemu-system-x86 (Debian, Ubuntu, Fedora, Arch) or qemu-x86 (openSUSE); or take `--lab uml`, which needs none".to_owned(),
             LabError::NoVirtualMachine(_) => "--lab uml, or --lab native".to_owned(),

@@ -189,6 +189,7 @@ impl PhaseSpan {
             repetition,
             unwritten: Vec::new(),
             course: None,
+            computation: None,
         })
     }
 }
@@ -211,6 +212,7 @@ mod tests {
             repetition: 0,
             unwritten: Vec::new(),
             course: None,
+            computation: None,
         })
     }
 

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use crate::trial::TrialSpec;
 use fsverdict_disk::backend::Clock;
-use fsverdict_judgement::journal::{Facts, TrialId};
-use fsverdict_judgement::plan::{Candidate, DeviceSource, LabChoice, NuisancesChoice, Plan};
+use fsverdict_judgement::journal::{Facts, ProcessorModel, TrialId};
+use fsverdict_judgement::plan::{Candidate, ClockChoice, DeviceSource, LabChoice, NuisancesChoice, Plan};
 use fsverdict_linux::sandbox::{Devices, Isolation, possible_isolation};
 use fsverdict_text::Reason;
 
@@ -71,9 +71,11 @@ impl Uml {
     /// Finds the kernel: the plan's, or the packaged one.
     fn prepare(plan: &Plan) -> Result<Self, LabError> {
         let isolation = possible_isolation();
-        let kernels = GuestKernels::find(plan, |name| kernels::usable(plan, name, isolation))?;
+        let kernels = GuestKernels::find(plan, |wanted| kernels::usable(plan, wanted, isolation))?;
         let modelled = plan.device.source.is_modelled();
-        let clock = if modelled { modelled::clock(plan.clock, kernels.each())? } else { Clock::Real };
+        // What has a price passes in simulated time alone.
+        let choice = if plan.cpus().is_empty() { plan.clock } else { ClockChoice::Simulated };
+        let clock = if modelled { modelled::clock(choice, kernels.each())? } else { Clock::Real };
         for kernel in kernels.each().filter(|_| modelled) {
             modelled::driver(kernel)
                 .map_err(|symbol| LabError::LacksSymbol { path: kernel.path.clone(), symbol })?;
@@ -131,7 +133,8 @@ impl Uml {
         let Handover { events, disks, .. } = given;
         Ok(match given.served {
             Some(DiskService { models, clock }) => {
-                let words = modelled::words(models, given.trial)?;
+                let mut words = modelled::words(models, given.trial)?;
+                words.extend(given.prices);
                 let kernel = self.argv(&boots, words, LENT_DESCRIPTORS[2], DESCRIPTION);
                 let mut disks = disks.into_iter();
                 let first = disks.next().ok_or_else(|| std::io::Error::from(rustix::io::Errno::NODEV))?;
@@ -179,7 +182,8 @@ impl Lab for Uml {
                 } else {
                     format!(", each block on another device of its class ({} drawn)", varied.join(", "))
                 };
-                format!("device time on the {models}{class}; CPU taken as free; {kernel}, {memory}{drawn}")
+                let computation = self.0.computation_title();
+                format!("device time on the {models}{class}; {computation}; {kernel}, {memory}{drawn}")
             }
             (Some(models), Clock::Real) => format!(
                 "real time on the {models}; {kernel}, {memory}; a system call costs far more than natively"
@@ -203,6 +207,10 @@ impl Lab for Uml {
         self.0.side_by_side()
     }
 
+    fn processors(&self) -> Vec<ProcessorModel> {
+        self.0.processors.about()
+    }
+
     fn command_line(&self) -> Vec<String> {
         // The numbers differ from trial to trial; a reader who repeats it by hand names files instead.
         let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("fsverdict"));
@@ -216,7 +224,8 @@ impl Lab for Uml {
             return self.argv(&boots, ubd_disks(&disks, next, None), next + 1, "");
         }
         let trial = TrialId { block: 1, candidate: String::new(), attempt: 1 };
-        let disks = modelled::words(&modelled, &trial).unwrap_or_default();
+        let mut disks = modelled::words(&modelled, &trial).unwrap_or_default();
+        disks.extend(self.0.processor(first).map(|model| model.kernel_word(&model.prices(None))));
         self.argv(&boots, disks, LENT_DESCRIPTORS[2], DESCRIPTION)
     }
 

@@ -81,7 +81,7 @@ impl Vm {
         }
         let qemu = find_program(PROGRAM).ok_or(LabError::NoQemu)?;
         let isolation = possible_isolation();
-        let kernels = GuestKernels::find(plan, |name| image::usable(name, isolation, intent))?;
+        let kernels = GuestKernels::find(plan, |wanted| image::usable(wanted.name, isolation, intent))?;
         let guests = Guests::new(plan, isolation, kernels, Clock::Real)?;
         let said = require_success(Program::new([PROGRAM, "--version"]).run("probe")?)?.stdout;
         let version = said.split_whitespace().nth(3).unwrap_or("of unknown version").to_owned();

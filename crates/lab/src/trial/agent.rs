@@ -5,6 +5,7 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::kernel::CPU_CLASSES;
 use fsverdict_judgement::journal::{CommandRecord, Event, Facts, Measurement, Observation, Status, Unit};
 use fsverdict_judgement::plan::ArrayState;
 use fsverdict_linux::host::root::Root;
@@ -243,7 +244,8 @@ impl<'a> Agent<'a> {
     fn shut_in(&mut self, stack: &mut Stack<'_>) -> Result<(), TrialError> {
         stack.shut_in()?;
         let devices = stack.device_names();
-        let meter = Meter::new(&Root::new("/"), &devices, self.assignment.bench.idle_load)?;
+        let meter = Meter::new(&Root::new("/"), &devices, self.assignment.bench.idle_load)?
+            .with_computation(&CPU_CLASSES)?;
         meter.cautions.iter().for_each(|caution| stack.sink.caution(&caution.phase, caution.text.clone()));
         self.meter = Some(meter);
         Ok(())

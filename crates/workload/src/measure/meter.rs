@@ -2,12 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use fsverdict_judgement::journal::{Caution, Observation, WorkCourse};
+use fsverdict_judgement::journal::{Caution, CountedComputation, Measurement, Observation, Unit, WorkCourse};
 use fsverdict_linux::host::procfs::cpu_times;
 use fsverdict_linux::host::root::{ReadError, Root};
 use fsverdict_linux::host::sysfs::is_counted;
 
 use super::account::{AccountReadings, WorkDone, compute_measurements};
+use super::computation::{ComputationClasses, ComputationProbe};
 use super::dirty::DirtyWatch;
 use super::error::MeasureError;
 use super::sample::{SampleProbe, below_all};
@@ -34,6 +35,8 @@ pub struct Meter {
     root: Root,
     probe: SampleProbe,
     idle_load: f64,
+    /// Of a kernel that counts what it computes.
+    computation: Option<ComputationProbe>,
     /// Cautions for the reader of this meter's numbers.
     pub cautions: Vec<Caution>,
 }
@@ -55,7 +58,16 @@ impl Meter {
                 });
             }
         }
-        Ok(Meter { root: root.clone(), probe, idle_load, cautions })
+        Ok(Meter { root: root.clone(), probe, idle_load, computation: None, cautions })
+    }
+
+    /// Also records what the kernel counts of these classes, if it counts.
+    ///
+    /// # Errors
+    /// When its counts cannot be read, or are of other classes.
+    pub fn with_computation(self, classes: ComputationClasses) -> Result<Meter, MeasureError> {
+        let computation = ComputationProbe::open(&self.root, classes)?;
+        Ok(Meter { computation, ..self })
     }
 
     /// Runs `work` under the first clock, makes it durable under the second, and measures the cost of both. `cache` is
@@ -76,6 +88,8 @@ impl Meter {
         let before = self.probe.sample().map_err(read)?;
         let own_before = self.probe.own_cpu().map_err(read)?;
         let watch_cost = watch.cpu_used();
+        let counted = || self.computation.as_ref().map(ComputationProbe::sample).transpose().map_err(read);
+        let counted_before = counted()?;
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         let began = Duration::try_from(now).unwrap_or_default();
         // Last, so that none of the above is on the clock.
@@ -88,12 +102,16 @@ impl Meter {
         watch.sample_now().map_err(read)?;
         make_durable(context)?;
         let durable = started.elapsed();
+        let counted_after = counted()?;
         let after = self.probe.sample().map_err(read)?;
         let mut dirty = watch.stop_and_report().map_err(read)?;
         dirty.cpu = dirty.cpu.saturating_sub(watch_cost);
+        let both = self.computation.as_ref().zip(counted_before).zip(counted_after);
+        let computation = both.map(|((probe, before), after)| probe.between(&before, &after));
         let clocked = Clocked {
             phase: phase.to_owned(),
             cache: cache.to_owned(),
+            computation,
             readings: AccountReadings {
                 began,
                 returned,
@@ -116,6 +134,7 @@ impl Meter {
 pub struct Clocked {
     phase: String,
     cache: String,
+    computation: Option<CountedComputation>,
     readings: AccountReadings,
 }
 
@@ -123,14 +142,20 @@ impl Clocked {
     /// The observation; `fresh` is the filesystem under test as it was when it was made, if it is mounted.
     pub fn finish(mut self, work: WorkDone, fresh: Option<&Fresh>) -> Result<Observation, MeasureError> {
         self.readings.space = fresh.map(Fresh::since_phase_start).transpose()?;
+        let mut measurements = compute_measurements(&self.readings, &work);
+        measurements.extend(self.computation.as_ref().map(|counted| {
+            // Nanoseconds of a phase are far below 2⁵³.
+            Measurement::new("charged", Unit::Seconds, counted.charged_ns as f64 / 1e9)
+        }));
         Ok(Observation {
-            measurements: compute_measurements(&self.readings, &work),
+            measurements,
             phase: self.phase,
             histograms: work.histograms,
             cache: self.cache,
             repetition: 0,
             unwritten: self.readings.dirty.course,
             course: work.course.map(WorkCourse::thinned),
+            computation: self.computation,
         })
     }
 }
@@ -199,6 +224,33 @@ mod tests {
         let ((), clocked) = meter.clock("umount", "warm", &mut (), nothing, nothing).unwrap();
         let observation = clocked.finish(WorkDone::default(), None).unwrap();
         assert!(!observation.measurements.iter().any(|one| one.metric.starts_with("device")));
+    }
+
+    #[test]
+    fn what_a_counting_kernel_charges_until_durable_is_recorded() {
+        let mut files = files();
+        files.push(("proc/cpu_price", "9 9 9\n"));
+        let (_folder, root) = fake_root(&files);
+        let meter = Meter::new(&root, NONE, 0.0).unwrap().with_computation(&["block_hot"]).unwrap();
+        let file = root.path("proc/cpu_price");
+        let charge = |_: &mut ()| {
+            std::fs::write(&file, "2000009 1009 19\n").unwrap();
+            Ok::<(), MeasureError>(())
+        };
+        let ((), clocked) = meter.clock("write", "fresh", &mut (), nothing, charge).unwrap();
+        std::fs::write(&file, "9999999 9 99\n").unwrap();
+        let observation = clocked.finish(WorkDone::default(), None).unwrap();
+        assert_eq!(observation.value("charged"), Some(0.002));
+        let counted = observation.computation.unwrap();
+        assert_eq!(
+            (counted.charged_ns, counted.slept_ns, counted.counts["block_hot"]),
+            (2_000_000, 1000, 10)
+        );
+        // Without such a kernel nothing is said of it.
+        let meter = Meter::new(&root, NONE, 0.0).unwrap();
+        let ((), clocked) = meter.clock("write", "fresh", &mut (), nothing, nothing).unwrap();
+        let observation = clocked.finish(WorkDone::default(), None).unwrap();
+        assert!(observation.value("charged").is_none() && observation.computation.is_none());
     }
 
     #[test]

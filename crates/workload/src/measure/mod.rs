@@ -26,6 +26,7 @@
 //! ```
 
 mod account;
+mod computation;
 mod dirty;
 mod error;
 mod latency;
@@ -35,6 +36,7 @@ mod settle;
 mod space;
 
 pub use account::WorkDone;
+pub use computation::ComputationClasses;
 pub use error::MeasureError;
 pub use meter::{Clocked, IDLE_WINDOW, Meter, idle_load};
 pub use settle::{QuietDevice, SettleLimits, Settled, wait_until_settled};

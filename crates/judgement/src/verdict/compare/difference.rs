@@ -116,6 +116,7 @@ fn protocol(plan: &Plan) -> Facts {
         ("goal.metric", Some(plan.goal.metric.clone())),
         ("goal.by", (plan.goal.by != Aggregation::Ratios).then(|| plan.goal.by.word().to_owned())),
         ("goal.weights", Some(word(json!(Objective::planned(plan).weights)))),
+        ("cpu", plan.cpu.clone()),
         ("memory", plan.memory.map(|size| size.to_string())),
     ];
     values.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()

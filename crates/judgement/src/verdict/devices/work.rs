@@ -47,6 +47,7 @@ fn work(plan: &Plan) -> serde_json::Value {
     let mut plan = plan.clone();
     plan.title.clear();
     (plan.lab, plan.clock, plan.kernel, plan.memory) = (LabChoice::Auto, ClockChoice::Auto, None, None);
+    plan.cpu = None;
     plan.device.source = DeviceSource::Folders;
     plan.device.further.clear();
     plan.device.fails = None;
