@@ -3,6 +3,7 @@
 mod across;
 mod against;
 mod background;
+mod charged;
 #[cfg(test)]
 mod claims_tests;
 mod compare;

@@ -1,7 +1,7 @@
 //! What a reader of the numbers must know: cautions from the trials, each once, and those that follow from the run.
 
 use super::text::{count, listing};
-use super::{background, computing, power_cuts, required, rot, unflushed};
+use super::{background, charged, computing, power_cuts, required, rot, unflushed};
 use fsverdict_judgement::journal::TrialStanding;
 use fsverdict_judgement::plan::grouped;
 use fsverdict_judgement::statistics::FEWEST;
@@ -57,6 +57,7 @@ pub(super) fn gather(judged: &Judgement<'_>) -> Vec<PageNote> {
     notes.extend(unflushed::sentences(judged).into_iter().map(about_the_run));
     notes.extend(power_cuts::sentences(judged).into_iter().map(about_the_run));
     notes.extend(rot::sentences(judged).into_iter().map(about_the_run));
+    notes.extend(charged::sentences(judged).into_iter().map(about_the_run));
     notes.extend(computing::sentences(judged).into_iter().map(about_the_run));
     notes.extend(sample_notes(judged).into_iter().map(about_the_run));
     let invalid: Vec<_> = run.invalid_blocks().collect();

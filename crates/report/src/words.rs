@@ -5,7 +5,7 @@ use super::goal_words::{self, is_of_time};
 use super::number::{alike_within, plain_number, times_within};
 use super::sentence::settling;
 use super::text::{count, listing};
-use super::{background, computing, depends, required, unflushed};
+use super::{background, charged, computing, depends, required, unflushed};
 use fsverdict_judgement::journal::{Ending, metric};
 use fsverdict_judgement::plan::DeviceSource;
 use fsverdict_judgement::verdict::{
@@ -149,6 +149,7 @@ fn found(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
     }
     let beside = background::sentences(judged).take(MOST_BESIDE);
     sentences.extend(beside.map(|what| what + "."));
+    sentences.extend(charged::sentences(judged).into_iter().map(|what| capital(&what) + "."));
     sentences.extend(computing::sentences(judged).into_iter().map(|what| capital(&what) + "."));
     sentences.extend(depends::widening(judged).map(|what| capital(&what) + "."));
     sentences.extend(depends::on_single_devices(judged));

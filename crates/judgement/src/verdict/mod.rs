@@ -3,6 +3,7 @@
 mod across;
 mod background;
 mod candidates;
+mod charged;
 mod compare;
 mod computing;
 mod control;
@@ -43,6 +44,7 @@ mod tradeoff;
 pub use across::{Across, AcrossColumn, Order};
 pub use background::Background;
 pub use candidates::{CandidateEntry, Why};
+pub use charged::{ChargedCandidate, ChargedComputation, ChargedPhase};
 pub use compare::{
     ALPHA, BETWEEN_RUNS, ComparedSide, Comparison, Difference, History, Incomparable, LeftOut, MetricChange,
     RunComparison, compare, settled,
@@ -82,6 +84,7 @@ pub use tradeoff::{COSTS, Cost, CostLead, Tradeoff};
 pub use crate::statistics::Estimate;
 
 use background::background;
+use charged::charged_computation;
 use computing::computing;
 use dependence::dependences;
 use evidence::VerdictEvidence;
@@ -159,6 +162,9 @@ pub struct Verdict {
     /// Whether it holds where computing takes time; nothing where that has no price.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub computing: Option<Computing>,
+    /// How much of the times is computation; nothing where it is free.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub charged: Option<ChargedComputation>,
     /// Whose difference from the first strays much over the devices of a class.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub device_spreads: Vec<DeviceSpread>,
@@ -186,6 +192,7 @@ impl Verdict {
         self.depends.clear();
         self.background.clear();
         self.computing = None;
+        self.charged = None;
         self.device_spreads.clear();
     }
 }
@@ -256,6 +263,7 @@ pub fn judge(
         depends: dependences(&evidence, &ranking),
         background: background(&evidence, &ranking),
         computing: computing(&evidence, &ranking),
+        charged: charged_computation(&evidence, &ranking),
         device_spreads: device_spreads(&evidence, &ranking),
         limits: limits(&evidence, &ranking),
         required,

@@ -7,6 +7,7 @@ mod across;
 mod background;
 mod carried;
 mod certainty;
+mod charged;
 mod commands;
 mod computing;
 mod costs;
@@ -100,6 +101,7 @@ pub(super) fn sections<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Vec
         power_cuts::section(report),
         rot::section(report),
         safety::section(report),
+        charged::section(report),
         computing::section(report),
     ];
     if is_measured {

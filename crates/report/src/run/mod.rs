@@ -14,8 +14,8 @@ use crate::page::{
 };
 use crate::text_table::TextTable;
 use crate::{
-    Report, across, background, computing, depends, findings, loss_age, power_cuts, required, rot, safety,
-    sentence, sites,
+    Report, across, background, charged, computing, depends, findings, loss_age, power_cuts, required, rot,
+    safety, sentence, sites,
 };
 use fsverdict_judgement::journal::CandidateStatus;
 use fsverdict_judgement::verdict::Judgement;
@@ -83,6 +83,7 @@ fn tables<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
     loss_age::table(&report.judged).iter().for_each(|table| add(For::DETAIL.and(For::MARKDOWN), table));
     rot::tables(&report.judged).iter().for_each(|table| add(For::TEXT, table));
     safety::table(&report.safety).iter().for_each(|table| add(For::TEXT, table));
+    charged::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
     computing::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
     depends::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
     report.beside.iter().for_each(|table| add(For::DETAIL.and(For::MARKDOWN), table));

@@ -1,0 +1,14 @@
+//! How much of the times is computation where it has a price.
+
+use crate::page::{PageBlock, PageTable};
+use crate::{Report, charged};
+
+/// The section; nothing where computation had no price.
+pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
+    let table = charged::table(&report.judged)?;
+    let said = charged::sentences(&report.judged).into_iter();
+    let mut blocks: Vec<PageBlock<'a>> =
+        said.map(|what| PageBlock::Lead(format!("{what}.").into())).collect();
+    blocks.push(PageBlock::Table(PageTable::plain(table)));
+    Some(PageBlock::section("computation", "Computation", blocks))
+}
