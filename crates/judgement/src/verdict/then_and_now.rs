@@ -139,7 +139,7 @@ pub fn then_and_now(plan: &Plan, estimates: &[PhaseEstimate], blocks: &ByBlock<'
     let estimates = [estimates, &of_goal(plan, &bench)].concat();
     let computes = |name: &str| {
         let known = plan.candidates.iter().find(|candidate| candidate.name == name);
-        modelled && known.is_some_and(computes)
+        modelled && known.is_some_and(|candidate| computes(candidate) && plan.cpu_of(candidate).is_none())
     };
     let judge = |published: &Published| {
         let mut asked = published.clone();
@@ -152,7 +152,9 @@ pub fn then_and_now(plan: &Plan, estimates: &[PhaseEstimate], blocks: &ByBlock<'
         }
         let judged = judge_one(&asked, &estimates, bench);
         let judged = ThenAndNow { published: published.clone(), ..judged };
-        let free = modelled && is_of_cpu(&published.metric) || asked.claim.candidates().any(computes);
+        let unpriced = plan.cpus().is_empty();
+        let free =
+            modelled && unpriced && is_of_cpu(&published.metric) || asked.claim.candidates().any(computes);
         let unknown = ThenAndNow { now: Now::CannotTell, because: Because::CpuIsFree, ..judged.clone() };
         if free { unknown } else { judged }
     };
