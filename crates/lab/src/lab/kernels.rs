@@ -122,7 +122,11 @@ pub(super) fn usable(
 fn find(plan: &Plan, wanted: WantedKernel<'_>) -> Result<(PathBuf, Option<String>), LabError> {
     match wanted.name {
         Some(path) if path.is_absolute() => Ok((path.to_owned(), None)),
-        Some(name) => Ok((KernelCache::of_user().find(&name.to_string_lossy())?.kernel, None)),
+        Some(name) => {
+            let (cache, name) = (KernelCache::of_user(), name.to_string_lossy());
+            let found = if wanted.counting { cache.find_counting(&name) } else { cache.find(&name) };
+            Ok((found?.kernel, None))
+        }
         None => match by_default(plan, wanted.counting) {
             Some(found) => Ok((found.entry.kernel, Some(found.why))),
             None if wanted.counting => Err(LabError::NoCountingKernel),
