@@ -1,5 +1,6 @@
 //! How much of the times is computation where a processor model prices it, in words and as a table.
 
+use super::Report;
 use super::number::{percent, plain_number, times};
 use super::text::listing;
 use super::text_table::TextTable;
@@ -17,17 +18,13 @@ pub(super) fn sentences(judged: &Judgement<'_>) -> Vec<String> {
 fn shares(found: &ChargedComputation) -> String {
     let one = |one: &ChargedCandidate| {
         let ChargedCandidate { candidate, seconds, of, .. } = one;
-        format!(
-            "{} of {} s of {candidate} ({})",
-            plain_number(*seconds),
-            plain_number(*of),
-            percent(seconds / of)
-        )
+        let share = percent(seconds / of);
+        format!("{} s in {} s of {candidate} ({share} of one)", plain_number(*seconds), plain_number(*of))
     };
     let each: Vec<String> = found.candidates.iter().map(one).collect();
     let each: Vec<&str> = each.iter().map(String::as_str).collect();
     format!(
-        "computation has a price: over the phases of the goal a processor is charged for {}; part of it passes while the device works",
+        "computation has a price: over the phases of the goal processors are charged for {}; part of it passes while the device works",
         listing(&each, MOST_NAMES)
     )
 }
@@ -65,9 +62,16 @@ fn if_free(found: &ChargedComputation) -> Option<String> {
     })
 }
 
-/// Every phase of the goal, one in a row; nothing where computation had no price.
-pub(super) fn table(judged: &Judgement<'_>) -> Option<TextTable> {
-    let found = judged.verdict.charged.as_ref()?;
+/// Every phase of the goal, one in a row, for each processor a table; none where computation had no price.
+pub(super) fn tables(report: &Report<'_>) -> Vec<TextTable> {
+    let under = report.across.iter().flat_map(|across| &across.found.columns);
+    let under =
+        under.filter_map(|column| Some((format!(", {}", column.title), column.verdict.charged.as_ref()?)));
+    let whole = report.judged.verdict.charged.as_ref().map(|found| (String::new(), found));
+    whole.into_iter().chain(under).map(|(under, found)| table(&under, found)).collect()
+}
+
+fn table(under: &str, found: &ChargedComputation) -> TextTable {
     let row = |one: &ChargedPhase| {
         vec![
             one.candidate.clone(),
@@ -78,9 +82,11 @@ pub(super) fn table(judged: &Judgement<'_>) -> Option<TextTable> {
             plain_number((one.of - one.seconds).max(0.0)),
         ]
     };
-    let title = "Computation: seconds of processors that were charged in each phase; a phase takes at least the rest if computation is free";
-    let header = ["candidate", "phase", "durable, s", "charged, s", "share", "at least, s"];
-    Some(TextTable::new(title.to_owned(), &header, found.phases.iter().map(row).collect()))
+    let title = format!(
+        "Computation{under}: seconds of processors that were charged in each phase; a phase takes at least the rest if computation is free"
+    );
+    let header = ["candidate", "phase", "durable, s", "charged, s", "of one processor", "at least, s"];
+    TextTable::new(title, &header, found.phases.iter().map(row).collect())
 }
 
 #[cfg(test)]
@@ -120,7 +126,9 @@ mod tests {
         let story = story(Some([4.0, 0.5]));
         for format in [Format::Terminal(PLAIN), Format::Markdown] {
             let said = said(&story, format);
-            for told in ["charged for 4.0 of 10 s of ext4 (40%)", "0.50 of 11 s of xfs", "charged, s"] {
+            for told in
+                ["charged for 4.0 s in 10 s of ext4 (40% of one)", "0.50 s in 11 s of xfs", "charged, s"]
+            {
                 assert!(said.contains(told), "{told}: {said}");
             }
         }

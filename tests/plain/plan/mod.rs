@@ -2,6 +2,7 @@
 //!
 //! Expected results lie beside the plans in `tests/plain/plans/`, to be read and reviewed as text.
 
+mod cpu;
 mod devices;
 mod layers;
 mod wrong;

@@ -119,8 +119,11 @@ mod tests {
 
     #[test]
     fn options_that_did_not_take_are_named() {
-        let all: String =
-            plain(false).lines().filter(|line| !line.ends_with("=n")).map(|line| format!("{line}\n")).collect();
+        let all: String = plain(false)
+            .lines()
+            .filter(|line| !line.ends_with("=n"))
+            .map(|line| format!("{line}\n"))
+            .collect();
         assert_eq!(refused(&all, false), super::Refused::default());
         let without = all
             .replace("CONFIG_VIRTIO_UML=y\n", "# CONFIG_VIRTIO_UML is not set\n")

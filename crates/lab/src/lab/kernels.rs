@@ -91,7 +91,7 @@ impl GuestKernels {
     }
 
     pub(super) fn releases(&self) -> String {
-        self.each().map(|kernel| kernel.release.as_str()).collect::<Vec<_>>().join(", ")
+        once_each(self.each().map(|kernel| kernel.release.as_str())).join(", ")
     }
 }
 

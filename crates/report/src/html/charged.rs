@@ -5,10 +5,11 @@ use crate::{Report, charged};
 
 /// The section; nothing where computation had no price.
 pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
-    let table = charged::table(&report.judged)?;
+    let tables = charged::tables(report);
+    tables.first()?;
     let said = charged::sentences(&report.judged).into_iter();
     let mut blocks: Vec<PageBlock<'a>> =
         said.map(|what| PageBlock::Lead(format!("{what}.").into())).collect();
-    blocks.push(PageBlock::Table(PageTable::plain(table)));
+    blocks.extend(tables.into_iter().map(|table| PageBlock::Table(PageTable::plain(table))));
     Some(PageBlock::section("computation", "Computation", blocks))
 }

@@ -229,6 +229,12 @@ fn nothing_is_told_of_encryption_or_compression_where_cpu_is_free() {
         assert_eq!(told(claim, &estimates), free);
     }
     assert_eq!(told(better(&["ext4"], &["xfs"], 1.0), &estimates).0, Now::Holds);
+    // Where computation has a price, it is judged like anything else; of candidates without one still nothing is said.
+    let mut priced = modelled(vec![published(better(&["ext4"], &["ext4+luks2"], 1.0))]);
+    priced.cpu = Some("core2".to_owned());
+    assert_eq!(then_and_now(&priced, &estimates, &ByBlock::default())[0].now, Now::Holds);
+    priced.candidates.iter_mut().for_each(|candidate| candidate.under.cpu = Some("free".to_owned()));
+    assert_eq!(then_and_now(&priced, &estimates, &ByBlock::default())[0].because, Because::CpuIsFree);
     // Of a spread the others are left.
     let among = names(&["ext4", "ext4+luks2", "btrfs+zstd", "xfs"]);
     let spread = |spread| Assertion::Spread { among: among.clone(), spread, at_most: None };

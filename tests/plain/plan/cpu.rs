@@ -1,0 +1,59 @@
+//! Plans that name a processor model: what they resolve to, and where they are refused.
+
+use fsverdict_judgement::plan::{self, Overrides, Plan, digest};
+
+use super::{names, read_with, set, with_factors};
+
+const MODELLED: &str = "model = \"nvme-ssd\"\nsize = \"4GiB\"";
+
+fn modelled(top: &str) -> Plan {
+    with_factors(MODELLED, "", top).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn a_plan_that_says_free_is_the_plan_that_says_nothing() {
+    let silent = modelled("");
+    let free = modelled("cpu = \"free\"");
+    assert_eq!((free.cpu.as_deref(), digest(&free)), (None, digest(&silent)));
+    assert!(!serde_json::to_string(&silent).unwrap().contains("cpu") && silent.cpus().is_empty());
+    let priced = modelled("cpu = \"arm-board\"");
+    assert_ne!(digest(&priced), digest(&silent));
+    assert_eq!(priced.cpus(), ["arm-board"]);
+    let written = plan::write(&priced);
+    assert!(written.contains("cpu = \"arm-board\""), "{written}");
+    // The command line takes it away again.
+    let freed = read_with(&written, "w", &set(&["cpu=free"])).unwrap();
+    assert_eq!(digest(&freed), digest(&silent));
+    assert_eq!(read_with(&plan::write(&silent), "w", &set(&["cpu=arm-board"])).unwrap(), priced);
+}
+
+#[test]
+fn processors_are_varied_like_models_and_free_is_one_of_them() {
+    let plan = with_factors(MODELLED, "cpu = [\"free\", \"core2\", \"./mine.toml\"]", "cpu = \"arm-board\"")
+        .unwrap();
+    assert_eq!(names(&plan)[..3], ["ext4-cpu-free", "ext4-cpu-core2", "ext4-cpu-mine"]);
+    let priced: Vec<_> = plan.candidates[..3].iter().map(|candidate| plan.cpu_of(candidate)).collect();
+    assert_eq!(priced, [None, Some("core2"), Some("./mine.toml")]);
+    let titles: Vec<String> = plan.environments().iter().map(|under| under.title()).collect();
+    assert_eq!(titles, ["free computation", "processor core2", "processor mine"]);
+    assert_eq!(read_with(&plan::write(&plan), "w", &Overrides::default()).unwrap(), plan);
+}
+
+#[test]
+fn a_processor_goes_with_simulated_time_alone_and_must_be_known() {
+    let image = "image = \"1GiB\"";
+    for (device, matrix, top, told) in [
+        (MODELLED, "", "cpu = \"core-2\"", "there is no processor model `core-2`"),
+        (MODELLED, "cpu = [\"core-2\"]", "", "there is no processor model `core-2`"),
+        (image, "", "cpu = \"core2\"", "the device is a scratch image"),
+        (MODELLED, "", "cpu = \"core2\"\nclock = \"real\"", "takes this machine's time"),
+        (MODELLED, "", "cpu = \"core2\"\nlab = \"vm\"", "a virtual machine's clock is this machine's"),
+        (MODELLED, "", "goal = { metric = \"charged\" }", "computation has no price for `ext4`"),
+        (MODELLED, "cpu = [\"core2\", \"free\"]", "goal = { metric = \"charged\" }", "`ext4-cpu-free`"),
+    ] {
+        let error = with_factors(device, matrix, top).unwrap_err();
+        assert!(error.contains(told) && error.contains("hint: "), "{top} {matrix}: {error}");
+    }
+    with_factors(image, "", "cpu = \"free\"").unwrap();
+    with_factors(MODELLED, "", "cpu = \"core2\"\ngoal = { metric = \"charged\" }").unwrap();
+}
