@@ -8,6 +8,7 @@ mod common;
 mod ages;
 mod attribution;
 mod calibration;
+mod computation;
 mod confinement;
 mod crash;
 mod device_faults;

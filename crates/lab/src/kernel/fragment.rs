@@ -20,7 +20,7 @@ const ESSENTIAL: [&str; 9] = [
 ];
 
 /// The option of a counting kernel, which counts what it computes so that computation can take simulated time.
-pub(super) const COUNTING: &str = "CONFIG_CPU_PRICE";
+pub(crate) const COUNTING: &str = "CONFIG_CPU_PRICE";
 
 /// What a configured tree did not take.
 #[derive(Debug, Default, PartialEq, Eq)]

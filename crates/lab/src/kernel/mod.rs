@@ -23,6 +23,7 @@ pub use cache::{KernelCache, KernelEntry, KernelFacts};
 pub use compile::Progress;
 pub use cpu_classes::CPU_CLASSES;
 pub use error::KernelBuildError;
+pub(crate) use fragment::COUNTING;
 pub use fragment::way_out;
 pub use lacks::Lack;
 pub use outcome::{KernelFailure, KernelProof, KernelTrial, Subject};

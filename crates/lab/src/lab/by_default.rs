@@ -4,11 +4,8 @@
 use crate::kernel::{KernelCache, KernelEntry, KernelTrial, way_out};
 use fsverdict_judgement::plan::{Candidate, Plan, once_each};
 
-use super::kernel::{Kernel, Provision, parse_configuration};
+use super::kernel::{Kernel, parse_configuration};
 use super::modelled;
-
-/// What a kernel has built in that counts what it computes.
-pub(super) const COUNTING: &str = "CONFIG_CPU_PRICE";
 
 /// Which kernel it is, and why it and no other.
 #[derive(Debug, Clone)]
@@ -37,10 +34,9 @@ fn choose(plan: &Plan, entries: Vec<KernelEntry>, counting: bool) -> Option<ByDe
         plan.kernel_of(candidate).is_none() && plan.cpu_of(candidate).is_some() == counting
     };
     let nameless: Vec<&Candidate> = plan.candidates.iter().filter(is_meant).collect();
-    let counts = |entry: &KernelEntry| at_rest(entry).provides(COUNTING) == Provision::Builtin;
     let mut rivals: Vec<RankedKernel> = entries
         .into_iter()
-        .filter(|entry| counts(entry) == counting)
+        .filter(|entry| entry.facts.counting == counting)
         .filter(|entry| !matches!(entry.facts.trial, Some(KernelTrial::Failed(_))))
         .map(|entry| RankedKernel::of(entry, plan, &nameless))
         .collect();
@@ -187,7 +183,7 @@ mod tests {
             found.map(|found| found.entry.facts.release)
         };
         assert_eq!(counted(Some("core2"), true), None);
-        put(place.path(), "9.0.0", "CONFIG_EXT4_FS=y\nCONFIG_CPU_PRICE=y\n", PASSED);
+        put(place.path(), "9.0.0", ext4, &format!("{PASSED},\"counting\":true"));
         assert_eq!(counted(Some("core2"), true).as_deref(), Some("9.0.0"));
         assert_eq!(counted(None, false).as_deref(), Some("7.2.1"));
         let (release, why) = taken(&["ext4", "reiser4"]);

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::kernel::KernelCache;
+use crate::kernel::{COUNTING, KernelCache};
 use crate::trial::Modules;
 use fsverdict_judgement::plan::{Candidate, Plan, once_each};
 use fsverdict_linux::host::procfs::has_cpu_flag;
@@ -13,7 +13,7 @@ use fsverdict_stack::layer::{SCHEDULERS, Scheduler, find_scheduler};
 use fsverdict_text::Reason;
 
 use super::LabError;
-use super::by_default::{COUNTING, by_default, way_to};
+use super::by_default::{by_default, way_to};
 use super::kernel::{Kernel, Provision, fits_amx};
 use super::scheduler_obstacle::scheduler_obstacle;
 

@@ -1,0 +1,134 @@
+//! Computation with a price in simulated time. It wants two laboratory kernels in the cache: one that counts what it computes
+//! (`fsverdict kernel build --counting`), and one that does not.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::common::{Place, not_run};
+
+const PLAN: &str = r#"
+title        = "Computation with a price"
+lab          = "uml"
+device       = { model = "nvme-ssd", size = "2GiB" }
+protocol     = { blocks = 2, seed = 5, timeout = "300s" }
+dataset.tree = { profile = "mixed", files = 120, directories = 12, size = "4MiB" }
+phase = [
+    { name = "write", operation = "tree.write", dataset = "tree" },
+    { name = "read", operation = "tree.read", dataset = "tree", cold = true },
+]
+[matrix]
+filesystem = ["ext4"]
+encryption = ["none", "luks2"]
+cpu        = ["free", "arm-board"]
+"#;
+
+/// Whether the cache has a kernel that counts; otherwise the test is reported as not run.
+fn has_counting_kernel(place: &Place) -> bool {
+    let listed = place.command(&["kernel", "list"]).output().unwrap();
+    let found = String::from_utf8_lossy(&listed.stdout).contains("counting");
+    if !found {
+        not_run("no kernel counts what it computes: fsverdict kernel build --counting");
+    }
+    found
+}
+
+/// The digest of each trial's trace, by block and candidate.
+fn traces(place: &Place) -> BTreeMap<(u64, String), String> {
+    facts(place, "device.trace")
+}
+
+fn facts(place: &Place, name: &str) -> BTreeMap<(u64, String), String> {
+    let journal = place.journal();
+    let of_event = |event: &Value| {
+        let value = event["facts"][name].as_str()?.to_owned();
+        let trial = &event["trial"];
+        Some(((trial["block"].as_u64()?, trial["candidate"].as_str()?.to_owned()), value))
+    };
+    journal.all("facts").filter_map(|event| of_event(event)).collect()
+}
+
+/// Seconds of a metric, over all timed phases of the plan, of a candidate's trial.
+fn seconds(place: &Place, block: u64, candidate: &str, metric: &str) -> f64 {
+    let journal = place.journal();
+    let of_trial = |event: &&Value| {
+        let is_phase = ["write", "read"].contains(&event["phase"].as_str().unwrap());
+        event["trial"]["block"] == block && event["trial"]["candidate"] == candidate && is_phase
+    };
+    let observations = journal.all("observation").filter(|event| of_trial(event));
+    let measurements = observations.flat_map(|event| event["measurements"].as_array().unwrap().clone());
+    measurements.filter(|one| one["metric"] == metric).map(|one| one["value"].as_f64().unwrap()).sum()
+}
+
+#[test]
+fn uml_computation_with_a_price_takes_time_and_luks_costs_something() {
+    let place = Place::new();
+    if !has_counting_kernel(&place) {
+        return;
+    }
+    let seen = place.run(PLAN, &[]).exits(0);
+    seen.shows(&["computation priced as on arm-board (4 processors", "estimated", "free for the other"]);
+    for block in [1, 2] {
+        let durable = |candidate: &str| seconds(&place, block, candidate, "durable");
+        let charged = |candidate: &str| seconds(&place, block, candidate, "charged");
+        for stack in ["ext4", "ext4+luks2"] {
+            let (free, priced) = (format!("{stack}-cpu-free"), format!("{stack}-cpu-arm-board"));
+            assert!(durable(&priced) > durable(&free), "{priced} is not slower than {free}");
+            assert!(charged(&priced) > 0.0 && charged(&free) == 0.0);
+        }
+        assert!(durable("ext4+luks2-cpu-arm-board") > 1.2 * durable("ext4-cpu-arm-board"));
+    }
+    // All candidates of a block have the same prices, and the second block mirrors the first.
+    let prices = facts(&place, "drawn.cpu.aes_byte");
+    let of = |block, candidate: &str| -> f64 {
+        let value = &prices[&(block, candidate.to_owned())];
+        value.strip_suffix(" ps").unwrap().parse().unwrap()
+    };
+    let (plain, encrypted) = ("ext4-cpu-arm-board", "ext4+luks2-cpu-arm-board");
+    assert_eq!(prices.len(), 4);
+    assert!((of(1, plain) - of(1, encrypted)).abs() < 0.5 && (of(1, plain) - of(2, plain)).abs() > 0.5);
+    assert!((of(1, plain) + of(2, plain) - 2.0 * 13_900.0).abs() <= 1.0, "{prices:?}");
+    // What is free is said to be, of those alone of whom it is true.
+    let journal = place.journal();
+    let free =
+        journal.all("caution").filter(|event| event["text"].as_str().unwrap().contains("taken as free"));
+    let mut told = 0;
+    for event in free {
+        let candidate = event["trial"]["candidate"].as_str().unwrap();
+        assert!(candidate.ends_with("-cpu-free"), "{candidate}");
+        told += 1;
+    }
+    assert!(told > 0);
+    let begin = &journal.0[0];
+    assert_eq!(begin["beginning"]["processors"][0]["name"], "arm-board", "{begin}");
+    let counted =
+        journal.all("observation").find_map(|event| event["computation"]["counts"]["aes_byte"].as_u64());
+    assert!(counted.unwrap() > 0);
+    place.is_left_clean();
+}
+
+#[test]
+fn uml_computation_of_one_seed_gives_the_same_trace_alone_or_side_by_side() {
+    let (first, second) = (Place::new(), Place::new());
+    if !has_counting_kernel(&first) {
+        return;
+    }
+    let plan = PLAN.replace("[\"free\", \"arm-board\"]", "[\"arm-board\"]");
+    first.run(&plan, &[]).exits(0);
+    second.run(&plan, &["--jobs", "1"]).exits(0);
+    let (one, other) = (traces(&first), traces(&second));
+    assert_eq!(one.len(), 4);
+    assert_eq!(one, other);
+}
+
+#[test]
+fn uml_a_kernel_that_does_not_count_is_refused_where_computation_has_a_price() {
+    let place = Place::new();
+    let plan = PLAN.replace("[\"free\", \"arm-board\"]", "[\"arm-board\"]");
+    let listed = place.command(&["kernel", "list"]).output().unwrap();
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let plain = listed.lines().find(|line| !line.contains("counting")).unwrap();
+    let path = plain.split_whitespace().nth(1).unwrap();
+    let seen = place.run(&plan, &["--set", &format!("kernel=\"{path}\"")]).exits(1);
+    seen.says(&["does not count what it computes", "kernel build --counting", "--set cpu=free"]);
+}
