@@ -414,6 +414,7 @@ impl Guests {
             programs: program_folders(),
             selected: self.selected(),
             device_rate: fastest_together(&modelled)?,
+            counts_computation: processor.is_some(),
         };
         let (events, sender) =
             rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;

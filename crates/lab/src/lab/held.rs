@@ -79,6 +79,7 @@ impl Held {
             programs: None,
             selected: BTreeMap::new(),
             device_rate: None,
+            counts_computation: false,
         };
         let assignment = Assignment { spec: spec.clone(), bench };
         let mut sandbox = staging_sandbox(&assignment);

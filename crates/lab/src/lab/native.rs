@@ -229,6 +229,7 @@ impl Lab for Native {
             programs: None,
             selected: BTreeMap::new(),
             device_rate: None,
+            counts_computation: false,
         };
         let assignment = Assignment { spec: spec.clone(), bench };
         let (events, sender) =

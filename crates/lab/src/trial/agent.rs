@@ -244,8 +244,11 @@ impl<'a> Agent<'a> {
     fn shut_in(&mut self, stack: &mut Stack<'_>) -> Result<(), TrialError> {
         stack.shut_in()?;
         let devices = stack.device_names();
-        let meter = Meter::new(&Root::new("/"), &devices, self.assignment.bench.idle_load)?
-            .with_computation(&CPU_CLASSES)?;
+        let bench = &self.assignment.bench;
+        let mut meter = Meter::new(&Root::new("/"), &devices, bench.idle_load)?;
+        if bench.counts_computation {
+            meter = meter.with_computation(&CPU_CLASSES)?;
+        }
         meter.cautions.iter().for_each(|caution| stack.sink.caution(&caution.phase, caution.text.clone()));
         self.meter = Some(meter);
         Ok(())

@@ -150,6 +150,10 @@ pub struct TestBench {
     /// Bytes per second that modelled devices can move together; none of a real device, and of a model that takes no time.
     #[serde(default)]
     pub device_rate: Option<u64>,
+    /// Whether the kernel counts what it computes. A kernel that does not must not even be asked: a system call that fails takes
+    /// simulated time. It is left out where it is false, so that such a guest is told what it always was.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub counts_computation: bool,
 }
 
 impl TestBench {

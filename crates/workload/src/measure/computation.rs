@@ -1,7 +1,7 @@
 //! What a counting kernel counted and charged between two moments, from its `/proc/cpu_price`.
 //!
 //! The file has one line: nanoseconds charged so far, those of them in which other threads could run, and how often each class of
-//! computation occurred. Other kernels have no such file.
+//! computation occurred. Other kernels have no such file, and are not asked.
 
 use fsverdict_judgement::journal::CountedComputation;
 use fsverdict_linux::host::root::{OpenFile, PAGE, ReadError, Root};
@@ -22,18 +22,12 @@ pub(super) struct ComputationProbe {
 pub(super) struct ComputationSample(Vec<u64>);
 
 impl ComputationProbe {
-    /// Opens the file; `None` where the kernel does not count.
-    pub(super) fn open(root: &Root, classes: ComputationClasses) -> Result<Option<Self>, ReadError> {
-        match OpenFile::open(root, FILE) {
-            Ok(file) => {
-                let probe = ComputationProbe { file, classes };
-                // The kernel begins to count when it is first asked.
-                probe.sample()?;
-                Ok(Some(probe))
-            }
-            Err(error) if error.is_absent() => Ok(None),
-            Err(error) => Err(error),
-        }
+    /// Opens the file of a kernel that counts, and has it begin to count.
+    pub(super) fn open(root: &Root, classes: ComputationClasses) -> Result<Self, ReadError> {
+        let probe = ComputationProbe { file: OpenFile::open(root, FILE)?, classes };
+        // The kernel begins when it is first asked.
+        probe.sample()?;
+        Ok(probe)
     }
 
     pub(super) fn sample(&self) -> Result<ComputationSample, ReadError> {
@@ -84,7 +78,7 @@ mod tests {
     #[test]
     fn counts_are_those_between_two_samples_by_the_names_of_their_classes() {
         let (_folder, root) = fake_root(&[("proc/cpu_price", "0 0 0 0 0\n")]);
-        let probe = ComputationProbe::open(&root, CLASSES).unwrap().unwrap();
+        let probe = ComputationProbe::open(&root, CLASSES).unwrap();
         let before = probe.sample().unwrap();
         std::fs::write(root.path("proc/cpu_price"), "1500 400 70 4096 0\n").unwrap();
         let found = probe.between(&before, &probe.sample().unwrap());
@@ -94,9 +88,10 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_does_not_count_has_no_probe_and_one_of_another_version_is_refused() {
+    fn a_kernel_that_does_not_count_or_counts_other_classes_is_refused() {
         let (_folder, root) = fake_root(&[("proc/stat", "cpu 1\n")]);
-        assert!(ComputationProbe::open(&root, CLASSES).unwrap().is_none());
+        let error = ComputationProbe::open(&root, CLASSES).unwrap_err();
+        assert!(error.to_string().contains("proc/cpu_price: No such file"), "{error}");
         for (text, told) in
             [("1 2 3 4\n", "another version"), ("1 2 3 4 x\n", "number 5 should be a whole number")]
         {

@@ -61,13 +61,13 @@ impl Meter {
         Ok(Meter { root: root.clone(), probe, idle_load, computation: None, cautions })
     }
 
-    /// Also records what the kernel counts of these classes, if it counts.
+    /// Also records what the kernel counts of these classes.
     ///
     /// # Errors
-    /// When its counts cannot be read, or are of other classes.
+    /// When it does not count, its counts cannot be read, or are of other classes.
     pub fn with_computation(self, classes: ComputationClasses) -> Result<Meter, MeasureError> {
         let computation = ComputationProbe::open(&self.root, classes)?;
-        Ok(Meter { computation, ..self })
+        Ok(Meter { computation: Some(computation), ..self })
     }
 
     /// Runs `work` under the first clock, makes it durable under the second, and measures the cost of both. `cache` is
