@@ -100,7 +100,7 @@ impl CpuCalibration {
 
 /// Seconds for a byte of the cipher of LUKS, as cryptsetup or openssl measures it; none where neither does.
 fn aes_byte_seconds() -> Option<f64> {
-    let cipher = fsverdict_stack::layer::find("luks2")?.cipher?;
+    let cipher = fsverdict_stack::layer::find_layer("luks2")?.cipher?;
     let price = cipher_price(cipher).ok()?;
     Some(f64::midpoint(price.written, price.read))
 }
