@@ -53,14 +53,19 @@ pub(super) fn run(name: Option<&str>) -> Result<String, CliError> {
     let program = std::env::current_exe().map_err(CliError::failed)?;
     std::fs::copy(&program, folder.path().join("fsverdict")).map_err(CliError::failed)?;
     let root = Root::default();
-    let processor = cpu_info(&root, "model name").ok().flatten().unwrap_or_else(|| "an unnamed processor".to_owned());
-    print_line(&format!("calibrating {processor}: work in guests of {}, and natively; some minutes", kernel.name));
+    let processor =
+        cpu_info(&root, "model name").ok().flatten().unwrap_or_else(|| "an unnamed processor".to_owned());
+    print_line(&format!(
+        "calibrating {processor}: work in guests of {}, and natively; some minutes",
+        kernel.name
+    ));
     let counts: Vec<String> = (0..CPU_CLASSES.len()).map(|class| format!("{COUNT_PREFIX}{class}")).collect();
     let plans = CalibrationPlans {
         native: plan(folder.path(), &[OWN_NANOSECONDS.to_owned()])?,
         guest: plan(folder.path(), &counts)?,
     };
-    let calibration = calibrate_cpu(&plans, &kernel.kernel, &mut |what| print_line(what)).map_err(CliError::failed)?;
+    let calibration =
+        calibrate_cpu(&plans, &kernel.kernel, &mut |what| print_line(what)).map_err(CliError::failed)?;
     for (candidate, piece, ratio) in &calibration.ratios {
         print_line(&format!("{candidate}, {piece}: priced at {ratio:.2} of the native time"));
     }
@@ -102,8 +107,9 @@ fn plan(folder: &Path, metrics: &[String]) -> Result<Plan, CliError> {
         );
         text.push_str(&phase);
         for metric in metrics {
-            let metric =
-                format!("metric.{metric} = {{ match = '^{metric}=([0-9]+)$', unit = \"count\", better = \"neither\" }}\n");
+            let metric = format!(
+                "metric.{metric} = {{ match = '^{metric}=([0-9]+)$', unit = \"count\", better = \"neither\" }}\n"
+            );
             text.push_str(&metric);
         }
     }

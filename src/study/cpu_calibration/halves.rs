@@ -64,7 +64,8 @@ impl Half {
         number: u32,
         watch: &mut dyn FnMut(Event),
     ) -> Result<(), SessionError> {
-        let bare = TrialSpec::without_work(candidate.clone(), self.plan.protocol.seed, self.plan.protocol.timeout);
+        let bare =
+            TrialSpec::without_work(candidate.clone(), self.plan.protocol.seed, self.plan.protocol.timeout);
         let spec = TrialSpec {
             trial: TrialId { block: number, candidate: candidate.name.clone(), attempt: 1 },
             datasets: self.plan.datasets.clone(),
@@ -148,7 +149,9 @@ pub(super) struct GuestHalf {
 impl GuestHalf {
     pub(super) fn new(plan: &Plan, counting_kernel: &Path) -> Result<Self, SessionError> {
         let unwritable = |error: std::io::Error| {
-            SessionError::Disk(Reason::plain(format!("cannot write a script that starts the kernel: {error}")))
+            SessionError::Disk(Reason::plain(format!(
+                "cannot write a script that starts the kernel: {error}"
+            )))
         };
         let folder = tempfile::tempdir().map_err(unwritable)?;
         // A plan has no word for a kernel that counts and charges nothing.

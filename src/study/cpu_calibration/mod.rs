@@ -119,7 +119,9 @@ fn fit(
     let mut keys = Vec::new();
     let mut works = Vec::new();
     for (key, counts) in counts {
-        let Some(seconds) = seconds.get(key).filter(|seconds| **seconds >= SHORTEST_SECONDS) else { continue };
+        let Some(seconds) = seconds.get(key).filter(|seconds| **seconds >= SHORTEST_SECONDS) else {
+            continue;
+        };
         keys.push(key);
         works.push(CountedWork { counts: counts.clone(), seconds: *seconds });
     }

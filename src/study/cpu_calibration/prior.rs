@@ -65,6 +65,8 @@ mod tests {
         all.sort();
         classes.sort();
         assert_eq!(all, classes);
-        assert!((prior_of("aes_byte") - 280e-12).abs() < 1e-15 && (prior_of("block_hot") - 800e-12).abs() < 1e-15);
+        assert!(
+            (prior_of("aes_byte") - 280e-12).abs() < 1e-15 && (prior_of("block_hot") - 800e-12).abs() < 1e-15
+        );
     }
 }

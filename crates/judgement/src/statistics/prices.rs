@@ -42,17 +42,19 @@ pub fn fit_prices(works: &[CountedWork], prior: &[f64]) -> Vec<f64> {
     // In units of the prior, and relative to the time, so that every piece of work weighs the same.
     let rows: Vec<Vec<f64>> = works
         .iter()
-        .map(|work| work.counts.iter().zip(prior).map(|(count, price)| count * price / work.seconds).collect())
+        .map(|work| {
+            work.counts.iter().zip(prior).map(|(count, price)| count * price / work.seconds).collect()
+        })
         .collect();
     let ridge = PRIOR_WEIGHT * works.len() as f64 / prior.len().max(1) as f64;
     let product = |one: usize, other: usize| -> f64 {
         rows.iter().filter_map(|row| Some(row.get(one)? * row.get(other)?)).sum()
     };
-    let normal: Vec<Vec<f64>> = (0..prior.len())
-        .map(|one| (0..prior.len()).map(|other| product(one, other)).collect())
+    let normal: Vec<Vec<f64>> =
+        (0..prior.len()).map(|one| (0..prior.len()).map(|other| product(one, other)).collect()).collect();
+    let right: Vec<f64> = (0..prior.len())
+        .map(|class| rows.iter().filter_map(|row| row.get(class)).sum::<f64>() + ridge)
         .collect();
-    let right: Vec<f64> =
-        (0..prior.len()).map(|class| rows.iter().filter_map(|row| row.get(class)).sum::<f64>() + ridge).collect();
     let mut scaled = vec![1.0; prior.len()];
     for _ in 0..MAX_ROUNDS {
         let mut change: f64 = 0.0;
