@@ -23,8 +23,8 @@ use super::read_service::{self, read_services};
 use super::require::{RequireContext, read_requirements, short_name};
 use super::value::kernel;
 use super::{
-    Aggregation, FREE_CPU, Goal, LabChoice, Operation, OwnMetric, Phase, PhaseWork, Plan, Requirements, Vocabulary,
-    recorded, space,
+    Aggregation, FREE_CPU, Goal, LabChoice, Operation, OwnMetric, Phase, PhaseWork, Plan, Requirements,
+    Vocabulary, recorded, space,
 };
 use fsverdict_text::value::{filled_text, number, paths, text};
 use fsverdict_text::{
