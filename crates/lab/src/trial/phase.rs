@@ -9,7 +9,7 @@ use fsverdict_linux::host::procfs::read_memory;
 use fsverdict_linux::host::root::Root;
 use fsverdict_linux::host::sysfs::{bottom_devices, has_volatile_cache};
 use fsverdict_linux::sandbox::program::{Program, find_program};
-use fsverdict_workload::dataset::{HardLinks, Manifest, open_below, open_path};
+use fsverdict_workload::dataset::{HardLinks, Manifest, open_directory_below, open_path};
 use fsverdict_workload::measure::{Clocked, Meter, QuietDevice, SettleLimits, WorkDone};
 use fsverdict_workload::workload::{
     CommandContext, FOLDER, LOG, Ledger, Printed, PromiseListener, Workplace, adapter_by_name,
@@ -46,7 +46,7 @@ const BESIDE_FOLDER: &str =
 /// Makes a folder below the mount point. An earlier phase may have left a link there, which must not lead this process out.
 fn make_below_mount(folder: &str) -> std::io::Result<()> {
     let root = open_path(Path::new(MOUNT))?;
-    open_below(root.as_fd(), Path::new(folder), true)?;
+    open_directory_below(root.as_fd(), Path::new(folder), true)?;
     Ok(())
 }
 

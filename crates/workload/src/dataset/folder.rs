@@ -23,7 +23,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use fsverdict_judgement::plan::Dataset;
 
-use super::descriptor::{Listing, open_below, open_directory, open_directory_quietly, stat_entry, type_of};
+use super::descriptor::{
+    Listing, open_directory, open_directory_below, open_directory_quietly, stat_entry, type_of,
+};
 
 /// Depth of the directories that are taken whole.
 const DEPTH: usize = 2;
@@ -224,7 +226,7 @@ fn fill_up(
 
 /// Opens the directory of a unit, which is the root itself where the path is empty.
 fn open_unit(root: BorrowedFd<'_>, path: &[u8]) -> Result<OwnedFd, Errno> {
-    open_below(root, Path::new(OsStr::from_bytes(path)), false)
+    open_directory_below(root, Path::new(OsStr::from_bytes(path)), false)
 }
 
 /// The path of a directory's entry, relative and without a leading slash.

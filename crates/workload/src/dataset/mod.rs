@@ -37,7 +37,7 @@ mod write_shared;
 pub use capture::{CapturedShape, capture_shape};
 pub use compare::{CompareError, HardLinks};
 pub use copy::Skipped;
-pub use descriptor::{open_below, open_path};
+pub use descriptor::{open_directory_below, open_path};
 pub use error::{DatasetError, IoFailure};
 pub use folder::{FolderTotals, PartialDirectory, Selection, holds_data, select_for_dataset};
 pub use manifest::Manifest;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use rustix::io::Errno;
 
 use crate::dataset::{
-    Body, Content, DatasetOrigin, IoFailure, Listing, Prepared, TRANSFER, open_below, open_path_quietly,
-    open_to_read,
+    Body, Content, DatasetOrigin, IoFailure, Listing, Prepared, TRANSFER, open_directory_below,
+    open_path_quietly, open_to_read,
 };
 use fsverdict_judgement::plan::{CallTrace, SegmentOrigin, TracedFile};
 
@@ -42,7 +42,7 @@ pub(super) fn verify_replayed_files(
     for (number, path) in (0_u32..).zip(&paths) {
         let fails = |errno| verify_failure(operation, &at.join(path), errno);
         if end.is_directory(number) {
-            let folder = open_below(root.as_fd(), path, false).map_err(fails)?;
+            let folder = open_directory_below(root.as_fd(), path, false).map_err(fails)?;
             let mut entries = 0;
             Listing::new().for_each_entry(folder.as_fd(), fails, |_, _| {
                 entries += 1;
@@ -75,7 +75,7 @@ fn verify_failure(operation: &'static str, path: &Path, errno: Errno) -> WorkErr
 }
 
 fn open_file(root: BorrowedFd<'_>, path: &Path) -> Result<OwnedFd, Errno> {
-    let folder = open_below(root, path.parent().unwrap_or(Path::new("")), false)?;
+    let folder = open_directory_below(root, path.parent().unwrap_or(Path::new("")), false)?;
     let name = path.file_name().unwrap_or_default();
     open_to_read(folder.as_fd(), name)
 }

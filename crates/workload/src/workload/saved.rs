@@ -13,8 +13,8 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::{
-    Body, Content, DatasetOrigin, Listing, Prepared, Tree, open_below, open_path, read_some, stat_entry,
-    type_of,
+    Body, Content, DatasetOrigin, Listing, Prepared, Tree, open_directory_below, open_path, read_some,
+    stat_entry, type_of,
 };
 use fsverdict_judgement::journal::{LossAges, Save};
 use fsverdict_linux::host::syscall::files_reader::{AT_ONCE, FilesReader};
@@ -96,8 +96,8 @@ impl SavedFolder {
     ) -> SavedReading {
         let mut reading = SavedReading::default();
         let DatasetOrigin::Generated { tree, content } = &dataset.origin else { return reading };
-        let folder =
-            open_path(mount).and_then(|mount| open_below(mount.as_fd(), Path::new(&self.into), false));
+        let folder = open_path(mount)
+            .and_then(|mount| open_directory_below(mount.as_fd(), Path::new(&self.into), false));
         let folder = match folder {
             Ok(folder) => folder,
             Err(Errno::NOENT) => {

@@ -9,7 +9,7 @@ use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
 
 use rustix::fs::FileType;
 
-use crate::dataset::{IoFailure, Listing, open_below, stat_entry, type_of};
+use crate::dataset::{IoFailure, Listing, open_directory_below, stat_entry, type_of};
 
 use super::hands::with_hands;
 use super::latency::{LatencyRecorder, to_recorded_calls};
@@ -105,7 +105,7 @@ fn read_directory(
     reader: &mut WalkReader,
 ) -> Result<(), IoFailure> {
     let failed = |call: &'static str| move |errno| IoFailure::new(call, path.display().to_string(), errno);
-    let here = open_below(root.as_fd(), path, false).map_err(failed("open the directory"))?;
+    let here = open_directory_below(root.as_fd(), path, false).map_err(failed("open the directory"))?;
     let read = Listing::new().for_each_entry(here.as_fd(), identity, |name, kind| {
         let kind = match kind {
             FileType::Unknown => type_of(&stat_entry(here.as_fd(), name)?),

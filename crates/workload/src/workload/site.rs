@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use crate::dataset::{
     DatasetError, DatasetOrigin, HardLinks, IoFailure, Listing, Manifest, Prepared, Staged, Tree, TreeSource,
-    open_below, open_directory, open_path,
+    open_directory, open_directory_below, open_path,
 };
 use fsverdict_judgement::plan::{CallTrace, Operation, OperationKind, Pace};
 
@@ -178,7 +178,7 @@ impl Workplace<'_> {
             self.io_failure_at("open the mount point", self.mount.display().to_string(), errno)
         })?;
         let above = self.into.parent().unwrap_or(Path::new(""));
-        let above = open_below(mount.as_fd(), above, make).map_err(|errno| match errno {
+        let above = open_directory_below(mount.as_fd(), above, make).map_err(|errno| match errno {
             Errno::NOENT => self.not_written_error(),
             errno => self.io_failure("open the directory above", errno),
         })?;

@@ -6,7 +6,7 @@ use std::path::Path;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use crate::dataset::{Listing, open_below, open_path};
+use crate::dataset::{Listing, open_directory_below, open_path};
 use fsverdict_judgement::journal::SequenceBatch;
 
 use super::enumerate::CallSequence;
@@ -116,7 +116,8 @@ impl SequencesRecord {
         now_ns: u64,
         reading: &mut SavedReading,
     ) {
-        let folder = open_path(mount).and_then(|mount| open_below(mount.as_fd(), Path::new(FOLDER), false));
+        let folder =
+            open_path(mount).and_then(|mount| open_directory_below(mount.as_fd(), Path::new(FOLDER), false));
         let folder = match folder {
             Ok(folder) => folder,
             Err(errno) => {
@@ -133,7 +134,7 @@ impl SequencesRecord {
                 format!("{name}: {seen} (done: {})", describe_calls(sequence, progress.returned))
             };
             let mut errors = Vec::new();
-            let root = match open_below(folder.as_fd(), Path::new(&name), false) {
+            let root = match open_directory_below(folder.as_fd(), Path::new(&name), false) {
                 Ok(root) => root,
                 Err(Errno::NOENT) => {
                     reading.note_broken("name", || about("its folder is gone"));
@@ -165,7 +166,8 @@ impl SequencesRecord {
         most: usize,
         reading: &mut SavedReading,
     ) {
-        let folder = open_path(mount).and_then(|mount| open_below(mount.as_fd(), Path::new(FOLDER), false));
+        let folder =
+            open_path(mount).and_then(|mount| open_directory_below(mount.as_fd(), Path::new(FOLDER), false));
         let Ok(folder) = folder else { return };
         let mut listing = Listing::new();
         let begun = self.begun_at(&looking.sequences, looking.first, now_ns);

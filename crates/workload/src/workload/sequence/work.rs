@@ -8,7 +8,7 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use crate::dataset::{IoFailure, Listing, mix_bits, open_below, open_directory, open_path};
+use crate::dataset::{IoFailure, Listing, mix_bits, open_directory, open_directory_below, open_path};
 use fsverdict_judgement::journal::{SequenceBatch, SequenceCalls};
 use fsverdict_judgement::plan::Operation;
 use fsverdict_linux::host::syscall::bring_to_rest;
@@ -88,7 +88,7 @@ pub(super) fn sequence_identity(bounds: SequenceBounds, number: u32) -> u64 {
 pub fn carry_out(mount: &Path, work: &SequenceWork, may_rest: bool) -> Result<SequencesDone, WorkError> {
     let failed = |call: &'static str, errno| io_error(call, FOLDER.to_owned(), errno);
     let mount = open_path(mount).map_err(|errno| failed("open the mount point", errno))?;
-    let folder = open_below(mount.as_fd(), Path::new(FOLDER), true)
+    let folder = open_directory_below(mount.as_fd(), Path::new(FOLDER), true)
         .map_err(|errno| failed("make the folder of sequences", errno))?;
     let (first, sequences) = work.sequences();
     let mut latency = LatencyRecorder::new("sequence")?;
@@ -173,7 +173,7 @@ impl SequencesOfBatch<'_> {
         let name = folder_of(number);
         let directory = Mode::from_raw_mode(0o755);
         rustix::fs::mkdirat(self.folder, &name, directory)?;
-        let root = open_below(self.folder.as_fd(), Path::new(&name), false)?;
+        let root = open_directory_below(self.folder.as_fd(), Path::new(&name), false)?;
         for at in [SequencePlace::A, SequencePlace::B] {
             rustix::fs::mkdirat(&root, at.path(), directory)?;
         }
@@ -232,7 +232,7 @@ impl SequencesOfBatch<'_> {
         let floor = SequenceFloor::at_progress(sequence, sequence_identity(self.bounds, number), progress);
         let mut errors = Vec::new();
         // A directory that was opened before names were made need not list them (btrfs does not).
-        let root = open_below(root.as_fd(), Path::new(""), false)
+        let root = open_directory_below(root.as_fd(), Path::new(""), false)
             .map_err(|errno| io_error("open", folder_of(number), errno))?;
         let found_root = read_folder(root.as_fd(), listing, &mut errors);
         let broken = found_root.map(|found| judge_sequence(&floor, &found)).unwrap_or_default();
@@ -271,7 +271,7 @@ pub(super) fn describe_calls(sequence: &CallSequence, calls: usize) -> String {
 
 /// Removes a folder with all that is in it, and follows nothing.
 pub(super) fn remove_folder(folder: &OwnedFd, name: &str, listing: &mut Listing) -> Result<(), Errno> {
-    let root = open_below(folder.as_fd(), Path::new(name), false)?;
+    let root = open_directory_below(folder.as_fd(), Path::new(name), false)?;
     empty_directory(&root, listing, 0)?;
     rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)
 }

@@ -13,6 +13,26 @@ use super::value::{field_value, has_flag, quoted_path};
 use crate::dataset::recorded::account::CallWeight;
 use crate::dataset::recorded::known_files::NameKind;
 
+/// A path in a call's arguments, and the argument with the directory that it is relative to: none means the working
+/// directory.
+#[derive(Clone, Copy)]
+struct PathArgument<'a> {
+    folder: Option<&'a [u8]>,
+    path: Option<&'a [u8]>,
+}
+
+impl<'a> PathArgument<'a> {
+    /// The path in argument number `path`.
+    fn plain(call: &SystemCall<'a>, path: usize) -> Self {
+        PathArgument { folder: None, path: call.argument(path) }
+    }
+
+    /// The path in argument number `path`, relative to the directory in argument number `folder`.
+    fn relative(call: &SystemCall<'a>, folder: usize, path: usize) -> Self {
+        PathArgument { folder: call.argument(folder), path: call.argument(path) }
+    }
+}
+
 /// Two names, each with the directory that it is relative to.
 struct NamePair {
     from: NamedFile,
@@ -25,50 +45,64 @@ impl StraceReader {
     pub(super) fn settle_name_call(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<SettledCall> {
         match call.name {
             "stat" | "stat64" | "oldstat" | "lstat" | "lstat64" | "oldlstat" | "access" => {
-                return self.settle_lookup(moment, call, None, 0);
+                return self.settle_lookup(moment, call, PathArgument::plain(call, 0));
             }
             "newfstatat" | "fstatat64" | "statx" | "faccessat" | "faccessat2" => {
-                return self.settle_lookup(moment, call, call.argument(0), 1);
+                return self.settle_lookup(moment, call, PathArgument::relative(call, 0, 1));
             }
             _ => {}
         }
         call.value()?;
         let settled = match call.name {
-            "unlink" => self.settle_removal(moment, call, None, 0, false),
-            "rmdir" => self.settle_removal(moment, call, None, 0, true),
+            "unlink" => self.settle_removal(moment, PathArgument::plain(call, 0), false),
+            "rmdir" => self.settle_removal(moment, PathArgument::plain(call, 0), true),
             "unlinkat" => {
                 let directory = has_flag(call.argument_text(2), "AT_REMOVEDIR");
-                self.settle_removal(moment, call, call.argument(0), 1, directory)
+                self.settle_removal(moment, PathArgument::relative(call, 0, 1), directory)
             }
-            "mkdir" => self.settle_mkdir(moment, call, None, 0),
-            "mkdirat" => self.settle_mkdir(moment, call, call.argument(0), 1),
-            "rename" => self.settle_rename(moment, call, (None, 0), (None, 1)),
+            "mkdir" => self.settle_mkdir(moment, PathArgument::plain(call, 0)),
+            "mkdirat" => self.settle_mkdir(moment, PathArgument::relative(call, 0, 1)),
+            "rename" => {
+                let pair =
+                    self.resolve_pair(moment, PathArgument::plain(call, 0), PathArgument::plain(call, 1));
+                self.settle_rename(moment, call, &pair)
+            }
             "renameat" | "renameat2" => {
-                self.settle_rename(moment, call, (call.argument(0), 1), (call.argument(2), 3))
+                let (from, to) = (PathArgument::relative(call, 0, 1), PathArgument::relative(call, 2, 3));
+                let pair = self.resolve_pair(moment, from, to);
+                self.settle_rename(moment, call, &pair)
             }
-            "link" => self.settle_link(moment, call, (None, 0), (None, 1)),
-            "linkat" => self.settle_link(moment, call, (call.argument(0), 1), (call.argument(2), 3)),
+            "link" => {
+                let pair =
+                    self.resolve_pair(moment, PathArgument::plain(call, 0), PathArgument::plain(call, 1));
+                self.settle_link(moment, &pair)
+            }
+            "linkat" => {
+                let (from, to) = (PathArgument::relative(call, 0, 1), PathArgument::relative(call, 2, 3));
+                let pair = self.resolve_pair(moment, from, to);
+                self.settle_link(moment, &pair)
+            }
             "symlink" | "symlinkat" => {
                 self.note_link(moment, call);
                 return None;
             }
             _ => return None,
         };
-        Some(settled)
+        // An error is the outcome of a call whose file has no name in the trace.
+        Some(settled.unwrap_or_else(|outcome| outcome))
     }
 
     fn settle_lookup(
         &mut self,
         moment: &Moment,
         call: &SystemCall<'_>,
-        folder: Option<&[u8]>,
-        path: usize,
+        argument: PathArgument<'_>,
     ) -> Option<SettledCall> {
         let missing = call.returned == Returned::Error("ENOENT");
         if !missing && call.value() != Some(0) {
             return None;
         }
-        let named = self.resolve_named_file(moment, folder, call.argument(path));
+        let named = self.resolve_named_file(moment, argument.folder, argument.path);
         if let NamedFile::Open(id) = named {
             return Some(self.settle_status(id, call));
         }
@@ -102,78 +136,54 @@ impl StraceReader {
     fn settle_removal(
         &mut self,
         moment: &Moment,
-        call: &SystemCall<'_>,
-        folder: Option<&[u8]>,
-        path: usize,
+        argument: PathArgument<'_>,
         directory: bool,
-    ) -> SettledCall {
-        let absolute = self.absolute_of(moment, folder, call.argument(path));
+    ) -> Result<SettledCall, SettledCall> {
+        let absolute = self.absolute_of(moment, argument);
         // Removing a link removes the link itself, not its target.
         let link = absolute.as_deref().map(|absolute| self.paths.is_link(absolute));
         if let (Some(absolute), Some(true)) = (&absolute, link) {
             self.paths.remove_link(absolute);
             let inside = self.place_of(absolute) != NamedFile::Outside;
-            return if inside {
+            return Ok(if inside {
                 settled_not_kept("removals of symbolic links", CallWeight::NONE)
             } else {
                 settled_outside()
-            };
+            });
         }
-        let named = self.resolve_named_file(moment, folder, call.argument(path));
+        let named = self.resolve_named_file(moment, argument.folder, argument.path);
         if named == NamedFile::Folder {
-            return settled_outside();
+            return Ok(settled_outside());
         }
-        match self.number_of(&named) {
-            Ok(name) if directory => {
-                self.keep_names(moment, CallWork::RemoveDirectory { name }, CallWeight::NONE)
-            }
-            Ok(name) => self.keep_names(moment, CallWork::RemoveFile { name }, CallWeight::NONE),
-            Err(settled) => settled,
-        }
+        let name = self.number_of(&named)?;
+        let work = if directory { CallWork::RemoveDirectory { name } } else { CallWork::RemoveFile { name } };
+        Ok(self.keep_names(moment, work, CallWeight::NONE))
     }
 
     fn settle_mkdir(
         &mut self,
         moment: &Moment,
-        call: &SystemCall<'_>,
-        folder: Option<&[u8]>,
-        path: usize,
-    ) -> SettledCall {
-        let named = self.resolve_named_file(moment, folder, call.argument(path));
+        argument: PathArgument<'_>,
+    ) -> Result<SettledCall, SettledCall> {
+        let named = self.resolve_named_file(moment, argument.folder, argument.path);
         if named == NamedFile::Folder {
             // The folder itself is there before a trace is replayed.
-            return settled_outside();
+            return Ok(settled_outside());
         }
-        match self.number_of(&named) {
-            Ok(name) => self.keep_names(moment, CallWork::MakeDirectory { name }, CallWeight::NONE),
-            Err(settled) => settled,
-        }
+        let name = self.number_of(&named)?;
+        Ok(self.keep_names(moment, CallWork::MakeDirectory { name }, CallWeight::NONE))
     }
 
-    fn absolute_of(
-        &mut self,
-        moment: &Moment,
-        folder: Option<&[u8]>,
-        argument: Option<&[u8]>,
-    ) -> Option<PathBuf> {
-        let path = argument.and_then(quoted_path).filter(|path| !path.as_os_str().is_empty())?;
-        self.absolute_path(moment, folder, &path).ok()
+    fn absolute_of(&mut self, moment: &Moment, argument: PathArgument<'_>) -> Option<PathBuf> {
+        let path = argument.path.and_then(quoted_path).filter(|path| !path.as_os_str().is_empty())?;
+        self.absolute_path(moment, argument.folder, &path).ok()
     }
 
-    fn resolve_pair(
-        &mut self,
-        moment: &Moment,
-        call: &SystemCall<'_>,
-        from: (Option<&[u8]>, usize),
-        to: (Option<&[u8]>, usize),
-    ) -> NamePair {
+    fn resolve_pair(&mut self, moment: &Moment, from: PathArgument<'_>, to: PathArgument<'_>) -> NamePair {
         NamePair {
-            from: self.resolve_named_file(moment, from.0, call.argument(from.1)),
-            to: self.resolve_named_file(moment, to.0, call.argument(to.1)),
-            paths: (
-                self.absolute_of(moment, from.0, call.argument(from.1)),
-                self.absolute_of(moment, to.0, call.argument(to.1)),
-            ),
+            from: self.resolve_named_file(moment, from.folder, from.path),
+            to: self.resolve_named_file(moment, to.folder, to.path),
+            paths: (self.absolute_of(moment, from), self.absolute_of(moment, to)),
         }
     }
 
@@ -181,10 +191,8 @@ impl StraceReader {
         &mut self,
         moment: &Moment,
         call: &SystemCall<'_>,
-        from: (Option<&[u8]>, usize),
-        to: (Option<&[u8]>, usize),
-    ) -> SettledCall {
-        let pair = self.resolve_pair(moment, call, from, to);
+        pair: &NamePair,
+    ) -> Result<SettledCall, SettledCall> {
         let flags = call.argument_text(4);
         if let (Some(from), Some(to)) = &pair.paths {
             let exchanges = has_flag(flags, "RENAME_EXCHANGE");
@@ -193,23 +201,22 @@ impl StraceReader {
         match (&pair.from, &pair.to) {
             // The folder itself may be moved to its place, or away from it.
             (NamedFile::Outside, NamedFile::Outside | NamedFile::Folder)
-            | (NamedFile::Folder, NamedFile::Outside) => return settled_outside(),
+            | (NamedFile::Folder, NamedFile::Outside) => return Ok(settled_outside()),
             (NamedFile::Outside, _) | (_, NamedFile::Outside) => {
-                return settled_not_kept("renames from or to another folder", CallWeight::NONE);
+                return Ok(settled_not_kept("renames from or to another folder", CallWeight::NONE));
             }
             _ => {}
         }
         if has_flag(flags, "RENAME_EXCHANGE") || has_flag(flags, "RENAME_WHITEOUT") {
-            return settled_not_kept("renames that exchange", CallWeight::NONE);
+            return Ok(settled_not_kept("renames that exchange", CallWeight::NONE));
         }
-        let (from, to) = match (self.number_of(&pair.from), self.number_of(&pair.to)) {
-            (Ok(from), Ok(to)) => (from, to),
-            (Err(settled), _) | (_, Err(settled)) => return settled,
-        };
+        // Both names are numbered, whatever becomes of the first.
+        let (from, to) = (self.number_of(&pair.from), self.number_of(&pair.to));
+        let (from, to) = (from?, to?);
         if from == 0 || to == 0 || self.calls.files.is_known_directory(from) {
-            return settled_not_kept("renames of directories", CallWeight::NONE);
+            return Ok(settled_not_kept("renames of directories", CallWeight::NONE));
         }
-        self.keep_names(moment, CallWork::Rename { from, to }, CallWeight::NONE)
+        Ok(self.keep_names(moment, CallWork::Rename { from, to }, CallWeight::NONE))
     }
 
     /// Open files keep their description under the new path.
@@ -238,42 +245,29 @@ impl StraceReader {
         }
     }
 
-    fn settle_link(
-        &mut self,
-        moment: &Moment,
-        call: &SystemCall<'_>,
-        from: (Option<&[u8]>, usize),
-        to: (Option<&[u8]>, usize),
-    ) -> SettledCall {
-        let pair = self.resolve_pair(moment, call, from, to);
+    fn settle_link(&mut self, moment: &Moment, pair: &NamePair) -> Result<SettledCall, SettledCall> {
         match (&pair.from, &pair.to) {
-            (NamedFile::Outside, NamedFile::Outside) => return settled_outside(),
+            (NamedFile::Outside, NamedFile::Outside) => return Ok(settled_outside()),
             (NamedFile::Outside, _) | (_, NamedFile::Outside) => {
-                return settled_not_kept("links from or to another folder", CallWeight::NONE);
+                return Ok(settled_not_kept("links from or to another folder", CallWeight::NONE));
             }
             _ => {}
         }
-        let to = match self.number_of(&pair.to) {
-            Ok(to) => to,
-            Err(settled) => return settled,
-        };
+        let to = self.number_of(&pair.to)?;
         if let NamedFile::Open(id) = pair.from {
-            return match self.descriptions.get(id).map(|one| one.opened) {
+            return Ok(match self.descriptions.get(id).map(|one| one.opened) {
                 Some(Opened::File { open }) => {
                     self.keep_names(moment, CallWork::LinkOpen { file: open, name: to }, CallWeight::NONE)
                 }
                 Some(Opened::Lost(why)) => settled_not_kept(why, CallWeight::NONE),
                 _ => settled_outside(),
-            };
+            });
         }
-        let from = match self.number_of(&pair.from) {
-            Ok(from) => from,
-            Err(settled) => return settled,
-        };
+        let from = self.number_of(&pair.from)?;
         if self.calls.files.kind_of(from) == NameKind::Directory {
-            return settled_not_kept("links of directories", CallWeight::NONE);
+            return Ok(settled_not_kept("links of directories", CallWeight::NONE));
         }
-        self.keep_names(moment, CallWork::Link { from, to }, CallWeight::NONE)
+        Ok(self.keep_names(moment, CallWork::Link { from, to }, CallWeight::NONE))
     }
 
     /// A symbolic link that is made tells where paths through it lead to.
@@ -283,7 +277,9 @@ impl StraceReader {
             _ => (call.argument(1), 2),
         };
         let Some(target) = call.argument(0).and_then(quoted_path) else { return };
-        let Some(link) = self.absolute_of(moment, folder, call.argument(path)) else { return };
+        let Some(link) = self.absolute_of(moment, PathArgument { folder, path: call.argument(path) }) else {
+            return;
+        };
         let Some(above) = link.parent() else { return };
         let target = super::paths::without_dots(&above.join(target));
         let target = self.paths.resolve(&target).into_owned();
