@@ -190,10 +190,19 @@ impl GuestHalf {
     }
 }
 
+/// The counts of the classes, and what the loop device of the native half is asked for; none if a count is missing.
 fn counts_of(observation: &Observation) -> Option<Vec<f64>> {
-    let classes = (0..CPU_CLASSES.len()).map(|class| observation.value(&format!("{COUNT_PREFIX}{class}")));
-    let device = ["device_read", "device_written", "device_flushes"].map(|name| observation.value(name));
-    classes.chain(device.map(|value| Some(value.unwrap_or(0.0)))).collect()
+    let mut counts: Vec<f64> = (0..CPU_CLASSES.len())
+        .map(|class| observation.value(&format!("{COUNT_PREFIX}{class}")))
+        .collect::<Option<_>>()?;
+    let value = |name: &str| observation.value(name).unwrap_or(0.0);
+    counts.extend([
+        value("device_read"),
+        value("device_written"),
+        value("device_reads") + value("device_writes"),
+        value("device_flushes"),
+    ]);
+    Some(counts)
 }
 
 #[cfg(test)]
@@ -210,7 +219,7 @@ mod tests {
         let numbers = names.iter().map(|name| (&*name.clone().leak(), Unit::Count, 7.0));
         let numbers: Vec<(&'static str, Unit, f64)> = numbers.collect();
         let counts = counts_of(&measured("tree_write", &numbers)).unwrap();
-        assert_eq!(counts.len(), CPU_CLASSES.len() + 3);
+        assert_eq!(counts.len(), CPU_CLASSES.len() + 4);
         assert_eq!((counts[0], counts.last().copied()), (7.0, Some(0.0)));
         assert_eq!(counts_of(&measured("tree_write", &numbers[1..])), None);
     }

@@ -1,8 +1,8 @@
 //! What each class of computation costs about on a server processor of the 2020s. A fit is held to it weakly; a class that no work
 //! counts keeps it.
 
-/// Seconds of the loop device below the native half: of a byte read, a byte written, a flush.
-pub(super) const LOOP_PRIORS: [f64; 3] = [150e-12, 350e-12, 5e-6];
+/// Seconds of the loop device below the native half: of a byte read, a byte written, a request, a flush.
+pub(super) const LOOP_PRIORS: [f64; 4] = [150e-12, 350e-12, 1e-6, 5e-6];
 
 /// Picoseconds of classes that are not bytes or calls of an algorithm, and of algorithms (a call, a byte).
 const PRIORS: [(&str, f64); 11] = [

@@ -29,7 +29,7 @@ macro_rules! shipped {
     };
 }
 
-const SHIPPED: &[ShippedProcessor] = shipped!("arm-board", "core2", "laptop-2022");
+const SHIPPED: &[ShippedProcessor] = shipped!("arm-board", "core2", "epyc-vm", "laptop-2022");
 
 /// Returns every processor model inside the binary, sorted by name.
 pub fn shipped() -> &'static [ShippedProcessor] {

@@ -61,11 +61,11 @@ impl CpuPiece {
 }
 
 /// Pseudo-random numbers (xorshift), the same in every process.
-struct Numbers(u64);
+struct PieceNumbers(u64);
 
-impl Numbers {
+impl PieceNumbers {
     fn new() -> Self {
-        Numbers(88_172_645_463_325_252)
+        PieceNumbers(88_172_645_463_325_252)
     }
 
     fn draw(&mut self) -> u64 {
@@ -83,7 +83,7 @@ impl Numbers {
 
 /// Content: 512 random bytes and 512 zeros in turn, so that a compressor halves it. There is a page more than a piece has.
 fn content() -> Vec<u8> {
-    let mut numbers = Numbers::new();
+    let mut numbers = PieceNumbers::new();
     let mut content = vec![0; PIECE + PAGE];
     for (at, word) in content.chunks_exact_mut(8).enumerate() {
         if at * 8 & 512 == 0 {
@@ -165,13 +165,13 @@ fn write_big(folder: &Path, shift: usize) -> Result<()> {
 }
 
 fn read_randomly(folder: &Path) -> Result<()> {
-    let (file, mut numbers, mut page) = (File::open(folder.join(BIG))?, Numbers::new(), [0; PAGE]);
+    let (file, mut numbers, mut page) = (File::open(folder.join(BIG))?, PieceNumbers::new(), [0; PAGE]);
     (0..RANDOM_ACCESSES).try_for_each(|_| file.read_exact_at(&mut page, numbers.page()))
 }
 
 fn write_randomly(folder: &Path) -> Result<()> {
     let file = OpenOptions::new().write(true).open(folder.join(BIG))?;
-    let (content, mut numbers) = (content(), Numbers::new());
+    let (content, mut numbers) = (content(), PieceNumbers::new());
     (0..RANDOM_ACCESSES).try_for_each(|at| file.write_all_at(part(&content, at, PAGE)?, numbers.page()))
 }
 
