@@ -178,7 +178,7 @@ fn a_log_grows_by_a_piece_at_a_time_and_several_threads_have_files_of_their_own(
     let done = bench.run("append.fsync").unwrap();
     assert_eq!((done.logical_bytes, done.files, calls(&done)), (23_001, 1, 11));
     bench.verify_all().unwrap();
-    assert!(bench.run("append.fsync").unwrap_err().to_string().contains("there already"));
+    assert!(bench.run("append.fsync").unwrap_err().to_string().contains("already exists"));
     let mut bench = Bench::new(&Dataset::Flat { files: 5, file_size: Bytes(4600) });
     bench.threads = 2;
     let done = bench.run("append.fsync").unwrap();

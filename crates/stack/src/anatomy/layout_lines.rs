@@ -110,7 +110,7 @@ impl ReceivedLayout {
                 }
             }
             LayoutLine::Used(first, count) => {
-                self.used.extend(self.parse_range(first, count, self.used.len())?)
+                self.used.extend(self.parse_range(first, count, self.used.len())?);
             }
             LayoutLine::End { knows_used, stopped } => {
                 let mut held_blocks = std::mem::take(&mut self.held);

@@ -52,7 +52,7 @@ impl VolumeOptions {
         for word in words {
             match word.split_once('=') {
                 Some(("chunk", size)) if kind != VolumeKind::Linear => {
-                    options.chunk = parse_chunk(kind, size)?
+                    options.chunk = parse_chunk(kind, size)?;
                 }
                 Some(("spare", share)) => options.spare = parse_spare(share)?,
                 _ => return Err(Reason::new(format!("this volume has no option `{word}`"), EXAMPLE)),
