@@ -8,7 +8,7 @@ use fsverdict_judgement::plan::{Dataset, Operation, Remake, TreeForm, TreeShape}
 use fsverdict_text::Bytes;
 use fsverdict_workload::dataset::{Prepared, prepare_dataset};
 use fsverdict_workload::workload::{
-    Ledger, OperationResult, WorkError, Workplace, measure_fragmentation, run_operation, verify_operation,
+    Ledger, OperationResult, WorkError, Workplace, layout_score, run_operation, verify_operation,
     verify_written, write_again,
 };
 
@@ -180,7 +180,7 @@ fn the_layout_of_small_files_is_a_share_or_is_not_told() {
     let site = aging.site(Operation::TreeRead, 1);
     assert!(site.is_aged());
     // As the filesystem of the folder for temporary files has it.
-    if let Some(score) = measure_fragmentation(&site).unwrap() {
+    if let Some(score) = layout_score(&site).unwrap() {
         assert!((0.0..=1.0).contains(&score), "{score}");
     }
 }

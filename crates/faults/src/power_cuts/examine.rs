@@ -77,7 +77,7 @@ impl PowerCutting<'_> {
         let mut findings: Vec<StateFinding> = Vec::with_capacity(states.len());
         let mut interruptions = Interruptions::default();
         while let Some(remaining) = states.get(findings.len()..).filter(|remaining| !remaining.is_empty()) {
-            let entered = self.part_of_several(candidate, part, record, log, remaining)?;
+            let entered = self.files_of_devices(candidate, part, record, log, remaining)?;
             let attachments = self.attachments.clone().with_logs(entered);
             let spec = self.trial_spec(candidate, part);
             let programs = u32::try_from(record.rechecks.len() * remaining.len()).unwrap_or(u32::MAX);

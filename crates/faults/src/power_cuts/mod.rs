@@ -136,7 +136,7 @@ impl<'a> PowerCutting<'a> {
             let looked = CutStates { candidate, part, states: &states, record: &record, log: &log };
             findings_file.begin_part(part)?;
             self.examine_states(&looked, &findings_file, &|done, all| {
-                tell(CutProgress { part, parts, done, all })
+                tell(CutProgress { part, parts, done, all });
             })?;
             let has_loss = findings_file.end_part(part, &record.trace)?;
             if self.parts_of_trial() > 1 && !has_loss {

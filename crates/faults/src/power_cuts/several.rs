@@ -10,7 +10,7 @@ use fsverdict_lab::lab::{LogPurpose, WriteLogFile};
 
 impl PowerCutting<'_> {
     /// The states of each device that correspond to these states of the first.
-    pub(super) fn part_of_several(
+    pub(super) fn files_of_devices(
         &self,
         candidate: &Candidate,
         part: u32,

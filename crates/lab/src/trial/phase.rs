@@ -13,7 +13,7 @@ use fsverdict_workload::dataset::{HardLinks, Manifest, open_directory_below, ope
 use fsverdict_workload::measure::{Clocked, Meter, QuietDevice, SettleLimits, WorkDone};
 use fsverdict_workload::workload::{
     CommandContext, FOLDER, LOG, Ledger, Printed, PromiseListener, Workplace, adapter_by_name,
-    command_program, measure_fragmentation, read_own_metric, run_operation, verify_operation, write_again,
+    command_program, layout_score, read_own_metric, run_operation, verify_operation, write_again,
 };
 
 use super::act::{CacheState, Durable, Timed};
@@ -279,7 +279,7 @@ impl Agent<'_> {
         if let PhaseWork::Operation(operation) = phase.work {
             let site = site(&self.materials, &mut self.ledger, phase, operation)?;
             verify_operation(&site)?;
-            let score = if site.is_aged() { measure_fragmentation(&site)? } else { None };
+            let score = if site.is_aged() { layout_score(&site)? } else { None };
             if let Some((observation, value)) = self.timed.as_mut().zip(score) {
                 observation.measurements.push(Measurement::new("layout", Unit::Ratio, value));
             }

@@ -26,7 +26,7 @@ impl<'a> Covers<'a> {
         }
         let visible: Vec<(OwnedFd, &Path)> =
             secrets.shown.iter().filter_map(|path| Some((path_only(path)?, path.as_path()))).collect();
-        let covers = Self::make_empty_mounts(secrets)?;
+        let covers = Self::make_covers(secrets)?;
         for secret in &secrets.hidden {
             let within: Vec<_> = visible.iter().filter(|(_, path)| path.starts_with(secret)).collect();
             if within.is_empty() {
@@ -35,7 +35,7 @@ impl<'a> Covers<'a> {
             }
             mounts::mount_tmpfs(secret, "755")?;
             for (what, path) in within {
-                move_mount_to(what, path)?;
+                show_again(what, path)?;
             }
         }
         Ok(Some(covers))
@@ -53,7 +53,7 @@ impl<'a> Covers<'a> {
 
     /// In the first folder that is covered whole, which is covered once more in the end. Where there is none, an empty file
     /// is all that is needed.
-    fn make_empty_mounts(secrets: &'a Secrets) -> Result<Self, SandboxError> {
+    fn make_covers(secrets: &'a Secrets) -> Result<Self, SandboxError> {
         let opened = |path: &Path| path_only(path).ok_or_else(|| system("open a cover")(Errno::NOENT));
         let whole =
             |path: &&PathBuf| path.is_dir() && !secrets.shown.iter().any(|seen| seen.starts_with(path));
@@ -81,7 +81,7 @@ impl<'a> Covers<'a> {
 }
 
 /// Shows a path again that a cover has hidden.
-fn move_mount_to(what: &OwnedFd, path: &Path) -> Result<(), SandboxError> {
+fn show_again(what: &OwnedFd, path: &Path) -> Result<(), SandboxError> {
     let parent = path.parent().unwrap_or(Path::new("/"));
     std::fs::create_dir_all(parent).map_err(system("make a folder for what is shown"))?;
     let status = fstat(what).map_err(system("look at what is shown"))?;

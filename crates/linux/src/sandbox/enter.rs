@@ -28,7 +28,7 @@ pub fn enter_sandbox(inmate: bool) -> Result<u8, SandboxError> {
     let text = std::env::var(SPEC).map_err(|_| SandboxError::NotForPeople)?;
     let sandbox: Sandbox = serde_json::from_str(&text).map_err(|_| SandboxError::NotForPeople)?;
     die_with_parent()?;
-    if inmate { sandbox.run_program() } else { sandbox.wait_for_init() }
+    if inmate { sandbox.run_program() } else { sandbox.run_supervisor() }
 }
 
 fn die_with_parent() -> Result<(), SandboxError> {
@@ -36,7 +36,7 @@ fn die_with_parent() -> Result<(), SandboxError> {
 }
 
 impl Sandbox {
-    fn wait_for_init(mut self) -> Result<u8, SandboxError> {
+    fn run_supervisor(mut self) -> Result<u8, SandboxError> {
         if self.capabilities.of_a_stranger() {
             // Another thread of the conductor may have let descriptors through to a sandbox of its own just then: held here,
             // its pipes would not end with it.

@@ -85,14 +85,14 @@ impl Chunks {
         let here = (0..stripes).map(stripe).filter(|(device, _)| *device == self.device);
         let places: Vec<u64> = here.map(|(_, place)| place).collect();
         for place in &places {
-            self.add_superblock_copy(image, *place, stripe_length)?;
+            self.claim_device_range(image, *place, stripe_length)?;
         }
         self.by_logical.insert(logical, Chunk { length, stripe_length, places });
         Ok(described)
     }
 
     /// Notes that a chunk has these bytes of the device.
-    fn add_superblock_copy(
+    fn claim_device_range(
         &mut self,
         image: &ImageReader<'_>,
         place: u64,

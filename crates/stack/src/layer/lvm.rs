@@ -84,16 +84,16 @@ pub(super) static LVM: Layer = Layer {
             let made = options_of(site);
             let room: &[&str] = if made.kind == VolumeKind::Thin { &[] } else { &["--extents", "10%VG"] };
             let head = ["lvcreate", "--yes", "--quiet", "--snapshot", "--name"];
-            to_words(&[&head, &[&volume_group_name(id)], room, &CONFIG, &[&volume_name(site)]])
+            to_words(&[&head, &[&snapshot_name(id)], room, &CONFIG, &[&volume_name(site)]])
         },
         delete: |site, id| {
-            let name = format!("{}/{}", site.name, volume_group_name(id));
+            let name = format!("{}/{}", site.name, snapshot_name(id));
             to_words(&[&["lvremove", "--yes", "--quiet"], &CONFIG, &[&name]])
         },
         // It waits, polling every second, until the snapshot is copied back (lvconvert(8)); a thin volume is swapped
         // with its snapshot, and is inactive afterwards.
         rollback: |site, id| {
-            let name = format!("{}/{}", site.name, volume_group_name(id));
+            let name = format!("{}/{}", site.name, snapshot_name(id));
             let merge = ["lvconvert", "--yes", "--quiet", "--merge", "--interval", "1"];
             let activate = ["lvchange", "--quiet", "--activate", "y"];
             [to_words(&[&merge, &CONFIG, &[&name]]), to_words(&[&activate, &CONFIG, &[&volume_name(site)]])]
@@ -112,7 +112,7 @@ pub(super) static LVM: Layer = Layer {
 };
 
 /// The name of the snapshot that the trial knows by this number.
-fn volume_group_name(id: &str) -> String {
+fn snapshot_name(id: &str) -> String {
     format!("kept-{id}")
 }
 

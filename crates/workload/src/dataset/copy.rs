@@ -192,7 +192,7 @@ impl Copier<'_> {
         let length = path.len();
         let mut folders = Vec::new();
         for (name, kind) in names {
-            replace_last_component(path, length, &name);
+            set_last_component(path, length, &name);
             let taken = self.selection.takes_files(&path[..length], depth.into());
             let copied = match kind {
                 FileType::Directory => Ok(true),
@@ -212,7 +212,7 @@ impl Copier<'_> {
         }
         self.copied.tree.directories[number as usize].count = self.copied.tree.entries.len() as u32 - first;
         for name in folders {
-            replace_last_component(path, length, &name);
+            set_last_component(path, length, &name);
             match self.copy_subfolder(
                 source,
                 target,
@@ -389,7 +389,7 @@ impl Copier<'_> {
 }
 
 /// Puts a name behind the first `length` bytes of a path.
-fn replace_last_component(path: &mut Vec<u8>, length: usize, name: &CStr) {
+fn set_last_component(path: &mut Vec<u8>, length: usize, name: &CStr) {
     path.truncate(length);
     if length > 0 {
         path.push(b'/');

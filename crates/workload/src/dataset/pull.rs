@@ -55,7 +55,7 @@ impl AgedTree {
         let mut touched = BTreeSet::new();
         for at in chosen {
             let Some(AgedFile { directory, size, .. }) = self.files.get(at).cloned() else { continue };
-            self.mark_ancestors(directory, &mut touched);
+            self.insert_with_parents(directory, &mut touched);
             let alone = self.directories.get(directory as usize).is_none_or(|directory| directory.files < 2);
             if !alone && stream.below(REMOVED_OF) == 0 {
                 leave.push(at);
@@ -73,7 +73,7 @@ impl AgedTree {
                     0 => self.create_directory(directory, format!("part-{identity}").into_bytes(), &mut pull),
                     _ => directory,
                 };
-                self.mark_ancestors(into, &mut touched);
+                self.insert_with_parents(into, &mut touched);
                 let file = self.new_file(into, &mut stream);
                 pull.written.push(Pulled { file: file.clone(), was_there: false });
                 self.files.push(file);
@@ -116,7 +116,7 @@ impl AgedTree {
     }
 
     /// Adds a directory and those it is in, up to the root.
-    fn mark_ancestors(&self, mut directory: u32, touched: &mut BTreeSet<u32>) {
+    fn insert_with_parents(&self, mut directory: u32, touched: &mut BTreeSet<u32>) {
         while touched.insert(directory) {
             directory = self.directories.get(directory as usize).map_or(0, |one| one.parent);
         }

@@ -32,7 +32,7 @@ struct LayoutVisitor {
 ///
 /// # Errors
 /// When the folder cannot be read.
-pub fn measure_fragmentation(site: &Workplace<'_>) -> Result<Option<f64>, WorkError> {
+pub fn layout_score(site: &Workplace<'_>) -> Result<Option<f64>, WorkError> {
     let mut visitor = LayoutVisitor::default();
     let root = site.open_target()?;
     let walked = walk_tree(root, &mut visitor);

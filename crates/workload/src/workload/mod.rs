@@ -56,7 +56,7 @@ pub use device::{read_device, replay_device, verify_device, verify_replayed, wri
 pub use done::{OperationResult, RecordedCalls};
 pub use error::WorkError;
 pub use generations::Generations;
-pub use layout::measure_fragmentation;
+pub use layout::layout_score;
 pub use ledger::{KeptSnapshot, Ledger, LedgerEntry, Remains};
 pub use operation::{run_operation, verify_operation};
 pub use own_metric::{OwnMetricError, Printed, read_own_metric};

@@ -12,7 +12,7 @@ pub(super) fn verify_newest(site: &Workplace<'_>) -> Result<(), WorkError> {
     dataset_folders.try_for_each(|(at, entry)| verify_entry(operation, entry, site.dataset, site.staged, &at))
 }
 
-/// The one that was given up is not seen any more.
+/// Verifies that the deleted snapshot is no longer visible.
 pub(super) fn verify_deleted(site: &Workplace<'_>) -> Result<(), WorkError> {
     let shown = site.ledger.given_up.as_ref().and_then(|one| one.shown.as_ref());
     shown.map_or(Ok(()), |shown| verify_absent(site.operation.name(), &site.mount.join(shown)))

@@ -37,7 +37,7 @@ fn note_copies(site: &mut Workplace<'_>, copies: Copies) {
     site.set_entry(LedgerEntry { generation: 0, remains, sure: true, hard_links: HardLinks::Exact, ..known });
 }
 
-fn copy_folder(site: &Workplace<'_>, copy: u32) -> PathBuf {
+fn folder_of_copy(site: &Workplace<'_>, copy: u32) -> PathBuf {
     site.into.join(copy.to_string())
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn fill_space(site: &mut Workplace<'_>) -> Result<OperationResult, Wo
                 bytes,
             });
         }
-        let path = copy_folder(site, copies.written);
+        let path = folder_of_copy(site, copies.written);
         let start = Instant::now();
         match write_copy(site, &path, copies.written).and_then(|done| Ok((done, Fullness::measure(site)?))) {
             Ok((done, reached)) => {
@@ -105,7 +105,7 @@ pub(crate) fn fill_space(site: &mut Workplace<'_>) -> Result<OperationResult, Wo
         if copies.written.is_multiple_of(REMOVED_AFTER)
             && let Some(chosen) = copies.take_next_to_remove()
         {
-            let path = copy_folder(site, chosen);
+            let path = folder_of_copy(site, chosen);
             walk::remove_tree(&site.in_folder(&path))?;
             now = Fullness::measure(site)?;
         }
@@ -140,7 +140,7 @@ pub(crate) fn free_space(site: &mut Workplace<'_>) -> Result<OperationResult, Wo
     while now.share > site.to
         && let Some(chosen) = copies.take_next_to_remove()
     {
-        let path = copy_folder(site, chosen);
+        let path = folder_of_copy(site, chosen);
         let start = Instant::now();
         files += walk::remove_tree(&site.in_folder(&path))?.files;
         now = Fullness::measure(site)?;

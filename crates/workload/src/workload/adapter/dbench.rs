@@ -91,7 +91,7 @@ fn parse_dbench(output: &str) -> Result<Reading, String> {
     if !did_any {
         return Err("its clients did no operation".to_owned());
     }
-    reading.go_on(parse_course(output)?, &dbench::SLOWEST);
+    reading.set_course(parse_course(output)?, &dbench::SLOWEST);
     Ok(reading)
 }
 

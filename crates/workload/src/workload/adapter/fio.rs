@@ -119,7 +119,7 @@ fn parse_fio(output: &str, log: &str) -> Result<Reading, AdapterProblem> {
     reading.too_fast("fio", &too_fast);
     // Times in the log are those since a group began, so that those of several lie over one another.
     if let [_] = groups[..] {
-        reading.go_on(parse_course(log).map_err(|what| (what, hint))?, &fio::SLOWEST);
+        reading.set_course(parse_course(log).map_err(|what| (what, hint))?, &fio::SLOWEST);
     }
     Ok(reading)
 }

@@ -102,7 +102,7 @@ impl Reading {
     }
 
     /// Takes the work done in each second and derives the slowest second; below three seconds it derives none.
-    fn go_on(&mut self, course: Option<WorkCourse>, slowest: &MetricInfo) {
+    fn set_course(&mut self, course: Option<WorkCourse>, slowest: &MetricInfo) {
         if let Some(rate) = course.as_ref().and_then(WorkCourse::slowest_second) {
             self.add_metric(slowest, rate);
         }

@@ -111,7 +111,7 @@ impl Adapter for Pgbench {
             let note = format!("{} transactions failed and are not among those counted", summary.failed);
             reading.notes.push(note);
         }
-        reading.go_on(logged.course.to_course(Unit::PerSecond), &pgbench::SLOWEST);
+        reading.set_course(logged.course.to_course(Unit::PerSecond), &pgbench::SLOWEST);
         Ok(reading)
     }
 }
