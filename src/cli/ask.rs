@@ -5,12 +5,25 @@
 mod asked;
 mod asked_plan;
 mod changes;
+mod chosen;
+mod features;
 mod folder;
 mod heard;
+mod heard_bounds;
+mod heard_candidates;
+mod heard_work;
+mod kernel;
 mod kinds;
+#[cfg(test)]
+mod phrasings;
 mod prompt;
 mod question;
+mod sentence;
+mod settings;
+mod told;
+mod understanding;
 mod understood;
+mod vocabulary;
 mod words;
 
 use std::ffi::OsString;
@@ -21,17 +34,15 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 
-use fsverdict_judgement::plan::{DeviceSource, Plan, once_each, write};
+use fsverdict_judgement::plan::{DeviceSource, Plan, write};
 use fsverdict_linux::host::output_file::{Existing, write_output};
 use fsverdict_linux::host::talk::print_line;
-use fsverdict_report::wrap;
 use fsverdict_text::{Hinted, Reason, parse_time, quoted};
 
 use self::asked_plan::AskedPlan;
-use self::heard::{HeardQuestion, hear, may_change_question};
-use self::prompt::{WIDTH, agreed, ask_device, ask_must, ask_work};
-use self::question::{AskedWork, Question};
-use self::understood::{device_of, heard_work, property_of, work_of};
+use self::prompt::agreed;
+use self::told::tell;
+use self::understanding::{Understood, understand};
 use super::consent::PlanOrigin;
 use super::run::{RunArguments, carry_out};
 use super::{CliError, Exit};
@@ -43,8 +54,9 @@ Examples:
   fsverdict ask mail on hdd
   fsverdict ask 'ext4 or btrfs for my photos on a usb disk, encrypted?'
   fsverdict ask --work ~/Pictures --on usb-disk --encrypted
-  fsverdict ask etcd --on nvme --for 10m
-  fsverdict ask database --on sd-card --plan mine.toml --dry-run
+  fsverdict ask 'etcd on nvme, p99 below 10 ms'
+  fsverdict ask 'what does compression cost for vm images on btrfs?'
+  fsverdict ask sqlite --on sd-card --plan mine.toml --dry-run
 
 A device is a modelled one, or an image that is made and removed, unless it is a path. `fsverdict list presets` has all questions.";
 
@@ -99,23 +111,21 @@ fn text() -> impl TypedValueParser<Value = String> {
     })
 }
 
-/// Presets that ask about faults.
-const FAULTS: [&str; 4] = ["power-cut", "bit-rot", "failed-writes", "usb-unplug"];
-
 /// How long an answer may take where nobody says.
 const USUAL_TIME: Duration = Duration::from_secs(600);
 
 pub(super) fn run(arguments: &AskArguments) -> Result<Exit, CliError> {
     let there = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    let (question, said_time) = understand(arguments, there)?;
+    let Understood { question, time } = understand(arguments, there)?;
     let name = question.name();
     let mut run = RunArguments::of_question(name);
-    run.budget = arguments.budget.or(said_time).or(Some(USUAL_TIME));
+    run.budget = arguments.budget.or(time).or(Some(USUAL_TIME));
     run.out.clone_from(&arguments.out);
     run.erase.clone_from(&arguments.erase);
     run.dry_run = arguments.dry_run;
-    let AskedPlan { plan, left_out } = AskedPlan::of(&question, run.overrides())?;
-    print_line(&wrap(&question.told(&plan, &left_out), WIDTH).join("\n"));
+    let asked = AskedPlan::of(&question, run.overrides())?;
+    print_line(&tell(&question, &asked));
+    let plan = asked.plan;
     if let Some(path) = &arguments.plan {
         keep(path, name, &plan)?;
         print_line(&format!("the plan is in {}", quoted(&path.to_string_lossy())));
@@ -142,94 +152,6 @@ pub(super) fn run(arguments: &AskArguments) -> Result<Exit, CliError> {
     Ok(exit)
 }
 
-fn understand(arguments: &AskArguments, there: bool) -> Result<(Question, Option<Duration>), CliError> {
-    let heard = hear(&arguments.words, arguments.work.is_some());
-    if let [_, ..] = heard.not_tried.as_slice() {
-        return Err(CliError::Usage(Reason::new(
-            format!("filesystem not available in fsverdict: {}", heard.not_tried.join(", ")),
-            "ask again without it; a folder on it is compared by a plan with filesystem = \"directory\"",
-        )));
-    }
-    // Faults change what is measured; other works are told and left aside.
-    let faults = heard.other_works.iter().copied().filter(|work| FAULTS.contains(work));
-    let changing = heard.unknown.iter().map(String::as_str).filter(|word| may_change_question(word));
-    let doubtful: Vec<&str> = changing.chain(faults).collect();
-    // Where no work was found, that is what is said below.
-    let has_work = heard.work.is_some() || arguments.work.is_some();
-    if let (false, true, [_, ..]) = (there, has_work, doubtful.as_slice()) {
-        return Err(CliError::Usage(Reason::new(
-            format!("not understood as part of one question: {}", doubtful.join(", ")),
-            "leave these words out, or say them otherwise: one question is about one work; `fsverdict ask --help` has examples",
-        )));
-    }
-    let aside = aside(&heard);
-    let asked_all = arguments.work.is_none() && arguments.words.is_empty() && there;
-    let work = match (&arguments.work, arguments.words.is_empty()) {
-        (Some(work), _) if heard.work.is_none() => work_of(work)?,
-        (Some(work), _) => {
-            return Err(CliError::Usage(Reason::new(
-                format!("more than one work is named: --work {}, and another in words", quoted(work)),
-                "one question is about one work; leave one of them out",
-            )));
-        }
-        (None, false) => heard_work(heard.work, &heard.unknown.join(" "))?,
-        (None, true) if there => ask_work()?,
-        (None, true) => {
-            return Err(CliError::Usage(Reason::new(
-                "nothing was asked, and nobody is there to be asked what it is to be",
-                "name the work and the device: fsverdict ask photos --on usb-disk; `fsverdict ask --help` has more",
-            )));
-        }
-    };
-    let said: Vec<&str> = arguments.device.iter().chain(&heard.devices).map(String::as_str).collect();
-    let device = match said.as_slice() {
-        [] if asked_all => ask_device()?,
-        [] if matches!(&work, AskedWork::Preset(preset) if preset.name == "build-farm") => {
-            Some(device_of("nvme")?)
-        }
-        [] => None,
-        [one] if !one.is_empty() => Some(device_of(one)?),
-        several => {
-            let none = several.len() == 1;
-            return Err(CliError::Usage(Reason::new(
-                if none { "no device is named behind `on`" } else { "more than one device is named" },
-                "one question is about one device: fsverdict ask mail on hdd; without `on` it is the question's own",
-            )));
-        }
-    };
-    let mut must = heard.must;
-    for word in &arguments.must {
-        must.push(property_of(word)?);
-    }
-    if asked_all && arguments.must.is_empty() && !arguments.encrypted {
-        must = ask_must()?;
-    }
-    if arguments.encrypted {
-        must.push(property_of("encryption")?);
-    }
-    let question = Question {
-        work,
-        device,
-        must: once_each(must),
-        between: heard.between,
-        excluded: heard.excluded,
-        aside,
-    };
-    Ok((question, heard.budget))
-}
-
-/// What was said and is no part of the question.
-fn aside(heard: &HeardQuestion) -> Vec<String> {
-    let mut aside = Vec::new();
-    if let [_, ..] = heard.other_works.as_slice() {
-        aside.push(format!("left aside, for a question is about one work: {}", heard.other_works.join(", ")));
-    }
-    if let [_, ..] = heard.unknown.as_slice() {
-        aside.push(format!("not understood: {}", heard.unknown.join(", ")));
-    }
-    aside
-}
-
 /// Leaves the plan, with all that the question changed, where it was asked for.
 fn keep(path: &Path, name: &str, plan: &Plan) -> Result<(), CliError> {
     let text = format!(
@@ -249,26 +171,28 @@ fn keep(path: &Path, name: &str, plan: &Plan) -> Result<(), CliError> {
 
 #[cfg(test)]
 mod tests {
-    use super::kinds::{DEVICES, WORKS};
+    use super::kinds::{devices, offered_works, works};
     use super::question::AskedWork;
     use super::understood::{device_of, property_of, work_of};
-    use fsverdict_judgement::plan::{RequiredProperty, presets};
+    use fsverdict_disk::device::Model;
+    use fsverdict_judgement::plan::RequiredProperty;
 
     #[test]
     fn every_word_finds_its_preset_and_every_device_its_model() {
-        for work in WORKS {
-            for word in work.words {
+        for work in works() {
+            assert!(!work.asked_by.group.is_empty(), "{} has no [ask]", work.preset.name);
+            // The root of a system is a folder where one is expected.
+            for word in work.words().chain(work.first_word()).filter(|word| *word != "/") {
                 let Ok(AskedWork::Preset(found)) = work_of(word) else { panic!("{word}") };
-                assert_eq!(found.name, work.preset, "{word}");
+                assert_eq!(found.name, work.preset.name, "{word}");
             }
+            let device = work.asked_by.device.as_ref();
+            assert!(device.is_none_or(|model| Model::named(model).is_ok()), "{device:?}");
         }
-        for preset in presets() {
-            assert!(
-                matches!(work_of(preset.name), Ok(AskedWork::Preset(found)) if found.name == preset.name)
-            );
-        }
-        for kind in DEVICES {
-            for word in kind.words {
+        assert!(offered_works().len() >= 24);
+        for kind in devices() {
+            assert!(Model::named(&kind.model).is_ok(), "{}", kind.model);
+            for word in kind.called.words.iter().chain(&kind.called.behind_on) {
                 assert!(device_of(word).is_ok(), "{word}");
             }
         }

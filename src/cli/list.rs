@@ -42,8 +42,8 @@ pub(super) fn run(arguments: &ListArguments) -> Result<Exit, CliError> {
         let entries = entries(*what);
         let width = entries.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
         for (at, ListEntry { group, name, summary }) in entries.iter().enumerate() {
-            let before = at.checked_sub(1).and_then(|before| entries[before].group);
-            if let Some(group) = group.filter(|group| before != Some(group)) {
+            let before = at.checked_sub(1).and_then(|before| entries[before].group.as_ref());
+            if let Some(group) = group.as_ref().filter(|group| before != Some(group)) {
                 writeln!(out, "  {group}:")?;
             }
             let indent = if group.is_some() { "  " } else { "" };
@@ -56,7 +56,7 @@ pub(super) fn run(arguments: &ListArguments) -> Result<Exit, CliError> {
 /// A line of a list.
 struct ListEntry {
     /// Under which heading it stands, where a list has some.
-    group: Option<&'static str>,
+    group: Option<String>,
     name: String,
     summary: String,
 }
@@ -93,7 +93,10 @@ fn entries(what: What) -> Vec<ListEntry> {
         }
         What::Presets => fsverdict_judgement::plan::presets()
             .iter()
-            .map(|preset| ListEntry { group: Some(preset.asker), ..own(preset.name, preset.summary) })
+            .map(|preset| {
+                let asked_by = preset.asked_by();
+                ListEntry { group: Some(asked_by.group), ..own(preset.name, &asked_by.summary) }
+            })
             .collect(),
         What::Models => fsverdict_disk::device::built_in()
             .iter()

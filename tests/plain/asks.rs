@@ -20,11 +20,24 @@ fn a_question_that_cannot_be_asked_says_why_in_its_own_words() {
             &["zfs or btrfs for photos"],
             &["filesystem not available in fsverdict: zfs", "hint: ask again without it"],
         ),
-        (&["mail on hdd with compress=zstd"], &["not understood as part of one question: compress=zstd"]),
-        (&["ext4 -b 1024 against 4096 for mail"], &["part of one question: -b, 1024, against, 4096"]),
-        (&["etcd p99 below 10 ms"], &["part of one question: p99, below, 10"]),
-        (&["mail and power cuts on hdd"], &["not understood as part of one question: power-cut"]),
+        (
+            &["mail and power cuts on hdd"],
+            &["not understood as part of one question: power cuts", "separately: `fsverdict ask power-cut`"],
+        ),
         (&["photos not only on hdd"], &["not understood as part of one question: not, only"]),
+        (&["xfs or ext4 for mail with compress=zstd"], &["compress=zstd"]),
+        (&["xfs with rmapbt off for mail"], &["part of one question: off"]),
+        (&["ext4 with compression or xfs for mail"], &["ext4 with compression"]),
+        (&["latency below 10 ms for mail"], &["part of one question: below, 10"]),
+        (
+            &["sqlite, p99 below 10 ms"],
+            &["`sqlite-app` does not time single calls", "hint: these do: ", "etcd"],
+        ),
+        (
+            &["nextcloud on hdd"],
+            &["no question is known about nextcloud", "hint: nearest: `fsverdict ask nas`"],
+        ),
+        (&["mysql"], &["no question is known about mysql", "`fsverdict ask postgres`"]),
     ] {
         let asked = [&["ask"], arguments, &["--dry-run"]].concat();
         let seen = place.fsverdict(&asked).exits(2).says(words);
@@ -41,12 +54,12 @@ fn the_plan_that_is_kept_has_the_candidates_that_were_told() {
     for (number, (arguments, told, names)) in [
         (
             &["near-full", "--encrypted"][..],
-            "candidates: ext4+luks2, xfs+luks2, btrfs+luks2,",
+            "candidates ext4+luks2, xfs+luks2, btrfs+luks2,",
             &["ext4+luks2", "xfs+luks2", "btrfs+luks2", "f2fs+luks2", "nilfs2:gc+luks2", "jfs+luks2"][..],
         ),
         (
             &["stick", "--must", "windows"],
-            "left out, for want of that: ext4, f2fs and btrfs",
+            "left out ext4, f2fs and btrfs: they lack what is",
             &["vfat", "exfat", "ntfs3"],
         ),
     ]
@@ -82,7 +95,7 @@ fn without_a_terminal_nothing_is_begun_unless_it_was_agreed_to_beforehand() {
     let place = Place::new();
     for work in [&["stick"][..], &["mail", "on", "hdd"], &["--work", "/usr/include"]] {
         let seen = place.fsverdict(&[&["ask"], work].concat()).exits(2);
-        seen.says(&["work: ", "candidates: ", "error: nothing was done", "--yes begins without asking"]);
+        seen.says(&["workload ", "candidates ", "error: nothing was done", "--yes begins without asking"]);
         assert!(!place.path().join("runs").exists());
     }
 }

@@ -24,6 +24,14 @@ pub fn filled_text(node: &Node) -> Result<String, Reason> {
     if text.trim().is_empty() { Err(Reason::new("it is empty", "")) } else { Ok(text) }
 }
 
+/// Reads an array of strings, none of them empty.
+pub fn filled_texts(node: &Node) -> Result<Vec<String>, Reason> {
+    match &node.value {
+        TomlValue::Array(nodes) => nodes.iter().map(filled_text).collect(),
+        _ => wrong_type("an array of strings", node, "as in [\"mail\", \"maildir\"]"),
+    }
+}
+
 pub fn boolean(node: &Node) -> Result<bool, Reason> {
     match node.value {
         TomlValue::Boolean(boolean) => Ok(boolean),

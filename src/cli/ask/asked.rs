@@ -5,9 +5,25 @@ use fsverdict_text::Hinted;
 
 use super::super::CliError;
 use super::asked_plan::AskedPlan;
-use super::kinds::DEVICES;
+use super::heard_candidates::HeardCandidates;
+use super::kinds::devices;
 use super::question::{AskedDevice, AskedWork, Question};
+use super::sentence::Said;
 use super::understood::{device_of, property_of, work_of};
+
+fn question(work: AskedWork) -> Question {
+    Question {
+        work,
+        device: None,
+        must: Vec::new(),
+        candidates: HeardCandidates::default(),
+        limits: Vec::new(),
+        tolerance: None,
+        work_words: String::new(),
+        time_words: String::new(),
+        aside: Vec::new(),
+    }
+}
 
 fn asked(work: &str, device: Option<&str>, must: &[&str]) -> Result<AskedPlan, CliError> {
     let device = device.map(|word| match word.starts_with('/') {
@@ -20,18 +36,8 @@ fn asked(work: &str, device: Option<&str>, must: &[&str]) -> Result<AskedPlan, C
         },
         false => device_of(word).unwrap(),
     });
-    let must = must.iter().map(|word| property_of(word).unwrap()).collect();
-    AskedPlan::of(
-        &Question {
-            work: work_of(work).unwrap(),
-            device,
-            must,
-            between: Vec::new(),
-            excluded: Vec::new(),
-            aside: Vec::new(),
-        },
-        Overrides::default(),
-    )
+    let must = must.iter().map(|word| Said::new(property_of(word).unwrap(), *word)).collect();
+    AskedPlan::of(&Question { device, must, ..question(work_of(work).unwrap()) }, Overrides::default())
 }
 
 /// Names of the candidates that are tried.
@@ -49,9 +55,9 @@ fn refused(work: &str, device: Option<&str>, must: &[&str]) -> String {
 #[test]
 fn every_question_on_every_device_is_a_plan_or_says_why_not() {
     let folder = std::env::temp_dir();
-    let devices: Vec<Option<&str>> = DEVICES
+    let devices: Vec<Option<&str>> = devices()
         .iter()
-        .map(|kind| Some(kind.words[0]))
+        .map(|kind| Some(kind.called.words[0].as_str()))
         .chain([Some("image:8GiB"), Some("/dev/sdz"), None])
         .collect();
     for work in presets().iter().map(|preset| preset.name).chain([folder.to_str().unwrap()]) {
@@ -181,14 +187,6 @@ fn what_cannot_be_asked_is_refused_in_the_question_s_own_words() {
 #[test]
 fn a_folder_of_the_user_s_is_asked_of_like_a_preset() {
     let folder = std::env::temp_dir();
-    let question = Question {
-        work: AskedWork::Folder(folder),
-        device: None,
-        must: Vec::new(),
-        between: Vec::new(),
-        excluded: Vec::new(),
-        aside: Vec::new(),
-    };
-    let asked = AskedPlan::of(&question, Overrides::default()).unwrap();
+    let asked = AskedPlan::of(&question(AskedWork::Folder(folder)), Overrides::default()).unwrap();
     assert!(asked.plan.candidates.len() == 4 && asked.left_out.is_empty());
 }

@@ -5,6 +5,7 @@ use fsverdict_text::{Hinted, Reason, TextError};
 
 use super::super::{CliError, with_vocabulary};
 use super::changes::QuestionChanges;
+use super::kernel::{kernel_cautions, kernel_release};
 use super::question::Question;
 
 /// What was asked, as a plan.
@@ -13,6 +14,10 @@ pub(super) struct AskedPlan {
     pub(super) plan: Plan,
     /// Candidates that lack what must hold, and are not tried.
     pub(super) left_out: Vec<String>,
+    /// Filesystems that this machine's kernel has no driver of, and that nobody asked for: each with the reason.
+    pub(super) without_driver: Vec<String>,
+    /// What is to be known of candidates that are tried before one of them is taken.
+    pub(super) cautions: Vec<String>,
 }
 
 impl AskedPlan {
@@ -29,12 +34,15 @@ impl AskedPlan {
         let begun = read(&Overrides::default())?;
         let changes = QuestionChanges::of(question, &begun).map_err(CliError::Usage)?;
         let plan = read(&Overrides {
-            set: changes.settings,
-            candidates: changes.candidates,
-            device: changes.device,
+            set: changes.settings.clone(),
+            candidates: changes.candidates.clone(),
+            device: changes.device.clone(),
+            scale: overrides.scale.or(question.scale()),
             ..overrides
         })?;
-        Ok(AskedPlan { plan, left_out: changes.left_out })
+        let cautions = kernel_cautions(&plan, &kernel_release());
+        let QuestionChanges { left_out, without_driver, .. } = changes;
+        Ok(AskedPlan { plan, left_out, without_driver, cautions })
     }
 }
 

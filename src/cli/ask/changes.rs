@@ -2,16 +2,17 @@
 //! asked so. All of it goes by the plan as it was read, so that it does not matter how its text is written.
 
 use fsverdict_disk::device::Model;
-use fsverdict_judgement::plan::{
-    Candidate, DeviceSource, Layers, Plan, RequiredProperty, once_each, split_layer,
-};
+use fsverdict_judgement::plan::{Candidate, DeviceSource, Layers, Plan, RequiredProperty, once_each};
 use fsverdict_report::listing;
 use fsverdict_text::{Bytes, Reason};
 
 use crate::study::{has_property, inability};
 use fsverdict_stack::filesystem;
 
+use super::chosen::{chosen, encrypted, with_and_without};
+use super::kernel::{kernel_release, missing_driver};
 use super::question::{AskedDevice, Question};
+use super::settings::settings;
 
 /// How large a device is at most that cannot be as large as the plan's.
 const ENOUGH: u64 = 64_000_000_000;
@@ -27,8 +28,10 @@ pub(super) struct QuestionChanges {
     pub(super) candidates: Vec<Candidate>,
     /// The same.
     pub(super) device: Vec<DeviceSource>,
-    /// Names of those of the plan that lack what must hold.
+    /// Names of those of the plan that lack what must hold, or what is compared.
     pub(super) left_out: Vec<String>,
+    /// Why this machine's kernel cannot mount others.
+    pub(super) without_driver: Vec<String>,
 }
 
 impl QuestionChanges {
@@ -45,32 +48,35 @@ impl QuestionChanges {
             // Models that candidates are tried on one after the other give way to the one device that was named.
             candidates = candidates.iter().map(|one| one.changed(|one| one.under.model = None)).collect();
         }
-        let must = question.must.as_slice();
-        if !question.between.is_empty() {
-            candidates = those_named(candidates, &question.between, question.name())?;
-        }
-        candidates.retain(|one| !question.excluded.contains(&one.filesystem.as_str()));
-        if !question.excluded.is_empty() && candidates.len() < 2 {
-            let left: Vec<&str> = candidates.iter().map(|one| one.name.as_str()).collect();
-            return Err(Reason::new(
-                format!(
-                    "without {} there is nothing to compare in `{}` ({} left)",
-                    question.excluded.join(", "),
-                    question.name(),
-                    if left.is_empty() { "none".to_owned() } else { left.join(", ") }
-                ),
-                "name the filesystems to compare: `ask 'ext4 or xfs for mail'`",
-            ));
-        }
+        let must = question.properties();
+        let heard = &question.candidates;
+        let release = kernel_release();
+        let is_named =
+            |one: &Candidate| heard.named.iter().any(|said| said.value.filesystem.name == one.filesystem);
+        let missing = |one: &Candidate| missing_driver(&one.filesystem, &release).filter(|_| !is_named(one));
+        let without_driver = once_each(candidates.iter().filter_map(missing));
+        candidates.retain(|one| missing(one).is_none());
+        candidates = chosen(candidates, heard, question.name())?;
         if must.contains(&RequiredProperty::Encryption) {
             candidates = encrypted(&candidates, question.name())?;
+        }
+        if heard.unencrypted.is_some() {
+            candidates.retain(|one| !has_property(one, RequiredProperty::Encryption));
+        }
+        let mut left_out = Vec::new();
+        for said in &heard.compared {
+            let compared = with_and_without(&candidates, said.value, question.name())?;
+            let is_left = |one: &&Candidate| !compared.iter().any(|other| other.filesystem == one.filesystem);
+            left_out.extend(candidates.iter().filter(is_left).map(|one| one.name.clone()));
+            candidates = compared;
         }
         let candidates = once_each_but_for_names(candidates);
         let has_all = |candidate: &Candidate| must.iter().all(|property| has_property(candidate, *property));
         let (mut able, unable): (Vec<Candidate>, Vec<Candidate>) = candidates.into_iter().partition(has_all);
+        let is_excluded = |one: &Candidate| heard.excluded.iter().any(|said| said.value == one.filesystem);
         if able.is_empty() {
-            able = others(must);
-            able.retain(|one| !question.excluded.contains(&one.filesystem.as_str()));
+            able = others(&must);
+            able.retain(|one| !is_excluded(one) && missing(one).is_none());
             // Those that the plan did not think of may be unable to do what it does.
             let unable = able.iter().find_map(|one| inability(plan, one));
             able.retain(|one| inability(plan, one).is_none());
@@ -82,12 +88,12 @@ impl QuestionChanges {
             let words: Vec<&str> = must.iter().map(|property| property.word()).collect();
             return Err(Reason::new(
                 format!("no filesystem has all of this: {}", words.join(", ")),
-                format!("ask for less of it; {}", who_has_each(must)),
+                format!("ask for less of it; {}", who_has_each(&must)),
             ));
         }
-        let settings = must.iter().map(|property| format!("goal.require.{}=true", property.word())).collect();
-        let left_out = unable.into_iter().map(|candidate| candidate.name).collect();
-        Ok(QuestionChanges { settings, candidates: able, device, left_out })
+        let settings = settings(question, plan)?;
+        left_out.extend(unable.into_iter().map(|candidate| candidate.name));
+        Ok(QuestionChanges { settings, candidates: able, device, left_out, without_driver })
     }
 }
 
@@ -130,53 +136,6 @@ fn source(asked: &AskedDevice, plan: &Plan, name: &str) -> Result<DeviceSource, 
         }
         given => Ok(given.clone()),
     }
-}
-
-/// The candidates on the filesystems that were named, and those that the plan has none of, as they are made by default. One alone is put
-/// beside the plan's: it has to be better than something.
-fn those_named(candidates: Vec<Candidate>, named: &[&str], name: &str) -> Result<Vec<Candidate>, Reason> {
-    let has = |filesystem: &str| candidates.iter().any(|one| one.filesystem == filesystem);
-    let layered = candidates.iter().any(|one| !one.layers.is_empty());
-    let new: Vec<Candidate> = named.iter().filter(|one| !has(one)).map(|one| Candidate::plain(one)).collect();
-    if let (Some(first), true) = (new.first(), layered) {
-        return Err(Reason::new(
-            format!("no candidate of `{name}` is on {}, and all have layers of their own", first.name),
-            format!(
-                "`fsverdict show {name} > mine.toml` begins a plan of your own, with candidates of yours"
-            ),
-        ));
-    }
-    let is_named = |one: &Candidate| named.len() < 2 || named.contains(&one.filesystem.as_str());
-    Ok(candidates.into_iter().filter(is_named).chain(new).collect())
-}
-
-/// Each on LUKS: those that say so themselves as they are, all that have nothing below them with it.
-fn encrypted(candidates: &[Candidate], name: &str) -> Result<Vec<Candidate>, Reason> {
-    let is_encrypted = |one: &Candidate| has_property(one, RequiredProperty::Encryption);
-    let layered = |one: &&Candidate| !one.layers.is_empty();
-    // Where LUKS would lie among layers of another kind only somebody who knows what they are for can tell.
-    if candidates.iter().any(|one| layered(&one)) && !candidates.iter().filter(layered).any(is_encrypted) {
-        let kinds = candidates.iter().flat_map(|one| one.layers.names()).map(|layer| split_layer(layer).0);
-        let kinds = once_each(kinds);
-        let first = candidates.iter().find(layered).map_or_else(String::new, |one| {
-            one.layers.names().map(|layer| format!(", \"{layer}\"")).collect()
-        });
-        return Err(Reason::new(
-            format!(
-                "candidates of `{name}` have layers of their own ({}), none of which encrypts",
-                listing(&kinds, 8)
-            ),
-            format!(
-                "ask it without encryption, or say where LUKS lies: `fsverdict show {name} > mine.toml`, and in it layers = [\"luks2\"{first}]"
-            ),
-        ));
-    }
-    let luks = Layers::of(["luks2"])?;
-    let on_luks = |one: &Candidate| match one.layers.is_empty() {
-        true => one.on(luks.clone()),
-        false => one.clone(),
-    };
-    Ok(candidates.iter().map(on_luks).filter(is_encrypted).collect())
 }
 
 /// The first of those that differ in nothing but what they are called.

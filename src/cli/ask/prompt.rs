@@ -8,12 +8,12 @@ use fsverdict_report::wrap;
 use fsverdict_text::Reason;
 
 use super::super::CliError;
-use super::kinds::{DEVICES, DeviceKind, MUSTS, WORKS, WorkKind};
+use super::kinds::{MUSTS, devices, offered_works};
 use super::question::{AskedDevice, AskedWork};
 use super::understood::{device_of, property_of, work_of};
 
 /// Columns of what is said.
-pub(super) const WIDTH: usize = 96;
+pub(super) const WIDTH: usize = 80;
 
 fn line() -> Result<String, CliError> {
     let mut line = String::new();
@@ -44,9 +44,10 @@ fn until_understood<T>(prompt: &str, read: impl Fn(&str) -> Result<T, CliError>)
 }
 
 /// Entries below one another, their numbers too.
-fn numbered<'a>(entries: impl ExactSizeIterator<Item = &'a str>) -> String {
+fn numbered<'a>(entries: impl Iterator<Item = &'a str>) -> String {
+    let entries: Vec<&str> = entries.collect();
     let width = entries.len().to_string().len();
-    entries.enumerate().map(|(at, entry)| format!("  {:>width$}  {entry}\n", at + 1)).collect()
+    entries.iter().enumerate().map(|(at, entry)| format!("  {:>width$}  {entry}\n", at + 1)).collect()
 }
 
 /// The entry of this number, counted from 1; nothing where no number was said.
@@ -66,20 +67,21 @@ fn of_number<'a, T>(all: &'a [T], said: &str) -> Result<Option<&'a T>, CliError>
 
 pub(super) fn ask_work() -> Result<AskedWork, CliError> {
     print_line("What is the work?");
-    print_line(numbered(WORKS.iter().map(|work| work.shown)).trim_end());
-    until_understood("a number, a word, or a folder of yours: ", |said| match of_number(WORKS, said)? {
-        Some(WorkKind { words: [first, ..], .. }) => work_of(first),
-        _ => work_of(said),
+    let offered = offered_works();
+    print_line(numbered(offered.iter().filter_map(|work| work.asked_by.shown.as_deref())).trim_end());
+    until_understood("a number, a word, or a folder of yours: ", |said| {
+        Ok(of_number(&offered, said)?
+            .map_or_else(|| work_of(said), |work| Ok(AskedWork::Preset(work.preset)))?)
     })
 }
 
 pub(super) fn ask_device() -> Result<Option<AskedDevice>, CliError> {
     print_line("On what device?");
-    print_line(numbered(DEVICES.iter().map(|kind| kind.shown)).trim_end());
+    print_line(numbered(devices().iter().map(|kind| kind.called.shown.as_str())).trim_end());
     until_understood("a number, a word, a path, or nothing for the question's own: ", |said| {
-        match (of_number(DEVICES, said)?, said) {
+        match (of_number(devices(), said)?, said) {
             (_, "") => Ok(None),
-            (Some(DeviceKind { words: [first, ..], .. }), _) => device_of(first).map(Some),
+            (Some(kind), _) => device_of(&kind.model).map(Some),
             _ => device_of(said).map(Some),
         }
     })
@@ -100,25 +102,34 @@ pub(super) fn ask_must() -> Result<Vec<RequiredProperty>, CliError> {
 /// Whether to begin; where something of the user's is erased, only who says so begins.
 pub(super) fn agreed(erases: bool) -> Result<bool, CliError> {
     let prompt = if erases { "Begin, and erase it? [y/N] " } else { "Begin? [Y/n] " };
-    until_understood(prompt, |said| match said.to_ascii_lowercase().as_str() {
-        "" => Ok(!erases),
+    until_understood(prompt, |said| yes_or_no(said, !erases))
+}
+
+/// Whether the question is asked without something that cannot be part of it.
+pub(super) fn goes_on_without(doubts: &[String]) -> Result<bool, CliError> {
+    print_line(&wrap(&format!("not part of the question: {}", doubts.join(", ")), WIDTH).join("\n"));
+    until_understood("Go on without it? [y/N] ", |said| yes_or_no(said, false))
+}
+
+fn yes_or_no(said: &str, usual: bool) -> Result<bool, CliError> {
+    match said.to_ascii_lowercase().as_str() {
+        "" => Ok(usual),
         "y" | "yes" => Ok(true),
         "n" | "no" => Ok(false),
         _ => Err(CliError::Usage(Reason::new(
             format!("`{said}` is neither yes nor no"),
-            "y begins; n or Ctrl-C leaves, and nothing is done",
+            "y goes on; n or Ctrl-C leaves, and nothing is done",
         ))),
-    })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{numbered, of_number};
-    use crate::cli::ask::kinds::WORKS;
 
     #[test]
     fn entries_are_numbered_from_one() {
-        let found = |said| of_number(WORKS, said);
+        let found = |said| of_number(&["a", "b"], said);
         assert!(
             found("1").unwrap().is_some() && found("x").unwrap().is_none() && found("").unwrap().is_none()
         );

@@ -9,8 +9,9 @@ use fsverdict_text::{Reason, quoted, suggest};
 use fsverdict_workload::dataset::holds_data;
 
 use super::super::CliError;
-use super::heard::{HeardWork, hear};
-use super::kinds::{DEVICES, DeviceKind, MUSTS, NO_MODEL, WORKS};
+use super::heard::hear;
+use super::heard_work::HeardWork;
+use super::kinds::{DeviceKind, MUSTS, NO_MODEL, WorkKind, devices, works};
 use super::question::{AskedDevice, AskedWork};
 use super::words::{device_called, must_called, plain};
 
@@ -22,7 +23,7 @@ pub(super) fn work_of(said: &str) -> Result<AskedWork, CliError> {
     if said.contains('/') || Path::new(said).is_dir() {
         return folder_of(said);
     }
-    heard_work(hear(&[said.to_owned()], false).work, said)
+    heard_work(hear(&[said.to_owned()], false).work.map(|work| work.value), said)
 }
 
 /// What was heard, or that nothing is known of these words.
@@ -35,11 +36,11 @@ pub(super) fn heard_work(heard: Option<HeardWork>, said: &str) -> Result<AskedWo
             "a question needs one: photos, mail, etcd, or a folder of yours; Ctrl-C leaves",
         ))),
         None => {
-            let known: Vec<&str> = WORKS.iter().flat_map(|work| work.words).copied().collect();
+            let known: Vec<&str> = works().iter().flat_map(WorkKind::words).collect();
             Err(CliError::Usage(Reason::new(
                 format!("no question is known about `{said}`"),
                 and_more(
-                    &near(said, &known, WORKS.iter().filter_map(|work| work.words.first().copied())),
+                    &near(said, &known, works().iter().filter_map(WorkKind::first_word)),
                     "`fsverdict list presets` has all questions, and --work takes a folder of yours",
                 ),
             )))
@@ -103,7 +104,7 @@ pub(super) fn device_of(word: &str) -> Result<AskedDevice, CliError> {
     let said = plain(word.split(':').next().unwrap_or(word));
     let model = built_in().iter().find(|known| plain(known.name) == said);
     let name = match (device_called(word, true), model) {
-        (Some(DeviceKind { model, .. }), _) => (*model).to_owned(),
+        (Some(DeviceKind { model, .. }), _) => model.clone(),
         // With its state, as it is written.
         (None, Some(_)) => word.to_lowercase(),
         (None, None) => return Err(no_device(word)),
@@ -121,8 +122,9 @@ fn no_device(word: &str) -> CliError {
         return CliError::Usage(Reason::new(format!("no device is known as `{word}`"), *hint));
     }
     let models = built_in().iter().map(|known| known.name);
-    let known: Vec<&str> = DEVICES.iter().flat_map(|kind| kind.words).copied().chain(models).collect();
-    let firsts = DEVICES.iter().filter_map(|kind| kind.words.first().copied());
+    let words = || devices().iter().map(|kind| &kind.called.words);
+    let known: Vec<&str> = words().flatten().map(String::as_str).chain(models).collect();
+    let firsts = words().filter_map(|words| words.first().map(String::as_str));
     CliError::Usage(Reason::new(
         format!("no device is known as `{word}`"),
         and_more(&near(word, &known, firsts), "a block device of yours is named by its path"),

@@ -1,8 +1,9 @@
 //! How words are looked up that `fsverdict ask` is told: which preset asks about which work, which model stands for which device.
 
-use fsverdict_judgement::plan::{Preset, RequiredProperty, preset, presets};
+use fsverdict_disk::device::built_in;
+use fsverdict_judgement::plan::{Preset, RequiredProperty};
 
-use super::kinds::{DEVICES, DeviceKind, MUSTS, WORKS};
+use super::kinds::{DeviceKind, MUSTS, WorkKind, devices, works};
 
 /// A word without what people write differently: capitals, what joins its parts, a plural.
 pub(super) fn plain(word: &str) -> String {
@@ -13,47 +14,78 @@ pub(super) fn plain(word: &str) -> String {
     }
 }
 
-fn is_one_of(said: &str, words: &[&str]) -> bool {
-    words.iter().any(|word| plain(word) == said)
+fn is_one_of<'a>(said: &str, mut words: impl Iterator<Item = &'a str>) -> bool {
+    words.any(|word| plain(word) == said)
+}
+
+fn is_in(said: &str, words: &[String]) -> bool {
+    is_one_of(said, words.iter().map(String::as_str))
+}
+
+/// How well a word fits a work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WordFit {
+    Sure,
+    /// Only where no other work is named.
+    Vague,
+    /// There is no preset about it, and this one comes nearest.
+    Near,
+}
+
+/// The work that is called so, and how well that fits.
+pub(super) fn work_called(word: &str) -> Option<(WordFit, &'static WorkKind)> {
+    let said = plain(word);
+    let find = |is_called: &dyn Fn(&WorkKind) -> bool| works().iter().find(|work| is_called(work));
+    let sure = || find(&|work| is_one_of(&said, work.words())).map(|work| (WordFit::Sure, work));
+    let vague = || find(&|work| is_in(&said, &work.asked_by.vague)).map(|work| (WordFit::Vague, work));
+    let near = || find(&|work| is_in(&said, &work.asked_by.near)).map(|work| (WordFit::Near, work));
+    sure().or_else(vague).or_else(near)
 }
 
 /// The preset that is called so, or that is asked with this word.
 pub(super) fn preset_called(word: &str) -> Option<&'static Preset> {
-    let said = plain(word);
-    let of_word = || WORKS.iter().find(|work| is_one_of(&said, work.words));
-    let named = presets().iter().find(|preset| plain(preset.name) == said);
-    named.or_else(|| preset(of_word()?.preset))
+    work_called(word).filter(|(fit, _)| *fit != WordFit::Near).map(|(_, work)| work.preset)
 }
 
 /// The device of this name: wherever it is said, or only where one is expected.
 pub(super) fn device_called(word: &str, expected: bool) -> Option<&'static DeviceKind> {
     let said = plain(word);
-    DEVICES.iter().find(|kind| is_one_of(&said, kind.words) || expected && is_one_of(&said, kind.behind_on))
+    let is_called = |kind: &&DeviceKind| {
+        is_in(&said, &kind.called.words) || expected && is_in(&said, &kind.called.behind_on)
+    };
+    devices().iter().find(is_called)
+}
+
+/// Whether a model has this name, in whatever state.
+pub(super) fn is_model(word: &str) -> bool {
+    let name = word.split(':').next().unwrap_or(word);
+    built_in().iter().any(|known| plain(known.name) == plain(name))
 }
 
 /// What is required by this word.
 pub(super) fn must_called(word: &str) -> Option<RequiredProperty> {
     let said = plain(word);
-    MUSTS.iter().find(|must| is_one_of(&said, must.words)).map(|must| must.property)
+    MUSTS.iter().find(|must| is_one_of(&said, must.words.iter().copied())).map(|must| must.property)
 }
 
 #[cfg(test)]
 mod tests {
     use fsverdict_judgement::plan::RequiredProperty;
 
-    use super::super::kinds::{DEVICES, MUSTS, WORKS};
+    use super::super::kinds::{MUSTS, devices, works};
     use super::{device_called, plain, preset_called};
 
     #[test]
     fn no_word_means_two_things() {
-        let works = WORKS.iter().flat_map(|work| work.words).map(|word| plain(word));
+        let works =
+            works().iter().flat_map(|work| work.words().chain(work.asked_by.other_words())).map(plain);
         // What is behind `on` may be a work's elsewhere.
-        let devices = DEVICES.iter().flat_map(|kind| kind.words).map(|word| plain(word));
+        let devices = devices().iter().flat_map(|kind| &kind.called.words).map(|word| plain(word));
         let mut words: Vec<String> = works.chain(devices).collect();
-        let all = words.len();
         words.sort_unstable();
-        words.dedup();
-        assert_eq!(words.len(), all);
+        let twice: Vec<&String> =
+            words.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| &pair[0]).collect();
+        assert!(words.len() > 150 && twice.is_empty(), "{twice:?}");
     }
 
     #[test]
@@ -64,7 +96,8 @@ mod tests {
         for word in ["NVMe", "nvme SSD", "M.2", "m2"] {
             assert_eq!(device_called(word, true).unwrap().model, "nvme-ssd", "{word}");
         }
-        assert!(device_called("card", false).is_none() && device_called("sdcard", false).is_some());
+        assert_eq!(device_called("sdcard", false).unwrap().model, "sd-card-a1:filled");
+        assert!(device_called("card", false).is_none());
     }
 
     #[test]

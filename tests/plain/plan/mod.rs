@@ -258,6 +258,8 @@ fn the_digest_is_stable_and_sees_every_change() {
     assert_eq!(digest(&base().unwrap()), digest(&base().unwrap()));
     // The same on every machine and in every later version, or old runs could not be resumed.
     assert_eq!(digest(&base().unwrap()), "d2c704515ce9f9be");
+    let asked_for = set(&["ask={group=\"mine\",summary=\"x\",words=[\"x\"]}"]);
+    assert_eq!(digest(&changed(&asked_for).unwrap()), digest(&base().unwrap()));
     for change in ["protocol.seed=8", "protocol.tie=0.04", "phase.read.cold=false", "title=x"] {
         assert_ne!(digest(&changed(&set(&[change])).unwrap()), digest(&base().unwrap()), "{change}");
     }
@@ -267,7 +269,12 @@ fn the_digest_is_stable_and_sees_every_change() {
 fn presets_are_right_and_unique() {
     for found in presets() {
         let plan = read(found.toml, found.name).unwrap();
-        assert!(!plan.title.is_empty() && !found.summary.is_empty());
+        let asked_by = found.asked_by();
+        assert!(!plan.title.is_empty() && !asked_by.summary.is_empty() && !asked_by.group.is_empty());
+        let is_phase = |name: &String| plan.phases.iter().any(|phase| phase.name == *name);
+        assert!(asked_by.latency.as_ref().is_none_or(is_phase), "{}: {:?}", found.name, asked_by.latency);
+        // Words that ask for it are no part of what is done.
+        assert!(!plan::write(&plan).contains("[ask]"), "{}", found.name);
         assert!(found.toml.starts_with("# "), "{} does not say what it is", found.name);
         assert_eq!(presets().iter().filter(|other| other.name == found.name).count(), 1);
     }
@@ -387,7 +394,8 @@ fn what_a_preset_says_of_its_size_is_so() {
     };
     let blocks = plan.protocol.blocks;
     let said = format!("{} MB, in {} to {} blocks", size / 1_000_000, blocks.min, blocks.max);
-    assert!(demo.summary.contains(&said), "{said}: {}", demo.summary);
+    let summary = demo.asked_by().summary;
+    assert!(summary.contains(&said), "{said}: {summary}");
 }
 
 #[test]

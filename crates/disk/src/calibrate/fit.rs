@@ -3,7 +3,7 @@
 use super::disk::ModelledDisk;
 use super::figures::errors;
 use super::grid::measure;
-use super::text::{number, rounded, value, with};
+use super::text::{number, rounded, value, with, without};
 use crate::device::knobs::{Effect, Figures, Knob};
 use crate::device::{Model, ModelError};
 use fsverdict_text::{Grid, GridFindings, Hinted, Reason};
@@ -78,6 +78,8 @@ pub fn calibrate(
         .lines()
         .skip_while(|line| line.starts_with('#'))
         .fold(String::new(), |text, line| text + line + "\n");
+    // Words for a kind of device do not mean this one.
+    text = without(&text, "ask");
     for (section, key, value) in [
         ("", "name", format!("{name:?}")),
         ("", "version", "1".to_owned()),

@@ -30,6 +30,16 @@ pub(super) fn with(text: &str, section: &str, key: &str, value: &str) -> String 
     lines.join("\n") + "\n"
 }
 
+/// Returns the text without a section.
+pub(super) fn without(text: &str, section: &str) -> String {
+    let mut current = "";
+    let kept = text.lines().filter(|line| {
+        current = section_name(line).unwrap_or(current);
+        current != section
+    });
+    kept.map(|line| format!("{line}\n")).collect()
+}
+
 pub(super) fn has_section(text: &str, section: &str) -> bool {
     text.lines().any(|line| section_name(line) == Some(section))
 }

@@ -33,7 +33,7 @@ use medium::Whole;
 
 pub use fastest::fastest_rate;
 pub use limits::{Discard, Limits};
-pub use model::{BuiltIn, Draw, Model, ModelError, built_in, can_be_had, split};
+pub use model::{BuiltIn, DeviceWords, Draw, Model, ModelError, built_in, can_be_had, split};
 pub use request::{Action, Completion, Request};
 pub use store::{Store, StoreError};
 pub use wear::Wear;

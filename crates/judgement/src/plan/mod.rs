@@ -3,6 +3,7 @@
 //! This room only reads and checks; nothing here touches a device or runs a program. The words a plan may
 //! use for filesystems, operations, layers and profiles come from the rooms that own them, as a [`Vocabulary`].
 
+mod asked_by;
 mod axes;
 mod axis;
 mod call_trace;
@@ -50,6 +51,7 @@ mod unit;
 mod value;
 mod write;
 
+pub use asked_by::AskedBy;
 pub use axes::{AXES, axis, columns};
 pub use axis::{Axis, AxisLevel, AxisRole, EnvironmentAxis, Tells};
 pub use call_trace::{

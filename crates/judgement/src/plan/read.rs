@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use fsverdict_text::Reason;
 
+use super::asked_by::{self, read_ask};
 use super::change::{Overrides, amend, apply, forget_models};
 use super::control::Twice;
 use super::disturbance;
@@ -49,6 +50,7 @@ const TOP: &[&str] = &[
     "phase",
     "service",
     "published",
+    "ask",
 ];
 const GOAL: &[&str] = &["metric", "by", "frequency", "weights", "require"];
 
@@ -72,6 +74,7 @@ pub fn keys() -> Vec<(&'static str, Vec<&'static str>)> {
         ("[[service]]", read_service::SERVICE.to_vec()),
         ("[[published]]", published::PUBLISHED.to_vec()),
         ("claim", published::CLAIM.to_vec()),
+        ("[ask]", asked_by::ASK.to_vec()),
     ]
 }
 
@@ -172,6 +175,8 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
     let goal = read_goal(&top, &phases, vocabulary);
     let services = read_services(&top, &phases);
     let published = read_published(&top, &phases, vocabulary);
+    // Checked like the rest, and kept out of the plan: words that ask for it do not change what it does.
+    let _ = read_ask(&top);
     let datasets = datasets.into_iter().filter_map(|(name, dataset)| Some((name, dataset?))).collect();
     let (device, device_at) = device?;
     let (protocol, twice) = protocol?;

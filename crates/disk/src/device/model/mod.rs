@@ -3,10 +3,12 @@
 mod draw;
 mod read;
 mod state;
+mod words;
 
 pub use draw::Draw;
 use state::AskedState;
 use state::WRITE_THROUGH;
+pub use words::DeviceWords;
 
 use std::path::Path;
 
@@ -112,6 +114,8 @@ pub struct Model {
     pub states: &'static [&'static str],
     /// Whether it has a write cache that can be turned off: the state `write-through`.
     pub write_cache: bool,
+    /// The words for it, where people have some.
+    pub words: Option<DeviceWords>,
     pub(super) parameters: ModelParameters,
     /// Its values of ranges and choices, if the file describes a class of devices; empty if it describes one.
     pub drawn: DrawnNumbers,

@@ -5,6 +5,7 @@ use super::super::fields::{
 };
 use super::super::medium;
 use super::super::parameters::{CacheParameters, LinkParameters, Queue};
+use super::words::read_words;
 use super::{AskedState, Model, ModelParameters};
 use crate::device::limits::Discard;
 use fsverdict_text::value::filled_text;
@@ -25,7 +26,7 @@ pub(super) fn read(
 ) -> Result<Model, TextError> {
     // Numbers of these sections may be ranges. A guest sees the same of every device of a class.
     let varied: Vec<&str> = ["link", "cache"].into_iter().chain(medium::sections()).collect();
-    let known = [&["name", "version", "summary", "device", "queue"], &varied[..]].concat();
+    let known = [&["name", "version", "summary", "ask", "device", "queue"], &varied[..]].concat();
     let (model, drawn) =
         read_member(file, text, "the model", &known, &varied, member, |top| model(top, state))?;
     Ok(Model { drawn, ..model })
@@ -40,6 +41,7 @@ fn model(top: &Section<'_>, state: AskedState<'_>) -> Option<Model> {
     let version = whole(top, "version", 1..=1_000_000)?;
     let summary = top.need("summary", "", filled_text)?;
     let known = keys("capacity rotational logical_block physical_block discard write_zeroes");
+    let words = read_words(top);
     let device = top.needed_inner("device", "[device]", &known)?;
     let discard = device.inner("discard", "discard", &["granularity", "maximum"]);
     let cache = top.inner("cache", "[cache]", &keys(CACHE_KEYS));
@@ -68,7 +70,7 @@ fn model(top: &Section<'_>, state: AskedState<'_>) -> Option<Model> {
         cache,
         medium,
     };
-    Some(Model { name, version, summary, states, write_cache, parameters, drawn: DrawnNumbers::new() })
+    Some(Model { name, version, summary, states, write_cache, words, parameters, drawn: DrawnNumbers::new() })
 }
 
 fn block(section: &Section<'_>, key: &str) -> Option<u32> {

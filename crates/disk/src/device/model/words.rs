@@ -1,0 +1,29 @@
+//! `[ask]` of a model's file: the words by which people call such a device.
+
+use fsverdict_text::Section;
+use fsverdict_text::value::{filled_text, filled_texts};
+
+const KEYS: &[&str] = &["shown", "words", "behind_on", "state"];
+
+/// The words for a kind of device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceWords {
+    /// The kind in a few words, where it is offered.
+    pub shown: String,
+    /// Words that mean it wherever they stand.
+    pub words: Vec<String>,
+    /// Words that mean it where a device is expected, and elsewhere may mean something else.
+    pub behind_on: Vec<String>,
+    /// The state of a device that is called so; the model's first when absent.
+    pub state: Option<String>,
+}
+
+pub(super) fn read_words(top: &Section<'_>) -> Option<DeviceWords> {
+    let section = top.inner("ask", "[ask]", KEYS)?;
+    Some(DeviceWords {
+        shown: section.need("shown", "shown = \"hdd: a desktop disk\"", filled_text)?,
+        words: section.need("words", "words = [\"hdd\", \"hard-disk\"]", filled_texts)?,
+        behind_on: section.get("behind_on", filled_texts).unwrap_or_default(),
+        state: section.get("state", filled_text),
+    })
+}

@@ -1,0 +1,201 @@
+//! The candidates that a question chooses among those of a plan, or adds to them: by name, with options, with and without a feature.
+
+use fsverdict_judgement::plan::{Candidate, Layers, RequiredProperty, once_each, split_layer};
+use fsverdict_report::listing;
+use fsverdict_stack::filesystem::{self, Choice};
+use fsverdict_text::Reason;
+
+use crate::study::has_property;
+
+use super::features::{Feature, HeardOptions};
+use super::heard_candidates::{HeardCandidate, HeardCandidates};
+
+/// The candidates that are left of those that were named, with their options, without those that were excluded.
+pub(super) fn chosen(
+    mut candidates: Vec<Candidate>,
+    heard: &HeardCandidates,
+    name: &str,
+) -> Result<Vec<Candidate>, Reason> {
+    if heard.named.iter().any(|said| !said.value.options.is_empty()) {
+        candidates = with_options(&candidates, heard, name)?;
+    } else if !heard.named.is_empty() {
+        let named: Vec<&str> = heard.named.iter().map(|said| said.value.filesystem.name).collect();
+        candidates = those_named(candidates, &named, name)?;
+    }
+    // One that is compared with itself needs no others beside it.
+    if !heard.compared.is_empty() && !heard.named.is_empty() {
+        candidates.retain(|one| heard.named.iter().any(|said| said.value.filesystem.name == one.filesystem));
+    }
+    let variants: Vec<&HeardOptions> = heard.options.iter().map(|said| &said.value).collect();
+    if !variants.is_empty() {
+        candidates = in_variants(&candidates, &variants, name)?;
+    }
+    if heard.excluded.is_empty() {
+        return Ok(candidates);
+    }
+    candidates.retain(|one| !heard.excluded.iter().any(|said| said.value == one.filesystem));
+    if candidates.len() < 2 && heard.compared.is_empty() {
+        let left: Vec<&str> = candidates.iter().map(|one| one.name.as_str()).collect();
+        let excluded: Vec<&str> = heard.excluded.iter().map(|said| said.value).collect();
+        return Err(Reason::new(
+            format!(
+                "without {} there is nothing to compare in `{name}` ({} left)",
+                excluded.join(", "),
+                if left.is_empty() { "none".to_owned() } else { left.join(", ") }
+            ),
+            "name the filesystems to compare: `ask 'ext4 or xfs for mail'`",
+        ));
+    }
+    Ok(candidates)
+}
+
+/// The candidates on the filesystems that were named, and those that the plan has none of, as they are made by default. One alone is put
+/// beside the plan's: it has to be better than something.
+fn those_named(candidates: Vec<Candidate>, named: &[&str], name: &str) -> Result<Vec<Candidate>, Reason> {
+    let has = |filesystem: &str| candidates.iter().any(|one| one.filesystem == filesystem);
+    let layered = candidates.iter().any(|one| !one.layers.is_empty());
+    let new: Vec<Candidate> = named.iter().filter(|one| !has(one)).map(|one| Candidate::plain(one)).collect();
+    if let (Some(first), true) = (new.first(), layered) {
+        return Err(Reason::new(
+            format!("no candidate of `{name}` is on {}, and all have layers of their own", first.name),
+            format!(
+                "`fsverdict show {name} > mine.toml` begins a plan of your own, with candidates of yours"
+            ),
+        ));
+    }
+    let is_named = |one: &Candidate| named.len() < 2 || named.contains(&one.filesystem.as_str());
+    Ok(candidates.into_iter().filter(is_named).chain(new).collect())
+}
+
+/// Each filesystem that was named, with its options; one alone is put beside the plan's candidates.
+fn with_options(
+    candidates: &[Candidate],
+    heard: &HeardCandidates,
+    name: &str,
+) -> Result<Vec<Candidate>, Reason> {
+    let mut all = Vec::new();
+    for said in &heard.named {
+        let HeardCandidate { filesystem, options } = &said.value;
+        let of_it = || candidates.iter().filter(|one| one.filesystem == filesystem.name);
+        let layered = candidates.iter().all(|one| !one.layers.is_empty());
+        let base = match of_it().find(|one| one.mkfs.is_empty() && one.mount.is_empty()) {
+            Some(plain) => plain.clone(),
+            None if layered => return Err(only_layered(filesystem.name, name)),
+            None => Candidate::plain(filesystem.name),
+        };
+        all.push(given(&base, options));
+    }
+    let kept = if heard.named.len() == 1 { candidates } else { &[] };
+    Ok(all.into_iter().chain(kept.iter().cloned()).collect())
+}
+
+fn only_layered(filesystem: &str, name: &str) -> Reason {
+    Reason::new(
+        format!("no candidate of `{name}` is on {filesystem}, and all have layers of their own"),
+        format!("`fsverdict show {name} > mine.toml` begins a plan of your own, with candidates of yours"),
+    )
+}
+
+/// The same with these options, which its name says.
+fn given(candidate: &Candidate, options: &HeardOptions) -> Candidate {
+    let add = |words: &mut Vec<String>, more: &[String]| {
+        if !more.is_empty() && !words.ends_with(more) {
+            words.extend(more.iter().cloned());
+        }
+    };
+    candidate.changed(|one| {
+        add(&mut one.mkfs, &options.mkfs);
+        add(&mut one.mount, &options.mount);
+    })
+}
+
+/// Every candidate in each of these variants that its filesystem has; as it is where it has none.
+fn in_variants(
+    candidates: &[Candidate],
+    variants: &[&HeardOptions],
+    name: &str,
+) -> Result<Vec<Candidate>, Reason> {
+    let of = |candidate: &Candidate| -> Vec<Candidate> {
+        let known = filesystem::find_filesystem(&candidate.filesystem);
+        let has = |variant: &&&HeardOptions| known.is_some_and(|known| variant.are_of(known));
+        variants.iter().filter(has).map(|variant| given(candidate, variant)).collect()
+    };
+    let varied: Vec<Vec<Candidate>> = candidates.iter().map(of).collect();
+    if varied.iter().all(Vec::is_empty) {
+        let words: Vec<String> = variants.iter().map(|variant| variant.shown()).collect();
+        return Err(Reason::new(
+            format!("no filesystem of `{name}` has the option {}", words.join(", ")),
+            "name the filesystem that has it: `ask 'btrfs compress=zstd or ext4 for mail'`",
+        ));
+    }
+    let either = varied.into_iter().zip(candidates).flat_map(|(varied, plain)| match varied.is_empty() {
+        true => vec![plain.clone()],
+        false => varied,
+    });
+    Ok(either.collect())
+}
+
+/// Each candidate that can be had with a feature and without it, both ways.
+pub(super) fn with_and_without(
+    candidates: &[Candidate],
+    feature: Feature,
+    name: &str,
+) -> Result<Vec<Candidate>, Reason> {
+    let Some(choice) = feature.choice() else {
+        let is_encrypted = |one: &&Candidate| has_property(one, RequiredProperty::Encryption);
+        let plain = candidates.iter().filter(|one| !is_encrypted(one)).cloned();
+        return Ok(plain.chain(encrypted(candidates, name)?).collect());
+    };
+    let compared: Vec<Candidate> =
+        candidates.iter().filter_map(|one| both_ways(one, choice)).flatten().collect();
+    if compared.is_empty() {
+        return Err(Reason::new(
+            format!(
+                "no candidate of `{name}` can be had both with {word} and without",
+                word = feature.word()
+            ),
+            "name the filesystem that can: compression is btrfs', a journal can be left out of ext4",
+        ));
+    }
+    Ok(compared)
+}
+
+fn both_ways(candidate: &Candidate, choice: Choice) -> Option<[Candidate; 2]> {
+    let known = filesystem::find_filesystem(&candidate.filesystem)?;
+    let made = known.options_for(choice, true).or_else(|| known.options_for(choice, false))?;
+    let options = HeardOptions::that_choose(choice, made.gives, Some(known))?;
+    let has = |words: &[String], more: &[String]| {
+        !more.is_empty() && words.windows(more.len()).any(|part| part == more)
+    };
+    let is_chosen = has(&candidate.mkfs, &options.mkfs) || has(&candidate.mount, &options.mount);
+    (!is_chosen).then(|| [candidate.clone(), given(candidate, &options)])
+}
+
+/// Each on LUKS: those that say so themselves as they are, all that have nothing below them with it.
+pub(super) fn encrypted(candidates: &[Candidate], name: &str) -> Result<Vec<Candidate>, Reason> {
+    let is_encrypted = |one: &Candidate| has_property(one, RequiredProperty::Encryption);
+    let layered = |one: &&Candidate| !one.layers.is_empty();
+    // Where LUKS would lie among layers of another kind only somebody who knows what they are for can tell.
+    if candidates.iter().any(|one| layered(&one)) && !candidates.iter().filter(layered).any(is_encrypted) {
+        let kinds = candidates.iter().flat_map(|one| one.layers.names()).map(|layer| split_layer(layer).0);
+        let kinds = once_each(kinds);
+        let first = candidates.iter().find(layered).map_or_else(String::new, |one| {
+            one.layers.names().map(|layer| format!(", \"{layer}\"")).collect()
+        });
+        return Err(Reason::new(
+            format!(
+                "candidates of `{name}` have layers of their own ({}), none of which encrypts",
+                listing(&kinds, 8)
+            ),
+            format!(
+                "ask it without encryption, or say where LUKS lies: `fsverdict show {name} > mine.toml`, and in it layers = [\"luks2\"{first}]"
+            ),
+        ));
+    }
+    let luks = Layers::of(["luks2"])?;
+    let on_luks = |one: &Candidate| match one.layers.is_empty() {
+        true => one.on(luks.clone()),
+        false => one.clone(),
+    };
+    Ok(candidates.iter().map(on_luks).filter(is_encrypted).collect())
+}

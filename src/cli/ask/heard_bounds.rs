@@ -1,0 +1,269 @@
+//! Times and numbers in a question: how long it may take, which latency is too long, and how much slower is still the same.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use fsverdict_text::parse_time;
+
+use super::sentence::{Said, Sentence, is_in};
+use super::vocabulary::number_called;
+
+/// A latency that must not be exceeded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LatencyLimit {
+    /// As a plan's requirement calls it: `p99`, `worst`.
+    pub(super) metric: &'static str,
+    pub(super) at_most: Duration,
+}
+
+impl LatencyLimit {
+    /// As a plan writes the bound.
+    pub(super) fn bound(&self) -> String {
+        format!("<= {}", short_time(self.at_most))
+    }
+
+    /// For people.
+    pub(super) fn shown(&self) -> String {
+        format!("{} <= {}", self.metric, short_time(self.at_most))
+    }
+}
+
+/// `10ms`, in a unit that a plan's requirement takes.
+fn short_time(time: Duration) -> String {
+    match time.as_micros() {
+        micros if micros < 1000 => format!("{micros}us"),
+        micros if micros < 1_000_000 => format!("{}ms", micros as f64 / 1000.0),
+        _ => format!("{}s", time.as_secs_f64()),
+    }
+}
+
+/// Longer ones first.
+const BELOW: &[&str] = &[
+    "no more than",
+    "not more than",
+    "no longer than",
+    "no slower than",
+    "not longer than",
+    "take longer than",
+    "takes longer than",
+    "longer than",
+    "not exceed",
+    "not above",
+    "never above",
+    "never over",
+    "less than",
+    "lower than",
+    "at most",
+    "up to",
+    "below",
+    "under",
+    "within",
+    "max",
+    "maximum",
+    "<",
+    "≤",
+];
+
+const METRICS: &[(&str, &str)] = &[
+    ("p50", "p50"),
+    ("median", "p50"),
+    ("p95", "p95"),
+    ("95th percentile", "p95"),
+    ("p99.9", "p99.9"),
+    ("p999", "p99.9"),
+    ("99.9th percentile", "p99.9"),
+    ("p99", "p99"),
+    ("99th percentile", "p99"),
+    ("99 percentile", "p99"),
+    ("99 % of", "p99"),
+    ("tail latency", "p99"),
+    ("worst case", "worst"),
+    ("worst-case", "worst"),
+    ("worst", "worst"),
+    ("maximum latency", "worst"),
+    ("max latency", "worst"),
+    ("never", "worst"),
+    ("always", "worst"),
+];
+
+/// So many words may stand between a metric and its bound.
+const NEAR: usize = 5;
+
+/// The time that an answer may take: `for 10m`, `in 20 minutes`, `I have five minutes`.
+pub(super) fn hear_time(sentence: &mut Sentence) -> Option<Said<Duration>> {
+    let found = (1..sentence.len()).find_map(|at| {
+        let before = sentence.is_before(at, "for within in have after");
+        let counted = || {
+            let minutes = match sentence.text(at + 1).as_str() {
+                "minutes" | "minute" | "min" | "mins" => 60.0,
+                "hours" | "hour" => 3600.0,
+                "seconds" | "sec" | "secs" => 1.0,
+                _ => return None,
+            };
+            Some((at..at + 2, number_called(&sentence.text(at))? * minutes))
+        };
+        let written = || {
+            let time = parse_time(&sentence.text(at)).ok()?;
+            Some((at..at + 1, time.as_secs_f64()))
+        };
+        let (range, seconds): (Range<usize>, f64) = counted().or_else(written).filter(|_| before)?;
+        // A latency is shorter, and is no time for an answer.
+        (1.0..1e7).contains(&seconds).then(|| (range, Duration::from_secs_f64(seconds)))
+    });
+    let (range, time) = found?;
+    Some(Said::new(time, sentence.take(range.start - 1..range.end)))
+}
+
+/// Bounds of latencies: `p99 below 10 ms`, `never longer than 20ms`.
+pub(super) fn hear_limits(sentence: &mut Sentence) -> Vec<Said<LatencyLimit>> {
+    let mut found = Vec::new();
+    for at in 0..sentence.len() {
+        let Some(below) = sentence.phrase(at, BELOW) else { continue };
+        let Some((end, at_most)) = latency(sentence, below.end) else { continue };
+        let Some((metric_at, metric)) = metric_near(sentence, below.start, end) else { continue };
+        let range = metric_at.start.min(below.start)..metric_at.end.max(end);
+        let between: Vec<usize> = range
+            .clone()
+            .filter(|at| {
+                sentence.is(
+                    *at,
+                    "latency latencies case be must of take takes has have to is should commits commit",
+                )
+            })
+            .collect();
+        let mut words = vec![
+            sentence.take(metric_at.clone()),
+            sentence.take(below),
+            sentence.take(end_of(end, sentence)),
+        ];
+        if metric_at.start > end {
+            words.rotate_left(1);
+        }
+        between.into_iter().for_each(|at| sentence.pass_over(at..at + 1));
+        // `latency` beside a percentile is no work.
+        for at in [range.start.wrapping_sub(1), range.end] {
+            if sentence.is(at, "latency latencies") {
+                sentence.pass_over(at..at + 1);
+            }
+        }
+        found.push(Said::new(LatencyLimit { metric, at_most }, words.join(" ")));
+    }
+    found
+}
+
+/// The words of a number that ends here: itself, and its unit where that stands alone.
+fn end_of(end: usize, sentence: &Sentence) -> Range<usize> {
+    let alone = end >= 2
+        && number_called(&sentence.text(end - 2)).is_some()
+        && unit(&sentence.text(end - 1)).is_some();
+    if alone { end - 2..end } else { end - 1..end }
+}
+
+fn unit(word: &str) -> Option<f64> {
+    match word {
+        "us" | "µs" | "microseconds" => Some(1e-6),
+        "ms" | "msec" | "millisecond" | "milliseconds" => Some(1e-3),
+        "s" | "sec" | "second" | "seconds" => Some(1.0),
+        _ => None,
+    }
+}
+
+/// A latency that is written from here on, and where it ends.
+fn latency(sentence: &Sentence, at: usize) -> Option<(usize, Duration)> {
+    let word = sentence.text(at);
+    let (end, number, unit) = match (number_called(&word), unit(&sentence.text(at + 1))) {
+        (Some(number), Some(unit)) => (at + 2, number, unit),
+        _ => {
+            let (number, name) = word.split_at(word.find(|one: char| one.is_alphabetic())?);
+            (at + 1, number.parse().ok()?, unit(name)?)
+        }
+    };
+    let seconds = number * unit;
+    (1e-6..1e6).contains(&seconds).then(|| (end, Duration::from_secs_f64(seconds)))
+}
+
+/// The metric that is bounded between these places: the nearest before, or else after.
+fn metric_near(sentence: &Sentence, start: usize, end: usize) -> Option<(Range<usize>, &'static str)> {
+    let here = |at: usize| {
+        METRICS.iter().find_map(|(words, metric)| Some((sentence.phrase(at, &[words])?, *metric)))
+    };
+    let before =
+        (start.saturating_sub(NEAR)..start).rev().filter_map(here).find(|(range, _)| range.end <= start);
+    before.or_else(|| (end..end + NEAR).find_map(here))
+}
+
+/// How much slower is still as good: `at most 5 % slower than plain`. Says whether it is what is left out that it is compared with.
+pub(super) fn hear_tolerance(sentence: &mut Sentence) -> Option<Said<Tolerance>> {
+    const BEHIND: &str = "slower slowdown overhead loss penalty cost faster worse difference";
+    let (range, share) = (0..sentence.len()).find_map(|at| {
+        let below = sentence.phrase(at, BELOW)?;
+        let number = number_called(&sentence.text(below.end))?;
+        let is_share = sentence.is(below.end + 1, "% percent") && sentence.is(below.end + 2, BEHIND);
+        is_share.then_some((at..below.end + 3, number / 100.0))
+    })?;
+    let mut end = range.end;
+    let mut is_of_what_it_costs = is_in(&sentence.text(end - 1), "overhead penalty cost loss slowdown");
+    if sentence.is(end, "than") && sentence.is(end + 1, "plain without unencrypted uncompressed") {
+        is_of_what_it_costs = true;
+        end += 2;
+    }
+    let words = sentence.take(range.start..end);
+    Some(Said::new(Tolerance { share, is_of_what_it_costs }, words))
+}
+
+/// A difference that does not matter.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Tolerance {
+    pub(super) share: f64,
+    /// Whether it is the price of something that is bounded.
+    pub(super) is_of_what_it_costs: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{hear_limits, hear_time, hear_tolerance};
+    use crate::cli::ask::sentence::Sentence;
+
+    fn sentence(text: &str) -> Sentence {
+        Sentence::new(&[text.to_owned()])
+    }
+
+    #[test]
+    fn latencies_are_bounded_in_many_words() {
+        for (said, meant) in [
+            ("p99 below 10 ms", "p99 <= 10ms"),
+            ("etcd p99<10ms", "p99 <= 10ms"),
+            ("the 99th percentile must be under 2 milliseconds", "p99 <= 2ms"),
+            ("commits must never take longer than 20ms", "worst <= 20ms"),
+            ("worst case latency under 50 milliseconds", "worst <= 50ms"),
+            ("at most 500us median", "p50 <= 500us"),
+            ("p99.9 within 1 second", "p99.9 <= 1s"),
+        ] {
+            let heard = hear_limits(&mut sentence(said));
+            assert_eq!(heard.iter().map(|one| one.value.shown()).collect::<Vec<_>>(), [meant], "{said}");
+        }
+        for said in ["latency below 10 ms", "below 10", "p99 of 10 ms", "in 10 minutes"] {
+            assert!(hear_limits(&mut sentence(said)).is_empty(), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_time_for_the_answer_is_no_latency() {
+        let time = |said| hear_time(&mut sentence(said)).map(|said| said.value.as_secs());
+        assert_eq!(time("mail for 2m"), Some(120));
+        assert_eq!(time("in 20 minutes for photos"), Some(1200));
+        assert_eq!(time("I have five minutes"), Some(300));
+        assert_eq!(time("I have half a day"), None);
+        assert_eq!(time("within 10ms"), None);
+    }
+
+    #[test]
+    fn a_tolerance_says_what_it_is_of() {
+        let heard = |said| {
+            hear_tolerance(&mut sentence(said)).map(|said| (said.value.share, said.value.is_of_what_it_costs))
+        };
+        assert_eq!(heard("at most 5 % slower than plain"), Some((0.05, true)));
+        assert_eq!(heard("no more than 10% slower"), Some((0.1, false)));
+        assert_eq!(heard("at most 5 % full"), None);
+    }
+}

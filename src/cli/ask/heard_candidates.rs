@@ -1,0 +1,303 @@
+//! Which filesystems a question is between, with which options, and which it leaves out.
+
+use fsverdict_stack::filesystem::{self, Filesystem};
+
+use super::features::{Feature, FoundFeature, HeardOptions, feature_here};
+use super::sentence::{Said, Sentence, is_in};
+use super::vocabulary::{ALSO_CALLED, COMPARING, EXCLUDING, NOT_TRIED};
+
+/// A filesystem that was named, with its options.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct HeardCandidate {
+    pub(super) filesystem: &'static Filesystem,
+    pub(super) options: HeardOptions,
+}
+
+/// All that was said of candidates.
+#[derive(Debug, Default)]
+pub(super) struct HeardCandidates {
+    pub(super) named: Vec<Said<HeardCandidate>>,
+    /// Options for every candidate that has them, each a variant of its own where there are several.
+    pub(super) options: Vec<Said<HeardOptions>>,
+    /// What is tried both with and without.
+    pub(super) compared: Vec<Said<Feature>>,
+    pub(super) excluded: Vec<Said<&'static str>>,
+    /// Whether only what is not encrypted is asked about.
+    pub(super) unencrypted: Option<Said<()>>,
+    /// Filesystems that are not tried.
+    pub(super) not_tried: Vec<String>,
+    /// What a filesystem that was named cannot have.
+    pub(super) impossible: Vec<String>,
+}
+
+#[cfg(test)]
+impl HeardCandidate {
+    /// As it is written on command lines.
+    pub(super) fn shown(&self) -> String {
+        format!("{} {}", self.filesystem.name, self.options.shown()).trim_end().to_owned()
+    }
+}
+
+/// Takes filesystems, their options and what is compared out of the sentence. Where something `is_priced`, every feature that is named is
+/// compared with its lack.
+pub(super) fn hear_candidates(sentence: &mut Sentence, is_priced: bool) -> HeardCandidates {
+    let mut scan = CandidateScan { heard: HeardCandidates::default(), last: None, is_priced };
+    let mut at = 0;
+    while at < sentence.len() {
+        at = scan.step(sentence, at);
+    }
+    let mut heard = scan.heard;
+    combine(&mut heard);
+    if heard.named.len() + heard.options.len() > 1 {
+        compared_by(sentence);
+    }
+    heard
+}
+
+/// What was said last, which alternatives behind it vary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LastSaid {
+    Filesystem,
+    Option,
+}
+
+struct CandidateScan {
+    heard: HeardCandidates,
+    last: Option<(LastSaid, usize)>,
+    is_priced: bool,
+}
+
+impl CandidateScan {
+    /// Looks at one place, and gives the next.
+    fn step(&mut self, sentence: &mut Sentence, at: usize) -> usize {
+        if !sentence.is_free(at) {
+            return at + 1;
+        }
+        if let Some(next) = self.filesystem(sentence, at) {
+            return next;
+        }
+        if let Some(next) = self.without_option(sentence, at) {
+            return next;
+        }
+        if let Some(found) = feature_here(sentence, at, self.is_priced) {
+            return self.feature(sentence, found);
+        }
+        if let Some((end, options)) = self.option(sentence, at) {
+            let is_alternative = self.is_alternative(sentence, at, &options);
+            let is_of_all = !is_alternative && sentence.begins_clause(at) && !self.heard.named.is_empty();
+            let words = sentence.take(at..end);
+            if is_of_all {
+                self.heard.options.push(Said::new(options, words));
+                self.last = None;
+                return end;
+            }
+            self.add_options(options, words, is_alternative);
+            self.last = Some((LastSaid::Option, end));
+            return end;
+        }
+        at + 1
+    }
+
+    fn filesystem(&mut self, sentence: &mut Sentence, at: usize) -> Option<usize> {
+        let said = sentence.text(at);
+        let name =
+            ALSO_CALLED.iter().find(|(other, _)| *other == said).map_or(said.as_str(), |(_, name)| name);
+        let known = filesystem::registry().iter().copied().find(|known| known.name == name);
+        if known.is_none() && !is_in(name, NOT_TRIED) {
+            return None;
+        }
+        let is_listed = matches!(self.last, Some((LastSaid::Filesystem, last)) if last + 2 == at)
+            && sentence.is_before(at, "and or nor");
+        let goes_on = is_listed
+            && self
+                .heard
+                .excluded
+                .last()
+                .is_some_and(|last| last.words.to_lowercase().ends_with(&sentence.text(at - 2)));
+        let words = sentence.take(at..at + 1);
+        if sentence.is_before(at, EXCLUDING) && !sentence.reads(at.saturating_sub(2), "or not") || goes_on {
+            let words = format!("{} {words}", sentence.take(at - 1..at));
+            if at >= 2 && sentence.is(at - 2, "but") {
+                sentence.pass_over(at - 2..at - 1);
+            }
+            self.heard.excluded.extend(known.map(|known| Said::new(known.name, words)));
+        } else if let Some(filesystem) = known {
+            let candidate = HeardCandidate { filesystem, options: HeardOptions::default() };
+            self.heard.named.push(Said::new(candidate, words));
+        } else {
+            self.heard.not_tried.push(said);
+        }
+        self.last = Some((LastSaid::Filesystem, at));
+        Some(at + 1)
+    }
+
+    /// `nodatacow or without`, `noatime or not`: the same without the option that was said last.
+    fn without_option(&mut self, sentence: &mut Sentence, at: usize) -> Option<usize> {
+        let phrase = sentence.phrase(at, &["or without", "and without", "or not", "or none", "vs none"])?;
+        self.last.filter(|last| *last == (LastSaid::Option, at))?;
+        if feature_here(sentence, phrase.end, false).is_some() {
+            return None;
+        }
+        let words = sentence.take(phrase.clone());
+        self.add_options(HeardOptions::default(), words, true);
+        Some(phrase.end)
+    }
+
+    fn feature(&mut self, sentence: &mut Sentence, found: FoundFeature) -> usize {
+        let end = found.range.end;
+        let words = sentence.take(found.range.clone());
+        let current = self.heard.named.last().map(|said| said.value.filesystem);
+        let Some(gives) = found.wanted else {
+            if !self.heard.compared.iter().any(|said| said.value == found.feature) {
+                self.heard.compared.push(Said::new(found.feature, words));
+            }
+            return end;
+        };
+        match (found.options(current, gives), found.feature) {
+            (Some(options), _) => {
+                self.add_options(options, words, false);
+                self.last = Some((LastSaid::Option, end));
+            }
+            (None, Feature::Encryption) => self.heard.unencrypted = Some(Said::new((), words)),
+            // Nothing has to be turned off that it does not have.
+            (None, Feature::Compression) if !gives => {}
+            (None, feature) => {
+                let of = current.map_or("no filesystem here", |filesystem| filesystem.name);
+                let (with, word) = (if gives { "with" } else { "without" }, feature.word());
+                self.heard.impossible.push(format!("{of} {with} {word}"));
+            }
+        }
+        end
+    }
+
+    /// Options of mkfs or mount that begin here, and where they end.
+    fn option(&self, sentence: &Sentence, at: usize) -> Option<(usize, HeardOptions)> {
+        let current = self.heard.named.last().map(|said| said.value.filesystem);
+        let any = |has: &dyn Fn(&Filesystem) -> bool| match current {
+            Some(filesystem) => has(filesystem),
+            None => filesystem::registry().iter().any(|one| has(one)),
+        };
+        let word = sentence.text(at);
+        let flag = sentence.original(at);
+        if flag.len() >= 2 && flag.starts_with('-') {
+            let value = sentence.original(at + 1);
+            let is_mount =
+                flag == "-o" && any(&|one| value.split(',').all(|option| one.has_mount_option(option)));
+            if is_mount && !value.is_empty() {
+                return Some((at + 2, HeardOptions::of_mount(value)));
+            }
+            let has_value = sentence.is_free(at + 1) && !is_in(value, COMPARING) && !value.starts_with('-');
+            return (has_value && any(&|one| one.has_mkfs_option(flag)))
+                .then(|| (at + 2, HeardOptions::of_mkfs([flag, value])));
+        }
+        // Another value of the option before: `-b 1024 against 4096`.
+        if let (Some((LastSaid::Option, end)), true) = (self.last, word.parse::<f64>().is_ok())
+            && end + 1 == at
+            && sentence.is_before(at, COMPARING)
+        {
+            let last = self.last_options()?;
+            let flag = last.mkfs.get(last.mkfs.len().checked_sub(2)?)?;
+            return Some((at + 1, HeardOptions::of_mkfs([flag, &word])));
+        }
+        let is_option =
+            is_mount_word(&word) && word.split(',').all(|option| any(&|one| one.has_mount_option(option)));
+        is_option.then(|| (at + 1, HeardOptions::of_mount(&word)))
+    }
+
+    /// Whether these are another value of what was said before the word that compares.
+    fn is_alternative(&self, sentence: &Sentence, at: usize, options: &HeardOptions) -> bool {
+        let Some((LastSaid::Option, end)) = self.last else { return false };
+        end + 1 == at
+            && sentence.is_before(at, COMPARING)
+            && self.last_options().is_some_and(|last| kind_of(&last) == kind_of(options))
+    }
+
+    fn last_options(&self) -> Option<HeardOptions> {
+        match self.heard.named.last() {
+            Some(said) => Some(said.value.options.clone()),
+            None => self.heard.options.last().map(|said| said.value.clone()),
+        }
+    }
+
+    fn add_options(&mut self, options: HeardOptions, words: String, is_alternative: bool) {
+        match (self.heard.named.last_mut(), is_alternative) {
+            (Some(said), true) => {
+                let (filesystem, words) = (said.value.filesystem, format!("… {words}"));
+                self.heard.named.push(Said::new(HeardCandidate { filesystem, options }, words));
+            }
+            (Some(said), false) => {
+                said.value.options = said.value.options.and(&options);
+                said.words = format!("{} {words}", said.words);
+            }
+            (None, _) if !is_alternative && !self.heard.options.is_empty() => {
+                if let Some(said) = self.heard.options.last_mut() {
+                    said.value = said.value.and(&options);
+                    said.words = format!("{} {words}", said.words);
+                }
+            }
+            (None, _) => self.heard.options.push(Said::new(options, words)),
+        }
+    }
+}
+
+/// Words that are options of mount, and in a sentence hardly anything else.
+fn is_mount_word(word: &str) -> bool {
+    const ALSO_ELSEWHERE: &str = "ssd sync flush sparse conv acl prealloc compress barrier integrity dirsync discard= order= hash= mode=";
+    !is_in(word, ALSO_ELSEWHERE)
+}
+
+/// What the last of these options sets: `data`, `-b`, or when accesses are recorded.
+fn kind_of(options: &HeardOptions) -> Option<String> {
+    const ACCESS_TIMES: &str = "noatime relatime strictatime lazytime nodiratime";
+    match (options.mount.last(), options.mkfs.len().checked_sub(2)) {
+        (Some(option), _) if is_in(option, ACCESS_TIMES) => Some("atime".to_owned()),
+        (Some(option), _) => Some(option.split('=').next().unwrap_or(option).to_owned()),
+        (None, Some(flag)) => options.mkfs.get(flag).cloned(),
+        (None, None) => None,
+    }
+}
+
+/// `noatime or relatime … on ext4`: the filesystem in each of the variants that were named before it.
+fn combine(heard: &mut HeardCandidates) {
+    if heard.named.is_empty() || heard.options.is_empty() {
+        dedup(&mut heard.named);
+        return;
+    }
+    let mut all = Vec::new();
+    for Said { value: HeardCandidate { filesystem, options }, words } in &heard.named {
+        for variant in heard.options.iter().filter(|variant| variant.value.are_of(filesystem)) {
+            let both = HeardCandidate { filesystem, options: options.and(&variant.value) };
+            all.push(Said::new(both, format!("{} {words}", variant.words)));
+        }
+        if !heard.options.iter().any(|variant| variant.value.are_of(filesystem)) {
+            all.push(Said::new(HeardCandidate { filesystem, options: options.clone() }, words.clone()));
+        }
+    }
+    heard.named = all;
+    heard.options.clear();
+    dedup(&mut heard.named);
+}
+
+fn dedup(named: &mut Vec<Said<HeardCandidate>>) {
+    let mut kept: Vec<Said<HeardCandidate>> = Vec::new();
+    for one in named.drain(..) {
+        if !kept.iter().any(|other| other.value == one.value) {
+            kept.push(one);
+        }
+    }
+    *named = kept;
+}
+
+/// Passes over words that compare what was named.
+fn compared_by(sentence: &mut Sentence) {
+    for at in 0..sentence.len() {
+        for phrase in ["compared to", "compared with", "slower than", "faster than", "better than"] {
+            if let Some(range) = sentence.phrase(at, &[phrase]) {
+                sentence.pass_over(range);
+            }
+        }
+        if sentence.is(at, "against compared comparing compare") {
+            sentence.pass_over(at..at + 1);
+        }
+    }
+}

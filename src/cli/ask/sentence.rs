@@ -1,0 +1,202 @@
+//! A question as the words it is made of, each of which is used once: what is left at the end was not understood.
+
+use std::ops::Range;
+use std::path::Path;
+
+/// So many words make one term at most: `protection against bit rot`.
+const LONGEST: usize = 4;
+
+/// Something that was understood, and the user's words for it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Said<T> {
+    pub(super) value: T,
+    pub(super) words: String,
+}
+
+impl<T> Said<T> {
+    pub(super) fn new(value: T, words: impl Into<String>) -> Self {
+        Self { value, words: words.into() }
+    }
+}
+
+/// One word of a question.
+#[derive(Debug)]
+struct QuestionWord {
+    text: String,
+    used: bool,
+    is_path: bool,
+    /// Whether a comma or the like stands behind it.
+    ends_clause: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Sentence {
+    words: Vec<QuestionWord>,
+}
+
+impl Sentence {
+    /// Takes the arguments apart, each of which may be a sentence.
+    pub(super) fn new(arguments: &[String]) -> Self {
+        let words = match arguments {
+            [one] if Path::new(one).is_dir() => vec![path(one)],
+            several => several.iter().flat_map(|argument| words_of(argument)).collect(),
+        };
+        Self { words }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    /// The word in lower case; empty where there is none.
+    pub(super) fn text(&self, at: usize) -> String {
+        self.words.get(at).map(|word| word.text.to_lowercase()).unwrap_or_default()
+    }
+
+    /// The word as it was typed; empty where there is none.
+    pub(super) fn original(&self, at: usize) -> &str {
+        self.words.get(at).map_or("", |word| &word.text)
+    }
+
+    /// Whether the word here is one of a list, used or not.
+    pub(super) fn is(&self, at: usize, list: &str) -> bool {
+        self.words.get(at).is_some_and(|word| is_in(&word.text, list))
+    }
+
+    /// The same of the word before.
+    pub(super) fn is_before(&self, at: usize, list: &str) -> bool {
+        at.checked_sub(1).is_some_and(|before| self.is(before, list))
+    }
+
+    /// Whether a clause begins here: behind a comma, and at the beginning.
+    pub(super) fn begins_clause(&self, at: usize) -> bool {
+        at.checked_sub(1).and_then(|before| self.words.get(before)).is_none_or(|word| word.ends_clause)
+    }
+
+    pub(super) fn is_free(&self, at: usize) -> bool {
+        self.words.get(at).is_some_and(|word| !word.used)
+    }
+
+    pub(super) fn is_path(&self, at: usize) -> bool {
+        self.words.get(at).is_some_and(|word| word.is_path)
+    }
+
+    /// Whether these words stand here, used or not.
+    pub(super) fn reads(&self, at: usize, words: &str) -> bool {
+        words.split(' ').enumerate().all(|(offset, word)| self.is(at + offset, word))
+    }
+
+    /// The first of these phrases that stands here unused; `*` in one is any word.
+    pub(super) fn phrase(&self, at: usize, phrases: &[&str]) -> Option<Range<usize>> {
+        phrases.iter().find_map(|phrase| {
+            let words = phrase.split(' ');
+            let range = at..at + words.clone().count();
+            let stands = words.enumerate().all(|(offset, word)| {
+                self.is_free(at + offset) && (word == "*" || self.is(at + offset, word))
+            });
+            stands.then_some(range)
+        })
+    }
+
+    /// The longest run of unused words from here that means something.
+    pub(super) fn longest<T>(
+        &self,
+        at: usize,
+        means: impl Fn(&str) -> Option<T>,
+    ) -> Option<(Range<usize>, T)> {
+        (1..=LONGEST).rev().find_map(|count| {
+            let words = self.words.get(at..at + count)?;
+            if words.iter().any(|word| word.used) {
+                return None;
+            }
+            Some((at..at + count, means(&joined(words))?))
+        })
+    }
+
+    /// Uses words, and says which.
+    pub(super) fn take(&mut self, range: Range<usize>) -> String {
+        let words = &mut self.words[range];
+        words.iter_mut().for_each(|word| word.used = true);
+        joined(words)
+    }
+
+    /// Uses words that stand beside what was understood, where they do.
+    pub(super) fn pass_over(&mut self, range: Range<usize>) {
+        for at in range {
+            if let Some(word) = self.words.get_mut(at) {
+                word.used = true;
+            }
+        }
+    }
+
+    /// What was not used, but for words that a question has anyway.
+    pub(super) fn left(&self, filling: &str) -> Vec<String> {
+        let is_left = |word: &&QuestionWord| !word.used && !is_in(&word.text.replace('\'', ""), filling);
+        self.words.iter().filter(is_left).map(|word| word.text.clone()).collect()
+    }
+}
+
+fn joined(words: &[QuestionWord]) -> String {
+    words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+pub(super) fn is_in(word: &str, list: &str) -> bool {
+    let word = word.to_lowercase();
+    list.split_whitespace().any(|one| one == word)
+}
+
+fn path(text: &str) -> QuestionWord {
+    QuestionWord { text: text.to_owned(), used: false, is_path: true, ends_clause: false }
+}
+
+/// A path, or a folder's name, stays whole.
+fn words_of(argument: &str) -> Vec<QuestionWord> {
+    if argument.contains('/') && argument.len() > 1 && Path::new(argument).exists() {
+        return vec![path(argument)];
+    }
+    let parts = argument.split_whitespace().flat_map(signs_apart);
+    let trimmed = |text: String| {
+        let ends_clause = text.ends_with(|one: char| ",;:.?!".contains(one));
+        let text = text.trim_matches(|one: char| "?!.,;:\"'()".contains(one));
+        let text = text.strip_suffix("'s").unwrap_or(text);
+        // The root of a system is a word for it; a folder of the user's lies below.
+        QuestionWord {
+            text: text.to_owned(),
+            used: false,
+            is_path: text.contains('/') && text.len() > 1,
+            ends_clause,
+        }
+    };
+    parts.map(trimmed).filter(|word| !word.text.is_empty()).collect()
+}
+
+/// `p99<=10ms` is three words, and `5%` is two.
+fn signs_apart(text: &str) -> Vec<String> {
+    let spaced: String = match text.contains('/') {
+        true => text.to_owned(),
+        false => text.replace("<=", " ≤ ").replace(">=", " ≥ ").replace('<', " < ").replace('>', " > "),
+    };
+    let percent =
+        |word: &str| match word.trim_end_matches(|one: char| "?!.,;:".contains(one)).strip_suffix('%') {
+            Some(number) if !number.is_empty() => vec![number.to_owned(), "%".to_owned()],
+            _ => vec![word.to_owned()],
+        };
+    spaced.split_whitespace().flat_map(percent).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Sentence;
+
+    #[test]
+    fn words_are_used_once_and_signs_stand_alone() {
+        let mut sentence = Sentence::new(&["p99<10ms, at most 5% slower?".to_owned()]);
+        let words: Vec<String> = (0..sentence.len()).map(|at| sentence.text(at)).collect();
+        assert_eq!(words, ["p99", "<", "10ms", "at", "most", "5", "%", "slower"]);
+        assert_eq!(sentence.phrase(3, &["at least", "at most *"]), Some(3..6));
+        assert_eq!(sentence.take(3..5), "at most");
+        assert_eq!(sentence.phrase(3, &["at most"]), None);
+        assert_eq!(sentence.left("slower"), ["p99", "<", "10ms", "5", "%"]);
+        assert!(sentence.longest(2, |words| (words == "10ms").then_some(())).is_some());
+    }
+}

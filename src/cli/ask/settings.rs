@@ -1,0 +1,62 @@
+//! What a question requires and tolerates, in the keys of a plan.
+
+use fsverdict_judgement::plan::{Phase, PhaseWork, Plan, presets};
+use fsverdict_text::Reason;
+
+use super::question::{AskedWork, Question};
+
+/// `--set` for what is required of whoever is taken, and for the difference that does not matter.
+///
+/// # Errors
+/// When latencies of the work are not measured one by one.
+pub(super) fn settings(question: &Question, plan: &Plan) -> Result<Vec<String>, Reason> {
+    let mut settings: Vec<String> = question
+        .properties()
+        .iter()
+        .map(|property| format!("goal.require.{}=true", property.word()))
+        .collect();
+    for said in &question.limits {
+        let phase = bounded_phase(question, plan)?;
+        let key = format!("{}.{}", phase.name, metric_of(phase, said.value.metric));
+        settings.push(format!("goal.require.{key:?}={:?}", said.value.bound()));
+    }
+    if let Some(said) = &question.tolerance {
+        settings.push(format!("protocol.tie={}", said.value.share));
+    }
+    Ok(settings)
+}
+
+/// The phase whose latencies a question means that names none.
+fn bounded_phase<'a>(question: &Question, plan: &'a Plan) -> Result<&'a Phase, Reason> {
+    let named = match &question.work {
+        AskedWork::Preset(preset) => preset.asked_by().latency,
+        AskedWork::Folder(_) => None,
+    };
+    let phase = named.and_then(|name| plan.phases.iter().find(|phase| phase.name == name));
+    phase.ok_or_else(|| {
+        let timed = presets().iter().filter(|preset| preset.asked_by().latency.is_some());
+        let names: Vec<&str> = timed.map(|preset| preset.name).collect();
+        Reason::new(
+            format!(
+                "`{}` does not time single calls, so that no latency of it can be bounded",
+                question.name()
+            ),
+            format!("these do: {}; `ask etcd` is about the log of a database", names.join(", ")),
+        )
+    })
+}
+
+/// What a phase calls a latency: that of its main call, or the one that its program prints.
+fn metric_of(phase: &Phase, metric: &str) -> String {
+    match &phase.work {
+        PhaseWork::Adapter { name, .. } => {
+            let short = match metric {
+                "p99.9" => "p999",
+                "worst" => "max",
+                other => other,
+            };
+            format!("{name}_latency_{short}")
+        }
+        PhaseWork::Operation(_) | PhaseWork::Command(_) => metric.to_owned(),
+    }
+}

@@ -1,0 +1,145 @@
+//! What was understood of a question, as a table: each entry, what it came to, and the user's words for it.
+
+use fsverdict_disk::device::Model;
+use fsverdict_judgement::plan::{DeviceSource, Plan, contestants};
+use fsverdict_report::{listing, wrap};
+use fsverdict_text::{Bytes, duration_text, quoted};
+
+use super::asked_plan::AskedPlan;
+use super::prompt::WIDTH;
+use super::question::{AskedWork, Question};
+
+/// Columns of the names of entries, and of the user's words.
+const NAME: usize = 12;
+const WORDS: usize = 22;
+
+/// Names of candidates that are listed.
+const MOST_NAMES: usize = 12;
+
+struct TableEntry {
+    name: &'static str,
+    is: String,
+    words: String,
+}
+
+/// The table, within the columns of a terminal.
+pub(super) fn tell(question: &Question, asked: &AskedPlan) -> String {
+    let mut entries = vec![work(question), device(question, &asked.plan), candidates(question, asked)];
+    if let (Some(share), AskedWork::Preset(preset)) = (asked.plan.scale, &question.work) {
+        let is = format!("{} % of the preset's; fsverdict run {} takes all", share * 100.0, preset.name);
+        entries.push(entry("data", is, ""));
+    }
+    let left_out: Vec<&str> = asked.left_out.iter().map(String::as_str).collect();
+    if !left_out.is_empty() {
+        let is = format!("{}: they lack what is required or compared", listing(&left_out, MOST_NAMES));
+        entries.push(entry("left out", is, ""));
+    }
+    entries.extend(asked.without_driver.iter().map(|why| entry("left out", why.clone(), "")));
+    entries.extend(requirements(question));
+    entries.extend(comparison(question));
+    if let Some(time) = asked.plan.protocol.budget {
+        let is = format!(
+            "{} at most (--for), less where it is decided before; the first block ends in any case",
+            duration_text(time)
+        );
+        entries.push(entry("time limit", is, &question.time_words));
+    }
+    if !question.aside.is_empty() {
+        entries.push(entry("left aside", "not understood".to_owned(), &question.aside.join(", ")));
+    }
+    let head = TableEntry { name: "", is: "understood as".to_owned(), words: "from your words".to_owned() };
+    let lines = [head].iter().chain(&entries).flat_map(TableEntry::lines).collect::<Vec<_>>();
+    let cautions = asked.cautions.iter().flat_map(|one| wrap(&format!("caution: {one}"), WIDTH));
+    cautions.chain(lines).collect::<Vec<_>>().join("\n")
+}
+
+fn entry(name: &'static str, is: String, words: &str) -> TableEntry {
+    TableEntry { name, is, words: words.to_owned() }
+}
+
+impl TableEntry {
+    fn lines(&self) -> Vec<String> {
+        let is = wrap(&self.is, WIDTH - NAME - WORDS - 2);
+        let words = if self.words.is_empty() { vec!["–".to_owned()] } else { wrap(&self.words, WORDS) };
+        let column = |lines: &[String], at: usize| lines.get(at).cloned().unwrap_or_default();
+        let line = |at: usize| {
+            let name = if at == 0 { self.name } else { "" };
+            let middle = WIDTH - NAME - WORDS - 2;
+            format!("{name:NAME$}{:middle$}  {}", column(&is, at), column(&words, at)).trim_end().to_owned()
+        };
+        (0..is.len().max(words.len())).map(line).collect()
+    }
+}
+
+fn work(question: &Question) -> TableEntry {
+    let is = match &question.work {
+        AskedWork::Preset(preset) => format!("{}: {}", preset.name, preset.asked_by().summary),
+        AskedWork::Folder(folder) => format!(
+            "up to {} of {}: copied, read back, searched and removed",
+            Bytes(200_000_000),
+            quoted(&folder.to_string_lossy())
+        ),
+    };
+    entry("workload", is, &question.work_words)
+}
+
+fn device(question: &Question, plan: &Plan) -> TableEntry {
+    match &question.device {
+        Some(device) => entry("device", device.shown.clone(), &device.said),
+        None => entry("device", own_device(plan), ""),
+    }
+}
+
+fn candidates(question: &Question, asked: &AskedPlan) -> TableEntry {
+    let heard = &question.candidates;
+    let names: Vec<&str> = contestants(&asked.plan).map(|candidate| candidate.name.as_str()).collect();
+    let named = heard.named.iter().map(|said| said.words.clone());
+    let options = heard.options.iter().map(|said| said.words.clone());
+    let excluded = heard.excluded.iter().map(|said| said.words.clone());
+    let unencrypted = heard.unencrypted.iter().map(|said| said.words.clone());
+    let words: Vec<String> = named.chain(options).chain(excluded).chain(unencrypted).collect();
+    entry("candidates", listing(&names, MOST_NAMES), &words.join("; "))
+}
+
+fn requirements(question: &Question) -> Vec<TableEntry> {
+    let properties =
+        question.must.iter().map(|said| entry("required", said.value.word().to_owned(), &said.words));
+    let phase = match &question.work {
+        AskedWork::Preset(preset) => preset.asked_by().latency.unwrap_or_default(),
+        AskedWork::Folder(_) => String::new(),
+    };
+    let limits = question
+        .limits
+        .iter()
+        .map(|said| entry("required", format!("{phase}.{}", said.value.shown()), &said.words));
+    properties.chain(limits).collect()
+}
+
+fn comparison(question: &Question) -> Vec<TableEntry> {
+    let features = question.candidates.compared.iter();
+    let compared = features
+        .map(|said| entry("comparison", format!("each with and without {}", said.value.word()), &said.words));
+    let tolerance = question.tolerance.iter().map(|said| {
+        let is = format!("differences up to {:.0} % do not count", said.value.share * 100.0);
+        entry("comparison", is, &said.words)
+    });
+    compared.chain(tolerance).collect()
+}
+
+/// The device of a plan whose question named none.
+fn own_device(plan: &Plan) -> String {
+    match (plan.models().as_slice(), &plan.device.source) {
+        ([], DeviceSource::Image(size)) => {
+            format!("a scratch image of {size} on this machine's disk, which is removed again")
+        }
+        ([], source) => source.to_string(),
+        ([one], _) => {
+            let summary = Model::named(one.split(':').next().unwrap_or(one));
+            format!(
+                "modelled, {one}{}",
+                summary.map_or(String::new(), |model| format!(": {}", model.summary))
+            )
+        }
+        (several, _) => format!("modelled, {}, one after the other", listing(several, 8)),
+    }
+}

@@ -1,0 +1,178 @@
+//! From what was typed to a question: what was heard, what options say besides, and what is asked on a terminal where that is not enough.
+
+use std::time::Duration;
+
+use fsverdict_judgement::plan::Preset;
+use fsverdict_text::{Reason, quoted};
+
+use super::super::CliError;
+use super::AskArguments;
+use super::heard::{HeardQuestion, hear};
+use super::prompt::{ask_device, ask_must, ask_work, goes_on_without};
+use super::question::{AskedDevice, AskedWork, Question};
+use super::sentence::Said;
+use super::understood::{device_of, heard_work, property_of, work_of};
+use super::vocabulary::may_change_question;
+
+/// A question, and the time for its answer if there was a word about that.
+pub(super) struct Understood {
+    pub(super) question: Question,
+    pub(super) time: Option<Duration>,
+}
+
+/// Understands the words and options; asks `there`, on the terminal, for what is missing or in doubt.
+///
+/// # Errors
+/// When something cannot be part of the question, and nobody is there to say that it is to be left out.
+pub(super) fn understand(arguments: &AskArguments, there: bool) -> Result<Understood, CliError> {
+    let mut heard = hear(&arguments.words, arguments.work.is_some());
+    refuse_unavailable(&heard)?;
+    // Where no work was found, that is what is said below.
+    let has_work = heard.work.is_some() || arguments.work.is_some();
+    let doubts = doubts(&heard);
+    if has_work && !doubts.is_empty() {
+        let goes_on = there && goes_on_without(&doubts)?;
+        if !goes_on {
+            return Err(not_understood(&doubts, &heard));
+        }
+    }
+    let asked_all = arguments.work.is_none() && arguments.words.is_empty() && there;
+    let (work, work_words) = work(arguments, &mut heard, there)?;
+    let device = device(arguments, &heard, &work, asked_all)?;
+    let mut must = std::mem::take(&mut heard.must);
+    for word in &arguments.must {
+        must.push(Said::new(property_of(word)?, format!("--must {word}")));
+    }
+    if asked_all && arguments.must.is_empty() && !arguments.encrypted {
+        must = ask_must()?.into_iter().map(|property| Said::new(property, property.word())).collect();
+    }
+    if arguments.encrypted {
+        must.push(Said::new(property_of("encryption")?, "--encrypted"));
+    }
+    let mut once: Vec<Said<_>> = Vec::new();
+    must.retain(|said| {
+        let is_new = !once.iter().any(|other: &Said<_>| other.value == said.value);
+        once.push(said.clone());
+        is_new
+    });
+    let time_words = match arguments.budget {
+        Some(_) => "--for".to_owned(),
+        None => heard.budget.as_ref().map(|said| said.words.clone()).unwrap_or_default(),
+    };
+    let question = Question {
+        work,
+        device,
+        must,
+        candidates: heard.candidates,
+        limits: heard.limits,
+        tolerance: heard.tolerance,
+        work_words,
+        time_words,
+        aside: heard.unknown,
+    };
+    Ok(Understood { question, time: heard.budget.map(|said| said.value) })
+}
+
+fn refuse_unavailable(heard: &HeardQuestion) -> Result<(), CliError> {
+    if heard.candidates.not_tried.is_empty() {
+        return Ok(());
+    }
+    Err(CliError::Usage(Reason::new(
+        format!("filesystem not available in fsverdict: {}", heard.candidates.not_tried.join(", ")),
+        "ask again without it; a folder on it is compared by a plan with filesystem = \"directory\"",
+    )))
+}
+
+/// What was said and cannot be part of the question, in the user's words: to leave it out may change the answer.
+fn doubts(heard: &HeardQuestion) -> Vec<String> {
+    let unknown = heard.unknown.iter().filter(|word| may_change_question(word)).cloned();
+    let others = heard.other_works.iter().map(|said| format!("{} ({})", said.words, said.value.name));
+    let near = heard.near.iter().map(|said| said.words.clone());
+    unknown.chain(heard.candidates.impossible.iter().cloned()).chain(others).chain(near).collect()
+}
+
+fn not_understood(doubts: &[String], heard: &HeardQuestion) -> CliError {
+    let also: Vec<String> =
+        heard.other_works.iter().map(|said| format!("`fsverdict ask {}`", said.value.name)).collect();
+    let hint = match also.as_slice() {
+        [] => "leave these words out, or say them otherwise: one question is about one work; `fsverdict ask --help` has examples".to_owned(),
+        some => format!("one question is about one work: leave the other out, and ask it separately: {}", some.join(", ")),
+    };
+    CliError::Usage(Reason::new(
+        format!("not understood as part of one question: {}", doubts.join(", ")),
+        hint,
+    ))
+}
+
+fn work(
+    arguments: &AskArguments,
+    heard: &mut HeardQuestion,
+    there: bool,
+) -> Result<(AskedWork, String), CliError> {
+    match (&arguments.work, arguments.words.is_empty()) {
+        (Some(work), _) if heard.work.is_none() => Ok((work_of(work)?, format!("--work {work}"))),
+        (Some(work), _) => Err(CliError::Usage(Reason::new(
+            format!("more than one work is named: --work {}, and another in words", quoted(work)),
+            "one question is about one work; leave one of them out",
+        ))),
+        (None, false) => match heard.work.take() {
+            Some(said) => Ok((heard_work(Some(said.value), "")?, said.words)),
+            None if !heard.near.is_empty() => nearest(heard, there),
+            None => Ok((heard_work(None, &heard.unknown.join(" "))?, String::new())),
+        },
+        (None, true) if there => Ok((ask_work()?, "your answer".to_owned())),
+        (None, true) => Err(CliError::Usage(Reason::new(
+            "nothing was asked, and there is no terminal to ask on",
+            "name the work and the device: fsverdict ask photos --on usb-disk; `fsverdict ask --help` has more",
+        ))),
+    }
+}
+
+/// No preset is about this work: says which come nearest, and takes the first of them if somebody is there to agree.
+fn nearest(heard: &HeardQuestion, there: bool) -> Result<(AskedWork, String), CliError> {
+    let words: Vec<&str> = heard.near.iter().map(|said| said.words.as_str()).collect();
+    let words = words.join(", ");
+    let presets: Vec<&'static Preset> = heard.near.iter().map(|said| said.value).collect();
+    if let (true, Some(first)) = (there, presets.first()) {
+        let instead = format!("{words} (nearest: {}, {})", first.name, first.asked_by().summary);
+        if goes_on_without(&[instead])? {
+            return Ok((AskedWork::Preset(first), words));
+        }
+    }
+    let nearest =
+        presets.iter().map(|one| format!("`fsverdict ask {}` ({})", one.name, one.asked_by().summary));
+    Err(CliError::Usage(Reason::new(
+        format!("no question is known about {words}"),
+        format!("nearest: {}; or --work takes a folder of yours", nearest.collect::<Vec<_>>().join(", ")),
+    )))
+}
+
+fn device(
+    arguments: &AskArguments,
+    heard: &HeardQuestion,
+    work: &AskedWork,
+    asked_all: bool,
+) -> Result<Option<AskedDevice>, CliError> {
+    let said: Vec<&str> = arguments.device.iter().chain(&heard.devices).map(String::as_str).collect();
+    match said.as_slice() {
+        [] if asked_all => ask_device(),
+        [] => match (&heard.device_of_place, work) {
+            (Some(place), _) => {
+                Ok(Some(AskedDevice { said: place.words.clone(), ..device_of(&place.value)? }))
+            }
+            (None, AskedWork::Preset(preset)) => {
+                let usual = preset.asked_by().device.map(|model| device_of(&model)).transpose()?;
+                Ok(usual.map(|device| AskedDevice { said: String::new(), ..device }))
+            }
+            (None, AskedWork::Folder(_)) => Ok(None),
+        },
+        [one] if !one.is_empty() => device_of(one).map(Some),
+        several => {
+            let none = several.len() == 1;
+            Err(CliError::Usage(Reason::new(
+                if none { "no device is named behind `on`" } else { "more than one device is named" },
+                "one question is about one device: fsverdict ask mail on hdd; without `on` it is the question's own",
+            )))
+        }
+    }
+}
