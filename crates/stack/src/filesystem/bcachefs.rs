@@ -1,7 +1,7 @@
 //! bcachefs.
 
 use super::exit::{CANCELED, CLEAN, CORRECTED, ExitCodes, FAILED, LEFT};
-use super::facts::{DirectoryIndex, FilesystemFacts};
+use super::facts::{DirectoryIndex, FilesystemFacts, Mainline};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
 use super::tool::{Package, Packages, Tool};
@@ -45,6 +45,7 @@ pub(super) static BCACHEFS: Filesystem = Filesystem {
         directory_index: DirectoryIndex::Always("B-tree of name hashes"),
         maximum_file: 1 << 63,
         maximum_volume: 1 << 63,
+        mainline: Mainline::Between((6, 7), (6, 18)),
         kernel_status: "In the kernel from 6.7 (2024) to 6.17; since then built beside it (DKMS).",
         source: "bcachefs(8); kernel Documentation/filesystems/bcachefs",
         ..FilesystemFacts::PLAIN

@@ -2,6 +2,7 @@
 
 use super::exit::{ExitCodes, Meaning};
 use super::facts::{DirectoryIndex, FilesystemFacts, Property};
+use super::known_options::{Choice, ChoiceOptions, KnownOptions};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck, Recovery};
 use super::snapshot::SnapshotPrograms;
@@ -56,6 +57,44 @@ pub(super) static BTRFS: Filesystem = Filesystem {
         ..Recovery::PLAIN
     },
     minimum_size: 109 << 20,
+    // mkfs.btrfs(8); btrfs(5).
+    options: KnownOptions {
+        mkfs: &["-d", "-m", "-M", "-n", "-s", "-O", "-R", "--csum"],
+        mount: &[
+            "compress",
+            "compress=",
+            "compress-force",
+            "compress-force=",
+            "nodatacow",
+            "datacow",
+            "nodatasum",
+            "datasum",
+            "autodefrag",
+            "noautodefrag",
+            "ssd",
+            "ssd_spread",
+            "nossd",
+            "discard",
+            "discard=",
+            "nodiscard",
+            "space_cache=",
+            "commit=",
+            "flushoncommit",
+            "noflushoncommit",
+            "notreelog",
+            "treelog",
+            "max_inline=",
+            "thread_pool=",
+            "noacl",
+            "barrier",
+            "nobarrier",
+        ],
+        choices: &[
+            ChoiceOptions { choice: Choice::Compression, gives: true, mkfs: &[], mount: &["compress=zstd"] },
+            ChoiceOptions { choice: Choice::CopyOnWrite, gives: false, mkfs: &[], mount: &["nodatacow"] },
+            ChoiceOptions { choice: Choice::DataChecksums, gives: false, mkfs: &[], mount: &["nodatasum"] },
+        ],
+    },
     facts: FilesystemFacts {
         copy_on_write: true,
         metadata_checksums: true,

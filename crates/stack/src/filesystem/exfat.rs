@@ -1,7 +1,8 @@
 //! exFAT.
 
 use super::exit::{CANCELED, CLEAN, CORRECTED, ExitCodes, FAILED, LEFT, LIBRARY, USAGE};
-use super::facts::FilesystemFacts;
+use super::facts::{FilesystemFacts, Mainline};
+use super::known_options::KnownOptions;
 use super::model::{Driver, Filesystem, Fsck};
 use super::tool::{Packages, Tool};
 
@@ -25,6 +26,8 @@ pub(super) static EXFAT: Filesystem = Filesystem {
         },
     }),
     minimum_size: 3 << 20,
+    // mkfs.exfat(8); kernel fs/exfat/super.c.
+    options: KnownOptions { mkfs: &["-c", "-b", "-s"], mount: &["discard", "iocharset="], choices: &[] },
     facts: FilesystemFacts {
         syncfs_flushes: Some(false),
         permissions: false,
@@ -32,6 +35,7 @@ pub(super) static EXFAT: Filesystem = Filesystem {
         read_by: &["Windows", "macOS"],
         maximum_file: 128 << 50,
         maximum_volume: 128 << 50,
+        mainline: Mainline::Since((5, 7)),
         kernel_status: "In the kernel since 5.7, maintained.",
         source: "Microsoft, exFAT file system specification (2019); fs/exfat; Apple, Disk Utility User Guide",
         ..FilesystemFacts::PLAIN

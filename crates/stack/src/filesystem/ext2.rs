@@ -2,6 +2,7 @@
 
 use super::ext;
 use super::facts::FilesystemFacts;
+use super::known_options::KnownOptions;
 use super::model::{Driver, Filesystem};
 
 pub(super) static EXT2: Filesystem = Filesystem {
@@ -16,6 +17,12 @@ pub(super) static EXT2: Filesystem = Filesystem {
     ],
     mkfs: ext::mkfs_tool("mkfs.ext2"),
     recovery: ext::UNJOURNALED,
+    // mke2fs(8); ext2 in ext4(5).
+    options: KnownOptions {
+        mkfs: &["-b", "-C", "-d", "-D", "-E", "-g", "-G", "-I", "-i", "-J", "-m", "-N", "-O", "-T"],
+        mount: &[],
+        choices: &[],
+    },
     facts: FilesystemFacts {
         syncfs_flushes: Some(false),
         maximum_file: 2 << 40,

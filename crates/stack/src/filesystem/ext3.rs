@@ -2,6 +2,7 @@
 
 use super::ext;
 use super::facts::{FilesystemFacts, Property};
+use super::known_options::KnownOptions;
 use super::model::{Driver, Filesystem};
 
 pub(super) static EXT3: Filesystem = Filesystem {
@@ -15,6 +16,24 @@ pub(super) static EXT3: Filesystem = Filesystem {
     ],
     mkfs: ext::mkfs_tool("mkfs.ext3"),
     background: ext::BACKGROUND,
+    // mke2fs(8); ext4(5).
+    options: KnownOptions {
+        mkfs: &["-b", "-C", "-d", "-D", "-E", "-g", "-G", "-I", "-i", "-J", "-m", "-N", "-O", "-T"],
+        mount: &[
+            "data=",
+            "commit=",
+            "barrier=",
+            "barrier",
+            "nobarrier",
+            "discard",
+            "nodiscard",
+            "noload",
+            "journal_checksum",
+            "noinit_itable",
+            "init_itable=",
+        ],
+        choices: &[],
+    },
     facts: FilesystemFacts {
         journaled: true,
         changed_by: &[("^has_journal", Property::Journal, false)],

@@ -2,6 +2,7 @@
 
 use super::ext;
 use super::facts::{FilesystemFacts, Property};
+use super::known_options::{Choice, ChoiceOptions, KnownOptions};
 use super::model::{Driver, Filesystem};
 
 pub(super) static EXT4: Filesystem = Filesystem {
@@ -15,6 +16,40 @@ pub(super) static EXT4: Filesystem = Filesystem {
     mount_defaults: ext::MOUNT_DEFAULTS,
     background: ext::BACKGROUND,
     leaves_tables_unwritten: true,
+    // mke2fs(8); ext4(5); kernel Documentation/admin-guide/ext4.rst.
+    options: KnownOptions {
+        mkfs: &["-b", "-C", "-d", "-D", "-E", "-g", "-G", "-I", "-i", "-J", "-m", "-N", "-O", "-T"],
+        mount: &[
+            "data=",
+            "commit=",
+            "barrier=",
+            "barrier",
+            "nobarrier",
+            "discard",
+            "nodiscard",
+            "delalloc",
+            "nodelalloc",
+            "journal_checksum",
+            "journal_async_commit",
+            "stripe=",
+            "max_batch_time=",
+            "min_batch_time=",
+            "auto_da_alloc",
+            "noauto_da_alloc",
+            "dioread_nolock",
+            "dioread_lock",
+            "no_prefetch_block_bitmaps",
+            "init_itable=",
+            "noinit_itable",
+            "noload",
+        ],
+        choices: &[ChoiceOptions {
+            choice: Choice::Journal,
+            gives: false,
+            mkfs: &["-O", "^has_journal"],
+            mount: &[],
+        }],
+    },
     facts: FilesystemFacts {
         journaled: true,
         metadata_checksums: true,

@@ -3,7 +3,8 @@
 use fsverdict_disk::device::Action;
 
 use super::exit::{CANCELED, CLEAN, CORRECTED, ExitCodes, FAILED, LEFT, LIBRARY, Meaning, REBOOT, USAGE};
-use super::facts::{DirectoryIndex, FilesystemFacts, Property};
+use super::facts::{DirectoryIndex, FilesystemFacts, Mainline, Property};
+use super::known_options::KnownOptions;
 use super::mkfs::MkfsDefault;
 use super::model::{BackgroundJob, Driver, Filesystem, Fsck, Recovery};
 use super::tool::{Packages, Tool};
@@ -68,6 +69,43 @@ pub(super) static F2FS: Filesystem = Filesystem {
         },
     ],
     minimum_size: 52 << 20,
+    // mkfs.f2fs(8); kernel Documentation/filesystems/f2fs.rst.
+    options: KnownOptions {
+        mkfs: &["-o", "-s", "-z", "-O", "-e", "-i", "-t", "-w"],
+        mount: &[
+            "background_gc=",
+            "discard",
+            "nodiscard",
+            "discard_unit=",
+            "fsync_mode=",
+            "mode=",
+            "active_logs=",
+            "alloc_mode=",
+            "checkpoint=",
+            "checkpoint_merge",
+            "nocheckpoint_merge",
+            "compress_algorithm=",
+            "compress_extension=",
+            "compress_mode=",
+            "compress_chksum",
+            "inline_data",
+            "noinline_data",
+            "inline_dentry",
+            "noinline_dentry",
+            "inline_xattr",
+            "noinline_xattr",
+            "flush_merge",
+            "noflush_merge",
+            "nobarrier",
+            "barrier",
+            "gc_merge",
+            "nogc_merge",
+            "atgc",
+            "extent_cache",
+            "noextent_cache",
+        ],
+        choices: &[],
+    },
     facts: FilesystemFacts {
         copy_on_write: true,
         compression: &["lzo", "lz4", "zstd"],
@@ -75,6 +113,7 @@ pub(super) static F2FS: Filesystem = Filesystem {
         changed_by: &[("inode_checksum", Property::MetadataChecksums, true)],
         maximum_file: 4096 * (923 + 2 * 1018 + 2 * 1018 * 1018 + 1018 * 1018 * 1018),
         maximum_volume: 16 << 40,
+        mainline: Mainline::Since((3, 8)),
         kernel_status: "In the kernel, actively developed. Checksums of inodes only with -O extra_attr,inode_checksum.",
         source: "kernel Documentation/filesystems/f2fs.rst; mkfs.f2fs(8)",
         ..FilesystemFacts::PLAIN

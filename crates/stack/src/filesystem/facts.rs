@@ -38,6 +38,8 @@ pub struct FilesystemFacts {
     pub read_by: &'static [&'static str],
     /// Words among the options of mkfs or mount that give something, or take it away.
     pub changed_by: &'static [(&'static str, Property, bool)],
+    /// Releases of Linux that have its driver, by their changelogs (kernelnewbies.org); all that are in use where it is older.
+    pub mainline: Mainline,
     pub kernel_status: &'static str,
     pub source: &'static str,
 }
@@ -61,9 +63,23 @@ impl FilesystemFacts {
         permissions: true,
         read_by: &[],
         changed_by: &[],
+        mainline: Mainline::Since((2, 6)),
         kernel_status: "",
         source: "",
     };
+}
+
+/// The kernel's major and minor version.
+pub type KernelVersion = (u32, u32);
+
+/// The releases of Linux that have a driver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mainline {
+    Since(KernelVersion),
+    /// From the first up to the one that has it no more.
+    Between(KernelVersion, KernelVersion),
+    /// Patched in by those who build their own kernels.
+    Never,
 }
 
 /// Something a filesystem has or lacks.

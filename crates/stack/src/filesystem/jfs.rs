@@ -2,6 +2,7 @@
 
 use super::exit::{CLEAN, CORRECTED, ExitCodes, FAILED, LEFT, LIBRARY, REBOOT, USAGE};
 use super::facts::{DirectoryIndex, FilesystemFacts};
+use super::known_options::KnownOptions;
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck, Recovery};
 use super::tool::{Packages, Tool};
@@ -37,6 +38,12 @@ pub(super) static JFS: Filesystem = Filesystem {
         ..Recovery::PLAIN
     },
     minimum_size: 16 << 20,
+    // mkfs.jfs(8); kernel Documentation/admin-guide/jfs.rst.
+    options: KnownOptions {
+        mkfs: &["-s", "-O"],
+        mount: &["integrity", "nointegrity", "discard", "nodiscard", "iocharset="],
+        choices: &[],
+    },
     facts: FilesystemFacts {
         journaled: true,
         syncfs_flushes: Some(false),

@@ -4,6 +4,7 @@ use fsverdict_disk::device::Action;
 
 use super::exit::{ExitCodes, Meaning};
 use super::facts::FilesystemFacts;
+use super::known_options::KnownOptions;
 use super::mkfs::{MkfsDefault, merge_options};
 use super::mount::{Cleaner, MountOptions, build_mount};
 use super::snapshot::SnapshotPrograms;
@@ -51,6 +52,8 @@ pub struct Filesystem {
     pub apart: &'static [ApartDevice],
     /// How it keeps a state of itself, where it can.
     pub snapshots: Option<SnapshotPrograms>,
+    /// Options that its manuals name.
+    pub options: KnownOptions,
     pub facts: FilesystemFacts,
 }
 
@@ -164,6 +167,7 @@ impl Filesystem {
         takes_several: false,
         apart: &[],
         snapshots: None,
+        options: KnownOptions::NONE,
         facts: FilesystemFacts::PLAIN,
     };
 

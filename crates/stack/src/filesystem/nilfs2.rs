@@ -3,6 +3,7 @@
 use fsverdict_disk::device::Action;
 
 use super::facts::FilesystemFacts;
+use super::known_options::KnownOptions;
 use super::mkfs::MkfsDefault;
 use super::model::{BackgroundJob, Driver, Filesystem};
 use super::mount::Cleaner;
@@ -51,6 +52,12 @@ pub(super) static NILFS2: Filesystem = Filesystem {
         avoided_by: "nogc among the mount options",
     }],
     minimum_size: 129 << 20,
+    // mkfs.nilfs2(8); mount.nilfs2(8).
+    options: KnownOptions {
+        mkfs: &["-b", "-B", "-m"],
+        mount: &["order=", "discard", "nodiscard", "barrier", "nobarrier", "norecovery", "gc", "nogc", "pp="],
+        choices: &[],
+    },
     facts: FilesystemFacts {
         copy_on_write: true,
         maximum_file: 1 << 63,

@@ -1,6 +1,7 @@
 //! NTFS.
 
-use super::facts::{DirectoryIndex, FilesystemFacts};
+use super::facts::{DirectoryIndex, FilesystemFacts, Mainline};
+use super::known_options::KnownOptions;
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem};
 use super::tool::{Package, Packages, Tool};
@@ -18,6 +19,12 @@ pub(super) static NTFS3: Filesystem = Filesystem {
     mkfs: Tool { program: "mkfs.ntfs", version: &["--version"], packages: NTFS_3G },
     mkfs_defaults: &[MkfsDefault::Switch("-F"), MkfsDefault::Switch("-q"), MkfsDefault::Lasting("-f")],
     minimum_size: 2 << 20,
+    // mkntfs(8); kernel Documentation/filesystems/ntfs3.rst.
+    options: KnownOptions {
+        mkfs: &["-c", "-s", "-p"],
+        mount: &["discard", "prealloc", "sparse", "nohidden", "windows_names", "acl", "iocharset="],
+        choices: &[],
+    },
     facts: FilesystemFacts {
         compression: &["lznt1"],
         syncfs_flushes: Some(false),
@@ -25,6 +32,7 @@ pub(super) static NTFS3: Filesystem = Filesystem {
         read_by: &["Windows", "macOS (cannot write it)"],
         maximum_file: 16 << 40,
         maximum_volume: 16 << 40,
+        mainline: Mainline::Since((5, 15)),
         kernel_status: "In the kernel since 5.15, maintained.",
         source: "kernel Documentation/filesystems/ntfs3.rst; mkntfs(8); fs/ntfs3/xattr.c (owners and modes); Apple, Disk Utility User Guide",
         ..FilesystemFacts::PLAIN

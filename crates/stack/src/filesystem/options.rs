@@ -1,6 +1,7 @@
 //! Effects of a plan's options that other modules need to know.
 
 use super::facts::{DirectoryIndex, Inodes};
+use super::known_options::{Choice, ChoiceOptions};
 use super::model::Filesystem;
 use super::registry::find_filesystem;
 use fsverdict_judgement::plan::Candidate;
@@ -46,10 +47,32 @@ pub struct FewInodes {
     pub option: &'static str,
 }
 
+/// Of every filesystem (mount(8), FILESYSTEM-INDEPENDENT MOUNT OPTIONS).
+const EVERYWHERE: &[&str] =
+    &["noatime", "relatime", "strictatime", "nodiratime", "lazytime", "nolazytime", "sync", "dirsync"];
+
+impl Filesystem {
+    /// Whether its manual has this option of mount, with or without a value.
+    pub fn has_mount_option(&self, option: &str) -> bool {
+        let name = option.split_once('=').map_or(option, |(name, _)| &option[..=name.len()]);
+        EVERYWHERE.contains(&name) || self.options.mount.contains(&name)
+    }
+
+    /// Whether its manual has this option of mkfs.
+    pub fn has_mkfs_option(&self, option: &str) -> bool {
+        self.options.mkfs.contains(&option)
+    }
+
+    /// How it is made or mounted so that it has this, or lacks it, if that is not the default and can be chosen.
+    pub fn options_for(&self, choice: Choice, gives: bool) -> Option<&'static ChoiceOptions> {
+        self.options.choices.iter().find(|one| one.choice == choice && one.gives == gives)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{compresses, reads_without_trace, searches_directories};
-    use crate::filesystem::find_filesystem;
+    use crate::filesystem::{Choice, find_filesystem, registry};
     use fsverdict_judgement::plan::Candidate;
 
     fn with(filesystem: &str, mkfs: &[&str], mount: &[&str]) -> Candidate {
@@ -80,5 +103,32 @@ mod tests {
         assert_eq!((few.inodes, few.bytes_per_inode, few.option), (262_144, 16384, "-N"));
         assert_eq!(ext3.few_inodes(4 << 30, &with("ext3", &["-N", "1"], &[]).mkfs), None);
         assert_eq!(find_filesystem("xfs").unwrap().few_inodes(4 << 30, &[]), None);
+    }
+
+    #[test]
+    fn options_are_found_with_and_without_values() {
+        let btrfs = find_filesystem("btrfs").unwrap();
+        assert!(btrfs.has_mount_option("compress=zstd:3") && btrfs.has_mount_option("noatime"));
+        assert!(!btrfs.has_mount_option("data=journal") && !btrfs.has_mount_option("nodatacow=1"));
+        let ext4 = find_filesystem("ext4").unwrap();
+        assert!(ext4.has_mount_option("data=journal") && !ext4.has_mount_option("data"));
+        assert!(ext4.has_mkfs_option("-b") && !ext4.has_mkfs_option("-Z"));
+    }
+
+    #[test]
+    fn what_choices_give_are_options_that_are_known() {
+        for filesystem in registry() {
+            for choice in filesystem.options.choices {
+                assert!(choice.mount.iter().all(|option| filesystem.has_mount_option(option)));
+                assert!(choice.mkfs.first().is_none_or(|option| filesystem.has_mkfs_option(option)));
+            }
+            // An option of the fair defaults is one of its manual.
+            for option in filesystem.mount_defaults {
+                assert!(filesystem.has_mount_option(option), "{} {option}", filesystem.name);
+            }
+        }
+        let off = find_filesystem("ext4").unwrap().options_for(Choice::Journal, false).unwrap();
+        assert_eq!(off.mkfs, ["-O", "^has_journal"]);
+        assert!(find_filesystem("xfs").unwrap().options_for(Choice::Journal, false).is_none());
     }
 }

@@ -1,7 +1,7 @@
 //! Reiser4.
 
 use super::exit::{CLEAN, ExitCodes, FAILED, LEFT, Meaning, USAGE};
-use super::facts::{DirectoryIndex, FilesystemFacts};
+use super::facts::{DirectoryIndex, FilesystemFacts, Mainline};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
 use super::tool::{Package, Packages, Tool};
@@ -46,6 +46,7 @@ pub(super) static REISER4: Filesystem = Filesystem {
         directory_index: DirectoryIndex::Always("balanced tree of name hashes"),
         maximum_file: 8 << 40,
         maximum_volume: 16 << 40,
+        mainline: Mainline::Never,
         kernel_status: "Never merged; needs a kernel built with the Reiser4 patch (`kernel = \"/path/to/linux\"` with lab = \"uml\").",
         source: "mkfs.reiser4(8)",
         ..FilesystemFacts::PLAIN

@@ -1,7 +1,8 @@
 //! ReiserFS (version 3).
 
 use super::exit::{CLEAN, CORRECTED, ExitCodes, FAILED, LEFT, Meaning, REBOOT, USAGE};
-use super::facts::{DirectoryIndex, FilesystemFacts};
+use super::facts::{DirectoryIndex, FilesystemFacts, Mainline};
+use super::known_options::KnownOptions;
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck, Recovery};
 use super::tool::{Package, Packages, Tool};
@@ -44,11 +45,18 @@ pub(super) static REISERFS: Filesystem = Filesystem {
         ..Recovery::PLAIN
     },
     minimum_size: 33 << 20,
+    // mkreiserfs(8); mount(8).
+    options: KnownOptions {
+        mkfs: &["-b", "-s", "-t", "--format"],
+        mount: &["notail", "data=", "nolog", "barrier=", "hash=", "conv"],
+        choices: &[],
+    },
     facts: FilesystemFacts {
         journaled: true,
         directory_index: DirectoryIndex::Always("balanced tree of name hashes"),
         maximum_file: 1 << 60,
         maximum_volume: 16 << 40,
+        mainline: Mainline::Between((2, 6), (6, 13)),
         kernel_status: "Removed from the kernel in 6.13 (January 2025), deprecated since 5.18; needs an older kernel.",
         source: "mkreiserfs(8); kernel fs/reiserfs/Kconfig of 6.1",
         ..FilesystemFacts::PLAIN

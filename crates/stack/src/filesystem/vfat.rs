@@ -2,6 +2,7 @@
 
 use super::exit::{ExitCodes, Meaning};
 use super::facts::FilesystemFacts;
+use super::known_options::KnownOptions;
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck, Recovery};
 use super::tool::{Packages, Tool};
@@ -33,6 +34,12 @@ pub(super) static VFAT: Filesystem = Filesystem {
     // fsck.fat(8): -a repairs by itself; 1 says then that errors were found, and with -a they are corrected.
     recovery: Recovery { repair: Some(&["-a"]), repairs: &[&["-a"]], corrected: Some(1), ..Recovery::PLAIN },
     minimum_size: 34 << 20,
+    // mkfs.fat(8); mount(8).
+    options: KnownOptions {
+        mkfs: &["-s", "-F", "-S", "-r", "-R"],
+        mount: &["discard", "flush", "iocharset=", "tz="],
+        choices: &[],
+    },
     facts: FilesystemFacts {
         syncfs_flushes: Some(false),
         permissions: false,

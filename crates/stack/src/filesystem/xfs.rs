@@ -2,6 +2,7 @@
 
 use super::exit::{ExitCodes, Meaning};
 use super::facts::{DirectoryIndex, FilesystemFacts, Property};
+use super::known_options::KnownOptions;
 use super::mkfs::MkfsDefault;
 use super::model::{ApartDevice, Driver, Filesystem, Fsck, Recovery};
 use super::tool::{Packages, Tool};
@@ -51,6 +52,30 @@ pub(super) static XFS: Filesystem = Filesystem {
         ..Recovery::PLAIN
     },
     minimum_size: 300 << 20,
+    // mkfs.xfs(8); xfs(5).
+    options: KnownOptions {
+        mkfs: &["-b", "-d", "-i", "-l", "-m", "-n", "-s", "-r"],
+        mount: &[
+            "allocsize=",
+            "discard",
+            "nodiscard",
+            "inode32",
+            "inode64",
+            "largeio",
+            "nolargeio",
+            "logbsize=",
+            "logbufs=",
+            "noalign",
+            "sunit=",
+            "swidth=",
+            "swalloc",
+            "wsync",
+            "attr2",
+            "noattr2",
+            "noquota",
+        ],
+        choices: &[],
+    },
     facts: FilesystemFacts {
         journaled: true,
         metadata_checksums: true,

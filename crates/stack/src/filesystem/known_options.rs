@@ -1,0 +1,36 @@
+//! The options of mkfs and mount that a filesystem's manual names, and what is chosen by them that people ask about by another name.
+//!
+//! What a plan gives to mkfs and mount may be anything; this is for finding options in a sentence.
+
+/// Options that the manual pages name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownOptions {
+    /// Of mkfs, with their dash.
+    pub mkfs: &'static [&'static str],
+    /// Of mount, those that take a value with the `=` before it.
+    pub mount: &'static [&'static str],
+    pub choices: &'static [ChoiceOptions],
+}
+
+/// What is chosen when a filesystem is made or mounted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    Compression,
+    Journal,
+    CopyOnWrite,
+    DataChecksums,
+}
+
+/// How a choice is made that is not the default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChoiceOptions {
+    pub choice: Choice,
+    /// Whether these give it, or take it away.
+    pub gives: bool,
+    pub mkfs: &'static [&'static str],
+    pub mount: &'static [&'static str],
+}
+
+impl KnownOptions {
+    pub(super) const NONE: KnownOptions = KnownOptions { mkfs: &[], mount: &[], choices: &[] };
+}

@@ -1,0 +1,65 @@
+//! In which releases of the kernel a filesystem's driver is.
+
+use super::facts::{KernelVersion, Mainline};
+use super::model::Filesystem;
+
+/// The version that a release begins with: `6.12.3-amd64` is 6.12.
+pub fn kernel_version(release: &str) -> Option<KernelVersion> {
+    let mut numbers = release.split(|letter: char| !letter.is_ascii_digit()).map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+}
+
+impl Filesystem {
+    /// Why a kernel of this release cannot mount it, as far as releases tell; what a distribution leaves out or adds is not known here.
+    pub fn missing_in(&self, release: &str) -> Option<String> {
+        let version = kernel_version(release)?;
+        match self.facts.mainline {
+            Mainline::Never => Some(format!("{} was never in the kernel", self.name)),
+            Mainline::Since((major, minor)) | Mainline::Between((major, minor), _)
+                if version < (major, minor) =>
+            {
+                Some(format!("{} is in the kernel only from {major}.{minor} on", self.name))
+            }
+            Mainline::Between(_, (major, minor)) if version >= (major, minor) => {
+                Some(format!("{} was removed from the kernel in {major}.{minor}", self.name))
+            }
+            Mainline::Since(_) | Mainline::Between(..) => None,
+        }
+    }
+
+    /// The release that has its driver no more.
+    pub fn removed_in(&self) -> Option<KernelVersion> {
+        match self.facts.mainline {
+            Mainline::Between(_, removed) => Some(removed),
+            Mainline::Since(_) | Mainline::Never => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kernel_version;
+    use crate::filesystem::{find_filesystem, registry};
+
+    #[test]
+    fn a_kernel_mounts_what_its_release_has() {
+        let missing = |name, release| find_filesystem(name).unwrap().missing_in(release);
+        assert_eq!(missing("reiserfs", "6.13.0").unwrap(), "reiserfs was removed from the kernel in 6.13");
+        assert!(missing("reiserfs", "6.12.48+deb13-amd64").is_none() && missing("ext4", "6.18.1").is_none());
+        assert!(missing("bcachefs", "6.17.9-arch1").is_none() && missing("bcachefs", "7.0").is_some());
+        assert_eq!(missing("bcachefs", "6.1.0").unwrap(), "bcachefs is in the kernel only from 6.7 on");
+        assert!(missing("ntfs3", "5.10.0").is_some() && missing("reiser4", "6.1.0").is_some());
+        assert_eq!((kernel_version("6.12-rc1"), kernel_version("next")), (Some((6, 12)), None));
+    }
+
+    #[test]
+    fn what_is_said_of_the_kernel_names_the_release_that_removed_it() {
+        for filesystem in registry() {
+            if let Some((major, minor)) = filesystem.removed_in() {
+                let (removed, last) = (format!("{major}.{minor}"), format!("{major}.{}", minor - 1));
+                let said = filesystem.facts.kernel_status;
+                assert!(said.contains(&removed) || said.contains(&last), "{said}");
+            }
+        }
+    }
+}
