@@ -45,7 +45,7 @@ fn facts(place: &Place, name: &str) -> BTreeMap<(u64, String), String> {
         let trial = &event["trial"];
         Some(((trial["block"].as_u64()?, trial["candidate"].as_str()?.to_owned()), value))
     };
-    journal.all("facts").filter_map(|event| of_event(event)).collect()
+    journal.all("facts").filter_map(of_event).collect()
 }
 
 /// Seconds of a metric, over all timed phases of the plan, of a candidate's trial.

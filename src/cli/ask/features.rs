@@ -170,7 +170,7 @@ pub(super) fn feature_here(sentence: &Sentence, at: usize, is_priced: bool) -> O
     }
     // `journal` is also how ext4 keeps its data, and a crash-safe filesystem has one: neither is chosen by an option.
     let is_required = wanted == Some(true) && !matches!(feature, Feature::Compression);
-    (!is_required).then(|| FoundFeature { feature, range: at..range.end, wanted, algorithm })
+    (!is_required).then_some(FoundFeature { feature, range: at..range.end, wanted, algorithm })
 }
 
 impl FoundFeature {

@@ -131,11 +131,8 @@ pub(super) fn hear_limits(sentence: &mut Sentence) -> Vec<Said<LatencyLimit>> {
                 )
             })
             .collect();
-        let mut words = vec![
-            sentence.take(metric_at.clone()),
-            sentence.take(below),
-            sentence.take(end_of(end, sentence)),
-        ];
+        let mut words =
+            [sentence.take(metric_at.clone()), sentence.take(below), sentence.take(end_of(end, sentence))];
         if metric_at.start > end {
             words.rotate_left(1);
         }

@@ -80,7 +80,7 @@ impl CandidateScan {
             return next;
         }
         if let Some(found) = feature_here(sentence, at, self.is_priced) {
-            return self.feature(sentence, found);
+            return self.feature(sentence, &found);
         }
         if let Some((end, options)) = self.option(sentence, at) {
             let is_alternative = self.is_alternative(sentence, at, &options);
@@ -143,7 +143,7 @@ impl CandidateScan {
         Some(phrase.end)
     }
 
-    fn feature(&mut self, sentence: &mut Sentence, found: FoundFeature) -> usize {
+    fn feature(&mut self, sentence: &mut Sentence, found: &FoundFeature) -> usize {
         let end = found.range.end;
         let words = sentence.take(found.range.clone());
         let current = self.heard.named.last().map(|said| said.value.filesystem);

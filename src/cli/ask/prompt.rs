@@ -70,8 +70,7 @@ pub(super) fn ask_work() -> Result<AskedWork, CliError> {
     let offered = offered_works();
     print_line(numbered(offered.iter().filter_map(|work| work.asked_by.shown.as_deref())).trim_end());
     until_understood("a number, a word, or a folder of yours: ", |said| {
-        Ok(of_number(&offered, said)?
-            .map_or_else(|| work_of(said), |work| Ok(AskedWork::Preset(work.preset)))?)
+        of_number(&offered, said)?.map_or_else(|| work_of(said), |work| Ok(AskedWork::Preset(work.preset)))
     })
 }
 

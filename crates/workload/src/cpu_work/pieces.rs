@@ -86,7 +86,7 @@ fn content() -> Vec<u8> {
     let mut numbers = PieceNumbers::new();
     let mut content = vec![0; PIECE + PAGE];
     for (at, word) in content.chunks_exact_mut(8).enumerate() {
-        if at * 8 & 512 == 0 {
+        if (at * 8) & 512 == 0 {
             word.copy_from_slice(&numbers.draw().to_le_bytes());
         }
     }
