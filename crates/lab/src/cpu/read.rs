@@ -1,4 +1,4 @@
-//! Reads a processor model from its TOML. docs/simulated-time.md explains each key.
+//! Reads a processor model from its TOML. docs/background/simulated-time.md explains each key.
 
 use crate::kernel::CPU_CLASSES;
 use fsverdict_judgement::journal::ProcessorModel;
