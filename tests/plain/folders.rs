@@ -98,7 +98,7 @@ fn a_folder_that_cannot_be_used_is_skipped_with_the_way_out() {
     place.run(&plan, &[]).exits(3).says(&[
         "skipped none: cannot work in",
         "No such file",
-        "hint: name a folder",
+        "hint: name an existing folder",
     ]);
     holds_only_the_thesis(&one);
 }
