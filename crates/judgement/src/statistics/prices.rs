@@ -114,7 +114,7 @@ mod tests {
         (0..40)
             .map(|at| {
                 let part = |class: u64, scale: f64| (mix(class + 7, at) % 1000) as f64 * scale;
-                let counts = vec![part(0, 1e4), part(1, 2.0), part(2, 3.0)];
+                let counts = vec![part(0, 1e4), part(1, 2.0), part(2, 300.0)];
                 let exact: f64 = counts.iter().zip(TRUE).map(|(count, price)| count * price).sum();
                 let off = 1.0 + noise * ((mix(99, at) % 2001) as f64 / 1000.0 - 1.0);
                 CountedWork { counts, seconds: exact.max(1e-6) * off }
@@ -126,12 +126,12 @@ mod tests {
     fn prices_are_found_and_none_is_negative() {
         let prices = fit_prices(&works(0.0), &PRIOR);
         for (found, expected) in prices.iter().zip(TRUE) {
-            assert!((found - expected).abs() < 0.03 * expected + 2e-8, "{prices:?}");
+            assert!((found - expected).abs() < 0.1 * expected + 1e-8, "{prices:?}");
         }
         // Work that takes less the more is counted in a class has a price of zero for it.
         let less: Vec<CountedWork> = works(0.0)
             .into_iter()
-            .map(|work| CountedWork { seconds: (work.seconds - work.counts[2] * 1e-7).max(1e-6), ..work })
+            .map(|work| CountedWork { seconds: (work.seconds - work.counts[2] * 1e-8).max(1e-6), ..work })
             .collect();
         assert!(fit_prices(&less, &PRIOR).iter().all(|price| *price >= 0.0));
     }

@@ -21,7 +21,7 @@
 //! )?;
 //! let fresh = measure::Fresh::of(mount_point, 1 << 30)?;
 //! let observation = clocked.finish(done, Some(&fresh))?;
-//! let settled = measure::settle(&root, &["loop0"], &measure::SettleLimits::default())?;
+//! let settled = measure::wait_until_settled(&root, &["loop0"], &measure::SettleLimits::default())?;
 //! # Ok::<(), measure::MeasureError>(())
 //! ```
 

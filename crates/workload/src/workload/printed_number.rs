@@ -173,7 +173,7 @@ fn value_of(text: &str) -> Result<f64, String> {
     };
     let separators: Vec<char> = mantissa.chars().filter(|letter| is_separator(*letter)).collect();
     let decimal = decimal_separator(mantissa, &separators)
-        .ok_or_else(|| format!("`{}` is no number", shorten(text)))?;
+        .ok_or_else(|| format!("`{}` is not a number", shorten(text)))?;
     let decimal = match decimal {
         Decimal::None => None,
         Decimal::At(letter) => Some(letter),
@@ -195,7 +195,7 @@ fn value_of(text: &str) -> Result<f64, String> {
         }
     }
     normal.push_str(exponent);
-    let value = normal.parse::<f64>().map_err(|_| format!("`{}` is no number", shorten(text)))?;
+    let value = normal.parse::<f64>().map_err(|_| format!("`{}` is not a number", shorten(text)))?;
     match value {
         value if !value.is_finite() || value.abs() > 1e300 => {
             Err(format!("`{}` is no finite number", shorten(text)))
