@@ -16,7 +16,7 @@ use super::error::SessionError;
 use super::repeats::repeats;
 
 /// What to do about a trial that was ended from outside each time it was tried.
-const KILLED: &str = "see who ended it (`dmesg` names what ran out of memory); `fsverdict resume` tries it again, unless a later block has begun";
+const KILLED: &str = "find out which process ended it (`dmesg` names what ran out of memory); `fsverdict resume` tries it again, unless a later block has begun";
 
 /// What to do about a device that failed.
 const DEVICE_FAILED: &str = "`dmesg` shows all that the kernel says of it; check its cable, its power and what lies below it; `fsverdict resume` tries the trial again";
@@ -236,8 +236,7 @@ impl Study<'_> {
                 "{} was ended from outside again before it asked for anything: {}",
                 id.candidate, end.reason
             );
-            let hint =
-                "see who ended it, or refused it memory (`dmesg` names what ran out of memory; `ulimit -v`)";
+            let hint = "find out which process ended it, or which limit refused it memory (`dmesg` names what ran out of memory; `ulimit -v`)";
             return Err(LabError::Machine(Reason::new(text, hint)).into());
         }
         let TrialEnd { status, mut reason, mut hint, wall, .. } = end;

@@ -78,6 +78,19 @@ fn share(lost: u32, of: u32) -> String {
     format!("{}{within}", per_cent(f64::from(lost) / f64::from(of.max(1))))
 }
 
+/// Why fewer states than cuts were examined: the sampler drops a state with the same content as one that it has.
+fn fewer_than_asked(judged: &Judgement<'_>) -> Option<String> {
+    let asked = judged.plan.faults.map_or(0, |faults| faults.power_cuts);
+    let states = judged.run.power_cuts.iter().map(|cuts| cuts.states);
+    let (few, many) = (states.clone().min()?, states.max()?);
+    let examined = if few == many { few.to_string() } else { format!("{few} to {many}") };
+    (few < asked).then(|| {
+        format!(
+            "of {asked} power cuts, {examined} different states of the device came about and were examined: cuts that leave the same content count once"
+        )
+    })
+}
+
 /// What is to be said of them, each as a sentence without a full stop; nothing where no power was cut.
 pub(super) fn sentences(judged: &Judgement<'_>) -> Vec<String> {
     let cuts = judged.run.power_cuts.as_slice();
@@ -91,6 +104,7 @@ pub(super) fn sentences(judged: &Judgement<'_>) -> Vec<String> {
             )
         })
         .collect();
+    said.extend(fewer_than_asked(judged));
     if cuts.iter().any(|cuts| cuts.trials > 1) {
         said.push(
             "of trials, whose devices are drawn from the class, the share is that of trials in which some state lost something, with its interval over trials: it grows with the states that are looked at of each"

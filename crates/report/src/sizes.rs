@@ -163,7 +163,7 @@ impl SizeReport {
             let [one, other] = pair else { continue };
             let between = format!("from {} to {}", shown(one), shown(other));
             if !step.same_leader {
-                told.push(format!("{between}: whom to take changes, or is not decided"));
+                told.push(format!("{between}: the recommended candidate changes, or is not decided"));
             }
             for moved in &step.moved {
                 told.push(format!(

@@ -67,7 +67,7 @@ pub(super) fn read_sequences(
             section.problems.add(steps.at, format!("sequences have 1 to 3 calls, not {}", steps.value), hint);
         }
         Some(steps) if steps.value == 3 && section.entry("sequences").is_none() => {
-            let message = "sequences of three calls are more than anybody can do";
+            let message = "sequences of three calls are too many to try";
             section.problems.add(steps.at, message, "sequences = 5000: so many, drawn by the seed");
         }
         _ => {}

@@ -112,6 +112,9 @@ impl Objective {
 }
 
 fn cost(metric: &str, by: Aggregation, phase: &str, trial: &Trial) -> Option<f64> {
+    if moved_nothing(phase, trial) {
+        return None;
+    }
     match by {
         Aggregation::Total => {
             // Of nothing there are no ratios, and a time of nothing is that of work that was not done.
@@ -119,6 +122,12 @@ fn cost(metric: &str, by: Aggregation, phase: &str, trial: &Trial) -> Option<f64
         }
         Aggregation::Ratios => log_cost(metric, phase, trial),
     }
+}
+
+/// Whether a phase is known to have worked on no byte and no file: then its time says nothing about the work that it is named after.
+fn moved_nothing(phase: &str, trial: &Trial) -> bool {
+    let amount = |metric| trial.value(phase, metric);
+    amount("logical_bytes") == Some(0.0) && amount("files").unwrap_or(0.0) == 0.0
 }
 
 /// The log of a metric in a phase, smaller is better; `None` where it was not measured or measured as nothing.
@@ -133,7 +142,7 @@ pub(super) fn log_cost(metric: &str, phase: &str, trial: &Trial) -> Option<f64> 
 #[cfg(test)]
 mod tests {
     use super::Objective;
-    use crate::journal::{Event, Fold, made};
+    use crate::journal::{Event, Fold, Unit, made};
     use crate::plan::Plan;
     use serde_json::json;
 
@@ -176,6 +185,33 @@ mod tests {
         let (_, scores) = goals(&ratios);
         // The milliseconds of the removal outweigh two seconds.
         assert!(scores[1].unwrap() < 0.2 * scores[0].unwrap());
+    }
+
+    #[test]
+    fn a_phase_that_moved_nothing_counts_for_no_candidate() {
+        let plan =
+            plan(&json!({ "metric": "durable", "by": "total", "weights": { "write": 1.0, "read": 1.0 } }));
+        let mut events = vec![(None, made::started()), (None, made::block_started(1, 1, &["a", "b"]))];
+        for name in ["a", "b"] {
+            let id = Some(made::id(1, name));
+            events.push((id.clone(), Event::TrialStarted {}));
+            for (phase, bytes, files) in [("write", 0.0, 12.0), ("read", 0.0, 0.0)] {
+                let numbers = [
+                    ("durable", Unit::Seconds, 1.0),
+                    ("logical_bytes", Unit::Bytes, bytes),
+                    ("files", Unit::Count, files),
+                ];
+                events.push((id.clone(), Event::Observation(made::measured(phase, &numbers))));
+            }
+            events.push((id, made::ended(None, 1.0)));
+        }
+        events.push((None, Event::BlockFinished { block: 1, attempt: 1, invalid: None }));
+        let mut fold = Fold::new(&plan);
+        made::journal(events).records.into_iter().for_each(|record| fold.take(record));
+        let objective = Objective::of(&plan, fold.run().unwrap());
+        // Empty files are work; neither a byte nor a file is none.
+        assert_eq!(objective.phases(), ["write"]);
+        assert_eq!(objective.left_out[0].lacking, ["a", "b"]);
     }
 
     #[test]

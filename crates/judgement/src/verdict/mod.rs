@@ -13,6 +13,8 @@ mod dependence;
 mod devices;
 mod effect;
 mod environment_runs;
+#[cfg(test)]
+mod error_rate_tests;
 mod estimates;
 mod evidence;
 mod factors;

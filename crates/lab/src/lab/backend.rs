@@ -60,7 +60,7 @@ pub enum ServingError {
         "memory that its guest had shown it was taken away: the file that memory is became shorter, or there was no room for it any more"
     )]
     MemoryGone,
-    #[error("`fsverdict device` is called by fsverdict itself, not by people")]
+    #[error("`fsverdict device` is an internal command that only fsverdict starts")]
     NotForPeople,
 }
 

@@ -50,7 +50,7 @@ impl Held {
             }
         }
         let text = format!("the process that stages the datasets was {}", describe_interruptions(&signals));
-        let hint = "see who ended it (`dmesg` names what ran out of memory)";
+        let hint = "find out which process ended it (`dmesg` names what ran out of memory)";
         Err(LabError::Machine(Reason::new(text, hint)))
     }
 

@@ -33,7 +33,7 @@ pub fn main(mut arguments: impl Iterator<Item = String>) -> u8 {
 }
 
 fn prepare(arguments: &mut impl Iterator<Item = String>) -> std::io::Result<Command> {
-    let missing = || std::io::Error::other("it is called by fsverdict itself, not by people");
+    let missing = || std::io::Error::other("it is an internal command that only fsverdict starts");
     let descriptor = arguments
         .next()
         .and_then(|number| number.parse().ok())

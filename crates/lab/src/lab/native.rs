@@ -28,7 +28,7 @@ use super::{Attachments, Lab, LabEntry, LabError, Watch, missing_tools};
 
 pub(super) const ENTRY: LabEntry = LabEntry {
     choice: LabChoice::Native,
-    summary: "this machine's kernel: on a real device or a scratch image as root, in a folder of yours as anybody",
+    summary: "this machine's kernel: on a real device or a scratch image as root, in a folder of yours as any user",
     takes: |source| !source.is_modelled(),
     prepare: |plan, _| Ok(Box::new(Native::prepare(plan)?)),
     arrival: None,

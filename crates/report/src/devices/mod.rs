@@ -150,7 +150,7 @@ fn limits(table: &DeviceTable) -> Vec<String> {
         ));
     }
     if table.sites.is_some() {
-        found.push("who shares runs is no random sample of those who have such devices".to_owned());
+        found.push("people who share runs are no random sample of those who have such devices".to_owned());
     }
     found
 }

@@ -88,7 +88,7 @@ fn read_numbers(file: &File) -> std::io::Result<Vec<u64>> {
 /// `fsverdict image-layout`: returns its exit status.
 pub fn main(arguments: impl Iterator<Item = String>) -> u8 {
     let Some(task) = LayoutTask::parse(arguments) else {
-        print_line("fsverdict: `fsverdict image-layout` is called by fsverdict itself, not by people");
+        print_line("fsverdict: `fsverdict image-layout` is an internal command that only fsverdict starts");
         return 2;
     };
     match task.run_task() {

@@ -51,9 +51,9 @@ pub fn main(arguments: impl Iterator<Item = String>) -> u8 {
     let served = match &arguments[..] {
         [folder, point, manner @ ..] => match ServingManner::parse(manner) {
             Some(manner) => serve_folder(Path::new(folder), Path::new(point), manner),
-            None => Err("it is called by fsverdict itself, not by people".to_owned()),
+            None => Err("it is an internal command that only fsverdict starts".to_owned()),
         },
-        _ => Err("it is called by fsverdict itself, not by people".to_owned()),
+        _ => Err("it is an internal command that only fsverdict starts".to_owned()),
     };
     match served {
         Ok(()) => 0,

@@ -26,7 +26,9 @@ pub const COUNT_PREFIX: &str = "count_";
 /// thread that did it; in a guest [`COUNT_PREFIX`] and the number of the class, in the order of the kernel's classes.
 pub fn main(mut arguments: impl Iterator<Item = String>) -> u8 {
     let (Some(piece), Some(folder), None) = (arguments.next(), arguments.next(), arguments.next()) else {
-        print_line("fsverdict: `fsverdict cpu-work` is called by `fsverdict calibrate --cpu`, not by people");
+        print_line(
+            "fsverdict: `fsverdict cpu-work` is an internal command that `fsverdict calibrate --cpu` starts",
+        );
         return 2;
     };
     let measured = CpuPiece::find(&piece)
