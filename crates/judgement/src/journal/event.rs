@@ -60,14 +60,14 @@ pub enum Event {
         lab_reason: String,
         /// What results stand on, in a sentence.
         fidelity: String,
-        /// Host, kernel, device, tools.
+        /// Facts about the host, the kernel, the device and the tools.
         environment: Facts,
-        /// What the program itself goes by.
+        /// Facts about the start of the run that the program itself uses.
         #[serde(default, skip_serializing_if = "Beginning::is_unknown")]
         beginning: Beginning,
     },
     RunResumed {
-        /// A run that had ended goes on for so many blocks.
+        /// The number of additional blocks for a run that had already ended.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         more: Option<u32>,
     },
@@ -77,28 +77,28 @@ pub enum Event {
         hint: String,
     },
     BlockStarted {
-        /// From 1.
+        /// The block number, from 1.
         block: u32,
-        /// 1, or more where it is repeated.
+        /// 1 for the first attempt, more for a repetition.
         attempt: u32,
-        /// Candidates in the order they will be tried.
+        /// Candidates in the order in which the block tests them.
         order: Vec<String>,
-        /// In a journal that was merged from those of several sites: where it was done.
+        /// In a journal that was merged from several sites: the site that ran the block.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         place: Option<BlockSite>,
     },
-    /// A block ended; `invalid` says by which rule fixed in advance it does not count.
+    /// A block ended; if it does not count, `invalid` names the rule, fixed in advance, that it broke.
     BlockFinished {
-        /// From 1.
+        /// The block number, from 1.
         block: u32,
-        /// 1, or more where it was repeated.
+        /// 1 for the first attempt, more for a repetition.
         attempt: u32,
-        /// The rule it broke.
+        /// The rule that the block broke.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         invalid: Option<String>,
     },
     TrialStarted {},
-    /// The agent has begun a step (for progress; a phase, `mkfs`, `mount` …).
+    /// The agent started a step, for progress displays: a phase, `mkfs`, `mount` …
     StepStarted {
         step: String,
     },
@@ -107,62 +107,62 @@ pub enum Event {
     /// Facts about this trial: mount options as the kernel resolved them, queue settings …
     Facts {
         facts: Facts,
-        /// What the program itself goes by.
+        /// Facts about the trial that the program itself uses.
         #[serde(default, skip_serializing_if = "Learnt::is_nothing")]
         learnt: Learnt,
     },
-    /// Something a reader of the numbers must know.
+    /// A warning that a reader of the numbers must know.
     Caution(Caution),
-    /// What else the machine did while a trial ran; recorded right before its end.
+    /// Other activity of the machine during a trial; recorded right before the trial's end.
     Surroundings(Surroundings),
     TrialFinished {
         status: Status,
-        /// Why it failed; empty when ok.
+        /// Why the trial failed; empty if it succeeded.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         reason: String,
-        /// What to do about it; empty where nothing is known.
+        /// What the user can do about it; empty if no advice is known.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         hint: String,
-        /// Seconds of wall time from start to end, as the conductor saw it.
+        /// Seconds of wall time from start to end, as the conductor measured it.
         #[serde(default)]
         wall: f64,
     },
-    /// A candidate is no longer tried, by the stopping rule.
+    /// The stopping rule dropped a candidate.
     CandidateDropped {
         candidate: String,
         /// The evidence, in a sentence.
         reason: String,
     },
-    /// Of a trial whose writes are recorded: files that were saved. It is no part of a journal.
+    /// Files that were saved, in a trial whose writes are recorded. Journals do not contain this event.
     Saved {
         phase: String,
         saves: Vec<Save>,
     },
-    /// Of such a trial: sequences that were done. It is no part of a journal.
+    /// Sequences that were completed, in a trial whose writes are recorded. Journals do not contain this event.
     Sequences {
         phase: String,
         batches: Vec<SequenceBatch>,
     },
-    /// Of such a trial: what a command said that it was promised. It is no part of a journal.
+    /// Promises that a command reported, in a trial whose writes are recorded. Journals do not contain this event.
     Promised {
         phase: String,
         promises: Vec<ProgramPromise>,
     },
-    /// What was found in a state that a cut of power left. It is no part of a journal.
+    /// What was found in a state after a power cut. Journals do not contain this event.
     AfterCut(StateFinding),
-    /// Something happened to a device of a trial that says nothing about the candidate.
+    /// An event on a trial's device that says nothing about the candidate.
     Device(DeviceEvent),
-    /// What cuts of power came to, looked at after the trials; of several of a candidate, the last counts.
+    /// The results of power cuts, examined after the trials; of several events for a candidate, the last counts.
     PowerCut(PowerCuts),
-    /// What came of a rotten block. It is no part of a journal.
+    /// The result of one corrupted block. Journals do not contain this event.
     AfterRot(RotFinding),
-    /// What rotten blocks came to, looked at after the trials; of several of a candidate, the last counts.
+    /// The results of corrupted blocks, examined after the trials; of several events for a candidate, the last counts.
     Rotten(RottenBlocks),
-    /// What computing takes, measured after the trials; of several, the last counts.
+    /// The prices of computation, measured after the trials; of several events, the last counts.
     Priced(CpuPrices),
-    /// Ends a complete journal, but for prices.
+    /// The last event of a complete journal, except that prices may follow.
     RunFinished {
-        /// Why no more blocks were run.
+        /// Why the run started no more blocks.
         reason: String,
         /// The kind of that reason.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -170,70 +170,73 @@ pub enum Event {
     },
 }
 
-/// What happened to a device of a trial.
+/// An event on a device of a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "device_event", rename_all = "snake_case")]
 pub enum DeviceEvent {
-    /// All devices were found as they were left, and are about to be written to. It is no part of a journal.
+    /// All devices are unchanged since they were last used, and the first write follows. Journals do not contain this
+    /// event.
     FirstWrite,
-    /// Another program has written to a device: the run ends, and goes on only where the device is named again.
+    /// Another program wrote to a device: the run ends, and can only be resumed if the user names the device again.
     ForeignWrite {
-        /// Its number, from 1.
+        /// The device's number, from 1.
         device: usize,
-        /// What shows it; in a journal, all that is told of it.
+        /// The evidence; journals record nothing else about the event.
         found: String,
     },
-    /// The kernel reported errors of a device, or it is gone. It is no part of a journal.
+    /// The kernel reported errors of a device, or the device disappeared. Journals do not contain this event.
     Failed {
-        /// Its number, from 1.
+        /// The device's number, from 1.
         device: usize,
-        /// What was reported.
+        /// What the kernel reported.
         found: String,
     },
 }
 
-/// What the machine did besides while a trial ran. What could not be read is left out.
+/// Other activity of the machine during a trial. Values that could not be read are `None`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Surroundings {
-    /// Seconds of CPU time there were: wall time by the number of processors.
+    /// Available CPU time in seconds: wall time times the number of processors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_time: Option<f64>,
-    /// Seconds of them that other programs used in user mode.
+    /// Seconds of CPU time that other programs used in user mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreign_cpu: Option<f64>,
-    /// Seconds of them that a hypervisor gave to others.
+    /// Seconds of CPU time that a hypervisor gave to other guests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steal: Option<f64>,
-    /// Bytes that were moved on the disk below by others, or that nobody knows to be the trial's.
+    /// Bytes of I/O on the underlying disk by other programs, or that cannot be attributed to the trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreign_bytes: Option<u64>,
-    /// Bytes that the trial may have moved there at most.
+    /// The largest number of bytes that the trial can have moved on that disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_bytes: Option<u64>,
-    /// The trial was stopped (SIGSTOP) for a while and went on: what it timed holds the pause.
+    /// The trial was paused (SIGSTOP) and continued: its times include the pause.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
-    /// It was ended by a signal, from outside or by a crash, each time it was tried: a run that is resumed tries it again.
+    /// A signal, from outside or by a crash, ended the trial at every attempt: a resumed run tries it again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub killed: bool,
-    /// Something outside ended it each time it was tried, or its guest ran out of memory: the candidate is not judged by it.
+    /// Something outside ended the trial at every attempt, or its guest ran out of memory: this says nothing about the
+    /// candidate.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub from_outside: bool,
-    /// Seconds for which the machine slept meanwhile.
+    /// Seconds for which the machine was suspended during the trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slept: Option<f64>,
-    /// Seconds by which the machine's time of day was set meanwhile, negative where it was set back. Slewing is none.
+    /// Seconds by which the wall clock was stepped during the trial, negative if it was set back. Slewing does not
+    /// count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_step: Option<f64>,
-    /// A fixed piece of work, timed before the trial.
+    /// The time of a fixed workload before the trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sentinel: Option<Sentinel>,
 }
 
-/// Seconds that fixed pieces of work took.
+/// The times of fixed workloads, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Sentinel {
-    /// Of the processor alone.
+    /// A workload that uses only the processor.
     pub cpu: f64,
     pub memory: f64,
 }
@@ -241,13 +244,13 @@ pub struct Sentinel {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// The stopping rule was satisfied: decided, tied, or hopeless.
+    /// The stopping rule ended the run: decided, tied, or hopeless.
     Rule,
-    /// As many blocks as the plan allows.
+    /// The run did as many blocks as the plan allows.
     Blocks,
-    /// The time that the plan allows.
+    /// The run used the time that the plan allows.
     Budget,
-    /// Too many blocks were disturbed: nothing may be ranked.
+    /// Too many blocks were disturbed, so the candidates cannot be ranked.
     Disturbed,
     /// No candidate was left.
     Nobody,
@@ -259,25 +262,25 @@ pub enum Ending {
 pub enum Status {
     /// Every phase was measured and verified.
     Ok,
-    /// It could not be completed, or data were wrong.
+    /// The trial could not be completed, or data were wrong.
     Failed,
 }
 
-/// A program that was run: enough to repeat it by hand.
+/// A program that was run, with enough detail to repeat it by hand.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CommandRecord {
     pub step: String,
     pub argv: Vec<String>,
-    /// Exit status; `None` when ended by a signal or by the time limit.
+    /// The exit status; `None` if a signal or the time limit ended the program.
     pub exit: Option<i32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
-    /// Wall seconds.
+    /// Wall time in seconds.
     pub seconds: f64,
-    /// The end of its standard output (bounded).
+    /// The end of standard output (bounded).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stdout: String,
-    /// The end of its standard error (bounded).
+    /// The end of standard error (bounded).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
 }
@@ -291,37 +294,37 @@ pub struct Observation {
     pub histograms: Vec<Histogram>,
     /// `cold`, `warm`, or `fresh` (first phase after mkfs).
     pub cache: String,
-    /// How many times the phase had been done before in the same trial.
+    /// How many times the phase ran before in the same trial.
     #[serde(default, skip_serializing_if = "is_first")]
     pub repetition: u32,
-    /// Data that had not reached the device: (milliseconds since the phase began, bytes of Dirty + Writeback).
+    /// Unwritten data: (milliseconds since the phase began, bytes of Dirty + Writeback).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unwritten: Vec<(u64, u64)>,
-    /// How much was done from moment to moment, where it was counted.
+    /// Progress over time, if it was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub course: Option<WorkCourse>,
-    /// What its kernel counted and charged, where computation has a price.
+    /// What the kernel counted and charged, if computation has a price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub computation: Option<CountedComputation>,
 }
 
-/// Where a block of a merged journal was done.
+/// The site that ran a block of a merged journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockSite {
     /// Name of the site: one machine and one device.
     pub site: String,
-    /// Its number there, from 1. Blocks of the same number at all sites are one round.
+    /// The block's number at that site, from 1. Blocks with the same number at all sites form one round.
     pub round: u32,
 }
 
 impl Observation {
-    /// The value of a metric, where it was measured.
+    /// The value of a metric, if it was measured.
     pub fn value(&self, metric: &str) -> Option<f64> {
         self.measurements.iter().find(|found| found.metric == metric).map(Measurement::resolved)
     }
 
-    /// Takes in what else is known of the phase: of the same time (what a modelled device has to say is known when the trial is
-    /// over), or of a repetition, with which each measurement becomes the mean. The phase began when it first did.
+    /// Merges a further observation of the same phase: of the same time (the report of a modelled device comes after
+    /// the trial), or of a repetition, where each measurement becomes the mean. `began` keeps the first start time.
     pub(super) fn add(&mut self, other: Observation) {
         self.repetition = self.repetition.max(other.repetition);
         let times = f64::from(other.repetition) + 1.0;
@@ -348,17 +351,18 @@ fn is_first(repetition: &u32) -> bool {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// Name of the metric; a built-in one (see [`METRICS`](super::METRICS)), which is never copied, or an adapter's own.
+    /// Name of the metric: a built-in one (see [`METRICS`](super::METRICS)), which is never copied, or an adapter's
+    /// own.
     #[serde(deserialize_with = "super::metric::name")]
     pub metric: Cow<'static, str>,
     pub unit: Unit,
     pub value: f64,
-    /// Which way it is better, where the plan says so: of metrics of its own.
+    /// Which direction is better, for the plan's own metrics.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub better: Option<Better>,
 }
 
-/// Seconds that no clock can tell from none: a difference of two that is smaller is what rounding left.
+/// The resolution of time, in seconds: a smaller difference between two times is a rounding error.
 pub const FINEST_TIME: f64 = 1e-9;
 
 impl Measurement {
@@ -370,7 +374,7 @@ impl Measurement {
         }
     }
 
-    /// One of a metric that says itself which way it is better.
+    /// A measurement of a metric whose direction is known by its name.
     pub fn new(metric: impl Into<Cow<'static, str>>, unit: Unit, value: f64) -> Self {
         Self { metric: metric.into(), unit, value, better: None }
     }
@@ -385,7 +389,7 @@ pub struct Histogram {
     pub buckets: Vec<(u64, u64)>,
 }
 
-/// Something a reader of the numbers must know.
+/// A warning that a reader of the numbers must know.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Caution {
     /// The phase it concerns; empty for the whole trial.

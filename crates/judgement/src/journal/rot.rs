@@ -1,5 +1,5 @@
-//! What was found of a candidate of which single blocks had rotted: how often which kind of block came to what, who noticed, and the
-//! first that lost something without a word.
+//! Results of block corruption tests for a candidate: how often each kind of block led to which outcome, who detected
+//! the corruption, and the first blocks whose corruption lost data silently.
 
 use std::collections::BTreeMap;
 
@@ -7,30 +7,31 @@ use serde::{Deserialize, Serialize};
 
 use super::reading::ReadingStopped;
 
-/// What a block held before it rotted.
+/// What a block held before it was corrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockUse {
-    /// Where everything else is found from; copies of it, too.
+    /// The structure from which all others are found, and its copies.
     Superblock,
     /// Journal, log, or checkpoint.
     Journal,
-    /// Inodes, in whatever they lie.
+    /// Inodes, in whatever structure holds them.
     Inode,
-    /// Names.
+    /// Directory entries.
     Directory,
-    /// What says where things are and what is free: bitmaps, trees, indirect blocks, checksums.
+    /// Metadata that locates data and free space: bitmaps, trees, indirect blocks, checksums.
     Map,
-    /// Content of files.
+    /// File content.
     Data,
-    /// Something, and what is not known: it lies below a layer, or in a filesystem whose layout is not read.
+    /// The block is in use, but its content is not known: it lies below a layer, or in a filesystem whose layout the
+    /// program does not read.
     Unknown,
-    /// Nothing: a control, of which nothing may come.
+    /// The block is free. It serves as a control: its corruption must have no effect.
     Unused,
 }
 
 impl BlockUse {
-    /// Every one.
+    /// Every use.
     pub const ALL: [BlockUse; 8] = [
         BlockUse::Superblock,
         BlockUse::Journal,
@@ -42,7 +43,7 @@ impl BlockUse {
         BlockUse::Unused,
     ];
 
-    /// For people.
+    /// The label in reports.
     pub const fn words(self) -> &'static str {
         match self {
             BlockUse::Superblock => "superblock",
@@ -57,34 +58,34 @@ impl BlockUse {
     }
 }
 
-/// What became of a filesystem of which a block had rotted, the best first.
+/// What happened to a filesystem with one corrupted block, best outcome first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RotOutcome {
-    /// All is there, and nobody noticed anything.
+    /// All data are intact, and nothing detected the corruption.
     Unharmed,
-    /// All is there; the filesystem noticed, and its checker finds nothing wrong any more.
+    /// All data are intact; the filesystem detected the corruption, and its checker finds no errors afterwards.
     Healed,
-    /// … once its checker had repaired it.
+    /// All data are intact after the checker repaired the filesystem.
     Repaired,
-    /// All is there, but something is wrong still: its checker complains, or it cannot be written to.
+    /// All data are intact, but a fault remains: the checker reports errors, or the filesystem cannot be written to.
     Impaired,
-    /// Something is gone, and somebody said so when it was read, or before.
+    /// Data are lost, and an error was reported when the data were read or earlier.
     LossReported,
-    /// Something wrong was read as if it were right, and only the checker said so.
+    /// A read returned wrong data without an error, and only the checker reported the corruption.
     LossFound,
-    /// Something wrong was read, or something is gone, and nobody said a word.
+    /// A read returned wrong data, or data are lost, and nothing reported an error.
     SilentLoss,
-    /// It could not be mounted, not even after its checker.
+    /// The filesystem could not be mounted, even after its checker ran.
     Unmountable,
-    /// Its kernel computed or waited without an end.
+    /// The kernel computed or waited without end.
     Hang,
-    /// Its kernel gave up.
+    /// The kernel panicked.
     Panic,
 }
 
 impl RotOutcome {
-    /// Every one, the best first.
+    /// Every outcome, the best first.
     pub const ALL: [RotOutcome; 10] = [
         RotOutcome::Unharmed,
         RotOutcome::Healed,
@@ -98,7 +99,7 @@ impl RotOutcome {
         RotOutcome::Panic,
     ];
 
-    /// For people, as the head of a column.
+    /// The label in reports, as a column head.
     pub const fn words(self) -> &'static str {
         match self {
             RotOutcome::Unharmed => "unharmed",
@@ -114,7 +115,7 @@ impl RotOutcome {
         }
     }
 
-    /// Whether a user has lost something, or all.
+    /// Whether the user lost some or all data.
     pub const fn is_loss(self) -> bool {
         !matches!(
             self,
@@ -122,34 +123,35 @@ impl RotOutcome {
         )
     }
 
-    /// Whether a program was given wrong content for right, or its kernel did not survive.
+    /// Whether a program read wrong data without an error, or the kernel did not survive.
     pub const fn is_grave(self) -> bool {
         matches!(self, RotOutcome::LossFound | RotOutcome::SilentLoss | RotOutcome::Hang | RotOutcome::Panic)
     }
 }
 
-/// Who noticed that something is wrong (the levels of detection of Prabhakaran et al., SOSP '05, as far as they show from outside).
+/// Which part of the system detected the corruption (the levels of detection of Prabhakaran et al., SOSP '05, as far as
+/// they are visible from outside).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RotWitness {
-    /// It was not mounted.
+    /// The mount failed.
     Mount,
-    /// A program was given an error for what it read …
+    /// A read returned an error.
     Read,
-    /// … or wrote.
+    /// A write returned an error.
     Write,
-    /// The kernel said something in its log.
+    /// The kernel logged a message.
     Kernel,
-    /// The checker complained of the unmounted filesystem.
+    /// The checker reported errors in the unmounted filesystem.
     Checker,
 }
 
 impl RotWitness {
-    /// Every one.
+    /// Every detector.
     pub const ALL: [RotWitness; 5] =
         [RotWitness::Mount, RotWitness::Read, RotWitness::Write, RotWitness::Kernel, RotWitness::Checker];
 
-    /// For people.
+    /// The label in reports.
     pub const fn words(self) -> &'static str {
         match self {
             RotWitness::Mount => "mount",
@@ -161,28 +163,28 @@ impl RotWitness {
     }
 }
 
-/// What fsync said of writes that the device refused, and what was there after the next mount; the best first. Linux tells each open file
-/// of a failed write once (Documentation/filesystems/vfs.rst, errseq_t), so that a second fsync may say that all is done; what a program
-/// can make of that is the subject of Rebello et al., ATC '20.
+/// What fsync returned for writes that the device refused, and whether the data were there after the next mount; the
+/// best first. Linux reports a failed write to each open file once (Documentation/filesystems/vfs.rst, errseq_t), so a
+/// second fsync may succeed. Rebello et al., ATC '20, study how programs can handle that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SyncAnswer {
-    /// It said that all is done, and it is: the write went elsewhere, or the block was not asked for.
+    /// fsync succeeded, and the data are there: the write went elsewhere, or the test did not access the block.
     Kept,
-    /// The first failed, the second said that all is done, and it is.
+    /// The first fsync failed, the second succeeded, and the data are there.
     Recovered,
-    /// The first failed, and so did the second.
+    /// Both the first and the second fsync failed.
     ToldAgain,
-    /// The first failed, and the second said that all is done: it is not.
+    /// The first fsync failed and the second succeeded, but the data are not there.
     ToldOnce,
-    /// … and until it was mounted anew what was written was read, as if it were there.
+    /// As `ToldOnce`, and until the next mount reads returned the written data as if they were stored.
     ToldOnceAndShown,
-    /// The first said that all is done, and it is not.
+    /// The first fsync succeeded, but the data are not there.
     NeverTold,
 }
 
 impl SyncAnswer {
-    /// Every one, the best first.
+    /// Every answer, the best first.
     pub const ALL: [SyncAnswer; 6] = [
         SyncAnswer::Kept,
         SyncAnswer::Recovered,
@@ -192,7 +194,7 @@ impl SyncAnswer {
         SyncAnswer::NeverTold,
     ];
 
-    /// For people, as the head of a column.
+    /// The label in reports, as a column head.
     pub const fn words(self) -> &'static str {
         match self {
             SyncAnswer::Kept => "kept",
@@ -205,26 +207,26 @@ impl SyncAnswer {
     }
 }
 
-/// What came of one rotten block.
+/// The result of corrupting one block.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RotFinding {
-    /// The block: its number among those that were looked at together, and later its name.
+    /// The block: first its number among the blocks that were examined together, later its name.
     pub state: String,
     pub outcome: RotOutcome,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub noticed: Vec<RotWitness>,
-    /// The names of the promises that were not kept.
+    /// The names of the promises that were broken.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub broken: Vec<String>,
-    /// What was seen, in words; empty where nothing is wrong.
+    /// A description of what was observed; empty if nothing is wrong.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub seen: String,
-    /// What fsync said, where the block took no writes.
+    /// What fsync returned, if the block refused writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sync: Option<SyncAnswer>,
 }
 
-/// A finding, of a block that held this.
+/// A finding, with what its block held.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlacedRot {
     pub held: BlockUse,
@@ -232,24 +234,24 @@ pub struct PlacedRot {
     pub finding: RotFinding,
 }
 
-/// What came of the blocks that held the same.
+/// The results of all corrupted blocks of the same use or with the same kind of corruption.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RotTally {
-    /// Blocks of this use that there are.
+    /// How many blocks of this use exist.
     pub blocks: u32,
-    /// Rotten ones that were looked at.
+    /// How many corrupted blocks were examined.
     pub looked: u32,
     pub outcomes: BTreeMap<RotOutcome, u32>,
-    /// By who noticed; of one, several may have.
+    /// Counts by detector; several may detect the same corruption.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub noticed: BTreeMap<RotWitness, u32>,
-    /// Of those that took no writes: by what fsync said.
+    /// Counts by the answer of fsync, for blocks that refused writes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub syncs: BTreeMap<SyncAnswer, u32>,
 }
 
 impl RotTally {
-    /// How many came to this.
+    /// How many blocks had this outcome.
     pub fn count(&self, outcome: RotOutcome) -> u32 {
         self.outcomes.get(&outcome).copied().unwrap_or(0)
     }
@@ -258,57 +260,58 @@ impl RotTally {
         self.outcomes.iter().filter(|(outcome, _)| is(**outcome)).map(|(_, count)| count).sum()
     }
 
-    /// How many lost something, or all.
+    /// In how many cases the user lost some or all data.
     pub fn losses(&self) -> u32 {
         self.sum(RotOutcome::is_loss)
     }
 
-    /// In how many wrong content was given for right, or the kernel did not survive.
+    /// In how many cases a program read wrong data without an error, or the kernel did not survive.
     pub fn grave(&self) -> u32 {
         self.sum(RotOutcome::is_grave)
     }
 }
 
-/// What the rot of one candidate came to.
+/// The results of block corruption for one candidate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RottenBlocks {
     pub candidate: String,
-    /// Rotten blocks that were looked at, one at a time.
+    /// How many corrupted blocks were examined, one at a time.
     pub looked: u32,
-    /// By what they held.
+    /// Results by what the blocks held.
     pub held: BTreeMap<BlockUse, RotTally>,
-    /// By what was wrong with them: the word for it.
+    /// Results by the name of the kind of corruption.
     pub decays: BTreeMap<String, RotTally>,
-    /// The first that were given for right; few, and of each use and decay one at most.
+    /// The first examples of blocks whose corruption was grave: a few, at most one for each use and kind of corruption.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub first: Vec<PlacedRot>,
-    /// Where the reading of the layout stopped, if it did not come to its end: what blocks held that it did not reach is not known.
+    /// Where the layout reader stopped, if it did not finish: the use of the blocks that it did not reach is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<ReadingStopped>,
-    /// Whether the plan has it taken although it loses something.
+    /// Whether the plan accepts the candidate although it loses data.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub accepted: bool,
-    /// Of the requests of the trial that was recorded: equal digests mean equal traces.
+    /// The digest of the requests in the recorded trial: equal digests mean equal traces.
     pub trace: String,
 }
 
 impl RottenBlocks {
-    /// How many came to this.
+    /// How many blocks had this outcome.
     pub fn count(&self, outcome: RotOutcome) -> u32 {
         self.held.values().map(|tally| tally.count(outcome)).sum()
     }
 
-    /// How many lost something, or all.
+    /// In how many cases the user lost some or all data.
     pub fn losses(&self) -> u32 {
         self.held.values().map(RotTally::losses).sum()
     }
 
-    /// In how many wrong content was given for right, or the kernel did not survive.
+    /// In how many cases a program read wrong data without an error, or the kernel did not survive.
     pub fn grave(&self) -> u32 {
         self.held.values().map(RotTally::grave).sum()
     }
 
-    /// Why nobody is to take the candidate, if so: it gave wrong content for right, or its kernel did not survive.
+    /// Why the candidate is excluded from recommendation: it returned wrong data without an error, or its kernel did
+    /// not survive. `None` if it is not excluded.
     pub fn why_out(&self) -> Option<String> {
         let each: Vec<String> = RotOutcome::ALL
             .iter()
@@ -316,7 +319,7 @@ impl RottenBlocks {
             .map(|outcome| format!("{} in {}", outcome.words(), self.count(*outcome)))
             .collect();
         let first = self.first.first().map_or(String::new(), |PlacedRot { held, finding }| {
-            // What was seen first; the rest stands in the table.
+            // The sentence quotes only the first observation; the table lists the rest.
             let seen = finding.seen.split("; ").next().unwrap_or_default();
             format!(" (first of {}, {}: {seen})", held.words(), finding.state)
         });

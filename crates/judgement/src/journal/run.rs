@@ -1,4 +1,4 @@
-//! What a journal says: the run as a whole, and the questions that are asked of it.
+//! The state of a run as its journal records it: candidates, trials, blocks, latencies, and queries on them.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,41 +10,42 @@ use super::{
     RottenBlocks, Status, Surroundings, TrialId,
 };
 
-/// A run, as far as its journal goes.
+/// A run, reconstructed from its journal up to the last record.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Run {
     pub header: Header,
     /// Every candidate of the plan, in the plan's order.
     pub candidates: Vec<CandidateState>,
-    /// Every trial that ended, in the order of their beginnings; [`Trial::counts`] says which to use.
+    /// Every trial that ended, in the order in which the trials started; [`Trial::counts`] says which ones statistics
+    /// may use.
     pub trials: Vec<Trial>,
-    /// The commands of one trial per candidate: of the first that failed, or else of the first that ended.
+    /// The commands of one trial per candidate: of the first trial that failed, or else of the first that ended.
     pub commands: Vec<TrialCommands>,
-    /// Latencies of the trials that went well in a complete and valid block, added up.
+    /// Latencies of the successful trials in complete and valid blocks, added up.
     pub latencies: Vec<Latencies>,
     /// Every attempt at a block, in order.
     pub blocks: Vec<BlockState>,
     pub cautions: Vec<Caution>,
-    /// What computing takes, where that was measured.
+    /// The measured prices of computation, if they were measured.
     pub prices: Option<CpuPrices>,
-    /// What cuts of power came to, by candidate.
+    /// The results of the power cuts, by candidate.
     pub power_cuts: Vec<PowerCuts>,
-    /// What rotten blocks came to, where some were looked at.
+    /// The results of the corrupted blocks, if any were examined.
     pub rotten: Vec<RottenBlocks>,
-    /// The trials that had begun and not ended when the journal ends.
+    /// The trials that had started but not ended when the journal ends.
     pub interrupted: Vec<TrialId>,
-    /// How often the run was carried on after an interruption.
+    /// How often the run was resumed after an interruption.
     pub resumed: u32,
-    /// The device (its number, from 1) that another program wrote to, and what is told of it, while nobody has named that device
-    /// again.
+    /// The device (its number, from 1) that another program wrote to, and the evidence for it. It stays set until the
+    /// user names that device again.
     pub foreign_write: Option<(usize, String)>,
-    /// Up to how many blocks it goes after it had ended and more were asked for.
+    /// The maximum number of blocks after an ended run was extended.
     pub extended_to: Option<u32>,
-    /// Why it ended; `None` while it goes on, or when it was interrupted.
+    /// Why the run ended; `None` while it continues, or if it was interrupted.
     pub finished: Option<String>,
-    /// The kind of that reason; `None` in older journals too.
+    /// The kind of that reason; also `None` in older journals.
     pub ending: Option<Ending>,
-    /// Seconds from record to record so far, without the time between an interruption and the carrying on.
+    /// Seconds from record to record so far, without the time between an interruption and the resumption.
     pub worked: f64,
     /// Whether the journal's last line was torn by a crash.
     pub torn: bool,
@@ -59,22 +60,22 @@ pub struct Header {
     pub plan_digest: String,
     pub lab: String,
     pub lab_reason: String,
-    /// What results stand on.
+    /// What the results are based on.
     pub fidelity: String,
     /// Host, kernel, device, tools.
     pub environment: Facts,
-    /// What the program itself goes by.
+    /// Facts about the start of the run that the program itself uses.
     pub beginning: Beginning,
 }
 
 impl Header {
-    /// The release of the kernel whose filesystems were tried: the guest's, where there was one.
+    /// The release of the kernel whose filesystems were tested: the guest's if there is a guest, otherwise the host's.
     pub fn kernel(&self) -> Option<&String> {
         kernel_release(&self.environment)
     }
 }
 
-/// The release of the kernel whose filesystems these facts are about: the guest's, where there was one.
+/// The release of the kernel that these facts describe: the guest's if there is a guest, otherwise the host's.
 pub fn kernel_release(facts: &Facts) -> Option<&String> {
     facts.get("lab.kernel_release").or_else(|| facts.get("kernel.release"))
 }
@@ -83,19 +84,19 @@ pub fn kernel_release(facts: &Facts) -> Option<&String> {
 pub struct CandidateState {
     pub name: String,
     pub status: CandidateStatus,
-    /// Why it was skipped or failed; empty otherwise.
+    /// Why the candidate was skipped or failed; empty otherwise.
     pub reason: String,
-    /// What to do about it; empty where nothing is known.
+    /// What the user can do about it; empty if no advice is known.
     pub hint: String,
-    /// The evidence on which it is no longer tried.
+    /// The evidence for which the stopping rule dropped the candidate.
     pub dropped: Option<String>,
-    /// It is skipped because its trial was ended from outside; it could be tried here.
+    /// The candidate is skipped because something outside ended its trial; this machine could test it.
     pub ended_from_outside: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CandidateStatus {
-    /// Every trial that counts went well, and there was one.
+    /// Every trial that counts succeeded, and there is at least one.
     Ok,
     /// Its first trial has not ended yet.
     Untried,
@@ -109,26 +110,26 @@ pub enum CandidateStatus {
 pub struct BlockState {
     /// Block number, from 1.
     pub block: u32,
-    /// 1, or more where it is repeated.
+    /// 1 for the first attempt, more for a repetition.
     pub attempt: u32,
     /// Candidates in the order they are tried.
     pub order: Vec<String>,
-    /// Where it was done, in a run of several sites.
+    /// The site that ran the block, in a run of several sites.
     pub place: Option<BlockSite>,
-    /// Candidates whose trial has ended, well or not, in the order of their endings.
+    /// Candidates whose trial has ended, with or without success, in the order in which their trials ended.
     pub done: Vec<String>,
     pub finished: bool,
-    /// The rule fixed in advance by which it does not count.
+    /// The rule, fixed in advance, by which the block does not count.
     pub invalid: Option<String>,
 }
 
 impl BlockState {
-    /// The candidates still to be tried in this block, in its order.
+    /// The candidates that this block has still to test, in its order.
     pub fn remaining(&self) -> impl Iterator<Item = &str> {
         self.order.iter().filter(|name| !self.done.contains(name)).map(String::as_str)
     }
 
-    /// Whether both were done in the same round, at different sites.
+    /// Whether both blocks belong to the same round, at different sites.
     pub fn is_of_round(&self, other: &BlockState) -> bool {
         let round = |block: &BlockState| block.place.as_ref().map(|place| place.round);
         round(self).is_some() && round(self) == round(other)
@@ -141,11 +142,11 @@ impl BlockState {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrialStanding {
-    /// Its block is complete and valid, and so is every block before it.
+    /// The trial's block is complete and valid, and so is every block before it.
     Counted,
-    /// Its block, or one before it, has not ended yet.
+    /// The trial's block, or a block before it, has not ended yet.
     Open,
-    /// Its block was invalid or was repeated.
+    /// The trial's block is invalid or was repeated.
     Discarded,
 }
 
@@ -156,29 +157,30 @@ pub struct Trial {
     pub started: Timestamp,
     pub status: Status,
     pub reason: String,
-    /// What to do about it; empty where nothing is known.
+    /// What the user can do about a failure; empty if no advice is known.
     pub hint: String,
     /// Seconds of wall time.
     pub wall: f64,
-    /// What of it went where; nothing where its steps were not recorded.
+    /// How the wall time is divided; `None` if the steps were not recorded.
     pub spent: Option<Spent>,
     pub standing: TrialStanding,
-    /// What its phases measured, in order. Once its block has ended, its histograms are in [`Run::latencies`] only.
+    /// The measurements of the phases, in order. Once the block has ended, the histograms are in [`Run::latencies`]
+    /// only.
     pub observations: Vec<Observation>,
     pub facts: Facts,
-    /// What the program itself goes by.
+    /// Facts about the trial that the program itself uses.
     pub learnt: Learnt,
     pub cautions: Vec<Caution>,
     pub surroundings: Option<Surroundings>,
 }
 
-/// Where the wall time of a trial went, in seconds, by when its steps began.
+/// How the wall time of a trial is divided, in seconds, from the times at which its steps began.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Spent {
-    /// Until the device was claimed, a guest's start included.
+    /// Until the trial claimed the device; includes the start of a guest.
     pub boot: f64,
     pub staging: f64,
-    /// Steps of the work: what they measured, what was verified, and settling.
+    /// The steps of the workload: measurement, verification and settling.
     pub work: f64,
     pub teardown: f64,
 }
@@ -189,7 +191,7 @@ pub struct Latencies {
     pub candidate: String,
     pub phase: String,
     pub call: String,
-    /// How many calls took how many nanoseconds.
+    /// The number of calls by their latency in nanoseconds.
     pub counts: BTreeMap<u64, u64>,
 }
 
@@ -201,22 +203,24 @@ pub struct TrialCommands {
 }
 
 impl Trial {
-    /// Whether statistics may use it: it went well, in a block that is complete and valid.
+    /// Whether statistics may use the trial: it succeeded, in a block that is complete and valid.
     pub fn counts(&self) -> bool {
         self.status == Status::Ok && self.standing == TrialStanding::Counted
     }
 
-    /// Whether it failed by what its candidate did.
+    /// Whether the trial failed because of its candidate.
     pub fn is_failure(&self) -> bool {
         self.status == Status::Failed && !self.is_from_outside()
     }
 
-    /// Whether something outside ended it each time it was tried, so that the candidate is not judged by it.
+    /// Whether something outside ended the trial at every attempt, so that the failure says nothing about the
+    /// candidate.
     pub fn is_from_outside(&self) -> bool {
         self.status == Status::Failed && self.surroundings.is_some_and(|seen| seen.from_outside)
     }
 
-    /// What each of the user's folders held when it was staged: name of the dataset, and number of files, bytes and digest.
+    /// The content of each of the user's folders when it was staged: the dataset's name, and the number of files, bytes
+    /// and digest.
     pub fn datasets(&self) -> impl Iterator<Item = (&str, &str)> {
         self.learnt.held.iter().map(|(name, held)| (name.as_str(), held.as_str()))
     }
@@ -226,7 +230,7 @@ impl Trial {
     }
 }
 
-/// How a caution begins that says what is not in times in which computing takes none.
+/// The prefix of a caution that says what measured times leave out when computation takes no simulated time.
 const FREE_CPU: &str = "CPU is taken as free: ";
 
 /// A caution with the number of trials that raised it.
@@ -237,13 +241,13 @@ pub struct HeldCaution {
     pub phases: Vec<String>,
     /// How many trials raised it; 0 when it is about the run.
     pub trials: usize,
-    /// Candidates it concerns, in the plan's order; empty when it is about the run.
+    /// Candidates that the caution concerns, in the plan's order; empty when it is about the run.
     pub candidates: Vec<String>,
 }
 
 impl HeldCaution {
-    /// What the times leave out of some of these candidates and not of others: it tilts a comparison, in which more is to be known
-    /// of it than of any other limit.
+    /// What the measured times leave out for some of these candidates but not for others. Such an omission biases a
+    /// comparison, so reports say more about it than about other limits.
     pub fn tilts(&self, candidates: &[&str]) -> Option<&str> {
         let concerned =
             candidates.iter().filter(|name| self.candidates.iter().any(|one| one == *name)).count();
@@ -253,29 +257,30 @@ impl HeldCaution {
 }
 
 impl Run {
-    /// Why nobody is to take a candidate for what its cuts of power or its rotten blocks came to, if so.
+    /// Why the results of power cuts or corrupted blocks exclude a candidate from recommendation; `None` if they do
+    /// not.
     pub fn why_out(&self, candidate: &str) -> Option<String> {
         let cuts = self.power_cuts.iter().find(|cuts| cuts.candidate == candidate);
         let rotten = self.rotten.iter().find(|rotten| rotten.candidate == candidate);
         cuts.and_then(PowerCuts::why_out).or_else(|| rotten?.why_out())
     }
 
-    /// Whether its journal was merged from those of several sites, even if none of their blocks went in yet.
+    /// Whether the journal was merged from those of several sites, even if it contains none of their blocks yet.
     pub fn is_merged(&self) -> bool {
         self.header.beginning.sites.is_some()
     }
 
-    /// The block to go on with: the first that has begun and not ended.
+    /// The block with which a resumed run continues: the first that has started and not ended.
     pub fn resume_point(&self) -> Option<&BlockState> {
         self.blocks.iter().find(|block| !block.finished)
     }
 
-    /// The candidates whose last trial was killed in the last block, if that is not repeated anyway: a run that is resumed
-    /// tries them again.
+    /// The candidates whose last trial was killed in the last block, unless that block is repeated anyway. A resumed
+    /// run tests them again.
     pub fn killed_in_last_block(&self) -> impl Iterator<Item = &str> {
         let last = self.blocks.last().filter(|block| block.invalid.is_none());
         let own = |trial: &&Trial| last.is_some_and(|block| block.is(trial.id.block, trial.id.attempt));
-        // Of several trials of a candidate the last one stays.
+        // Of several trials of a candidate, the map keeps the last one.
         let latest: HashMap<&str, &Trial> =
             self.trials.iter().filter(own).map(|trial| (trial.id.candidate.as_str(), trial)).collect();
         let names = last.into_iter().flat_map(|block| block.order.iter().map(String::as_str));
@@ -295,8 +300,8 @@ impl Run {
             .unwrap_or((u32::MAX, 1))
     }
 
-    /// The blocks that count, by number: complete and valid, as is every one before them. Blocks that run side by side end
-    /// in any order; what is concluded goes by this prefix, so that a replay concludes alike.
+    /// The blocks that count, by number: each is complete and valid, and so is every block before it. Parallel blocks
+    /// end in any order; conclusions use this prefix, so that a replay of the journal reaches the same conclusions.
     pub fn prefix(&self) -> impl Iterator<Item = &BlockState> {
         let ended = self.blocks.iter().filter(|block| block.finished && block.invalid.is_none());
         let ended: BTreeMap<u32, &BlockState> = ended.map(|block| (block.block, block)).collect();
@@ -308,12 +313,13 @@ impl Run {
         self.prefix().count()
     }
 
-    /// Blocks that were thrown out, with the rule.
+    /// Blocks that were discarded, with the rule that they broke.
     pub fn invalid_blocks(&self) -> impl Iterator<Item = (&BlockState, &str)> {
         self.blocks.iter().filter_map(|block| Some((block, block.invalid.as_deref()?)))
     }
 
-    /// Whether it has ended for what others did to the machine: of its numbers nothing is concluded, and they are shown all the same.
+    /// Whether the run ended because other programs disturbed the machine. Reports show its numbers but draw no
+    /// conclusion from them.
     pub fn was_too_disturbed(&self) -> bool {
         let no_block_counts = self.complete_blocks() == 0 && self.invalid_blocks().next().is_some();
         match self.ending {
@@ -328,12 +334,12 @@ impl Run {
         let trials = self.trials.iter().filter(|trial| trial.counts() && trial.id.candidate == candidate);
         let values = trials.filter_map(|trial| Some((trial.id.block, trial.value(phase, metric)?)));
         let mut sample: Vec<(u32, f64)> = values.collect();
-        // Trials that run side by side end in any order.
+        // Parallel trials end in any order.
         sample.sort_by_key(|(block, _)| *block);
         sample
     }
 
-    /// Cautions of the run and of every trial not discarded, each once, with the phases in which it was raised.
+    /// Cautions of the run and of every trial that is not discarded, each once, with the phases that raised it.
     pub fn held_cautions(&self) -> Vec<HeldCaution> {
         let (mut held, mut places) = (Vec::new(), HashMap::new());
         for caution in &self.cautions {
@@ -359,7 +365,7 @@ impl Run {
     }
 }
 
-/// Adds a caution to those that are held, each of which has a place by its text; returns that place.
+/// Adds a caution to `held`, where `places` gives the index of each text; returns the caution's index.
 fn hold_caution<'a>(
     held: &mut Vec<HeldCaution>,
     places: &mut HashMap<&'a str, usize>,

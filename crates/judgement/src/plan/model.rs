@@ -1,7 +1,7 @@
-//! The resolved plan: every default filled in, every name checked, every candidate of the matrix spelled out.
+//! The resolved plan: all defaults are filled in, all names are checked, and all candidates of the matrix are listed.
 //!
-//! These types are what the rest of the program sees; the TOML a user writes is read in `source.rs`. They are
-//! stored as JSON in the run folder, so a field may be added here but not renamed.
+//! The rest of the program uses these types. They are stored as JSON in the run folder, so a field may be added here
+//! but not renamed.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,28 +17,28 @@ use super::{
 };
 use fsverdict_text::{Bytes, Reason, bounded_list, bounded_map};
 
-/// A resolved plan: everything a run needs to know, and nothing about how it will be carried out.
+/// A resolved plan: everything a run needs to know, but not how the run is carried out.
 ///
-/// Whatever it is read from, it is checked: see `plan/recorded.rs`.
+/// Deserialization always validates it: see `plan/recorded.rs`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct Plan {
-    /// One line that says what is being found out.
+    /// One line that says what the run is to find out.
     pub title: String,
     pub lab: LabChoice,
-    /// The kernel for `uml` or `vm`; the lab's own default when absent.
+    /// The kernel for `uml` or `vm`; if absent, the lab's own default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<PathBuf>,
-    /// The memory of a guest besides its datasets; the lab's own default when absent.
+    /// The memory of a guest in addition to its datasets; if absent, the lab's own default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Bytes>,
-    /// Whose time passes on a modelled device.
+    /// The clock for trials on a modelled device.
     #[serde(default, skip_serializing_if = "is_default")]
     pub clock: ClockChoice,
-    /// The processor model whose prices computation has in simulated time; computation takes no time when absent.
+    /// The processor model that prices computation in simulated time; if absent, computation takes no simulated time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<String>,
-    /// What trials see although it is hidden from them where they are root's.
+    /// Paths that trials can read although the lab hides them by default.
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
@@ -46,9 +46,9 @@ pub struct Plan {
     )]
     pub reads: Vec<PathBuf>,
     pub device: PlannedDevice,
-    /// How often, in which order, and when to stop.
+    /// The number and order of blocks, and when to stop.
     pub protocol: Protocol,
-    /// What is done to devices beside the trials.
+    /// Faults that are injected into devices in addition to the trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults: Option<Faults>,
     pub goal: Goal,
@@ -60,21 +60,21 @@ pub struct Plan {
     /// The workload: timed steps in order.
     #[serde(deserialize_with = "bounded_list::<_, _, { limits::PHASES }>")]
     pub phases: Vec<Phase>,
-    /// What goes on while phases do.
+    /// Work that runs at the same time as phases.
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
         deserialize_with = "bounded_list::<_, _, { limits::SERVICES }>"
     )]
     pub services: Vec<Service>,
-    /// What a study found that the plan repeats.
+    /// Published findings of a study that this plan repeats.
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
         deserialize_with = "bounded_list::<_, _, { limits::PUBLISHED }>"
     )]
     pub published: Vec<Published>,
-    /// The share of its data that is used, where they were scaled from the command line.
+    /// The scale factor of the data, if the command line sets one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<f64>,
 }
@@ -83,85 +83,87 @@ pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// Whose time passes while a modelled device works.
+/// The clock for trials on a modelled device.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClockChoice {
-    /// Simulated where the device is modelled and the kernel can, else real.
+    /// Simulated if the device is modelled and the kernel supports it, otherwise real.
     #[default]
     Auto,
-    /// The guest's calendar: the device takes as long as its model says, and computing no time, or what `cpu` says.
+    /// The guest's virtual clock: the device takes as long as its model says; computation takes no time, or as long as
+    /// `cpu` says.
     Simulated,
-    /// This machine's.
+    /// This machine's clock.
     Real,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Protocol {
     pub blocks: Blocks,
-    /// Seed of generated data, and of everything that is left to chance in simulated time.
+    /// The seed of generated data, and of all random draws in simulated time.
     pub seed: u64,
-    /// Seed of the random order; drawn for the run when absent, and recorded with it.
+    /// The seed of the random order; if absent, the run draws it and records it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<u64>,
-    /// What is to be known before the run ends.
+    /// What must be known before the run ends.
     #[serde(default, skip_serializing_if = "is_default")]
     pub until: Until,
-    /// δ, as a fraction: smaller relative differences do not matter to this user.
+    /// δ, as a fraction: relative differences smaller than this do not matter to this user.
     pub tie: f64,
     /// A trial that takes longer than this is stopped and counts as failed.
     pub timeout: Duration,
-    /// Stop starting new blocks after this long.
+    /// The run starts no new block after this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Duration>,
-    /// By which rules a block does not count; `None`: every block counts.
+    /// The rules by which a block does not count; `None`: every block counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturbed: Option<Disturbance>,
-    /// How the study that the plan repeats combined its runs; shown beside the medians, never used for the verdict.
+    /// How the study that the plan repeats combined its runs. Reports show this number beside the medians; the verdict
+    /// never uses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub legacy: Option<Legacy>,
-    /// Whether blocks are to stand for machines like the plan's, in simulated time, or each for the same one.
+    /// Whether, in simulated time, the circumstances vary between blocks to represent similar machines, or stay fixed.
     #[serde(default, skip_serializing_if = "is_default")]
     pub circumstances: NuisancesChoice,
-    /// Whether a model that describes a class stands for its devices or for one of them.
+    /// Whether a model that describes a class of devices represents the whole class or one device.
     #[serde(default, skip_serializing_if = "is_default")]
     pub devices: DevicesChoice,
 }
 
-/// What a trial in simulated time meets besides its candidate: memory, the device's size, when it begins, names of files.
+/// Nuisance factors of a trial in simulated time: memory, device size, start time, file names.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NuisancesChoice {
-    /// A little different in every block, around what the plan says.
+    /// Varied a little in every block, around the plan's values.
     #[default]
     Drawn,
-    /// What the plan says, in every block.
+    /// The plan's values in every block.
     Fixed,
 }
 
-/// What a model stands for whose numbers are ranges, in simulated time.
+/// What a model with ranges of numbers represents in simulated time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DevicesChoice {
-    /// Its class: each block meets another device of it, where circumstances are drawn at all.
+    /// The class: each block uses another device of it, if circumstances are drawn at all.
     #[default]
     Class,
-    /// The one that is typical.
+    /// One typical device.
     One,
 }
 
-/// What is to be known before a run ends.
+/// What must be known before a run ends.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Until {
-    /// A candidate that nobody beats by more than δ.
+    /// A candidate that no other beats by more than δ.
     #[default]
     Recommended,
-    /// Besides, of each other candidate whether it is behind that one or tied with it.
+    /// In addition, for each other candidate, whether it is behind the recommended one or tied with it.
     Ranked,
 }
 
-/// A way to combine runs that studies have used.
+/// A way in which studies combine the results of several runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Legacy {
@@ -178,19 +180,20 @@ pub struct Blocks {
     pub max: u32,
 }
 
-/// How the numbers of the phases become one number for a trial.
+/// How the numbers of the phases are combined into one number for a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Aggregation {
     /// The sum over the phases of frequency × number: the time of the whole job, in seconds.
     Total,
-    /// The weighted geometric mean of the phases' ratios: a score, which has no unit. What a plan of a version without a choice meant.
+    /// The weighted geometric mean of the phases' ratios: a score without a unit. Plans of versions that offered no
+    /// choice mean this.
     #[default]
     Ratios,
 }
 
 impl Aggregation {
-    /// The word that a plan has for it.
+    /// The keyword in a plan.
     pub fn word(self) -> &'static str {
         match self {
             Self::Total => "total",
@@ -203,18 +206,18 @@ impl Aggregation {
     }
 }
 
-/// What the verdict is about: a metric, how the phases' numbers are put together, and how much each phase counts.
+/// What the verdict is about: a metric, how the phases' numbers are combined, and the weight of each phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Goal {
     /// Name of the metric, e.g. `durable`.
     pub metric: String,
     #[serde(default, skip_serializing_if = "Aggregation::is_ratios")]
     pub by: Aggregation,
-    /// By phase: how often it happens for each time that the job is done (a total), or its weight (ratios). Phases that are not named do
-    /// not count. Empty in a plan means: each work phase 1.
+    /// By phase: how often it occurs each time the job is done (for a total), or its weight (for ratios). Phases that
+    /// are not named do not count. If empty in a plan, each work phase has weight 1.
     #[serde(deserialize_with = "bounded_map::<_, _, { limits::PHASES }>")]
     pub weights: BTreeMap<String, f64>,
-    /// What must hold of whoever is taken.
+    /// Conditions that the recommended candidate must meet.
     #[serde(default, skip_serializing_if = "Requirements::is_empty")]
     pub require: Requirements,
 }
@@ -230,18 +233,18 @@ pub enum Dataset {
     },
     File {
         size: Bytes,
-        /// The share of its bytes a compressor can remove: 0 incompressible, 1 all zeros.
+        /// The share of the file's bytes that a compressor can remove: 0 is incompressible, 1 is all zeros.
         compressible: f64,
     },
-    /// Files, and calls that are made of them.
+    /// Files, and the system calls that are replayed on them.
     Trace {
         calls: CallTrace,
     },
-    /// A real directory of the user's, staged in memory.
+    /// One of the user's directories, staged in memory.
     Folder {
         path: PathBuf,
-        /// Take whole subdirectories, picked in a fixed pseudo-random order, until about this much is reached, or files of one that
-        /// is larger; all when absent.
+        /// How much to take: whole subdirectories in a fixed pseudo-random order until about this size is reached, or
+        /// single files of a subdirectory that is larger; if absent, everything.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         size: Option<Bytes>,
     },
@@ -257,16 +260,16 @@ pub struct TreeShape {
     pub directories: u64,
     /// Bytes in all files together.
     pub size: Bytes,
-    /// The share of bytes a compressor can remove, 0 to 1; the profile's own when absent.
+    /// The share of bytes that a compressor can remove, 0 to 1; if absent, the profile's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compressible: Option<f64>,
-    /// The share of files that are byte-for-byte copies of another, 0 to 1; the profile's own when absent.
+    /// The share of files that are byte-for-byte copies of another file, 0 to 1; if absent, the profile's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duplicates: Option<f64>,
-    /// The share of files that are further hard links to another file, 0 to 1; the profile's own when absent.
+    /// The share of files that are further hard links to another file, 0 to 1; if absent, the profile's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hard_links: Option<f64>,
-    /// Bytes of files at equally spaced places of their distribution, the smallest first; the profile's own when empty.
+    /// File sizes in bytes at equally spaced quantiles, the smallest first; if empty, the profile's own.
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
@@ -278,7 +281,8 @@ pub struct TreeShape {
 }
 
 impl TreeShape {
-    /// The share of files that are further hard links, by how many names files have or as it stands; the profile's own when absent.
+    /// The share of files that are further hard links, from the form's link counts or else from `hard_links`; if
+    /// absent, the profile's own.
     pub fn linked(&self) -> Option<f64> {
         self.form.hard_links().or(self.hard_links)
     }
@@ -292,35 +296,36 @@ pub struct Phase {
     pub work: PhaseWork,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dataset: Option<String>,
-    /// Folder below the mount point to work in; the dataset's name when absent.
+    /// The folder below the mount point in which the phase works; if absent, the dataset's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub into: Option<String>,
-    /// Start with nothing of it cached: unmount, sync the device, put what is cached of it out of memory, mount.
+    /// Start with a cold cache: unmount, sync the device, drop its cached pages, mount.
     #[serde(default)]
     pub cold: bool,
-    /// How many times it is done within a trial; what it took is their mean. Nothing: by the rule (see docs/background/methodology.md).
+    /// How often the phase is repeated within a trial; the result is the mean. If absent, the rule decides (see
+    /// docs/background/methodology.md).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<u32>,
-    /// For `rotation.next` and `rotation.clone`: the share of files that changed since the generation before, 0 to 1; for
-    /// `age.pull`, with each pull.
+    /// For `rotation.next` and `rotation.clone`: the share of files that changed since the previous generation, 0 to 1.
+    /// For `age.pull`: the share that changes with each pull.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed: Option<f64>,
-    /// For `age.pull`: how many.
+    /// For `age.pull`: the number of pulls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pulls: Option<u32>,
-    /// For `age.churn`: how many times as much as lies there when it is full is written after that.
+    /// For `age.churn`: how many times the data that fill the filesystem are rewritten after it is full.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<u32>,
-    /// On a fresh filesystem, with a copy of what is read; nothing: on the filesystem as it is.
+    /// Run on a fresh filesystem with a copy of the data to read; if absent, on the filesystem as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remake: Option<Remake>,
-    /// What the candidate's devices are at meanwhile; nothing: all are there and in step.
+    /// The state of the candidate's devices during the phase; if absent, all are present and in sync.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<ArrayState>,
-    /// For `space.fill`, `space.free` and `age.churn`: the share of the filesystem that is to be in use, 0 to 1.
+    /// For `space.fill`, `space.free` and `age.churn`: the target share of the filesystem in use, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<f64>,
-    /// For operations that work in pieces: the bytes of one; the operation's own when absent.
+    /// For operations that work in chunks: the chunk size in bytes; if absent, the operation's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub piece: Option<Bytes>,
     /// For operations that sync: after how many calls of a thread, 0 for not before the end; the operation's own when absent.

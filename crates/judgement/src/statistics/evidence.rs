@@ -1,9 +1,9 @@
-//! What a sample of differences shows, and how surely: the one estimator of everything that is compared.
+//! Estimates the mean of a sample of differences and its uncertainty: the only estimator for all comparisons.
 //!
-//! After a few blocks a pair's own differences say next to nothing about how noisy they are. Where other pairs went through
-//! the same blocks, a variance smaller than theirs is drawn towards it (a moderated t after Smyth 2004, the weight being
-//! fixed); a larger one stands as it is, since candidates may differ in how noisy they are. Differences far outside are set
-//! aside (Hampel 1985), so that a single outlier neither makes nor blocks a decision.
+//! After a few blocks, a pair's own differences say almost nothing about their noise. If other pairs went through the
+//! same blocks, a variance smaller than theirs is shrunk towards it (a moderated t after Smyth 2004, with a fixed
+//! weight); a larger variance is used as it is, since candidates may differ in noise. Differences far outside are set
+//! aside (Hampel 1985), so that a single outlier neither makes nor prevents a decision.
 
 use libm::{exp, sqrt};
 
@@ -12,27 +12,27 @@ use super::estimate::{AT_THE_STOP, CONFIDENCE, Estimate};
 use super::outliers::{LAST_DIGIT, kept, spread};
 use super::sample::{mean, median};
 
-/// Nothing is concluded from fewer blocks.
+/// The minimum number of blocks for any conclusion.
 pub const FEWEST: u32 = 3;
 
-/// The weight, in degrees of freedom, with which other pairs' variance counts against one that is smaller.
+/// The weight, in degrees of freedom, of the other pairs' variance when it raises a smaller variance.
 const LIFT: f64 = 4.0;
 
-/// Where values were set aside, the signs of all must say the same with this one-sided p.
+/// If outliers were set aside, a sign test of all values must agree at this one-sided p.
 const BACKED: f64 = 0.05;
 
-/// Values that agree to the last digit come in steps, and a step that comes in so many of all trials is not to be missed
-/// with more than this probability, over all that is compared.
+/// Values that agree to the last digit may change in steps. The probability of missing a step that occurs in the share
+/// `STEPPING` of all trials must be at most `MISSED`, over all comparisons.
 const STEPPING: f64 = 0.3;
 const MISSED: f64 = 0.05;
 
-/// More blocks are not worth promising, nor does `resume --more` take them.
+/// The largest number of blocks that a forecast names, and that `resume --more` accepts.
 const MOST_BLOCKS: usize = 1000;
 
-/// The mean of a sample, mostly of log ratios within blocks, and how well it is known.
+/// The mean of a sample, usually of log ratios within blocks, and its uncertainty.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Evidence {
-    /// The mean of those that count.
+    /// The mean of the values that count.
     pub difference: f64,
     /// Its standard error; infinite for a single value.
     pub error: f64,
@@ -43,24 +43,25 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// A sample looked at by itself; `None` for no values.
+    /// The evidence of a single sample; `None` if it is empty.
     pub fn of(values: &[f64]) -> Option<Evidence> {
         if values.is_empty() { None } else { Self::among(&[values.to_vec()]).pop() }
     }
 
-    /// The same with every value counted, however far out.
+    /// The evidence of a single sample with every value counted, including outliers; `None` if it is empty.
     pub fn of_all(values: &[f64]) -> Option<Evidence> {
         let (difference, variance, count) = moments(values)?;
         Some(Self::new(difference, variance, count - 1.0, count))
     }
 
-    /// Each sample in the light of all: pairs that went through the same blocks. None of them may be empty.
+    /// The evidence of each sample, where all samples are pairs that went through the same blocks. No sample may be
+    /// empty.
     pub fn among(samples: &[Vec<f64>]) -> Vec<Evidence> {
         Self::at_sites(samples, &[])
     }
 
-    /// The same of values that come from several sites, where each of each sample does: a site of which nothing would be left
-    /// is no outlier.
+    /// As [`among`](Self::among), for values from several sites; `sites` gives the site of each value of each sample. A
+    /// value is no outlier if its site would otherwise have no values left.
     pub fn at_sites(samples: &[Vec<f64>], sites: &[Vec<usize>]) -> Vec<Evidence> {
         let spreads: Vec<f64> = samples.iter().filter_map(|values| spread(values)).collect();
         let typical = median(&spreads).unwrap_or(0.0);
@@ -82,7 +83,7 @@ impl Evidence {
         moments.iter().map(one).collect()
     }
 
-    /// Two samples that nothing pairs, ours less theirs (Welch 1947); `None` where one is empty.
+    /// The difference of two unpaired samples, ours minus theirs (Welch 1947); `None` if one is empty.
     pub fn between(ours: &[f64], theirs: &[f64]) -> Option<Evidence> {
         let (ours, theirs) = (Self::of(ours)?, Self::of(theirs)?);
         let squares = |one: &Evidence| one.error * one.error;
@@ -92,7 +93,8 @@ impl Evidence {
         Some(Evidence {
             difference: ours.difference - theirs.difference,
             error: sqrt(one + other),
-            // Without any spread there is no doubt; with a single value nothing else.
+            // The degrees are not finite if neither sample has any spread, or if one has a single value and hence an
+            // infinite error.
             degrees: if degrees.is_finite() { degrees } else { 1.0 },
             count: ours.count.min(theirs.count),
         })
@@ -101,24 +103,25 @@ impl Evidence {
     fn new(difference: f64, variance: f64, degrees: f64, count: f64) -> Evidence {
         let variance = if variance < LAST_DIGIT * LAST_DIGIT { 0.0 } else { variance };
         let error = if count > 1.0 { sqrt(variance / count) } else { f64::INFINITY };
-        // Counts are of blocks: no loss.
+        // The count is a number of blocks, so the conversion loses nothing.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         Evidence { difference, error, degrees: degrees.max(1.0), count: count as usize }
     }
 
-    /// As an estimate, with an interval of [`CONFIDENCE`] from [`FEWEST`] values on.
+    /// The estimate, with an interval of [`CONFIDENCE`] if there are at least [`FEWEST`] values.
     pub fn estimate(&self) -> Estimate {
         self.estimate_at(CONFIDENCE, FEWEST as usize)
     }
 
-    /// Of logs: as a ratio.
+    /// For a sample of logs: the estimate as a ratio.
     pub fn ratio(&self) -> Estimate {
         self.estimate().map(exp)
     }
 
-    /// As [`estimate`](Self::estimate), of a run that ends when it has seen enough: that it looked so often, and ends where chance
-    /// pleases, is made up for by a [wider interval](AT_THE_STOP). There is none where values agree to the last digit and are too
-    /// few to have seen a step. Two values have one where other pairs vouch for their variance: by that they may be called behind.
+    /// As [`estimate`](Self::estimate), for a run that ends when it has enough evidence: the [wider
+    /// interval](AT_THE_STOP) compensates for the repeated looks and for stopping at a random high. There is no
+    /// interval if the values agree to the last digit and are too few to have shown a step. Two values are enough for
+    /// an interval if other pairs support their variance, because a candidate may be placed behind on that basis.
     pub fn estimate_at_the_stop(&self) -> Estimate {
         let fewest = match self.error {
             error if error <= 0.0 => agreeing(1),
@@ -128,7 +131,7 @@ impl Evidence {
         self.estimate_at(AT_THE_STOP, fewest)
     }
 
-    /// Of logs: as a ratio.
+    /// For a sample of logs: the estimate as a ratio.
     pub fn ratio_at_the_stop(&self) -> Estimate {
         self.estimate_at_the_stop().map(exp)
     }
@@ -144,39 +147,41 @@ impl Evidence {
         Estimate { point: self.difference, low, high, n: self.count }
     }
 
-    /// One-sided p: the probability, were the difference `bound` or less, of one at least this large.
+    /// One-sided p: the probability of a difference at least this large, if the true difference is `bound` or less.
     pub fn p_above(&self, bound: f64) -> f64 {
         let away = self.difference - bound;
         if self.error > 0.0 { student_tail(away / self.error, self.degrees) } else { f64::from(away <= 0.0) }
     }
 
-    /// The same for one at least this small, were it `bound` or more.
+    /// One-sided p: the probability of a difference at least this small, if the true difference is `bound` or more.
     pub fn p_below(&self, bound: f64) -> f64 {
         Evidence { difference: -self.difference, ..*self }.p_above(-bound)
     }
 
-    /// Two-sided p that there is no difference.
+    /// Two-sided p for the hypothesis of no difference.
     pub fn p_different(&self) -> f64 {
         (2.0 * self.p_above(0.0).min(self.p_below(0.0))).min(1.0)
     }
 
-    /// How many values the sample that this is of must have before it may say that the difference is above `bound`, should those to
-    /// come agree; 0 where nothing speaks against it. Where values were set aside, the signs of all must say so, without any scale
-    /// (the sign test, Dixon & Mood 1946): a third of a small sample may lie outside by chance, and what is left then looks surer
-    /// than it is; below 0, which asks for less, it is enough that none of them speaks against it. Where most agree to the last digit, there must be enough to have seen a step, among so many pairs.
+    /// How many values the sample needs before it can show that the difference is above `bound`, if further values
+    /// agree; 0 if nothing prevents the conclusion. If outliers were set aside, the signs of all values must agree,
+    /// which needs no scale (the sign test, Dixon & Mood 1946): a third of a small sample may lie outside by chance,
+    /// and the rest then looks more certain than it is. For a `bound` below 0, a weaker claim, it is enough that no
+    /// value is at or below it. If most values agree to the last digit, the sample must be large enough to have shown a
+    /// step, among this many pairs.
     pub fn backed_from(&self, sample: &[f64], bound: f64, pairs: usize) -> usize {
         let steps = spread(sample).is_some_and(|spread| spread < LAST_DIGIT);
         let agreeing = if steps && sample.len() > 1 { agreeing(pairs) } else { 0 };
         let against = sample.iter().filter(|value| **value <= bound).count();
         let backed = |tosses: &usize| fair_coin_tail(*tosses, against) <= BACKED;
         let unasked = self.count == sample.len() || (bound < 0.0 && against == 0);
-        // Who has enough need not know with how few it would have had.
+        // A sample that is already large enough meets the condition at its own size; a smaller size is not searched.
         let signs = if unasked { 0 } else { (sample.len()..).find(backed).unwrap_or(usize::MAX) };
         signs.max(agreeing)
     }
 
-    /// How many blocks in all it would take to make [`p_above`](Self::p_above) at most the `level` that so many blocks have,
-    /// should difference and noise stay as they are; `None` if no number worth promising would.
+    /// How many blocks in all are needed to bring [`p_above`](Self::p_above) to at most the `level` for that many
+    /// blocks, if difference and noise stay as they are; `None` if more than the largest forecast are needed.
     pub fn blocks_to_exceed(&self, bound: f64, level: impl Fn(usize) -> f64) -> Option<usize> {
         let after = |blocks: usize| Evidence {
             error: self.error * sqrt(self.count as f64 / blocks as f64),
@@ -188,7 +193,7 @@ impl Evidence {
         if !enough(many) {
             return None;
         }
-        // By halves: more blocks never make p larger, nor the level smaller.
+        // A bisection: with more blocks, p never grows and the level never shrinks.
         while few < many {
             let middle = (few + many) / 2;
             if enough(middle) { many = middle } else { few = middle + 1 }
@@ -197,8 +202,8 @@ impl Evidence {
     }
 }
 
-/// How many values must agree to the last digit before nothing else is thought of, in each of so many pairs: after 9 a step
-/// that comes in 3 of 10 trials would have been seen with 96 %.
+/// How many values must agree to the last digit before steps can be excluded, in each of this many pairs: after 9
+/// values, a step that occurs in 3 of 10 trials would have been seen with a probability of 96 %.
 fn agreeing(pairs: usize) -> usize {
     let enough = |count: &usize| powi(1.0 - STEPPING, *count) <= MISSED / pairs.max(1) as f64;
     (1..MOST_BLOCKS).find(enough).unwrap_or(MOST_BLOCKS)
@@ -221,7 +226,7 @@ mod tests {
 
     #[test]
     fn what_was_set_aside_has_a_say_by_its_sign() {
-        // What one of 25 runs of two that are the same measured, natively on a busy machine.
+        // Seven ratios from one of 25 native runs that compared two equal candidates on a busy machine.
         let unlucky = [0.903f64, 0.943, 1.124, 1.138, 1.136, 1.145, 1.045].map(f64::ln);
         let found = Evidence::of(&unlucky).unwrap();
         assert!(found.count == 5 && found.p_above(0.0) < 0.002 && found.backed_from(&unlucky, 0.0, 1) == 11);

@@ -1,8 +1,10 @@
-//! When to stop: after a block, is there a candidate that nobody beats by more than δ? And whom does the next block try?
+//! The stopping rule: after each round of blocks, decides whether a candidate can be recommended, because no other is
+//! better by more than δ, and which candidates the next block tests.
 //!
-//! A pure state machine over log scores, smaller is better: fed the same blocks it answers the same, resumed or not. Every answer
-//! is read off [differences within blocks](super::Evidence). What [`level`] amounts to over all looks, candidates and kinds of
-//! noise is measured by examples/operating_characteristics (docs/results/error-rates.md).
+//! A pure state machine over log scores, where smaller is better: the same blocks give the same answers, whether or not
+//! the run was resumed. Every answer comes from [differences within blocks](super::Evidence).
+//! examples/operating_characteristics measures the error rates that [`level`] gives over all looks, candidates and
+//! kinds of noise (docs/results/error-rates.md).
 
 use libm::log1p;
 
@@ -10,110 +12,111 @@ use super::evidence::{Evidence, FEWEST};
 use super::looks::{MOST, is_look, level};
 use super::sample::{interquartile_mean, median};
 
-/// Who is better by more than δ with no more than this probability rests while there are others to ask about.
+/// A candidate rests, while others are still open, if the probability that it is better by more than δ is at most this.
 const RESTING: f64 = 0.02;
 
-/// A lone pair of which the variance has fewer degrees of freedom takes this share of the level for a place: of noise with two
-/// modes three values lie close together by chance in one run of four.
+/// A lone pair whose variance has fewer degrees of freedom than this is placed at `PLACING_EARLY` times the level: with
+/// bimodal noise, three values lie close together by chance in one run of four.
 const FEW_DEGREES: f64 = 4.0;
 const PLACING_EARLY: f64 = 0.05;
 
-/// Of two that are the same either may seem to lead.
+/// Either of two equal candidates may seem to lead, so placing one behind the other is a two-sided test.
 const SIDES: f64 = 2.0;
 
-/// From so many candidates on some may rest after block 2 already.
+/// With at least this many candidates, some may rest after block 2.
 const MANY: usize = 5;
 
-/// What the user has fixed in advance.
+/// The parameters of the stopping rule, which the user fixes in advance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
     /// δ, as a fraction: smaller relative differences do not matter.
     pub tie: f64,
     /// Nothing is concluded before this many blocks (nor before [`FEWEST`]).
     pub minimum: u32,
-    /// The trials of so many blocks of all are the most; what those that rest have saved goes to the others.
+    /// The run uses at most as many trials as this many blocks of all candidates; the trials that resting candidates
+    /// save go to the others.
     pub maximum: u32,
-    /// Go on until each candidate is behind the leader or tied with it.
+    /// Continue until each candidate is behind the leader or tied with it.
     pub ranked: bool,
-    /// Somebody may rest before [`FEWEST`] blocks.
+    /// Candidates may rest before [`FEWEST`] blocks.
     pub early: bool,
 }
 
 impl Rule {
-    /// Whether all that is asked for is known of a rival.
+    /// Whether everything that the user asks for is known about a rival.
     fn is_known(&self, rival: &Rival) -> bool {
         rival.not_better && (!self.ranked || rival.is_placed())
     }
 }
 
-/// Whether to go on.
+/// Whether the run continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ruling {
     /// Run another block of the candidates that are [racing](Race::racing).
     Continue,
-    /// Nobody is better than the leader by more than δ; everything asked for is known.
+    /// No candidate is better than the leader by more than δ; everything that the user asks for is known.
     Recommended,
-    /// The trials are used up, or only one candidate is left and nothing was compared.
+    /// The trials are used up, or only one candidate is left and there is nothing to compare.
     Undecided,
 }
 
-/// What is known of one candidate beside the leader.
+/// The comparison of one candidate with the leader.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rival {
-    /// Which candidate.
+    /// The candidate's index.
     pub candidate: usize,
-    /// Its log score less the leader's.
+    /// The candidate's log score minus the leader's.
     pub evidence: Evidence,
-    /// From so many blocks on what is open next may be said of it.
+    /// The number of blocks from which the sample can support the next conclusion about this candidate.
     pub backed_from: usize,
-    /// Shown not to be better than the leader by more than δ.
+    /// The candidate is shown not to be better than the leader by more than δ.
     pub not_better: bool,
-    /// Shown to be worse than the leader.
+    /// The candidate is shown to be worse than the leader.
     pub behind: bool,
-    /// Shown to be within δ of the leader.
+    /// The candidate is shown to be within δ of the leader.
     pub tied: bool,
 }
 
 impl Rival {
-    /// Whether nothing is left to be learnt of it.
+    /// Whether the candidate's place is known: it is not better than the leader, and is behind it or tied with it.
     pub fn is_placed(&self) -> bool {
         self.not_better && (self.behind || self.tied)
     }
 }
 
-/// What one block led to.
+/// The state of the comparison after a number of blocks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BlockOutcome {
-    /// After this many blocks.
+    /// The number of blocks so far.
     pub block: u32,
-    /// The best of those tried in it; `None` when there was nothing to compare.
+    /// The best candidate of the last block; `None` when there was nothing to compare.
     pub leader: Option<usize>,
-    /// Every other candidate that was compared with it, resting ones too, the closest first.
+    /// Every other candidate that was compared with the leader, including resting ones, the closest first.
     pub rivals: Vec<Rival>,
-    /// Whether to go on.
+    /// Whether the run continues.
     pub outcome: Ruling,
 }
 
-/// The blocks so far, and who is tried in the next.
+/// The blocks so far, and the candidates that the next block tests.
 #[derive(Debug, Clone)]
 pub struct Race {
     rule: Rule,
     /// One row per block, one score per candidate that took part.
     rows: Vec<Vec<Option<f64>>>,
-    /// Where each was done.
+    /// The site of each block.
     sites: Vec<usize>,
     racing: Vec<bool>,
-    /// Those that were tried without a result: nothing is concluded about them any more.
+    /// Candidates that were tested without a result: the rule concludes nothing about them any more.
     withdrawn: Vec<bool>,
     trials: usize,
-    /// What the last round led to.
+    /// The decision after the last round.
     ruling: Ruling,
-    /// Where all have withdrawn: what was known before.
+    /// If all candidates have withdrawn: the state before that.
     before: Option<Box<BlockOutcome>>,
 }
 
 impl Race {
-    /// A run of so many candidates is about to begin.
+    /// Starts a run of this many candidates.
     pub fn new(rule: Rule, candidates: usize) -> Race {
         let (racing, withdrawn) = (vec![true; candidates], vec![false; candidates]);
         Race {
@@ -128,19 +131,20 @@ impl Race {
         }
     }
 
-    /// Those whom the next block is to try.
+    /// The candidates that the next block tests.
     pub fn racing(&self) -> Vec<usize> {
         (0..self.racing.len()).filter(|candidate| self.racing[*candidate]).collect()
     }
 
-    /// Takes in a block: the log scores of those that took part. Who has none that is finite, or none in the first, withdraws.
+    /// Adds a block: the log scores of the candidates that took part. A candidate withdraws if its score is not finite,
+    /// or if it has no score in the first block.
     pub fn block(&mut self, scores: &[Option<f64>]) -> BlockOutcome {
         self.round(&[(0, scores.to_vec())]);
         self.now()
     }
 
-    /// Takes in blocks that were done at the same time, each at the site of this number, and looks once. Candidates are compared
-    /// only where the rule looks: of a long run that is after few of its blocks.
+    /// Adds blocks that ran at the same time, each with the number of its site, and looks at the data once. The rule
+    /// compares candidates only after certain numbers of blocks (`is_look`), which are few in a long run.
     pub fn round(&mut self, blocks: &[(usize, Vec<Option<f64>>)]) -> Ruling {
         let before = self.rows.len() as u32;
         let deserted = self.take(blocks);
@@ -151,7 +155,8 @@ impl Race {
         self.ruling
     }
 
-    /// The same where a further round is known: of blocks beyond what was planned only the last are looked at.
+    /// As [`round`](Self::round), but for replays in which a further round is known: once the trials exceed the planned
+    /// number, it only adds the blocks and does not compare candidates.
     pub fn pass(&mut self, blocks: &[(usize, Vec<Option<f64>>)]) {
         let planned = self.rule.maximum.saturating_sub(1) as usize * self.racing.len();
         if self.trials > planned {
@@ -162,7 +167,7 @@ impl Race {
         }
     }
 
-    /// Whether so many withdrew that those who rested are tried again.
+    /// Adds blocks; returns whether so many candidates withdrew that the resting ones are tested again.
     fn take(&mut self, blocks: &[(usize, Vec<Option<f64>>)]) -> bool {
         let stays = |candidate: usize| {
             !self.withdrawn[candidate]
@@ -188,26 +193,28 @@ impl Race {
         }
         let deserted = self.racing().len() < 2;
         if deserted {
-            // Those that rest do so for others who have now failed: nobody wins by that.
+            // A candidate rests in favour of others that have now failed, so it must be tested again: no candidate wins
+            // by such failures.
             self.racing = self.withdrawn.iter().map(|withdrawn| !withdrawn).collect();
         }
         deserted
     }
 
-    /// How things stand after the blocks so far.
+    /// The state of the comparison after the blocks so far.
     pub fn now(&self) -> BlockOutcome {
         let leader = self.leader();
         let rivals = leader.map_or(Vec::new(), |leader| self.rivals(leader));
         BlockOutcome { block: self.rows.len() as u32, leader, outcome: self.ruling, rivals }
     }
 
-    /// The same, or where all have withdrawn how they stood before; `None` where nothing was ever compared.
+    /// As [`now`](Self::now), or if all candidates have withdrawn, the state before that; `None` if nothing was ever
+    /// compared.
     pub fn last(&self) -> Option<BlockOutcome> {
         let last = self.before.as_deref().cloned().unwrap_or_else(|| self.now());
         last.leader.is_some().then_some(last)
     }
 
-    /// What the last round led to.
+    /// The decision after the last round.
     pub fn ruling(&self) -> Ruling {
         self.ruling
     }
@@ -230,8 +237,9 @@ impl Race {
         if (late && self.left() < 2) || self.is_spent() { Ruling::Undecided } else { Ruling::Continue }
     }
 
-    /// Whom to try next: the leader and those who may well be better; if there are none, all of whom something is open. The
-    /// closest stays all the same: nobody leads alone.
+    /// Chooses the candidates of the next block: the leader and those that may well be better than it; if there are
+    /// none, all candidates that are not fully known. The closest rival always stays, so that the leader has a
+    /// comparison.
     fn choose(&mut self, leader: usize, rivals: &[Rival]) {
         let open = || rivals.iter().filter(|rival| !self.rule.is_known(rival));
         let may_be_better = |rival: &&Rival| rival.evidence.p_above(-self.bound()) > RESTING;
@@ -246,18 +254,19 @@ impl Race {
         self.racing = (0..self.racing.len()).map(|candidate| next.contains(&candidate)).collect();
     }
 
-    /// Whether there are too few trials left for another block.
+    /// Whether too few trials are left for another block.
     fn is_spent(&self) -> bool {
         self.trials + self.racing().len() > self.rule.maximum as usize * self.racing.len()
     }
 
-    /// How many have not withdrawn.
+    /// How many candidates have not withdrawn.
     fn left(&self) -> usize {
         self.withdrawn.iter().filter(|withdrawn| !**withdrawn).count()
     }
 
-    /// The level for placing a rival by so many blocks of its own and a variance of so many degrees of freedom: who rested early
-    /// is not placed by what later blocks allow, nor as one of the few that they try.
+    /// The level for placing a rival after this many blocks of its own, with a variance of this many degrees of
+    /// freedom. A candidate that rested early is not placed at the level that later blocks allow, nor as one of the few
+    /// candidates that later blocks test.
     fn placing(&self, blocks: usize, degrees: f64) -> f64 {
         let share = if self.left() == 2 && degrees < FEW_DEGREES { PLACING_EARLY } else { 1.0 };
         share * level(u32::try_from(blocks).unwrap_or(MOST), self.left())
@@ -267,14 +276,15 @@ impl Race {
         log1p(self.rule.tie)
     }
 
-    /// Those that took part in the last block.
+    /// The candidates that took part in the last block.
     fn taking_part(&self) -> Vec<usize> {
         let took_part = |candidate: &usize| self.rows.last().is_some_and(|row| row[*candidate].is_some());
         (0..self.racing.len()).filter(took_part).collect()
     }
 
-    /// How many blocks in all a pair would need, should all stay as it is, for what is not known of this rival: which of the two
-    /// is not better than the other by more than δ, or if that is known its place. `None` if no number would.
+    /// How many blocks in all the pair would need, if difference and noise stay as they are, to settle the open
+    /// question about this rival: which of the two is not better than the other by more than δ, or if that is known,
+    /// the rival's place. `None` if no number of blocks is enough.
     pub fn settled_after(&self, rival: &Rival) -> Option<usize> {
         let (bound, evidence, candidates) = (self.bound(), &rival.evidence, self.taking_part().len());
         let rested = self.rows.len().saturating_sub(evidence.count);
@@ -291,8 +301,9 @@ impl Race {
         [leader_not_better, placed].into_iter().flatten().min().map(|blocks| blocks.max(rival.backed_from))
     }
 
-    /// Of those in the last block, or if all have failed of those that are left, the one whose deviations from the blocks' medians have the least interquartile mean.
-    /// `None` before there are two blocks.
+    /// The leader: of the candidates in the last block that have not withdrawn, or if all those have, of all that have
+    /// not, the one with the smallest interquartile mean of deviations from the blocks' medians. `None` before there
+    /// are two blocks.
     fn leader(&self) -> Option<usize> {
         if self.rows.len() < 2 {
             return None;
