@@ -1,6 +1,7 @@
-//! From records to the run: derived, never stored. Trials may overlap: each record says which it belongs to.
+//! Derives the state of a run from the records of its journal; the state is never stored. Trials may overlap: each
+//! record names its trial.
 //!
-//! A block may be repeated, a trial interrupted and begun again; this is where it is decided which of them count.
+//! A block may be repeated, and a trial may be interrupted and restarted; this file decides which of them count.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{BufRead, BufReader};
@@ -18,10 +19,10 @@ use super::{
 use crate::plan::Plan;
 use fsverdict_text::FolderFile;
 
-/// Where the latencies of a candidate, phase and call stand among those of the run.
+/// The index of the latencies of each candidate, phase and call among those of the run.
 type LatencyPlaces = HashMap<[String; 3], usize>;
 
-/// So many of the trials that ended last are looked at for the one that a caution belongs to.
+/// How many of the last ended trials are searched for the one that a caution belongs to.
 const RECENT_TRIALS: usize = 5000;
 
 impl Run {
@@ -34,20 +35,22 @@ impl Run {
         fold.end(&journal.path, journal.torn)
     }
 
-    /// Derives the run from the journal in its folder, record by record: a long journal need not fit into memory.
+    /// Derives the run from the journal in its folder, record by record, so that a long journal need not fit into
+    /// memory.
     pub fn read_in_folder(plan: &Plan, place: &FolderFile) -> Result<Self, JournalError> {
         let journal = BufReader::with_capacity(1 << 17, opened_in_folder(place)?);
         Self::read_from(plan, &place.path(), journal)
     }
 
-    /// The same of the journal at `path`, which the caller named.
+    /// As [`read_in_folder`](Self::read_in_folder), for the journal at `path`, which the caller named.
     pub fn read(plan: &Plan, path: &Path) -> Result<Self, JournalError> {
         let mut fold = Fold::new(plan);
         let torn = read_each(path, |record| fold.take(record))?;
         fold.end(path, torn)
     }
 
-    /// The same of a journal that is no file by itself; `path` is only named in errors.
+    /// As [`read_in_folder`](Self::read_in_folder), for a journal from any source of lines; `path` only appears in
+    /// errors.
     pub fn read_from(plan: &Plan, path: &Path, lines: impl BufRead) -> Result<Self, JournalError> {
         let mut fold = Fold::new(plan);
         let torn = scan(path, lines, |record| fold.take(record))?.torn;
@@ -68,7 +71,7 @@ impl Run {
                 }
             }
             Event::TrialFinished { status, reason, hint, wall } => {
-                // The end is only believed of a trial that is open: anything else has lost its observations.
+                // A trial's end counts only if the trial is open; otherwise its observations are lost.
                 if let Some(mut open) = id.and_then(|id| open.remove(&id)) {
                     open.begin_step("", at);
                     let OpenTrial { mut trial, commands, .. } = open;
@@ -96,7 +99,7 @@ impl Run {
                 }
             }
             Event::Caution(caution) => {
-                // What the conductor notices after a trial's end still belongs to that trial.
+                // A caution that the conductor records after a trial's end still belongs to that trial.
                 let owner = match of(open, id.as_ref()) {
                     Some(open) => Some(&mut open.trial),
                     None => {
@@ -147,7 +150,7 @@ impl Run {
                 }
                 self.resumed += 1;
                 self.foreign_write = None;
-                // Whatever was under way ended with the conductor, and begins again.
+                // Trials that were in progress ended with the conductor, and start again.
                 open.clear();
                 self.reopen();
                 self.finished = None;
@@ -184,8 +187,8 @@ impl Run {
         }
     }
 
-    /// Trials that were killed in the last block are to be tried again in it. In an earlier one they are not: a trial is
-    /// compared with those of its own time.
+    /// Trials that were killed in the last block are tried again in it. Those in earlier blocks are not, because a
+    /// trial must be compared with trials of the same time.
     fn reopen(&mut self) {
         let killed: Vec<String> = self.killed_in_last_block().map(str::to_owned).collect();
         let Some(block) = self.blocks.last_mut().filter(|_| !killed.is_empty()) else { return };
@@ -196,8 +199,8 @@ impl Run {
         }
     }
 
-    /// Adds up the latencies of a block that has ended, of each candidate from the last trial begun, and lets go of
-    /// histograms and courses: they are the greater part of a journal.
+    /// Adds up the latencies of a block that has ended, from the last trial of each candidate, and drops histograms and
+    /// time series, which make up most of a journal.
     fn add_latencies(&mut self, block: u32, attempt: u32, valid: bool, places: &mut LatencyPlaces) {
         let mut seen: Vec<&str> = Vec::new();
         let trials = self
@@ -209,7 +212,7 @@ impl Run {
             let counts = valid && *status == Status::Ok && !seen.contains(&id.candidate.as_str());
             seen.push(&id.candidate);
             for observation in observations {
-                // One trial of each candidate is pictured; of the others, that would be much to hold.
+                // Reports plot one trial of each candidate, so the time series of later blocks need not stay in memory.
                 if block > 1 {
                     observation.unwritten = Vec::new();
                     observation.course = None;
@@ -235,7 +238,7 @@ impl Run {
         }
     }
 
-    /// Of each candidate one trial's commands are kept: they are many, and alike.
+    /// Keeps the commands of one trial per candidate: commands are many, and much alike between trials.
     fn keep_commands(&mut self, trial: &Trial, commands: Vec<CommandRecord>) {
         let own = TrialCommands { trial: trial.id.clone(), status: trial.status, commands };
         match self.commands.iter_mut().find(|kept| kept.trial.candidate == trial.id.candidate) {
@@ -255,7 +258,7 @@ impl Run {
         self.trials.push(trial);
     }
 
-    /// A candidate the plan does not name (an edited plan) is kept rather than lost.
+    /// The state of a candidate; adds one if the plan does not name it, as after an edit of the plan.
     fn candidate(&mut self, name: &str) -> &mut CandidateState {
         let at = self.candidates.iter().position(|state| state.name == name).unwrap_or_else(|| {
             self.candidates.push(untried(name));
@@ -264,8 +267,8 @@ impl Run {
         &mut self.candidates[at]
     }
 
-    /// Of each block the last attempt counts, if it is valid and every block before it has ended likewise; of each trial
-    /// the last one begun.
+    /// Decides which trials count. Of each block the last attempt counts, if it is valid and every earlier block has
+    /// ended in the same way; of each candidate's trials in a block the last one counts.
     fn settle_standings(&mut self) {
         let mut last_attempt: HashMap<u32, u32> = HashMap::new();
         for block in &self.blocks {
@@ -302,7 +305,7 @@ impl Run {
                 self.candidate(&name);
             }
         }
-        // A block that was opened again tries anew what had ended from outside.
+        // A reopened block repeats trials that were ended from outside.
         let open_again = |trial: &Trial| {
             let block = self.blocks.iter().rfind(|block| block.is(trial.id.block, trial.id.attempt));
             block.is_some_and(|block| block.remaining().any(|name| name == trial.id.candidate))
@@ -356,19 +359,19 @@ impl Run {
     }
 }
 
-/// A run in the making: record after record is taken in, and what they say so far can be looked at in between.
+/// A run that is built record by record; its state can be inspected between records.
 #[derive(Debug)]
 pub struct Fold {
     candidates: Vec<CandidateState>,
     begun: bool,
-    /// `None` before the first record, and when that did not begin a run.
+    /// `None` before the first record, and if the first record does not start a run.
     run: Option<Run>,
     open: OpenTrials,
     latency_places: LatencyPlaces,
 }
 
 impl Fold {
-    /// Of a journal that has no record yet.
+    /// Starts with an empty journal.
     pub fn new(plan: &Plan) -> Self {
         let candidates = plan.candidates.iter().map(|candidate| untried(&candidate.name)).collect();
         Self {
@@ -391,7 +394,7 @@ impl Fold {
                 record.event,
                 Event::RunResumed { .. } | Event::Priced(_) | Event::PowerCut(_) | Event::Rotten(_)
             ) {
-                // A clock that was set back took no time away.
+                // A clock that was set back subtracts no time.
                 run.worked += record.at.duration_since(run.last).as_secs_f64().max(0.0);
             }
             run.last = record.at;
@@ -399,7 +402,7 @@ impl Fold {
         }
     }
 
-    /// The run as far as it goes; `None` when the first record did not begin one.
+    /// The run so far; `None` if the first record does not start a run.
     pub fn run(&mut self) -> Option<&Run> {
         let run = self.run.as_mut()?;
         run.interrupted = self.open.keys().cloned().collect();
@@ -408,7 +411,7 @@ impl Fold {
         Some(run)
     }
 
-    /// The run, where nothing more is to come.
+    /// The final run, after the last record.
     pub fn into_run(mut self) -> Option<Run> {
         self.run();
         let mut run = self.run?;

@@ -1,4 +1,4 @@
-//! The events of a run. The agent sends them as JSON lines; the conductor stamps and appends them.
+//! The events of a run's journal. The agent sends events as JSON lines; the conductor adds timestamps and appends them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,20 +10,20 @@ use super::{
     RottenBlocks, Save, SequenceBatch, StateFinding, Unit, WorkCourse,
 };
 
-/// Plain facts by dotted name, e.g. `kernel.release`, `device.queue.scheduler`: for showing, and for telling what changed.
+/// Facts by dotted name, e.g. `kernel.release`, `device.queue.scheduler`, for display and to detect changes.
 pub type Facts = BTreeMap<String, String>;
 
-/// How facts begin that say what a user's folder held when it was staged; the dataset's name follows.
+/// The prefix of facts about the content of a user's folder when it was staged; the dataset's name follows.
 pub const DATASET_FACT: &str = "dataset.";
 
-/// How a digest in such a fact begins that stands for another in a bundle: what a folder held is nobody's business.
+/// The prefix of a digest that replaces the real one in a bundle, because the content of the user's folders is private.
 pub const HIDDEN_DIGEST: &str = "hidden-";
 
-/// The fact that a journal merged from those of several sites has, and no other: their names.
+/// The fact that only a journal merged from several sites has: the names of the sites.
 pub const MERGED_FACT: &str = "merged.sites";
 
-/// Names of the steps of a trial that are not its work; no phase may have one. Those of staging begin so, and the dataset's
-/// name follows.
+/// Names of the steps of a trial other than its workload; no phase may have one of these names. The names of staging
+/// steps begin with `STAGE`, and the dataset's name follows.
 pub const CLAIM: &str = "claim";
 pub const STAGE: &str = "stage ";
 pub const TEAR_DOWN: &str = "tear down";
@@ -33,7 +33,7 @@ pub struct TrialId {
     /// Block number, from 1.
     pub block: u32,
     pub candidate: String,
-    /// 1, or more where the block had to be repeated.
+    /// 1 for the first attempt, more if the block had to be repeated.
     pub attempt: u32,
 }
 
@@ -58,7 +58,7 @@ pub enum Event {
         plan_digest: String,
         lab: String,
         lab_reason: String,
-        /// What results stand on, in a sentence.
+        /// What the results are based on, in a sentence.
         fidelity: String,
         /// Facts about the host, the kernel, the device and the tools.
         environment: Facts,

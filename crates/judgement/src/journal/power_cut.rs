@@ -1,4 +1,5 @@
-//! What was found of a candidate whose power was cut: how often it came to what, and the first states that lost something.
+//! Results of simulated power cuts for a candidate: how often each outcome occurred, and the first crash states that
+//! lost data.
 
 use std::collections::BTreeMap;
 
@@ -6,75 +7,77 @@ use serde::{Deserialize, Serialize};
 
 use super::LossAges;
 
-/// A file that was saved anew: when that began and when the program was told that it was done, in nanoseconds of the device's clock.
+/// A file that was rewritten: when the save began and when the program learnt that it was complete, in nanoseconds of
+/// the device's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Save {
-    /// Which of the dataset's files, from 0.
+    /// The index of the file in the dataset, from 0.
     pub file: u32,
-    /// How often its content had been changed before, and this once more.
+    /// The number of changes to the file's content so far, including this one.
     pub generation: u32,
     pub began_ns: u64,
     pub saved_ns: u64,
-    /// Whether with an fsync of the content before its name was changed, and one of the name.
+    /// Whether the content was fsynced before the rename, and the name after it.
     pub careful: bool,
 }
 
-/// A program said that it was promised something: how much so far, by its own count, and when that was read, in nanoseconds of the
-/// device's clock. It was said before, so that what is asked for is never too much.
+/// A program reported that data are durable: its own count so far, and when the report was read, in nanoseconds of the
+/// device's clock. The program reported it before that time, so a check never demands too much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramPromise {
     pub number: u64,
     pub at_ns: u64,
 }
 
-/// Short sequences of calls that lay in the filesystem together, and when each of their calls returned, in nanoseconds of the device's clock.
+/// Short sequences of calls that were in the filesystem at the same time, and when each call returned, in nanoseconds
+/// of the device's clock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SequenceBatch {
-    /// The number of the first.
+    /// The number of the first sequence.
     pub first: u32,
-    /// When what they begin with was durable.
+    /// When the initial state of the sequences was durable.
     pub ready_ns: u64,
-    /// From when on it was removed again.
+    /// When the removal of the sequences began.
     pub until_ns: u64,
-    /// Of each sequence.
+    /// The calls of each sequence.
     pub calls: Vec<SequenceCalls>,
 }
 
-/// One of them.
+/// The calls of one sequence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SequenceCalls {
     pub began_ns: u64,
-    /// Of each call, in their order.
+    /// When each call returned, in order.
     pub done_ns: Vec<u64>,
-    /// Whether the filesystem does not have the call after these, with which it ended.
+    /// Whether the sequence ended because the filesystem does not support the next call.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refused: bool,
 }
 
-/// What became of a filesystem whose power was cut, the best first.
+/// What happened to a filesystem after a power cut, best outcome first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CutOutcome {
-    /// All that was promised is there, and nothing had to be done for it.
+    /// All promised data are there, without any recovery.
     Unharmed,
-    /// … once it had been replayed from its journal or log, while it was mounted.
+    /// All promised data are there after the mount replayed the journal or log.
     Replayed,
-    /// … once its checker had repaired it.
+    /// All promised data are there after the checker repaired the filesystem.
     Repaired,
-    /// Something promised is gone, and somebody said so: an error, the checker, the kernel.
+    /// Promised data are lost, and an error, the checker or the kernel reported it.
     LossReported,
-    /// Something promised is gone, and nobody said a word.
+    /// Promised data are lost, and nothing reported it.
     SilentLoss,
-    /// It could not be mounted, not even after its checker.
+    /// The filesystem could not be mounted, even after its checker ran.
     Unmountable,
-    /// Its kernel computed or waited without an end.
+    /// The kernel computed or waited without end.
     Hang,
-    /// Its kernel gave up.
+    /// The kernel panicked.
     Panic,
 }
 
 impl CutOutcome {
-    /// Every one, the best first.
+    /// Every outcome, the best first.
     pub const ALL: [CutOutcome; 8] = [
         CutOutcome::Unharmed,
         CutOutcome::Replayed,
@@ -86,7 +89,7 @@ impl CutOutcome {
         CutOutcome::Panic,
     ];
 
-    /// For people, as the head of a column.
+    /// The label in reports, as a column head.
     pub const fn words(self) -> &'static str {
         match self {
             CutOutcome::Unharmed => "unharmed",
@@ -100,66 +103,68 @@ impl CutOutcome {
         }
     }
 
-    /// Whether a user has lost something, or all.
+    /// Whether the user lost some or all data.
     pub const fn is_loss(self) -> bool {
         !matches!(self, CutOutcome::Unharmed | CutOutcome::Replayed | CutOutcome::Repaired)
     }
 }
 
-/// What was found in one state.
+/// The result for one crash state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StateFinding {
-    /// The state: its number among those that were looked at together, and later its name.
+    /// The state: first its number among the states that were examined together, later its name.
     pub state: String,
     pub outcome: CutOutcome,
-    /// The names of the promises that were not kept.
+    /// The names of the promises that were broken.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub broken: Vec<String>,
-    /// What was seen, in words; empty where nothing is wrong.
+    /// A description of what was observed; empty if nothing is wrong.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub seen: String,
-    /// Seconds of the device's clock from when it was to be mounted until it was, its checker's included.
+    /// Recovery time in seconds of the device's clock: from the first attempt to mount until the filesystem was
+    /// mounted, including its checker.
     #[serde(default)]
     pub back_s: f64,
-    /// Files that had been saved, by how long before the cut.
+    /// Saved files, by the time between the save and the cut.
     #[serde(default, skip_serializing_if = "LossAges::is_empty")]
     pub ages: LossAges,
 }
 
-/// What the power cuts of one candidate came to.
+/// The results of power cuts for one candidate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PowerCuts {
     pub candidate: String,
-    /// The states that were looked at.
+    /// The number of crash states that were examined.
     pub states: u32,
     pub outcomes: BTreeMap<CutOutcome, u32>,
-    /// How many states broke which promise.
+    /// For each promise, the number of states that broke it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub broken: BTreeMap<String, u32>,
-    /// The first states that lost something, or all; few.
+    /// The first states that lost some or all data; a few.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub first: Vec<StateFinding>,
-    /// Where an option of the candidate is documented to cost this: which, and where that stands.
+    /// Options of the candidate that are documented to cause this loss, with the source.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub priced: Vec<String>,
-    /// Of the promises broken those that nobody made to this candidate: the loss is the program's own doing.
+    /// Broken promises that the candidate never made: the loss is the program's own fault.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unpromised: Vec<String>,
-    /// Seconds of the device's clock until it was mounted again: the median and the most.
+    /// Recovery time in seconds of the device's clock: the median and the maximum.
     pub back_s: [f64; 2],
-    /// Over how many trials they were shared out, each on another device of the class; 0: they are of one.
+    /// The number of trials among which the states were divided, each on another device of the class; 0: all states are
+    /// of one trial.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub trials: u32,
-    /// Of how many of them some state lost something.
+    /// The number of trials in which some state lost data.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub trials_lost: u32,
-    /// Files that had been saved, each in every state, by how long before the cut, and how many of them were lost.
+    /// Saved files, counted in every state, by the time between the save and the cut, and how many of them were lost.
     #[serde(default, skip_serializing_if = "LossAges::is_empty")]
     pub ages: LossAges,
-    /// Whether the plan has it taken although it loses something.
+    /// Whether the plan accepts the candidate although it loses data.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub accepted: bool,
-    /// Of the requests of the trial that was recorded: equal digests mean equal traces.
+    /// The digest of the requests in the recorded trial: equal digests mean equal traces.
     pub trace: String,
 }
 
@@ -168,18 +173,19 @@ const fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// Of the promises those of what a program was told to be durable, by their names.
+/// The names of the promises about data that were acknowledged to a program as durable.
 pub const ACKNOWLEDGED: [&str; 7] =
     ["fsync", "name", "directory", "entry", "attribute", "allocation", "recheck"];
 
 impl PowerCuts {
-    /// How many states came to this.
+    /// How many states had this outcome.
     pub fn count(&self, outcome: CutOutcome) -> u32 {
         self.outcomes.get(&outcome).copied().unwrap_or(0)
     }
 
-    /// Why nobody is to take the candidate, if so: it lost what had been acknowledged, or lost anything and said nothing, or does not
-    /// come back. That a checker tells of what an fsync had made durable does not bring it back; what was still under way may go.
+    /// Why the candidate is excluded from recommendation: it lost acknowledged data, lost any data silently, or did not
+    /// recover. A report by the checker does not bring back data that an fsync made durable, so it does not excuse the
+    /// loss; data that were still in flight may be lost. `None` if the candidate is not excluded.
     pub fn why_out(&self) -> Option<String> {
         let lost =
             |promise: &String| ACKNOWLEDGED.contains(&promise.as_str()) && !self.unpromised.contains(promise);
@@ -191,11 +197,11 @@ impl PowerCuts {
             .filter(|outcome| is_grave(*outcome) && self.count(*outcome) > 0)
             .map(|outcome| format!("{} in {}", outcome.words(), self.count(outcome)))
             .collect();
-        // What was lost without a word before what somebody told.
+        // The sentence prefers an example of a loss that was not reported.
         let untold = self.first.iter().find(|finding| finding.outcome != CutOutcome::LossReported);
         let first = untold.or_else(|| self.first.iter().find(|finding| finding.broken.iter().any(lost)));
         let first = first.map_or(String::new(), |finding| {
-            // What was seen first; the rest stands in the table.
+            // The sentence quotes only the first observation; the table lists the rest.
             let seen = finding.seen.split("; ").next().unwrap_or_default();
             let seen = if seen.is_empty() { String::new() } else { format!(": {seen}") };
             format!(" (first in {}{seen})", finding.state)
@@ -204,7 +210,7 @@ impl PowerCuts {
             .then(|| format!("of {} states after a cut of power: {}{first}", self.states, each.join(", ")))
     }
 
-    /// How many states lost something, or all.
+    /// How many states lost some or all data.
     pub fn losses(&self) -> u32 {
         CutOutcome::ALL
             .into_iter()
@@ -254,7 +260,7 @@ mod tests {
         let cases = [
             (cuts(&[(Repaired, 50)], &[], &[]), None),
             (cuts(&[(LossReported, 50)], &["foreign", "fsync"], &[]), Some(told)),
-            // Of a file that was being written, nobody had been told anything.
+            // The file was still being written, so nothing had been acknowledged.
             (cuts(&[(Repaired, 49), (LossReported, 1)], &["foreign"], &[]), None),
             (cuts(&[(LossReported, 1)], &["entry"], &["entry"]), None),
             (cuts(&[(LossReported, 2), (SilentLoss, 1)], &["name"], &[]), Some(both)),

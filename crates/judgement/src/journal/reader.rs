@@ -1,4 +1,4 @@
-//! Reads a journal back. A crash may tear its last line, or leave anything behind its end; anything else that is wrong is an error.
+//! Reads a journal. A crash may leave a torn last line, or garbage after the last record; any other damage is an error.
 
 use std::borrow::Cow;
 use std::fs;
@@ -12,14 +12,15 @@ use serde::Deserialize;
 use super::{Event, JournalBounds, JournalError, Record, SCHEMA, TrialId};
 use fsverdict_text::{FolderFile, Links, each_of, open_regular};
 
-/// No line is longer: the longest is the output of a benchmark program, of which half a mebibyte is kept.
+/// The maximum length of a line in bytes: the longest contains the output of a benchmark program, of which half a
+/// mebibyte is kept.
 pub(super) const LONGEST_LINE: u64 = 8 << 20;
 
-/// Of an event that is neither an observation nor of a command: it is taken apart into pieces first, each of which takes several
-/// times as much memory as its text.
+/// The maximum length in bytes of an event that is neither an observation nor a command. Serde first buffers such an
+/// event in pieces, which take several times as much memory as the text.
 pub(super) const LONGEST_OTHER_LINE: u64 = 4 << 20;
 
-/// About so many bytes of a journal are read at a time, on all processors from the second number on.
+/// A journal is read in pieces of about this many bytes, on all processors from `LEAST_TO_SHARE` bytes on.
 const PIECE: usize = 1 << 20;
 const LEAST_TO_SHARE: usize = 1 << 19;
 
@@ -27,22 +28,22 @@ const LEAST_TO_SHARE: usize = 1 << 19;
 pub struct Journal {
     pub path: PathBuf,
     pub records: Vec<Record>,
-    /// Whether the last line was cut short by a crash and left out.
+    /// Whether a crash cut the last line short, so that it was left out.
     pub torn: bool,
 }
 
-/// Reads the journal at `path`, which the caller named. A torn last line is left out and reported in [`Journal::torn`]. The journal
-/// of a run's folder is read with [`read_in_folder`].
+/// Reads the journal at `path`, which the caller named. A torn last line is left out and reported in [`Journal::torn`].
+/// Use [`read_in_folder`] for the journal in a run's folder.
 pub fn read(path: &Path) -> Result<Journal, JournalError> {
     read_open(path, opened(path)?)
 }
 
-/// The same of the journal in the folder of a run.
+/// Reads the journal in the folder of a run, as [`read`] does.
 pub fn read_in_folder(place: &FolderFile) -> Result<Journal, JournalError> {
     read_open(&place.path(), opened_in_folder(place)?)
 }
 
-/// The same of a file that is open; `path` is only named in errors.
+/// Reads a journal from an open file, as [`read`] does; `path` only appears in errors.
 pub fn read_open(path: &Path, file: impl Read) -> Result<Journal, JournalError> {
     let mut records = Vec::new();
     let torn = scan(path, BufReader::with_capacity(1 << 17, file), |record| records.push(record))?.torn;
@@ -58,13 +59,13 @@ pub(super) fn opened_in_folder(place: &FolderFile) -> Result<fs::File, JournalEr
     place.open().map_err(|error| JournalError::opening("read", &place.path(), error))
 }
 
-/// Gives each record of the journal at `path` to `take`, without ever holding all of them. Returns whether the last
-/// line was torn.
+/// Passes each record of the journal at `path` to `take`, without holding all of them in memory. Returns whether the
+/// last line was torn.
 pub(super) fn read_each(path: &Path, take: impl FnMut(Record)) -> Result<bool, JournalError> {
     Ok(scan(path, BufReader::with_capacity(1 << 17, opened(path)?), take)?.torn)
 }
 
-/// The first record of the journal in the folder of a run, if it is one.
+/// The first record of the journal in the folder of a run, if it is a valid record.
 pub fn first(place: &FolderFile) -> Result<Option<Record>, JournalError> {
     let mut line = Vec::new();
     let read = BufReader::new(opened_in_folder(place)?).take(LONGEST_LINE).read_until(b'\n', &mut line);
@@ -74,11 +75,11 @@ pub fn first(place: &FolderFile) -> Result<Option<Record>, JournalError> {
 
 /// How far a journal could be read.
 pub(super) struct Scanned {
-    /// Whether something that is no record follows the last one.
+    /// Whether the last record is followed by something that is no record.
     pub(super) torn: bool,
     /// Bytes up to the end of the last record.
     pub(super) intact_bytes: u64,
-    /// What the records have named.
+    /// The counts of names in the records, which are bounded.
     pub(super) bounds: JournalBounds,
 }
 
@@ -91,14 +92,14 @@ pub(super) fn scan(
     let malformed = |line, reason| JournalError::Malformed { path: path.to_path_buf(), line, reason };
     let (mut intact_bytes, mut number) = (0, 0);
     let mut bounds = JournalBounds::default();
-    // The first line of those at the end that are no records.
+    // The first of the invalid lines at the end.
     let mut damage: Option<JournalError> = None;
     loop {
         let piece = piece(&mut lines).map_err(failed)?;
         if piece.is_empty() {
             return Ok(Scanned { torn: damage.is_some(), intact_bytes, bounds });
         }
-        // What is short is read sooner than a thread begins.
+        // Parsing a short piece takes less time than starting a thread.
         let together: usize = piece.iter().map(Vec::len).sum();
         let records = match together < LEAST_TO_SHARE {
             true => piece.iter().map(|line| record(line)).collect(),
@@ -110,22 +111,22 @@ pub(super) fn scan(
             if line.len() as u64 == LONGEST_LINE {
                 return Err(malformed(number, format!("it is longer than {} MiB", LONGEST_LINE >> 20)));
             }
-            // Without its line feed the line was never acknowledged, even if what is there happens to parse.
+            // A line without its line feed was never acknowledged, even if it happens to parse.
             if !line.ends_with(b"\n") {
                 return Ok(Scanned { torn: true, intact_bytes, bounds });
             }
             let record = match (record, damage.take()) {
                 (Ok(record), None) => record,
-                // Something intact follows: the damage is within the journal, and not behind its end.
+                // A valid line follows, so the damage is within the journal and not after its end.
                 (Ok(_), Some(damage)) => return Err(damage),
                 (Err(_), Some(first)) => {
                     damage = Some(first);
                     continue;
                 }
                 (Err(error), None) => {
-                    // Pages of the last writes may reach the disk out of order, and a disk may leave anything behind the end of a
-                    // file. But an object of JSON that is complete and no record is somebody's doing, not a crash's. And what is
-                    // not ours from its first line on is no journal, unless that line is its last.
+                    // After a crash, pages of the last writes may reach the disk out of order, and a disk may leave any
+                    // bytes after the end of a file. But a complete JSON object that is no record cannot come from a
+                    // crash. A file whose first line is invalid is no journal, unless that line is its last.
                     let is_last = at == last && lines.fill_buf().map_err(failed)?.is_empty();
                     let may_be_torn = (intact_bytes > 0 || is_last) && !is_object(line);
                     let wrong = later_schema(path, line).unwrap_or_else(|| malformed(number, reason(&error)));
@@ -148,7 +149,7 @@ pub(super) fn scan(
     }
 }
 
-/// The next lines, some [`PIECE`] bytes of them; none at the end. The last is without its line feed where that is missing, or the
+/// The next lines, about [`PIECE`] bytes; none at the end. The last line lacks its line feed if that is missing or the
 /// line is too long.
 fn piece(lines: &mut impl BufRead) -> io::Result<Vec<Vec<u8>>> {
     let (mut piece, mut bytes) = (Vec::new(), 0);
@@ -166,7 +167,7 @@ fn piece(lines: &mut impl BufRead) -> io::Result<Vec<Vec<u8>>> {
     Ok(piece)
 }
 
-/// What stands in front of every event.
+/// The fields before every event.
 #[derive(Deserialize)]
 struct EventHead<'a> {
     at: Timestamp,
@@ -176,8 +177,8 @@ struct EventHead<'a> {
     event: Cow<'a, str>,
 }
 
-/// The record of a line. The two kinds of event that fill a journal are read by their own types: an enum that is told
-/// apart by one of its fields is first taken apart into pieces of its own, which takes several times as long.
+/// Parses a line as a record. The two most frequent kinds of event are parsed with their own types: serde buffers an
+/// internally tagged enum in pieces first, which takes several times as long.
 fn record(line: &[u8]) -> serde_json::Result<Record> {
     let EventHead { at, trial, event } = serde_json::from_slice(line)?;
     let event = match event.as_ref() {
@@ -192,19 +193,19 @@ fn record(line: &[u8]) -> serde_json::Result<Record> {
     Ok(Record { at, trial, event })
 }
 
-/// Whether a line is a whole object of JSON.
+/// Whether a line is a complete JSON object.
 fn is_object(line: &[u8]) -> bool {
     serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(line).is_ok()
 }
 
-/// A first line of a later schema may not even parse; its number is then looked up by hand.
+/// Finds the schema number in a first line of a later schema, which may not parse as a record.
 fn later_schema(path: &Path, line: &[u8]) -> Option<JournalError> {
     let value: serde_json::Value = serde_json::from_slice(line).ok()?;
     let found = u32::try_from(value.get("schema")?.as_u64()?).ok()?;
     (found > SCHEMA).then(|| JournalError::TooNew { path: path.to_path_buf(), found, known: SCHEMA })
 }
 
-/// What the parser said, without its line number: that is always 1 here, and would mislead.
+/// The parser's message without its line number, which is always 1 here and would mislead.
 fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rfind(" at line ") {
@@ -222,7 +223,7 @@ mod tests {
 
     const RESUMED: &str = r#"{"at":"2026-11-21T07:00:00Z","event":"run_resumed"}"#;
 
-    /// How many records there are, and whether the last line is torn.
+    /// The number of records, and whether the last line is torn.
     fn parsed(text: &str) -> Result<(usize, bool), JournalError> {
         let mut records = 0;
         let scanned = scan(Path::new("runs/x/journal.jsonl"), text.as_bytes(), |_| records += 1)?;

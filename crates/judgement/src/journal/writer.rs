@@ -1,4 +1,5 @@
-//! Appends to a journal. One writer at a time; when `append` returns, the event is on the disk.
+//! Appends records to a journal. A journal has one writer at a time; when `append` returns, the event is durable on
+//! disk.
 
 use std::fs::File;
 use std::io::{self, BufReader, Write};
@@ -9,22 +10,22 @@ use rustix::fs::{FlockOperation, flock};
 use super::{Event, JournalBounds, JournalError, Record, TrialId, reader};
 use fsverdict_text::FolderFile;
 
-/// The one writer of a journal. It holds an exclusive lock on the file until dropped.
+/// The only writer of a journal. It holds an exclusive lock on the file until it is dropped.
 #[derive(Debug)]
 pub struct Writer {
-    /// The journal's name in the folder of its run, by which it is checked that the name still leads to the open file.
+    /// The journal's name in the folder of its run, used to check that the name still refers to the open file.
     place: FolderFile,
-    /// For messages.
+    /// The path for error messages.
     path: PathBuf,
     file: File,
-    /// Length of the file up to the last acknowledged record.
+    /// The length of the file in bytes up to the last acknowledged record.
     acknowledged: u64,
     bounds: JournalBounds,
     closed: bool,
 }
 
 impl Writer {
-    /// Begins a new journal. The folder must exist, the file must not.
+    /// Creates a new journal. The folder must exist; the file must not.
     pub fn create(place: &FolderFile) -> Result<Self, JournalError> {
         let path = place.path();
         let file = place.create_new_to_append().map_err(|error| match error.kind() {
@@ -32,12 +33,12 @@ impl Writer {
             _ => JournalError::io("create", &path, error),
         })?;
         let writer = Self::locked(place, file)?;
-        // The name must survive a crash too, or the records in it are of no use.
+        // The directory entry must survive a crash too, or the records are lost.
         place.folder().sync().map_err(|error| JournalError::io("sync the folder of", &path, error))?;
         Ok(writer)
     }
 
-    /// Goes on with an existing journal, and gives what it holds so far to `take`. A torn last line is cut off first.
+    /// Opens an existing journal for appending, and passes its records to `take`. A torn last line is removed first.
     pub fn append_to(place: &FolderFile, take: impl FnMut(Record)) -> Result<Self, JournalError> {
         let path = place.path();
         let file = place.open_to_append().map_err(|error| JournalError::opening("open", &path, error))?;
@@ -58,10 +59,11 @@ impl Writer {
         Ok(Self { place: place.clone(), path, file, acknowledged: 0, bounds, closed: false })
     }
 
-    /// Stamps and appends one event; when this returns, it is on the disk. Returns the record as written.
+    /// Adds a timestamp to an event and appends it; when this returns, the event is durable on disk. Returns the record
+    /// as written.
     ///
     /// # Errors
-    /// When it cannot be written whole; the file is then as it was before.
+    /// If the event cannot be written completely; the file is then restored to its previous content.
     pub fn append(&mut self, trial: Option<&TrialId>, event: Event) -> Result<Record, JournalError> {
         if self.closed {
             return Err(JournalError::Closed { path: self.path.clone() });
@@ -88,7 +90,7 @@ impl Writer {
             return Err(JournalError::Unbounded { path: self.path.clone(), reason });
         }
         if let Err(error) = self.file.write_all(&line).and_then(|()| self.file.sync_data()) {
-            // Half a line must not be followed by a whole one.
+            // A complete line must not follow a partial one.
             self.closed = self.cut().is_err();
             return Err(JournalError::io("write to", &self.path, error));
         }
@@ -100,23 +102,23 @@ impl Writer {
         &self.path
     }
 
-    /// Removes whatever follows the last acknowledged record.
+    /// Truncates everything after the last acknowledged record.
     fn cut(&mut self) -> io::Result<()> {
         self.file.set_len(self.acknowledged)?;
         self.file.sync_data()
     }
 
-    /// Whether the file still has its name. One that was removed takes every record and keeps none.
+    /// Whether the file still has its name. Records that are written to a removed file are lost.
     fn is_in_place(&self) -> bool {
         self.place.is_name_of(&self.file)
     }
 }
 
 impl Drop for Writer {
-    /// Gives the lock back by word. Closing the file alone would not: a child process forked elsewhere in this program
-    /// shares the open file until it executes its program.
+    /// Unlocks explicitly. Closing the file is not enough: a child process that this program forked shares the open
+    /// file until it calls exec.
     fn drop(&mut self) {
-        // Nothing is lost when this fails: the lock then goes with the last copy of the file.
+        // If this fails, the lock ends when the last copy of the descriptor is closed.
         let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }
@@ -129,7 +131,8 @@ fn lock(file: &File, path: &Path) -> Result<(), JournalError> {
     }
 }
 
-/// The first number of an event that JSON has no way to write (it would become `null` and never be read again).
+/// The first number of an event that is not finite: JSON cannot represent it (it would become `null`, which cannot be
+/// read back).
 fn not_finite(event: &Event) -> Option<(String, f64)> {
     match event {
         Event::Observation(observation) => {

@@ -1,4 +1,4 @@
-//! What is known of an axis, which is something that can be varied of a candidate; the rows are in `axes.rs`.
+//! The description of an axis: a property in which candidates can differ. The table of all axes is in `axes.rs`.
 
 use serde::{Serialize, Serializer};
 
@@ -7,42 +7,43 @@ use fsverdict_text::Reason;
 use super::{Candidate, Layers, Plan, Vocabulary};
 use fsverdict_text::{Bytes, Node};
 
-/// One axis: read from a plan, marked in names, written back, and shown in every format by walking the rows.
+/// One axis. The reader of plans, the names of candidates, the writer of plans and every output format iterate over
+/// these rows.
 #[derive(Debug)]
 pub struct Axis {
-    /// Its key in a plan, which is also its name as a factor, an option that differs, a field and a column.
+    /// The axis's key in a plan, and also its name as a factor, a differing option, a field and a column.
     pub key: &'static str,
     pub role: AxisRole,
     pub(super) read: Read,
     pub(super) level: fn(&Candidate) -> AxisLevel<'_>,
-    /// The words it takes, where these are all known.
+    /// The function that lists the words that the axis accepts, if all of them are known.
     pub(super) known: Option<Known>,
-    /// Another key, for what `key` cannot say.
+    /// Another key, for values that `key` cannot express.
     pub(super) list: Option<ListKey>,
-    /// What stands before its level in names.
+    /// The prefix of the level in a candidate's name.
     pub(super) mark: &'static str,
-    /// Its level in a name; in full where short ones would collide.
+    /// The level as it appears in a candidate's name; in full (`true`) if short forms would collide.
     pub(super) in_name: fn(&AxisLevel<'_>, bool) -> String,
-    /// What stands before its level where an effect is another with it; `with` and the key when absent.
+    /// The word before the level in phrases about differing effects; if absent, `with` and the key.
     pub(super) preposition: Option<&'static str>,
-    /// Columns of the CSV stand in this order, and in that of the rows.
+    /// The position of the column in the CSV; rows with the same number keep their order.
     pub(super) column: u8,
     pub tells: Tells,
 }
 
-/// A key of an axis for several words in their order, where its own key takes one.
+/// A second key of an axis that takes several words in order, while the axis's own key takes one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ListKey {
     pub(super) key: &'static str,
-    /// What one of the words is.
+    /// The noun for one of the words.
     pub(super) noun: &'static str,
     pub(super) read: Read,
     pub(super) known: Known,
-    /// Whether a level, in its words for people, can be said by this key alone.
+    /// Whether a level, given as display text, can only be expressed with this key.
     pub(super) needed: fn(&str) -> bool,
 }
 
-/// A key that says something on an axis, and how it is read.
+/// A key that sets an axis, and how its value is read.
 #[derive(Clone, Copy)]
 pub(super) struct Spelling {
     pub(super) key: &'static str,
@@ -54,53 +55,54 @@ pub(super) struct Spelling {
 pub(super) type Read = fn(&Node) -> Result<Setting, Reason>;
 pub(super) type Known = for<'a> fn(&Vocabulary<'a>) -> Vec<&'a str>;
 
-/// Gives a candidate the value that was read.
+/// Sets the value that was read on a candidate.
 pub(super) type Setting = Box<dyn Fn(&mut Candidate)>;
 
-/// What an axis is to a candidate.
+/// The role of an axis in a candidate.
 #[derive(Debug)]
 pub enum AxisRole {
-    /// What all else is on or below; every candidate says it.
+    /// The filesystem: every candidate has one, and all other axes relate to it.
     Filesystem,
-    /// Where it is worked instead of on a device: it begins the name, and is no value of `[matrix]`. The results of such a
-    /// candidate go by its name.
+    /// The place where the candidate works instead of on a device. It begins the candidate's name, cannot be varied in
+    /// `[matrix]`, and results are listed under that name.
     Place,
-    /// What is chosen for its sake.
+    /// An option that the user can choose.
     Option,
-    /// What it is tried under.
+    /// A circumstance of the trial.
     Circumstance(EnvironmentAxis),
 }
 
-/// Nobody chooses it for a filesystem's sake: candidates are compared with those under the same.
+/// A circumstance that is not a choice between filesystems: candidates are only compared with those under the same
+/// circumstances.
 #[derive(Debug)]
 pub struct EnvironmentAxis {
-    /// What an order changes with, where this is all that differs.
+    /// The noun in phrases about an order that changes, if this is the only difference.
     pub noun: &'static str,
-    /// Its level in words.
+    /// The level as text.
     pub(super) title: fn(&AxisLevel<'_>) -> String,
-    /// The plan's own, for candidates that say nothing.
+    /// The plan's own level, for candidates that do not set one.
     pub(super) of_plan: fn(&Plan) -> AxisLevel<'_>,
 }
 
-/// Whom its value may name, when a run is packed for strangers.
+/// Whether a value may reveal private data when a run is packed for strangers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tells {
-    /// It is a word of ours, of the kernel's, or a number.
+    /// The value is a keyword of fsverdict or the kernel, or a number: it reveals nothing.
     Nobody,
-    /// It may hold anything.
+    /// The value may contain anything.
     Anybody,
-    /// It may hold anything, and is a path.
+    /// The value is a path and may contain anything.
     Path,
 }
 
-/// What a candidate says on an axis.
+/// The value that a candidate sets on an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AxisLevel<'a> {
     Nothing,
     Word(&'a str),
     /// Words of a command line.
     Words(&'a [String]),
-    /// Options that are separated by commas.
+    /// Comma-separated options.
     Options(&'a [String]),
     Layers(&'a Layers),
     Path(&'a std::path::Path),
@@ -117,7 +119,7 @@ impl<'a> AxisLevel<'a> {
         }
     }
 
-    /// For people.
+    /// The level as display text.
     pub fn text(&self) -> String {
         match self {
             AxisLevel::Nothing => String::new(),
@@ -130,7 +132,7 @@ impl<'a> AxisLevel<'a> {
         }
     }
 
-    /// What is left of it where nobody says anything: of a list the empty one.
+    /// The level when nothing is set: for lists, the empty list.
     pub fn unsaid(self) -> Self {
         match self {
             AxisLevel::Words(_) => AxisLevel::Words(&[]),
@@ -139,8 +141,8 @@ impl<'a> AxisLevel<'a> {
         }
     }
 
-    /// The words it has besides those of `base`; `None` where it lacks one of them, or has no other. Words are one by one what
-    /// lists have, and all else as a whole.
+    /// The words of this level in addition to those of `base`; `None` if one of the words of `base` is missing, or if
+    /// there are no others. Lists are compared word by word, all other levels as a whole.
     pub fn besides(&self, base: &AxisLevel<'a>) -> Option<String> {
         let (between, all, base) = match (self, base) {
             (AxisLevel::Words(words), AxisLevel::Words(base)) => (" ", *words, *base),
@@ -173,7 +175,7 @@ impl Serialize for AxisLevel<'_> {
 }
 
 impl Axis {
-    /// The keys of a plan that say something on it: a candidate has one of them.
+    /// The keys of a plan that set this axis: a candidate uses one of them.
     pub(super) fn spellings(&self) -> impl Iterator<Item = Spelling> {
         let own = Spelling { key: self.key, noun: self.key, read: self.read, known: self.known };
         let list = self.list.map(|list| Spelling {
@@ -185,7 +187,7 @@ impl Axis {
         [own].into_iter().chain(list)
     }
 
-    /// The key that says this level, given in its words for people.
+    /// The key that expresses this level, given as display text.
     pub fn key_of(&self, level: &str) -> &'static str {
         match self.list {
             Some(list) if (list.needed)(level) => list.key,
@@ -193,12 +195,12 @@ impl Axis {
         }
     }
 
-    /// What the candidate says, its word for the default included.
+    /// The candidate's level, even if it is an explicit default.
     pub fn level<'a>(&self, candidate: &'a Candidate) -> AxisLevel<'a> {
         (self.level)(candidate)
     }
 
-    /// What the candidate says that is not the default.
+    /// The candidate's level, or `Nothing` if it is empty.
     pub fn given<'a>(&self, candidate: &'a Candidate) -> AxisLevel<'a> {
         match self.level(candidate) {
             level if level.is_nothing() => AxisLevel::Nothing,
@@ -206,7 +208,7 @@ impl Axis {
         }
     }
 
-    /// What the candidate is tried with: its own, or else the plan's.
+    /// The level with which the candidate is tested: its own, or else the plan's.
     pub fn tried<'a>(&self, plan: &'a Plan, candidate: &'a Candidate) -> AxisLevel<'a> {
         match (self.level(candidate), &self.role) {
             (AxisLevel::Nothing, AxisRole::Circumstance(under)) => (under.of_plan)(plan),
@@ -214,7 +216,7 @@ impl Axis {
         }
     }
 
-    /// Where an effect is another, by this key of the axis: `on xfs`, `with mount noatime`.
+    /// The phrase for an effect that depends on this key and level: `on xfs`, `with mount noatime`.
     pub fn phrase(&self, key: &str, level: &str) -> String {
         match self.preposition {
             Some(preposition) => format!("{preposition} {level}"),
@@ -222,7 +224,7 @@ impl Axis {
         }
     }
 
-    /// Whether it is a matter of choice, and of a recommendation: filesystem and options.
+    /// Whether the axis is a choice that a recommendation can name: filesystem and options.
     pub fn is_chosen(&self) -> bool {
         matches!(self.role, AxisRole::Filesystem | AxisRole::Option)
     }

@@ -1,7 +1,8 @@
-//! A configuration under test. What can be varied of it, and how each is read, named and shown, stands in `axes.rs`, one row each.
+//! A candidate: a configuration under test. `axes.rs` lists the properties that can vary, one row each, with the
+//! functions to read, name and show them.
 //!
-//! Stored as JSON in the run folder, and part of the plan's digest by the order of its fields: one may be added, and is left
-//! out where nothing was said; none may be renamed.
+//! A candidate is stored as JSON in the run folder, and the order of its fields affects the plan's digest. A new field
+//! must be omitted from the JSON when it is not set; no field may be renamed.
 
 use std::path::PathBuf;
 
@@ -10,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use super::{Layers, limits};
 use fsverdict_text::{Bytes, bounded_list};
 
-/// What stands in the place of a filesystem where a folder of the user's is worked in, whatever it lies on.
+/// The filesystem name of a candidate that works in one of the user's folders, on whatever filesystem that is.
 pub const DIRECTORY: &str = "directory";
 
-/// What stands in the place of a processor model where computation takes no time.
+/// The name of the processor model in which computation takes no time.
 pub const FREE_CPU: &str = "free";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,7 +22,7 @@ pub struct Candidate {
     /// Short, unique within the plan, without white space.
     pub name: String,
     pub filesystem: String,
-    /// The folder that is worked in, where `filesystem` is [`DIRECTORY`].
+    /// The folder in which the candidate works, if `filesystem` is [`DIRECTORY`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
     /// Words added to the filesystem's fair default mkfs options.
@@ -38,36 +39,36 @@ pub struct Candidate {
         deserialize_with = "bounded_list::<_, _, { limits::OPTIONS }>"
     )]
     pub mount: Vec<String>,
-    /// What lies between its device and its filesystem.
+    /// The layers between the device and the filesystem.
     #[serde(flatten)]
     pub layers: Layers,
-    /// I/O scheduler of the device; the device's own when absent.
+    /// I/O scheduler of the device; if absent, the device's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<String>,
-    /// What it is tried under, where that is not the plan's own.
+    /// The circumstances of the candidate's trials that differ from the plan's.
     #[serde(default, skip_serializing_if = "Environment::is_plain")]
     pub under: Environment,
 }
 
-/// What a candidate is tried under, where it is not the plan's own.
+/// The circumstances of a candidate's trials that differ from the plan's.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Environment {
-    /// The device's model; the plan's when absent.
+    /// The device's model; if absent, the plan's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The guest's kernel, a path or a name in the cache; the plan's when absent.
+    /// The guest's kernel, a path or a name in the cache; if absent, the plan's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<PathBuf>,
-    /// The guest's memory besides its datasets; the plan's when absent.
+    /// The guest's memory in addition to its datasets; if absent, the plan's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Bytes>,
-    /// The processor model, or [`FREE_CPU`]; the plan's when absent.
+    /// The processor model, or [`FREE_CPU`]; if absent, the plan's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<String>,
 }
 
 impl Candidate {
-    /// A filesystem as it is by itself, under its own name.
+    /// A filesystem with default options and no layers, named after the filesystem.
     pub fn plain(filesystem: &str) -> Self {
         Self {
             name: filesystem.to_owned(),
@@ -81,7 +82,7 @@ impl Candidate {
         }
     }
 
-    /// The same on these layers, which its name says.
+    /// The same candidate on these layers, which its name then includes.
     #[must_use]
     pub fn on(&self, layers: Layers) -> Self {
         self.changed(|one| one.layers = layers)
@@ -89,7 +90,7 @@ impl Candidate {
 }
 
 impl Environment {
-    /// Nothing but the plan's own.
+    /// Whether all circumstances are the plan's own.
     pub fn is_plain(&self) -> bool {
         *self == Environment::default()
     }

@@ -1,4 +1,4 @@
-//! What a plan names as its devices: one, or several of the same kind that a candidate has together.
+//! The devices of a plan: one, or several of the same kind that a candidate uses together.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,70 +8,70 @@ use serde::{Deserialize, Serialize};
 use super::model::is_default;
 use fsverdict_text::{Bytes, bounded_list};
 
-/// More devices than this a candidate cannot have: the drivers of guests have few more, and nobody's question needs them.
+/// The maximum number of devices of a candidate: guests' drivers support few more, and no known use needs more.
 pub(super) const MOST_DEVICES: usize = 8;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedDevice {
-    /// A scratch image or a real block device; of several the first.
+    /// A scratch image or a block device; the first device if there are several.
     pub source: DeviceSource,
-    /// The second of several, and all after it.
+    /// The second and all later devices.
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
         deserialize_with = "bounded_list::<_, _, { MOST_DEVICES - 1 }>"
     )]
     pub further: Vec<DeviceSource>,
-    /// One of the modelled devices that stops to work while a trial goes on.
+    /// One of the modelled devices, if it fails during a trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fails: Option<DeviceFailure>,
-    /// Where scratch images lie; the user's cache or `/var/tmp` when absent.
+    /// The folder for scratch images; if absent, the user's cache or `/var/tmp`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<PathBuf>,
-    /// Where datasets lie that are needed as files.
+    /// Where datasets that are needed as files are stored.
     #[serde(default, skip_serializing_if = "is_default")]
     pub staging: StagingChoice,
 }
 
-/// Where datasets lie that commands, or copies of a real folder, need as files.
+/// Where datasets are stored that commands, or copies of a real folder, need as files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StagingChoice {
-    /// In memory if they leave half of it free, else on disk.
+    /// In memory if at least half of it stays free, otherwise on disk.
     #[default]
     Auto,
-    /// In memory, so that no other disk is waited for.
+    /// In memory, so that trials wait for no other disk.
     Memory,
     /// On a scratch disk beside the image.
     Disk,
 }
 
-/// A scratch image made for the run, or a block device of the user's.
+/// A scratch image that is created for the run, or one of the user's block devices.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeviceSource {
-    /// A sparse file of this size, made and removed by fsverdict.
+    /// A sparse file of this size, which fsverdict creates and removes.
     Image(Bytes),
     Path(PathBuf),
-    /// None of its own: each candidate works in a folder of the user's.
+    /// No device: each candidate works in one of the user's folders.
     Folders,
-    /// A modelled device, served to a guest.
+    /// A modelled device that a guest uses.
     Model {
-        /// The model's name, with its state where it has several.
+        /// The model's name, with its state if the model has several.
         name: String,
         size: Bytes,
     },
 }
 
 impl DeviceSource {
-    /// Whether it is a model that a process of ours serves.
+    /// Whether the device is a model that a process of fsverdict serves.
     pub fn is_modelled(&self) -> bool {
         matches!(self, DeviceSource::Model { .. })
     }
 }
 
 impl PlannedDevice {
-    /// One device, with nothing else said.
+    /// A single device with default settings.
     pub fn of(source: DeviceSource) -> Self {
         PlannedDevice {
             source,
@@ -82,18 +82,18 @@ impl PlannedDevice {
         }
     }
 
-    /// Every device, the first one first.
+    /// Every device in order.
     pub fn all(&self) -> impl Iterator<Item = &DeviceSource> {
         std::iter::once(&self.source).chain(&self.further)
     }
 
-    /// How many devices each trial has.
+    /// The number of devices in each trial.
     pub fn count(&self) -> usize {
         1 + self.further.len()
     }
 
-    /// Takes these devices in place of its own. A single one that is made for the run takes the place of each, since no two
-    /// need differ; a block device of the user's is there once.
+    /// Replaces the devices with these. A single device that is created for the run replaces every device, since they
+    /// may be identical; a block device exists only once.
     pub fn replace(&mut self, sources: &[DeviceSource]) {
         let Some((first, rest)) = sources.split_first() else { return };
         self.further = match (first, rest) {
@@ -106,11 +106,11 @@ impl PlannedDevice {
     }
 }
 
-/// A modelled device that answers every request with an error from some moment on.
+/// A modelled device that fails: from some time on, it answers every request with an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceFailure {
-    /// Which of the devices, from 1.
+    /// The number of the device, from 1.
     pub device: usize,
-    /// From when on, on the clock of the guest that is started for the trial.
+    /// The time of the failure, on the clock of the guest that is started for the trial.
     pub after: Duration,
 }

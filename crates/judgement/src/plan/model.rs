@@ -328,46 +328,48 @@ pub struct Phase {
     /// For operations that work in chunks: the chunk size in bytes; if absent, the operation's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub piece: Option<Bytes>,
-    /// For operations that sync: after how many calls of a thread, 0 for not before the end; the operation's own when absent.
+    /// For operations that sync: the number of calls of a thread between syncs, 0 for only at the end; if absent, the
+    /// operation's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sync_every: Option<u32>,
-    /// For `directory.save` and `directory.replace`: how long nothing is done after each file.
+    /// For `directory.save` and `directory.replace`: the idle time after each file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause: Option<Duration>,
-    /// How many threads share the work; one when absent.
+    /// The number of threads that share the work; if absent, one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
-    /// How many calls of a thread are under way at once, by io_uring; one, by plain calls, when absent.
+    /// The queue depth of each thread, with io_uring; if absent, one call at a time with ordinary system calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
-    /// For `trace.replay` and `device.replay`: whether the pauses between calls are kept.
+    /// For `trace.replay` and `device.replay`: whether the replay keeps the recorded pauses between calls.
     #[serde(default, skip_serializing_if = "is_default")]
     pub pace: Pace,
-    /// For `sequences`: how many calls each has, 1 to 3.
+    /// For `sequences`: the number of calls in each sequence, 1 to 3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<u32>,
-    /// For `sequences`: so many, drawn by the seed; all when absent.
+    /// For `sequences`: how many sequences are drawn by the seed; if absent, all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequences: Option<u32>,
-    /// A command or adapter that needs this machine's network; it has one of its own otherwise, with itself alone in it.
+    /// For a command or adapter: whether it uses this machine's network. Otherwise it has a private, isolated network.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network: bool,
-    /// A line for the shell that is done before the phase, off the clock.
+    /// A shell command that runs before the phase and is not timed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
-    /// The same after it, once what it did has been verified.
+    /// A shell command that runs after the phase, once the phase's result has been verified, and is not timed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    /// A line for the shell that goes on in the background of the phase, and is stopped when that is over.
+    /// A shell command that runs in the background during the phase and is stopped when the phase ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<String>,
-    /// A line for the shell that ends with 0 where what its command says it was promised is there after a cut of power.
+    /// A shell command that exits with 0 if everything that the phase's command reported as promised is there after a
+    /// power cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recheck: Option<String>,
-    /// After a command or adapter, outside the clock: this folder must hold exactly this dataset.
+    /// After a command or adapter, not timed: this folder must contain exactly this dataset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<Verify>,
-    /// Numbers that its program prints, by the names of their metrics.
+    /// Numbers that the phase's program prints, by the names of their metrics.
     #[serde(
         default,
         skip_serializing_if = "BTreeMap::is_empty",
@@ -377,29 +379,31 @@ pub struct Phase {
     pub metrics: BTreeMap<String, OwnMetric>,
 }
 
-/// A program that goes on from one phase to another: a database that is worked with.
+/// A program that keeps running from one phase to another, for example a database server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Service {
     /// Unique among services.
     pub name: String,
-    /// A line for the shell that stays in the foreground as long as the service is there.
+    /// A shell command that stays in the foreground as long as the service runs.
     pub start: String,
-    /// A line that ends with 0 once it is ready, tried until it does; at once when absent.
+    /// A shell command that exits with 0 once the service is ready, retried until then; if absent, the service is ready
+    /// at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<String>,
-    /// A line that stops it, which finds its process in `$SERVICE`; SIGTERM when absent.
+    /// A shell command that stops the service, with its process ID in `$SERVICE`; if absent, SIGTERM stops it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<String>,
-    /// Started before this phase …
+    /// The service starts before this phase.
     pub from: String,
-    /// … and stopped after this one.
+    /// The service stops after this phase.
     pub to: String,
-    /// How long it may take until it is ready.
+    /// The time limit for the service to become ready.
     pub within: Duration,
 }
 
 impl Phase {
-    /// Whether its own work asks for fsyncs before it ends, again and again; what commands and other programs ask for is not known.
+    /// Whether the phase's own work calls fsync repeatedly before it ends. The syncs of commands and other programs are
+    /// unknown.
     pub fn syncs(&self) -> bool {
         match self.work {
             PhaseWork::Operation(Operation::DirectorySave) => true,
@@ -408,54 +412,54 @@ impl Phase {
         }
     }
 
-    /// After how many calls of a thread it syncs, doing this; 0: not before it ends.
+    /// The number of calls of a thread between syncs in this operation; 0: only at the end.
     pub fn syncs_every(&self, operation: Operation) -> u32 {
         self.sync_every.unwrap_or_else(|| operation.usual_sync())
     }
 
-    /// The lines for the shell that it has besides its work.
+    /// The shell commands of the phase besides its work.
     pub fn lines_around(&self) -> impl Iterator<Item = &String> {
         self.before.iter().chain(&self.beside).chain(&self.after).chain(&self.recheck)
     }
 }
 
 impl Service {
-    /// Its lines for the shell.
+    /// The shell commands of the service.
     pub fn lines(&self) -> impl Iterator<Item = &String> {
         [&self.start].into_iter().chain(&self.ready).chain(&self.stop)
     }
 }
 
-/// What is copied onto a fresh filesystem before a phase.
+/// The data that are copied onto a fresh filesystem before a phase.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Remake {
-    /// What lies there, if it is true.
+    /// The present content of the filesystem, if true.
     Now(bool),
-    /// What lay there when the phase of this name was over.
+    /// The content of the filesystem after the phase of this name.
     After(String),
 }
 
-/// When the calls of a trace are made again.
+/// When the replay of a trace issues each call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pace {
-    /// Each as soon as the one before has returned.
+    /// As soon as the previous call has returned.
     #[default]
     Unpaced,
-    /// Each after the pause that its program made.
+    /// After the pause that the recorded program made.
     Recorded,
 }
 
-/// A state of devices that keep the same data several times, or with parity.
+/// The state of an array of devices with mirrored data or parity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ArrayState {
-    /// One of them is missing.
+    /// One device is missing.
     Degraded,
-    /// An empty one takes the place of the missing one.
+    /// The array is rebuilt onto an empty device that replaces the missing one.
     Rebuilding,
-    /// All that is on them is read and compared.
+    /// All data on the devices are read and compared.
     Scrubbing,
 }
 
@@ -463,9 +467,9 @@ pub enum ArrayState {
 #[serde(rename_all = "lowercase")]
 pub enum PhaseWork {
     Operation(Operation),
-    /// A line for `/bin/sh -c`.
+    /// A shell command, run with `/bin/sh -c`.
     Command(String),
-    /// A benchmark program whose output is understood.
+    /// A benchmark program whose output an adapter parses.
     Adapter {
         /// Name in the registry (`bonnie++`, `fio`).
         name: String,
@@ -473,37 +477,37 @@ pub enum PhaseWork {
     },
 }
 
-/// What must be true of the filesystem after a phase whose work fsverdict did not do itself.
+/// A check of the filesystem after a phase whose work is an external program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Verify {
-    /// The dataset that must be found …
+    /// The dataset that must be present.
     pub dataset: String,
-    /// … in this folder below the mount point.
+    /// The folder below the mount point that must contain the dataset.
     pub at: String,
 }
 
-/// The words a plan may use, gathered from the registries of the rooms that own them.
+/// The names that a plan may use, collected from the registries that define them.
 #[derive(Debug, Clone, Copy)]
 pub struct Vocabulary<'a> {
     pub filesystems: &'a [&'a str],
     pub layers: &'a [&'a str],
-    /// How many devices the layer of this name puts together at least with these options, 1 where it puts none together; or
-    /// why it does not take them.
+    /// The minimum number of devices that the layer of this name combines with these options, 1 if it combines none; or
+    /// the reason why it rejects the options.
     pub layer: fn(name: &str, options: &str) -> Result<usize, Reason>,
     pub adapters: &'a [&'a str],
     pub profiles: &'a [&'a str],
-    /// Metrics a goal may name.
+    /// Metrics that a goal may name.
     pub metrics: &'a [&'a str],
-    /// What the metric of this name is in.
+    /// The unit of a metric.
     pub unit_of: fn(&str) -> Option<Unit>,
-    /// Whether the numbers of a metric may be added up over phases, as times can and percentiles cannot.
+    /// Whether the values of a metric may be added up over phases: times may, percentiles may not.
     pub adds_up: fn(&str) -> bool,
-    /// Bytes that a candidate needs of any device, however little is written to it.
+    /// The smallest device in bytes that a candidate needs, however little is written to it.
     pub least_device: fn(&Candidate) -> u64,
-    /// Whether there is a modelled device of this name and, where one is given, this size; only what is known without opening a
-    /// file of the user's.
+    /// Checks that a device model of this name exists and, if a size is given, supports this size. The check opens none
+    /// of the user's files.
     pub model: fn(&str, Option<Bytes>) -> Result<(), Reason>,
-    /// Whether there is a processor model of this name; only what is known without opening a file of the user's.
+    /// Checks that a processor model of this name exists. The check opens none of the user's files.
     pub cpu: fn(&str) -> Result<(), Reason>,
 }

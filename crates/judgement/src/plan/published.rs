@@ -1,4 +1,5 @@
-//! `[[published]]`: what a study found, as data, so that a report can set today's numbers beside it.
+//! `[[published]]`: the findings of a published study as data, so that a report can compare them with the new
+//! measurements.
 
 use std::collections::BTreeMap;
 
@@ -30,10 +31,10 @@ pub(super) const CLAIM: &[&str] = &[
     "of_phase",
 ];
 
-/// What a finding may be about besides the plan's phases: steps of every trial, and the goal as a whole.
+/// What a finding may concern besides the plan's phases: steps of every trial, and the goal as a whole.
 const STEPS: [&str; 6] = ["mkfs", "mount", "umount", "seal", "fsck", GOAL];
 
-/// The goal as a whole, where a finding is about no single phase.
+/// The goal as a whole, for findings that concern no single phase.
 pub const GOAL: &str = "goal";
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,7 +43,7 @@ pub struct Published {
     pub source: String,
     pub phase: String,
     pub metric: String,
-    /// The published figures by candidate; empty where only a sentence was published.
+    /// The published figures by candidate; empty if the study published only a sentence.
     #[serde(
         default,
         skip_serializing_if = "BTreeMap::is_empty",
@@ -51,23 +52,23 @@ pub struct Published {
     pub figures: BTreeMap<String, f64>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unit: String,
-    /// What must be true for the finding to hold.
+    /// The condition under which the finding is confirmed.
     pub claim: Assertion,
 }
 
-/// What must be true of the estimates for a finding to hold.
+/// A condition on the estimates that confirms a finding.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "kind")]
 pub enum Assertion {
-    /// Each of some candidates is better than each of others, by this factor at least.
+    /// Each of some candidates is better than each of some others by at least this factor.
     Better {
-        /// These …
+        /// The candidates that must be better.
         better: Vec<String>,
-        /// … than these …
+        /// The candidates that must be worse.
         than: Vec<String>,
-        /// … by this factor; 1: however little.
+        /// The factor; 1 means any difference.
         by: f64,
-        /// The phase in which the others are looked at; the finding's own when absent.
+        /// The phase of the candidates in `than`; if absent, the finding's own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         than_phase: Option<String>,
         #[serde(flatten)]
@@ -76,46 +77,47 @@ pub enum Assertion {
     /// Some candidates do not differ by more than a share.
     Alike {
         alike: Vec<String>,
-        /// The largest may be this share above the smallest.
+        /// The largest value may exceed the smallest by at most this share.
         within: f64,
         #[serde(flatten)]
         of: Of,
     },
-    /// The worst of some candidates is this many times the best.
+    /// The worst of some candidates is at least this many times the best.
     Spread {
-        /// All that were measured when empty.
+        /// The candidates; if empty, all that were measured.
         among: Vec<String>,
         spread: f64,
-        /// And no more than this many times.
+        /// The upper limit of that factor.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at_most: Option<f64>,
     },
-    /// Some candidates reach a share of another number of their own: of the bare device's rate, of the wall time.
+    /// Some candidates reach a share of another of their own numbers, for example of the bare device's rate or of the
+    /// wall time.
     Reach {
-        /// These …
+        /// The candidates.
         reach: Vec<String>,
-        /// … at least this share …
+        /// The minimum share.
         share: f64,
-        /// … of this metric; the finding's own when absent …
+        /// The metric of the other number; if absent, the finding's own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         of_metric: Option<String>,
-        /// … in this phase; the finding's own when absent.
+        /// The phase of the other number; if absent, the finding's own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         of_phase: Option<String>,
     },
 }
 
-/// What the numbers of a claim are multiples of, where they are not looked at by themselves: what encryption costs is a
-/// multiple of the same filesystem's time without it.
+/// The denominator of a claim about ratios: the cost of encryption, for example, is a multiple of the same filesystem's
+/// time without it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Of {
-    /// Of another candidate's number; of its own where it is not named here.
+    /// For each candidate, the candidate whose number is the denominator; a candidate that is not listed uses its own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub of: BTreeMap<String, String>,
-    /// Of this metric; the finding's own when absent.
+    /// The metric of the denominator; if absent, the finding's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of_metric: Option<String>,
-    /// In this phase; the finding's own when absent.
+    /// The phase of the denominator; if absent, the finding's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of_phase: Option<String>,
 }
@@ -133,7 +135,7 @@ impl Published {
 }
 
 impl Assertion {
-    /// The candidates whose numbers decide, and those that they are multiples of.
+    /// The candidates in the claim and the candidates in its denominators.
     pub fn candidates(&self) -> impl Iterator<Item = &str> {
         let (one, other): (&[String], &[String]) = match self {
             Assertion::Better { better, than, .. } => (better, than),
@@ -145,7 +147,7 @@ impl Assertion {
         one.iter().chain(other).chain(bases).map(String::as_str)
     }
 
-    /// What its numbers are multiples of, in claims that may say so.
+    /// The denominator of the claim's numbers, for claims that may have one.
     pub fn of(&self) -> Option<&Of> {
         match self {
             Assertion::Better { of, .. } | Assertion::Alike { of, .. } => Some(of),
@@ -160,7 +162,7 @@ pub(super) fn read_published(
     vocabulary: &Vocabulary<'_>,
 ) -> Vec<Published> {
     let Some((_, nodes)) = top.list("published", "published findings") else { return Vec::new() };
-    // A phase that could not be read has no name to be found; its own problem is the one to report.
+    // A phase that could not be read has no name here; its own error is the one to report.
     let known: Option<Vec<&str>> = phases.complete.then(|| phases.names().into_iter().chain(STEPS).collect());
     let words = Words { phases: known, metrics: vocabulary.metrics };
     nodes.iter().filter_map(|node| read_one(node, &words, top.problems)).collect()
@@ -212,7 +214,7 @@ fn read_one(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Publi
     })
 }
 
-/// What a table says of candidates; empty where there is none.
+/// A table of values by candidate; empty if it is absent.
 fn table<T>(
     section: &Section<'_>,
     key: &str,
@@ -231,7 +233,7 @@ fn table<T>(
     table.entries.iter().filter_map(read).collect()
 }
 
-/// Each kind of claim: the key to know it by, and the keys that go with it.
+/// Each kind of claim: the key that identifies it, and the keys that it allows.
 const CLAIMS: [(&str, &[&str]); 4] = [
     ("reach", &["share", "of_metric", "of_phase"]),
     ("alike", &["within", "of", "of_metric", "of_phase"]),

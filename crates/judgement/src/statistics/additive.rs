@@ -1,35 +1,37 @@
-//! Candidates and blocks that add up: what is left of each candidate when blocks are allowed for, from all trials at once.
+//! A linear model of log scores with additive effects of candidates and blocks: estimates each candidate's effect from
+//! all trials at once, corrected for block effects.
 //!
-//! Each candidate has a variance of its own: one that is twenty times as noisy as the others would otherwise make every
-//! difference of its own look certain, and hide those of the others. The squares of what the fit leaves are, in the mean, known
-//! sums of these variances (Rao 1970), which are solved for; a contrast has as many degrees of freedom as they give it
-//! (Satterthwaite 1946, Welch 1947).
+//! Each candidate has its own variance. With a common variance, a candidate that is twenty times as noisy as the others
+//! would make its own differences look certain and hide those of the others. The expected squares of the residuals are
+//! known sums of these variances (Rao 1970), so the model solves for the variances; the degrees of freedom of a
+//! contrast follow from them (Satterthwaite 1946, Welch 1947).
 
 use libm::sqrt;
 
 use super::evidence::Evidence;
 use super::sample::median;
 
-/// A pivot smaller than this share of the largest is none: what it stands for cannot be known.
+/// A pivot smaller than this share of the largest counts as zero: its parameter cannot be estimated.
 const NO_PIVOT: f64 = 1e-10;
 
-/// The weight, in degrees of freedom, with which the middle one of all variances counts against one that is smaller: a few
-/// trials that happen to agree are not certain to do so again.
+/// The weight, in degrees of freedom, of the median variance when it raises a smaller variance: a few trials that agree
+/// by chance may not do so again.
 const LIFT: f64 = 4.0;
 
-/// Least squares of log scores over candidates and blocks; who was tried in which blocks does not matter.
+/// A least-squares fit of log scores to candidates and blocks; a candidate need not be in every block.
 #[derive(Debug, Clone)]
 pub struct Additive {
-    /// Of each candidate, beside the first.
+    /// The effect of each candidate relative to the first.
     effects: Vec<f64>,
-    /// Of their covariance, as a multiple of the variance of a trial, were that the same for all.
+    /// The covariance of the effects as a multiple of the variance of a trial, if that were the same for all
+    /// candidates.
     covariance: Vec<Vec<f64>>,
     rounds: Vec<Round>,
     noise: TrialVariance,
     blocks: usize,
 }
 
-/// Blocks in which the same candidates were tried.
+/// Blocks with the same candidates.
 #[derive(Debug, Clone)]
 struct Round {
     members: Vec<usize>,
@@ -41,7 +43,8 @@ struct Round {
 enum TrialVariance {
     /// By candidate.
     Each(Vec<(f64, f64)>),
-    /// Two candidates do not tell which of them is noisy, nor do others who were hardly tried.
+    /// One variance for all: with two candidates, or with too few trials of some, the data do not show which one is
+    /// noisy.
     Common(f64, f64),
 }
 
@@ -52,8 +55,8 @@ impl Round {
 }
 
 impl Additive {
-    /// Of one row per block with one score per candidate that was in it. `None` where somebody was never tried beside the
-    /// others, or where there are not enough trials to know how noisy they are.
+    /// Fits one row per block, with one score per candidate that was in it. `None` if some candidate was never in a
+    /// block with the others, or if there are too few trials to estimate the noise.
     pub fn fit(rows: &[Vec<Option<f64>>]) -> Option<Self> {
         let candidates = rows.first().map(Vec::len).filter(|candidates| *candidates > 1)?;
         let blocks: Vec<Vec<(usize, f64)>> = rows
@@ -73,7 +76,7 @@ impl Additive {
                 }
             }
         }
-        // Only differences can be known: the first candidate is zero.
+        // Only differences can be estimated, so the effect of the first candidate is zero.
         let inverse = inverse(matrix[1..].iter().map(|row| row[1..].to_vec()).collect())?;
         let mut covariance = vec![vec![0.0; candidates]; candidates];
         let mut effects = vec![0.0; candidates];
@@ -96,12 +99,12 @@ impl Additive {
         (degrees >= 1.0).then_some(Self { effects, covariance, rounds, noise, blocks: blocks.len() })
     }
 
-    /// What the candidates weighed like this amount to; the weights must sum to 0.
+    /// The weighted sum of the candidates' effects; the weights must sum to 0.
     pub fn contrast(&self, weights: &[f64]) -> Evidence {
         let difference = weights.iter().zip(&self.effects).map(|(weight, effect)| weight * effect).sum();
         let times = |row: &Vec<f64>| row.iter().zip(weights).map(|(one, weight)| one * weight).sum::<f64>();
         let own: Vec<f64> = self.covariance.iter().map(times).collect();
-        // The squares of what each trial weighs in it, by candidate.
+        // The sum of the squared weights of the trials in the contrast, by candidate.
         let mut parts = vec![0.0; weights.len()];
         for round in &self.rounds {
             let middle = round.mean(|at| own[at]);
@@ -113,7 +116,7 @@ impl Additive {
                 let terms = || each.iter().zip(&parts).map(|((variance, _), part)| variance * part);
                 let doubt: f64 = terms().zip(each).map(|(term, (_, degrees))| term * term / degrees).sum();
                 let sum: f64 = terms().sum();
-                // Without any noise there is no doubt.
+                // Without any noise the contrast is exact.
                 (sum, if doubt > 0.0 { sum * sum / doubt } else { 1.0 })
             }
         };
@@ -133,7 +136,7 @@ fn rounds(blocks: &[Vec<(usize, f64)>]) -> Vec<Round> {
     found
 }
 
-/// How much of each candidate's variance (in columns) is, in the mean, in the squares that the fit leaves of each (in rows).
+/// The expected share of each candidate's variance (columns) in each candidate's squared residuals (rows).
 fn shares(rounds: &[Round], covariance: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let mut shares = vec![vec![0.0; covariance.len()]; covariance.len()];
     for one in rounds {

@@ -1,35 +1,36 @@
-//! Which of several numbers that were drawn for each value a sample goes with.
+//! Finds which of several recorded covariates a sample depends on.
 //!
-//! Forward selection by partial correlation: the number that explains most is named if its t test says so, taken out of the sample
-//! and of the other numbers, and the rest is asked again. All tests that could be made are paid for (Bonferroni), so that a
-//! number is named where there is none with no more than [`ALPHA`] over the whole sample. Numbers that went the same way
-//! in these few values cannot be told apart, and are named together.
+//! Forward selection by partial correlation: the covariate that explains most is reported if its t test is significant;
+//! its effect is then removed from the sample and from the other covariates, and the search repeats. A Bonferroni
+//! correction for all possible tests keeps the probability of a false report at or below [`ALPHA`] over the whole
+//! sample. Covariates that are almost perfectly correlated in these few values cannot be told apart, and are reported
+//! together.
 
 use libm::{fabs, sqrt};
 
 use super::distribution::student_tail;
 use super::sample::mean;
 
-/// The probability of naming any number where none matters.
+/// The probability of reporting any covariate if none has an effect.
 const ALPHA: f64 = 0.05;
-/// From this correlation on two numbers are one as far as these values can tell.
+/// Two covariates with at least this correlation cannot be told apart by these values.
 const TOGETHER: f64 = 0.95;
-/// What is left of a column that the others explain, as a share of its square.
+/// A column is explained by the others if its remaining sum of squares is at most this share of the original.
 const NOTHING: f64 = 1e-9;
 
-/// A number that a sample goes with.
+/// A covariate on which a sample depends.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GoesWith {
-    /// Which of the columns.
+    /// The index of the column.
     pub column: usize,
-    /// Two-sided, for all tests that were made.
+    /// The two-sided p value, corrected for all tests.
     pub p: f64,
-    /// Others that went the same way.
+    /// Other columns that cannot be told apart from this one.
     pub together: Vec<usize>,
 }
 
-/// The columns that `values` go with, the plainest first. Each column has a number for each value; `samples` is how many samples are
-/// asked in all.
+/// The columns on which `values` depend, the strongest first. Each column has a number for each value; `samples` is how
+/// many samples are tested in all.
 pub fn goes_with(values: &[f64], columns: &[Vec<f64>], samples: usize) -> Vec<GoesWith> {
     let tests = (columns.len() * samples.max(1)) as f64;
     let mut rest = centred(values);
@@ -38,7 +39,7 @@ pub fn goes_with(values: &[f64], columns: &[Vec<f64>], samples: usize) -> Vec<Go
     let scale = square(&rest);
     let mut found = Vec::new();
     let mut left: Vec<usize> = (0..columns.len()).filter(|at| whole[*at] > 0.0).collect();
-    // A mean is taken, and each number that was found: without two degrees of freedom beyond nothing is told.
+    // The mean and each reported covariate use one degree of freedom; the search needs two more.
     while values.len() >= found.len() + 4 && square(&rest) > NOTHING * scale {
         let degrees = (values.len() - found.len() - 2) as f64;
         left.retain(|at| square(&columns[*at]) > NOTHING * whole[*at]);
@@ -76,13 +77,13 @@ fn square(values: &[f64]) -> f64 {
     product(values, values)
 }
 
-/// Of two that are centred; 0 where one does not vary.
+/// The correlation of two centred columns; 0 if one does not vary.
 fn correlation(one: &[f64], other: &[f64]) -> f64 {
     let scale = sqrt(square(one) * square(other));
     if scale > 0.0 { product(one, other) / scale } else { 0.0 }
 }
 
-/// Takes out of `values` what goes with `column`.
+/// Removes the linear effect of `column` from `values`.
 fn remove(values: &mut [f64], column: &[f64]) {
     let slope = product(values, column) / square(column);
     values.iter_mut().zip(column).for_each(|(value, number)| *value -= slope * number);
@@ -92,7 +93,7 @@ fn remove(values: &mut [f64], column: &[f64]) {
 mod tests {
     use super::{GoesWith, goes_with};
 
-    /// Evenly from 0 to 1, the same in every run of the tests.
+    /// Uniform numbers from 0 to 1, the same in every run of the tests.
     fn uniform(seed: u64) -> impl FnMut() -> f64 {
         let mut state = seed;
         move || {
@@ -105,7 +106,8 @@ mod tests {
         (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos()
     }
 
-    /// Four numbers, as blocks draw them: flags and ranges, the second block of a pair with the opposite.
+    /// Four covariates as blocks draw them: two binary and two continuous; the second block of a pair has the opposite
+    /// values.
     fn drawn(blocks: usize, uniform: &mut impl FnMut() -> f64) -> Vec<Vec<f64>> {
         let mut columns = vec![Vec::new(); 4];
         for block in 0..blocks {
@@ -119,7 +121,7 @@ mod tests {
         columns
     }
 
-    /// How often which of the four is named first, and how often any besides, in 400 worlds.
+    /// In 400 simulations, how often each of the four is reported first, and how often any others are reported.
     fn named(blocks: usize, effect: f64, noise: f64) -> ([u32; 4], u32) {
         let mut uniform = uniform(blocks as u64);
         let (mut first, mut besides) = ([0; 4], 0);

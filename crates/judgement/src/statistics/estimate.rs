@@ -1,24 +1,25 @@
-//! Estimates: a point, an interval where one can be given, and how many values it stands on.
+//! Estimates: a point, an interval if there are enough values for one, and the number of values.
 
 use serde::Serialize;
 
-/// What an interval promises.
+/// The confidence level of an interval.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Of what is shown when a run has ended by looking: in the worst row of independent noise intervals of [`CONFIDENCE`] hold the truth
-/// in 83 % of runs, those of 98 % in 89 %, these in 93 % (examples/operating_characteristics; docs/results/error-rates.md has what is worse).
+/// The confidence level of intervals that are shown when a run has ended by the stopping rule. In the worst case of
+/// independent noise, intervals of [`CONFIDENCE`] cover the true value in 83 % of runs, those of 98 % in 89 %, and
+/// these in 93 % (examples/operating_characteristics; docs/results/error-rates.md lists worse cases).
 pub const AT_THE_STOP: f64 = 0.99;
 
-/// The only numeric currency from statistics onward.
+/// The result type of all statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Estimate {
-    /// The best guess.
+    /// The point estimate.
     pub point: f64,
-    /// Lower end of the interval; `None` where so few values allow none.
+    /// The lower end of the interval; `None` if there are too few values for an interval.
     pub low: Option<f64>,
-    /// Upper end of the interval.
+    /// The upper end of the interval.
     pub high: Option<f64>,
-    /// How many values it stands on.
+    /// The number of values behind the estimate.
     pub n: usize,
 }
 
@@ -29,7 +30,7 @@ impl Estimate {
         Estimate { point: change(self.point), low: ends.0, high: ends.1, n: self.n }
     }
 
-    /// A point that is known by itself alone.
+    /// A point estimate without an interval.
     pub fn without_interval(point: f64, n: usize) -> Estimate {
         Estimate { point, low: None, high: None, n }
     }

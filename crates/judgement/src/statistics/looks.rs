@@ -1,15 +1,18 @@
-//! After which blocks the rule looks, and what each look may spend of the probability to be wrong.
+//! The sequential testing schedule: after which blocks the stopping rule looks at the data, and the error level of each
+//! look.
 
-/// One-sided error of one interval at a look, for each block so far, of at least and at most so many.
+/// One-sided error of one interval at a look, for each block so far; the number of blocks is clamped to `LEAST` and
+/// `MOST`.
 const PER_BLOCK: f64 = 0.000_33;
 const LEAST: u32 = 6;
 pub(super) const MOST: u32 = 60;
 
-/// After so many blocks looks become rarer: another after every quarter more.
+/// The rule looks after each of this many blocks; later looks follow when the number of blocks has grown by a quarter.
 const EVERY_BLOCK: u32 = 8;
 
-/// One-sided error of one interval at the look after a block that so many candidates took part in. It grows with the blocks:
-/// of little noise little is needed to decide early, and much of what may go wrong is left for where noise makes it hard.
+/// One-sided error of one interval at the look after a block with this many candidates. The level grows with the
+/// blocks: with low noise a small level is enough to decide early, and most of the error probability remains for noisy
+/// comparisons.
 pub fn level(block: u32, candidates: usize) -> f64 {
     PER_BLOCK * f64::from(block.clamp(LEAST, MOST)) / candidates.saturating_sub(1).max(1) as f64
 }

@@ -1,30 +1,30 @@
-//! What of a sample lies so far outside that it is set aside (Hampel 1985): neither is a single wild value to decide anything, nor
-//! is what a third of a sample or a whole site shows an outlier.
+//! Outlier rejection (Hampel 1985): sets aside values far outside a sample, so that a single value decides nothing. A
+//! third of a sample or all values of a site are never outliers.
 
 use super::sample::median;
 
-/// How far from the median a difference may lie and still count, in typical deviations.
+/// How far from the median a difference may lie and still count, in robust standard deviations.
 const REACH: f64 = 5.0;
 
-/// From so many on, differences may be set aside: of three, two outliers would vote out the good one.
+/// The smallest sample from which values may be set aside: of three values, two outliers would outvote the good one.
 const FEWEST_TO_SET_ASIDE: usize = 4;
 
-/// Rounding of logs makes equal differences differ by less.
+/// Equal differences may deviate by less than this because of the rounding of logs.
 pub(super) const LAST_DIGIT: f64 = 1e-12;
 
-/// The standard deviation of a normal sample over its median absolute deviation.
+/// The ratio of a normal distribution's standard deviation to its median absolute deviation.
 const DEVIATION_BY_MEDIAN: f64 = 1.482_602_218_505_602;
 
-/// The standard deviation as the median absolute deviation has it.
+/// The standard deviation, estimated from the median absolute deviation.
 pub(super) fn spread(values: &[f64]) -> Option<f64> {
     let centre = median(values)?;
     let away: Vec<f64> = values.iter().map(|value| (value - centre).abs()).collect();
     Some(DEVIATION_BY_MEDIAN * median(&away)?)
 }
 
-/// Those no further than [`REACH`] typical deviations from the median, the sample's own or all samples', whichever is larger.
-/// All where few are there, where they mostly agree to the last digit, or where a third or a whole site would go: then nobody
-/// can tell which are the outliers.
+/// The values within [`REACH`] robust standard deviations of the median, with the sample's own deviation or the typical
+/// one of all samples, whichever is larger. Returns all values if there are few, if most agree to the last digit, or if
+/// a third or a whole site would be set aside, because it is then unclear which values are the outliers.
 pub(super) fn kept(values: &[f64], sites: &[usize], typical: f64) -> Vec<f64> {
     let all = values.to_vec();
     let (Some(centre), Some(own)) = (median(values), spread(values)) else { return all };

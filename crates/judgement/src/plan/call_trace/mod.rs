@@ -1,8 +1,8 @@
-//! The calls of a workload in the order in which they were made, without a name or a byte of content: what a plan carries of it, to
-//! be done again on another filesystem or device.
+//! A trace of system calls: the filesystem calls of a workload in their order, without names or content, which a plan
+//! contains so that they can be replayed on another filesystem or device.
 //!
-//! Names are numbers, each with the number of the directory that it is in and how long it is; contents are ours. What is here was
-//! checked: a call finds what it works on.
+//! Names are numbers, each with the number of its parent directory and its length; the replay generates names and
+//! content. Every trace is validated: each call finds the objects on which it works.
 
 mod segments;
 mod state;
@@ -15,57 +15,57 @@ use fsverdict_text::Reason;
 pub use segments::{SegmentOrigin, TracedFile, TracedSegment};
 pub use state::TraceState;
 
-/// Calls that a trace may have.
+/// The maximum number of calls in a trace.
 pub const MOST_CALLS: usize = 500_000;
-/// Names that it may have.
+/// The maximum number of names in a trace.
 pub const MOST_NAMES: usize = 100_000;
-/// Files that may be open at once: the usual limit of a process is 1024.
+/// The maximum number of files that are open at the same time: the usual limit of a process is 1024.
 pub const MOST_OPEN: usize = 512;
-/// Bytes of one call.
+/// The maximum size of one call in bytes.
 pub const LARGEST_CALL: u64 = 64 << 20;
 /// The longest pause before a call, in microseconds: an hour.
 pub const LONGEST_PAUSE_US: u64 = 3_600_000_000;
 
-/// A name that calls are about; the first has the number 1, and 0 is the folder that all of them are in.
+/// A name that calls use. The first has the number 1; 0 is the folder that contains all names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TracedName {
-    /// The number of the directory that it is in.
+    /// The number of the parent directory.
     pub parent: u32,
-    /// Bytes.
+    /// The length of the name in bytes.
     pub length: u16,
     pub before: NameBefore,
 }
 
-/// What bears a name before the first call.
+/// What exists under a name before the first call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameBefore {
     Nothing,
     Directory,
-    /// A file of so many bytes.
+    /// A file of this size in bytes.
     File(u64),
 }
 
-/// A call, and how long its program did something else before it.
+/// A call, and the pause before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TracedCall {
-    /// Microseconds from the end of the call before.
+    /// Microseconds since the end of the previous call.
     pub pause_us: u64,
     pub work: CallWork,
 }
 
-/// How a file is opened.
+/// The flags with which a file is opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OpenFlags {
-    /// It is made where it is not there.
+    /// Create the file if it does not exist (O_CREAT).
     pub create: bool,
     pub truncate: bool,
     /// Each write is durable when it returns (O_SYNC, O_DSYNC).
     pub synced: bool,
-    /// Past the kernel's cache, where the filesystem can and all calls are of whole pages.
+    /// Bypass the page cache (O_DIRECT), if the filesystem supports it and all calls cover whole pages.
     pub direct: bool,
 }
 
-/// What a call does. Numbers of open files are the trace's own.
+/// The system call. The numbers of open files are internal to the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is the system call of its name")]
 pub enum CallWork {
@@ -120,18 +120,18 @@ pub enum CallWork {
         from: u32,
         to: u32,
     },
-    /// stat(2) and the like, also of what is not there.
+    /// stat(2) and similar calls, also for names that do not exist.
     Look {
         name: u32,
     },
     List {
         name: u32,
     },
-    /// fsync(2) of a directory; 0 is the folder that all names are in.
+    /// fsync(2) of a directory; 0 is the folder that contains all names.
     SyncDirectory {
         name: u32,
     },
-    /// syncfs(2) of the filesystem that the folder is on, in the place of sync(2), too.
+    /// syncfs(2) of the filesystem that contains the folder; it also replaces sync(2).
     SyncFilesystem,
     /// open(2) of a file without a name in a directory (O_TMPFILE).
     OpenUnnamed {
@@ -154,22 +154,22 @@ pub enum CallWork {
     },
 }
 
-/// How much there is of everything in a trace.
+/// Totals over a trace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TraceTotals {
-    /// Files that are there before …
+    /// Files that exist before the first call.
     pub files: u64,
-    /// … their bytes, …
+    /// The bytes of these files.
     pub bytes: u64,
-    /// … and directories, the folder itself included.
+    /// Directories that exist before the first call, including the folder itself.
     pub directories: u64,
     pub read: u64,
     pub written: u64,
-    /// Bytes that all files have at most, those included that were removed.
+    /// The maximum size of all files together in bytes, including files that were removed.
     pub most_bytes: u64,
 }
 
-/// A trace of calls that was checked.
+/// A validated trace of calls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct CallTrace {
