@@ -1,6 +1,8 @@
-//! What the program itself goes by of how a run began, and of what a trial learnt. Facts beside it, by name, are for showing.
+//! Typed facts about the start of a run and about a trial that the program itself uses. The other facts, by name, are
+//! only displayed.
 //!
-//! Journals of earlier versions say it in facts alone: those are asked here, where a field is missing, and nowhere else.
+//! Journals of earlier versions contain only the untyped facts: if a typed field is missing, this file, and no other,
+//! reads it from them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,35 +12,35 @@ use fsverdict_text::{DrawnNumbers, GridFindings};
 
 use super::{DATASET_FACT, Event, Facts, MERGED_FACT, ProcessorModel};
 
-/// Of a run; what is not known is left out.
+/// Facts about a run; unknown values are omitted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Beginning {
-    /// Seed of the order of trials.
+    /// The seed of the order of trials.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order_seed: Option<u64>,
-    /// Whether circumstances are drawn for each block.
+    /// Whether the circumstances are drawn for each block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drawn: Option<bool>,
-    /// Bytes of memory where trials are done: of guests with several sizes the smallest, else the machine's.
+    /// The memory in bytes where trials run: the smallest of the guests' sizes, or else the machine's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<u64>,
-    /// Bytes of it that datasets take.
+    /// The bytes of that memory that datasets use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_of_datasets: Option<u64>,
-    /// Bytes of the device.
+    /// The size of the device in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_size: Option<u64>,
-    /// In a journal that was merged from those of several sites: their names.
+    /// In a journal that was merged from several sites: the names of the sites.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sites: Option<Vec<String>>,
-    /// In simulated time: the processor models that price computation. Without one computation takes no time.
+    /// In simulated time: the processor models that price computation. Without one, computation takes no time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub processors: Vec<ProcessorModel>,
 }
 
 impl Beginning {
-    /// That of a run whose first record this is; none where it is another event.
+    /// The facts in the first record of a run; `None` if the record is another event.
     pub fn of(first: &Event) -> Option<Self> {
         match first {
             Event::RunStarted { beginning, environment, .. } => Some(beginning.clone().or_told(environment)),
@@ -51,7 +53,7 @@ impl Beginning {
     }
 
     fn or_told(self, facts: &Facts) -> Self {
-        // Of several the first.
+        // If there are several values, the first is used.
         let number = |name: &str| facts.get(name)?.split(',').next()?.parse::<u64>().ok();
         let names = || facts.get(MERGED_FACT).map(|names| names.split(", ").map(str::to_owned).collect());
         Beginning {
@@ -66,37 +68,37 @@ impl Beginning {
     }
 }
 
-/// Of a trial; what is not known is left out.
+/// Facts about a trial; unknown values are omitted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Learnt {
-    /// Seconds that it took on its device, in simulated time.
+    /// The simulated seconds that the trial took on its device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_seconds: Option<f64>,
-    /// What each of the user's folders held when it was staged, by dataset: number of files, bytes and digest.
+    /// The content of each of the user's folders when it was staged, by dataset: number of files, bytes and digest.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub held: BTreeMap<String, String>,
-    /// What the device was found to take, where it was measured by itself.
+    /// The measured costs of the device, if they were calibrated separately.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calibration: Option<GridFindings>,
-    /// Of a class of devices: what this one's numbers are.
+    /// The parameters that were drawn for this device of a class of devices.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub drawn: DrawnNumbers,
-    /// What the filesystem did by itself while phases were timed.
+    /// Background work of the filesystem while phases were timed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub background: Vec<BackgroundWork>,
 }
 
-/// Work that nothing in a phase asked for, and that the device did all the same.
+/// Background I/O of the device that no call of the phase requested.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackgroundWork {
-    /// Those in which it was met.
+    /// The phases in which the work was detected.
     pub phases: BTreeSet<String>,
-    /// After "the device".
+    /// The predicate of a sentence that begins with "the device".
     pub does: String,
-    /// Whether every mount has it done, once.
+    /// Whether each mount causes the work once.
     pub once_a_mount: bool,
-    /// What leaves it out.
+    /// How to avoid the work.
     pub avoided_by: String,
 }
 
@@ -116,7 +118,7 @@ impl Learnt {
         self
     }
 
-    /// Takes in what was learnt since.
+    /// Adds the facts that were learnt later.
     pub(super) fn add(&mut self, later: Learnt) {
         self.device_seconds = later.device_seconds.or(self.device_seconds);
         self.held.extend(later.held);

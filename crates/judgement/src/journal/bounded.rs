@@ -4,18 +4,18 @@ use super::loss_age::LossAges;
 use super::power_cut::StateFinding;
 use super::rot::RotFinding;
 
-/// Bytes of what was seen, of a name, and names of promises in one finding.
+/// The maximum bytes of a description and of a name; `NAMES` is the maximum number of promises in one finding.
 const SEEN: usize = 8192;
 const NAME: usize = 256;
 const NAMES: usize = 256;
-/// Witnesses of one finding; there are fewer kinds.
+/// The maximum number of detectors in one finding; fewer exist.
 const WITNESSES: usize = 16;
 
 impl StateFinding {
-    /// No finding that is kept is longer, in bytes of JSON: control characters take six each.
+    /// The maximum length of a finding in bytes of JSON: control characters take six bytes each.
     pub const LONGEST: usize = 6 * (SEEN + 200 + NAME + NAMES * (NAME + 4)) + 40 * LossAges::BINS + 200;
 
-    /// The same with texts and lists of bounded length; what is left out is said.
+    /// The finding with texts and lists of bounded length; it tells what was cut.
     pub fn bounded(mut self) -> StateFinding {
         bound_text(&mut self.state, NAME);
         bound_texts(&mut self.broken, &mut self.seen);
@@ -26,7 +26,7 @@ impl StateFinding {
         self
     }
 
-    /// The same with nothing but its outcome, where there is no room for more.
+    /// The finding with only its outcome, for when there is no room for more.
     pub fn without_texts(self, reason: &str) -> StateFinding {
         StateFinding {
             broken: Vec::new(),
@@ -38,7 +38,7 @@ impl StateFinding {
 }
 
 impl RotFinding {
-    /// The same with texts and lists of bounded length; what is left out is said.
+    /// The finding with texts and lists of bounded length; it tells what was cut.
     pub fn bounded(mut self) -> RotFinding {
         bound_text(&mut self.state, NAME);
         bound_texts(&mut self.broken, &mut self.seen);
@@ -57,7 +57,7 @@ fn bound_texts(broken: &mut Vec<String>, seen: &mut String) {
     }
 }
 
-/// Cuts a text at so many bytes.
+/// Cuts a text to this many bytes.
 fn bound_text(text: &mut String, most: usize) {
     let Some(surplus) = text.len().checked_sub(most).filter(|surplus| *surplus > 0) else { return };
     text.truncate(text.floor_char_boundary(most));
@@ -70,7 +70,7 @@ mod tests {
     use super::super::rot::{RotFinding, RotOutcome, RotWitness};
     use super::{LossAges, StateFinding};
 
-    /// A finding, each field of which is as long as a guest likes.
+    /// A finding with one field that a hostile guest made very long.
     fn hostile(field: usize) -> StateFinding {
         let long = |own: usize| if own == field { "\u{1b}é".repeat(400_000) } else { "x".to_owned() };
         let many = |own: usize| {

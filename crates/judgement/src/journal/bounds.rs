@@ -1,35 +1,36 @@
-//! The bounds of a journal, whoever wrote it: how many names its records may use, how long these are, and how long their lists.
+//! Bounds on the content of a journal: the number and length of the names in its records, and the length of their
+//! lists.
 //!
-//! A journal may be a stranger's, or hold what a guest said. Reports have a row or a cell for each candidate, phase and metric, so
-//! their number bounds what a report takes. Every reader of a journal checks each record with [`JournalBounds`], and so does the
-//! writer, lest it write what no reader takes.
+//! A journal may come from a stranger, or contain data that a guest sent. Reports have a row or a cell for each
+//! candidate, phase and metric, so the number of names bounds the size of a report. Every reader of a journal checks
+//! each record with [`JournalBounds`], and so does the writer, so that it writes nothing that readers reject.
 
 use std::collections::HashSet;
 
 use super::{Event, Observation, Record, RotTally};
 use crate::plan::{LONGEST_NAME, MOST_ENTERED};
 
-/// Candidates that the records of a journal name: those of the plan, and as many that are no longer in it.
+/// Candidates that the records name: those of the plan, and as many that were removed from it.
 const CANDIDATES: usize = 2 * MOST_ENTERED;
 /// Phases and the steps around them.
 const PHASES: usize = 2500;
 const METRICS: usize = 2500;
-/// Kinds of call that have latencies.
+/// Kinds of calls with latencies.
 const CALLS: usize = 500;
-/// Attempts at a block. A plan has 10,000 blocks at most; those of several sites are numbered through.
+/// Attempts at a block. A plan has at most 10,000 blocks; blocks of several sites are numbered consecutively.
 const BLOCKS: u32 = 50_000;
-/// How often a run is resumed.
+/// Resumptions of a run.
 const RESUMES: u32 = 10_000;
-/// Entries of a list in a record that is no list of names.
+/// Entries in a list that is not a list of names.
 const ENTRIES: usize = 100_000;
 
-/// Kinds of loss and of decay.
+/// Kinds of loss and of corruption.
 const KINDS: usize = 1000;
-/// States and blocks that were looked at, and calls of one latency. However many of them a journal has, they can be added up.
+/// Examined states and blocks, and calls of one latency: small enough that sums over a journal do not overflow.
 const LOOKED_AT: u32 = 1_000_000;
 const MOST_CALLS: u64 = 10_000_000_000;
 
-/// What the records of a journal have named so far.
+/// The distinct names in the records of a journal so far.
 #[derive(Debug, Default)]
 pub struct JournalBounds {
     candidates: NameSet<CANDIDATES>,
@@ -41,10 +42,10 @@ pub struct JournalBounds {
 }
 
 impl JournalBounds {
-    /// Checks a record that follows those before it.
+    /// Checks a record that follows the previous ones.
     ///
     /// # Errors
-    /// Which bound it exceeds, in words.
+    /// Describes the bound that the record exceeds.
     pub fn check(&mut self, record: &Record) -> Result<(), String> {
         if let Some(trial) = &record.trial {
             self.candidates.add("candidates", &trial.candidate)?;
@@ -52,10 +53,10 @@ impl JournalBounds {
         self.check_event(&record.event)
     }
 
-    /// Checks an event of a trial that is named elsewhere.
+    /// Checks an event whose trial is named elsewhere.
     ///
     /// # Errors
-    /// Which bound it exceeds, in words.
+    /// Describes the bound that the event exceeds.
     pub fn check_event(&mut self, event: &Event) -> Result<(), String> {
         match event {
             Event::Observation(observation) => self.check_observation(observation),
@@ -125,7 +126,7 @@ impl JournalBounds {
     }
 }
 
-/// Names that are counted, `MOST` of them.
+/// A set of at most `MOST` names.
 #[derive(Debug, Default)]
 struct NameSet<const MOST: usize>(HashSet<Box<str>>);
 
@@ -168,7 +169,7 @@ mod tests {
     use crate::journal::made::measured;
     use crate::journal::{Caution, Event, Histogram, Observation, Record, TrialId, Unit};
 
-    /// Checks so many events that a number makes; what is wrong with the first that is refused.
+    /// Checks a number of generated events; returns the error of the first one that is rejected.
     fn check(count: usize, make: impl Fn(usize) -> Event) -> String {
         let mut bounds = JournalBounds::default();
         let mut events = (0..count).map(make);
@@ -212,7 +213,7 @@ mod tests {
             assert_eq!(check(most, make), "", "{what}");
             assert_eq!(check(most + 1, make), format!("there are more than {most} {what}"));
         }
-        // The same names again and again are no more of them.
+        // Repeated names count once.
         assert_eq!(check(10_000, |number| observed(format!("p{}", number % 7))), "");
         assert!(check(1, |_| observed("x".repeat(1025))).contains("has 1025 bytes"));
         let trial = Some(TrialId { block: 1, candidate: "x".repeat(2000), attempt: 1 });

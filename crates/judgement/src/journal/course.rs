@@ -1,28 +1,28 @@
-//! How much of its work a phase got done from moment to moment.
+//! A time series of a phase's throughput.
 
 use serde::{Deserialize, Serialize};
 
 use super::Unit;
 
-/// So many rates are kept in a journal at most: enough for a picture.
+/// The maximum number of rates that a journal keeps: enough for a chart.
 const KEPT: usize = 96;
 
-/// Shorter phases have no slowest second that would tell anything.
+/// The minimum duration in seconds for a meaningful slowest second.
 const SECONDS: f64 = 3.0;
 
-/// Rates that follow one another, as an operation or a program counted them itself; not what the device was asked for.
+/// Consecutive rates that an operation or a program counted itself; they are not the device's I/O rates.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkCourse {
     /// [`Unit::BytesPerSecond`] or [`Unit::PerSecond`].
     pub unit: Unit,
-    /// Seconds that each of the rates is the mean of.
+    /// The seconds over which each rate is averaged.
     pub every: f64,
     pub rates: Vec<f64>,
 }
 
 impl WorkCourse {
-    /// The least that was done in any second: of several rates in a second the least of any whose times make up one, of one
-    /// rate for several the least. Nothing of less than three seconds.
+    /// The lowest throughput of any second: if a second has several rates, the lowest mean of the rates in a window of
+    /// one second; otherwise the lowest rate. `None` for less than three seconds.
     pub fn slowest_second(&self) -> Option<f64> {
         let window = (1.0 / self.every).round().max(1.0);
         if !(self.every > 0.0 && window.is_finite()) || self.every * (self.rates.len() as f64) < SECONDS {
@@ -32,7 +32,7 @@ impl WorkCourse {
         windows.map(|rates| rates.iter().sum::<f64>() / window).min_by(f64::total_cmp)
     }
 
-    /// The same with no more rates than a picture has room for, each the mean of as many.
+    /// The same series with at most as many rates as a chart shows, each the mean of equally many.
     #[must_use]
     pub fn thinned(self) -> Self {
         let together = self.rates.len().div_ceil(KEPT).max(1);

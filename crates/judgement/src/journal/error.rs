@@ -1,4 +1,4 @@
-//! What can go wrong with a journal, reported as what happened, to which file, and what to do.
+//! Errors of reading and writing a journal, which tell what happened, to which file, and what the user can do.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use fsverdict_text::Hinted;
 pub enum JournalError {
     #[error("cannot {action} the journal {}: {source}", path.display())]
     Io {
-        /// What was being done: `open`, `read`, `write to` …
+        /// The failed action: `open`, `read`, `write to` …
         action: &'static str,
         path: PathBuf,
         source: io::Error,
     },
     #[error("the journal {} is being written by another fsverdict", path.display())]
     Locked { path: PathBuf },
-    /// There is a journal already where a new one was to begin.
+    /// A journal already exists where a new one was to be created.
     #[error("a run is recorded in {} already", path.display())]
     Exists { path: PathBuf },
     #[error("{}:{line}: not a journal record: {reason}", path.display())]
@@ -28,21 +28,21 @@ pub enum JournalError {
     },
     #[error("{}: written in schema {found}, this fsverdict knows up to {known}", path.display())]
     TooNew { path: PathBuf, found: u32, known: u32 },
-    /// The journal does not begin with the record that says what run it is, or there is none.
+    /// The journal does not begin with the record that starts a run, or it is missing.
     #[error("{}: nothing was recorded here, not even that a run began", path.display())]
     NoRun { path: PathBuf },
-    /// The file that is written is not the one of that name any more: what is recorded would be lost.
+    /// The open file no longer has the journal's name, so further records would be lost.
     #[error("the journal {} was removed or replaced while the run went on", path.display())]
     Gone { path: PathBuf },
-    /// A number that JSON cannot hold: it would make the line unreadable.
+    /// A number that JSON cannot represent: it would make the line unreadable.
     #[error("{what} is {value}, which cannot be recorded in {}", path.display())]
     NotFinite { path: PathBuf, what: String, value: f64 },
-    /// What no reader of a journal would take, lest it be held up.
+    /// A record that readers of a journal would reject because it exceeds their bounds.
     #[error("{} takes no further record: {reason}", path.display())]
     Unbounded { path: PathBuf, reason: String },
     #[error("cannot write an event as JSON for {}: {source}", path.display())]
     Json { path: PathBuf, source: serde_json::Error },
-    /// An earlier write failed and its remains could not be removed; nothing may follow them.
+    /// An earlier write failed and its partial line could not be removed; nothing may follow it.
     #[error("the journal {} is closed after a failed write", path.display())]
     Closed { path: PathBuf },
 }
@@ -80,7 +80,7 @@ impl Hinted for JournalError {
 }
 
 impl JournalError {
-    /// An error of opening: a journal that is not there records no run.
+    /// Converts an error of opening: a missing journal is reported as no run.
     pub(super) fn opening(action: &'static str, path: &std::path::Path, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::NotFound => Self::NoRun { path: path.to_path_buf() },
@@ -93,7 +93,7 @@ impl JournalError {
     }
 }
 
-/// What to do about a file that cannot be used.
+/// A hint about a file that cannot be used.
 fn unwritable(path: &Path, error: &io::Error) -> Option<String> {
     Some(match error.kind() {
         _ if error.raw_os_error() == Some(rustix::io::Errno::PERM.raw_os_error()) => {

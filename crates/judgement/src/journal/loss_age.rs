@@ -1,8 +1,9 @@
-//! How long before a cut of power files had been saved, and how many of each age were lost.
+//! A histogram of saved files by their age at a power cut, with the number of lost files in each bin.
 
 use serde::{Deserialize, Serialize};
 
-/// Where each age ends, in nanoseconds: from 1 ms to 1000 s in steps of 1, 2 and 5. What is older is in one more.
+/// The upper end of each bin in nanoseconds: from 1 ms to 1000 s in steps of 1, 2 and 5. One more bin counts older
+/// files.
 const ENDS: [u64; 19] = {
     let (mut ends, mut at, mut decade) = ([0; 19], 0, 1_000_000);
     while at < 19 {
@@ -15,28 +16,28 @@ const ENDS: [u64; 19] = {
     ends
 };
 
-/// Ages that are counted together.
+/// One bin of the histogram.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgeBin {
-    /// Files of this age that were looked at, each in every state.
+    /// Files of this age that were examined, each in every crash state.
     pub looked: u32,
-    /// Those of them of which a promise was broken.
+    /// Files of this age for which a promise was broken.
     pub lost: u32,
 }
 
-/// Files by how long before the cut their last saving had begun, on the device's clock.
+/// Files by the time from the start of their last save to the cut, on the device's clock.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct LossAges {
-    /// The youngest first, as far as there are any.
+    /// The bins, youngest first, up to the last that is not empty.
     bins: Vec<AgeBin>,
 }
 
 impl LossAges {
-    /// Bins at most.
+    /// The maximum number of bins.
     pub const BINS: usize = ENDS.len() + 1;
 
-    /// Forgets bins beyond those that there are.
+    /// Removes bins beyond the maximum.
     pub(super) fn truncate(&mut self) {
         self.bins.truncate(Self::BINS);
     }
@@ -53,7 +54,7 @@ impl LossAges {
         }
     }
 
-    /// Counts in what was counted elsewhere, which may be a stranger's.
+    /// Adds the counts of another histogram, which may come from a stranger.
     pub fn merge(&mut self, other: &LossAges) {
         let most = other.bins.len().min(Self::BINS);
         if self.bins.len() < most {
@@ -69,17 +70,17 @@ impl LossAges {
         self.bins.is_empty()
     }
 
-    /// Whether any of them was lost.
+    /// Whether any file was lost.
     pub fn has_losses(&self) -> bool {
         self.bins.iter().any(|bin| bin.lost > 0)
     }
 
-    /// The bin of this number, from 0: the youngest.
+    /// The bin with this index; 0 is the youngest.
     pub fn bin(&self, at: usize) -> AgeBin {
         self.bins.get(at).copied().filter(|_| at < Self::BINS).unwrap_or_default()
     }
 
-    /// From which age to which one goes, in seconds; the last has no end.
+    /// The limits of a bin in seconds; the last bin has no upper limit.
     pub fn seconds(at: usize) -> (f64, Option<f64>) {
         let end = |at: usize| ENDS.get(at).map(|end| *end as f64 / 1e9);
         (at.checked_sub(1).and_then(end).unwrap_or(0.0), end(at))

@@ -1,4 +1,4 @@
-//! Journals made by hand, for tests.
+//! Test fixtures: builds journals and plans.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use fsverdict_judgement::journal::{
 };
 use fsverdict_judgement::plan::Plan;
 
-/// A plan of which these keys matter, as JSON.
+/// A minimal plan with these keys, as JSON.
 pub fn plan_value(keys: &Value) -> Value {
     let mut plan = json!({
         "title": "t", "lab": "auto", "device": { "source": { "image": 1024 } },
@@ -33,7 +33,7 @@ pub fn id(block: u32, candidate: &str) -> TrialId {
     TrialId { block, candidate: candidate.to_owned(), attempt: 1 }
 }
 
-/// The beginning of a run of which nothing matters but that it began.
+/// The start of a run with default values.
 pub fn started() -> Event {
     Event::RunStarted {
         schema: SCHEMA,
@@ -53,7 +53,7 @@ pub fn block_started(block: u32, attempt: u32, order: &[&str]) -> Event {
     Event::BlockStarted { block, attempt, order, place: None }
 }
 
-/// The end of a trial that went well, or of one that failed for a reason.
+/// The end of a trial, successful or failed for this reason.
 pub fn ended(failed: Option<&str>, wall: f64) -> Event {
     let status = if failed.is_some() { Status::Failed } else { Status::Ok };
     let reason = failed.unwrap_or_default().to_owned();
@@ -74,12 +74,12 @@ pub fn measured(phase: &str, numbers: &[(&'static str, Unit, f64)]) -> Observati
     }
 }
 
-/// A phase that took so many seconds until its data were durable.
+/// A phase that took this many seconds until its data were durable.
 pub fn durable(phase: &str, seconds: f64) -> Event {
     Event::Observation(measured(phase, &[("durable", Unit::Seconds, seconds)]))
 }
 
-/// One event a second.
+/// A journal with one event per second.
 pub fn journal(events: impl IntoIterator<Item = ToldEvent>) -> Journal {
     let record =
         |((trial, event), second)| Record { at: jiff::Timestamp::new(second, 0).unwrap(), trial, event };

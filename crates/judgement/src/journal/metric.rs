@@ -1,4 +1,4 @@
-//! The built-in metrics: name, unit, which way is better, what it means.
+//! The table of built-in metrics: name, unit, direction and meaning.
 
 use std::borrow::Cow;
 
@@ -9,34 +9,34 @@ pub use crate::plan::{Better, Unit};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
-    /// When the work was done: in the tables and charts of phases.
+    /// Elapsed time, shown in the tables and charts of phases.
     Clock,
-    /// How much of it in a second, and what adapters measure.
+    /// Throughput, and the metrics of adapters.
     Rate,
-    /// What it took: in the tables of costs.
+    /// The cost of the work, shown in the tables of costs.
     Cost,
-    /// In the data only.
+    /// Shown only in the data.
     Detail,
-    /// No longer measured: in the data of earlier versions only.
+    /// No longer measured: it only occurs in the data of earlier versions.
     Former,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub struct MetricInfo {
-    /// Its name in journal, JSON and CSV.
+    /// The metric's name in the journal, JSON and CSV.
     pub name: &'static str,
     pub unit: Unit,
     pub better: Better,
     pub group: Group,
-    /// Which way the content goes that an adapter's metric is a rate of; for all others that is the operation's.
+    /// The direction of content for an adapter's rate; for all other metrics the operation determines it.
     pub flow: Flow,
-    /// A few words that stand for it.
+    /// A short title.
     pub title: &'static str,
     pub meaning: &'static str,
 }
 
 impl MetricInfo {
-    /// One of an adapter's, of work that goes this way.
+    /// A metric of an adapter, for work in this direction.
     pub const fn adapter(
         name: &'static str,
         unit: Unit,
@@ -48,7 +48,7 @@ impl MetricInfo {
     }
 }
 
-/// A row: unit, which way is better, name; group and title, where a report shows it; its meaning.
+/// A row: unit, direction, name; group and title if reports show the metric; meaning.
 macro_rules! metrics {
     ($($unit:ident $better:ident $name:literal, $($group:ident $title:literal,)? $meaning:literal;)*) => {
         &[$(MetricInfo {
@@ -129,8 +129,8 @@ pub fn metric(name: &str) -> Option<&'static MetricInfo> {
     METRICS.iter().find(|known| known.name == name)
 }
 
-/// Whether the numbers of a metric may be added up over phases. Percentiles, shares, rates and what is held at an end may not, and of
-/// the metrics of adapters and plans it is not known.
+/// Whether the values of a metric may be added up over phases. Percentiles, shares, rates and values at the end of a
+/// phase may not; for the metrics of adapters and plans this is unknown.
 pub fn adds_up(name: &str) -> bool {
     matches!(
         name,
@@ -153,13 +153,14 @@ pub fn adds_up(name: &str) -> bool {
     )
 }
 
-/// Whether a metric is about CPU time; an adapter's may be, too (`bonnie_rewrite_cpu`).
+/// Whether a metric is about CPU time, including those of adapters (`bonnie_rewrite_cpu`).
 pub fn is_of_cpu(name: &str) -> bool {
     name.split('_').any(|word| word == "cpu")
 }
 
-/// What is known about a metric of an adapter's; of one of several groups of fio's jobs (`fio_read_iops@NAME`) or of one of the kinds of
-/// operation that a benchmark of db_bench mixes (`db_bench_readrandomwriterandom_latency_p99@read`) what is known of it for one.
+/// The description of an adapter's metric. A metric of one group of fio's jobs (`fio_read_iops@NAME`), or of one kind
+/// of operation in a mixed benchmark of `db_bench` (`db_bench_readrandomwriterandom_latency_p99@read`), has the
+/// description of the metric without the group.
 pub fn adapter_metric(name: &str) -> Option<&'static MetricInfo> {
     let name = match name.split_once('@') {
         Some((of_group, group))
@@ -182,7 +183,7 @@ pub fn adapter_metric(name: &str) -> Option<&'static MetricInfo> {
     all.into_iter().flatten().find(|known| known.name == name)
 }
 
-/// Reads the name of a metric. A journal repeats the built-in ones by the hundred thousand: those are not copied.
+/// Reads the name of a metric. A journal repeats built-in names hundreds of thousands of times, so they are not copied.
 pub(super) fn name<'de, D: Deserializer<'de>>(from: D) -> Result<Cow<'static, str>, D::Error> {
     struct Name;
     impl serde::de::Visitor<'_> for Name {

@@ -1,36 +1,36 @@
-//! What computing takes where trials took it as free: measured once, apart from them.
+//! Prices of computation for trials in which computation took no simulated time: measured once, apart from the trials.
 
 use serde::{Deserialize, Serialize};
 
-/// The CPU prices of a run's candidates, as they were last measured.
+/// The CPU prices of a run's candidates from the last measurement.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CpuPrices {
-    /// What they stand on, each in a sentence without a full stop.
+    /// The basis of the prices, each in a sentence without a full stop.
     pub basis: Vec<String>,
     pub prices: Vec<CpuPrice>,
-    /// Who has none.
+    /// The candidates without a price.
     pub unpriced: Vec<Unpriced>,
 }
 
-/// What the computing of one phase takes.
+/// The CPU time of one phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CpuPrice {
     pub candidate: String,
     pub phase: String,
-    /// Seconds of one processor: of the tools that did the work, and of the kernel on their behalf.
+    /// CPU seconds of the tools that did the work, and of the kernel on their behalf.
     pub work: f64,
-    /// Seconds of one processor for what layers compute of each byte.
+    /// CPU seconds that layers spend on each byte of data.
     pub layers: f64,
 }
 
 impl CpuPrice {
-    /// Seconds of one processor, all together.
+    /// CPU seconds in total.
     pub fn seconds(&self) -> f64 {
         self.work + self.layers
     }
 }
 
-/// A candidate whose computing has no price.
+/// A candidate whose computation has no price.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unpriced {
     pub candidate: String,

@@ -6,33 +6,33 @@ use serde::{Deserialize, Serialize};
 
 use fsverdict_text::bounded_map;
 
-/// More classes of computation than this no kernel counts.
+/// The maximum number of classes of computation; no kernel counts more.
 const MOST_CLASSES: usize = 128;
 
-/// A processor model, without its prices: what a reader needs to know of it.
+/// A processor model without its prices: the description for readers of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProcessorModel {
-    /// As a plan names it.
+    /// The name in a plan.
     pub name: String,
-    /// Where its prices come from, in a sentence without a full stop.
+    /// The source of the prices, in a sentence without a full stop.
     pub source: String,
-    /// When they were measured or estimated, e.g. `2026-11-27`.
+    /// The date on which the prices were measured or estimated, e.g. `2026-11-27`.
     pub date: String,
-    /// Whether they were measured on such a processor; otherwise they are estimated from published figures.
+    /// Whether the prices were measured on such a processor; otherwise they are estimated from published figures.
     pub measured: bool,
-    /// How many of its processors compute at once.
+    /// The number of processors that compute at the same time.
     pub processors: u32,
     pub aes_instructions: bool,
-    /// Of what was not used to fit the prices: the median of the relative errors, as a share.
+    /// The median relative error on data that were not used to fit the prices, as a share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_out_median: Option<f64>,
-    /// The same, for nine cases of ten.
+    /// The 90th percentile of these errors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_out_p90: Option<f64>,
 }
 
 impl ProcessorModel {
-    /// For people: its name, its processors, and how far it is to be trusted.
+    /// The title in reports: name, number of processors, and accuracy.
     pub fn title(&self) -> String {
         let percent = |share: f64| format!("{:.0} %", share * 100.0);
         let basis = match (self.measured, self.held_out_median, self.held_out_p90) {
@@ -54,15 +54,15 @@ impl ProcessorModel {
     }
 }
 
-/// What the kernel of a trial counted in one phase, where its computation has a price.
+/// Computation that the kernel of a trial counted in one phase, if computation has a price.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CountedComputation {
-    /// Nanoseconds of simulated time that were charged, of all processors together.
+    /// Simulated nanoseconds that were charged, summed over all processors.
     pub charged_ns: u64,
-    /// Those of them in which other threads could run on other processors.
+    /// The part of them in which other threads could run on other processors.
     pub slept_ns: u64,
-    /// How often each class of computation occurred; those that did not are left out. What one is stands in its name: a byte, a
-    /// call, a block of code.
+    /// How often each class of computation occurred; classes that did not occur are omitted. The name of a class tells
+    /// its unit: a byte, a call, a block of code.
     #[serde(deserialize_with = "bounded_map::<_, _, MOST_CLASSES>")]
     pub counts: BTreeMap<String, u64>,
 }

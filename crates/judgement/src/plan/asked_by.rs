@@ -1,4 +1,5 @@
-//! `[ask]`: how a preset is listed and asked for. It says nothing about the run, and is no part of the plan that is read.
+//! `[ask]`: how a preset is listed and matched to a question. The section does not affect the run, and the plan that is
+//! read omits it.
 
 use fsverdict_text::value::{boolean, filled_text, filled_texts, share};
 use fsverdict_text::{Node, Problems, Section, Texts, TomlValue, read_tree};
@@ -6,46 +7,46 @@ use fsverdict_text::{Node, Problems, Section, Texts, TomlValue, read_tree};
 pub(super) const ASK: &[&str] =
     &["group", "summary", "shown", "words", "vague", "near", "joins", "place", "device", "scale", "latency"];
 
-/// Which words ask for a plan, and what is said of it where it is offered.
+/// The words that select a plan, and its descriptions in lists.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AskedBy {
     /// Plans of the same group are listed together.
     pub group: String,
-    /// What it finds out, in a line.
+    /// What the plan finds out, in one line.
     pub summary: String,
-    /// The work in a few words, where `fsverdict ask` offers it.
+    /// The workload in a few words, as `fsverdict ask` offers it.
     pub shown: Option<String>,
-    /// Words for the work, besides the plan's name.
+    /// Words for the workload, in addition to the plan's name.
     pub words: Vec<String>,
-    /// Words that mean it only where no other work is named.
+    /// Words that select the plan only if the question names no other workload.
     pub vague: Vec<String>,
-    /// Words for works that no plan is about, and to which this one comes nearest.
+    /// Words for workloads that no plan covers, for which this plan is the closest.
     pub near: Vec<String>,
-    /// Pairs of plans, `ONE + OTHER`, in whose place this one is asked where both are named.
+    /// Pairs of plans, `ONE + OTHER`: this plan replaces them if a question names both.
     pub joins: Vec<String>,
-    /// Whether its words say where something is done, if another work is named.
+    /// Whether the plan's words describe a location if the question names another workload.
     pub place: bool,
-    /// The model of the device that a question is about that names none; the plan's own when absent.
+    /// The device model for questions that name no device; if absent, the plan's own.
     pub device: Option<String>,
-    /// The share of its data that a question takes, where all of it would take too long; all of it when absent.
+    /// The scale factor of the data for questions, if all data would take too long; if absent, all data.
     pub scale: Option<f64>,
-    /// The phase whose latencies a bound is about that names no phase.
+    /// The phase to which a latency bound applies if the question names no phase.
     pub latency: Option<String>,
 }
 
 impl AskedBy {
-    /// Words that mean it less surely than `words`.
+    /// Words that select the plan with less certainty than `words`.
     pub fn other_words(&self) -> impl Iterator<Item = &str> {
         self.vague.iter().chain(&self.near).map(String::as_str)
     }
 }
 
-/// Reads the section, where there is one.
+/// Reads the section, if the plan has one.
 pub(super) fn read_ask(top: &Section<'_>) -> Option<AskedBy> {
     read_section(&top.entry("ask")?.node, top.problems)
 }
 
-/// Reads the section alone of a plan's text; nothing where it has none.
+/// Reads only this section of a plan's text; `None` if there is none.
 pub(super) fn read_asked_by(file_name: &str, text: &str) -> Option<AskedBy> {
     let read = |tree: Node, _: &mut Texts, problems: &Problems| {
         let TomlValue::Table(top) = &tree.value else { return None };

@@ -12,18 +12,18 @@ use fsverdict_text::{
     Node, Problems, TextProblem, TextSpan, Texts, TomlEntry, TomlTable, TomlValue, parse, suggest,
 };
 
-/// What the command line changes in a plan; the default changes nothing.
+/// The changes that the command line makes to a plan; the default changes nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overrides {
     /// `KEY=VALUE`, in TOML, applied to the plan's own TOML in this order: `protocol.blocks=5`,
     /// `phase.read.cold=false` (a phase by its name), `candidate.1.mount=noatime` (a candidate by name or number).
     pub set: Vec<String>,
-    /// In place of the plan's; its own when empty.
+    /// Candidates that replace the plan's; if empty, the plan's stay.
     pub candidates: Vec<Candidate>,
-    /// Keep only candidates of these names or filesystems; all when empty.
+    /// Keep only candidates with these names or filesystems; if empty, keep all.
     pub filesystems: Vec<String>,
     pub lab: Option<LabChoice>,
-    /// In place of the plan's; see [`PlannedDevice::replace`](super::PlannedDevice::replace).
+    /// Devices that replace the plan's; see [`PlannedDevice::replace`](super::PlannedDevice::replace).
     pub device: Vec<DeviceSource>,
     pub blocks: Option<Blocks>,
     /// Stop starting new blocks when they cannot end within this time.
@@ -31,11 +31,11 @@ pub struct Overrides {
     pub twice: Option<Twice>,
     /// Shrink the data to this share, and the image with them unless `device` gives one; see [`scale`].
     pub scale: Option<f64>,
-    /// So many times the data that there are then, on the same device; a scratch image grows with them.
+    /// Multiply the data by this factor, after scaling, on the same device; a scratch image grows with them.
     pub grown: Option<f64>,
 }
 
-/// Applies every `KEY=VALUE` to the tree, and notes those that cannot be.
+/// Applies every `KEY=VALUE` to the tree, and reports those that cannot be applied.
 pub(super) fn amend(tree: &mut Node, settings: &[String], texts: &mut Texts, problems: &Problems) {
     for setting in settings {
         let text = texts.add_text("--set", setting);
@@ -46,7 +46,8 @@ pub(super) fn amend(tree: &mut Node, settings: &[String], texts: &mut Texts, pro
     }
 }
 
-/// Who names a device asks about that one: models that the matrix tries one after the other go, and the size that they have.
+/// Removes the models that the matrix varies, and their size: a user who names a device wants results for that device
+/// only.
 pub(super) fn forget_models(tree: &mut Node) {
     fn table<'a>(node: &'a mut Node, key: &str) -> Option<&'a mut TomlTable> {
         let TomlValue::Table(table) = &mut node.value else { return None };
@@ -60,7 +61,7 @@ pub(super) fn forget_models(tree: &mut Node) {
     }
 }
 
-/// Reads `KEY=VALUE` as TOML; a value that is no TOML is taken as a string, so that quotes may be left out.
+/// Parses `KEY=VALUE` as TOML; a value that is not valid TOML is taken as a string, so that quotes may be omitted.
 fn parse_setting(setting: &str, text: usize, texts: &mut Texts) -> Result<TomlTable, TextProblem> {
     let Some((key, value)) = setting.split_once('=') else {
         return Err(TextProblem {
@@ -75,7 +76,7 @@ fn parse_setting(setting: &str, text: usize, texts: &mut Texts) -> Result<TomlTa
     if as_toml.is_ok() || value.trim_start().starts_with(['"', '\'', '[', '{']) {
         return as_toml;
     }
-    // The same key with a value that surely is TOML and as long at least, so that places stay true.
+    // Parses the same key with a valid value that is not longer than the given one, so that source positions stay correct.
     let stand_in = texts.add_text("--set", &format!("{key}=0"));
     let first =
         |problems: Vec<TextProblem>| problems.into_iter().next().unwrap_or_else(|| texts.no_toml(text));
@@ -98,7 +99,7 @@ fn table_of(node: Node) -> Result<TomlTable, TextProblem> {
     }
 }
 
-/// Puts `leaf` in the place of the one value at the end of a dotted key, and moves all places to `text`.
+/// Replaces the single value at the end of a dotted key with `leaf`, and moves all source positions to `text`.
 fn replace_leaf(table: &mut TomlTable, text: usize, leaf: &Node) {
     for entry in &mut table.entries {
         entry.key_at.text = text;
@@ -110,8 +111,8 @@ fn replace_leaf(table: &mut TomlTable, text: usize, leaf: &Node) {
     }
 }
 
-/// Merges a change into the tree: tables key by key, members of the list called `key` by name or
-/// number, all else replaced.
+/// Merges a change into the tree: tables key by key, members of the list called `key` by name or number; all other
+/// values are replaced.
 fn merge(node: &mut Node, key: &str, change: TomlTable, texts: &Texts) -> Result<(), TextProblem> {
     match &mut node.value {
         TomlValue::Table(table) => merge_table(table, change, texts),
@@ -194,7 +195,7 @@ fn name_of(node: &Node) -> Option<String> {
     }
 }
 
-/// Applies the other changes to the typed plan; gives where its device is named, if that is here.
+/// Applies the other changes to the typed plan; returns the origin of the device if the command line names it.
 pub(super) fn apply(
     plan: &mut Plan,
     overrides: &Overrides,
@@ -214,7 +215,7 @@ pub(super) fn apply(
     }
     let device_at = (!overrides.device.is_empty()).then(|| {
         if overrides.device.iter().any(|source| matches!(source, DeviceSource::Path(_))) {
-            // A folder is where images lie, and only modelled devices fail when they are told to.
+            // The folder only applies to images, and only modelled devices can be made to fail.
             plan.device.folder = None;
             plan.device.fails = None;
         }
@@ -236,7 +237,7 @@ pub(super) fn apply(
     device_at
 }
 
-/// A device as the command line names it.
+/// A device in the syntax of the command line.
 fn as_given(source: &DeviceSource) -> String {
     match source {
         DeviceSource::Image(size) => format!("image:{size}"),

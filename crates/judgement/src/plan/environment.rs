@@ -1,5 +1,6 @@
-//! What a candidate is tried under: device model, kernel, memory and processor model. Nobody chooses them for a filesystem's sake, so that
-//! candidates are compared with those under the same, and each of these environments has a verdict of its own.
+//! The circumstances of a candidate's trials: device model, kernel, memory and processor model. They are no choice
+//! between filesystems, so candidates are only compared under the same circumstances, and each of these environments
+//! has its own verdict.
 
 use std::path::Path;
 
@@ -11,27 +12,27 @@ use super::{Candidate, ClockChoice, DeviceSource, Environment, FREE_CPU, LabChoi
 use fsverdict_text::value::{filled_text, size};
 use fsverdict_text::{Bytes, Node};
 
-/// The metric of what computation takes in simulated time where it has a price.
+/// The metric for the simulated time that computation takes, if it has a price.
 const CHARGED: &str = "charged";
-/// The least a guest starts with, besides its datasets.
+/// The minimum memory of a guest in addition to its datasets.
 const LEAST_MEMORY: Bytes = Bytes(64 << 20);
 
-/// A modelled device as a plan has it for a candidate.
+/// A candidate's modelled device as the plan defines it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlannedModel<'a> {
-    /// The model's name, with its state where it has several.
+    /// The model's name, with its state if the model has several.
     pub name: &'a str,
     pub size: Bytes,
 }
 
 impl Plan {
-    /// The environments candidates are tried under, each once, in the order of the candidates.
+    /// The environments of all candidates, each once, in the order of the candidates.
     pub fn environments(&self) -> Vec<&Environment> {
         once_each(self.candidates.iter().map(|candidate| &candidate.under))
     }
 
-    /// The modelled devices of a candidate in their order; none where they are of another kind. A model of its own is that
-    /// of each.
+    /// The modelled devices of a candidate in order; empty if its devices are of another kind. If the candidate sets a
+    /// model, it applies to every device.
     pub fn models_of<'a>(&'a self, candidate: &'a Candidate) -> Vec<PlannedModel<'a>> {
         let of = |source: &'a DeviceSource| match source {
             DeviceSource::Model { name, size } => {
@@ -46,7 +47,7 @@ impl Plan {
         candidate.under.kernel.as_deref().or(self.kernel.as_deref())
     }
 
-    /// The processor model that prices a candidate's computation; none where computation takes no time, or real time.
+    /// The processor model that prices a candidate's computation; `None` if computation takes no time, or real time.
     pub fn cpu_of<'a>(&'a self, candidate: &'a Candidate) -> Option<&'a str> {
         candidate.under.cpu.as_deref().or(self.cpu.as_deref()).filter(|cpu| *cpu != FREE_CPU)
     }
@@ -61,7 +62,7 @@ impl Plan {
         once_each(all.map(|model| model.name))
     }
 
-    /// What only a guest can be given, if the plan asks for it.
+    /// The first setting of the plan that only a guest can provide.
     pub fn wants_guest(&self) -> Option<&'static str> {
         let any = |has: fn(&Environment) -> bool| self.candidates.iter().any(|one| has(&one.under));
         if self.kernel.is_some() || any(|under| under.kernel.is_some()) {
@@ -76,7 +77,7 @@ impl Plan {
     }
 }
 
-/// What goes with what: models with a modelled device, guests' memory and kernels with a guest.
+/// Checks that settings fit together: models need a modelled device; guest memory and kernels need a guest.
 pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
     let model = plan.candidates.iter().find_map(|candidate| candidate.under.model.as_ref());
     if let (Some(model), false) = (model, plan.device.source.is_modelled()) {
@@ -110,8 +111,8 @@ pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Checks that there are the processor models that a plan names, and that its trials run in simulated time: elsewhere
-/// computation takes the time that this machine's processor needs.
+/// Checks that the processor models of a plan exist, and that its trials run in simulated time: in real time,
+/// computation takes as long as this machine's processor needs.
 pub(super) fn check_cpus(plan: &Plan, vocabulary: &Vocabulary<'_>) -> Result<(), Reason> {
     let named = plan.candidates.iter().filter_map(|candidate| candidate.under.cpu.as_deref());
     let free = |cpu: &&str| *cpu != FREE_CPU;
@@ -135,7 +136,7 @@ pub(super) fn check_cpus(plan: &Plan, vocabulary: &Vocabulary<'_>) -> Result<(),
     check_charged_goal(plan)
 }
 
-/// Checks that computation has a price for every candidate if the goal is what it takes.
+/// Checks that computation has a price for every candidate if the goal is the price of computation.
 fn check_charged_goal(plan: &Plan) -> Result<(), Reason> {
     let free = plan.candidates.iter().find(|candidate| plan.cpu_of(candidate).is_none());
     match free {
@@ -147,7 +148,7 @@ fn check_charged_goal(plan: &Plan) -> Result<(), Reason> {
     }
 }
 
-/// No guest has any of this machine's network.
+/// Rejects phases that need the network in a guest: guests have no access to this machine's network.
 pub(super) fn check_network(plan: &Plan) -> Result<(), Reason> {
     let guest = match plan.lab.offer().kernel {
         KernelOwner::Guest => format!("lab = \"{}\"", plan.lab),
@@ -166,7 +167,7 @@ pub(super) fn check_network(plan: &Plan) -> Result<(), Reason> {
     }
 }
 
-/// A model's name; `known` says whether there is such a one.
+/// Reads a model's name; `known` checks that the model exists.
 pub(super) fn known_model(
     known: fn(&str, Option<Bytes>) -> Result<(), Reason>,
 ) -> impl Fn(&Node) -> Result<String, Reason> {
@@ -176,7 +177,7 @@ pub(super) fn known_model(
     }
 }
 
-/// A processor model's name, or [`FREE_CPU`]; `known` says whether there is such a one.
+/// Reads a processor model's name, or [`FREE_CPU`]; `known` checks that the model exists.
 pub(super) fn known_cpu(known: fn(&str) -> Result<(), Reason>) -> impl Fn(&Node) -> Result<String, Reason> {
     move |node| {
         let name = filled_text(node)?;
@@ -187,7 +188,7 @@ pub(super) fn known_cpu(known: fn(&str) -> Result<(), Reason>) -> impl Fn(&Node)
     }
 }
 
-/// The memory of a guest, besides its datasets.
+/// Reads the memory of a guest, in addition to its datasets.
 pub(super) fn memory(node: &Node) -> Result<Bytes, Reason> {
     match size(node)? {
         least if least < LEAST_MEMORY => Err(Reason::new(

@@ -1,8 +1,8 @@
-//! What lies between a candidate's devices and its filesystem: names of layers, in order, with their options.
+//! The layers between a candidate's devices and its filesystem: names in order, with their options.
 //!
-//! What each of them is, the room of layers knows. Before there was a list, a plan had the one key `encryption`, and plans
-//! and journals of that time are kept, with their digests: so a candidate with no layer, or with one that had that key, is
-//! written with it still, and every other with `layers`.
+//! The layers crate describes each layer. Plans once had the single key `encryption` instead of a list, and plans and
+//! journals of that time are kept with their digests. So a candidate without layers, or with one layer that the key
+//! could express, is still written with the key, and every other candidate with `layers`.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,19 +18,19 @@ use fsverdict_text::{Node, TomlValue};
 pub(super) const LIST: &str = "layers";
 /// The key of its short form.
 pub(super) const SHORT: &str = "encryption";
-/// In the short form, that there is no layer.
+/// The value of the short form for no layer.
 const NONE: &str = "none";
-/// The layers that have the short form; as it is for what is older than the list, there will be no other.
+/// The layers that have the short form. It exists only for old plans, so no layer will be added.
 const ENCRYPTIONS: [&str; 2] = ["luks1", "luks2"];
 
-/// The layers of a candidate, the one on the device first and the one under the filesystem last; none twice.
+/// The layers of a candidate, from the one on the device to the one under the filesystem, without duplicates.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct Layers(Vec<String>);
 
 impl Layers {
     /// # Errors
-    /// When one has no name, or stands there twice.
+    /// If a layer has no name, or is listed twice.
     pub fn of<T: Into<String>>(names: impl IntoIterator<Item = T>) -> Result<Self, Reason> {
         let names: Vec<String> = names.into_iter().map(Into::into).collect();
         let mut seen = BTreeSet::new();
@@ -54,7 +54,7 @@ impl Layers {
         self.0.is_empty()
     }
 
-    /// The value of the short form, where it has one.
+    /// The value of the short form, if these layers have one.
     pub(super) fn in_short(&self) -> Option<&str> {
         match self.0.as_slice() {
             [] => Some(NONE),
@@ -63,7 +63,7 @@ impl Layers {
         }
     }
 
-    /// The names it has besides those of `base`; `None` where it lacks one of them, or has no other.
+    /// The layers in addition to those of `base`; `None` if a layer of `base` is missing, or if there are no others.
     pub(super) fn besides(&self, base: &Self) -> Option<Self> {
         let added: Vec<String> = self.0.iter().filter(|name| !base.0.contains(name)).cloned().collect();
         let kept = base.0.iter().all(|name| self.0.contains(name));
@@ -90,29 +90,29 @@ impl Layers {
     }
 }
 
-/// A layer's name and its options, which follow a colon: `md:raid1,chunk=64K`.
+/// Splits a layer into its name and its options, which follow a colon: `md:raid1,chunk=64K`.
 pub fn split_layer(layer: &str) -> (&str, &str) {
     layer.split_once(':').unwrap_or((layer, ""))
 }
 
-/// Words that the short form takes, of these layers.
+/// The words that the short form accepts, from these known layers.
 pub(super) fn words_in_short<'a>(known: &[&'a str]) -> Vec<&'a str> {
     std::iter::once(NONE).chain(known.iter().copied().filter(|name| ENCRYPTIONS.contains(name))).collect()
 }
 
-/// Whether layers that people are told in these words need the list: all but those of the short form.
+/// Whether layers with this display text need the list: all except those with a short form.
 pub(super) fn need_the_list(words: &str) -> bool {
     !(words.is_empty() || words == NONE || ENCRYPTIONS.contains(&words))
 }
 
-/// For people, and in names: `none`, `luks2`, `luks1+luks2`.
+/// The display text, also used in names: `none`, `luks2`, `luks1+luks2`.
 impl fmt::Display for Layers {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_empty() { formatter.write_str(NONE) } else { formatter.write_str(&self.0.join("+")) }
     }
 }
 
-/// As it stands among a candidate's fields.
+/// The JSON form among a candidate's fields.
 #[derive(Serialize, Deserialize)]
 struct Written {
     #[serde(default, skip_serializing_if = "Option::is_none")]

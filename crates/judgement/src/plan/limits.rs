@@ -1,43 +1,43 @@
-//! How many of each a plan may have: far beyond any study. How large a number, a size or a time may be is
-//! [`fsverdict_text::limits`]'s business.
+//! Limits on the number of items in a plan, far beyond any real study. [`fsverdict_text::limits`] limits numbers, sizes
+//! and times.
 
 use fsverdict_text::Reason;
 
-/// Candidates of a plan, those of its matrix included.
+/// Candidates of a plan, including those of its matrix.
 pub(super) const CANDIDATES: usize = 1000;
-/// Entries of the list of candidates in a resolved plan: one may be entered twice.
+/// Entries in the list of candidates of a resolved plan: one candidate may be entered twice.
 pub(crate) const ENTERED: usize = CANDIDATES + 1;
 pub(super) const PHASES: usize = 1000;
-/// Candidates times phases. Each pair has numbers in every table of a report.
+/// Candidates times phases: every table of a report has numbers for each pair.
 pub(super) const PAIRS: usize = 100_000;
 pub(super) const DATASETS: usize = 1000;
-/// Bytes of a name: of a candidate, phase, dataset, metric or service.
+/// Bytes in a name of a candidate, phase, dataset, metric or service.
 pub(crate) const NAME: usize = 1024;
-/// Paths that trials read although they are hidden.
+/// Paths that trials may read although the lab hides them by default.
 pub(super) const READS: usize = 1000;
-/// Options of mkfs, and of a mount.
+/// Options of mkfs, or of a mount.
 pub(super) const OPTIONS: usize = 1000;
-/// Findings of studies, and requirements.
+/// Findings of studies (`PUBLISHED`), and requirements of a goal (`REQUIREMENTS`).
 pub(super) const PUBLISHED: usize = 10_000;
 pub(super) const REQUIREMENTS: usize = 1000;
 /// Numbers in a list that describes the shape of a tree.
 pub(super) const SHAPE: usize = 100_000;
 pub(super) const SERVICES: usize = 20;
 pub(super) const BLOCKS: u64 = 10_000;
-/// Metrics of its own that a phase reads out of what its program prints.
+/// Metrics that a phase reads from the output of its program.
 pub(super) const OWN_METRICS: usize = 50;
-/// How often a phase is repeated within a trial.
+/// Repetitions of a phase within a trial.
 pub(super) const REPETITIONS: u64 = 100;
 /// Threads that share a phase.
 pub(super) const THREADS: u64 = 64;
-/// Calls under way at once: what a ring of io_uring is made for.
+/// Calls in flight at once, which is the size of the io_uring ring.
 pub(super) const DEPTH: u64 = 1024;
-/// Bytes of a piece.
+/// Bytes in a chunk.
 pub(super) const PIECE: u64 = 16 << 20;
-/// Pulls of a phase, and rounds of one that churns.
+/// Pulls of a phase, or rounds of a churning phase.
 pub(super) const PULLS: u64 = 100_000;
 
-/// Refuses a list that is too long, before anything is made of it.
+/// Rejects a list that is too long, before its elements are processed.
 pub(super) fn check_length(what: &str, length: Option<usize>, most: usize) -> Result<(), Reason> {
     if length.is_some_and(|length| length <= most) {
         return Ok(());
@@ -154,7 +154,7 @@ mod tests {
         let mount = format!("mount = [{0}]\nmkfs = [{0}]", words(1000));
         let error = read(&PLAN.replace("mount = [\"\"]", &mount)).unwrap_err();
         assert!(error.to_string().contains("1000000 candidates, and may have 1000"), "{error}");
-        // The line to blame is as long as the list: only what can be looked at is shown.
+        // The error message quotes the faulty line, which is as long as the list, so the quotation must be cut.
         assert!(error.to_string().len() < 1000, "{error}");
         let list = format!("mount = [{}]", words(1001));
         let error = read(&PLAN.replace("mount = [\"\"]", &list)).unwrap_err();

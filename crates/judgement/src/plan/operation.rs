@@ -1,5 +1,5 @@
-//! The built-in operations, one row each: what is known of one before it runs. How each is carried out and verified
-//! stands in the workload room, which matches on the same type.
+//! The built-in workload operations, one row each: their properties that are known before a run. The workload crate
+//! implements and verifies each operation.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Dataset;
 
-/// A built-in operation. In JSON its name, `tree.write`.
+/// A built-in operation. In JSON it appears as its name, for example `tree.write`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "&'static str", try_from = "String")]
 #[expect(missing_docs, reason = "the table below says what each does")]
@@ -52,16 +52,16 @@ pub enum Operation {
 pub enum Needs {
     BareDevice,
     Mounted,
-    /// With the filesystem made, but not mounted.
+    /// With a filesystem that is formatted but not mounted.
     Unmounted,
 }
 
-/// Which way the content of files goes: this is what an operation's logical bytes count.
+/// The direction in which file content flows; it decides which bytes count as an operation's logical bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
     Reads,
     Writes,
-    /// Only names and metadata: no logical bytes.
+    /// Only names and metadata: there are no logical bytes.
     Neither,
 }
 
@@ -71,22 +71,22 @@ pub enum OperationKind {
     /// One directory of small files.
     Flat,
     File,
-    /// A real folder of the user's.
+    /// One of the user's real directories.
     Folder,
-    /// Files, and calls that are made of them.
+    /// Files, and the system calls that are replayed on them.
     Trace,
 }
 
-/// What some filesystems can do, and others cannot.
+/// An ability that only some filesystems have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FilesystemAbility {
-    /// Files that share their blocks until one of them is written.
+    /// Files that share their blocks until one of them is written (reflinks).
     Clones,
-    /// Keeping a state of the whole filesystem.
+    /// Snapshots of the whole filesystem.
     Snapshots,
-    /// Going back to such a state.
+    /// A rollback of the filesystem to a snapshot.
     Rollback,
-    /// Several names of one file.
+    /// Hard links.
     HardLinks,
 }
 
@@ -99,7 +99,7 @@ struct OperationRow {
     summary: &'static str,
 }
 
-/// What of the device an operation has, and which way data go.
+/// The state of the device that an operation needs, and the direction of its data.
 #[derive(Clone, Copy)]
 struct Access {
     needs: Needs,
@@ -122,19 +122,19 @@ const WRITES: Access = Access { needs: Needs::Mounted, flow: Flow::Writes };
 const NAMES: Access = Access { needs: Needs::Mounted, flow: Flow::Neither };
 
 const TREES: &[OperationKind] = &[OperationKind::Tree, OperationKind::Folder];
-/// What can be written, and removed, as it is.
+/// Datasets that can be written and removed as they are.
 const WRITABLE: &[OperationKind] = &[OperationKind::Tree, OperationKind::Folder, OperationKind::Trace];
 const TRACES: &[OperationKind] = &[OperationKind::Trace];
 const GENERATED: &[OperationKind] = &[OperationKind::Tree];
 const FILES: &[OperationKind] = &[OperationKind::File];
 const FLATS: &[OperationKind] = &[OperationKind::Flat];
 const LOGS: &[OperationKind] = &[OperationKind::File, OperationKind::Flat];
-/// Anything with more than one file.
+/// Datasets with more than one file.
 const MANY: &[OperationKind] = &[OperationKind::Tree, OperationKind::Folder, OperationKind::Flat];
 const ANY: &[OperationKind] =
     &[OperationKind::Tree, OperationKind::Folder, OperationKind::Flat, OperationKind::File];
 
-/// In the order of [`Operation`].
+/// The rows are in the order of [`Operation`].
 #[rustfmt::skip]
 static TABLE: [OperationRow; 34] = [
     row(Operation::TreeWrite, "tree.write", WRITES, WRITABLE,
@@ -232,50 +232,50 @@ impl Operation {
         self.row().flow
     }
 
-    /// The kinds of datasets it works on; empty for one that works on the whole filesystem.
+    /// The kinds of datasets that the operation accepts; empty if it works on the whole filesystem.
     pub fn takes(self) -> &'static [OperationKind] {
         self.row().takes
     }
 
-    /// Whether it can be done again on the same files: it reads or checks.
+    /// Whether the operation can be repeated on the same files because it only reads or checks them.
     pub fn leaves_all_as_it_was(self) -> bool {
         use Operation::{DirectoryList, Fsck, RandomRead, StreamRead, TreeRead};
         matches!(self, TreeRead | StreamRead | RandomRead | DirectoryList | Fsck)
     }
 
-    /// Whether a phase of it may say in pieces of how many bytes it works.
+    /// Whether a phase may set the chunk size.
     pub fn takes_piece(self) -> bool {
         use Operation::{AppendFsync, RandomRead, RandomWrite};
         matches!(self, AppendFsync | RandomRead | RandomWrite)
     }
 
-    /// Bytes of a piece where a phase does not say: those of etcd's log, and a page.
+    /// The default chunk size in bytes: the record size of etcd's log, or a page.
     pub fn usual_piece(self) -> u64 {
         if self == Operation::AppendFsync { 2300 } else { 4096 }
     }
 
-    /// Whether a phase of it may say how often it syncs.
+    /// Whether a phase may set how often the operation syncs.
     pub fn takes_sync(self) -> bool {
         use Operation::{AppendFsync, DirectoryReplace, RandomWrite, RenameReplace};
         matches!(self, AppendFsync | DirectoryReplace | RandomWrite | RenameReplace)
     }
 
-    /// Whether a phase of it may say how long nothing is done between two files.
+    /// Whether a phase may set an idle time between two files.
     pub fn takes_pause(self) -> bool {
         matches!(self, Operation::DirectorySave | Operation::DirectoryReplace)
     }
 
-    /// After how many calls it syncs where a phase does not say; 0: not before the phase ends.
+    /// The default number of calls between syncs; 0: only at the end of the phase.
     pub fn usual_sync(self) -> u32 {
         u32::from(matches!(self, Operation::AppendFsync | Operation::RenameReplace))
     }
 
-    /// Whether a phase of it has to say how many calls its sequences have.
+    /// Whether a phase must set the number of calls in each sequence.
     pub fn takes_steps(self) -> bool {
         self == Operation::Sequences
     }
 
-    /// Whether several threads can share it.
+    /// Whether several threads can share the operation.
     pub fn takes_threads(self) -> bool {
         use Operation::{
             AppendFsync, CopyReflink, DeviceReplay, DirectoryEmpty, DirectoryFill, DirectoryList, RandomRead,
@@ -298,37 +298,38 @@ impl Operation {
         )
     }
 
-    /// Whether a thread of it can have several calls under way at once.
+    /// Whether a thread can have several calls in flight at once.
     pub fn takes_depth(self) -> bool {
         matches!(self, Operation::RandomRead | Operation::RandomWrite)
     }
 
-    /// Whether it makes calls of which it is known when they were made.
+    /// Whether the operation replays calls whose times are recorded.
     pub fn takes_pace(self) -> bool {
         matches!(self, Operation::TraceReplay | Operation::DeviceReplay)
     }
 
-    /// Whether a phase of it may say which share of the files has changed.
+    /// Whether a phase may set the share of files that changed.
     pub fn takes_changed(self) -> bool {
         matches!(self, Operation::RotationNext | Operation::RotationClone | Operation::AgePull)
     }
 
-    /// Whether it goes through a history of changes, which leaves another tree than the dataset's.
+    /// Whether the operation ages the filesystem with a history of changes, which leaves a tree that differs from the
+    /// dataset.
     pub fn ages(self) -> bool {
         matches!(self, Operation::AgePull | Operation::AgeChurn)
     }
 
-    /// Whether a phase of it may begin on a fresh filesystem with a copy of what is read.
+    /// Whether a phase may start on a fresh filesystem with a copy of the data to read.
     pub fn takes_remake(self) -> bool {
         matches!(self, Operation::TreeRead | Operation::DirectoryList)
     }
 
-    /// Whether it makes another folder beside that in which its dataset lies.
+    /// Whether the operation creates another folder beside the one with its dataset.
     pub(super) fn makes_another(self) -> bool {
         self == Operation::CopyReflink
     }
 
-    /// What a filesystem must be able to do for it that not all can.
+    /// The ability that the operation needs and that only some filesystems have.
     pub fn asks_for(self) -> Option<FilesystemAbility> {
         match self {
             Operation::RotationNext => Some(FilesystemAbility::HardLinks),
@@ -339,7 +340,7 @@ impl Operation {
         }
     }
 
-    /// Whether a phase of it has to say how full the filesystem is to be.
+    /// Whether a phase must set the target share of the filesystem in use.
     pub fn takes_to(self) -> bool {
         matches!(self, Operation::SpaceFill | Operation::SpaceFree | Operation::AgeChurn)
     }

@@ -1,4 +1,5 @@
-//! `goal.require`: what must hold of whoever is taken. Who misses it is ruled out, whatever else it does well.
+//! `goal.require`: conditions that the recommended candidate must meet. A candidate that misses one is ruled out,
+//! however fast it is.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use super::limits;
 use super::unit::{Unit, unit_written, units_of};
 use super::{Phase, PhaseWork, Vocabulary};
 
-/// How a latency is called for short.
+/// Short names of latency metrics.
 const SHORT: [(&str, &str); 6] = [
     ("p50", "latency_p50"),
     ("p95", "latency_p95"),
@@ -21,22 +22,22 @@ const SHORT: [(&str, &str); 6] = [
     ("time", "durable"),
 ];
 
-/// The metric that is called so for short.
+/// The metric with this short name.
 pub(super) fn short_name(name: &str) -> Option<&'static str> {
     SHORT.iter().find(|(short, _)| *short == name).map(|(_, metric)| *metric)
 }
 
-/// All that is required.
+/// All conditions of a goal.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Requirements {
-    /// Of what is measured.
+    /// Conditions on measured values.
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
         deserialize_with = "bounded_list::<_, _, { limits::REQUIREMENTS }>"
     )]
     pub numbers: Vec<Requirement>,
-    /// Of what a candidate is: known before anything is tried.
+    /// Conditions on properties of a candidate, which are known before any trial.
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
@@ -51,9 +52,9 @@ pub struct Requirement {
     pub phase: String,
     pub metric: String,
     pub bound: Bound,
-    /// In the unit in which the journal keeps the metric.
+    /// The bound in the unit in which the journal stores the metric.
     pub value: f64,
-    /// The bound as it is written: `<= 10ms`.
+    /// The bound as the plan writes it: `<= 10ms`.
     pub said: String,
 }
 
@@ -64,20 +65,20 @@ pub enum Bound {
     AtLeast,
 }
 
-/// What a candidate can have besides speed.
+/// A property of a candidate other than speed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequiredProperty {
-    /// Nothing readable is on the device: LUKS is among its layers.
+    /// The device contains no readable data: LUKS is among the layers.
     Encryption,
-    /// Damaged data are noticed when they are read.
+    /// Corrupted data are detected when they are read.
     DataChecksums,
-    /// A journal, or nothing written in place: whole again after a power cut.
+    /// The filesystem is consistent after a power cut, because it has a journal or writes nothing in place.
     CrashSafe,
     Permissions,
     Snapshots,
     Clones,
-    /// Windows reads and writes it.
+    /// Windows can read and write the filesystem.
     Windows,
     Macos,
 }
@@ -94,7 +95,7 @@ impl RequiredProperty {
         Self::Macos,
     ];
 
-    /// As a plan has it.
+    /// The keyword in a plan.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Encryption => "encryption",
@@ -108,19 +109,19 @@ impl RequiredProperty {
         }
     }
 
-    /// The one that a plan calls so.
+    /// The property with this keyword.
     pub fn called(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.word() == word)
     }
 
-    /// The words of all.
+    /// The keywords of all properties.
     pub fn words() -> Vec<&'static str> {
         Self::ALL.iter().map(|one| one.word()).collect()
     }
 }
 
 impl Requirement {
-    /// As it is told: `commit.p99 <= 10ms`.
+    /// The condition as text: `commit.p99 <= 10ms`.
     pub fn title(&self) -> String {
         let metric = SHORT.iter().find(|(_, metric)| *metric == self.metric).map(|(short, _)| *short);
         format!("{}.{} {}", self.phase, metric.unwrap_or(&self.metric), self.said)
@@ -136,7 +137,7 @@ impl Requirements {
         *self == Self::default()
     }
 
-    /// As a plan has them.
+    /// The conditions in the form that a plan has.
     pub(super) fn written(&self) -> BTreeMap<String, Value> {
         let numbers = self.numbers.iter().map(|one| (one.key(), json!(one.said)));
         let properties = self.properties.iter().map(|one| (one.word().to_owned(), json!(true)));
@@ -144,7 +145,7 @@ impl Requirements {
     }
 }
 
-/// What a requirement may be about.
+/// The context in which requirements are checked.
 pub(super) struct RequireContext<'a> {
     pub(super) phases: &'a [Phase],
     pub(super) vocabulary: &'a Vocabulary<'a>,
@@ -153,7 +154,7 @@ pub(super) struct RequireContext<'a> {
     pub(super) complete: bool,
 }
 
-/// A key with its value, however it is written: `"commit.p99" = …` and `commit.p99 = …` are the same.
+/// A key with its value, in either notation: `"commit.p99" = …` and `commit.p99 = …` are the same.
 struct RequireEntry<'a> {
     key: String,
     key_at: TextSpan,
@@ -262,7 +263,7 @@ struct ReadBound {
     said: String,
 }
 
-/// `<= 10ms`, in a unit that the metric can be written in.
+/// Parses a bound such as `<= 10ms`, in a unit that the metric supports.
 fn read_bound(said: &str, unit: Unit) -> Result<ReadBound, Reason> {
     let units = units_of(unit);
     let bare = matches!(unit, Unit::PerSecond | Unit::Count | Unit::Ratio);

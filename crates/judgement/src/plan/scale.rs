@@ -1,24 +1,24 @@
-//! Shrinks the data of a plan.
+//! Scales the data of a plan to a share of their size, or enlarges them.
 
 use fsverdict_text::Reason;
 
 use super::{Dataset, DeviceSource, Plan};
 use fsverdict_text::{Bytes, limits};
 
-/// Neither a big file nor a part of a directory shrinks below this: a few bytes would time nothing.
+/// The minimum size of a big file or of a part of a directory: a few bytes are too little to time.
 const SMALLEST: u64 = 4096;
 
-/// How many times the data can grow at most.
+/// The largest factor by which the data can grow.
 const LARGEST_GROWTH: f64 = 65_536.0;
 
-/// Shrinks every dataset to this share of its size: the files, directories and bytes of a tree, the number of
-/// files of a flat directory, the size of a big file, the part taken of a real directory, and how many of the calls of a trace.
+/// Shrinks every dataset to this share of its size: the files, directories and bytes of a tree, the number of files of
+/// a flat directory, the size of a big file, the part taken of a real directory, and the number of calls of a trace.
 ///
-/// The sizes of the small files and command lines stay as they are. At least one file and one
-/// directory remain; a big file and the part of a real directory keep 4 KiB, a tree one byte per file.
+/// The sizes of small files and command lines do not change. At least one file and one directory remain; a big file and
+/// the part of a real directory keep 4 KiB, a tree one byte per file.
 ///
 /// # Errors
-/// When the factor is not above 0 and at most 1, or a real directory is taken whole, so that its size is not known.
+/// If the factor is not above 0 and at most 1, or if a real directory is taken whole, so that its size is unknown.
 pub fn scale(plan: &mut Plan, factor: f64) -> Result<(), Reason> {
     if !(factor > 0.0 && factor <= 1.0) {
         return Err(Reason::new(
@@ -30,10 +30,10 @@ pub fn scale(plan: &mut Plan, factor: f64) -> Result<(), Reason> {
     resize(plan, factor)
 }
 
-/// Makes the data of a plan so many times larger, and a scratch image with them.
+/// Multiplies the data of a plan by a factor, and a scratch image with them.
 ///
 /// # Errors
-/// As [`scale`], and where the factor is beyond bounds.
+/// As for [`scale`], and if the factor is out of bounds.
 pub(super) fn grow(plan: &mut Plan, factor: f64) -> Result<(), Reason> {
     if !(1.0..=LARGEST_GROWTH).contains(&factor) {
         return Err(Reason::plain(format!("the data cannot grow {factor} times")));
@@ -80,9 +80,9 @@ fn resize(plan: &mut Plan, factor: f64) -> Result<(), Reason> {
     Ok(())
 }
 
-/// A share of an amount, but not below the floor, unless it was there before.
+/// A share of an amount, at least the floor, but never more than the original amount.
 fn shrink(amount: u64, factor: f64, floor: u64) -> u64 {
-    // Amounts beyond 2^53 (8 PiB) lose their last digits here, which no dataset will notice.
+    // Amounts beyond 2^53 (8 PiB) lose their last digits here, which does not affect any dataset.
     let scaled = (amount as f64 * factor).round() as u64;
     if factor > 1.0 { scaled.min(limits::SIZE) } else { scaled.max(floor).min(amount) }
 }

@@ -1,17 +1,17 @@
-//! How much room the data of a plan take, as far as the plan itself says; the device is asked later, elsewhere.
+//! Estimates the disk space that a plan's data need, as far as the plan alone tells; the device is checked elsewhere.
 
 use fsverdict_text::Reason;
 
 use super::{Candidate, Dataset, DeviceSource, Flow, Operation, Phase, PhaseWork, Plan, Vocabulary};
 use fsverdict_text::Bytes;
 
-/// Bytes a file takes at least on any of the filesystems here that does not pack small files: one block.
+/// The minimum size of a file in bytes on the supported filesystems that do not pack small files: one block.
 const FILE_BLOCK: u64 = 4096;
 
-/// For what no share of anything describes: logs, superblocks, the rounding of a small device.
+/// A fixed allowance for space that is not proportional to the data: logs, superblocks, the rounding of a small device.
 const MARGIN: u64 = 64 << 20;
 
-/// Refuses a scratch image that is smaller than one of the datasets a phase works on.
+/// Rejects a scratch image that is smaller than a dataset of one of the phases.
 pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
     let (DeviceSource::Image(image) | DeviceSource::Model { size: image, .. }) = plan.device.source else {
         return Ok(());
@@ -38,21 +38,21 @@ pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Bytes a dataset takes at least on a filesystem; 0 where only the disk knows.
+/// The minimum number of bytes that a dataset takes on a filesystem; 0 if the plan does not tell.
 pub fn least_space(dataset: &Dataset) -> u64 {
     match dataset {
         Dataset::Tree(shape) => shape.size.0,
         Dataset::Flat { files, file_size } => {
             files.saturating_mul(file_size.0.div_ceil(FILE_BLOCK).saturating_mul(FILE_BLOCK))
         }
-        // Compression may shrink it on some filesystems, but not to nothing on all.
+        // Compression may shrink the file on some filesystems, but does not remove it on all.
         Dataset::File { size, .. } => size.0,
         Dataset::Folder { size, .. } => size.map_or(0, |size| size.0),
         Dataset::Trace { calls } => calls.totals().most_bytes,
     }
 }
 
-/// Bytes of content that one phase writes at most; `None` where only a command, a program or the disk knows.
+/// The maximum number of content bytes that a phase writes; `None` if it depends on a command, a program or the disk.
 fn written(plan: &Plan, phase: &Phase) -> Option<u64> {
     let PhaseWork::Operation(operation) = phase.work else { return None };
     let Some(dataset) = phase.dataset.as_ref().and_then(|name| plan.datasets.get(name)) else {
@@ -70,7 +70,7 @@ fn written(plan: &Plan, phase: &Phase) -> Option<u64> {
         }
         Dataset::Folder { .. } => return (operation.flow() != Flow::Writes).then_some(0),
     };
-    // Whatever is written or linked needs a block of its own for its end, or for its directory.
+    // Each written or linked file can need one more block, for its tail or for its directory.
     let rounding = names.saturating_mul(FILE_BLOCK);
     match operation {
         Operation::CopyReflink => Some(rounding),
@@ -84,12 +84,12 @@ fn written(plan: &Plan, phase: &Phase) -> Option<u64> {
             else {
                 return None;
             };
-            // A quarter of it is removed on the way, and written again.
+            // A quarter of the data is removed on the way, and written again.
             let times = phase.rounds.map_or(4.0 / 3.0, |rounds| 1.0 + f64::from(rounds));
             Some((phase.to.unwrap_or(1.0) * size as f64 * times) as u64)
         }
         Operation::AgePull => {
-            // Each file with an object of its own, and an index of all.
+            // Each changed file is written with its own object, and with an index of all files.
             let share = phase.changed.unwrap_or(0.0);
             let of_a_pull =
                 share * (least as f64 * 1.3 + names as f64 * FILE_BLOCK as f64 * 2.0) + names as f64 * 128.0;
@@ -100,20 +100,22 @@ fn written(plan: &Plan, phase: &Phase) -> Option<u64> {
     }
 }
 
-/// Bytes that a trial puts into its scratch image at most: what its phases write, a quarter more for metadata, journals
-/// and copies on write, and what mkfs writes ahead. All of the image where the plan does not say how much is written.
+/// The maximum number of bytes that a trial writes to its scratch image: the data of its phases, a quarter more for
+/// metadata, journals and copy-on-write, and what mkfs preallocates. This is the whole image if the plan does not tell
+/// how much is written.
 ///
-/// Nothing that is removed or overwritten is taken off: few filesystems give it back to a sparse file in time.
+/// Removed or overwritten data are not subtracted: few filesystems return their space to a sparse file in time.
 pub fn image_room(plan: &Plan, image: u64) -> u64 {
     let written = plan.phases.iter().map(|phase| written(plan, phase)).sum::<Option<u64>>();
-    // mke2fs writes most ahead: a table of 256 bytes for every 16 KiB (1/64), and a journal of 1 GiB at most (mke2fs(8)).
+    // mke2fs preallocates most: an inode of 256 bytes for every 16 KiB (1/64), and a journal of at most 1 GiB
+    // (mke2fs(8)).
     let ahead = (image / 32).saturating_add(4 * MARGIN);
     let room = written.map(|bytes| bytes.saturating_add(bytes / 4).saturating_add(ahead));
     room.map_or(image, |room| room.min(image))
 }
 
-/// Bytes that the phases of a trial write at least, and whether that is all of it: what a command writes only it knows,
-/// and it counts by the dataset it names.
+/// The minimum number of bytes that the phases of a trial write, and whether this number is complete: the writes of a
+/// command are unknown and are estimated by its dataset.
 pub fn bytes_written(plan: &Plan) -> (u64, bool) {
     let named = |phase: &Phase| phase.dataset.as_ref().and_then(|name| plan.datasets.get(name));
     plan.phases.iter().fold((0, true), |(sum, known), phase| match written(plan, phase) {
@@ -122,19 +124,19 @@ pub fn bytes_written(plan: &Plan) -> (u64, bool) {
     })
 }
 
-/// Bytes that must be free in a folder of the user's for a trial.
+/// The number of bytes that a trial needs free in one of the user's folders.
 pub fn folder_room(plan: &Plan) -> u64 {
     bytes_written(plan).0.saturating_add(MARGIN)
 }
 
-/// Shrinks the scratch image, or modelled device, of a plan whose data were scaled by `factor`: the same share of it, and what the most
-/// demanding of its candidates needs of any device.
+/// Shrinks the scratch image or modelled device of a plan whose data were scaled by `factor`: to the same share of its
+/// size, plus the minimum that the most demanding candidate needs of any device.
 pub(super) fn scale_image(plan: &mut Plan, factor: f64, vocabulary: &Vocabulary<'_>) {
     let fixed = |candidate: &Candidate| (vocabulary.least_device)(candidate);
     let most = plan.candidates.iter().map(fixed).max().unwrap_or(0);
     let literal =
         |phase: &Phase| matches!(&phase.work, PhaseWork::Adapter { options, .. } if !options.contains('$'));
-    // A benchmark program that is given a size works with just that, however small the datasets are.
+    // A benchmark program with an explicit size uses exactly that size, however small the datasets are.
     if plan.phases.iter().any(literal) {
         return;
     }

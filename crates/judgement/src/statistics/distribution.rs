@@ -1,8 +1,8 @@
-//! The probability distributions that are needed: Student's t, and Fisher's F.
+//! Tail probabilities and quantiles of Student's t, Fisher's F and the fair coin.
 //!
-//! Built on `libm`, so that the same data give the same verdict on every machine. Continued fractions and
-//! series after Press et al., *Numerical Recipes*, 3rd ed., sections 6.1-6.4; checked against scipy in
-//! `tests/plain/oracle.rs`.
+//! The functions use `libm`, so that the same data give the same verdict on every machine. Continued fractions and
+//! series follow Press et al., *Numerical Recipes*, 3rd ed., sections 6.1-6.4; `tests/plain/oracle.rs` checks them
+//! against scipy.
 
 use libm::{exp, fabs, lgamma, log, log1p};
 
@@ -16,7 +16,7 @@ pub fn student_tail(t: f64, degrees: f64) -> f64 {
         return f64::NAN;
     }
     let square = t * t;
-    // Small |t| through the complement, so that neither end loses digits.
+    // Small |t| uses the complement, so that neither end loses digits.
     let half = if square < degrees {
         0.5 * (1.0 - incomplete_beta(0.5, 0.5 * degrees, square / (degrees + square)))
     } else {
@@ -30,7 +30,7 @@ pub fn fisher_tail(f: f64, between: f64, within: f64) -> f64 {
     incomplete_beta(0.5 * within, 0.5 * between, within / (within + between * f.max(0.0)))
 }
 
-/// P(X ≤ heads) of so many tosses of a fair coin.
+/// P(X ≤ heads) for this many tosses of a fair coin.
 pub(super) fn fair_coin_tail(tosses: usize, heads: usize) -> f64 {
     let tails = tosses.saturating_sub(heads) as f64;
     if tails > 0.0 { incomplete_beta(tails, heads as f64 + 1.0, 0.5) } else { 1.0 }
@@ -41,7 +41,7 @@ pub fn student_quantile(probability: f64, degrees: f64) -> f64 {
     quantile(probability, |t| student_tail(t, degrees))
 }
 
-/// Inverts the upper tail of a distribution that is symmetric about 0, by bisection (never diverges).
+/// Inverts the upper tail of a distribution that is symmetric about 0, by bisection, which always converges.
 fn quantile(probability: f64, tail: impl Fn(f64) -> f64) -> f64 {
     if !(0.0..=1.0).contains(&probability) {
         return f64::NAN;

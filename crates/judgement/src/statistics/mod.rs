@@ -1,9 +1,9 @@
-//! Statistics: what a sample shows, how sure that is, and the rule that decides when to stop.
+//! Statistics: estimates from samples, their uncertainty, and the stopping rule.
 //!
-//! Pure functions of plain numbers; nothing here knows of files, devices, plans or journals. Scores are logs of
-//! times, smaller is better, and differences within a block are what is judged. The method as a whole, with its
-//! sources and its measured error rates, is in docs/background/methodology.md; tests and intervals are checked against scipy in
-//! tests/plain/oracle.rs.
+//! All functions are pure functions of numbers; this module knows nothing of files, devices, plans or journals. Scores
+//! are logs of times, so smaller is better, and comparisons use differences within a block.
+//! docs/background/methodology.md describes the method with its sources and its measured error rates;
+//! tests/plain/oracle.rs checks tests and intervals against scipy.
 
 mod additive;
 mod dependence;

@@ -1,17 +1,18 @@
-//! Prices that are never negative, from what was counted and how long it took: weighted least squares with a weak prior, and how far
-//! off they are on data that they were not fitted to.
+//! Fits non-negative prices to counts and times: weighted least squares with a weak prior; estimates the error on data
+//! that were not used for the fit.
 
 use super::sample::quantile;
 
-/// Weight of the prior against that of the data. It keeps classes that always come together from being traded for one another.
+/// The weight of the prior relative to that of the data. It keeps the prices of classes that always occur together from
+/// drifting apart.
 const PRIOR_WEIGHT: f64 = 0.02;
-/// Rounds of coordinate descent, and the relative change of a price at which it ends earlier.
+/// The maximum rounds of coordinate descent, and the relative change of a price at which it stops earlier.
 const MAX_ROUNDS: usize = 4000;
 const CONVERGED: f64 = 1e-6;
-/// So often the data are halved at random.
+/// How often the data are split into random halves.
 const HALVINGS: u64 = 40;
 
-/// A piece of work: how much was counted in each class, and the seconds it took.
+/// A piece of work: the count of each class, and the seconds that the work took.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CountedWork {
     pub counts: Vec<f64>,
@@ -19,7 +20,7 @@ pub struct CountedWork {
 }
 
 impl CountedWork {
-    /// The seconds it takes at these prices, which are seconds each.
+    /// The predicted seconds at these prices, which are in seconds per count.
     pub fn priced_seconds(&self, prices: &[f64]) -> f64 {
         self.counts.iter().zip(prices).map(|(count, price)| count * price).sum()
     }
@@ -29,17 +30,17 @@ impl CountedWork {
     }
 }
 
-/// Relative errors of priced times on the halves that the prices were not fitted to.
+/// Relative errors of the predicted times on the halves that were not used to fit the prices.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HeldOutError {
     pub median: f64,
     pub p90: f64,
 }
 
-/// Fits a price, in seconds, for each class: the sum of squared relative errors is least, and no price is negative. `prior` has a
-/// positive price for each class; one that was never counted keeps it.
+/// Fits a price in seconds for each class: it minimizes the sum of squared relative errors with no negative price.
+/// `prior` has a positive price for each class; a class that was never counted keeps it.
 pub fn fit_prices(works: &[CountedWork], prior: &[f64]) -> Vec<f64> {
-    // In units of the prior, and relative to the time, so that every piece of work weighs the same.
+    // The rows are scaled by the prior and by the time, so that every piece of work has the same weight.
     let rows: Vec<Vec<f64>> = works
         .iter()
         .map(|work| {
@@ -76,8 +77,8 @@ pub fn fit_prices(works: &[CountedWork], prior: &[f64]) -> Vec<f64> {
     scaled.iter().zip(prior).map(|(factor, price)| factor * price).collect()
 }
 
-/// How far off prices are on work that they were not fitted to: fits one half and judges the other, for many random halves. None for
-/// fewer than four pieces of work.
+/// The error of prices on work that was not used to fit them: fits one half and tests on the other, for many random
+/// halves. `None` for fewer than four pieces of work.
 pub fn held_out_error(works: &[CountedWork], prior: &[f64]) -> Option<HeldOutError> {
     if works.len() < 4 {
         return None;
@@ -95,7 +96,7 @@ pub fn held_out_error(works: &[CountedWork], prior: &[f64]) -> Option<HeldOutErr
     Some(HeldOutError { median: quantile(&errors, 0.5)?, p90: quantile(&errors, 0.9)? })
 }
 
-/// A pseudo-random number for a place of a halving (`SplitMix64`).
+/// A pseudo-random number for a position in a split (`SplitMix64`).
 fn mix(seed: u64, at: u64) -> u64 {
     let mut word = (seed << 32 | at).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -128,7 +129,7 @@ mod tests {
         for (found, expected) in prices.iter().zip(TRUE) {
             assert!((found - expected).abs() < 0.1 * expected + 1e-8, "{prices:?}");
         }
-        // Work that takes less the more is counted in a class has a price of zero for it.
+        // If work takes less time the more is counted in a class, the fitted price of the class is zero.
         let less: Vec<CountedWork> = works(0.0)
             .into_iter()
             .map(|work| CountedWork { seconds: (work.seconds - work.counts[2] * 1e-8).max(1e-6), ..work })

@@ -1,7 +1,8 @@
-//! A share of cases, with its interval.
+//! The confidence interval of a proportion.
 
-/// The 95 % interval of a share that was seen `hits` times in `cases` (E. B. Wilson, "Probable inference, the law of succession, and
-/// statistical inference", JASA 22, 1927): right for few cases and for shares of nothing, too. None without a case.
+/// The 95 % interval of a proportion with `hits` in `cases` (E. B. Wilson, "Probable inference, the law of succession,
+/// and statistical inference", JASA 22, 1927), which is valid for few cases and for proportions of zero, too. `None`
+/// without a case.
 pub fn wilson(hits: u32, cases: u32) -> Option<[f64; 2]> {
     /// The 97.5 % point of the normal distribution.
     const Z: f64 = 1.959_963_984_540_054;
@@ -13,7 +14,7 @@ pub fn wilson(hits: u32, cases: u32) -> Option<[f64; 2]> {
     let middle = share + Z * Z / (2.0 * cases);
     let half = Z * libm::sqrt(share * (1.0 - share) / cases + Z * Z / (4.0 * cases * cases));
     let scale = 1.0 + Z * Z / cases;
-    // At the ends rounding would leave a trace.
+    // At the ends the exact value is known; the formula would leave a rounding error.
     let low = if hits == 0.0 { 0.0 } else { (middle - half) / scale };
     let high = if hits == cases { 1.0 } else { (middle + half) / scale };
     Some([low, high])

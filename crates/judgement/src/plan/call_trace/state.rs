@@ -1,5 +1,5 @@
-//! What there is after each call of a trace: names, files, and which bytes of them are whose. It refuses a call that does not find
-//! what it works on.
+//! Simulates the filesystem state after each call of a trace: names, files, and the origin of their bytes. It rejects a
+//! call whose objects do not exist.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use super::segments::{SegmentOrigin, TracedFile, TracedSegment};
 use super::{CallWork, LARGEST_CALL, MOST_NAMES, MOST_OPEN, NameBefore, OpenFlags, TracedName};
 use fsverdict_text::limits;
 
-/// Directories in directories; each level costs an open file.
+/// The maximum depth of directories; each level costs an open file.
 const DEEPEST: usize = 100;
-/// Bytes of a path, the numbers' own length included.
+/// The maximum length of a path in bytes, including the generated numbers.
 const LONGEST_PATH: usize = 3000;
-/// Bytes of a name (NAME_MAX).
+/// The maximum length of a name in bytes (NAME_MAX).
 const LONGEST_NAME: u16 = 255;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,13 +21,13 @@ enum Bearer {
     File(u32),
 }
 
-/// Names and files at some moment.
+/// The names and files after some call of the trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceState {
     parents: Vec<u32>,
-    /// By the name's number; that of 0 is the folder itself.
+    /// Indexed by the name's number; 0 is the folder itself.
     bearers: Vec<Bearer>,
-    /// Names that are borne in each directory.
+    /// The number of existing names in each directory.
     inside: Vec<u32>,
     files: Vec<TracedFile>,
     open: BTreeMap<u32, u32>,
