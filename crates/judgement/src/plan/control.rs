@@ -1,11 +1,11 @@
-//! A/A: one candidate entered twice, to see how different two things look that are the same.
+//! A/A control: enters one candidate twice, to show how different two identical candidates look.
 
 use fsverdict_text::Reason;
 
 use super::{Candidate, Plan};
 use fsverdict_text::{Node, TomlValue, suggest};
 
-/// What is added to a candidate's name for its twin: the same configuration entered once more.
+/// The suffix of the name of a candidate's twin: the same configuration, entered a second time.
 pub const CONTROL_SUFFIX: &str = "~twin";
 
 pub fn is_twin(name: &str) -> bool {

@@ -1,4 +1,4 @@
-//! By which rules, fixed before the run, a block does not count: what others may do to the machine at most.
+//! Rules, fixed before the run, by which a block does not count: limits on other activity of the machine.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,16 +7,17 @@ use fsverdict_text::Reason;
 use fsverdict_text::value::{number, share};
 use fsverdict_text::{Node, Problems, Section, TomlValue};
 
-/// How much disturbance a block bears. Beyond any of these it is thrown out, whatever it measured, and repeated whole.
+/// The limits of disturbance for a block. A block beyond any of them is discarded, whatever it measured, and repeated
+/// completely.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Disturbance {
-    /// Other programs in user mode, as a share of the machine's CPU time.
+    /// The maximum CPU time of other programs in user mode, as a share of the machine's CPU time.
     pub foreign_cpu: f64,
-    /// What a hypervisor gave to others, as a share of the machine's CPU time.
+    /// The maximum CPU time that a hypervisor gave to others, as a share of the machine's CPU time.
     pub steal: f64,
-    /// Bytes that others moved on the same disk, as a share of the run's own.
+    /// The maximum I/O of others on the same disk, as a share of the run's own bytes.
     pub foreign_bytes: f64,
-    /// How many times as slow, or as fast, as the run's median a fixed piece of work may be.
+    /// The maximum ratio between the time of a fixed workload and the run's median, in either direction.
     pub drift: f64,
 }
 

@@ -1,4 +1,4 @@
-//! `[faults]`: what is done to the device of each candidate beside the trials, to see what is lost.
+//! `[faults]`: faults that are injected into each candidate's device in addition to the trials, to find data loss.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,33 +8,33 @@ use fsverdict_text::{Node, Reason, Section};
 
 pub(super) const FAULTS: &[&str] =
     &["power_cuts", "trials", "rot", "refuses_writes", "keeps_all", "ignores_flushes", "accept_loss"];
-/// A hundred thousand states take hours.
+/// The maximum number of states: a hundred thousand already take hours.
 pub(super) const MOST: u64 = 1_000_000;
-/// Each trial is recorded, with all that it writes.
+/// The maximum number of trials: each is recorded with all its writes.
 pub(super) const MOST_TRIALS: u64 = 1000;
 
-/// What is done to a device, and how often.
+/// The faults that are injected into a device, and their number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Faults {
-    /// States of the device to look at in which a cut of power may leave it.
+    /// The number of crash states of the device to examine after simulated power cuts.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub power_cuts: u32,
-    /// How many trials they are shared out over, each on another device of the class.
+    /// The number of trials among which the states are divided, each on another device of the class.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub trials: u32,
-    /// Rotten blocks to look at, one at a time.
+    /// The number of corrupted blocks to examine, one at a time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rot: u32,
-    /// Whether rotten blocks are such that take no writes, and no others.
+    /// Whether the only fault is that the corrupted blocks refuse writes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refuses_writes: bool,
-    /// Whether the device keeps whatever it was given: a control, in which nothing can be lost.
+    /// Whether the device keeps all data: a control in which no loss can occur.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_all: bool,
-    /// Whether the device says of every flush that it is done, and does nothing: a control, in which losses must be found.
+    /// Whether the device ignores flushes and reports success: a control in which losses must be found.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ignores_flushes: bool,
-    /// Whether a candidate may be taken that loses what it promised to keep.
+    /// Whether a candidate may be recommended although it loses promised data.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub accept_loss: bool,
 }

@@ -1,4 +1,4 @@
-//! Plans whose candidates are folders of the user's: what cannot go with them.
+//! Checks plans whose candidates are the user's folders: rejects settings that need a device or a fresh filesystem.
 
 use fsverdict_text::Reason;
 

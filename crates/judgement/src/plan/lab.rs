@@ -1,5 +1,5 @@
-//! The labs a plan can name, a row for each: its word, and what a plan may not ask of it. What it does is its own file's in
-//! the room `lab`.
+//! The labs that a plan can name, one row each: the keyword, and what a plan may request of the lab. The lab crate
+//! implements them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,18 +22,18 @@ pub enum LabChoice {
     Vm,
 }
 
-/// Whose kernel trials run on.
+/// The owner of the kernel on which trials run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KernelOwner {
-    /// Not settled before the lab is.
+    /// Unknown until the lab is chosen.
     Open,
-    /// This machine, which a plan can give neither a kernel nor memory.
+    /// This machine's kernel: a plan can set neither the kernel nor its memory.
     Machine,
-    /// A guest, which has nothing of this machine: no folder, no network.
+    /// A guest's kernel, without access to this machine's folders or network.
     Guest,
 }
 
-/// What a plan may ask of a lab.
+/// What a plan may request of a lab.
 pub(super) struct Offer {
     lab: LabChoice,
     word: &'static str,
@@ -75,12 +75,12 @@ const OFFERS: &[Offer] = &[
 ];
 
 impl LabChoice {
-    /// Every one, `auto` first.
+    /// Every lab, `auto` first.
     pub fn all() -> impl Iterator<Item = LabChoice> {
         OFFERS.iter().map(|offer| offer.lab)
     }
 
-    /// Its word in a plan and on the command line.
+    /// The keyword in a plan and on the command line.
     pub fn word(self) -> &'static str {
         self.offer().word
     }

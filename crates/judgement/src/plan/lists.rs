@@ -1,6 +1,6 @@
-//! Lists without repetitions, in the order in which things come first.
+//! Removes duplicates from lists and groups values by key, in the order of first occurrence.
 
-/// Each of these once, in the order in which they come first.
+/// The distinct values, in the order of first occurrence.
 pub fn once_each<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut found = Vec::new();
     for one in all {
@@ -11,7 +11,7 @@ pub fn once_each<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
     found
 }
 
-/// What comes under each key, the keys in the order in which they come first.
+/// The values of each key, with the keys in the order of first occurrence.
 pub fn grouped<K: PartialEq, T>(all: impl IntoIterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {
     let mut found: Vec<(K, Vec<T>)> = Vec::new();
     for (key, one) in all {

@@ -1,7 +1,7 @@
-//! What is to be tried: the typed plan, its TOML form, presets, and the matrix of candidates.
+//! Plans: the typed plan, its TOML form, presets, and the matrix of candidates.
 //!
-//! This room only reads and checks; nothing here touches a device or runs a program. The words a plan may
-//! use for filesystems, operations, layers and profiles come from the rooms that own them, as a [`Vocabulary`].
+//! This module only reads and checks plans; it touches no device and runs no program. The names of filesystems,
+//! operations, layers and profiles come from the crates that define them, as a [`Vocabulary`].
 
 mod asked_by;
 mod axes;

@@ -1,4 +1,4 @@
-//! `[phase.metric.NAME]`: a number that a program of the user's prints, as a metric of its phase.
+//! `[phase.metric.NAME]`: reads a number from the output of the user's program as a metric of its phase.
 
 use std::collections::BTreeMap;
 
@@ -12,37 +12,37 @@ use super::unit::{Better, Unit, unit_written};
 
 pub(super) const OWN_METRIC: &[&str] = &["match", "json", "unit", "better"];
 
-/// A pattern that is larger than this when compiled, in bytes, or longer as text, is nobody's.
+/// The maximum size of a pattern in bytes, both compiled and as text.
 const PATTERN_SIZE: usize = 1 << 20;
 const PATTERN_TEXT: usize = 1000;
 
-/// A number out of what a program printed.
+/// A number in the output of a program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OwnMetric {
     #[serde(flatten)]
     pub found: NumberSource,
-    /// What it is printed in, as the plan says it: `ms`, `MB/s`.
+    /// The unit in which the program prints the number, as the plan writes it: `ms`, `MB/s`.
     pub unit: String,
     pub better: Better,
 }
 
-/// Where the number stands.
+/// The position of the number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NumberSource {
-    /// In the one group of a pattern; of several places that match the last counts.
+    /// The single group of a pattern; if several places match, the last counts.
     Match(String),
-    /// Behind a JSON pointer (RFC 6901) in the last JSON document.
+    /// A JSON pointer (RFC 6901) into the last JSON document.
     Json(String),
 }
 
 impl OwnMetric {
-    /// The unit in which the journal keeps it.
+    /// The unit in which the journal stores the number.
     pub fn kept_in(&self) -> Unit {
         unit_written(&self.unit).map_or(Unit::Ratio, |written| written.unit)
     }
 
-    /// What a printed number is in [that unit](Self::kept_in).
+    /// Converts a printed number to [that unit](Self::kept_in).
     pub fn kept(&self, printed: f64) -> f64 {
         printed * unit_written(&self.unit).map_or(1.0, |written| written.factor)
     }
@@ -51,7 +51,7 @@ impl OwnMetric {
 /// The pattern as it is searched for: `^` and `$` are of lines.
 ///
 /// # Errors
-/// When it is none, or has more or fewer than one group.
+/// If the pattern is invalid, or does not have exactly one group.
 pub fn number_pattern(pattern: &str) -> Result<regex_lite::Regex, Reason> {
     let example = "for example: match = 'tps = ([-+0-9.,eE]+)'";
     if pattern.len() > PATTERN_TEXT {

@@ -1,4 +1,5 @@
-//! Plans that ship inside the binary: each is a TOML file to be read as documentation, and a start for one's own.
+//! Presets: plans in the binary. Each is a TOML file that serves as documentation and as a template for the user's own
+//! plans.
 
 use super::asked_by::{AskedBy, read_asked_by};
 

@@ -1,12 +1,12 @@
-//! The unit that a program prints behind a number, held against the one that the plan says: the same, another of the same kind, which is
-//! converted, or one that does not fit, which is an error.
+//! Compares the unit that a program prints after a number with the plan's unit: the same unit is accepted, another unit
+//! of the same kind is converted, and any other unit is an error.
 
 use fsverdict_text::Reason;
 
 use super::own_metric::OwnMetric;
 use super::unit::{Unit, unit_written};
 
-/// Words for units that plans do not write, with the unit of a plan that they are.
+/// Unit names that programs print but plans do not use, with the plan's name for the same unit.
 const ALIASES: &[(&str, &str)] = &[
     ("sec", "s"),
     ("secs", "s"),
@@ -39,7 +39,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("Bytes", "B"),
 ];
 
-/// Bits per second, in bytes.
+/// Bit rates, as factors to bytes per second.
 const BIT_RATES: &[(&str, f64)] = &[
     ("bit/s", 0.125),
     ("kbit/s", 125.0),
@@ -50,7 +50,7 @@ const BIT_RATES: &[(&str, f64)] = &[
     ("Gbps", 125_000_000.0),
 ];
 
-/// Letters that multiply a number that they stand right behind.
+/// Multiplier letters directly after a number.
 const MULTIPLIERS: &[(&str, f64)] = &[
     ("k", 1e3),
     ("K", 1e3),
@@ -62,7 +62,7 @@ const MULTIPLIERS: &[(&str, f64)] = &[
     ("Gi", 1_073_741_824.0),
 ];
 
-/// What a word behind a number says.
+/// The meaning of a word after a number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum PrintedWord {
     Unit {
@@ -77,7 +77,7 @@ enum PrintedWord {
     Unknown,
 }
 
-/// Reads the word behind a number.
+/// Parses the word after a number.
 fn read_word(word: &str, attached: bool) -> PrintedWord {
     let word = word.replace('μ', "µ");
     // `/sec` and `ps` are `/s`; what is taken for each operation is a time.
@@ -118,7 +118,7 @@ fn read_word(word: &str, attached: bool) -> PrintedWord {
     if normal.ends_with("/s") { PrintedWord::RateOf } else { PrintedWord::Unknown }
 }
 
-/// Whether a word that is caught together with a number says what the number is in.
+/// Whether a word that is captured together with a number is a unit.
 pub fn is_printed_unit(word: &str) -> bool {
     read_word(word, true) != PrintedWord::Unknown
 }
@@ -149,7 +149,7 @@ impl OwnMetric {
         match read_word(word, attached) {
             PrintedWord::Unknown => Ok(self.kept(number)),
             PrintedWord::Unit { unit, factor } if unit == kept => Ok(number * factor),
-            // A letter on its own may be anything.
+            // A single letter may mean anything.
             PrintedWord::Unit { .. }
                 if !attached && word.chars().count() == 1 && word != "s" && word != "%" =>
             {

@@ -5,34 +5,34 @@ use serde::{Deserialize, Serialize};
 use super::limits;
 use fsverdict_text::bounded_list;
 
-/// Each list is of weights, which need not add up to anything; what is empty is the program's own.
+/// Each list contains weights, which need not be normalized; an empty list means the default.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TreeForm {
-    /// How many directories lie at each depth, from the tree's own on.
+    /// The number of directories at each depth, starting with the tree's own.
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
         deserialize_with = "bounded_list::<_, _, { limits::SHAPE }>"
     )]
     pub depths: Vec<u64>,
-    /// How many names have 1 to 10 bytes, 11 to 20 …
+    /// The number of names with 1 to 10 bytes, 11 to 20 …
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
         deserialize_with = "bounded_list::<_, _, { limits::SHAPE }>"
     )]
     pub name_lengths: Vec<u64>,
-    /// How many files have one name, two, three …
+    /// The number of files with one name, two, three …
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
         deserialize_with = "bounded_list::<_, _, { limits::SHAPE }>"
     )]
     pub links: Vec<u64>,
-    /// The share of symbolic links among them and the names of files.
+    /// The share of symbolic links among all symbolic links and names of files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub symlinks: Option<f64>,
-    /// How many of their targets have 1 to 10 bytes, 11 to 20 …
+    /// The number of symbolic link targets with 1 to 10 bytes, 11 to 20 …
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",

@@ -1,4 +1,5 @@
-//! What numbers are in, and which way they are better: of built-in metrics, and of those that a plan reads out of a program's words.
+//! Units of metrics, and the direction in which a metric is better, for built-in metrics and those that a plan reads
+//! from a program's output.
 
 use fsverdict_text::{Reason, suggest};
 use serde::{Deserialize, Serialize};
@@ -21,7 +22,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Its sign, as in journal, JSON and CSV.
+    /// The unit's symbol in the journal, JSON and CSV.
     pub fn sign(self) -> &'static str {
         match self {
             Self::Seconds => "s",
@@ -34,14 +35,14 @@ impl Unit {
     }
 }
 
-/// Which way a metric is better. In plans and journals `less`, `more`, `neither`.
+/// The direction in which a metric is better. In plans and journals: `less`, `more`, `neither`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Better {
     #[serde(rename = "less")]
     Lower,
     #[serde(rename = "more")]
     Higher,
-    /// It informs, and is not ranked.
+    /// The metric is informative and is not ranked.
     #[serde(rename = "neither")]
     Neither,
 }
@@ -62,7 +63,7 @@ impl std::str::FromStr for Better {
     }
 }
 
-/// A unit as people write it.
+/// A unit in the notation of users.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct WrittenUnit {
     name: &'static str,
@@ -75,7 +76,7 @@ const fn written(name: &'static str, unit: Unit, factor: f64) -> WrittenUnit {
     WrittenUnit { name, unit, factor }
 }
 
-/// The first of each [`Unit`] is the one that is offered.
+/// The first entry of each [`Unit`] is the one that hints suggest.
 const WRITTEN: [WrittenUnit; 29] = [
     written("s", Unit::Seconds, 1.0),
     written("ms", Unit::Seconds, 1e-3),
@@ -108,7 +109,7 @@ const WRITTEN: [WrittenUnit; 29] = [
     written("%", Unit::Ratio, 1e-2),
 ];
 
-/// The unit that is written so.
+/// The unit with this notation.
 pub(super) fn unit_written(name: &str) -> Result<WrittenUnit, Reason> {
     let names: Vec<&str> = WRITTEN.iter().map(|known| known.name).collect();
     WRITTEN
@@ -118,7 +119,7 @@ pub(super) fn unit_written(name: &str) -> Result<WrittenUnit, Reason> {
         .ok_or_else(|| Reason::new(format!("there is no unit `{name}`"), suggest(name, &names)))
 }
 
-/// The units in which a number of this one may be written, for a hint.
+/// The notations of this unit, for a hint.
 pub(super) fn units_of(unit: Unit) -> String {
     let names: Vec<&str> =
         WRITTEN.iter().filter(|known| known.unit == unit).map(|known| known.name).collect();

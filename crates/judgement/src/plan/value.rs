@@ -7,7 +7,7 @@ use fsverdict_text::{Bytes, Node, Reason, is_steering};
 
 use super::limits;
 
-/// A name: no white space, and nothing that gets in the way of lists and file names.
+/// Reads a name without white space and without characters that interfere with lists and file names.
 pub(super) fn name(node: &Node) -> Result<String, Reason> {
     let name = filled_text(node)?;
     let refused = |letter: &char| letter.is_whitespace() || ",/".contains(*letter) || is_steering(*letter);
@@ -27,12 +27,12 @@ pub(super) fn name(node: &Node) -> Result<String, Reason> {
     }
 }
 
-/// How many times a phase is done within a trial, from 1 to [`limits::REPETITIONS`].
+/// Reads the number of repetitions of a phase within a trial, from 1 to [`limits::REPETITIONS`].
 pub(super) fn repetitions(node: &Node) -> Result<u32, Reason> {
     at_most(node, limits::REPETITIONS)
 }
 
-/// How many pulls or rounds a phase has, from 1 to [`limits::PULLS`].
+/// Reads the number of pulls or rounds of a phase, from 1 to [`limits::PULLS`].
 pub(super) fn pulls(node: &Node) -> Result<u32, Reason> {
     at_most(node, limits::PULLS)
 }
@@ -44,7 +44,7 @@ fn at_most(node: &Node, most: u64) -> Result<u32, Reason> {
     }
 }
 
-/// Threads of a phase, from 1 to [`limits::THREADS`].
+/// Reads the number of threads of a phase, from 1 to [`limits::THREADS`].
 pub(super) fn threads(node: &Node) -> Result<u32, Reason> {
     match count(node)? {
         number if number > limits::THREADS => {
@@ -54,12 +54,12 @@ pub(super) fn threads(node: &Node) -> Result<u32, Reason> {
     }
 }
 
-/// Calls of a thread that are under way at once, from 1 to [`limits::DEPTH`].
+/// Reads the queue depth of a thread, from 1 to [`limits::DEPTH`].
 pub(super) fn depth(node: &Node) -> Result<u32, Reason> {
     at_most(node, limits::DEPTH)
 }
 
-/// Bytes of a piece, up to [`limits::PIECE`].
+/// Reads a chunk size in bytes, up to [`limits::PIECE`].
 pub(super) fn piece(node: &Node) -> Result<Bytes, Reason> {
     match size(node)? {
         large if large.0 > limits::PIECE => Err(Reason::new(
@@ -70,20 +70,20 @@ pub(super) fn piece(node: &Node) -> Result<Bytes, Reason> {
     }
 }
 
-/// After how many calls something is synced; 0 is allowed.
+/// Reads the number of calls between syncs; 0 is allowed.
 pub(super) fn calls(node: &Node) -> Result<u32, Reason> {
     whole(node).and_then(|number| {
         u32::try_from(number).map_err(|_| Reason::new(format!("{number} is more than there will be"), ""))
     })
 }
 
-/// A kernel's path, or its name in the cache, which has no `/`.
+/// Reads a kernel's path, or its name in the cache, which contains no `/`.
 pub(super) fn kernel(node: &Node) -> Result<PathBuf, Reason> {
     let name = filled_text(node)?;
     if name.contains('/') { absolute_path(node) } else { Ok(PathBuf::from(name)) }
 }
 
-/// A folder below the mount point: relative, and never out of it.
+/// Reads a relative path below the mount point that does not leave it.
 pub(super) fn inside_path(node: &Node) -> Result<String, Reason> {
     let text = filled_text(node)?;
     let stays = std::path::Path::new(&text)

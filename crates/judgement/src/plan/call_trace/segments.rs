@@ -1,8 +1,8 @@
-//! The bytes of a file of a trace: which of them were there before, which a call wrote, which are a copy, and which are holes.
+//! The origin of each byte of a traced file: present before the trace, written by a call, copied, or a hole.
 
 use std::collections::BTreeMap;
 
-/// Bytes of a file that came there in one way; what is in no segment are zeros.
+/// Bytes of a file with the same origin; bytes outside all segments are zeros.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TracedSegment {
     pub end: u64,
@@ -12,7 +12,7 @@ pub struct TracedSegment {
 /// Whose bytes a segment holds: what was there before, what a call wrote, or a copy of either.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SegmentOrigin {
-    /// The number of the file for which they were made.
+    /// The number of the file for which the bytes were generated.
     pub file: u32,
     /// By how much they lie further on than in that file.
     pub shift: i64,
