@@ -268,7 +268,7 @@ impl Run {
     }
 
     /// Decides which trials count. Of each block the last attempt counts, if it is valid and every earlier block has
-    /// ended in the same way; of each candidate's trials in a block the last one counts.
+    /// ended in the same way; of each candidate's trials in a block the last one started counts.
     fn settle_standings(&mut self) {
         let mut last_attempt: HashMap<u32, u32> = HashMap::new();
         for block in &self.blocks {

@@ -25,7 +25,7 @@ pub struct Faults {
     /// The number of corrupted blocks to examine, one at a time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rot: u32,
-    /// Whether the only fault is that the corrupted blocks refuse writes.
+    /// Whether every block under test refuses writes, and no other kind of corruption is tested.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refuses_writes: bool,
     /// Whether the device keeps all data: a control in which no loss can occur.

@@ -155,8 +155,8 @@ impl Race {
         self.ruling
     }
 
-    /// As [`round`](Self::round), but for replays in which a further round is known: once the trials exceed the planned
-    /// number, it only adds the blocks and does not compare candidates.
+    /// As [`round`](Self::round), but for replays in which a further round is known: once the trials exceed those of
+    /// all planned blocks but one, it only adds the blocks and does not compare candidates.
     pub fn pass(&mut self, blocks: &[(usize, Vec<Option<f64>>)]) {
         let planned = self.rule.maximum.saturating_sub(1) as usize * self.racing.len();
         if self.trials > planned {
