@@ -1,5 +1,5 @@
-//! Configurations × environments (filesystem × device, kernel, memory): the verdict under each side by side, and where the order
-//! changes.
+//! Compares the verdicts of different environments (device, kernel, memory) side by side, and finds where the order of
+//! the candidates changes.
 
 use super::{ALPHA, Comparison, EnvironmentRun, Judgement, KernelPair, Verdict, settled};
 use crate::journal::Trial;
@@ -9,17 +9,17 @@ use crate::statistics::{Estimate, Evidence, FEWEST, holm};
 /// The environments of a run side by side, or the devices of several runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Across {
-    /// `device`, `kernel`, `memory`, or `circumstance` where several of them differ.
+    /// What differs: `device`, `kernel` or `memory`, or `circumstance` where several of them differ.
     pub what: &'static str,
     pub columns: Vec<AcrossColumn>,
-    /// What was chosen, with how many times worse it is than the leader of each column.
+    /// The configurations, with how many times worse each is than the leader of each column.
     pub rows: Vec<(String, Vec<Option<f64>>)>,
-    /// Differences below it do not matter.
+    /// δ: smaller differences count as ties.
     pub tie: f64,
     pub kernels: Vec<KernelPair>,
 }
 
-/// What was found under the same environment.
+/// The results in one environment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AcrossColumn {
     pub title: String,
@@ -28,7 +28,7 @@ pub struct AcrossColumn {
     pairs: Vec<CandidateRatio>,
 }
 
-/// How many times as much of the goal one takes as another, within blocks.
+/// The ratio of two candidates' goals, paired within blocks.
 #[derive(Debug, Clone, PartialEq)]
 struct CandidateRatio {
     one: String,
@@ -36,32 +36,32 @@ struct CandidateRatio {
     evidence: Evidence,
 }
 
-/// What becomes of the order from column to column.
+/// Whether the order of the candidates changes between columns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Order<'a> {
-    /// No two candidates were measured in two columns or more.
+    /// No pair of candidates was measured in two or more columns.
     NotCompared,
-    /// Each of two is certainly ahead of the other somewhere, by more than a tie, everything that was compared taken
-    /// together; of all such, where it changes most.
+    /// Each of two candidates is certainly ahead of the other in some column, by more than a tie, corrected for all
+    /// comparisons. This is the pair whose order changes the most.
     Turns {
         one: &'a str,
         other: &'a str,
-        /// By how much `one` is ahead, and where.
+        /// How far `one` is ahead, and in which column.
         ahead: (Estimate, &'a str),
-        /// By how much it is behind, and where.
+        /// How far `one` is behind, and in which column.
         behind: (Estimate, &'a str),
     },
-    /// Shown to be the same everywhere, within a tie.
+    /// The order is shown to be the same in every column, within a tie.
     Same,
     /// The intervals allow both.
     Untold,
 }
 
-/// In which column, and how many times as much and how surely the other one takes there.
+/// The column's index, the ratio of the pair there, and whether that is certain.
 type ReversedRatio = (usize, Estimate, Comparison);
 
 impl CandidateRatio {
-    /// Every two of these, named as they are here and as the candidates of the run are.
+    /// Every pair of these candidates; `names` has the name shown here and the candidate's name in the run.
     fn all(judged: &Judgement<'_>, names: &[(String, String)]) -> Vec<Self> {
         let score = |trial: &Trial| judged.objective.log_score(trial);
         let mut found = Vec::new();
@@ -88,7 +88,7 @@ impl CandidateRatio {
 }
 
 impl AcrossColumn {
-    /// Of these, named as they are here and as the candidates of the run are.
+    /// A column for these candidates; `names` has the name shown here and the candidate's name in the run.
     pub(super) fn of(title: &str, judged: &Judgement<'_>, names: &[(String, String)]) -> Self {
         Self {
             title: title.to_owned(),
@@ -98,14 +98,14 @@ impl AcrossColumn {
         }
     }
 
-    /// The configuration that is recommended, named without its environment.
+    /// The recommended configuration, named without its environment.
     pub fn taken(&self) -> Option<String> {
         self.verdict.recommended.as_deref().map(|name| self.under.without(name))
     }
 }
 
 impl Across {
-    /// Of a run with its environments, each as judged by itself; `None` where there are none.
+    /// Compares the environments of a run, each with its own judgement; `None` where there are none.
     pub fn of(
         whole: &Judgement<'_>,
         environments: &[EnvironmentRun],
@@ -145,7 +145,7 @@ impl Across {
         Some(across)
     }
 
-    /// Whether there is a choice in all environments, or nothing to choose from.
+    /// Whether every environment has a recommendation, or has no candidate left to recommend.
     pub fn is_decided(&self) -> bool {
         self.columns.iter().all(|column| column.taken().is_some() || column.verdict.nobody_is_left())
     }
@@ -203,7 +203,7 @@ impl Across {
     }
 }
 
-/// The other way round.
+/// The reciprocal of a ratio.
 fn turned(ratio: &Estimate) -> Estimate {
     let (low, high) = (ratio.high.map(f64::recip), ratio.low.map(f64::recip));
     Estimate { point: ratio.point.recip(), low, high, n: ratio.n }

@@ -1,9 +1,9 @@
-//! What of a class of devices decides: where the difference between two candidates turns with a number that was drawn for each
-//! block.
+//! Finds device properties that change which candidate is faster, such as the read-ahead of a disk, within a class of
+//! modelled devices.
 //!
-//! A model's number may be a range or a choice; then each block is tried on another device of the class, the same one for all its
-//! candidates. Every rival's difference from the first of the ranking is asked which of those numbers it goes with
-//! ([`goes_with`]), and what is named must be larger than what does not matter (δ).
+//! A model's number may be a range or a choice; then each block runs on a different device of the class, the same one
+//! for all its candidates. For every rival, its difference from the first of the ranking is tested for association with
+//! those numbers ([`goes_with`]). A reported dependence must also change the difference by more than δ.
 
 use serde::Serialize;
 
@@ -12,43 +12,43 @@ use crate::plan::once_each;
 use crate::statistics::{Estimate, Evidence, GoesWith, goes_with, median};
 use fsverdict_text::{DrawnNumber, DrawnNumbers};
 
-/// A difference that depends on the device.
+/// A difference between two candidates that depends on the device.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Dependence {
     pub candidate: String,
     pub against: String,
     /// The key of the model, such as `platter.read_ahead`.
     pub number: String,
-    /// Other numbers that went the same way in these blocks: it may be any of them.
+    /// Other numbers that varied in the same way in these blocks, so that each of them may be the cause.
     pub or: Vec<String>,
-    /// Two-sided, for all numbers and rivals that were asked.
+    /// Two-sided p-value, corrected for all numbers and rivals that were tested.
     pub p: f64,
-    /// How many times as long as the other the candidate takes, where the number is small (or false), and where it is large.
+    /// The ratio of the candidate to the other where the number is small (or false), and where it is large.
     pub sides: [DeviceSide; 2],
-    /// The difference in each block beside the number there, for a picture.
+    /// The number and the difference in each block, for a picture.
     #[serde(skip)]
     pub blocks: Vec<(DrawnNumber, f64)>,
 }
 
-/// The blocks on one side.
+/// The blocks with small numbers, or those with large ones.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct DeviceSide {
-    /// The least and the largest that was drawn there.
+    /// The smallest and the largest number in these blocks.
     pub from: DrawnNumber,
     pub to: DrawnNumber,
     pub ratio: Estimate,
 }
 
 impl Dependence {
-    /// Whether another is to be taken on the one side than on the other: by the estimates, and by more than does not matter.
+    /// Whether a different candidate leads on each side, by the point estimates and by more than the tie.
     pub fn turns(&self, tie: f64) -> bool {
         let [one, other] = self.sides.map(|side| side.ratio.point);
         one.min(other) < 1.0 / (1.0 + tie) && one.max(other) > 1.0 + tie
     }
 }
 
-/// What the differences from the first of the ranking depend on: those first in which another leads on one of the sides, then
-/// the widest apart.
+/// The dependences of the differences from the first of the ranking. Those come first in which a different candidate
+/// leads on each side, then those with the largest change.
 pub(super) fn dependences(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Dependence> {
     let Some((leader, rivals)) = ranking.split_first() else { return Vec::new() };
     let mut found: Vec<Dependence> = rivals
@@ -64,7 +64,7 @@ pub(super) fn dependences(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> V
     found
 }
 
-/// How far the sides are apart, as a log.
+/// The absolute difference between the two sides, as a logarithm.
 fn apart(one: &Dependence) -> f64 {
     let [small, large] = one.sides.map(|side| libm::log(side.ratio.point));
     libm::fabs(large - small)
@@ -78,7 +78,7 @@ fn of_pair(evidence: &VerdictEvidence<'_>, candidate: &str, against: &str, rival
     let blocks: Vec<(&DrawnNumbers, f64)> = evidence
         .trials
         .beside(candidate, against)
-        // Candidates of different models have no device in common.
+        // Candidates on different models share no device.
         .filter(|(ours, theirs)| ours.learnt.drawn == theirs.learnt.drawn)
         .filter_map(|(ours, theirs)| Some((&ours.learnt.drawn, behind(&ours.learnt.drawn, ours, theirs)?)))
         .collect();
@@ -107,11 +107,11 @@ fn of_pair(evidence: &VerdictEvidence<'_>, candidate: &str, against: &str, rival
     goes_with(&behind, &scaled, rivals).into_iter().filter_map(dependence).collect()
 }
 
-/// The blocks below the middle of what was drawn, and those above.
+/// Splits the blocks at the median of the number: those with smaller values, and those with larger ones.
 fn sides(blocks: &[(DrawnNumber, f64)]) -> Option<[DeviceSide; 2]> {
     let numbers: Vec<f64> = blocks.iter().map(|(number, _)| number.scaled()).collect();
     let (least, most) = (smallest(&numbers)?, -smallest(&numbers.iter().map(|x| -x).collect::<Vec<_>>())?);
-    // Of flags the median may be one of the two values.
+    // The median of flags may be one of the two values; then the midpoint of smallest and largest splits the blocks.
     let middle = median(&numbers).filter(|middle| *middle > least && *middle < most);
     let middle = middle.unwrap_or(f64::midpoint(least, most));
     let side = |large: bool| {

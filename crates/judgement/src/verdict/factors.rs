@@ -1,9 +1,10 @@
-//! What an option does wherever it was tried: main effects of the plan's factors and where they differ, from all trials.
+//! Main effects and interactions of the options in a plan's matrix, estimated from all trials.
 //!
-//! A factor's effect is the mean of the differences that a change of it alone makes, over everything else that was tried with
-//! both; an interaction is how much that differs with another factor from what it is without. Both are contrasts of one
-//! least-squares fit of candidates and blocks, so that all trials say how noisy they are. Candidates given outside a matrix
-//! take part where there is one that differs from them in that factor alone.
+//! The main effect of an option is the mean difference between candidates that differ in this option alone, over all
+//! settings of the other options that were tried both ways. An interaction is how much that effect differs between a
+//! level of another option and the rest. Both are contrasts of one least-squares fit of candidates and blocks, so that
+//! all trials contribute to the estimate of the noise. Candidates given outside a matrix take part where another
+//! candidate differs from them in that option alone.
 
 use libm::log1p;
 use serde::Serialize;
@@ -14,64 +15,68 @@ use crate::journal::Trial;
 use crate::plan::{AXES, Candidate, is_twin, once_each};
 use crate::statistics::{Additive, Estimate, Evidence, holm};
 
-/// Probability of anything being called certain that is not, over all effects, and over all interactions.
+/// Family-wise error rate over all effects, and separately over all interactions (Holm's correction).
 const ALPHA: f64 = 0.05;
 
-/// Its row among [`AXES`]. Of what is worked in a folder no effects are sought, so that a place has but the empty level.
+/// The row of the filesystem among [`AXES`]. Candidates that are a directory (`path`) take no part in the effects.
 const FILESYSTEM: usize = 0;
 
-/// A candidate's levels of [`AXES`]; empty for what it leaves at its default.
+/// A candidate's level on each of [`AXES`]; empty for an option that it leaves at the default.
 type Levels = [String; AXES.len()];
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FactorEffect {
-    /// The key of an axis that says the level.
+    /// The key of the axis that has this level.
     pub factor: &'static str,
     pub level: String,
-    /// The level it is compared with; empty for the default, none for a filesystem: the mean of all.
+    /// The level that it is compared with, empty for the default; `None` for a filesystem, which is compared with the
+    /// mean of all filesystems.
     pub against: Option<String>,
-    /// How many times as much the goal takes with it; the interval is of this effect alone.
+    /// The ratio of the goal with the level to the goal without it; the interval is of this effect alone.
     pub ratio: Estimate,
-    /// How many pairs of candidates (for a filesystem: sets) that differ in this alone.
+    /// The number of pairs of candidates (for a filesystem: sets) that differ in this option alone.
     pub pairs: usize,
-    /// Larger than δ and no chance, all effects taken together.
+    /// The effect is significant after correction for all effects, and larger than δ.
     pub certain: bool,
-    /// No chance, all effects taken together, but no larger than δ.
+    /// The effect is significant after correction for all effects, but at most δ.
     pub slight: bool,
-    /// How it differs with levels of other factors.
+    /// How the effect differs at levels of other options.
     pub interactions: Vec<Interaction>,
-    /// What it adds, in seconds; `None` where computing was not measured, as in simulated time, and where the goal is none of time.
+    /// The seconds that the option adds. `None` where CPU time was not measured, as in simulated time, and where the
+    /// goal is not a time.
     pub added: Option<AddedSeconds>,
 }
 
-/// What a change adds to the phases of the goal, on average over the pairs that differ in it alone; below zero where it saves.
+/// Seconds that an option adds to the phases of the goal: the mean over the pairs that differ in it alone; negative
+/// where it saves time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct AddedSeconds {
     pub durable: f64,
-    /// Of the tool that does the work and of the kernel, on all processors.
+    /// CPU time of the tool that does the work and of the kernel, on all CPUs.
     pub cpu: f64,
 }
 
 impl AddedSeconds {
-    /// It takes longer, and processors were busy for half of that or more: on several they may be for more than all of it.
+    /// Whether the option takes longer and CPU time makes up at least half of that. On several CPUs it may exceed all
+    /// of it.
     pub fn is_computing(&self) -> bool {
         self.durable > 0.0 && self.cpu >= 0.5 * self.durable
     }
 }
 
-/// How an effect differs where a level of another factor is.
+/// How an effect differs at one level of another option.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Interaction {
     pub factor: &'static str,
     pub level: String,
     pub here: Estimate,
-    /// How many times as large that is as elsewhere.
+    /// The ratio of the effect at this level to the effect at the other levels.
     pub ratio: Estimate,
-    /// As for effects, over all interactions.
+    /// As for effects, corrected over all interactions.
     pub certain: bool,
 }
 
-/// The effects on the goal of every factor that was changed by itself at least twice; of filesystems last.
+/// The effect on the goal of every option that at least two pairs of candidates differ in alone; filesystems come last.
 pub(super) fn factor_effects(evidence: &VerdictEvidence<'_>, measured: &[&str]) -> Vec<FactorEffect> {
     let tried = |candidate: &&Candidate| {
         !is_twin(&candidate.name)
@@ -90,7 +95,7 @@ pub(super) fn factor_effects(evidence: &VerdictEvidence<'_>, measured: &[&str]) 
     effects(&cells, &fit, log1p(evidence.tie()), taken.as_deref())
 }
 
-/// What the phases of the goal took a candidate, on average over its trials.
+/// Seconds that a candidate spent in the phases of the goal: the mean over its trials.
 fn taken(evidence: &VerdictEvidence<'_>, candidate: &str) -> Option<AddedSeconds> {
     if evidence.objective.metric != "durable" {
         return None;
@@ -106,7 +111,7 @@ fn taken(evidence: &VerdictEvidence<'_>, candidate: &str) -> Option<AddedSeconds
     Some(AddedSeconds { durable: mean(&["durable"])?, cpu: mean(&["cpu", "cpu_kernel"])? })
 }
 
-/// The contrast of what candidates took.
+/// The contrast of the seconds that the candidates took.
 fn added(weights: &[f64], taken: &[AddedSeconds]) -> AddedSeconds {
     let sum = |seconds: fn(&AddedSeconds) -> f64| {
         weights.iter().zip(taken).map(|(weight, one)| weight * seconds(one)).sum()
@@ -124,7 +129,7 @@ fn effects(
     for factor in (0..AXES.len()).rev() {
         for level in distinct(cells, factor) {
             let (against, changes) = changes(cells, factor, &level);
-            // One filesystem alone differs from no mean.
+            // A single filesystem has no other to be compared with.
             if changes.len() < 2 || distinct(cells, factor).len() < 2 {
                 continue;
             }
@@ -170,12 +175,13 @@ fn levels(candidate: &Candidate) -> Levels {
     std::array::from_fn(|factor| AXES[factor].given(candidate).text())
 }
 
-/// The levels of a factor, each once, in the order of the plan.
+/// The levels of a factor without repetition, in the order of the plan.
 fn distinct(cells: &[Levels], factor: usize) -> Vec<String> {
     once_each(cells.iter().map(|cell| cell[factor].clone()))
 }
 
-/// What a level is compared with, and every change of that alone: the candidate that has it, with the weights of the difference.
+/// The base level that `level` is compared with, and every change of that option alone: the index of the candidate that
+/// has the level, with the weights of the contrast.
 fn changes(cells: &[Levels], factor: usize, level: &str) -> (Option<String>, Vec<(usize, Vec<f64>)>) {
     let all = distinct(cells, factor);
     let base = all.iter().find(|level| level.is_empty()).or(all.first()).cloned().unwrap_or_default();
@@ -204,7 +210,8 @@ fn changes(cells: &[Levels], factor: usize, level: &str) -> (Option<String>, Vec
 
 type Apart = (usize, String, Vec<f64>, Vec<f64>);
 
-/// The changes with each level of each other factor against those without. Of two levels the second says it all.
+/// The contrasts between changes at each level of each other factor and changes at its other levels. With two levels,
+/// one contrast suffices, so the first level is left out.
 fn interactions(cells: &[Levels], factor: usize, changes: &[(usize, Vec<f64>)]) -> Vec<Apart> {
     let mut found = Vec::new();
     for other in (0..AXES.len()).filter(|other| *other == FILESYSTEM || *other > factor) {
@@ -229,7 +236,7 @@ fn mean<'a>(changes: impl Iterator<Item = &'a (usize, Vec<f64>)>) -> Vec<f64> {
     (0..length).map(|at| sum(at) / changes.len() as f64).collect()
 }
 
-/// Which are no chance, all together. None below three blocks.
+/// Which contrasts are significant under Holm's correction; none below three blocks.
 fn no_chance(found: &[Evidence]) -> Vec<bool> {
     let p: Vec<f64> = found.iter().map(Evidence::p_different).collect();
     let sure = |(p, evidence): (f64, &Evidence)| p <= ALPHA && evidence.estimate().low.is_some();

@@ -1,7 +1,7 @@
-//! The goal of a trial as one number, smaller is better: the total over the phases of frequency × number (the time of the whole job), or
-//! the weighted geometric mean of the phases' ratios, a score.
+//! The goal of a trial as one number, where smaller is better: the sum over the phases of frequency × number (the time
+//! of the whole job), or the weighted geometric mean of the phases' numbers (a score).
 //!
-//! Either is kept as a logarithm, so that two candidates are compared by their ratio.
+//! Both are kept as logarithms, so that a difference of two candidates is their ratio.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +16,13 @@ use crate::plan::{Aggregation, Plan};
 pub struct Objective {
     pub metric: String,
     pub by: Aggregation,
-    /// Frequencies or weights by phase: those of the goal that every candidate has.
+    /// Frequencies or weights by phase, for the phases of the goal that every candidate has a number for.
     pub weights: BTreeMap<String, f64>,
-    /// Phases of the goal that some candidate lacks, and which thus count for none.
+    /// Phases of the goal that some candidate has no number for, and which therefore count for no candidate.
     pub left_out: Vec<LeftOutPhase>,
 }
 
-/// A phase of the goal that is no part of the comparison.
+/// A phase of the goal that is left out of the comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeftOutPhase {
     pub phase: String,
@@ -40,15 +40,15 @@ impl Objective {
         Self { metric: goal.metric.clone(), by: goal.by, weights, left_out: Vec::new() }
     }
 
-    /// The goal over the phases in which every candidate has a number in every trial: a candidate without one must not leave the race by
-    /// that.
+    /// The goal over the phases in which every candidate has a number in every trial. A candidate without a number for
+    /// a phase must not drop out of the comparison for that.
     pub fn of(plan: &Plan, run: &Run) -> Self {
         let mut objective = Self::planned(plan);
         objective.take(&run.trials);
         objective
     }
 
-    /// Takes in further trials of a run, of blocks that have ended.
+    /// Adds further trials of a run, from blocks that have ended.
     pub(super) fn take(&mut self, trials: &[Trial]) {
         let done = trials
             .iter()
@@ -74,19 +74,19 @@ impl Objective {
         self.weights.keys().map(String::as_str).collect()
     }
 
-    /// Whether the goal is a sum of the phases' numbers, with their unit; otherwise it is a score.
+    /// Whether the goal is a sum of the phases' numbers, in their unit; otherwise it is a score.
     pub fn is_total(&self) -> bool {
         self.by == Aggregation::Total
     }
 
-    /// The logarithm of the goal of one trial, smaller is better. `None` when a phase that counts was not measured, or when the goal is
-    /// nothing, of which there are no ratios.
+    /// The logarithm of the goal in one trial, where smaller is better. `None` when a phase that counts was not
+    /// measured, or when the goal is zero, because zero has no ratios.
     pub fn log_score(&self, trial: &Trial) -> Option<f64> {
         self.log_of(|phase| self.cost(phase, trial))
     }
 
-    /// The same as if each phase had taken so much more of the metric, or less where that is negative. `None` where nothing would
-    /// be left.
+    /// The logarithm of the goal as if each phase had taken `more` of the metric, or less where that is negative.
+    /// `None` where the result is not positive.
     pub(super) fn log_score_changed(&self, trial: &Trial, more: impl Fn(&str) -> f64) -> Option<f64> {
         self.log_of(|phase| {
             let changed = trial.value(phase, &self.metric)? + more(phase);
@@ -94,7 +94,8 @@ impl Objective {
         })
     }
 
-    /// What a trial's phase adds to the goal for each unit of its weight: its number in a total, the logarithm of its cost in a score.
+    /// What a phase of a trial adds to the goal per unit of weight: its number in a total, the logarithm of its cost in
+    /// a score.
     pub(super) fn cost(&self, phase: &str, trial: &Trial) -> Option<f64> {
         cost(&self.metric, self.by, phase, trial)
     }
@@ -106,7 +107,7 @@ impl Objective {
             Aggregation::Total => log(sum),
             Aggregation::Ratios => sum / self.weights.values().sum::<f64>(),
         };
-        // A plan of an earlier version may hold weights that make an infinity of either.
+        // A plan of an earlier version may have weights that make either infinite.
         (!self.weights.is_empty() && score.is_finite()).then_some(score)
     }
 }
@@ -117,7 +118,7 @@ fn cost(metric: &str, by: Aggregation, phase: &str, trial: &Trial) -> Option<f64
     }
     match by {
         Aggregation::Total => {
-            // Of nothing there are no ratios, and a time of nothing is that of work that was not done.
+            // Zero has no ratios, and a time of zero means that the work was not done.
             trial.value(phase, metric).filter(|value| value.is_finite() && *value > 0.0)
         }
         Aggregation::Ratios => log_cost(metric, phase, trial),
@@ -130,7 +131,7 @@ fn moved_nothing(phase: &str, trial: &Trial) -> bool {
     amount("logical_bytes") == Some(0.0) && amount("files").unwrap_or(0.0) == 0.0
 }
 
-/// The log of a metric in a phase, smaller is better; `None` where it was not measured or measured as nothing.
+/// The logarithm of a metric in a phase, where smaller is better; `None` where it was not measured or is zero.
 pub(super) fn log_cost(metric: &str, phase: &str, trial: &Trial) -> Option<f64> {
     let observation = trial.observations.iter().find(|observation| observation.phase == phase)?;
     let measurement = observation.measurements.iter().find(|measurement| measurement.metric == metric)?;
@@ -156,7 +157,7 @@ mod tests {
         }))
     }
 
-    /// The objective, and the goal of a and b, where b takes 4 % more time to write and a fiftieth of the time to remove.
+    /// The objective, and the goals of `a` and `b`; `b` takes 4 % longer to write and a fiftieth of the time to remove.
     fn goals(plan: &Plan) -> (Objective, Vec<Option<f64>>) {
         let mut events = vec![(None, made::started()), (None, made::block_started(1, 1, &["a", "b"]))];
         for (name, write, remove) in [("a", 50.0, 0.5), ("b", 52.0, 0.01)] {
@@ -183,7 +184,7 @@ mod tests {
         assert!((seconds[0].unwrap() - 51.0).abs() < 1e-9 && (seconds[1].unwrap() - 52.02).abs() < 1e-9);
         let ratios = plan(&json!({ "metric": "durable", "weights": { "write": 1.0, "remove": 1.0 } }));
         let (_, scores) = goals(&ratios);
-        // The milliseconds of the removal outweigh two seconds.
+        // The milliseconds of the removal outweigh two seconds of writing.
         assert!(scores[1].unwrap() < 0.2 * scores[0].unwrap());
     }
 

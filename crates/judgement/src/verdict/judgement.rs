@@ -1,5 +1,5 @@
-//! Everything that a run shows, computed once from plan and journal: what the numbers are made from, the verdict on them, and
-//! what lies beside it. Nothing of it is worded or laid out yet.
+//! Everything that a report of one run shows, computed once from its plan and journal: estimates, the verdict and
+//! supplementary tables. This module words nothing and lays nothing out.
 
 use super::candidates::candidates;
 use super::{
@@ -15,43 +15,43 @@ pub struct Judgement<'a> {
     pub plan: &'a Plan,
     pub run: &'a Run,
     pub basis: TrialBasis,
-    /// The candidates: measured ones by rank, then those without a score, failed and skipped ones last.
+    /// The candidates: measured ones by rank, then those without a score; failed and skipped ones come last.
     pub candidates: Vec<CandidateEntry<'a>>,
     /// The phases that were measured: the plan's in its order, then the steps around them.
     pub phases: Vec<PhaseEntry>,
-    /// The trials that the numbers are made from, and the same by block.
+    /// The trials that the numbers come from; `blocks` groups the same trials by block.
     pub trials: Vec<&'a Trial>,
     pub blocks: ByBlock<'a>,
     pub objective: Objective,
-    /// Every metric of measured candidates, side by side.
+    /// Every metric of the measured candidates, side by side.
     pub estimates: Vec<PhaseEstimate>,
     pub verdict: Verdict,
     pub twins: Vec<ControlPair>,
-    /// What each site found, where several did the blocks between them.
+    /// The results of each site, where several sites shared the blocks of the run.
     pub sites: Option<SiteRatios>,
     /// What the phases of the goal cost together.
     pub costs: Vec<CostColumn>,
-    /// What single options do, in the phases of the first table.
+    /// The effects of single options in the phases of the first table.
     pub effects: Vec<OptionEffect>,
-    /// What the plan's study found, then and now.
+    /// The findings of the plan's study, each compared with this run.
     pub findings: Vec<ThenAndNow>,
-    /// Runs combined as the study did; `None` where the plan does not say how.
+    /// The runs combined in the way the study did; `None` where the plan names no such way.
     pub combined: Option<Combined>,
     /// Rates as shares of the bare device's.
     pub raw_shares: Vec<RawShare>,
     pub harness: Option<Harness>,
 }
 
-/// Which trials the numbers of a run are made from.
+/// Which trials the numbers of a run come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrialBasis {
-    /// Those of complete and valid blocks.
+    /// The trials of complete and valid blocks.
     Blocks(usize),
-    /// No block is complete yet: the trials of the open one, which may still be thrown out.
+    /// The trials of the open block, which may still be discarded; no block is complete yet.
     OpenBlock(u32),
-    /// No block counts: the trials of so many that were thrown out, in a run that ended for that.
+    /// The trials of this many discarded blocks, in a run that ended because of disturbances; no block counts.
     Disturbed(usize),
-    /// No trial has gone well yet.
+    /// No trial has succeeded yet.
     Nothing,
 }
 
@@ -120,12 +120,12 @@ impl<'a> Judgement<'a> {
         self.phases.iter().filter(|phase| self.is_headline(phase))
     }
 
-    /// Whether a phase belongs in the first table: the plan names it, or its goal does (fsck, say).
+    /// Whether a phase belongs in the first table: the plan names it, or its goal weighs it (such as fsck).
     pub fn is_headline(&self, phase: &PhaseEntry) -> bool {
         is_headline(self.plan, phase)
     }
 
-    /// How many trials each measured candidate has at least and at most.
+    /// The smallest and the largest number of trials of the measured candidates.
     pub fn sample_sizes(&self) -> Option<(usize, usize)> {
         let headline = || self.estimates.iter().filter(|found| found.metric == self.plan.goal.metric);
         let sizes = headline().map(|found| found.estimate.n);
@@ -136,7 +136,7 @@ impl<'a> Judgement<'a> {
         self.candidates.iter().filter(move |entry| entry.status == status)
     }
 
-    /// The candidate and its twin, where a run compares one with nothing but itself.
+    /// The candidate and its twin, where a run only compares a candidate with itself.
     pub fn against_itself(&self) -> Option<&ControlPair> {
         let is_alone = contestants(self.plan).any(|candidate| is_twin(&candidate.name));
         match self.twins.as_slice() {
@@ -185,7 +185,7 @@ fn phases(plan: &Plan, estimates: &[PhaseEstimate]) -> Vec<PhaseEntry> {
     phases
 }
 
-/// Runs combined as the study did, of ranked candidates and the plan's phases.
+/// Combines the ranked candidates' runs over the plan's phases in the way the study did.
 fn combined(
     plan: &Plan,
     run: &Run,

@@ -1,4 +1,5 @@
-//! From estimates to a verdict about the plan's goal: the best, those tied with it, those ruled out, and the limits.
+//! The verdict on a plan's goal: the recommended candidate, candidates tied with it or ruled out, and the limits of
+//! that.
 
 mod across;
 mod background;
@@ -107,70 +108,71 @@ use crate::plan::{Plan, once_each};
 use crate::statistics;
 use crate::statistics::FEWEST;
 
-/// What may be concluded about the goal.
+/// The kind of conclusion about the goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// Nobody is better than one candidate by more than δ.
+    /// No candidate is better than the recommended one by more than δ.
     Recommended,
-    /// Besides, each other one is known to be behind it or tied with it.
+    /// Also, every other candidate is shown to be behind the recommended one or tied with it.
     Ranked,
-    /// The evidence does not suffice for either.
+    /// The data suffices for neither.
     Undecided,
 }
 
-/// The verdict: part of the JSON report as it is.
+/// The verdict; it is serialised into the JSON report unchanged.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Verdict {
     pub outcome: Outcome,
-    /// The candidate to take; none where undecided.
+    /// The recommended candidate; `None` where the outcome is undecided.
     pub recommended: Option<String>,
-    /// Those shown to be within δ of the leader.
+    /// Candidates shown to be within δ of the leader.
     pub tied: Vec<String>,
-    /// Those shown to be worse than the leader.
+    /// Candidates shown to be worse than the leader.
     pub behind: Vec<String>,
-    /// Those of which neither is shown.
+    /// Candidates of which neither is shown.
     pub open: Vec<String>,
-    /// Why nothing may be ranked at all: too many blocks were disturbed.
+    /// Why the run allows no ranking at all: too many blocks were disturbed.
     pub refused: Option<String>,
-    /// Where everybody stands with what the goal requires; nothing where it requires nothing that is measured.
+    /// Every candidate's standing with each requirement of the goal; empty where the goal requires no measured number.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub required: Vec<RequirementStanding>,
-    /// Those shown to miss some of it: they are compared with nobody.
+    /// Candidates shown to miss a requirement; they take no part in the comparison.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ruled_out: Vec<String>,
-    /// Phases of the goal that somebody lacks, and which thus count for nobody.
+    /// Phases of the goal that some candidate has no number for, and which therefore count for no candidate.
     pub left_out_phases: Vec<LeftOutPhase>,
-    /// Candidates by the goal, the leader first: what the sample shows, certain or not.
+    /// Candidates by the goal, the leader first: the order in the sample, whether certain or not.
     pub ranking: Vec<Rank>,
-    /// The evidence: every candidate against the leader of the look that decided about it.
+    /// The evidence: every candidate against the leader of the last look.
     pub standings: Vec<Standing>,
-    /// What is not known of whom, and what would settle it.
+    /// Pairs of candidates whose order is not known, and what would settle each.
     pub unsettled: Vec<OpenPair>,
-    /// How noisy the run is; none below three blocks.
+    /// How noisy the run is; `None` below three blocks.
     pub noise: Option<RunNoise>,
-    /// What each level of each factor does wherever it was tried.
+    /// The effect of each level of each option, over all candidates that were tried with it.
     pub factors: Vec<FactorEffect>,
-    /// What each costs, in the order of the ranking, and who is beaten in everything.
+    /// What each candidate costs, in the order of the ranking, and which candidates are worse in everything.
     pub tradeoffs: Vec<Tradeoff>,
-    /// How far each weight may move before another leads.
+    /// How far each weight of the goal can move before another candidate leads.
     pub sensitivity: Vec<WeightRange>,
-    /// Where a difference turns with a number of the class of devices; nothing where each block met the same device.
+    /// Differences that change sign with a property of the devices of a class; empty where every block had the same
+    /// device.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub depends: Vec<Dependence>,
-    /// What filesystems did by themselves while phases of the goal were timed; nothing where it was little, or not told.
+    /// Background work of filesystems during timed phases of the goal; empty where it was small or not reported.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub background: Vec<Background>,
-    /// Whether it holds where computing takes time; nothing where that has no price.
+    /// Whether the verdict holds where computation takes time; `None` where CPU time has no price.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub computing: Option<Computing>,
-    /// How much of the times is computation; nothing where it is free.
+    /// The share of computation in the times; `None` where the device model charges no time for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub charged: Option<ChargedComputation>,
-    /// Whose difference from the first strays much over the devices of a class.
+    /// Candidates whose difference from the first varies much between the devices of a class.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub device_spreads: Vec<DeviceSpread>,
-    /// What may not be concluded, the gravest first.
+    /// What the run does not allow to conclude, the gravest limit first.
     #[serde(skip)]
     pub limits: Vec<Limit>,
     #[serde(skip)]
@@ -178,7 +180,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Ranks and recommends nothing, for this reason.
+    /// Withdraws the ranking and the recommendation, and stores the reason.
     pub fn refuse(&mut self, reason: &str) {
         self.refused = Some(reason.to_owned());
         self.outcome = Outcome::Undecided;
@@ -199,7 +201,7 @@ impl Verdict {
     }
 }
 
-/// The one that is left where all others are ruled out, if it is known to keep all that is required.
+/// The only candidate that is not ruled out, if it is shown to meet every requirement.
 fn alone(required: &[RequirementStanding], fitting: &[&str], run: &Run) -> Option<String> {
     let [only] = fitting else { return None };
     let mut own = required.iter().filter(|one| one.candidate == *only);
@@ -207,8 +209,8 @@ fn alone(required: &[RequirementStanding], fitting: &[&str], run: &Run) -> Optio
     (keeps && run.complete_blocks() >= FEWEST as usize).then(|| (*only).to_owned())
 }
 
-/// Judges the candidates that were measured: what the rule concluded, and the limits of that. `trials` are those that the
-/// numbers are made from.
+/// Judges the measured candidates: applies the stopping rule's conclusion and collects its limits. `trials` are the
+/// trials that the numbers come from.
 pub fn judge(
     plan: &Plan,
     run: &Run,
@@ -238,7 +240,8 @@ pub fn judge(
     let unsettled = shown.map_or(Vec::new(), |look| open_pairs(&deliberation, look, run, measured));
     let evidence = VerdictEvidence { plan, run, objective, trials };
     let outcome = match deliberation.outcome() {
-        // Old runs went on after what would end one now: there the last look may have nobody to recommend.
+        // Runs of older versions continued past the point where a run ends today, so their last look may recommend no
+        // candidate.
         _ if alone.is_some() => Outcome::Recommended,
         _ if refused || leader.is_none() || standings.is_empty() => Outcome::Undecided,
         _ if run.complete_blocks() < FEWEST as usize => Outcome::Undecided,

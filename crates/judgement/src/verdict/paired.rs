@@ -1,4 +1,4 @@
-//! Trials that belong together: of one block, where the machine was in the same mood for all candidates.
+//! Groups trials by block, so that candidates are compared within blocks, under the same state of the machine.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,7 +10,7 @@ use crate::statistics::{Estimate, Evidence, median};
 #[derive(Debug, Clone, Default)]
 pub struct ByBlock<'a> {
     blocks: BTreeMap<u32, HashMap<&'a str, &'a Trial>>,
-    /// Where each was done; nothing where all were done at one place.
+    /// The site of each block, as a number; empty where the trials did not come from a run.
     sites: HashMap<u32, usize>,
 }
 
@@ -24,7 +24,7 @@ impl<'a> FromIterator<&'a Trial> for ByBlock<'a> {
     }
 }
 
-/// Where blocks were done, as numbers: who did none of them at a place is no site.
+/// The site of each block as a number; blocks that record no place share one number.
 pub(super) fn site_numbers<'a>(blocks: impl Iterator<Item = &'a BlockState> + Clone) -> Vec<usize> {
     let site = |block: &'a BlockState| block.place.as_ref().map(|place| place.site.as_str());
     let sites = once_each(blocks.clone().map(site));
@@ -32,7 +32,7 @@ pub(super) fn site_numbers<'a>(blocks: impl Iterator<Item = &'a BlockState> + Cl
 }
 
 impl<'a> ByBlock<'a> {
-    /// Trials of this run, which knows at which site each of its blocks was done.
+    /// Groups trials of this run, with the site of each block.
     pub fn of_run(run: &Run, trials: impl IntoIterator<Item = &'a Trial>) -> Self {
         let numbers = site_numbers(run.blocks.iter());
         let sites = run.blocks.iter().map(|block| block.block).zip(numbers).collect();
@@ -41,7 +41,7 @@ impl<'a> ByBlock<'a> {
 }
 
 impl ByBlock<'_> {
-    /// A candidate's number less another's, in the blocks in which both have one.
+    /// The differences of a number between two candidates, in the blocks in which both have one.
     pub fn differences(
         &self,
         candidate: &str,
@@ -51,7 +51,7 @@ impl ByBlock<'_> {
         self.differences_of(candidate, &number, other, &number)
     }
 
-    /// A candidate's number less another number of another candidate, or of the same one.
+    /// The differences between a number of one candidate and a number of another candidate or of the same one.
     pub(super) fn differences_of(
         &self,
         candidate: &str,
@@ -65,7 +65,7 @@ impl ByBlock<'_> {
         self.blocks.values().filter_map(difference).filter(|difference| difference.is_finite()).collect()
     }
 
-    /// A candidate's number and another's, in the blocks in which both have one.
+    /// The values of a number for two candidates, in the blocks in which both have one.
     pub fn pairs(
         &self,
         candidate: &str,
@@ -77,12 +77,12 @@ impl ByBlock<'_> {
             .collect()
     }
 
-    /// A candidate's trial and another's, in the blocks in which there are both.
+    /// The trials of two candidates, in the blocks that have both.
     pub(super) fn beside(&self, candidate: &str, other: &str) -> impl Iterator<Item = (&Trial, &Trial)> {
         self.blocks.values().filter_map(move |block| Some((*block.get(candidate)?, *block.get(other)?)))
     }
 
-    /// A number of these candidates, block by block.
+    /// A number of these candidates: one row per block, one column per candidate.
     pub(super) fn rows(
         &self,
         candidates: &[&str],
@@ -94,7 +94,7 @@ impl ByBlock<'_> {
         self.blocks.values().map(row).collect()
     }
 
-    /// Where the trials of these candidates stand, block by block.
+    /// The values of `place` for the trials of these candidates: one row per block, one column per candidate.
     pub(super) fn places(
         &self,
         candidates: &[&str],
@@ -105,7 +105,7 @@ impl ByBlock<'_> {
         self.blocks.values().map(row).collect()
     }
 
-    /// Where each block was done, in the order of [`rows`](Self::rows).
+    /// The site of each block, in the order of [`rows`](Self::rows).
     pub(super) fn sites(&self) -> Vec<usize> {
         self.blocks.keys().map(|block| self.sites.get(block).copied().unwrap_or_default()).collect()
     }
@@ -119,17 +119,18 @@ impl ByBlock<'_> {
     }
 }
 
-/// By rows as of [`ByBlock::rows`]: a candidate's number less another's, in the blocks in which both have one.
+/// The differences of two candidates' columns in [`ByBlock::rows`], in the blocks in which both have a number.
 pub(super) fn differences(rows: &[Vec<Option<f64>>], candidate: usize, other: usize) -> Vec<f64> {
     let difference = |row: &Vec<Option<f64>>| Some(row[candidate]? - row[other]?);
     rows.iter().filter_map(difference).filter(|difference| difference.is_finite()).collect()
 }
 
-/// One number of several candidates side by side: that of the `reference` is its geometric mean, and everybody else's a
-/// multiple of that, by the differences within blocks. Who was not in all blocks is thus not favoured by those it was in.
-/// The intervals are those of the multiples; that of the reference is of its mean.
+/// One number of several candidates side by side. The number of the `reference` is its geometric mean; every other
+/// candidate's is that mean times its ratio within blocks, so that a candidate that is missing from some blocks is not
+/// favoured by the blocks it has. The intervals are those of the ratios; the reference has the interval of its mean.
 ///
-/// In the order asked for; medians without intervals where a number is 0 or less; `None` where nothing was measured.
+/// The result has the order of `candidates`. Where a number is 0 or less it has medians without intervals; `None` where
+/// nothing was measured.
 pub(super) fn side_by_side(
     blocks: &ByBlock<'_>,
     reference: Option<&str>,
@@ -141,7 +142,8 @@ pub(super) fn side_by_side(
     found.map(|one| one.map(|(estimate, _)| estimate)).collect()
 }
 
-/// The same of [`rows`](ByBlock::rows) and the sites of the blocks, each with how many of its trials were set aside.
+/// Like [`side_by_side`], from [`rows`](ByBlock::rows) and the sites of the blocks; each with the number of trials set
+/// aside.
 pub(super) fn side_by_side_of(
     rows: &[Vec<Option<f64>>],
     sites: &[usize],
@@ -156,7 +158,7 @@ pub(super) fn side_by_side_of(
     }
     let logs: Vec<Vec<Option<f64>>> =
         rows.iter().map(|row| row.iter().map(|value| value.map(libm::log)).collect()).collect();
-    // What somebody has in each block, with where that was done.
+    // The values that exist, with the site of each block.
     let placed = |number: &dyn Fn(&Vec<Option<f64>>) -> Option<f64>| -> (Vec<f64>, Vec<usize>) {
         logs.iter().zip(sites).filter_map(|(row, site)| Some((number(row)?, *site))).unzip()
     };
@@ -167,7 +169,7 @@ pub(super) fn side_by_side_of(
         Some((Estimate { n, ..found.ratio_at_the_stop() }, n - found.count))
     };
     let mut shown: Vec<Option<(Estimate, usize)>> = (0..candidates.len()).map(alone).collect();
-    // Who leads may lack this very number.
+    // The reference may have no value of this number; then the first candidate that has one replaces it.
     let leads = |at: &usize| reference == Some(candidates[*at]) && shown[*at].is_some();
     let anchor = (0..candidates.len()).find(leads).or_else(|| shown.iter().position(Option::is_some));
     let Some((anchor, Some((mean, _)))) = anchor.map(|at| (at, shown[at])) else { return shown };
@@ -181,7 +183,7 @@ pub(super) fn side_by_side_of(
         let multiple = evidence.ratio_at_the_stop().map(|ratio| ratio * mean.point);
         shown[at] = Some((Estimate { n: values[at].len(), ..multiple }, all.len() - evidence.count));
     }
-    // What was the same in every trial is so to the last digit.
+    // Removes rounding errors, so that a value that is the same in every trial is shown exactly.
     let exact = |(estimate, values): (Option<(Estimate, usize)>, &Vec<f64>)| {
         let first = values.first().copied()?;
         let near = |value: f64| if (value / first - 1.0).abs() < 1e-12 { first } else { value };

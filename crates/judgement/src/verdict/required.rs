@@ -1,4 +1,4 @@
-//! Who keeps what the goal requires, and by how much the others miss it.
+//! Checks each candidate against the requirements of the goal (such as a largest latency), with a ratio to each bound.
 
 use libm::log;
 use serde::Serialize;
@@ -9,51 +9,51 @@ use crate::statistics::{Estimate, Evidence, FEWEST};
 
 use super::Verdict;
 
-/// The metric that holds of a trial only where it holds of each call: the worst of all trials is what counts.
+/// The metric that bounds every single call, so the largest value over all trials is compared with the bound.
 const WORST: &str = "latency_max";
 
-/// A measured nothing is taken for this share of the bound: there are no ratios of nothing.
+/// A measured zero is replaced by this share of the bound, because ratios and logarithms of zero do not exist.
 const NOTHING: f64 = 1e-9;
 
-/// One candidate and one requirement.
+/// How one candidate stands with one requirement.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RequirementStanding {
     pub candidate: String,
     pub phase: String,
     pub metric: String,
-    /// As it is told: `commit.p99 <= 10ms`.
+    /// The requirement as the reports show it: `commit.p99 <= 10ms`.
     pub requirement: String,
     pub relation: RequirementRelation,
-    /// In the unit of the metric: the geometric mean over trials, of the worst latency the largest; nothing where it was not
-    /// measured.
+    /// The value in the metric's unit: the geometric mean over trials, or for the worst latency the largest value;
+    /// `None` where it was not measured.
     pub value: Option<f64>,
     pub unit: Option<Unit>,
-    /// How many times the bound that is.
+    /// The ratio of the value to the bound.
     pub times: Option<Estimate>,
 }
 
-/// What is known of a candidate and a requirement.
+/// Whether a candidate is shown to meet a requirement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequirementRelation {
     Kept,
-    /// Shown to be missed: the candidate is ruled out.
+    /// The samples show that the candidate misses it, so the candidate is ruled out.
     Missed,
-    /// Neither is shown.
+    /// The samples show neither.
     Open,
-    /// No trial gave a number.
+    /// No trial has a number for the metric.
     NotMeasured,
 }
 
 impl Verdict {
-    /// Whether everybody who was measured is ruled out.
+    /// Whether every candidate with a requirement standing is ruled out.
     pub fn nobody_is_left(&self) -> bool {
         let out = |one: &RequirementStanding| self.ruled_out.contains(&one.candidate);
         !self.ruled_out.is_empty() && self.required.iter().all(out)
     }
 }
 
-/// Where everybody who was tried stands, in the order of the plan.
+/// The standing of every measured candidate with every requirement, in the order of the plan.
 pub(super) fn requirement_standings(plan: &Plan, run: &Run, measured: &[&str]) -> Vec<RequirementStanding> {
     let tried = contestants(plan).map(|candidate| candidate.name.as_str());
     let tried: Vec<&str> = tried.filter(|name| measured.contains(name)).collect();
@@ -63,7 +63,7 @@ pub(super) fn requirement_standings(plan: &Plan, run: &Run, measured: &[&str]) -
     each.map(|(candidate, requirement)| standing(candidate, requirement, run, u32::MAX)).collect()
 }
 
-/// Whether a candidate is shown to miss something by the blocks up to this one.
+/// Whether the blocks up to `block` show that the candidate misses a requirement.
 pub(super) fn is_ruled_out(plan: &Plan, run: &Run, candidate: &str, block: u32) -> bool {
     plan.goal.require.numbers.iter().any(|requirement| {
         standing(candidate, requirement, run, block).relation == RequirementRelation::Missed
@@ -93,7 +93,7 @@ fn standing(candidate: &str, requirement: &Requirement, run: &Run, block: u32) -
     }
 }
 
-/// The largest of all trials. That it was so large is certain.
+/// The ratio of the largest value to the bound. A maximum is an observed fact, so its interval has no width.
 fn worst(values: &[f64], bound: f64) -> Option<Estimate> {
     let largest = values.iter().copied().reduce(f64::max)?;
     let times = Estimate::without_interval(largest / bound, values.len());
@@ -101,8 +101,9 @@ fn worst(values: &[f64], bound: f64) -> Option<Estimate> {
     Some(if known { Estimate { low: Some(times.point), high: Some(times.point), ..times } } else { times })
 }
 
-/// The geometric mean with every trial counted: a tail is what a requirement is about, so none is set aside. Its interval is that of
-/// this sample alone: one that made up for every look would be so wide after three blocks that nobody could miss anything.
+/// The ratio of the geometric mean to the bound. Every trial counts, because requirements are about tails, so no
+/// outlier is set aside. The interval is of this sample alone: one corrected for repeated looks would be too wide after
+/// three blocks to rule any candidate out.
 fn mean(values: &[f64], bound: f64) -> Option<Estimate> {
     let logs: Vec<f64> = values.iter().map(|value| log(value.max(bound * NOTHING) / bound)).collect();
     Some(Evidence::of_all(&logs)?.ratio())
@@ -146,7 +147,7 @@ mod tests {
         })
     }
 
-    /// `a` is the fastest and has the longest tail; so many blocks of all.
+    /// A run of `blocks` blocks, in which `a` is the fastest candidate; `tails` has the latencies of the three.
     fn run(plan: &Plan, blocks: u32, tails: [f64; 3]) -> Run {
         let names = ["a", "b", "c"];
         let mut events = vec![(None, made::started())];
@@ -195,7 +196,7 @@ mod tests {
             judged.estimates.iter().any(|one| one.candidate == "a"),
             "its numbers are shown all the same"
         );
-        // Not before three blocks, and from then on it is not tried.
+        // Two blocks rule no candidate out; from the third block on, `a` is not tried.
         assert!(!is_ruled_out(&plan, &run, "a", 2) && is_ruled_out(&plan, &run, "a", 3));
         assert!(Deliberation::of(&plan, &run).racing().all(|name| name != "a"));
     }

@@ -1,5 +1,5 @@
-//! Runs of one plan with more and more data: from which size on the answer no longer moves, and what each candidate costs whatever
-//! there is to do, and by the byte.
+//! Compares runs of one plan at growing data sizes: from which size on the ranking is stable, and the fixed and
+//! per-byte cost of each candidate.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::{Estimate, Judgement, Verdict};
 use crate::journal::{Run, Trial};
 use crate::plan::{Plan, least_space, once_each};
 
-/// A run with so many times the data of the first.
+/// A run with `times` times the data of the first run.
 #[derive(Debug)]
 pub struct SizeRun {
     pub times: f64,
@@ -17,23 +17,23 @@ pub struct SizeRun {
     pub run: Run,
 }
 
-/// What was found with so much data.
+/// The results at one data size.
 #[derive(Debug, Serialize)]
 pub struct AtSize {
-    /// How many times the data of the first run.
+    /// The data size as a multiple of the first run's.
     pub times: f64,
-    /// Bytes of all datasets; 0 where only the disk knows.
+    /// Bytes of all datasets together; 0 where the plan alone does not tell their size.
     pub bytes: u64,
     pub blocks: usize,
     #[serde(skip)]
     pub verdict: Verdict,
-    /// How many times the best of this size, by candidate.
+    /// How many times worse than the best of this size each candidate is.
     #[serde(skip)]
     pub behind: Vec<(String, Estimate)>,
-    /// Seconds of the phases of the goal, all together, by candidate; nothing where the goal is about none.
+    /// Mean seconds in the phases of the goal together, by candidate; empty where the goal is not a time.
     #[serde(skip)]
     seconds: BTreeMap<String, f64>,
-    /// Seconds to mount and unmount.
+    /// Mean seconds to mount and unmount, by candidate.
     #[serde(skip)]
     mounting: BTreeMap<String, f64>,
 }
@@ -46,33 +46,33 @@ pub struct MovedRatio {
     pub after: f64,
 }
 
-/// From one size to the next.
+/// What changes from one size to the next.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SizeStep {
-    /// Whether whom to take is the same, or was tied.
+    /// Whether both sizes recommend the same candidate, or one that is tied with it.
     pub same_leader: bool,
-    /// Ratios that changed by more than δ, and by more than their intervals leave open.
+    /// Ratios that changed by more than δ and whose intervals do not overlap.
     pub moved: Vec<MovedRatio>,
-    /// The largest change that the intervals would have hidden, as a share.
+    /// The largest change above δ that was ignored because the intervals overlap, as a share.
     pub hidden: f64,
-    /// Who was measured at one of the two alone, or whom too few trials tell of.
+    /// Candidates that have a ratio at only one of the two sizes.
     pub unknown: Vec<String>,
 }
 
 impl SizeStep {
-    /// Order and ratios are the same, as far as both runs can tell.
+    /// Whether the recommendation and the ratios are the same, as far as both runs can tell.
     pub fn agrees(&self) -> bool {
         self.same_leader && self.moved.is_empty() && self.unknown.is_empty()
     }
 }
 
-/// What a candidate costs whatever there is to do, and by the byte: a line through the two largest sizes.
+/// The fixed cost and the cost per GiB of a candidate: a straight line through the two largest sizes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CostBySize {
     pub candidate: String,
-    /// Seconds that the goal's phases take without any data.
+    /// Seconds that the phases of the goal take with no data, extrapolated.
     pub fixed: f64,
-    /// Seconds for each GiB.
+    /// Seconds per GiB of data.
     pub per_gib: f64,
     /// Seconds to mount and unmount at the largest size.
     pub mounting: f64,
@@ -85,13 +85,13 @@ pub struct SizeTable {
     pub tie: f64,
     pub candidates: Vec<String>,
     pub sizes: Vec<AtSize>,
-    /// Each against the one before it.
+    /// Each size compared with the one before it.
     pub steps: Vec<SizeStep>,
     pub costs: Vec<CostBySize>,
 }
 
 impl SizeTable {
-    /// Of these runs, the smallest first; nothing of none.
+    /// Compares these runs, the smallest first; `None` where there are none.
     pub fn of(runs: &[SizeRun]) -> Option<Self> {
         let first = &runs.first()?.plan;
         let sizes: Vec<AtSize> = runs.iter().map(at_size).collect();
@@ -104,7 +104,7 @@ impl SizeTable {
         Some(SizeTable { title: first.title.clone(), tie, candidates, sizes, steps, costs })
     }
 
-    /// From which size on the answer holds: the first from which on all steps agree; nothing where the last does not.
+    /// The smallest size from which on all steps agree; `None` where the last step does not.
     pub fn settled_from(&self) -> Option<&AtSize> {
         let agreeing = self.steps.iter().rev().take_while(|step| step.agrees()).count();
         (agreeing > 0).then(|| self.sizes.get(self.steps.len() - agreeing)).flatten()
@@ -164,7 +164,7 @@ fn step(one: &AtSize, other: &AtSize, tie: f64) -> SizeStep {
         if change <= libm::log1p(tie) {
             continue;
         }
-        // The best of a size has no interval of its own, nor do too few trials.
+        // The best candidate of a size has a ratio of 1 without an interval, and so has a sample of too few trials.
         let ends = |found: Estimate| (found.low.unwrap_or(found.point), found.high.unwrap_or(found.point));
         let ((low, high), (below, above)) = (ends(before), ends(after));
         if low <= above && below <= high {
@@ -176,7 +176,7 @@ fn step(one: &AtSize, other: &AtSize, tie: f64) -> SizeStep {
     SizeStep { same_leader: same_leader(&one.verdict, &other.verdict), moved, hidden, unknown }
 }
 
-/// Whom to take is decided in both, and is the same or tied with that one.
+/// Whether both sizes recommend a candidate, and the two are the same or tied.
 fn same_leader(one: &Verdict, other: &Verdict) -> bool {
     let (Some(before), Some(after)) = (&one.recommended, &other.recommended) else { return false };
     before == after || one.tied.contains(after) || other.tied.contains(before)

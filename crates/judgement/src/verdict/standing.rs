@@ -1,4 +1,4 @@
-//! Every candidate against the leader: how far behind, and what of that is certain.
+//! Compares every candidate with the leader: how far behind it is, and what of that is certain.
 
 use serde::Serialize;
 
@@ -10,9 +10,9 @@ use crate::statistics::{BlockOutcome, Estimate, Evidence, FEWEST, Rival};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Standing {
     pub candidate: String,
-    /// The candidate it was compared with: whoever led at the time.
+    /// The candidate it was compared with: the leader of the look.
     pub against: String,
-    /// How many times worse than that one; the interval is of this pair alone.
+    /// How many times worse it is than `against`; the interval is of this pair alone.
     pub ratio: Estimate,
     pub relation: Relation,
 }
@@ -21,30 +21,30 @@ pub struct Standing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
-    /// Worse.
+    /// The candidate is worse.
     Behind,
-    /// Within δ.
+    /// The two are within δ.
     Tied,
-    /// Not better by more than δ.
+    /// The candidate is not better by more than δ.
     NotBetter,
-    /// Nothing.
+    /// Nothing is certain.
     Open,
 }
 
-/// A candidate in the order of the sample.
+/// A candidate's place in the order of the sample.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Rank {
     pub candidate: String,
-    /// How many times worse than the leader, paired within blocks; `None` for the leader itself, or where nothing pairs
-    /// the two.
+    /// How many times worse than the leader it is, paired within blocks; `None` for the leader itself, or where no
+    /// block has both.
     pub behind: Option<Estimate>,
-    /// The goal in the metric's unit, where it is a total: the leader's own geometric mean over its trials, and for the others that times
-    /// `behind`, so that the two never contradict each other.
+    /// The goal in the metric's unit, where the goal is a total. For the leader it is the geometric mean over its
+    /// trials, for the others that number times `behind`, so that the two never contradict each other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<f64>,
 }
 
-/// Every candidate against the leader of the last look, the closest first.
+/// Compares every candidate with the leader of the last look, in the order of that look.
 pub(super) fn standings(
     deliberation: &Deliberation,
     look: &BlockOutcome,
@@ -53,7 +53,7 @@ pub(super) fn standings(
 ) -> Vec<Standing> {
     let standing = |rival: &Rival| {
         let candidate = deliberation.candidates.get(rival.candidate)?.clone();
-        // Earlier versions dropped candidates by another rule: what they concluded stands.
+        // Runs of earlier versions dropped candidates by another rule; their conclusions stay valid.
         let dropped = run.candidates.iter().any(|state| state.name == candidate && state.dropped.is_some());
         let relation = match relation(rival, dropped) {
             _ if look.block < FEWEST && !dropped => Relation::Open,
@@ -65,7 +65,7 @@ pub(super) fn standings(
     look.rivals.iter().filter_map(standing).collect()
 }
 
-/// Behind by less than δ is tied.
+/// A candidate that is behind by less than δ counts as tied.
 fn relation(rival: &Rival, dropped: bool) -> Relation {
     match rival {
         one if one.tied => Relation::Tied,
@@ -75,8 +75,8 @@ fn relation(rival: &Rival, dropped: bool) -> Relation {
     }
 }
 
-/// Everybody by how far behind the leader it is: one number for one thing, the one that the evidence has where there is
-/// any. Without a leader (before the second block) the best of the sample is one.
+/// Orders the candidates by how far behind the leader they are. The ratio is the standing's where there is one, so that
+/// the reports show one number for one pair. Without a leader (before the second block), the best of the sample leads.
 pub(super) fn ranking(
     leader: Option<&str>,
     standings: &[Standing],
@@ -105,7 +105,7 @@ pub(super) fn ranking(
         Rank { candidate: name.to_owned(), behind, total }
     };
     let mut ranking: Vec<Rank> = scored.iter().map(|(name, _)| rank(name)).collect();
-    // The leader, which is behind nobody, comes first even where chance puts somebody before it.
+    // The leader comes first even where another candidate has a better ratio by chance.
     let place = |rank: &Rank| match rank.behind {
         _ if rank.candidate == leader => f64::NEG_INFINITY,
         Some(behind) => behind.point,

@@ -1,7 +1,7 @@
-//! Then and now: what a study published, held against the estimates of this run, finding by finding.
+//! Checks published findings against this run: each holds, no longer holds or cannot be decided.
 //!
-//! A finding holds, or no longer holds, only where the samples are certain enough: by the interval of the ratio within
-//! blocks, or of two numbers of one candidate within its trials. Everything else cannot be told here, and says why.
+//! A finding is decided only where the samples are certain enough: by the interval of the ratio within blocks, or of
+//! two numbers of one candidate within its trials. Every other finding is reported as undecidable, with the reason.
 
 mod reach;
 
@@ -15,11 +15,11 @@ use super::estimates::find;
 use super::goal::log_cost;
 use super::{ByBlock, Objective, PhaseEstimate, better_of};
 
-/// By which factor times on a modelled device may be off: what is decided by less is the model's doing as likely as the
-/// filesystem's. By what models show of what is known anyway (docs/results/known-facts.md).
+/// The factor by which times on a modelled device may be wrong. A difference below it may come from the model and not
+/// from the filesystem. The value comes from comparing the models with known facts (docs/results/known-facts.md).
 const MODEL_ERROR: f64 = 1.5;
 
-/// Below this the range of a sample says nothing.
+/// The smallest sample whose range from minimum to maximum is used.
 const FEWEST: usize = 3;
 
 /// Whether a finding still holds.
@@ -32,7 +32,7 @@ pub enum Now {
 }
 
 impl Now {
-    /// For people.
+    /// The verdict in words for reports.
     pub fn words(self) -> &'static str {
         match self {
             Now::Holds => "holds",
@@ -45,42 +45,43 @@ impl Now {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Because {
-    /// The pair that decides: how many times better one is than the other.
+    /// The pair of candidates that decides, and how many times better one is than the other.
     Pair {
-        /// The one that was the better, or is the best.
+        /// The candidate that the finding calls better, or the best one.
         one: String,
-        /// The one that was the worse, or is the worst.
+        /// The candidate that the finding calls worse, or the worst one.
         other: String,
         ratio: f64,
         #[serde(flatten)]
         bounds: Bounds,
         limit: f64,
-        /// By which factor the numbers may be off, besides; 1 on a real device.
+        /// The factor by which the numbers may also be wrong because the device is modelled; 1 on a real device.
         error: f64,
     },
-    /// The share that decides: what one candidate reaches of another number of its own.
+    /// The share that decides: one number of a candidate as a fraction of another number of the same candidate.
     Share {
         candidate: String,
-        /// Of this metric …
+        /// The metric of the other number.
         of_metric: String,
-        /// … in this phase.
+        /// The phase of the other number.
         of_phase: String,
         share: f64,
         #[serde(flatten)]
         bounds: Bounds,
         limit: f64,
-        /// By which factor the numbers may be off, besides; 1 on a real device.
+        /// The factor by which the numbers may also be wrong because the device is modelled; 1 on a real device.
         error: f64,
     },
-    /// Nothing is left to compare.
+    /// The run has no numbers to compare.
     NotMeasured,
     /// The metric does not say which way is better.
     NoDirection,
-    /// It is about CPU time, or about encryption or compression, which cost that: on a modelled device it passes for nothing.
+    /// The finding is about CPU time, or about encryption or compression, which cost CPU time. A modelled device
+    /// charges no time for computation unless the plan has a CPU price.
     CpuIsFree,
 }
 
-/// Between what and what a number lies, where that can be said.
+/// The bounds of a number's interval, where they are known.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Bounds {
     pub low: Option<f64>,
@@ -106,25 +107,26 @@ pub struct ThenAndNow {
     pub published: Published,
     pub now: Now,
     pub because: Because,
-    /// What was measured of the candidates it names, in the phase it is about.
+    /// The estimates for the candidates that the finding names, in its phase.
     pub measured: Vec<PhaseEstimate>,
-    /// Named by it, but without a number here.
+    /// Candidates that the finding names but that have no number in this run.
     pub missing: Vec<String>,
 }
 
-/// What findings are judged by, besides the estimates.
+/// What a finding is judged with, besides the estimates.
 #[derive(Clone, Copy)]
 struct FindingContext<'a> {
     blocks: &'a ByBlock<'a>,
     /// The goal as a whole, which a finding may be about.
     objective: &'a Objective,
     tie: f64,
-    /// By which factor times may be off.
+    /// The factor by which times may be wrong because the device is modelled.
     error: f64,
 }
 
 impl FindingContext<'_> {
-    /// By which factor this may be off. What was asked of the device is counted, whatever time it takes.
+    /// The factor by which this estimate may be wrong. Device requests are counted, so a wrong time model does not
+    /// change them.
     fn error(&self, found: &PhaseEstimate) -> f64 {
         if found.metric.starts_with("device_") { 1.0 } else { self.error }
     }
@@ -144,7 +146,8 @@ pub fn then_and_now(plan: &Plan, estimates: &[PhaseEstimate], blocks: &ByBlock<'
     let judge = |published: &Published| {
         let mut asked = published.clone();
         if let Assertion::Spread { among, .. } = &mut asked.claim {
-            // Of all, those that computing does not favour.
+            // A spread over all candidates leaves out those that a modelled device favours by not charging for
+            // computation.
             if among.is_empty() {
                 *among = plan.candidates.iter().map(|candidate| candidate.name.clone()).collect();
             }
@@ -161,12 +164,12 @@ pub fn then_and_now(plan: &Plan, estimates: &[PhaseEstimate], blocks: &ByBlock<'
     plan.published.iter().map(judge).collect()
 }
 
-/// Whether what it writes is encrypted, or goes through another layer, or is compressed.
+/// Whether the candidate has layers such as encryption, or asks for compression.
 fn computes(candidate: &Candidate) -> bool {
     candidate.has_layers() || candidate.asks_for_compression()
 }
 
-/// The goal of every candidate as if it were a phase; nothing where no finding is about it.
+/// Estimates of the goal for every candidate, as if the goal were a phase; empty where no finding is about the goal.
 fn of_goal(plan: &Plan, bench: &FindingContext<'_>) -> Vec<PhaseEstimate> {
     if plan.published.iter().all(|published| published.phase != GOAL) {
         return Vec::new();
@@ -179,7 +182,7 @@ fn of_goal(plan: &Plan, bench: &FindingContext<'_>) -> Vec<PhaseEstimate> {
             .flat_map(|trial| &trial.observations)
             .find_map(|observation| observation.measurements.iter().find(|found| found.metric == metric))?;
         let scores = trials.iter().filter_map(|trial| bench.objective.log_score(trial));
-        // A score is a cost; shown as the metric itself, a rate must be turned over again.
+        // A score is a cost, so a rate is inverted again to show it as the metric itself.
         let sign = if better_of(metric, kind.unit, kind.better) == Better::Higher { -1.0 } else { 1.0 };
         let logs: Vec<f64> = scores.map(|score| sign * score).collect();
         let ends = logs
@@ -207,7 +210,7 @@ fn judge_one<'a>(
 ) -> ThenAndNow {
     let in_phase = |name: &str, phase: &str| find(estimates, name, phase, &published.metric);
     let here = |name: &String| in_phase(name, &published.phase);
-    // Whole only where what it is a multiple of was measured, too.
+    // The side exists only where the number that it is divided by was also measured.
     let side = |found: &'a PhaseEstimate, of: &Of| {
         let base = |of: &Of| {
             let candidate = of.of.get(&found.candidate).unwrap_or(&found.candidate);
@@ -269,18 +272,18 @@ fn judge_one<'a>(
     finding(now, because, measured)
 }
 
-/// What is asked of two estimates.
+/// The condition that a pair of estimates must meet.
 #[derive(Clone, Copy)]
 enum Test {
-    /// The one is better by this factor.
+    /// One side is better by this factor.
     Better { by: f64 },
-    /// They differ by this share at most.
+    /// The two differ by this share at most.
     Alike { within: f64 },
-    /// Some pair is this factor apart, and none more than the other.
+    /// Some pair differs by the factor `spread`, and no pair by more than `at_most`.
     Spread { spread: f64, at_most: Option<f64> },
 }
 
-/// A number, or what multiple of another it is.
+/// One side of a comparison: a number, or its ratio to another number.
 #[derive(Clone, Copy)]
 struct FindingSide<'a> {
     found: &'a PhaseEstimate,
@@ -295,14 +298,14 @@ impl FindingSide<'_> {
         point(self.found) / self.of.map_or(1.0, point)
     }
 
-    /// Least and most.
+    /// The smallest and the largest cost.
     fn costs(&self) -> Option<(f64, f64)> {
         let (least, most) = self.found.costs()?;
         let (low, high) = self.of.map_or(Some((1.0, 1.0)), PhaseEstimate::costs)?;
         Some((least / high, most / low))
     }
 
-    /// The logarithm of the same in a block's trial.
+    /// The logarithm of the cost in one trial.
     fn log_cost(&self, blocks: &ByBlock<'_>, trial: &Trial) -> Option<f64> {
         let own = match self.found.phase.as_str() {
             GOAL => self.objective.log_score(trial)?,
@@ -313,16 +316,16 @@ impl FindingSide<'_> {
     }
 }
 
-/// Two of them, the one that should be the better first.
+/// Two sides of a comparison; the side that should be better is `one`.
 #[derive(Clone, Copy)]
 struct FindingSides<'a> {
     one: FindingSide<'a>,
     other: FindingSide<'a>,
-    /// How many times better the one is within blocks, where they share some.
+    /// How many times better `one` is within blocks, where the two share blocks.
     paired: Option<Estimate>,
 }
 
-/// The best with each of the others, the worst last.
+/// Pairs the best side with each other side; the worst side comes last.
 fn extremes<'a>(bench: FindingContext<'_>, mut all: Vec<FindingSide<'a>>) -> Vec<FindingSides<'a>> {
     all.sort_by(|one, other| one.cost().total_cmp(&other.cost()));
     match all.as_slice() {
@@ -338,7 +341,7 @@ fn decide(test: Test, pairs: &[FindingSides<'_>], bench: FindingContext<'_>) -> 
     let too_far =
         |at_most: f64, pair: &FindingSides<'_>| pair.judge(Test::Better { by: at_most }, bench) == Now::Holds;
     let (whole, limit) = match test {
-        // Of every pair it was said; one that is certainly otherwise ends it.
+        // The finding must hold for every pair, so one pair that certainly contradicts it decides.
         Test::Better { by } => (all_of(any(Now::NoLongerHolds), any(Now::CannotTell)), by),
         Test::Alike { within } => (all_of(any(Now::NoLongerHolds), any(Now::CannotTell)), 1.0 + within),
         Test::Spread { at_most: Some(most), .. } if pairs.iter().any(|pair| too_far(most, pair)) => {
@@ -348,7 +351,7 @@ fn decide(test: Test, pairs: &[FindingSides<'_>], bench: FindingContext<'_>) -> 
                 furthest.map_or(Because::NotMeasured, |pair| pair.because(most, bench)),
             );
         }
-        // Of some pair it was said; one that is certainly so suffices, where none is certainly or maybe further.
+        // The finding must hold for some pair. One certain pair is enough if every pair is certainly within `at_most`.
         Test::Spread { spread, at_most } => {
             let alike =
                 |most: f64, pair: &FindingSides<'_>| pair.judge(Test::Alike { within: most - 1.0 }, bench);
@@ -361,9 +364,10 @@ fn decide(test: Test, pairs: &[FindingSides<'_>], bench: FindingContext<'_>) -> 
             (whole, spread)
         }
     };
-    // The pair furthest on the side that decided: the narrowest where all hold, the worst where one does not.
+    // Reports the most extreme deciding pair: the pair with the largest ratio for "alike" and "spread", else the
+    // smallest.
     let widest = matches!(test, Test::Alike { .. } | Test::Spread { .. });
-    // Where one holds of several and not the whole, it is the one in question.
+    // Where some pair holds but the finding as a whole does not, the pair that holds is the one to report.
     let so = |now: Now| now == whole || widest && !any(whole) && now == Now::Holds;
     let deciding = judged.iter().filter(|(now, _)| so(*now)).map(|(_, pair)| *pair);
     let order = |one: &&FindingSides<'_>, other: &&FindingSides<'_>| one.ratio().total_cmp(&other.ratio());
@@ -388,7 +392,7 @@ impl<'a> FindingSides<'a> {
         FindingSides { one, other, paired: Evidence::of(&differences).map(|evidence| evidence.ratio()) }
     }
 
-    /// How many times better the one is.
+    /// How many times better `one` is than `other`.
     fn ratio(&self) -> f64 {
         if let Some(paired) = self.paired {
             return paired.point;
@@ -421,7 +425,7 @@ impl<'a> FindingSides<'a> {
         let error = bench.error(self.one.found);
         let (low, high) = (low / error, high * error);
         let (holds, fails) = match test {
-            // "Better, however little" has ended where the difference is too small to matter.
+            // A finding without a factor no longer holds where the difference is smaller than the plan's tie.
             Test::Better { by } => (low > by, high < by.max(1.0 + bench.tie)),
             Test::Alike { within } => (high <= 1.0 + within, low > 1.0 + within),
             Test::Spread { spread, .. } => (low >= spread, high < spread),
@@ -439,12 +443,12 @@ fn word(holds: bool, fails: bool) -> Now {
 }
 
 impl PhaseEstimate {
-    /// The value as something of which less is better.
+    /// The value as a cost, where smaller is better.
     fn cost(&self, value: f64) -> f64 {
         if self.direction() == Better::Higher { 1.0 / value } else { value }
     }
 
-    /// Least and most, where the sample is large enough to have them.
+    /// The smallest and the largest value, where the sample is large enough.
     fn range(&self) -> Option<(f64, f64)> {
         match (self.estimate.low, self.estimate.high) {
             (Some(low), Some(high)) => Some((low, high)),
@@ -453,14 +457,14 @@ impl PhaseEstimate {
         }
     }
 
-    /// Least and most cost.
+    /// The smallest and the largest cost.
     fn costs(&self) -> Option<(f64, f64)> {
         let (least, most) = self.range()?;
         Some(if self.direction() == Better::Higher { (1.0 / most, 1.0 / least) } else { (least, most) })
     }
 }
 
-/// Whether a published unit is the one the metric has here, so that the figures may stand side by side.
+/// Whether the published unit is the metric's unit here, so that the two figures can be shown side by side.
 pub fn same_quantity(published: &Published, unit: Unit) -> bool {
     match unit {
         Unit::Seconds => matches!(published.unit.as_str(), "s" | "min" | "h"),

@@ -1,5 +1,4 @@
-//! What a candidate costs besides time, and who is beaten in everything: the Pareto set over time, CPU, space and device
-//! writes.
+//! The costs of each candidate besides time, and the Pareto set over the goal, CPU time, space and device writes.
 
 use libm::log;
 use serde::Serialize;
@@ -11,16 +10,16 @@ use super::cost::cost_of_trial;
 use super::paired::{differences, side_by_side};
 use super::{Rank, Verdict, VerdictEvidence};
 
-/// What is weighed against time.
+/// A cost that is weighed against time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cost {
-    /// CPU time of the tools and of the kernel on their behalf, all phases of the goal together.
+    /// CPU time of the tools and of the kernel on their behalf, summed over all phases of the goal.
     Cpu,
-    /// The most that the space in use had grown by after any phase of the goal.
+    /// The largest growth of the space in use after any phase of the goal.
     Space,
-    /// What the filesystem leaves no ordinary user of the device.
+    /// Space of the device that the filesystem makes unavailable to ordinary users.
     Lost,
-    /// Bytes written to the device, all phases of the goal together.
+    /// Bytes written to the device, summed over all phases of the goal.
     Written,
 }
 
@@ -34,13 +33,14 @@ pub struct Tradeoff {
     pub cpu: Option<Estimate>,
     /// Bytes in use beyond those of the fresh filesystem.
     pub space: Option<Estimate>,
-    /// Bytes of the device that the fresh filesystem leaves no ordinary user.
+    /// Bytes of the device that the fresh filesystem makes unavailable to ordinary users.
     pub lost: Option<Estimate>,
     /// Bytes written to the device.
     pub written: Option<Estimate>,
     /// A candidate that is shown to be as good in everything and better in something.
     pub beaten_by: Option<String>,
-    /// Whether it is shown that nobody beats it: that it is in the Pareto set. Where neither is shown, that is open.
+    /// Whether the candidate is shown to be in the Pareto set: no other candidate beats it. Without `beaten_by`, false
+    /// means that this is open.
     pub unbeaten: bool,
 }
 
@@ -55,17 +55,19 @@ impl Tradeoff {
     }
 }
 
-/// How a candidate compares with the others in a cost.
+/// How a candidate compares with the others in one cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum CostLead<'a> {
-    /// This other one certainly takes less, by more than a tie: so many times as much.
+    /// This other candidate certainly takes less, by more than a tie; the estimate is its ratio to this candidate's
+    /// cost.
     Less(&'a str, Estimate),
-    /// Nobody takes less by more than a tie.
+    /// No other candidate takes less by more than a tie.
     Least,
 }
 
 impl Verdict {
-    /// In which costs somebody certainly takes less than this candidate, or nobody does; of the others neither is known.
+    /// The costs in which another candidate certainly takes less than this one, or in which no other candidate does.
+    /// Costs where neither is known are left out.
     pub fn cost_leads(&self, candidate: &str, tie: f64) -> Vec<(Cost, CostLead<'_>)> {
         let Some(own) = self.tradeoffs.iter().find(|one| one.candidate == candidate) else {
             return Vec::new();
@@ -107,20 +109,21 @@ pub(super) fn tradeoffs(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec
         space: space[at],
         lost: lost[at],
         written: written[at],
-        // The best for the goal is beaten by nobody by definition.
+        // The best candidate for the goal is in the Pareto set by definition.
         beaten_by: beater.filter(|_| at > 0).map(|beater| names[beater].to_owned()),
         unbeaten: at == 0 || unbeaten,
     };
     beaten.into_iter().enumerate().map(tradeoff).collect()
 }
 
-/// The first in the ranking that beats each: shown to be as good in everything, but for what does not matter, and better in
-/// something by more than that, by intervals. What one of the two did not have is no reason. And whether it is shown that nobody
-/// does: each other one is worse in something by more than that, or better in nothing.
+/// For each candidate, the first in the ranking that beats it: by the intervals, it is no worse by more than a tie in
+/// anything, and better by more than a tie in something. A cost that the two do not both have is left out. The flag
+/// says whether it is shown that no candidate does: each other one is worse by more than a tie in something, or nowhere
+/// better.
 fn beaten(evidence: &VerdictEvidence<'_>, names: &[&str]) -> Vec<(Option<usize>, bool)> {
     let (phases, tie) = (evidence.objective.phases(), evidence.tie());
     let cost = |trial: &Trial, cost| of_trial(&phases, trial, cost).filter(|value| *value > 0.0).map(log);
-    // Each number of each trial is looked up once, however many it is compared with.
+    // Looks up each number of each trial once, however many candidates it is compared with.
     let of_cost = |which| evidence.trials.rows(names, |trial| cost(trial, which));
     let goal = evidence.trials.rows(names, |trial| evidence.score(trial));
     let tables = [goal].into_iter().chain(COSTS.map(of_cost));

@@ -1,4 +1,4 @@
-//! How one number changed from one run to the other.
+//! The change of one metric of one candidate from one run to another, and its test.
 
 use libm::{log, log1p, sqrt};
 use serde::Serialize;
@@ -9,48 +9,48 @@ use crate::statistics::{Estimate, Evidence, median, median_test};
 use crate::verdict::Objective;
 use crate::verdict::better_of;
 
-/// From here on Student's t is the normal distribution.
+/// Degrees of freedom from which Student's t is practically the normal distribution.
 const MANY_DEGREES: f64 = 1e6;
 
-/// How one number of one candidate changed.
+/// The change of one metric of one candidate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MetricChange {
     pub candidate: String,
-    /// `None`: the goal as a whole.
+    /// The phase; `None` for the goal as a whole.
     pub phase: Option<String>,
     pub metric: String,
     pub unit: Unit,
     #[serde(skip)]
     pub better: Better,
-    /// The geometric mean before, and after: the ratio is the quotient of the two.
+    /// The geometric means of the earlier and the later run; `ratio` is their quotient.
     pub before: Estimate,
     pub after: Estimate,
-    /// After over before.
+    /// The later value divided by the earlier one.
     pub ratio: Estimate,
-    /// `None` where it only informs.
+    /// The judgement; `None` for a change that is shown for information only.
     #[serde(flatten)]
     pub judged: Option<Judged>,
     #[serde(skip)]
     pub(super) p: Chance,
 }
 
-/// Two-sided p of one comparison alone; `None` where there are too few trials for a test.
+/// Two-sided p-values of one comparison alone; `None` where there are too few trials for a test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Chance {
-    /// With what two runs of the same may differ by allowed for.
+    /// Allows for the usual variation between two runs of the same plan.
     pub(super) p: Option<f64>,
-    /// Without.
+    /// Does not allow for it.
     pub(super) of_these: Option<f64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Judged {
-    /// Two-sided p of this comparison alone.
+    /// Two-sided p-value of this comparison alone.
     pub p: f64,
-    /// The same after Holm's correction over everything judged.
+    /// The p-value after Holm's correction over all changes that are judged.
     pub p_adjusted: f64,
     pub outcome: Comparison,
-    /// The two runs differ, certainly and by more than δ, but not by more than two runs of the same may.
+    /// The two runs certainly differ by more than δ, but not by more than two runs of the same plan may.
     pub apart: bool,
 }
 
@@ -59,12 +59,12 @@ impl MetricChange {
         self.judged.map(|judged| judged.outcome)
     }
 
-    /// What changed, for people.
+    /// What changed, for reports: the phase or the goal.
     pub fn subject(&self) -> &str {
         self.phase.as_deref().unwrap_or("goal")
     }
 
-    /// The ratio turned so that larger is worse.
+    /// The ratio oriented so that larger is worse.
     pub(super) fn cost_ratio(&self) -> Estimate {
         match self.better {
             Better::Lower | Better::Neither => self.ratio,
@@ -78,7 +78,7 @@ impl MetricChange {
     }
 }
 
-/// How a metric of a phase changed. `None` where it was not measured in both runs.
+/// The change of a metric in a phase. `None` where it was not measured in both runs.
 pub(super) fn of_phase(
     before: &Run,
     after: &Run,
@@ -106,8 +106,8 @@ pub(super) fn of_phase(
     change(candidate, Some(phase), kind, [&logs(one), &logs(other)], between_runs)
 }
 
-/// How a number changed that was nothing in some trial: of that there are no ratios, and of its scale nothing is known. The
-/// medians stand for it, and signs decide.
+/// The change of a metric that is zero in some trial. Zero has no ratios and the scale of the noise is unknown, so the
+/// medians are compared and a median test decides.
 fn with_nothing(
     candidate: &str,
     phase: &str,
@@ -120,7 +120,7 @@ fn with_nothing(
     let ratio = match before.iter().chain(after).all(|value| *value == 0.0) {
         true if enough => Estimate { point: 1.0, low: Some(1.0), high: Some(1.0), n },
         true => Estimate::without_interval(1.0, n),
-        // Of nothing and nothing none is larger.
+        // Equal medians, both of which may be zero, have the ratio 1.
         false if one == other => Estimate::without_interval(1.0, n),
         false => Estimate::without_interval(other / one, n),
     };
@@ -139,8 +139,8 @@ fn with_nothing(
     })
 }
 
-/// How the goal as a whole changed. `None` where a phase that counts was not measured in each trial of both runs, or was
-/// nothing.
+/// The change of the goal as a whole. `None` where a phase that counts was not measured in each trial of both runs, or
+/// is zero.
 pub(super) fn of_goal(
     before: ComparedSide<'_>,
     after: ComparedSide<'_>,
@@ -153,7 +153,7 @@ pub(super) fn of_goal(
         before.run.trials.iter().filter(|trial| trial.counts()).flat_map(|trial| &trial.observations);
     let kind = observations
         .find_map(|observation| observation.measurements.iter().find(|found| found.metric == metric))?;
-    // A score is a cost; shown as the metric itself, a rate must be turned over again.
+    // A score is a cost, so a rate is inverted again to show it as the metric itself.
     let sign = if better_of(metric, kind.unit, kind.better) == Better::Higher { -1.0 } else { 1.0 };
     let logs = |run: &Run| -> Option<Vec<f64>> {
         let trials = run.trials.iter().filter(|trial| trial.counts() && trial.id.candidate == candidate);
@@ -186,12 +186,13 @@ fn change(
     })
 }
 
-/// Whether it is the machine's mood, too, that makes it what it is; bytes and requests are not.
+/// Whether the unit is one of time, which varies with the state of the machine; counts of bytes and requests do not.
 fn is_timed(unit: Unit) -> bool {
     matches!(unit, Unit::Seconds | Unit::BytesPerSecond | Unit::PerSecond)
 }
 
-/// The same with what each of two runs may be off by, as a standard deviation: that of the difference is known but for its own.
+/// Adds the variation between two runs (a standard deviation, as a share) to the standard error, and sets the degrees
+/// of freedom to match; only the sample's own variance is uncertain.
 fn allowing(evidence: &Evidence, between_runs: f64) -> Evidence {
     let (own, runs) = (evidence.error * evidence.error, 2.0 * log1p(between_runs) * log1p(between_runs));
     let doubt = own * own / evidence.degrees;

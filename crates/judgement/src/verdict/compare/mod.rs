@@ -1,7 +1,8 @@
-//! Runs of the same work, before and after a change or night after night: what got better, what got worse, what stayed the
-//! same.
+//! Compares runs of the same plan, before and after a change or night after night: which metrics improved, regressed or
+//! stayed the same.
 //!
-//! The runs happened at different times, so nothing pairs their blocks: they are compared as independent samples.
+//! The runs happened at different times, so their blocks cannot be paired: the runs are compared as independent
+//! samples.
 
 mod change;
 mod comparable;
@@ -28,20 +29,20 @@ use fsverdict_text::Hinted;
 
 use change::{of_goal, of_phase};
 
-/// The probability, over all comparisons together, of calling anything different that is not.
+/// The probability, over all comparisons together, of reporting a difference where there is none.
 pub const ALPHA: f64 = 0.05;
 
-/// The fewest trials of each run with which anything is tested.
+/// The fewest trials of each run that a test needs.
 const FEWEST_TO_TEST: usize = FEWEST as usize;
 
-/// By how much, as a standard deviation, two runs of the same may differ on a machine that works in real time: memory,
-/// layout, heat and neighbours are not the same a second time, and no test on two runs tells that from a change.
+/// The standard deviation, as a share, between two runs of the same plan on a machine in real time. Memory, layout,
+/// heat and other load differ from run to run, and no test on two runs can tell that from a change.
 pub const BETWEEN_RUNS: f64 = 0.03;
 
-/// Metrics shown beside the goal's: they inform, and decide nothing.
+/// Metrics shown beside the goal's metric for information; they decide nothing.
 const COSTS: [&str; 3] = ["cpu", "cpu_kernel", "device_written"];
 
-/// And where the kernels differ: what another one asks the device for.
+/// Further metrics shown where the kernels differ: the requests to the device.
 const REQUESTS: [&str; 4] = ["device_read", "device_reads", "device_writes", "device_flushes"];
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -57,28 +58,28 @@ impl Hinted for Incomparable {
     }
 }
 
-/// What comparing two runs found.
+/// The result of comparing two runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunComparison {
-    /// By which "better" is meant: that of the run before, with every weight that counts.
+    /// The goal that defines "better": the goal of the earlier run, with every weight that counts.
     pub goal: Goal,
     pub alpha: f64,
-    /// δ: smaller differences do not matter.
+    /// δ: smaller differences count as ties.
     pub tie: f64,
-    /// By how much (a standard deviation, as a share) times of two runs of the same may differ.
+    /// The standard deviation, as a share, of times between two runs of the same plan.
     pub between_runs: f64,
-    /// For each candidate its goal, then its phases: these are judged together.
+    /// The change of each candidate's goal, then of its phases; all of these are judged together.
     #[serde(rename = "comparisons")]
     pub judged: Vec<MetricChange>,
-    /// CPU, device writes, and the steps around the phases: for information.
+    /// Changes of CPU time, of device writes and of the steps around the phases, for information.
     #[serde(rename = "information")]
     pub costs: Vec<MetricChange>,
-    /// Candidates that went well before and fail now.
+    /// Candidates that worked in the earlier run and fail in the later one.
     pub broken: Vec<LeftOut>,
     pub left_out: Vec<LeftOut>,
-    /// What else is not the same in the two runs.
+    /// Other differences between the two runs.
     pub differences: Vec<Difference>,
-    /// Limits of the comparison, each a sentence.
+    /// Limits of the comparison, one sentence each.
     pub cautions: Vec<String>,
 }
 
@@ -96,12 +97,12 @@ impl LeftOut {
 }
 
 impl RunComparison {
-    /// What got worse by more than δ.
+    /// Changes that are worse by more than δ.
     pub fn regressions(&self) -> impl Iterator<Item = &MetricChange> {
         self.judged_as(Comparison::Worse)
     }
 
-    /// Whether anything got worse by more than δ, or a candidate no longer works.
+    /// Whether any change is worse by more than δ, or a candidate no longer works.
     pub fn has_regression(&self) -> bool {
         !self.broken.is_empty() || self.regressions().next().is_some()
     }
@@ -111,24 +112,24 @@ impl RunComparison {
     }
 }
 
-/// Several runs of the same work in their order, the oldest first.
+/// The comparisons of several runs of the same plan, in the order in which they were named.
 #[derive(Debug, Clone, PartialEq)]
 pub struct History {
-    /// The last against the first.
+    /// The last run against the first.
     pub whole: RunComparison,
-    /// Each against the one before it; none of two runs, where that is the whole.
+    /// Each run against the one before it; empty for two runs, where `whole` already is that step.
     pub steps: Vec<RunComparison>,
 }
 
 impl History {
-    /// Whether the last run is worse than the first, or than the one before it. What got worse in between and was mended
-    /// is none of its business.
+    /// Whether the last run is worse than the first, or than the one before it. A regression in between that was fixed
+    /// does not count.
     pub fn has_regression(&self) -> bool {
         self.whole.has_regression() || self.steps.last().is_some_and(RunComparison::has_regression)
     }
 
-    /// Whether it is known of everything judged, of the last run against the first and against the one before it, that it is not
-    /// worse.
+    /// Whether every change that is judged is decided, both between the last run and the first and between the last run
+    /// and the one before it.
     pub fn tells(&self) -> bool {
         let known = |found: &RunComparison| {
             !found.judged.is_empty() && found.judged_as(Comparison::Undecided).next().is_none()
@@ -136,21 +137,21 @@ impl History {
         known(&self.whole) && self.steps.last().is_none_or(known)
     }
 
-    /// How many comparisons are judged together.
+    /// The number of comparisons that are judged together.
     pub fn comparisons(&self) -> usize {
         self.each().map(|found| found.judged.len()).sum()
     }
 
-    /// The whole, then the steps.
+    /// The whole comparison, then the steps.
     pub fn each(&self) -> impl Iterator<Item = &RunComparison> {
         std::iter::once(&self.whole).chain(&self.steps)
     }
 }
 
-/// Compares two runs or more: the last with the first, and each with the one before it. All of it is judged together, so
-/// that the more is looked at, the stronger a change must be to be called one. `between_runs` is by how much (a standard
-/// deviation, as a share) times of two runs of the same differ; where it is not known, [`BETWEEN_RUNS`] in real time, and
-/// nothing in simulated time.
+/// Compares two or more runs: the last with the first, and each with the one before it. All changes are judged
+/// together, so that the more comparisons there are, the stronger a change must be to be reported. `between_runs` is
+/// the standard deviation, as a share, of times between two runs of the same plan; where it is unknown,
+/// [`BETWEEN_RUNS`] is used in real time and zero in simulated time.
 pub fn compare(runs: &[ComparedSide<'_>], between_runs: Option<f64>) -> Result<History, Incomparable> {
     let (Some(first), Some(last)) = (runs.first(), runs.last()) else {
         return Err(Incomparable { reasons: vec!["there is no run".to_owned()] });
@@ -190,7 +191,7 @@ pub fn compare(runs: &[ComparedSide<'_>], between_runs: Option<f64>) -> Result<H
     Ok(history)
 }
 
-/// How two runs differ, not yet judged, or every reason why they cannot be compared.
+/// The differences between two runs, not yet judged, or every reason why the runs cannot be compared.
 fn changes(
     before: ComparedSide<'_>,
     after: ComparedSide<'_>,
@@ -213,7 +214,7 @@ fn changes(
     let mut judged = Vec::new();
     let mut costs = Vec::new();
     for candidate in &roll.common.clone() {
-        // A goal of one phase is that phase: judged once.
+        // The goal of a single phase is the phase itself and is judged once.
         if objective.weights.len() > 1 {
             let goal = of_goal(before, after, &objective, candidate, between_runs);
             if goal.is_none() {
@@ -234,7 +235,7 @@ fn changes(
         }
         let another_kernel = before.run.header.kernel() != after.run.header.kernel();
         for (name, cost) in costs_shown(before.run, &headline, metric, another_kernel) {
-            // What nobody has is no cost.
+            // A cost that is zero in both runs is not shown.
             let is_there = |change: &MetricChange| change.before.point > 0.0 || change.after.point > 0.0;
             costs.extend(phase(name, cost).filter(is_there));
         }
@@ -261,7 +262,7 @@ fn changes(
     })
 }
 
-/// The phases that are judged: the plan's, and a step such as fsck where the goal weighs it.
+/// The phases that are judged: those of the plan, and a step such as fsck where the goal gives it a weight.
 fn headline<'a>(plan: &'a Plan, weights: &'a BTreeMap<String, f64>) -> Vec<&'a str> {
     let mut names: Vec<&str> = plan.phases.iter().map(|phase| phase.name.as_str()).collect();
     names.extend(
@@ -273,7 +274,7 @@ fn headline<'a>(plan: &'a Plan, weights: &'a BTreeMap<String, f64>) -> Vec<&'a s
     names
 }
 
-/// Costs of the judged phases, and the time of the steps around them.
+/// The costs of the judged phases, and the time of the steps around them.
 fn costs_shown<'a>(
     run: &'a Run,
     headline: &[&'a str],
@@ -291,9 +292,9 @@ fn costs_shown<'a>(
     shown
 }
 
-/// Holm's correction over everything that is judged, then the answer for each.
+/// Applies Holm's correction over all changes, then judges each.
 fn judge(changes: &mut [&mut MetricChange], tie: f64) {
-    // What cannot be tested shows nothing.
+    // A change that cannot be tested counts as not significant.
     let p_values: Vec<f64> = changes.iter().map(|change| change.p.p.unwrap_or(1.0)).collect();
     let of_these: Vec<f64> = changes.iter().map(|change| change.p.of_these.unwrap_or(1.0)).collect();
     let adjusted = holm(&p_values).into_iter().zip(holm(&of_these));
@@ -306,13 +307,13 @@ fn judge(changes: &mut [&mut MetricChange], tie: f64) {
     }
 }
 
-/// Whether its trials were in simulated time.
+/// Whether the run's trials were in simulated time.
 fn is_simulated(run: &Run) -> bool {
     let mut trials = run.trials.iter().filter(|trial| trial.counts());
     trials.any(|trial| trial.learnt.device_seconds.is_some())
 }
 
-/// Which candidates are compared, and which are not.
+/// Which candidates are compared, and which are left out.
 struct Roll<'a> {
     common: Vec<&'a str>,
     broken: Vec<LeftOut>,
@@ -347,7 +348,7 @@ impl<'a> Roll<'a> {
         roll
     }
 
-    /// Why candidates were left out.
+    /// The reasons why candidates were left out.
     fn reasons(&self) -> Vec<String> {
         self.left_out.iter().map(|left| format!("{}: {}", left.candidate, left.reason)).collect()
     }

@@ -1,5 +1,5 @@
-//! Runs of one plan on several devices, whosever they are: each device with its own verdict. Seconds of different devices are
-//! never pooled; each device is one observation of what is asked about devices like these.
+//! Compares runs of one plan on several devices, also from different machines. Each device has its own verdict. Times
+//! of different devices are never pooled: each device is one observation of what to expect from similar devices.
 
 mod work;
 
@@ -13,7 +13,7 @@ use fsverdict_text::Bytes;
 
 use work::obstacles;
 
-/// A run that goes in, and what to call it: the name of its file.
+/// A run to compare, and its name: the name of its file.
 #[derive(Debug)]
 pub struct DeviceRun {
     pub name: String,
@@ -21,10 +21,10 @@ pub struct DeviceRun {
     pub run: Run,
 }
 
-/// What was done on one device: a run, or a site's part of one.
+/// The trials on one device: a run, or one site's part of it.
 #[derive(Debug)]
 pub struct DevicePart<'a> {
-    /// Where it comes from: the run, and the site of it.
+    /// The run, and the site within it if there are several.
     source: String,
     pub plan: &'a Plan,
     pub run: Run,
@@ -33,26 +33,27 @@ pub struct DevicePart<'a> {
 #[derive(Debug)]
 pub struct DeviceTable {
     pub title: String,
-    /// In the order in which any of them named it first.
+    /// The candidates in the order in which the runs first name them.
     pub candidates: Vec<String>,
     pub rows: Vec<OnDevice>,
-    /// How many devices there are: two runs on the same count once.
+    /// The number of different devices: two runs on the same device count once.
     pub devices: usize,
-    /// Who is best by what all devices together show, against everybody else who was tried on each; nothing below two devices.
+    /// The best candidate over all devices together, against every other candidate that was tried on each device;
+    /// `None` below two devices.
     pub sites: Option<SiteRatios>,
-    /// Where the order changes.
+    /// How the ranking changes between the devices.
     pub across: Across,
     pub tie: f64,
 }
 
-/// What was found on a device, in the order in which the JSON has it.
+/// The results on one device, in the order in which the JSON report has them.
 #[derive(Debug, Serialize)]
 pub struct OnDevice {
-    /// What the device is called here: no two alike.
+    /// A title for the device, unique in the table.
     pub device: String,
-    /// Where it comes from: the run, and the site of it.
+    /// The run, and the site within it if there are several.
     pub source: String,
-    /// The identity, or its pseudonym; empty where it has none.
+    /// The device's identity or its pseudonym; empty where it has none.
     pub identity: String,
     pub size: String,
     pub kernel: String,
@@ -62,27 +63,27 @@ pub struct OnDevice {
     pub blocks: usize,
     #[serde(skip)]
     pub verdict: Verdict,
-    /// How many times the best of this device, by candidate; none of those that were not measured.
+    /// How many times worse than the best of this device each candidate is; without candidates that were not measured.
     #[serde(skip)]
     pub behind: Vec<(String, Estimate)>,
 }
 
-/// What may be expected of other devices.
+/// What may be concluded about similar devices.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LikeThese<'a> {
-    /// There is one device alone, or nobody to compare.
+    /// There is only one device, or no other candidate to compare.
     Unknown,
-    /// Fewer devices than what anything is concluded from.
+    /// There are fewer devices than a conclusion needs.
     TooFew,
     Take(&'a str),
-    /// The first is ahead on the mean, and these may be better.
+    /// The first candidate leads on the mean, but the listed ones may be better.
     Open(&'a str, Vec<&'a str>),
 }
 
-/// The runs taken apart by device.
+/// Splits the runs into one part per device.
 ///
 /// # Errors
-/// What forbids to set them side by side, each in a sentence.
+/// Every reason why the runs cannot be compared, one sentence each.
 pub fn device_parts(sources: &[DeviceRun]) -> Result<Vec<DevicePart<'_>>, Vec<String>> {
     let found = obstacles(sources);
     if sources.is_empty() || !found.is_empty() {
@@ -101,7 +102,7 @@ pub fn device_parts(sources: &[DeviceRun]) -> Result<Vec<DevicePart<'_>>, Vec<St
 }
 
 impl DeviceTable {
-    /// Of these parts, each as judged by itself; nothing of none.
+    /// Compares these parts, each with its own judgement; `None` where there are none.
     pub fn of(parts: &[DevicePart<'_>], judged: &[Judgement<'_>]) -> Option<Self> {
         let first = parts.first()?.plan;
         let mut rows: Vec<OnDevice> = Vec::new();
@@ -132,7 +133,7 @@ impl DeviceTable {
         Some(table)
     }
 
-    /// Who is ahead by what all devices together show: the mean of the means on each.
+    /// Compares the candidates over all devices: the leader has the best mean of the devices' means.
     fn overall(&self, judged: &[Judgement<'_>]) -> Option<SiteRatios> {
         let mut objective: Objective = judged.first()?.objective.clone();
         objective
@@ -144,7 +145,7 @@ impl DeviceTable {
             .map(String::as_str)
             .filter(|name| self.rows.iter().all(|row| row.behind.iter().any(|(known, _)| known == name)))
             .collect();
-        // On each device the runs that were done on it, one after the other.
+        // Combines all runs on the same device into one sample.
         let differences = |candidate: &str, other: &str| -> Vec<(String, Vec<f64>)> {
             let score = |trial: &Trial| objective.log_score(trial);
             let of = |rows: &Vec<usize>| {
@@ -218,7 +219,7 @@ fn row(source: &str, judged: &Judgement<'_>) -> OnDevice {
     }
 }
 
-/// The rows of each device, by identity; who has none is somebody else.
+/// The rows of each device, grouped by identity; a row without an identity counts as a device of its own.
 fn devices(rows: &[OnDevice]) -> Vec<Vec<usize>> {
     let mut found: Vec<Vec<usize>> = Vec::new();
     for (at, row) in rows.iter().enumerate() {

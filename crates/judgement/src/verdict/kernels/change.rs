@@ -1,4 +1,4 @@
-//! How much one number of a phase changed with the kernel, and what of that is certain.
+//! The change of one number of a phase from one kernel to the next, and its test.
 
 use serde::Serialize;
 
@@ -6,7 +6,7 @@ use crate::journal::Unit;
 use crate::statistics::{Estimate, Evidence, FEWEST, holm, median, sign_test};
 use crate::verdict::{ALPHA, Comparison, settled};
 
-/// What is compared: its title, its unit, and the metrics it is the sum of.
+/// A number to compare: its title, its unit, and the metrics whose sum it is.
 pub(super) type Measure = (&'static str, Unit, &'static [&'static str]);
 
 pub const TIME: &str = "time";
@@ -17,20 +17,21 @@ pub const MEASURES: [Measure; 4] = [
     ("flushes", Unit::Count, &["device_flushes"]),
 ];
 
-/// One number under a kernel and under the one before it, block by block. The medians over all blocks stand for it.
+/// A number under one kernel and under the kernel before it, block by block. The values shown are medians over all
+/// blocks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KernelChange {
     pub measure: &'static str,
     pub unit: Unit,
     pub before: f64,
     pub after: f64,
-    /// After over before within blocks; `None` where one of them is nothing.
+    /// The later value divided by the earlier one, within blocks; `None` where one of them is zero.
     pub ratio: Option<Estimate>,
     pub outcome: ChangeOutcome,
-    /// After and before, block by block.
+    /// The values after and before, block by block.
     #[serde(skip)]
     blocks: Vec<(f64, f64)>,
-    /// Two-sided, of this number alone.
+    /// Two-sided p-value of this number alone.
     #[serde(skip)]
     p: f64,
 }
@@ -38,18 +39,18 @@ pub struct KernelChange {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChangeOutcome {
-    /// More, beyond a tie, and no chance with everything that is compared taken together.
+    /// The number grew by more than a tie, significantly after correction for everything that is compared.
     Regression,
-    /// Less, likewise.
+    /// The number fell by more than a tie, significantly after correction.
     Gain,
-    /// Shown to be within a tie.
+    /// The number is shown to be the same within a tie.
     Unchanged,
-    /// None of these.
+    /// The data shows none of these.
     Untold,
 }
 
 impl KernelChange {
-    /// Not judged yet.
+    /// The change between the medians, not judged yet.
     pub(super) fn of(measure: Measure, blocks: Vec<(f64, f64)>) -> Option<Self> {
         let (measure, unit, _) = measure;
         let after = median(&blocks.iter().map(|(after, _)| *after).collect::<Vec<_>>())?;
@@ -66,13 +67,13 @@ impl KernelChange {
         })
     }
 
-    /// Logs of the ratios within blocks; `None` where something was nothing.
+    /// Logarithms of the ratios within blocks; `None` where a value is zero.
     fn differences(&self) -> Option<Vec<f64>> {
         let log = |value: f64| (value > 0.0).then(|| libm::log(value));
         self.blocks.iter().map(|(after, before)| Some(log(*after)? - log(*before)?)).collect()
     }
 
-    /// In how many blocks it was more after, and in how many less.
+    /// The number of blocks in which the value rose, and of those in which it fell.
     fn signs(&self) -> (usize, usize) {
         let count = |is: fn(&(f64, f64)) -> bool| self.blocks.iter().filter(|pair| is(pair)).count();
         (count(|(after, before)| after > before), count(|(after, before)| after < before))
@@ -95,22 +96,23 @@ impl KernelChange {
         };
     }
 
-    /// How large the change is, whichever way.
+    /// The size of the change in either direction, as a logarithm.
     pub fn size(&self) -> f64 {
         libm::fabs(libm::log(self.times()))
     }
 
-    /// How many times as much after as before.
+    /// The later value divided by the earlier one.
     pub fn times(&self) -> f64 {
         self.ratio.map_or(self.after / self.before, |ratio| ratio.point)
     }
 }
 
-/// The weight, in degrees of freedom, with which the middle variance of all phases counts against a smaller one.
+/// The weight, in degrees of freedom, with which the median variance of all phases counts against a smaller one.
 const LIFT: f64 = 4.0;
 
-/// Each sample by itself, but for a variance below the middle one of all phases: of three blocks nobody knows how noisy a phase
-/// is, and of many one agrees by chance. A larger one stands, since phases differ in how noisy they are.
+/// The evidence of each sample, with variances below the median of all phases raised towards it: three blocks do not
+/// tell how noisy a phase is, and among many phases some agree by chance. A larger variance stays, since phases differ
+/// in noise.
 fn among(samples: &[Vec<f64>]) -> Vec<Evidence> {
     let mut found: Vec<Evidence> = samples.iter().filter_map(|sample| Evidence::of(sample)).collect();
     let variance = |one: &Evidence| one.error * one.error * one.count as f64;
@@ -123,7 +125,7 @@ fn among(samples: &[Vec<f64>]) -> Vec<Evidence> {
     found
 }
 
-/// The same number of phases that went through the same blocks: each in the light of all.
+/// Tests one number over the phases that were measured in the same blocks; each variance takes the others into account.
 pub(super) fn weigh(changes: &mut [&mut KernelChange]) {
     let samples: Vec<Option<Vec<f64>>> = changes.iter().map(|change| change.differences()).collect();
     let known: Vec<Vec<f64>> = samples.iter().flatten().cloned().collect();
@@ -135,7 +137,7 @@ pub(super) fn weigh(changes: &mut [&mut KernelChange]) {
         change.p = match evidence {
             _ if change.blocks.len() < FEWEST as usize => 1.0,
             None => sign_test(up, down),
-            // Where blocks were set aside, the signs of all of them must say it, too.
+            // Where blocks were set aside as outliers, the signs of all blocks must be significant, too.
             Some((evidence, sample)) if evidence.count < sample.len() => {
                 evidence.p_different().max(sign_test(up, down))
             }
@@ -144,7 +146,7 @@ pub(super) fn weigh(changes: &mut [&mut KernelChange]) {
     }
 }
 
-/// All of them together: the more is compared, the clearer a change must be.
+/// Judges all changes together with Holm's correction: the more there are, the clearer each must be.
 pub(super) fn judge(changes: &mut [&mut KernelChange], tie: f64) {
     let p: Vec<f64> = changes.iter().map(|change| change.p).collect();
     for (change, p) in changes.iter_mut().zip(holm(&p)) {
@@ -152,7 +154,7 @@ pub(super) fn judge(changes: &mut [&mut KernelChange], tie: f64) {
     }
 }
 
-/// One by itself, judged: from a measure's value after and before in each block.
+/// Judges one change by itself, from a measure's values after and before in each block.
 pub fn judged_alone(measure: Measure, blocks: Vec<(f64, f64)>, tie: f64) -> Option<KernelChange> {
     let mut change = KernelChange::of(measure, blocks)?;
     weigh(&mut [&mut change]);
