@@ -1,10 +1,10 @@
-//! Runs whose verdict is known: recommended, ranked, undecided and the like, for the tests of the verdict as people see it.
+//! Test runs with a known verdict (recommended, ranked, undecided and others), for tests of the reports.
 
 use super::fixtures::{Story, id};
 use fsverdict_judgement::journal::{Ending, Event};
 use fsverdict_judgement::plan::{Blocks, Environment, Until};
 
-/// Seconds for write and read, and how far (as a share) they stray from block to block.
+/// A candidate's seconds to write and to read, and how far (as a share) they vary from block to block.
 pub(super) struct Contestant {
     pub(super) name: &'static str,
     pub(super) seconds: [f64; 2],
@@ -15,7 +15,7 @@ pub(super) const fn one(name: &'static str, write: f64, read: f64, strays: f64) 
     Contestant { name, seconds: [write, read], strays }
 }
 
-/// A number between -1 and 1 that looks like chance and is the same in every test.
+/// A pseudo-random number between -1 and 1 that is the same in every test.
 pub(super) fn chance(block: u32, place: u32, phase: u32) -> f64 {
     let mut mixed = (u64::from(block) << 40) ^ (u64::from(place) << 20) ^ u64::from(phase);
     // The finaliser of MurmurHash3, which spreads neighbouring numbers well.
@@ -25,7 +25,7 @@ pub(super) fn chance(block: u32, place: u32, phase: u32) -> f64 {
     (mixed >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
 }
 
-/// A run of so many blocks. Every block is as slow as it is for all of them.
+/// A run of this many blocks. Each block has its own slowness, the same for all candidates.
 pub(super) fn run_of(contestants: &[Contestant], blocks: u32) -> Story {
     let names: Vec<&str> = contestants.iter().map(|one| one.name).collect();
     let mut story = Story::new(&names, &["write", "read"]);
@@ -63,7 +63,7 @@ pub(super) fn recommended() -> Story {
     story
 }
 
-/// ext4 and xfs are the same within a per cent, jfs is behind.
+/// ext4 and xfs are equal within one per cent; jfs is behind.
 pub(super) fn ranked() -> Story {
     let contestants =
         [one("ext4", 8.0, 2.7, 0.01), one("xfs", 8.05, 2.69, 0.01), one("jfs", 14.0, 4.0, 0.01)];
@@ -73,7 +73,7 @@ pub(super) fn ranked() -> Story {
     story
 }
 
-/// ext4 seems ahead of xfs, but both stray too much to tell in the time there was.
+/// ext4 seems ahead of xfs, but both vary too much to decide in the time available.
 pub(super) fn undecided() -> Story {
     let contestants = [one("ext4", 8.0, 2.7, 0.3), one("xfs", 8.6, 2.9, 0.3), one("jfs", 24.0, 9.0, 0.3)];
     let mut story = run_of(&contestants, 8);
@@ -81,7 +81,7 @@ pub(super) fn undecided() -> Story {
     story
 }
 
-/// A candidate alone, entered twice.
+/// A single candidate and its twin.
 pub(super) fn against_itself(bias: f64) -> Story {
     let twin = one("ext4~twin", 8.0 * bias, 2.7 * bias, 0.01);
     let mut story = run_of(&[one("ext4", 8.0, 2.7, 0.01), twin], 10);
@@ -89,7 +89,7 @@ pub(super) fn against_itself(bias: f64) -> Story {
     story
 }
 
-/// ext4 is 5 % ahead of xfs; but its twin, the same in truth, seems 7 % behind: this machine favours somebody.
+/// ext4 is 5 % ahead of xfs, but its identical twin seems 7 % behind: the machine is biased.
 pub(super) fn with_a_twin() -> Story {
     let contestants = [
         one("ext4", 8.0, 2.7, 0.01),
@@ -102,7 +102,7 @@ pub(super) fn with_a_twin() -> Story {
     story
 }
 
-/// Two that are the same: what a pair of them measured on a busy machine, of which the first two blocks lie far from the others.
+/// Two equal candidates: a pair as measured on a busy machine, with the first two blocks far from the others.
 pub(super) fn set_aside() -> Story {
     let names = ["ext4", "ext4:noatime"];
     let mut story = Story::new(&names, &["write"]);
@@ -156,7 +156,8 @@ pub(super) fn repeated() -> Story {
     story
 }
 
-/// ext4 is first while both phases weigh the same; xfs reads faster, jfs takes half the CPU time and writes a third less.
+/// ext4 leads while both phases have the same weight; xfs reads faster, jfs takes half the CPU time and writes a third
+/// less.
 pub(super) fn with_tradeoffs() -> Story {
     let contestants = [
         one("ext4", 6.0, 3.0, 0.01),
@@ -196,7 +197,7 @@ pub(super) fn under_kernels() -> Story {
     }
     for block in 1..=3 {
         story.open_block(block, 1, &names);
-        // Reading ext2 differs between blocks by more than between kernels.
+        // Reading ext2 varies more between blocks than between kernels.
         let wobble = f64::from(block * block);
         let ext2 = [(1.0, 2.0 + wobble), (1.72, 3.0 - wobble / 9.0), (1.0, 2.0 + wobble)];
         let xfs = [(1.0, 2.0), (1.001, 1.0), (1.001, 2.0)];

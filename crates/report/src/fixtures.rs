@@ -15,11 +15,11 @@ use fsverdict_judgement::journal::{
 use fsverdict_judgement::plan::Plan;
 use fsverdict_text::DrawnNumbers;
 
-/// A page of text without colour.
+/// The look of a terminal without colour.
 pub(super) const PLAIN: TerminalLook =
     TerminalLook { columns: 100, colour: false, unicode: true, detail: false };
 
-/// The report of a story, whose run lies in this folder if in any.
+/// The report of a story in this format; `folder` is the folder of its run.
 pub(super) fn page_of(story: &Story, folder: Option<&str>, format: Format) -> String {
     let run = story.run();
     let report = Report::new(&story.plan, &run, folder.map(PathBuf::from));
@@ -38,7 +38,7 @@ pub(super) struct Story {
     pub(super) records: Vec<Record>,
     torn: bool,
     seconds: i64,
-    /// Of the device of the trials to come, where it is one of a class.
+    /// The drawn numbers of the device for the next trials, where it is one of a class.
     pub(super) drawn: DrawnNumbers,
 }
 
@@ -90,7 +90,7 @@ impl Story {
         self.tell(None, Event::BlockFinished { block, attempt, invalid: invalid.map(str::to_owned) })
     }
 
-    /// A trial that goes well: seconds until durable for each of its phases.
+    /// A successful trial with the seconds until durable of each of its phases.
     pub(super) fn trial(&mut self, id: &TrialId, phases: &[(&str, f64)]) -> &mut Self {
         self.tell(Some(id), Event::TrialStarted {});
         if !self.drawn.is_empty() {
@@ -150,7 +150,7 @@ impl Story {
     }
 }
 
-/// Every field of these documents with the kinds of value it has: the schema, as far as it was used.
+/// Every field of these documents with the kinds of its values: the schema as far as the documents use it.
 pub(super) fn shape<'a>(documents: impl IntoIterator<Item = &'a Value>) -> String {
     fn walk(path: &str, value: &Value, found: &mut BTreeMap<String, BTreeSet<&'static str>>) {
         let kind = match value {
@@ -244,7 +244,7 @@ pub(super) fn demo(blocks: u32) -> Story {
         story.open_block(block, 1, &names);
         for (at, name) in names.iter().enumerate() {
             let layer = if at < 8 { 1.0 } else { 1.3 };
-            // A wobble of a few per cent that is the same in every test.
+            // A variation of a few per cent that is the same in every test.
             let wobble = 1.0 + 0.01 * f64::from((block * 7 + at as u32 * 3) % 5);
             let seconds = PLAIN[at % 8].1.map(|seconds| seconds * layer * wobble);
             let [write, read, remove, check] = seconds;
@@ -268,7 +268,7 @@ pub(super) fn demo(blocks: u32) -> Story {
     story
 }
 
-/// Normal deviates, the same for the same seed.
+/// Normally distributed pseudo-random numbers, the same for the same seed.
 pub(super) fn normals(seed: u64) -> impl FnMut() -> f64 {
     let mut state = seed;
     let mut uniform = move || {

@@ -1,15 +1,15 @@
-//! How a candidate compares with the leader for the goal, in words: seconds and percent where the goal is a total that users wait for, a
-//! ratio where it is one phase, and a score where it is the mean of several phases' ratios.
+//! Words for how a candidate compares with the leader: seconds and percent where the goal is a total time, a ratio
+//! where it is one phase, and a score where it is the mean of several phases' ratios.
 
 use super::number::{NumberScale, decimals, fixed, percent, signed_percent, times, times_within};
 use super::text::listing;
 use fsverdict_judgement::journal::Unit;
 use fsverdict_judgement::verdict::{Estimate, Judgement};
 
-/// An interval whose ends are this factor apart says on which side of the leader a candidate is, and no more.
+/// The width, as a factor, from which an interval only tells on which side of the leader a candidate is.
 const WIDE: f64 = 2.0;
 
-/// Whether the goal's metric is a time; of a rate nothing takes long.
+/// Whether the goal's metric is a time; words such as "takes" do not suit a rate.
 pub(super) fn is_of_time(judged: &Judgement<'_>) -> bool {
     unit(judged).is_none_or(|unit| unit == Unit::Seconds)
 }
@@ -19,12 +19,12 @@ fn unit(judged: &Judgement<'_>) -> Option<Unit> {
     judged.estimates.iter().find(|estimate| estimate.metric == *metric).map(|estimate| estimate.unit)
 }
 
-/// Whether the goal as a whole is a time that passes: a sum of times or the time of one phase, and not a mean of ratios.
+/// Whether the goal as a whole is a duration: a sum of times or the time of one phase, and not a mean of ratios.
 fn is_duration(judged: &Judgement<'_>) -> bool {
     is_of_time(judged) && (judged.objective.is_total() || judged.objective.weights.len() < 2)
 }
 
-/// The goal of a candidate in its unit, such as `17.1 s`; nothing where the goal is a score.
+/// The goal of a candidate in its unit, such as `17.1 s`; `None` where the goal is a score.
 pub(super) fn total(judged: &Judgement<'_>, candidate: &str) -> Option<String> {
     let ranking = &judged.verdict.ranking;
     let total = ranking.iter().find(|rank| rank.candidate == candidate)?.total?;
@@ -33,7 +33,7 @@ pub(super) fn total(judged: &Judgement<'_>, candidate: &str) -> Option<String> {
     Some(format!("{} {}", fixed(value, decimals(value, Some(0.01))), scale.label).trim_end().to_owned())
 }
 
-/// What the leader's total is of, such as `for the whole job (write, read and remove)`.
+/// What the leader's total covers, such as `for the whole job (write, read and remove)`.
 pub(super) fn of_what(judged: &Judgement<'_>) -> String {
     let phases: Vec<&str> = judged
         .phases
@@ -60,7 +60,7 @@ pub(super) fn take(judged: &Judgement<'_>, leader: &str) -> String {
     }
 }
 
-/// How a candidate compares, as a verb with what follows: `takes 17.1 s (+5%, +2% to +8%)`.
+/// How a candidate compares, as a verb and its object: `takes 17.1 s (+5%, +2% to +8%)`.
 pub(super) fn compares(judged: &Judgement<'_>, candidate: &str, ratio: &Estimate) -> String {
     let total = total(judged, candidate);
     if let Some(why) = cannot_be_told(ratio) {
@@ -79,7 +79,7 @@ pub(super) fn compares(judged: &Judgement<'_>, candidate: &str, ratio: &Estimate
     }
 }
 
-/// The same without the verb, for one that stands in a list after [`compares`].
+/// The words of [`compares`] without the verb, for later entries of a list.
 pub(super) fn compares_too(judged: &Judgement<'_>, candidate: &str, ratio: &Estimate) -> String {
     if let Some(why) = cannot_be_told(ratio) {
         return why;
@@ -94,7 +94,7 @@ fn verb(judged: &Judgement<'_>) -> &'static str {
     if is_of_time(judged) { "takes" } else { "comes to" }
 }
 
-/// `+5%, +2% to +8%`, or how many times as much where it is twice or more.
+/// `+5%, +2% to +8%`, or a multiple where the ratio is two or more.
 fn difference(judged: &Judgement<'_>, ratio: &Estimate) -> String {
     let as_much = if is_of_time(judged) { "as long" } else { "as much" };
     let is_far = |value: f64| !(0.5..WIDE).contains(&value);
@@ -122,7 +122,7 @@ fn difference(judged: &Judgement<'_>, ratio: &Estimate) -> String {
     }
 }
 
-/// A ratio with its interval, or only its lower bound where the interval says little more.
+/// A ratio with its interval, or only its lower bound where the interval is wide.
 fn bounded_times(ratio: &Estimate) -> String {
     match ratio.low.zip(ratio.high) {
         Some((low, high)) if low > 1.0 && high / low > WIDE => format!("at least {}", times(low)),
@@ -130,7 +130,7 @@ fn bounded_times(ratio: &Estimate) -> String {
     }
 }
 
-/// `cannot be told from 3 trials`, where the interval is wider than a factor of 2 and does not say which of two is ahead.
+/// `cannot be told from 3 trials`, where the interval is wider than a factor of 2 and includes 1.
 pub(super) fn cannot_be_told(ratio: &Estimate) -> Option<String> {
     let (low, high) = ratio.low.zip(ratio.high)?;
     let is_wide = high / low.max(f64::MIN_POSITIVE) > WIDE && (low..=high).contains(&1.0);

@@ -1,4 +1,4 @@
-//! What another kernel does, in words.
+//! The comparison of kernels in words: regressions and gains.
 
 use super::number::{NumberScale, decimals, fixed, signed_percent};
 use super::text_table::TextTable;
@@ -6,7 +6,7 @@ use fsverdict_judgement::journal::Unit;
 use fsverdict_judgement::statistics::FEWEST;
 use fsverdict_judgement::verdict::{ChangeOutcome, KernelChange, KernelPair, KernelPhase, MEASURES, TIME};
 
-/// How many of a kind are named in a sentence.
+/// The most phases of each kind that a sentence names.
 const NAMED: usize = 4;
 
 /// `Linux 6.12 against 6.1`.
@@ -14,7 +14,7 @@ fn title(kernels: &KernelPair) -> String {
     format!("Linux {} against {}", kernels.kernel.display(), kernels.against.display())
 }
 
-/// In how many phases there is what, and where most.
+/// How many phases have regressions and gains, and which have the largest.
 pub(super) fn sentence(kernels: &KernelPair) -> String {
     let timed = |outcome: ChangeOutcome| {
         let mut found: Vec<(f64, String)> = kernels
@@ -98,7 +98,7 @@ fn share(change: &KernelChange) -> String {
     signed_percent(share, usize::from(share.abs() < 0.0995))
 }
 
-/// `638 → 1096 ms, +72%`; one value where it stayed as it was.
+/// `638 → 1096 ms, +72%`; one value where it is unchanged.
 fn shown(change: &KernelChange) -> String {
     let scale = NumberScale::suited(change.unit, [change.before, change.after].into_iter());
     let shown = |value: f64| {

@@ -1,4 +1,4 @@
-//! Candidates × phases for one metric: the table every renderer lays out in its own way.
+//! The table of candidates × phases for one metric, which every renderer lays out in its own way.
 
 use super::number::{NumberScale, decimals};
 use fsverdict_judgement::journal::CandidateStatus;
@@ -16,15 +16,15 @@ pub(super) struct Matrix {
 pub(super) struct MatrixColumn {
     pub(super) phase: String,
     pub(super) unit: &'static str,
-    /// Where its best estimate is in the report; `None` where nobody is to be crowned: the run ranks nothing, the metric
-    /// has no better, there is no rival.
+    /// The index of its best estimate in the report; `None` where no best may be named: the run ranks nothing, the
+    /// metric has no better direction, or there is no rival.
     pub(super) best: Option<usize>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct MatrixRow {
     pub(super) candidate: String,
-    /// How many times worse than the leader for the goal; 1 for the leader.
+    /// How many times worse than the leader for the goal it is; 1 for the leader.
     pub(super) behind: Option<Estimate>,
     pub(super) cells: Vec<Option<MatrixCell>>,
 }
@@ -32,32 +32,32 @@ pub(super) struct MatrixRow {
 /// A number in its column's unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct MatrixCell {
-    /// Where its estimate is in the report.
+    /// The index of its estimate in the report.
     pub(super) at: usize,
-    /// How many times worse than the best of its column.
+    /// How many times worse than the best of its column it is.
     pub(super) times: Option<f64>,
     pub(super) value: f64,
     pub(super) decimals: i32,
-    /// Half the spread as a share of it; `None` for a single trial.
+    /// Half the spread as a share of the value; `None` for a single trial.
     pub(super) spread: Option<f64>,
     pub(super) mark: Mark,
 }
 
-/// What the ± of a matrix stands for.
+/// The meaning of the ± in a matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spread {
-    /// Half the width of its interval.
+    /// Half the width of the interval.
     Interval,
-    /// The same, of those who were tried often enough for one.
+    /// Half the width of the interval, for candidates with enough trials for one.
     SomeIntervals,
-    /// Half the way from the smallest value to the largest.
+    /// Half the difference between the largest and the smallest value.
     Range,
-    /// There is one trial each.
+    /// Each candidate has a single trial.
     Unknown,
 }
 
 impl Matrix {
-    /// Lays out a metric. Phases without a value of it are left out; `None` where nothing is left.
+    /// Lays out a metric, without phases that have no value of it; `None` where no phase is left.
     pub(super) fn of(
         judged: &Judgement<'_>,
         metric: &str,
@@ -104,7 +104,7 @@ impl Matrix {
                         times: field.times(own),
                         value,
                         decimals: decimals(value, typical),
-                        // Everybody's spread is that of its distance from the leader.
+                        // The spread of every other candidate is that of its ratio to the leader.
                         spread: spread_share(own, spread).filter(|_| leader != Some(own.candidate.as_str())),
                         mark: field.mark(own),
                     }
@@ -128,14 +128,14 @@ impl Matrix {
     }
 }
 
-/// The middle one of the spreads of a column: digits follow it, so that they are alike where the numbers are.
+/// The median spread of a column. It determines the number of digits, so that equal numbers have equal digits.
 fn typical_share<'a>(column: impl Iterator<Item = &'a PhaseEstimate>, spread: Spread) -> Option<f64> {
     let mut shares: Vec<f64> = column.filter_map(|found| spread_share(found, spread)).collect();
     shares.sort_by(f64::total_cmp);
     shares.get(shares.len() / 2).copied()
 }
 
-/// Half the spread as a share of the point.
+/// Half the spread as a share of the point estimate.
 fn spread_share(own: &PhaseEstimate, spread: Spread) -> Option<f64> {
     let half = match (spread, own.estimate.low, own.estimate.high) {
         (Spread::Interval | Spread::SomeIntervals, Some(low), Some(high)) => (high - low) / 2.0,

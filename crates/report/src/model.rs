@@ -1,4 +1,5 @@
-//! A run as it is shown: what was judged, once, and the words and tables made of it. Renderers only lay them out.
+//! A run prepared for display: its judgement, computed once, with the words and tables made from it. Renderers only lay
+//! it out.
 
 use std::path::PathBuf;
 
@@ -16,7 +17,7 @@ pub struct Report<'a> {
     pub sentence: String,
     /// The verdict as a paragraph; `None` where there is nothing to compare, or not yet.
     pub paragraph: Option<String>,
-    /// The same in three sentences without intervals.
+    /// The verdict in three sentences without intervals.
     pub plain_words: Option<String>,
     /// How noisy the run is, without a full stop.
     pub(super) noise: Option<String>,
@@ -26,30 +27,31 @@ pub struct Report<'a> {
     pub(super) picture: Option<Matrix>,
     pub(super) around: Option<Matrix>,
     pub(super) details: Vec<Detail>,
-    /// Time beside its costs, and how far the weights may move.
+    /// Time beside the other costs, and how far the weights can move.
     pub(super) beside: Vec<TextTable>,
-    /// What a plan that repeats a study has of its own.
+    /// Further tables of a plan that repeats a study.
     pub(super) of_study: Vec<TextTable>,
-    /// The verdicts in several environments, where there are several: then the whole of the run has none.
+    /// The verdicts of the environments, where there are several; then the run as a whole has no verdict.
     pub(super) across: Option<SideBySide>,
-    /// The folder of the run, to point the reader to.
+    /// The folder of the run, to show to the reader.
     pub folder: Option<PathBuf>,
-    /// The page among its files, if it is there.
+    /// The path of the HTML page among the run's files, if it exists.
     pub page: Option<PathBuf>,
-    /// What a modelled device was asked for, a trial of each candidate; for pages, and empty until it is put in.
+    /// The requests to a modelled device in one trial of each candidate; for HTML pages, and empty until it is set.
     pub requests: Vec<Requests>,
-    /// Its rows, [compressed](crate::packed_rows) beforehand; for pages, which do it themselves where it was not done.
+    /// The rows of the trials, [compressed](crate::packed_rows) in advance; an HTML page compresses them itself where
+    /// `None`.
     pub rows: Option<String>,
-    /// How whom the verdict takes is made where it is to stay; for pages, and none until it is put in.
+    /// How to set up the recommended candidate for permanent use; for HTML pages, and `None` until it is set.
     pub to_use: Option<ToUse>,
-    /// Time beside what was lost, where the plan had faults tried.
+    /// Time beside the data that was lost, where the plan tested faults.
     pub(super) safety: Vec<SafetyPoint>,
-    /// Whether the run goes on right now, so that a page of it should be looked at again.
+    /// Whether the run is in progress, so that its page should be reloaded.
     pub live: bool,
 }
 
 impl<'a> Report<'a> {
-    /// Gathers the report. `folder` is where the run lies.
+    /// Builds the report; `folder` is the folder of the run.
     pub fn new(plan: &'a Plan, run: &'a Run, folder: Option<PathBuf>) -> Self {
         let judged = Judgement::of(plan, run);
         let goal = plan.goal.metric.as_str();
@@ -62,7 +64,7 @@ impl<'a> Report<'a> {
             plain_words: if found.is_some() { None } else { plain_words::sentences(&judged) },
             notes: notes::gather(&judged),
             picture: Matrix::of(&judged, goal, |phase| judged.is_headline(phase)),
-            // What the goal weighs of them stands with the phases, if it weighs their time.
+            // Steps whose time the goal weighs are shown with the phases instead.
             around: Matrix::of(&judged, "durable", |phase| {
                 !phase.planned && (goal != "durable" || !judged.is_headline(phase))
             }),
@@ -83,14 +85,14 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Whom the lines [to use it](Self::to_use) are for; nobody where nothing is recommended.
+    /// The candidate that [`to_use`](Self::to_use) sets up; `None` where nothing is recommended.
     pub fn taken(&self) -> Option<&Candidate> {
         let taken = self.judged.verdict.recommended.as_ref().filter(|_| self.across.is_none())?;
         self.judged.plan.candidates.iter().find(|candidate| candidate.name == *taken)
     }
 }
 
-/// A metric by phase, with what it means.
+/// A metric by phase, with its meaning.
 #[derive(Debug, Clone)]
 pub(super) struct Detail {
     pub(super) metric: String,
@@ -99,7 +101,7 @@ pub(super) struct Detail {
     pub(super) matrix: Matrix,
 }
 
-/// Rates, then costs, then whatever adapters measured, where they were measured and are not nothing.
+/// Rates, then costs, then metrics of adapters, where they were measured and are not zero.
 fn details(judged: &Judgement<'_>) -> Vec<Detail> {
     let listed = |group: Group| METRICS.iter().filter(move |metric| metric.group == group);
     let mut metrics: Vec<(&str, &'static str, Group)> = listed(Group::Rate)

@@ -1,26 +1,26 @@
-//! Numbers for people: a unit that suits the whole column, and no more digits than the data carry.
+//! Formats numbers for people: one unit for a whole column, and no more digits than the data justify.
 
 use fsverdict_judgement::journal::Unit;
 use fsverdict_judgement::verdict::Estimate;
 
-/// A unit chosen for a set of numbers that stand together.
+/// A unit chosen for a set of numbers shown together.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct NumberScale {
-    /// What a number in the base unit is divided by.
+    /// The divisor from the base unit to this one.
     pub(super) divisor: f64,
     /// The unit's sign; empty for plain ratios and counts.
     pub(super) label: &'static str,
 }
 
 impl NumberScale {
-    /// The unit that suits these values (in the base unit), which stand in one column.
+    /// Chooses the unit for a column of values, which are in the base unit.
     pub(super) fn suited(unit: Unit, values: impl Iterator<Item = f64>) -> Self {
         let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
         for value in values.filter(|value| *value > 0.0 && value.is_finite()) {
             low = low.min(value);
             high = high.max(value);
         }
-        // The geometric middle: it stands for the column better than either end.
+        // The geometric middle of smallest and largest represents the column better than either.
         let middle = if high > 0.0 { libm::sqrt(low) * libm::sqrt(high) } else { 1.0 };
         let steps: &[(f64, &'static str)] = match unit {
             Unit::Seconds => &[(1e-6, "µs"), (1e-3, "ms"), (1.0, "s"), (60.0, "min")],
@@ -29,7 +29,7 @@ impl NumberScale {
             Unit::PerSecond => &[(1.0, "1/s"), (1e3, "1000/s")],
             Unit::Ratio | Unit::Count => &[(1.0, "")],
         };
-        // Seconds go further than minutes' divisor would have it: 600 s is shown in seconds, as the studies do.
+        // Minutes start at 20 min, not at half a minute: 600 s is shown in seconds, as studies do.
         let reach = |label: &str| if label == "min" { 20.0 } else { 0.5 };
         let suited = steps.iter().rev().find(|(divisor, label)| middle >= divisor * reach(label));
         let (divisor, label) = suited.or(steps.first()).copied().unwrap_or((1.0, ""));
@@ -39,15 +39,15 @@ impl NumberScale {
 
 const KIB: f64 = 1024.0;
 
-/// Decimals that a value carries when its relative uncertainty is `spread`: the last digit shown is between a third
-/// and a thirtieth of it. Negative: that many digits before the point are not carried. A single value (`None`) is
-/// taken to carry two digits, or three where the first is a 1: runs of one and the same thing commonly differ by some
-/// per cent.
+/// The number of decimals for a value with the relative uncertainty `spread`: the last digit shown is between a third
+/// and a thirtieth of the uncertainty. A negative result means that digits before the point are not significant. A
+/// single value (`None`) gets two digits, or three where the first digit is 1, because repeated runs commonly differ by
+/// some per cent.
 pub(super) fn decimals(value: f64, spread: Option<f64>) -> i32 {
     let leading = exponent(value);
     let digits = match spread {
         Some(spread) if spread > 0.0 => {
-            // A few at most, whatever the spread.
+            // The clamp limits it to a few digits, whatever the spread.
             #[allow(clippy::cast_possible_truncation)]
             let carried = libm::round(-libm::log10(spread)).clamp(1.0, 3.0) as i32;
             carried + 1
@@ -59,7 +59,7 @@ pub(super) fn decimals(value: f64, spread: Option<f64>) -> i32 {
     digits - 1 - leading
 }
 
-/// The value with that many decimals; digits not carried before the point become zeros.
+/// Formats the value with that many decimals; insignificant digits before the point become zeros.
 pub(super) fn fixed(value: f64, decimals: i32) -> String {
     if value == 0.0 {
         return "0".to_owned();
@@ -81,7 +81,7 @@ pub(super) fn percent(share: f64) -> String {
     }
 }
 
-/// A share as a percentage of two digits: `12%`, `2.1%`, `0.34%`.
+/// A share as a percentage with two digits: `12%`, `2.1%`, `0.34%`.
 pub(super) fn fine_percent(share: f64) -> String {
     match share * 100.0 {
         none if none <= 0.0 => "0%".to_owned(),
@@ -90,7 +90,7 @@ pub(super) fn fine_percent(share: f64) -> String {
     }
 }
 
-/// A share of more or less, in words or a table: `+72%`, `−24.9%`, and `±0%` for what rounds to nothing, of which neither sign is true.
+/// A signed share: `+72%`, `−24.9%`, and `±0%` for a share that rounds to zero, where either sign would be wrong.
 pub(super) fn signed_percent(share: f64, digits: usize) -> String {
     let size = format!("{:.digits$}", (share * 100.0).abs());
     match size.bytes().all(|letter| matches!(letter, b'0' | b'.')) {
@@ -104,7 +104,8 @@ pub(super) fn plain_number(value: f64) -> String {
     fixed(value, 1 - exponent(value))
 }
 
-/// A ratio with its interval and no more digits than that carries: `1.42 (1.31 to 1.55)`, `1.004 (0.999 to 1.010)`.
+/// A ratio with its interval, in as many digits as the interval justifies: `1.42 (1.31 to 1.55)`, `1.004 (0.999 to
+/// 1.010)`.
 pub(super) fn times_within(ratio: &Estimate) -> String {
     let Some((low, high)) = ratio.low.zip(ratio.high) else { return times(ratio.point) };
     if high - low < 1e-3 || high < 0.0995 {
@@ -113,7 +114,8 @@ pub(super) fn times_within(ratio: &Estimate) -> String {
     // The last digit is between a tenth and the whole of half the interval.
     #[allow(clippy::cast_possible_truncation)]
     let carried = libm::ceil(-libm::log10((high - low) / 2.0)).clamp(0.0, 4.0) as i32;
-    // However wide, it says on which side of 1 the ratio lies, and is the one of the table beside it.
+    // Even a wide interval keeps two decimals, to show on which side of 1 the ratio lies and to match the table beside
+    // it.
     let decimals = match ratio.point {
         near if (0.905..1.095).contains(&near) => carried.max(2),
         point => carried.max(1 - exponent(point)),
@@ -121,7 +123,7 @@ pub(super) fn times_within(ratio: &Estimate) -> String {
     format!("{} ({} to {})", fixed(ratio.point, decimals), fixed(low, decimals), fixed(high, decimals))
 }
 
-/// A ratio with its interval, each as [`times`] has it.
+/// A ratio with its interval, each formatted by [`times`].
 pub(super) fn times_with_ends(ratio: &Estimate) -> String {
     match ratio.low.zip(ratio.high) {
         Some((low, high)) => format!("{} ({} to {})", times(ratio.point), times(low), times(high)),
@@ -129,8 +131,8 @@ pub(super) fn times_with_ends(ratio: &Estimate) -> String {
     }
 }
 
-/// Within which share two are alike whose ratio would read `1.00` and may be 1: the farther end of the interval, rounded up.
-/// Nothing for any other ratio.
+/// The share within which two candidates are equal, where the ratio would read `1.00` and its interval includes 1: the
+/// farther end of the interval, rounded up. `None` for any other ratio.
 pub(super) fn alike_within(ratio: &Estimate) -> Option<String> {
     let (low, high) = ratio.low.zip(ratio.high)?;
     let shown = times_within(ratio);
@@ -141,18 +143,18 @@ pub(super) fn alike_within(ratio: &Estimate) -> Option<String> {
         return None;
     }
     match (high - 1.0).max(1.0 - low) {
-        // Nobody measures better than that.
+        // No measurement here is more exact than that.
         tiny if tiny < 1e-4 => Some("0.01%".to_owned()),
         small if small < 0.01 => Some(fine_percent(small)),
         share => Some(percent(libm::ceil(share * 100.0 - 1e-9) / 100.0)),
     }
 }
 
-/// How many times: `1.00`, `1.4`, `12`, with as many digits as stay readable.
+/// A ratio: `1.00`, `1.4`, `12`, with as many digits as stay readable.
 pub(super) fn times(ratio: f64) -> String {
     match ratio {
         0.0 => "0".to_owned(),
-        // Two digits of it, however little.
+        // Small ratios keep two significant digits.
         #[allow(clippy::cast_sign_loss)]
         tiny if tiny < 0.0995 => format!("{tiny:.0$}", (1 - exponent(tiny)).clamp(2, 9) as usize),
         small if small < 9.95 => format!("{small:.2}"),
@@ -161,7 +163,7 @@ pub(super) fn times(ratio: f64) -> String {
     }
 }
 
-/// Decimal exponent of the first digit.
+/// The decimal exponent of the first digit.
 fn exponent(value: f64) -> i32 {
     if value == 0.0 || !value.is_finite() {
         return 0;

@@ -1,14 +1,14 @@
-//! What the goal requires: who is ruled out and by how much, in words and as a table.
+//! Reports the requirements of the goal: which candidates are ruled out and by how much, in words and as a table.
 
 use super::number::{NumberScale, plain_number, times_within};
 use super::text::listing;
 use super::text_table::TextTable;
 use fsverdict_judgement::verdict::{Judgement, RequirementRelation, RequirementStanding};
 
-/// Of those that are ruled out no more are told of one by one.
+/// The most ruled out candidates that are named one by one.
 const MOST_NAMES: usize = 3;
 
-/// Who is ruled out, as the beginning of a sentence; nothing where nobody is.
+/// The candidates that are ruled out, as the beginning of a sentence; empty where there are none.
 pub(super) fn ruled_out(judged: &Judgement<'_>) -> String {
     let verdict = &judged.verdict;
     let missed = |name: &String| {
@@ -20,7 +20,7 @@ pub(super) fn ruled_out(judged: &Judgement<'_>) -> String {
     if worst.is_empty() {
         return String::new();
     }
-    // The nearest miss is what a reader can still do something about.
+    // The nearest misses come first, because they are the ones that a reader may still be able to fix.
     worst.sort_by(|one, other| excess(one).total_cmp(&excess(other)));
     let told: Vec<String> = worst.iter().take(MOST_NAMES).map(|one| told(one)).collect();
     let more = worst.len().saturating_sub(MOST_NAMES);
@@ -36,7 +36,7 @@ fn told(one: &RequirementStanding) -> String {
     format!("{} misses {}: {}{times}", one.candidate, one.requirement, value(one))
 }
 
-/// How many times worse than the bound, whichever way it bounds.
+/// How far the value is from the bound, as a logarithm, for either kind of bound.
 fn excess(one: &RequirementStanding) -> f64 {
     one.times.map_or(0.0, |times| libm::fabs(libm::log(times.point)))
 }
@@ -48,7 +48,7 @@ fn value(one: &RequirementStanding) -> String {
     format!("{}{gap}{}", plain_number(value / scale.divisor), scale.label)
 }
 
-/// What is not shown of the one to take, as a sentence without a full stop each.
+/// Requirements that the recommended candidate is not shown to meet, one sentence each without a full stop.
 pub(super) fn open(judged: &Judgement<'_>) -> Vec<String> {
     let taken = judged.verdict.recommended.as_ref();
     let own = judged.verdict.required.iter().filter(|one| Some(&one.candidate) == taken);
@@ -69,7 +69,7 @@ pub(super) fn open(judged: &Judgement<'_>) -> Vec<String> {
     own.filter_map(told).collect()
 }
 
-/// Those that are left, as the one sentence of a verdict where only one keeps what is required.
+/// The sentence of a verdict where only one candidate meets the requirements.
 pub(super) fn alone(judged: &Judgement<'_>) -> Option<String> {
     let verdict = &judged.verdict;
     let taken = verdict.recommended.as_ref().filter(|_| verdict.standings.is_empty())?;
@@ -79,7 +79,7 @@ pub(super) fn alone(judged: &Judgement<'_>) -> Option<String> {
     (!kept.is_empty()).then(|| format!("Take {taken}: it alone keeps {}.", listing(&kept, MOST_NAMES)))
 }
 
-/// Everybody and everything that is required of it; nothing where nothing is.
+/// Every candidate with every requirement; `None` where there are no requirements.
 pub(super) fn table(judged: &Judgement<'_>) -> Option<TextTable> {
     let row = |one: &RequirementStanding| {
         let word = match one.relation {

@@ -1,4 +1,4 @@
-//! The outcome in one sentence, as one would tell it in a mail.
+//! The outcome of a run in one sentence, as one would write it in a mail.
 
 use super::depends;
 use super::goal_words;
@@ -13,10 +13,10 @@ use fsverdict_judgement::verdict::{
 };
 use fsverdict_text::rough_duration_text;
 
-/// Of those that were ahead and failed no more have a sentence of their own.
+/// The most candidates that led and failed which get a sentence of their own.
 const MOST_LOST: usize = 2;
 
-/// The outcome in a sentence. Names in it are as the plan has them: not yet safe for a terminal.
+/// The outcome as a sentence. Its names come from the plan and are not yet safe for a terminal.
 pub(super) fn outcome(judged: &Judgement<'_>) -> String {
     let verdict = &judged.verdict;
     if let Some(reason) = &verdict.refused {
@@ -56,12 +56,12 @@ pub(super) fn outcome(judged: &Judgement<'_>) -> String {
     format!("{without}{}{tied}{next}.", goal_words::take(judged, leader))
 }
 
-/// Whether the table beside the sentence shows it with less than the leader's 1.00.
+/// Whether the table beside the sentence shows the ratio as less than the leader's 1.00.
 fn is_ahead(ratio: &Estimate) -> bool {
     ratio.point < 0.995
 }
 
-/// Of those tied with the leader the one that the estimates have before it; nothing where there is none.
+/// The candidate tied with the leader that has the best estimate, if that is ahead of the leader; empty otherwise.
 fn ahead_by_estimate(judged: &Judgement<'_>) -> String {
     let tied = judged.verdict.standings.iter().filter(|standing| standing.relation == Relation::Tied);
     let first = tied.min_by(|one, other| one.ratio.point.total_cmp(&other.ratio.point));
@@ -71,7 +71,7 @@ fn ahead_by_estimate(judged: &Judgement<'_>) -> String {
     })
 }
 
-/// Who was ahead of the one in the first place and failed, as the beginning of a sentence.
+/// The candidates that were ahead of the leader and failed, as the beginning of a sentence.
 fn lost(judged: &Judgement<'_>) -> String {
     let lost = judged.verdict.limits.iter().filter_map(|limit| match limit {
         Limit::Lost { candidate, reason, .. } => Some((candidate.as_str(), reason.as_str())),
@@ -84,14 +84,14 @@ fn lost(judged: &Judgement<'_>) -> String {
         many => {
             let names: Vec<&str> = many.iter().map(|(name, _)| *name).collect();
             let reasons = once_each(many.iter().map(|(_, reason)| *reason));
-            // What became of each stands with the candidates.
+            // The list of candidates says why each one failed.
             let why = if let [only] = reasons.as_slice() { only } else { "not all for the same reason" };
             format!("{}, which were ahead, are out ({why}). ", listing(&names, names.len()))
         }
     }
 }
 
-/// Where the leader is beaten most clearly, as the beginning of a sentence: a mean over devices that disagree helps nobody.
+/// Where the leader is beaten most clearly, as the beginning of a sentence: a mean over devices that disagree misleads.
 fn depending(judged: &Judgement<'_>) -> String {
     let turn = judged.sites.as_ref().and_then(|sites| Some((sites, sites.turn(judged.plan.protocol.tie)?)));
     let depends = match turn {
@@ -120,7 +120,7 @@ fn without(judged: &Judgement<'_>) -> String {
     }
 }
 
-/// What would settle the most pressing of what is open, without a full stop; nothing where nothing is.
+/// What would settle the most important open question, without a full stop; `None` where nothing is open.
 pub(super) fn settling(judged: &Judgement<'_>) -> Option<String> {
     let pair = judged.verdict.pressing()?;
     if let Some(alike) = judged.verdict.alike(judged.plan.protocol.tie) {
@@ -146,7 +146,7 @@ fn names_are<Name: AsRef<str>>(names: &[Name]) -> String {
     format!("{} {verb}", listing(&names.iter().map(AsRef::as_ref).collect::<Vec<_>>(), 4))
 }
 
-/// How a candidate fared, in a word or two.
+/// The result of a candidate in a word or two.
 pub(super) fn fared(entry: &CandidateEntry<'_>) -> &'static str {
     match entry.status {
         CandidateStatus::Ok => "measured",
@@ -157,7 +157,7 @@ pub(super) fn fared(entry: &CandidateEntry<'_>) -> &'static str {
     }
 }
 
-/// Why it has no numbers; empty where there is nothing to say.
+/// Why a candidate has no numbers; empty where no reason is known.
 pub(super) fn why(entry: &CandidateEntry<'_>) -> String {
     match entry.why {
         Why::Said(reason) => reason.to_owned(),
@@ -171,7 +171,7 @@ pub(super) fn why(entry: &CandidateEntry<'_>) -> String {
     }
 }
 
-/// From how much, and how many candidates were measured, skipped, failed.
+/// The amount of data, and how many candidates were measured, skipped and failed.
 pub(super) fn tally(judged: &Judgement<'_>) -> String {
     let number = |status| judged.with_status(status).count();
     let ok = number(CandidateStatus::Ok);
@@ -231,7 +231,8 @@ fn undecided(judged: &Judgement<'_>) -> String {
             };
             let near = judged.plan.protocol.tie;
             let close: Vec<&Rank> = rest.iter().filter(|rank| ratio(rank) <= 1.0 + near).collect();
-            // Close they are by the points, which may be chance: within a tie only where the whole interval is.
+            // The point estimates are close, which may be chance; candidates are within a tie only where the whole
+            // interval is.
             let all_within = close
                 .iter()
                 .all(|rank| rank.behind.is_some_and(|behind| behind.within(1.0 / (1.0 + near), 1.0 + near)));

@@ -1,4 +1,4 @@
-//! The rows of a run of several sites: each by itself, and what they have between them.
+//! The table of a run at several sites: one row per site, and rows for all sites together.
 
 use super::number::times_with_ends;
 use super::text::count;
@@ -6,12 +6,12 @@ use super::text_table::TextTable;
 use fsverdict_judgement::plan::once_each;
 use fsverdict_judgement::verdict::{AtSites, Estimate, Judgement, SiteRatios};
 
-/// So many sites, and no more, are all shown at once.
+/// The most sites that are all shown at once.
 const FEW: usize = 8;
-/// So many rivals, the closest, stand in the table of text; all are on the page and in the JSON.
+/// The number of rivals, the closest ones, in the text table; the HTML page and the JSON have all.
 const COLUMNS: usize = 5;
 
-/// What every rival takes, in their order: at a site, or at several.
+/// The ratio of every rival at one site or over several sites, in the order of the rivals.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct SiteRow {
     pub(super) title: String,
@@ -24,12 +24,13 @@ impl SiteRow {
     }
 }
 
-/// All of them.
+/// All rows of the table.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Rows {
-    /// These sites and sites like these; of many also the least and the most that was found at one.
+    /// Rows for these sites and for similar sites; where there are many, also the smallest and the largest ratio at any
+    /// site.
     pub(super) together: Vec<SiteRow>,
-    /// The sites that are shown at once: all of few; of many those at which somebody is ahead of the leader, where that is
+    /// The sites that are shown at once: all where they are few, else those where a rival is ahead of the leader by
     /// more than noise.
     pub(super) shown: Vec<SiteRow>,
     /// Every site, where not all are shown at once.
@@ -68,7 +69,7 @@ impl Rows {
     }
 }
 
-/// As a table of text; `whole`: with every site, however many.
+/// A text table; `whole` includes every site, however many there are.
 pub(super) fn table(judged: &Judgement<'_>, whole: bool) -> Option<TextTable> {
     let sites = judged.sites.as_ref().filter(|sites| !sites.rivals.is_empty())?;
     let Rows { together, shown, all } = Rows::of(sites);

@@ -1,37 +1,37 @@
-//! What the verdict says to take, put to use: the lines to type on a system of one's own, and what one gets by them.
+//! The shell commands that set up the recommended candidate on the user's own system, and the properties of the result.
 
 use serde::Serialize;
 
 use super::text::one_line;
 use fsverdict_text::quoted;
 
-/// How the recommended candidate is made where it is to stay, without what only a trial needs.
+/// How to set up the recommended candidate for permanent use, without what only a trial needs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct ToUse {
     pub candidate: String,
-    /// Lines for a shell, in their order. `$DEVICE` and `$FOLDER` are whoever types them to name. `&&` at a line's
-    /// end: the next only if it went well.
+    /// Shell commands, in order. The user sets the variables in them, such as `$DEVICE` and `$FOLDER`. A line that ends
+    /// in `&&` runs the next line only on success.
     pub lines: Vec<String>,
-    /// What the filesystem has and what it lacks, as it was made.
+    /// The features that the filesystem has as it is set up; `lacks` has those that it does not have.
     pub has: Vec<&'static str>,
     pub lacks: Vec<&'static str>,
-    /// Systems besides Linux that read it as they come.
+    /// Operating systems besides Linux that read it without extra software.
     pub read_by: &'static [&'static str],
-    /// Where that is written.
+    /// The source for `read_by`.
     pub source: &'static str,
-    /// What else is to be known before.
+    /// What else the user should know beforehand.
     pub notes: Vec<String>,
 }
 
-/// Where a variable begins that whoever types the lines sets: a device, or an opened layer.
+/// Starts of words with a variable that the user sets, such as a device or an opened layer.
 const NAMED: [&str; 6] = ["$DEVICE", "/dev/mapper/$NAME", "/dev/md/$NAME", "/dev/$NAME", "$HEADER", "$SIZE"];
 
-/// A word as a shell takes it, with the variable in it that is to be named.
+/// Quotes a word for a shell, but keeps a variable that the user sets.
 pub fn shell_word(word: &str) -> String {
     if is_to_be_named(word) { format!("\"{word}\"") } else { quoted(word) }
 }
 
-/// Whether it is such a variable, with nothing around it that says anything to a shell.
+/// Whether the word has such a variable and nothing else that is special to a shell.
 fn is_to_be_named(word: &str) -> bool {
     let plain = |text: &str| text.chars().all(|one| one.is_ascii_alphanumeric() || " =,_.:/-".contains(one));
     let rest = |begins: &&str| word.split_once(begins).filter(|(before, _)| plain(before));
@@ -40,17 +40,17 @@ fn is_to_be_named(word: &str) -> bool {
 }
 
 impl ToUse {
-    /// Adds a line for a shell; what would steer a terminal is taken out.
+    /// Adds a line for a shell, without terminal control characters.
     pub fn add(&mut self, line: &str) {
         self.lines.push(one_line(line));
     }
 
-    /// Adds a line after which the next is done only if it went well, however the lines reach the shell.
+    /// Adds a command after which the next one runs only on success, even if the lines are pasted together.
     pub fn add_step(&mut self, line: &str) {
         self.add(&format!("{line} &&"));
     }
 
-    /// The same of a program with its words; what is to be named stays a variable.
+    /// Adds a program with its arguments as such a command; variables that the user sets stay variables.
     pub fn add_step_of(&mut self, argv: &[String]) {
         self.add_step(&argv.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "));
     }
@@ -71,7 +71,7 @@ impl ToUse {
     }
 }
 
-/// What is said above the lines.
+/// The text above the commands.
 pub(super) const LEAD: &str = "All that is on the device is lost. Name it by its id, and the folder it is to be mounted on; then, as root:";
 
 #[cfg(test)]

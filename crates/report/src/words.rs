@@ -1,4 +1,4 @@
-//! The verdict in plain words: a paragraph to be pasted into a mail, with every number in its interval.
+//! The verdict in plain words: a paragraph to paste into a mail, with an interval for every number.
 
 use super::across::headline;
 use super::goal_words::{self, is_of_time};
@@ -12,15 +12,15 @@ use fsverdict_judgement::verdict::{
     Across, COSTS, Cost, CostLead, Judgement, Limit, Outcome, Relation, Standing, TrialBasis,
 };
 
-/// More candidates than this are not listed one by one.
+/// The most candidates that are listed by name.
 const MOST_NAMES: usize = 4;
-/// The same of filesystems that did something by themselves.
+/// The most filesystems with background work that are listed.
 const MOST_BESIDE: usize = 2;
-/// More limits than this nobody reads in a mail.
+/// The most limits that the paragraph lists.
 const MOST_LIMITS: usize = 3;
 
-/// The paragraph, of which the outcome and the noise have been said by themselves; nothing where there is nothing to compare, or
-/// not yet.
+/// The paragraph about the verdict, without the outcome and the noise, which are shown separately; `None` where there
+/// is nothing to compare, or not yet.
 pub(super) fn paragraph(
     judged: &Judgement<'_>,
     across: Option<&Across>,
@@ -56,7 +56,7 @@ pub(super) fn paragraph(
     Some(sentences.join(" "))
 }
 
-/// What may not be concluded, the gravest first: advantages that only some candidates have, then the limits of the verdict.
+/// What may not be concluded: advantages that only some candidates have, then the gravest limits of the verdict.
 pub(super) fn limits(judged: &Judgement<'_>) -> Vec<String> {
     let cautions = judged.run.held_cautions();
     let compared = compared(judged);
@@ -66,13 +66,13 @@ pub(super) fn limits(judged: &Judgement<'_>) -> Vec<String> {
     fast_by_that.chain(tilted).chain(limits).collect()
 }
 
-/// Of whom there are numbers.
+/// The candidates that have estimates.
 fn compared<'run>(judged: &Judgement<'run>) -> Vec<&'run str> {
     let names = judged.run.candidates.iter().map(|state| state.name.as_str());
     names.filter(|name| judged.estimates.iter().any(|found| found.candidate == *name)).collect()
 }
 
-/// What was compared, by what, in how much.
+/// What was compared: the candidates, the metric and the amount of data.
 fn asked(judged: &Judgement<'_>) -> String {
     let compared = compared(judged);
     let goal = &judged.plan.goal.metric;
@@ -82,7 +82,7 @@ fn asked(judged: &Judgement<'_>) -> String {
     };
     let weights = &judged.objective.weights;
     let even = weights.values().all(|weight| *weight == 1.0);
-    // As the plan has them; steps that it does not name come last.
+    // Phases have the order of the plan; steps that it does not name come last.
     let place = |name: &str| judged.phases.iter().position(|phase| phase.name == name).unwrap_or(usize::MAX);
     let mut weights: Vec<(&String, &f64)> = weights.iter().collect();
     weights.sort_by_key(|(phase, _)| place(phase));
@@ -126,7 +126,7 @@ fn found(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
         (!ruled_out.is_empty()).then(|| ruled_out.trim_end().to_owned()).into_iter().collect();
     if verdict.outcome == Outcome::Undecided {
         let open = of(Relation::Open);
-        // An interval that excludes a tie looks like a decision, and is none.
+        // An interval of one comparison that excludes a tie looks like a decision but is none.
         let clear =
             |standing: &&Standing| standing.ratio.low.is_some_and(|low| low > 1.0 + judged.plan.protocol.tie);
         let alone = match open.iter().any(clear) {
@@ -157,14 +157,14 @@ fn found(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
     sentences
 }
 
-/// The best; where nothing is decided, the first of the sample.
+/// The best candidate; where nothing is decided, the first in the sample.
 fn leader<'a>(judged: &'a Judgement<'_>) -> &'a str {
     judged.verdict.ranking.first().map_or("", |rank| rank.candidate.as_str())
 }
 
 /// `against btrfs, ext4 takes 17.1 s (+5%, +2% to +8%), xfs 19.4 s (+20%, +15% to +24%)`.
 fn ratios(judged: &Judgement<'_>, standings: &[&Standing], leader: &str) -> String {
-    // Only the first says what its number is of.
+    // Only the first number says what it measures.
     let mut is_first = true;
     let ratios: Vec<String> = standings
         .iter()
@@ -194,7 +194,7 @@ fn ratios(judged: &Judgement<'_>, standings: &[&Standing], leader: &str) -> Stri
     text
 }
 
-/// Who costs less than the leader, and where nobody does.
+/// Which candidates cost less than the leader, and in which costs no candidate does.
 fn costs(judged: &Judgement<'_>) -> Vec<String> {
     let verdict = &judged.verdict;
     let leader = leader(judged);
@@ -248,7 +248,7 @@ fn name(cost: Cost) -> &'static str {
     }
 }
 
-/// How far the weights may move.
+/// How far the weights can move before another candidate leads.
 fn weighing(judged: &Judgement<'_>) -> Option<String> {
     let verdict = &judged.verdict;
     if verdict.outcome == Outcome::Undecided || verdict.sensitivity.len() < 2 {

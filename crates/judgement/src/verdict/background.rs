@@ -1,4 +1,4 @@
-//! What filesystems do by themselves beside the phases: how much of a phase's time that was, and how candidates compare without it.
+//! Background work of filesystems during phases: its share of the time, and how candidates compare without it.
 
 use serde::Serialize;
 
@@ -6,30 +6,30 @@ use super::{Rank, VerdictEvidence};
 use crate::journal::{BackgroundWork, Trial};
 use crate::statistics::{Estimate, Evidence};
 
-/// Less than this share of a phase's time changes nothing.
+/// Background work below this share of a phase's time is ignored.
 const SHARE: f64 = 0.05;
 
-/// What nothing in a phase asked for. Means over the candidate's trials.
+/// Requests to the device that no operation of the phase caused: means over the candidate's trials.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Background {
     pub candidate: String,
     pub phase: String,
-    /// Seconds of the phase in which the device had such a request …
+    /// Seconds of the phase in which the device had such a request.
     pub seconds: f64,
-    /// … of all that it took until durable.
+    /// Seconds that the phase took until it was durable.
     pub of: f64,
     pub requests: f64,
-    /// Seconds of the rest for each 10⁹ bytes that the phase read or wrote; `None` where those were not counted.
+    /// Seconds of the remaining time per 10⁹ bytes that the phase read or wrote; `None` where those were not counted.
     pub rest_per_gigabyte: Option<f64>,
-    /// What it was.
+    /// The kinds of background work.
     pub work: Vec<BackgroundWork>,
-    /// Whom the candidate is compared with: the first of the ranking. `None` for that one itself.
+    /// The candidate compared with, which is the first of the ranking; `None` for the first itself.
     pub against: Option<String>,
-    /// How many times as long it takes for the goal when the time of such requests is taken off, its own and the other's.
+    /// The ratio of the goals when the time of such requests is subtracted from both.
     pub behind: Option<Estimate>,
 }
 
-/// Every candidate and phase of the goal where that is a part of the time, in the order of the ranking.
+/// Every candidate and phase of the goal with a noticeable share of background work, in the order of the ranking.
 pub(super) fn background(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Background> {
     let leader = ranking.first().map(|rank| rank.candidate.as_str());
     let of = |candidate: &str, phase: &str| {
@@ -72,7 +72,7 @@ pub(super) fn background(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Ve
     ranking.iter().flat_map(|rank| phases.iter().filter_map(|phase| of(&rank.candidate, phase))).collect()
 }
 
-/// The goal of a trial without the time in which its device had requests that nothing asked for.
+/// The logarithm of a trial's goal without the time in which its device had background requests.
 fn without(evidence: &VerdictEvidence<'_>, trial: &Trial) -> Option<f64> {
     evidence.objective.log_score_changed(trial, |phase| -trial.value(phase, "background").unwrap_or(0.0))
 }

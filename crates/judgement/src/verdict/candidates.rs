@@ -1,4 +1,4 @@
-//! How each candidate of a run fared, and in which order they are shown.
+//! The result of each candidate of a run (measured, skipped or failed), and the order in which reports list them.
 
 use super::Verdict;
 use crate::journal::{CandidateState, CandidateStatus, Run};
@@ -7,23 +7,23 @@ use crate::statistics::Estimate;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct CandidateEntry<'a> {
-    /// As the plan has it; `None` where the plan no longer names it.
+    /// The candidate in the plan; `None` where the plan no longer names it.
     pub plan: Option<&'a Candidate>,
     pub name: &'a str,
     pub status: CandidateStatus,
-    /// Why it was skipped, failed, or is not tried any more.
+    /// Why it was skipped, failed, or is no longer tried.
     pub why: Why<'a>,
     pub hint: &'a str,
-    /// How many times worse than the leader for the goal; 1 for the leader.
+    /// How many times worse than the leader for the goal it is; 1 for the leader.
     pub behind: Option<Estimate>,
 }
 
-/// What became of a candidate without numbers.
+/// Why a candidate has no numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why<'a> {
-    /// As the journal has it; empty where there is nothing to say.
+    /// The reason in the journal; empty where there is none.
     Said(&'a str),
-    /// It was tried so often, and none of that counts; the last trial that failed did for this reason.
+    /// It was tried this many times and no trial counts; `failed` is the reason of the last trial that failed.
     Discarded { trials: usize, failed: Option<&'a str> },
 }
 
@@ -33,7 +33,7 @@ impl Why<'_> {
     }
 }
 
-/// Measured ones by rank, then those without a score, failed and skipped ones last.
+/// The measured candidates by rank, then those without a score; failed and skipped ones come last.
 pub(super) fn candidates<'a>(
     plan: &'a Plan,
     run: &'a Run,
@@ -49,7 +49,7 @@ pub(super) fn candidates<'a>(
     let entry = |state: &'a CandidateState| CandidateEntry {
         plan: plan.candidates.iter().find(|candidate| candidate.name == state.name),
         name: &state.name,
-        // What was thrown out with its block is shown all the same where there is nothing else.
+        // Trials of discarded blocks are shown where there are no others.
         status: match state.status {
             CandidateStatus::Untried if measured.contains(&state.name.as_str()) => CandidateStatus::Ok,
             status => status,
@@ -69,12 +69,12 @@ pub(super) fn candidates<'a>(
         CandidateStatus::Failed => 2,
         CandidateStatus::Skipped => 3,
     };
-    // A stable sort: what is equal stays in the plan's order.
+    // The sort is stable, so that equal entries stay in the plan's order.
     entries.sort_by_key(|entry| (group(entry), place(entry.name).unwrap_or(usize::MAX)));
     entries
 }
 
-/// What became of the trials of a candidate of which none counts.
+/// The reason for a candidate none of whose trials counts.
 fn discarded<'a>(run: &'a Run, candidate: &str) -> Why<'a> {
     let own = || run.trials.iter().filter(|trial| trial.id.candidate == candidate);
     let failed = own().rfind(|trial| !trial.reason.is_empty());

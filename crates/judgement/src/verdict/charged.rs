@@ -1,7 +1,8 @@
-//! How much of each phase is computation where a processor model prices it, and what is known of the ranking if it were free.
+//! The share of computation in each phase where a processor model charges for it, and bounds on the ranking if it were
+//! free.
 //!
-//! Part of the computation passes while the device works, and how much is not known. So a phase without computation takes at least
-//! what is left when all that was charged is taken off, and at most what it takes now.
+//! Part of the computation overlaps with the device's work, and how much is unknown. Without computation, a phase takes
+//! at least what remains when all charged time is subtracted, and at most what it takes now.
 
 use serde::Serialize;
 
@@ -9,42 +10,43 @@ use super::{Rank, VerdictEvidence};
 use crate::journal::Trial;
 use crate::statistics::{Estimate, Evidence};
 
-/// The share of computation in the times of a ranking.
+/// The share of computation in the times of the ranked candidates.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChargedComputation {
     /// The first of the ranking.
     pub leader: String,
-    /// Every phase of the goal of every candidate that was charged, in the order of the ranking.
+    /// Every phase of the goal of every charged candidate, in the order of the ranking.
     pub phases: Vec<ChargedPhase>,
-    /// Every candidate that was charged, in the order of the ranking.
+    /// Every charged candidate, in the order of the ranking.
     pub candidates: Vec<ChargedCandidate>,
 }
 
-/// Means over the candidate's trials.
+/// Charged computation in one phase: means over the candidate's trials.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChargedPhase {
     pub candidate: String,
     pub phase: String,
-    /// Seconds of processors that were charged …
+    /// CPU seconds that were charged, over all processors.
     pub seconds: f64,
-    /// … and seconds that it took until durable. With several processors the former may be more.
+    /// Seconds until the phase was durable. With several processors, the charged seconds may exceed it.
     pub of: f64,
 }
 
-/// The same over the phases of the goal.
+/// Charged computation of one candidate over the phases of the goal.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChargedCandidate {
     pub candidate: String,
     pub seconds: f64,
     pub of: f64,
-    /// How many times as much as the leader it takes for the goal at least if computation is free: without all of its own
-    /// computation, the leader with all of it. `None` for the leader, where nothing would be left, and for other goals than time.
+    /// The lower bound of its ratio to the leader if computation were free: its own computation subtracted, the
+    /// leader's kept.
+    /// `None` for the leader, where nothing would remain, and for goals other than time.
     pub free_at_least: Option<Estimate>,
     /// Whether it might lead by more than the tie if computation were free.
     pub might_lead_if_free: bool,
 }
 
-/// What was charged to those of a ranking; `None` where computation had no price.
+/// The computation charged to the ranked candidates; `None` where computation had no price.
 pub(super) fn charged_computation(
     evidence: &VerdictEvidence<'_>,
     ranking: &[Rank],

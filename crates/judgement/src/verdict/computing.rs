@@ -1,5 +1,6 @@
-//! Whether a verdict holds where computing takes time: trials in simulated time take it as free, and how much of it a device's time
-//! hides is not known. So both ends are looked at: none of what it was priced at is added, or all of it.
+//! Checks whether a verdict holds when CPU time is charged. Trials in simulated time take computation as free, and how
+//! much of it overlaps with the device's work is unknown, so both extremes are examined: none of its price is added, or
+//! all.
 
 use std::collections::HashMap;
 
@@ -9,35 +10,35 @@ use super::{Rank, VerdictEvidence};
 use crate::journal::{CpuPrices, Trial, Unpriced};
 use crate::statistics::{Estimate, Evidence};
 
-/// The leader and the others when the price of computing is added to the device's time.
+/// The leader and the others when the price of computation is added to the device's time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Computing {
     /// The first of the ranking.
     pub leader: String,
-    /// What prices stand on, each in a sentence without a full stop.
+    /// What the prices are based on, each a sentence without a full stop.
     pub basis: Vec<String>,
-    /// Of the leader and of everybody else with a price, over the phases of the goal, in the order of the ranking.
+    /// Every candidate with a price, over the phases of the goal, in the order of the ranking.
     pub candidates: Vec<Computed>,
-    /// Who has none: of them nothing is said.
+    /// Candidates without a price, which this says nothing about.
     pub unpriced: Vec<Unpriced>,
 }
 
-/// What computing makes of one candidate.
+/// The effect of computation on one candidate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Computed {
     pub candidate: String,
-    /// Seconds of one processor for the work, over the phases of the goal.
+    /// CPU seconds of one processor for the work, over the phases of the goal.
     pub work: f64,
-    /// The same for its layers.
+    /// CPU seconds of one processor for its layers, over the phases of the goal.
     pub layers: f64,
-    /// How many times as much as the leader it takes for the goal if all of it is added, the leader's to the leader; `None` for that
-    /// one, and where the leader has no price.
+    /// The ratio of its goal to the leader's if all computation of both is added; `None` for the leader, and where the
+    /// leader has no price.
     pub with_all: Option<Estimate>,
-    /// The share of all computing, from 0 to 1, beyond which it is better than the leader by more than does not matter.
+    /// The share of all computation, from 0 to 1, beyond which it is better than the leader by more than δ.
     pub leads_beyond: Option<f64>,
 }
 
-/// What the prices of a run make of its ranking; `None` where there are none, or they are of another metric than time.
+/// The effect of the run's CPU prices on its ranking; `None` where there are none, or where the goal is not time.
 pub(super) fn computing(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Option<Computing> {
     let prices = evidence.run.prices.as_ref()?;
     let leader = &ranking.first()?.candidate;
@@ -70,7 +71,7 @@ pub(super) fn computing(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Opt
     Some(Computing { leader, basis, candidates, unpriced })
 }
 
-/// Seconds by candidate and phase.
+/// CPU seconds by candidate and phase.
 fn seconds(prices: &CpuPrices) -> HashMap<(&str, &str), f64> {
     let usable = prices.prices.iter().filter(|one| one.seconds().is_finite() && one.seconds() >= 0.0);
     usable.map(|one| ((one.candidate.as_str(), one.phase.as_str()), one.seconds())).collect()
@@ -88,7 +89,7 @@ impl Priced<'_> {
         phases.iter().all(|phase| self.seconds.contains_key(&(candidate, phase)))
     }
 
-    /// The goal of a trial with this share of its computing added.
+    /// The logarithm of a trial's goal with this share of its computation added.
     fn score(&self, trial: &Trial, share: f64) -> Option<f64> {
         let more = |phase: &str| {
             share * self.seconds.get(&(trial.id.candidate.as_str(), phase)).copied().unwrap_or(f64::NAN)
@@ -102,13 +103,13 @@ impl Priced<'_> {
         Some(Evidence::of(&logs)?.ratio_at_the_stop())
     }
 
-    /// Found by halving: what is added grows with the share for both, and their distance one way or the other.
+    /// Bisects for the share: what is added grows with it for both, and so the ratio moves in one direction.
     fn leads_beyond(&self, candidate: &str, leader: &str) -> Option<f64> {
         let leads = |share: f64| {
             let ratio = self.ratio(candidate, leader, share)?.point;
             Some(ratio < 1.0 / (1.0 + self.evidence.tie()))
         };
-        // Who leads with nothing added is the first of the ranking.
+        // Without computation the first of the ranking leads.
         if leads(0.0)? || !leads(1.0)? {
             return None;
         }

@@ -1,7 +1,7 @@
-//! What the journal allows to conclude: the rule that ends a run, replayed over every block that counts.
+//! The stopping rule: decides after each block whether the run can end, by replaying all blocks that count.
 //!
-//! Conductor, `resume` and report all ask here, so that a run decides the same whether it was interrupted or not and
-//! a report never knows more than the run did.
+//! The conductor, `resume` and the report all use it, so that a run decides the same whether it was interrupted or not,
+//! and a report never knows more than the run did.
 
 use crate::journal::{Better, BlockState, Run, Unit, adapter_metric, metric};
 use crate::plan::{Plan, Until, contestants};
@@ -11,21 +11,21 @@ use super::paired::site_numbers;
 use super::required::is_ruled_out;
 use super::{ByBlock, Objective};
 
-/// The plan's candidates and what is known of them so far.
+/// The stopping rule's state: the plan's candidates and what the blocks so far show about them.
 #[derive(Debug, Clone)]
 pub struct Deliberation {
-    /// Names, in the order in which looks number them.
+    /// Candidate names, in the order of the indices that looks use.
     pub candidates: Vec<String>,
     rule: Rule,
     objective: Objective,
     race: Race,
-    /// How many trials of the run the objective is known of, and how many blocks the race.
+    /// The number of trials that the objective has taken in; `blocks` is the number of blocks that the race has.
     trials: usize,
     blocks: usize,
 }
 
 impl Deliberation {
-    /// Replays the rule over the run.
+    /// Replays the stopping rule over the run.
     pub fn of(plan: &Plan, run: &Run) -> Self {
         let candidates: Vec<String> = contestants(plan).map(|candidate| candidate.name.clone()).collect();
         let rule = rule(plan, run);
@@ -37,8 +37,8 @@ impl Deliberation {
         begun
     }
 
-    /// Goes on over a run that has grown by whole blocks and by nothing else, as [`of`](Self::of) would: what was looked at
-    /// is not looked at again, but where another phase is left out of the objective.
+    /// Continues over a run that has only grown by whole blocks, with the same result as [`of`](Self::of). Earlier
+    /// blocks are not replayed, unless the rule changed or another phase is left out of the objective.
     pub fn go_on(&mut self, plan: &Plan, run: &Run) {
         let before = (self.rule, self.objective.weights.len());
         self.rule = rule(plan, run);
@@ -51,7 +51,7 @@ impl Deliberation {
         self.replay(plan, run);
     }
 
-    /// Takes in the rounds that the race does not know.
+    /// Adds the blocks that the race does not have yet.
     fn replay(&mut self, plan: &Plan, run: &Run) {
         let blocks: Vec<&BlockState> = run.prefix().collect();
         let sites = site_numbers(blocks.iter().copied());
@@ -59,8 +59,8 @@ impl Deliberation {
         let Some((first, _)) = placed.first() else { return };
         let own = run.trials.iter().filter(|trial| trial.id.block >= first.block && trial.counts());
         let trials: ByBlock<'_> = own.collect();
-        // Who was tried without a result withdraws, as does who misses what is required or loses what it promised to keep; who was
-        // not tried rested.
+        // Who was tried without a result withdraws, as does who misses what is required or loses what it promised to
+        // keep; who was not tried rested.
         let is_out: Vec<bool> = self.candidates.iter().map(|name| run.why_out(name).is_some()).collect();
         let score = |block: &BlockState, name: &String| {
             let at = self.candidates.iter().position(|known| known == name);
@@ -96,17 +96,17 @@ impl Deliberation {
         look.leader.and_then(|index| self.candidates.get(index)).map_or("the others", String::as_str)
     }
 
-    /// How those compare that were compared last; `None` where nobody was.
+    /// How the candidates compared at the last look; `None` where none were compared.
     pub fn last_look(&self) -> Option<BlockOutcome> {
         self.race.last()
     }
 
-    /// The candidates that the next block is to try.
+    /// The candidates that the next block tries.
     pub fn racing(&self) -> impl Iterator<Item = &str> {
         self.race.racing().into_iter().filter_map(|at| self.candidates.get(at).map(String::as_str))
     }
 
-    /// How many blocks in all would tell what is not known of this rival; `None` if no number would.
+    /// The total number of blocks after which this rival would be decided; `None` if no number would suffice.
     pub fn settled_after(&self, rival: &Rival) -> Option<usize> {
         self.race.settled_after(rival)
     }
@@ -114,15 +114,16 @@ impl Deliberation {
 
 fn rule(plan: &Plan, run: &Run) -> Rule {
     let blocks = plan.protocol.blocks;
-    // Who asks for more blocks wants to know more than who leads.
+    // A user who extends a run wants a full ranking, not only a recommendation.
     let ranked = plan.protocol.until == Until::Ranked || run.extended_to.is_some();
     let maximum = run.extended_to.map_or(blocks.max, |extended| extended.max(blocks.max));
-    // So many blocks were asked for, of everybody; and a finding is told from three trials of each.
+    // Without a range of blocks, all candidates get every block that was asked for; published findings need three
+    // trials of each.
     let early = blocks.min < maximum && plan.published.is_empty();
     Rule { tie: plan.protocol.tie, minimum: blocks.min, maximum, ranked, early }
 }
 
-/// Which way a metric is better: as its plan said, as it is known, or else by its unit.
+/// Which direction of a metric is better: from the plan, else from the list of known metrics, else from the unit.
 pub fn better_of(name: &str, unit: Unit, said: Option<Better>) -> Better {
     if let Some(said) = said {
         return said;

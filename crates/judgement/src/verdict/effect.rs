@@ -1,4 +1,4 @@
-//! What one option does: candidates that differ in nothing else, compared within each block.
+//! The effect of a single option: compares candidates that differ in nothing else, within each block.
 
 use super::ByBlock;
 use super::goal::log_cost;
@@ -6,31 +6,31 @@ use crate::journal::Trial;
 use crate::plan::{AXES, Axis, AxisRole, Candidate, Plan};
 use crate::statistics::{Estimate, Evidence};
 
-/// A candidate and another that has one option more.
+/// A candidate, and another one that has one option more.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OptionEffect {
     pub base: String,
     pub changed: String,
-    /// What was changed, e.g. `encryption luks2`.
+    /// The option, such as `encryption luks2`.
     pub change: String,
-    /// By phase, in the order asked for: how many times as much the goal's metric is with the option as without; more is worse.
+    /// For each requested phase, the ratio of the goal's metric with the option to that without; larger is worse.
     pub phases: Vec<Option<Estimate>>,
 }
 
-/// What an effect amounts to, by its interval alone.
+/// The conclusion about an effect, from its interval alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EffectSize {
-    /// Too few blocks for an interval: nothing is claimed.
+    /// There are too few blocks for an interval, so nothing is concluded.
     TooFew,
     Same,
     Better,
     Worse,
-    /// The interval points both ways.
+    /// The interval allows both directions.
     Unclear,
 }
 
 impl EffectSize {
-    /// With `tie` as the share that does not matter.
+    /// Classifies a ratio; `tie` is the share below which a difference does not matter.
     pub fn of(ratio: &Estimate, tie: f64) -> Self {
         let (small, large) = (1.0 / (1.0 + tie), 1.0 + tie);
         match ratio.low.zip(ratio.high) {
@@ -66,7 +66,7 @@ pub fn option_effects(plan: &Plan, blocks: &ByBlock<'_>, phases: &[&str]) -> Vec
         .collect()
 }
 
-/// The option that `changed` has and `base` leaves at its default, when all else is the same.
+/// The option that `changed` has and `base` leaves at its default, where all else is the same.
 fn single_change(base: &Candidate, changed: &Candidate) -> Option<String> {
     let differs = |axis: &&Axis| axis.given(base) != axis.given(changed);
     let mut differing = AXES.iter().filter(differs);

@@ -1,4 +1,4 @@
-//! The table everything is read from: for each candidate, phase and metric one number, side by side with the others'.
+//! The table of estimates: one number for each candidate, phase and metric, comparable between candidates.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -16,14 +16,14 @@ pub struct PhaseEstimate {
     pub phase: String,
     pub metric: String,
     pub unit: Unit,
-    /// Which way it is better, where the plan says so.
+    /// Which direction is better, where the plan says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub better: Option<Better>,
-    /// The leader's geometric mean with its interval; of others, that times how many times as much they have in the same
-    /// blocks. A median without an interval where somebody has nothing.
+    /// For the leader, its geometric mean with the interval; for others, that mean times their ratio to it within
+    /// blocks. Where some candidate has a zero, a median without an interval.
     #[serde(flatten)]
     pub estimate: Estimate,
-    /// How many of its trials lie so far from the others that the estimate leaves them out.
+    /// The number of its trials that the estimate leaves out as outliers.
     #[serde(skip)]
     pub set_aside: usize,
     #[serde(skip)]
@@ -43,33 +43,33 @@ pub(super) fn find<'a>(
 }
 
 impl PhaseEstimate {
-    /// Which way its metric is better.
+    /// Which direction of its metric is better.
     pub fn direction(&self) -> Better {
         better_of(&self.metric, self.unit, self.better)
     }
 
-    /// The ends of its interval, or else of its sample.
+    /// The ends of its interval, or of its sample if it has no interval.
     pub fn ends(&self) -> Option<(f64, f64)> {
         self.estimate.low.zip(self.estimate.high).or((self.estimate.n > 1).then_some((self.min, self.max)))
     }
 }
 
-/// What a column of numbers is.
+/// A metric with its unit and direction.
 struct MetricKind<'a> {
     metric: &'a str,
     unit: Unit,
     better: Option<Better>,
 }
 
-/// Estimates everything the given trials measured, beside `reference`: candidates in the run's order, phases and metrics
-/// in the order they were first measured.
+/// Estimates everything that the given trials measured, relative to `reference`: candidates in the run's order, phases
+/// and metrics in the order in which they were first measured.
 pub fn estimate_all(run: &Run, trials: &[&Trial], reference: Option<&str>) -> Vec<PhaseEstimate> {
     let blocks = ByBlock::of_run(run, trials.iter().copied());
     let measured: BTreeSet<&str> = trials.iter().map(|trial| trial.id.candidate.as_str()).collect();
     let states = run.candidates.iter().map(|state| state.name.as_str());
     let candidates: Vec<&str> = states.filter(|name| measured.contains(name)).collect();
     let mut kinds: Vec<(&str, Vec<MetricKind<'_>>)> = Vec::new();
-    // A long run has millions of numbers, each of which is looked at several times: they are found by where they stand.
+    // A long run has millions of numbers that are read several times, so they are looked up by index.
     let mut numbers: Vec<Vec<Vec<Option<f64>>>> = Vec::with_capacity(trials.len());
     for trial in trials {
         let mut own = Vec::with_capacity(kinds.len());
@@ -82,7 +82,7 @@ pub fn estimate_all(run: &Run, trials: &[&Trial], reference: Option<&str>) -> Ve
             let (row, metrics) = (&mut own[at], &mut kinds[at].1);
             row.resize(row.len().max(metrics.len()), None);
             for (guess, found) in observation.measurements.iter().enumerate() {
-                // Trials are alike: a metric mostly has the place that it had in the one before.
+                // Trials are alike: a metric mostly has the same index as in the trial before.
                 let is = |kind: &MetricKind<'_>| kind.metric == found.metric;
                 let known = if metrics.get(guess).is_some_and(is) {
                     Some(guess)
@@ -103,7 +103,7 @@ pub fn estimate_all(run: &Run, trials: &[&Trial], reference: Option<&str>) -> Ve
         }
         numbers.push(own);
     }
-    // A trial is told from others by its place in memory, which takes less time than its name.
+    // Identifies a trial by its address, which is faster than by its name.
     let places: HashMap<*const Trial, usize> =
         trials.iter().enumerate().map(|(at, trial)| (std::ptr::from_ref(*trial), at)).collect();
     let grid = blocks.places(&candidates, |trial| places.get(&std::ptr::from_ref(trial)).copied());
@@ -135,7 +135,7 @@ pub fn estimate_all(run: &Run, trials: &[&Trial], reference: Option<&str>) -> Ve
             }
         }
     }
-    // A stable sort: phases and metrics of a candidate stay in order.
+    // The sort is stable, so that phases and metrics of a candidate stay in order.
     estimates.sort_by_key(|(at, _)| *at);
     estimates.into_iter().map(|(_, estimate)| estimate).collect()
 }

@@ -1,18 +1,18 @@
-//! One metric in one phase: who is best, and how everybody else compares with it.
+//! Compares all candidates in one metric of one phase: which is best, and how the others compare with it.
 
 use super::{Judgement, PhaseEstimate};
 use crate::journal::{Better, Trial};
 use crate::plan::is_twin;
 use crate::statistics::Evidence;
 
-/// Everybody who has this metric in this phase.
+/// The candidates that have this metric in this phase.
 #[derive(Debug, Clone)]
 pub struct Field<'a> {
     judged: &'a Judgement<'a>,
-    /// The estimates, with their places among those of the run.
+    /// The estimates, with their indices among those of the run.
     pub all: Vec<(usize, &'a PhaseEstimate)>,
-    /// Of them the best; `None` where nobody is to be crowned: the run ranks nothing, the metric has no better, there is no
-    /// rival.
+    /// The best of them; `None` where no best may be named: the run ranks nothing, the metric has no better direction,
+    /// or there is no rival.
     pub best: Option<(usize, &'a PhaseEstimate)>,
 }
 
@@ -20,9 +20,9 @@ pub struct Field<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
     Best,
-    /// Within δ of the best.
+    /// The number is within δ of the best.
     Tied,
-    /// It is not certainly behind the best: the difference may be chance.
+    /// The number is not certainly behind the best: the difference may be chance.
     Unsure,
     Plain,
 }
@@ -36,7 +36,7 @@ impl<'a> Field<'a> {
         Self { judged, all, best }
     }
 
-    /// How many times worse than the best of all.
+    /// How many times worse than the best it is.
     pub fn times(&self, own: &PhaseEstimate) -> Option<f64> {
         times_worse(own, own.estimate.point, self.best?.1.estimate.point)
     }
@@ -50,7 +50,7 @@ impl<'a> Field<'a> {
             ratio.and_then(|ratio| Some(ratio.low? <= 1.0 && ratio.high? >= 1.0)).unwrap_or(false)
         };
         match self.times(own) {
-            // Nothing at all is the best too, and no ratio.
+            // A value equal to the best, such as zero, is also the best, though it may have no ratio.
             _ if own.estimate.point == best.estimate.point => Mark::Best,
             Some(small) if small <= 1.0 + self.judged.plan.protocol.tie => Mark::Tied,
             _ if unsure() => Mark::Unsure,
@@ -59,12 +59,12 @@ impl<'a> Field<'a> {
     }
 }
 
-/// A twin has nothing to win, and where nothing is ranked nobody has.
+/// Whether the estimate can be the best: a twin cannot, and where the run ranks nothing, none can.
 fn contests(judged: &Judgement<'_>, found: &PhaseEstimate) -> bool {
     judged.verdict.refused.is_none() && !is_twin(&found.candidate)
 }
 
-/// The best of a phase. Where all are alike there is no best to point at, and of one alone neither.
+/// The best of a phase. There is none where all are equal, or where there is only one candidate.
 fn best_of<'a>(
     rivals: impl Iterator<Item = (usize, &'a PhaseEstimate)>,
 ) -> Option<(usize, &'a PhaseEstimate)> {
@@ -82,8 +82,8 @@ fn best_of<'a>(
     }
 }
 
-/// How many times worse a value of this estimate's metric is than the best: 1 for the best itself, whichever way it
-/// is better.
+/// How many times worse a value of this estimate's metric is than the best: 1 for the best itself, in either direction
+/// of the metric.
 pub fn times_worse(found: &PhaseEstimate, value: f64, best: f64) -> Option<f64> {
     let ratio = match found.direction() {
         Better::Higher => best / value,

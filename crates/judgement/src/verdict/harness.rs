@@ -1,26 +1,27 @@
-//! What the measuring itself cost: the part of the wall time that no measured step accounts for.
+//! The overhead of the measurement itself: the part of the wall time that no measured step accounts for.
 
 use crate::journal::{Run, Spent, Status};
 
-/// The cost of the harness over all trials that went well.
+/// The overhead over all successful trials.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Harness {
-    /// Share of wall time outside phases, mkfs, mount, unmount and fsck, 0 to 1.
+    /// The share of wall time outside phases, mkfs, mount, unmount and fsck, 0 to 1.
     pub share: f64,
-    /// The part of it that was spent waiting for the device to be quiet, 0 to 1 of wall time.
+    /// The share of wall time that was spent waiting for the device to be quiet, 0 to 1.
     pub settle: f64,
-    /// Seconds of wall time it was taken from.
+    /// Seconds of wall time that the shares refer to.
     pub wall: f64,
-    /// Seconds that went elsewhere; `work` is what was verified. Nothing where a trial's steps were not recorded.
+    /// Seconds spent outside measured steps; `work` is verification. `None` where the steps of a trial were not
+    /// recorded.
     spent: Option<Spent>,
     /// In simulated time: seconds that the trials took on their devices.
     pub simulated: Option<f64>,
-    /// Seconds the run has gone on, during which trials may have been side by side.
+    /// Seconds that the run has been in progress, during which trials may run in parallel.
     pub worked: f64,
 }
 
 impl Harness {
-    /// Adds up the run's trials; nothing where no wall time is known.
+    /// Sums over the run's trials; `None` where no wall time is known.
     pub fn of(run: &Run) -> Option<Self> {
         let (mut wall, mut measured, mut settle) = (0.0, 0.0, 0.0);
         let mut spent = Some(Spent::default());
@@ -36,7 +37,7 @@ impl Harness {
                 measured += value("durable").or_else(|| value("returned")).unwrap_or(0.0) * times;
                 settle += value("settle").unwrap_or(0.0) * times;
             }
-            // The wall clock starts a little later than the record of the beginning is stamped.
+            // The wall clock starts a little after the record of the beginning is stamped.
             let before =
                 |one: Spent| (one.boot + one.staging + one.work + one.teardown - trial.wall).max(0.0);
             spent = spent.zip(trial.spent).map(|(all, one)| Spent {
@@ -47,7 +48,7 @@ impl Harness {
             });
         }
         let verified = |spent: Spent| Spent { work: (spent.work - measured - settle).max(0.0), ..spent };
-        // Clocks of guest and host differ a little: a share is never below nothing.
+        // The clocks of guest and host differ a little, so the share is kept from becoming negative.
         (wall > 0.0).then(|| Self {
             share: (1.0 - measured / wall).max(0.0),
             settle: (settle / wall).min(1.0),
@@ -58,11 +59,11 @@ impl Harness {
         })
     }
 
-    /// What the rest went to, as shares of wall time that add up to it; empty where it was not recorded.
+    /// What the overhead consists of, as shares of wall time that add up to it; empty where it was not recorded.
     pub fn parts(&self) -> Vec<(&'static str, f64)> {
         let Some(Spent { boot, staging, work, teardown }) = self.spent else { return Vec::new() };
-        // Steps are stamped when the journal has their records, which is a little after they begin: they tell in what
-        // proportion the rest was spent, and what was timed tells how much it was.
+        // Steps are stamped when the journal has their records, which is a little after they begin. The stamps give the
+        // proportions of the overhead, and the measured times give its total.
         let settle = self.settle.min(self.share);
         let stamped = (boot + staging + work + teardown).max(f64::MIN_POSITIVE);
         let part = |seconds: f64| seconds / stamped * (self.share - settle);

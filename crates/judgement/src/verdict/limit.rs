@@ -1,4 +1,4 @@
-//! The words of what may not be concluded.
+//! The limits of a verdict, and their wording: what a run does not allow to conclude.
 
 use std::fmt;
 
@@ -7,38 +7,38 @@ use fsverdict_text::Bytes;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Limit {
-    /// A candidate that took this much of what the one in the first place does, until it failed.
+    /// A candidate that had this ratio to the first in the ranking until it failed.
     Lost {
         candidate: String,
         against: String,
         times: Estimate,
         reason: String,
     },
-    /// A phase that not all candidates have.
+    /// A phase that some candidates have no number for.
     LeftOut {
         phase: String,
         lacking: Vec<String>,
     },
-    /// A candidate that was entered twice took so many times its own time.
+    /// A candidate and its twin, which are the same, differed by this factor.
     ToldApart {
         candidate: String,
         times: f64,
     },
     /// The machine was too busy for any verdict.
     Refused,
-    /// Fewer than what anything is concluded from.
+    /// There are fewer blocks than a conclusion needs.
     FewBlocks(usize),
-    /// What the last trial of a block takes, of the first.
+    /// The time of a block's last trial as a ratio to its first.
     Slope(Estimate),
-    /// What a trial takes right after this candidate's, of one after others'.
+    /// The time of a trial right after this candidate's as a ratio to one after other candidates'.
     After {
         candidate: String,
         times: Estimate,
     },
-    /// Blocks follow those before them, with this correlation.
+    /// Blocks resemble the blocks before them, with this correlation.
     Resemblance(f64),
-    /// In some blocks a candidate differed from another as in no other block. They were set aside, which is what made the
-    /// difference certain: with all blocks it is this.
+    /// In some blocks two candidates differed as in no other block. Those blocks were set aside, which made the
+    /// difference significant; `all` is the ratio with all blocks.
     SetAside {
         candidate: String,
         against: String,
@@ -46,28 +46,28 @@ pub enum Limit {
         of: usize,
         all: Estimate,
     },
-    /// What the goal says of a candidate is mostly what one phase says, which takes this share of the time; added up, all phases take it
-    /// so many times as long.
+    /// The goal's difference for a candidate comes mostly from one phase, which takes this share of the time;
+    /// `added_up` is the ratio of the total times of all phases.
     MostlyOnePhase {
         candidate: String,
         phase: String,
         share: f64,
         added_up: f64,
     },
-    /// So many blocks did not count.
+    /// This many blocks did not count.
     MostInvalid(usize),
     ScratchImage,
     FitsInMemory(Bytes),
     Folders,
     FreshlyMade,
-    /// Bytes of the files that each candidate held in this phase, on average, when it took no more: who holds most first.
+    /// Mean bytes of files that each candidate held in this phase when it accepted no more, the largest first.
     Held {
         phase: String,
         held: Vec<(String, Bytes)>,
     },
-    /// Aged on purpose, within the trial.
+    /// The filesystem was aged on purpose, within the trial.
     AgedAtOnce,
-    /// Filled on purpose, within the trial.
+    /// The filesystem was filled on purpose, within the trial.
     FilledAtOnce,
 }
 

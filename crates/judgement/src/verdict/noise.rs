@@ -1,5 +1,5 @@
-//! How noisy a run is: how far trials of the same candidate stray within blocks, which phase makes most of that, and
-//! which differences so many blocks show.
+//! The noise of a run: the standard deviation of trials within blocks, the phase that contributes most of it, and the
+//! smallest difference that the run could detect.
 
 use libm::{exp, sqrt};
 use serde::Serialize;
@@ -8,29 +8,29 @@ use super::{Rank, VerdictEvidence};
 use crate::journal::Trial;
 use crate::statistics::{Evidence, FEWEST, level, median, student_quantile};
 
-/// The probability with which a difference that is there is to be found.
+/// Statistical power: the probability of finding a difference of the detectable size.
 const POWER: f64 = 0.8;
 
-/// From this share on a phase is named for making most of the variance.
+/// The share of the variance from which a phase is named as the main source of noise.
 const MOST: f64 = 2.0 / 3.0;
 
-/// How noisy a run is, going by differences from the leader.
+/// The noise of a run, from the differences to the leader.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunNoise {
-    /// The standard deviation of a trial for the goal, block effects aside, as a share: that of a typical pair, without what was
-    /// set aside.
+    /// The standard deviation of one trial's goal without block effects, as a share: the median over pairs, without
+    /// blocks that were set aside.
     pub deviation: f64,
-    /// The phase that makes most of the variance of the goal, and its share; none where no phase does.
+    /// The phase that contributes most of the goal's variance, and its share; `None` where no phase does.
     pub noisiest: Option<(String, f64)>,
-    /// The least share by which two candidates must differ to be told apart four times in five.
+    /// The smallest difference, as a share, that is detected in four of five runs.
     pub detectable: f64,
-    /// Of so many blocks: those of the candidates that took part in most.
+    /// The number of blocks of the candidates that took part in the most.
     pub blocks: usize,
-    /// Whether others took part in fewer: of those the numbers say nothing.
+    /// Whether other candidates took part in fewer blocks; the numbers do not describe them.
     pub others_rested: bool,
 }
 
-/// The noise of the candidates against the leader; `None` below three blocks of two.
+/// The noise of the candidates against the leader; `None` with fewer than three blocks or two candidates.
 pub(super) fn noise(
     &VerdictEvidence { objective, trials, .. }: &VerdictEvidence<'_>,
     ranking: &[Rank],
@@ -42,7 +42,7 @@ pub(super) fn noise(
     };
     let goal = paired(&|trial| objective.log_score(trial));
     let evidence = Evidence::among(&goal);
-    // Those that rested are known by less: it is those in question that the number is about.
+    // Candidates that rested have fewer blocks; the noise is that of the candidates still in question.
     let blocks = goal.iter().map(Vec::len).max()?;
     let longest = evidence.iter().zip(&goal).filter(|(_, pair)| pair.len() == blocks).map(|(one, _)| one);
     let longest: Vec<&Evidence> = longest.collect();
@@ -51,7 +51,7 @@ pub(super) fn noise(
         one.error * (student_quantile(1.0 - level, one.degrees) + student_quantile(POWER, one.degrees))
     };
     let detectable = median(&longest.iter().map(|one| reach(one)).collect::<Vec<_>>())?;
-    // Of the same pairs, and without what was set aside: the two numbers are about one noise.
+    // Uses the same pairs, without the blocks set aside, so that both numbers describe the same noise.
     let variance = |one: &&Evidence| one.error * one.error * one.count as f64;
     let variance = median(&longest.iter().map(variance).collect::<Vec<_>>())?;
     let of_phase = |(phase, weight): (&String, &f64)| {
@@ -64,7 +64,7 @@ pub(super) fn noise(
     let noisiest = phases.into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
     let noisiest = noisiest.map(|(phase, squares)| (phase, squares / total));
     Some(RunNoise {
-        // A difference holds the noise of two trials.
+        // A difference has the noise of two trials.
         deviation: exp(sqrt(variance / 2.0)) - 1.0,
         noisiest: noisiest.filter(|(_, share)| objective.weights.len() > 1 && *share > MOST),
         detectable: exp(detectable) - 1.0,
@@ -73,7 +73,7 @@ pub(super) fn noise(
     })
 }
 
-/// The sum of squares about the mean.
+/// The sum of squared deviations from the mean.
 fn squares(values: &[f64]) -> f64 {
     let middle = values.iter().sum::<f64>() / values.len() as f64;
     values.iter().map(|value| (value - middle) * (value - middle)).sum()

@@ -1,5 +1,5 @@
-//! Whether a difference of the goal is one of a phase that takes hardly any of the time: true of the mean of ratios, and no longer to
-//! wait for.
+//! Warns where the goal's difference comes from a phase that takes hardly any of the time: true for the mean of ratios,
+//! but too short to be noticed while waiting.
 
 use libm::{exp, log};
 
@@ -8,26 +8,26 @@ use super::{Rank, VerdictEvidence};
 use crate::journal::{Trial, Unit, metric};
 use crate::statistics::Evidence;
 
-/// A phase makes most of a difference from this share of its logarithm on.
+/// The share of a difference's logarithm from which one phase makes most of it.
 const MOST: f64 = 2.0 / 3.0;
-/// … and hardly takes any time up to this share of all phases'.
+/// The share of the time of all phases up to which a phase takes hardly any time.
 const HARDLY: f64 = 0.05;
 
-/// A phase of two candidates.
+/// One phase of the two candidates compared.
 struct ComparedPhase<'a> {
     name: &'a str,
-    /// What it adds to the logarithm of the goal's ratio, its weight included.
+    /// Its contribution to the logarithm of the goal's ratio, weight included.
     adds: f64,
-    /// Means of both, in seconds.
+    /// Mean times of both candidates, in seconds.
     first: f64,
     other: f64,
 }
 
-/// Of the nearest candidate that is behind the first by more than δ: the phase that makes it so, if one does, and what the sums of the
-/// phases say.
+/// For the nearest candidate that is behind the first by more than δ: the phase that causes most of the difference, if
+/// one does, and the ratio of the total times.
 pub(super) fn mostly_one_phase(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Option<Limit> {
     let VerdictEvidence { plan, run, objective, trials, .. } = *evidence;
-    // A total is what its phases add up to.
+    // A total already adds up the times of its phases.
     if objective.is_total()
         || metric(&objective.metric).is_none_or(|known| known.unit != Unit::Seconds)
         || objective.weights.len() < 2
@@ -66,8 +66,8 @@ pub(super) fn mostly_one_phase(evidence: &VerdictEvidence<'_>, ranking: &[Rank])
     })
 }
 
-/// The phase, its share of the time, and the ratio of the sums; nothing where no single one makes the difference, or where the sums differ
-/// about as much as the mean of the ratios, whose logarithm is `goal`.
+/// The phase, its share of the time, and the ratio of the total times; `None` where no single phase causes the
+/// difference, or where the totals differ about as much as the mean of the ratios, whose logarithm is `goal`.
 fn made_by_one<'a>(phases: &[ComparedPhase<'a>], goal: f64) -> Option<(&'a str, f64, f64)> {
     let all: f64 = phases.iter().map(|phase| phase.adds).sum();
     let most = phases.iter().max_by(|one, other| one.adds.total_cmp(&other.adds))?;

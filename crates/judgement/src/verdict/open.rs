@@ -1,4 +1,4 @@
-//! What the run leaves open, and what it would take to settle it.
+//! Pairs of candidates that the run leaves undecided, and how many more blocks would decide them.
 
 use serde::Serialize;
 
@@ -6,21 +6,21 @@ use super::{Deliberation, Outcome, Verdict};
 use crate::journal::Run;
 use crate::statistics::{BlockOutcome, FEWEST};
 
-/// Two candidates of which something is not known.
+/// Two candidates whose order is not fully known.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OpenPair {
     pub candidate: String,
     pub against: String,
-    /// Shown not to be better than the leader by more than δ: only its place is open.
+    /// The candidate is shown not to be better than the leader by more than δ, so only its place is open.
     pub not_better: bool,
-    /// About how many more blocks would tell, should difference and noise stay as they are; `None`: no number worth
-    /// promising.
+    /// About how many more blocks would decide, if difference and noise stay as they are; `None` where no useful number
+    /// can be given.
     pub more_blocks: Option<u32>,
-    /// About how many seconds those would take.
+    /// About how many seconds those blocks would take.
     pub seconds: Option<f64>,
 }
 
-/// Every rival of the last look whose place is not known, the closest first.
+/// Every rival of the last look whose place is not known, in the order of that look.
 pub(super) fn open_pairs(
     deliberation: &Deliberation,
     look: &BlockOutcome,
@@ -54,11 +54,12 @@ pub(super) fn open_pairs(
         .collect()
 }
 
-/// More blocks than these are no way to settle anything that lies within the tie.
+/// The most blocks that are worth running to decide a difference within the tie.
 const WORTHWHILE: u32 = 100;
 
 impl Verdict {
-    /// Of what keeps the run undecided the hardest; of what a recommendation leaves open the easiest.
+    /// The pair to settle first: the one that needs the most blocks where the run is undecided, else the one that needs
+    /// the fewest.
     pub fn pressing(&self) -> Option<&OpenPair> {
         let open = self.unsettled.iter();
         let needed = |pair: &&OpenPair| pair.more_blocks.unwrap_or(u32::MAX);
@@ -68,8 +69,8 @@ impl Verdict {
         }
     }
 
-    /// Who cannot be told apart here with any number of blocks worth it, nor is known to differ by more than matters (`tie`):
-    /// whoever it is about, and what it is held against.
+    /// The candidates that no reasonable number of blocks can separate and that are not known to differ by more than
+    /// `tie`: the candidate in question and the one that it is compared with.
     pub fn alike(&self, tie: f64) -> Option<Vec<&str>> {
         let near = |pair: &&OpenPair| {
             let ratio =

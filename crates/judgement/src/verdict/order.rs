@@ -1,7 +1,7 @@
-//! What the order of the trials did to the numbers: the place in the block, who came before, the block before.
+//! Tests for order effects: the position in the block, carry-over from the previous trial, correlation between blocks.
 //!
-//! A random order that is turned round in every second block keeps all of it from favouring anybody in the long run; a
-//! reader must know all the same.
+//! A random order that is reversed in every second block keeps these effects from favouring a candidate in the long
+//! run, but a reader must know of them.
 
 use libm::{log1p, sqrt};
 
@@ -9,16 +9,16 @@ use super::limit::Limit;
 use super::{Rank, VerdictEvidence};
 use crate::statistics::{Evidence, FEWEST};
 
-/// Probability of a false alarm of each of what is looked at besides, over all that it looks at.
+/// The false alarm rate of each of these additional checks, over everything that it tests.
 pub(super) const ALARM: f64 = 0.01;
-/// From so many blocks on it makes sense to ask whether they follow one another.
+/// The fewest blocks from which the correlation of successive blocks is tested.
 const FEWEST_TO_FOLLOW: usize = 6;
 
-/// A trial's score less what its candidate and its block account for.
+/// A trial's score minus the effects of its candidate and its block.
 struct Residual<'a> {
     block: u32,
     candidate: &'a str,
-    /// From -½ for the first of its block to ½ for the last.
+    /// The position in the block, from -½ for the first trial to ½ for the last.
     place: f64,
     before: Option<&'a str>,
     rest: f64,
@@ -75,7 +75,7 @@ fn residuals<'a>(evidence: &VerdictEvidence<'a>, ranking: &'a [Rank]) -> Vec<Res
     all
 }
 
-/// How the place in the block tells, from the first to the last: least squares.
+/// The effect of the position in the block, from the first trial to the last, by least squares.
 fn slope(residuals: &[Residual<'_>]) -> Option<Evidence> {
     let blocks = residuals.iter().map(|one| one.block).max()?;
     let candidates = residuals.iter().filter(|one| one.block == 1).count();
@@ -89,7 +89,7 @@ fn slope(residuals: &[Residual<'_>]) -> Option<Evidence> {
     enough.then_some(evidence)
 }
 
-/// Whether blocks resemble those before them: then intervals are too narrow, whatever they say.
+/// Whether blocks correlate with the blocks before them; then all intervals are too narrow.
 fn resemblance(residuals: &[Residual<'_>]) -> Option<Limit> {
     let (mut products, mut squares, mut most) = (0.0, 0.0, 0);
     let mut names: Vec<&str> = residuals.iter().map(|one| one.candidate).collect();
@@ -103,7 +103,7 @@ fn resemblance(residuals: &[Residual<'_>]) -> Option<Limit> {
         squares += own.iter().map(|one| (one - middle) * (one - middle)).sum::<f64>();
         most = most.max(own.len());
     }
-    // Of blocks that have nothing to do with each other it is -1/n, give or take 1/√n.
+    // For independent blocks the correlation is -1/n, with a standard deviation of about 1/√n.
     let (lag, blocks) = (products / squares, most as f64);
     let stands_out = most >= FEWEST_TO_FOLLOW && lag + 1.0 / blocks > 2.33 / sqrt(blocks);
     stands_out.then_some(Limit::Resemblance(lag))

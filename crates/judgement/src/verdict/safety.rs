@@ -1,4 +1,5 @@
-//! The price of safety: how long each candidate takes beside how often it lost something, those that nobody is to take included.
+//! The price of data safety: each candidate's time beside its rate of data loss, including candidates that are ruled
+//! out.
 
 use serde::Serialize;
 
@@ -8,12 +9,12 @@ use crate::statistics::wilson;
 use super::paired::{ByBlock, side_by_side};
 use super::{Estimate, Objective};
 
-/// In how many of the states that were looked at something was lost.
+/// The share of the states examined in which something was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LossShare {
     pub lost: u32,
     pub of: u32,
-    /// The ends of the 95 % interval of the share (Wilson).
+    /// The lower end of the 95 % interval of the share (Wilson); `high` is the upper end.
     pub low: f64,
     pub high: f64,
 }
@@ -32,18 +33,19 @@ impl LossShare {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SafetyPoint {
     pub candidate: String,
-    /// How many times as long as the fastest, paired within blocks; of the fastest itself 1.
+    /// The ratio of its time to the fastest's, paired within blocks; 1 for the fastest itself.
     pub time: Estimate,
-    /// Of states after a cut of power.
+    /// Losses among the states after a power cut.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cuts: Option<LossShare>,
-    /// Of rotten blocks that were in use.
+    /// Losses among corrupted blocks that were in use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rot: Option<LossShare>,
-    /// Of these, those whose wrong content was given for right, or whose kernel did not survive.
+    /// Of the corrupted blocks, those whose wrong content was returned as correct, or after which the kernel crashed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rot_unsaid: Option<LossShare>,
-    /// Who is no slower, loses no more in any way, and is better in something; by the points alone.
+    /// A candidate that is no slower, loses no more in any way, and is better in something, by the point estimates
+    /// alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beaten_by: Option<String>,
 }
@@ -63,14 +65,14 @@ impl SafetyPoint {
     }
 }
 
-/// Every candidate that was measured and looked at, the fastest first; nothing where nothing was looked at.
+/// Every candidate that was measured and examined for losses, the fastest first; empty where none was examined.
 pub fn price_of_safety(run: &Run, objective: &Objective) -> Vec<SafetyPoint> {
     let cuts = |name: &str| run.power_cuts.iter().find(|cuts| cuts.candidate == name);
     let rotten = |name: &str| run.rotten.iter().find(|rotten| rotten.candidate == name);
     let names: Vec<&str> = run.candidates.iter().map(|state| state.name.as_str()).collect();
     let names: Vec<&str> =
         names.into_iter().filter(|name| cuts(name).is_some() || rotten(name).is_some()).collect();
-    // Who lost something is out of the ranking, and belongs into this one.
+    // A candidate that lost data is not in the ranking but must be shown here.
     let counts = |trial: &&Trial| {
         trial.status == Status::Ok && matches!(trial.standing, TrialStanding::Counted | TrialStanding::Open)
     };
@@ -81,7 +83,7 @@ pub fn price_of_safety(run: &Run, objective: &Objective) -> Vec<SafetyPoint> {
     let first = times(None);
     let fastest = (0..names.len()).min_by(|one, other| point(&first[*one]).total_cmp(&point(&first[*other])));
     let Some(fastest) = fastest.and_then(|at| names.get(at)) else { return Vec::new() };
-    // Others are given as multiples of it, times its own.
+    // The other estimates are multiples of the fastest's own.
     let found = times(Some(fastest));
     let own = names.iter().zip(&found).find(|(name, _)| *name == fastest).and_then(|(_, own)| *own);
     let Some(scale) = own.map(|own| own.point) else { return Vec::new() };

@@ -1,7 +1,7 @@
-//! How far a weight of the goal may move before another candidate leads.
+//! Sensitivity analysis: how far a weight of the goal can move before another candidate leads.
 //!
-//! With all other weights held, the leader's lead over a rival is a straight line in one weight, so that the place where
-//! it is used up can be written down. By the estimates: how certain they are is another matter.
+//! With all other weights fixed, the leader's lead over a rival is a linear function of one weight, so the weight at
+//! which it reaches zero has a closed form. The analysis uses the point estimates and ignores their uncertainty.
 
 use serde::Serialize;
 
@@ -14,9 +14,9 @@ use crate::statistics::Evidence;
 pub struct WeightRange {
     pub phase: String,
     pub weight: f64,
-    /// Below this weight another leads; `None`: down to 0 it does not.
+    /// Below this weight another candidate leads; `None` if it leads down to 0.
     pub low: Option<WeightTurn>,
-    /// Above this weight another leads; `None`: however high, it does not.
+    /// Above this weight another candidate leads; `None` if it leads at any weight.
     pub high: Option<WeightTurn>,
 }
 
@@ -26,11 +26,11 @@ pub struct WeightTurn {
     pub winner: String,
 }
 
-/// A weight that may change by more than this factor hardly matters.
+/// A weight that can change by more than this factor hardly matters.
 const FAR: f64 = 20.0;
 
 impl Verdict {
-    /// The weight that need move least for another to lead; `None` where no weight within reason does that.
+    /// The turn that needs the smallest change of a weight; `None` where no reasonable change suffices.
     pub fn nearest_turn(&self) -> Option<(&WeightRange, &WeightTurn)> {
         let turns = self.sensitivity.iter().flat_map(|range| {
             let ends = [&range.low, &range.high];
@@ -43,8 +43,8 @@ impl Verdict {
     }
 }
 
-/// The ranges of every weight of the goal, for the first of the ranking; nothing where there is no rival. Candidates
-/// `tied` with it are no rivals.
+/// The ranges of every weight of the goal, for the first of the ranking; empty where it has no rival. Candidates `tied`
+/// with it are not rivals.
 pub(super) fn sensitivity(
     &VerdictEvidence { objective, trials, .. }: &VerdictEvidence<'_>,
     ranking: &[Rank],
@@ -66,7 +66,7 @@ pub(super) fn sensitivity(
         .collect();
     let lead =
         |behind: &[f64]| weights.values().zip(behind).map(|(weight, behind)| weight * behind).sum::<f64>();
-    // Where phase by phase an outlier makes another the leader, there is no saying how far the weights may move.
+    // Where an outlier makes another candidate lead in the sum of the phases, the ranges would be meaningless.
     if rivals.is_empty() || rivals.iter().any(|(_, behind)| lead(behind) < 0.0) {
         return Vec::new();
     }

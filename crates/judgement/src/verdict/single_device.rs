@@ -1,32 +1,32 @@
-//! How far a difference strays over the devices of a class.
+//! The spread of a difference between two candidates over the devices of a class.
 //!
-//! The interval of a ratio is that of the mean over devices like these. Whoever has one of them meets that one: where they differ much, what was
-//! seen on each is said, too.
+//! The interval of a ratio is that of the mean over similar devices. A user has a single device, so where the devices
+//! differ much, the smallest and the largest ratio are reported, too. seen on each is said, too.
 
 use serde::Serialize;
 
 use super::{Rank, VerdictEvidence};
 
-/// Fewer devices than this say nothing of a class.
+/// The fewest devices that say something about a class.
 const FEWEST_DEVICES: usize = 3;
-/// Where the most is no more than so many times the least, the interval tells enough.
+/// Where the largest ratio is at most this multiple of the smallest, the interval is informative enough.
 const MUCH: f64 = 1.5;
 
-/// A candidate beside the first of the ranking, on each device that was drawn.
+/// A candidate compared with the first of the ranking on each device that was drawn.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DeviceSpread {
     pub candidate: String,
     pub against: String,
-    /// How many devices both were tried on.
+    /// The number of devices on which both were tried.
     pub devices: usize,
-    /// How many times as much as the other, on the device where it is least and where it is most.
+    /// The smallest ratio to the other candidate on any device; `most` is the largest.
     pub least: f64,
     pub most: f64,
-    /// On how many of them it is better by more than does not matter (δ).
+    /// The number of devices on which it is better by more than δ.
     pub better: usize,
 }
 
-/// Everybody whose difference from the first of the ranking strays much over the devices, the widest first.
+/// Candidates whose ratio to the first of the ranking varies much between devices, the widest spread first.
 pub(super) fn device_spreads(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<DeviceSpread> {
     let Some((leader, rivals)) = ranking.split_first() else { return Vec::new() };
     let mut spreads: Vec<DeviceSpread> =

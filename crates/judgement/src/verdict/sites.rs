@@ -1,5 +1,6 @@
-//! A run whose blocks were done at several sites: which candidate is best on *these* devices, and which on devices *like*
-//! these. The first pools all blocks; for the second each site is one observation, however many blocks it did.
+//! Compares candidates in a run whose blocks ran at several sites: which is best on *these* devices, and which on
+//! *similar* devices. The first question pools all blocks; for the second, each site is one observation however many
+//! blocks it has.
 
 use std::collections::HashMap;
 use std::iter::repeat_n;
@@ -12,32 +13,33 @@ use crate::plan::grouped;
 use crate::plan::once_each;
 use crate::statistics::{Estimate, Evidence, fisher_tail, holm, mean};
 
-/// From here on sites are said to differ: the probability of differences between them as large as these, by the noise
-/// within sites alone, corrected for the number of rivals (Holm).
+/// Significance level for differences between sites: the probability of site differences at least this large from the
+/// noise within sites alone, corrected for the number of rivals (Holm).
 const DEPENDS: f64 = 0.01;
 
-/// Every rival of the leader, site by site.
+/// Every rival compared with the leader, site by site.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SiteRatios {
     pub leader: String,
     pub rivals: Vec<AtSites>,
 }
 
-/// How many times as much of the goal a rival takes as the leader.
+/// The ratio of a rival's goal to the leader's.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AtSites {
     pub candidate: String,
     pub each: Vec<(String, Estimate)>,
-    /// At these sites: all blocks pooled. Not of strangers' devices, one of which may have any number of blocks.
+    /// The estimate for these sites, with all blocks pooled; left out for devices of different owners, whose numbers of
+    /// blocks are arbitrary.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub these: Option<Estimate>,
-    /// At sites like these: as many observations as sites.
+    /// The estimate for similar sites: each site is one observation.
     pub like_these: Estimate,
     pub depends: bool,
 }
 
 impl SiteRatios {
-    /// Of a run of several sites; `None` of any other, and where nothing was compared.
+    /// Compares the sites of a run; `None` where it has fewer than two, and where there are no rivals.
     pub fn of(run: &Run, objective: &Objective, trials: &ByBlock<'_>, ranking: &[Rank]) -> Option<Self> {
         let place = |block: &BlockState| Some((block.place.as_ref()?.site.clone(), block.block));
         let places = grouped(run.prefix().map(place).collect::<Option<Vec<_>>>()?);
@@ -57,7 +59,8 @@ impl SiteRatios {
         Some(Self::against(&leader.candidate, rivals, true, by_site))
     }
 
-    /// Of a leader and its rivals: how far (as a log) a rival is behind it, block by block, at each site.
+    /// Compares rivals with a leader; `by_site` gives the logarithm of the ratio to the leader, block by block, at each
+    /// site.
     pub fn against<'a>(
         leader: &str,
         rivals: impl Iterator<Item = &'a str>,
@@ -90,8 +93,8 @@ impl SiteRatios {
         SiteRatios { leader: leader.to_owned(), rivals: found }
     }
 
-    /// The rival that beats the leader most clearly at a site, with that site and how many times as long it takes there, where
-    /// it depends on the site whether it does and that matters to whoever bears a difference of `tie`.
+    /// The rival that beats the leader most clearly at some site by more than `tie`, among those whose ratio depends on
+    /// the site; with that site and the ratio there.
     pub fn turn(&self, tie: f64) -> Option<(&str, &str, f64)> {
         let depends = self.rivals.iter().filter(|rival| rival.depends);
         let cells = depends.flat_map(|rival| {
@@ -101,7 +104,7 @@ impl SiteRatios {
     }
 }
 
-/// What each site of a run did, as if there were no others; nothing where it has none.
+/// Splits a run into one run per site; empty where no block records a site.
 pub fn by_site(run: &Run) -> Vec<(String, Run)> {
     let sites = once_each(run.prefix().filter_map(|block| Some(block.place.as_ref()?.site.as_str())));
     let of = |site: &&str| {
@@ -133,7 +136,7 @@ pub fn by_site(run: &Run) -> Vec<(String, Run)> {
     sites.iter().map(of).collect()
 }
 
-/// What all sites show together, the blocks of none of them set aside as a whole.
+/// The estimate from all sites together; no site's blocks are set aside as a whole.
 fn together(groups: &[Vec<f64>]) -> Option<Estimate> {
     let sites = groups.iter().enumerate().flat_map(|(at, values)| repeat_n(at, values.len()));
     let (values, sites) = (groups.concat(), sites.collect());
@@ -141,7 +144,8 @@ fn together(groups: &[Vec<f64>]) -> Option<Estimate> {
     found.map(|found| found.ratio_at_the_stop())
 }
 
-/// p that all groups have one mean (one-way analysis of variance, Fisher 1925); 1 where too few blocks tell.
+/// The p-value for equal means of all groups (one-way analysis of variance, Fisher 1925); 1 where there are too few
+/// blocks.
 fn p_same(groups: &[Vec<f64>]) -> f64 {
     let Some(grand) = mean(&groups.concat()) else { return 1.0 };
     let (mut between, mut within, mut count) = (0.0, 0.0, 0.0);
@@ -155,7 +159,7 @@ fn p_same(groups: &[Vec<f64>]) -> f64 {
     if above < 1.0 || below < 1.0 || between <= 0.0 {
         return 1.0;
     }
-    // Without any noise within sites there is no doubt.
+    // Without any noise within sites, any difference between them is certain.
     if within > 0.0 { fisher_tail(between / above / (within / below), above, below) } else { 0.0 }
 }
 

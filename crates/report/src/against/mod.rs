@@ -1,4 +1,4 @@
-//! A model against a measured trace: how far it is from it, by kind of request, as tables and as two curves.
+//! Compares a device model with a measured trace: the error by kind of request, as tables and as two distributions.
 
 mod data;
 mod page;
@@ -16,23 +16,23 @@ use super::text_table::TextTable;
 use super::{Format, ReportError};
 use fsverdict_judgement::statistics::quantile;
 
-/// What a model answered to the requests of a trace, or of a part of it.
+/// A model's predictions for the requests of a trace, or of a part of it.
 #[derive(Debug, Clone)]
 pub struct TracePart {
-    /// Which requests, and by which numbers: "all of it", "the rest, fitted".
+    /// The part of the trace and the numbers used, such as "all of it" or "the rest, fitted".
     pub of: String,
-    /// Measured and predicted times in nanoseconds.
+    /// Pairs of measured and predicted times in nanoseconds.
     pub pairs: Vec<(f64, f64)>,
     pub all: Shares,
-    /// As `within`, of reads and of writes.
+    /// As `within`, for the kinds read and write.
     pub operations: f64,
-    /// The root mean square of the demerits of the kinds, each counted as often as it came.
+    /// The root mean square of the demerits of the kinds, weighted by the number of requests.
     pub within: f64,
-    /// By kind of request.
+    /// The errors by kind of request.
     pub kinds: Vec<(String, Shares)>,
 }
 
-/// How far predicted times are from measured ones. Shares are of the measured mean.
+/// The errors of predicted times, as shares of the measured mean.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Shares {
     pub n: usize,
@@ -42,19 +42,19 @@ pub struct Shares {
     pub demerit: f64,
     /// By how much the predicted mean is larger.
     pub bias: f64,
-    /// The mean absolute error, request by request.
+    /// The mean absolute error of single requests.
     pub error: f64,
-    /// That of the best constant.
+    /// The mean absolute error of the best constant prediction.
     pub constant: f64,
 }
 
-/// A model held against a trace.
+/// The comparison of a model with a trace.
 #[derive(Debug)]
 pub struct AgainstReport {
     model: String,
     trace: String,
     parts: Vec<TracePart>,
-    /// What was fitted: the number's section and key, what the file says, and what the trace shows.
+    /// The fitted numbers: section and key, the value in the file, and the value from the trace.
     fitted: Vec<[String; 3]>,
 }
 
@@ -120,7 +120,7 @@ impl AgainstReport {
         TextTable::new("What the first fifth shows", &["number", "in the file", "fitted"], rows)
     }
 
-    /// Which kinds are farthest off, where there are several.
+    /// The kinds with the largest errors, where there are several kinds.
     fn farthest(&self) -> Option<String> {
         let part = self.parts.last().filter(|part| part.kinds.len() > 1)?;
         let off = |(_, found): &&(String, Shares)| found.demerit > 2.0 * part.all.demerit;
@@ -143,7 +143,7 @@ fn row(name: &str, found: &Shares) -> Vec<String> {
     ]
 }
 
-/// Nanoseconds as milliseconds.
+/// Formats nanoseconds as milliseconds.
 fn ms(ns: f64) -> String {
     format!("{:.3}", ns / 1e6)
 }

@@ -1,5 +1,5 @@
-//! The data in the page: the JSON report, the CSV of the trials, latencies, blocks. The charts are drawn from it, and it
-//! can be saved from the page as CSV and JSON.
+//! The data embedded in the HTML page: the JSON report, the CSV of the trials, latencies and blocks. The charts are
+//! drawn from it, and the page can save it as CSV and JSON.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -15,7 +15,7 @@ use fsverdict_judgement::journal::{Run, Trial, WorkCourse, metric};
 use fsverdict_judgement::plan::Plan;
 use fsverdict_judgement::verdict::{better_of, latencies, latency_at};
 
-/// Percentiles of the latency curves, as one call in so many that took longer: equal steps on the chart's axis.
+/// Percentiles of the latency curves, as "one call in N took longer": roughly equal steps on the chart's axis.
 const ONE_IN: [f64; 22] = [
     1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 35.0, 50.0, 100.0, 200.0, 350.0, 500.0, 1e3, 2e3,
     5e3, 1e4, 1e5, 1e6,
@@ -50,7 +50,7 @@ struct CandidateChartData<'a> {
 #[derive(Serialize)]
 struct PhasePart<'a> {
     name: &'a str,
-    /// Its name in the rows.
+    /// Its name in the CSV rows.
     cell: String,
     headline: bool,
 }
@@ -67,17 +67,17 @@ struct MetricPart<'a> {
 /// Candidate, block, attempt, seconds since the run began, rows of the CSV.
 type TrialPart = (Option<usize>, u32, u32, f64, usize);
 
-/// What went on within a phase in one trial of a candidate: seconds since the phase began, and what there was.
+/// The time course of a phase in one trial of a candidate: pairs of seconds since the phase began and a value.
 #[derive(Serialize)]
 struct CoursePart {
     phase: usize,
     candidate: usize,
     /// Bytes that had not reached the device.
     unwritten: Vec<(f64, f64)>,
-    /// Bytes per second that a modelled device read and wrote, and requests inside it.
+    /// Bytes per second that a modelled device read and wrote; `queue` has the number of requests inside it.
     rate: Vec<(f64, f64)>,
     queue: Vec<(f64, f64)>,
-    /// How much got done a second, as the operation or program counted it itself, and its unit.
+    /// Work per second, as the operation or program counted it itself; `work_unit` is its unit.
     work: Vec<(f64, f64)>,
     work_unit: &'static str,
 }
@@ -88,7 +88,7 @@ struct LatencyPart<'a> {
     call: &'a str,
     candidate: usize,
     calls: u64,
-    /// (One call in so many took longer, than so many seconds.)
+    /// Pairs of N and seconds: one call in N took longer than that many seconds.
     curve: Vec<(f64, f64)>,
 }
 
@@ -101,8 +101,8 @@ pub(super) fn embedded(report: &Report<'_>) -> Result<Embedded, ReportError> {
     Ok(Embedded { json: json_of(report, &trials)?, csv })
 }
 
-/// The rows of a run for its page, compressed: what takes longest of a page, and needs no judgement. Packed harder they take as
-/// long again, for a hundredth less.
+/// The CSV rows of a run for its page, compressed. This is the slowest part of a page and needs no judgement. Stronger
+/// compression takes twice the time and saves one per cent.
 pub fn packed_rows(plan: &Plan, run: &Run) -> Result<String, ReportError> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());
     csv::rows(plan, run, &thinning::choose(run).0, &mut packed)?;
@@ -140,12 +140,12 @@ fn json_of(report: &Report<'_>, trials: &[&Trial]) -> Result<String, ReportError
     Ok(harmless(&serde_json::to_string(&data)?))
 }
 
-/// JSON that can neither end its script element nor hide anything.
+/// Escapes JSON so that it can neither end its script element nor hide characters.
 fn harmless(json: &str) -> String {
     displayable_json(json).replace('<', "\\u003c")
 }
 
-/// Every metric the trials have, in the order they are first met.
+/// Every metric that the trials have, in the order of first appearance.
 fn metrics<'a>(trials: &[&'a Trial]) -> Vec<MetricPart<'a>> {
     let mut metrics: Vec<MetricPart<'a>> = Vec::new();
     for found in trials.iter().flat_map(|trial| &trial.observations).flat_map(|found| &found.measurements) {
@@ -178,7 +178,7 @@ fn latency_parts<'a>(report: &'a Report<'_>) -> Vec<LatencyPart<'a>> {
         .into_iter()
         .map(|((phase, call, candidate), counts)| {
             let calls: u64 = counts.values().sum();
-            // A percentile finer than the calls can show is none.
+            // Leaves out percentiles that are finer than the number of calls can show.
             let shown = ONE_IN.into_iter().filter(|one_in| *one_in <= calls as f64);
             let curve =
                 shown.filter_map(|one_in| Some((one_in, latency_at(&counts, 1.0 - 1.0 / one_in)?))).collect();
@@ -187,7 +187,7 @@ fn latency_parts<'a>(report: &'a Report<'_>) -> Vec<LatencyPart<'a>> {
         .collect()
 }
 
-/// Of the trial whose requests are pictured, or else the first.
+/// The time courses of the trial whose requests are shown, or else of the first trial.
 fn course_parts(report: &Report<'_>) -> Vec<CoursePart> {
     let mut parts = Vec::new();
     for (candidate, entry) in report.judged.candidates.iter().enumerate() {
@@ -238,13 +238,13 @@ fn course_parts(report: &Report<'_>) -> Vec<CoursePart> {
     parts
 }
 
-/// Each rate in the middle of the time that it is of.
+/// Each rate at the middle of its interval of time.
 fn work_points(course: &WorkCourse) -> Vec<(f64, f64)> {
     let place = |(at, rate): (usize, &f64)| rounded((at as f64 + 0.5) * course.every, *rate);
     course.rates.iter().enumerate().map(place).collect()
 }
 
-/// As fine as it can be drawn.
+/// Rounds a point to the precision of the drawing.
 fn rounded(at: f64, value: f64) -> (f64, f64) {
     let fine = |value: f64, parts: f64| libm::round(value * parts) / parts;
     (fine(at, 1e4), if value > 100.0 { fine(value, 1.0) } else { fine(value, 100.0) })

@@ -1,7 +1,7 @@
-//! `--format html`: the whole report as one page that needs nothing else: no network, no server, no second file.
+//! `--format html`: the whole report as one self-contained page, without network, server or further files.
 //!
-//! What must be seen at once (verdict, picture, costs, effects) is plain HTML and shows without scripts, in print and
-//! in a screen reader. Where a reader wants to look closer, scripts of our own draw every trial from the data in the page.
+//! The main parts (verdict, picture, costs, effects) are plain HTML that works without scripts, in print and in a
+//! screen reader. For a closer look, the page's own scripts draw every trial from the data in the page.
 
 mod across;
 mod background;
@@ -48,7 +48,7 @@ use super::{Report, ReportError};
 use fsverdict_judgement::journal::CandidateStatus;
 
 const STYLE: &str = include_str!("style.css");
-/// Our own scripts: what every part uses, how a chart is drawn, which charts there are, and the controls that start them.
+/// The page's scripts: shared functions, chart drawing, the charts, and the controls that start them.
 const SCRIPTS: [&str; 4] = [
     include_str!("base.js"),
     include_str!("drawing.js"),
@@ -56,17 +56,18 @@ const SCRIPTS: [&str; 4] = [
     include_str!("controls.js"),
 ];
 
-/// Nothing from anywhere: a page runs our own scripts, known by their digests (see build.rs), and loads nothing, whatever else
-/// should come to stand in it. Attributes of style place the marks of a picture, and can load nothing either.
+/// The Content-Security-Policy: the page runs only its own scripts, known by their digests (see build.rs), and loads
+/// nothing, even if foreign markup gets into it. Style attributes are allowed because they place the marks of a
+/// picture.
 const POLICY: &str = concat!(
     "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data: blob:; style-src-attr 'unsafe-inline'; ",
     include_str!(concat!(env!("OUT_DIR"), "/page.policy"))
 );
 
-/// Seconds after which a browser reads the page of a running run again.
+/// Seconds after which a browser reloads the page of a run in progress.
 const RENEWAL: u32 = 15;
 
-/// The page of a run, with the data its charts are drawn from.
+/// The page of a run, with the data that its charts are drawn from.
 pub(super) fn render(report: &Report<'_>, page: &ReportPage<'_>) -> Result<String, ReportError> {
     let data = data::embedded(report)?;
     let title = one_line(&report.judged.run.header.title);
@@ -79,12 +80,12 @@ pub(super) fn render(report: &Report<'_>, page: &ReportPage<'_>) -> Result<Strin
     Ok(shell(&title, report.live.then_some(RENEWAL), &body, &scripts).into_string())
 }
 
-/// A page without data of its own, which needs no script.
+/// A page without data, which needs no script.
 pub(super) fn written(page: &ReportPage<'_>) -> String {
     shell(&one_line(&page.opening.title), None, &body(page), &html! {}).into_string()
 }
 
-/// What is drawn of a run, each part in a file of its own: a new picture is one more, and its line here.
+/// The pictures of a run's page; each is drawn by a file of its own and has a line here.
 pub(super) fn sections<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Vec<Option<PageBlock<'a>>> {
     let (_, thinned) = thinning::choose(report.judged.run);
     let thinned = thinned.as_ref();
@@ -121,7 +122,7 @@ pub(super) fn sections<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Vec
     sections
 }
 
-/// What every page is put into; it is read again after so many seconds, where that is wanted.
+/// The HTML document around the body; `renewal` makes the browser reload it after that many seconds.
 fn shell(title: &str, renewal: Option<u32>, body: &Markup, scripts: &Markup) -> Markup {
     html! {
         (DOCTYPE)

@@ -1,5 +1,5 @@
-//! A page as a list of blocks, made once from what was found: terminal, Markdown and HTML have one writer each that lays them
-//! out, and differ in nothing but that and in the blocks that are not meant for all of them.
+//! A report page as a list of blocks. The terminal, Markdown and HTML writers lay out the same blocks; they differ only
+//! in layout and in the blocks that are not shown on every medium.
 
 mod parts;
 #[cfg(test)]
@@ -18,14 +18,14 @@ use super::text_table::TextTable;
 pub(super) use parts::{gist, in_use, in_words, remarks};
 pub(super) use text::{Sign, Span, Text};
 
-/// For whom a block is meant.
+/// The media that a block is shown on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct For(u8);
 
 impl For {
     /// A terminal without `--all`.
     pub(super) const BRIEF: For = For(1);
-    /// A terminal with it.
+    /// A terminal with `--all`.
     pub(super) const DETAIL: For = For(2);
     pub(super) const TERMINAL: For = For(1 | 2);
     pub(super) const MARKDOWN: For = For(4);
@@ -41,7 +41,7 @@ impl For {
     }
 }
 
-/// A style's meaning.
+/// The meaning of a text style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tone {
     Strong,
@@ -52,37 +52,37 @@ pub(super) enum Tone {
 
 pub(super) struct ReportPage<'a> {
     pub(super) opening: Opening,
-    /// Where rows of tables are candidates: who they are.
+    /// The candidates, where rows of tables are candidates.
     pub(super) index: Option<Rc<Index<'a>>>,
     blocks: Vec<(For, PageBlock<'a>)>,
 }
 
-/// What a page says first.
+/// The start of a page.
 pub(super) struct Opening {
     pub(super) title: String,
-    /// What else the heading says where the page is one of several in a thread.
+    /// Further words of the heading where the page is one of several in a discussion thread.
     pub(super) subtitle: Option<&'static str>,
     pub(super) sentence: String,
-    /// Whether it is good or bad news; `None` where neither is said.
+    /// Whether the news is good or bad; `None` where it is neither.
     pub(super) tone: Option<Tone>,
     pub(super) top: Top,
 }
 
-/// What an HTML page has besides at its top, before anybody scrolls.
+/// What an HTML page also shows at its top, visible without scrolling.
 pub(super) struct Top {
     pub(super) kicker: String,
-    /// The class of the verdict: decided, undecided, nothing.
+    /// The CSS class of the verdict: decided, undecided, nothing.
     pub(super) class: &'static str,
-    /// A word for it, and from how much it is.
+    /// A word for the outcome, and the amount of data behind it.
     pub(super) tally: Option<(&'static str, String)>,
-    /// In place of the sentence, where that is too long.
+    /// Replaces the sentence where that is too long.
     pub(super) sentence: Option<String>,
-    /// What it stands on, in lines with a label each.
+    /// What the verdict is based on: lines with a label each.
     pub(super) basis: Vec<(&'static str, Text)>,
     pub(super) folds: Option<Vec<PageBlock<'static>>>,
 }
 
-/// Something drawn, for pages of HTML only; only there it is drawn.
+/// A picture; it is drawn on HTML pages only.
 pub(super) type Picture<'a> = Box<dyn Fn() -> Markup + 'a>;
 
 pub(super) enum PageBlock<'a> {
@@ -93,32 +93,32 @@ pub(super) enum PageBlock<'a> {
         keys: Option<Keys>,
         blocks: Vec<PageBlock<'a>>,
     },
-    /// A part under its title that a page of HTML folds away.
+    /// A part under its title that an HTML page folds.
     Fold(FoldedPart<'a>),
-    /// The same, folded wherever that can be.
+    /// A part under its title that is folded wherever the medium can fold.
     Folded(FoldedPart<'a>),
     Heading(Text),
-    /// What a part is about.
+    /// An introduction that says what a part is about.
     Lead(Text),
     Paragraph(Text),
-    /// Lines of text that belong together.
+    /// Sentences that belong together.
     Sentences(Vec<String>),
-    /// What the signs and numbers beside it mean.
+    /// An explanation of the signs and numbers beside it.
     Note(Text),
     Table(PageTable),
     Matrix(MatrixBlock<'a>),
-    /// Candidates without numbers, where the matrix does not have them.
+    /// Candidates without numbers, where the matrix does not list them.
     Missing(Vec<Missing<'a>>),
     Findings(Vec<Finding>),
-    /// Lines to be copied, never broken.
+    /// Commands to copy; their lines are never broken.
     Commands(Vec<String>),
-    /// The same behind a label, each with what it is for.
+    /// Commands behind a label, each with its purpose.
     Next(&'static str, Vec<(String, Option<&'static str>)>),
     Labelled(&'static str, String),
     Bullets(Vec<Text>, Option<Tone>),
-    /// Bullets with a label each, which a terminal says once.
+    /// Bullets with a label each; a terminal prints repeated labels once.
     Remarks(Vec<Remark>),
-    /// As many as there are in a word, and all of them where that is unfolded.
+    /// The number of lines in a summary, which unfolds to all of them.
     Gist {
         id: Option<&'static str>,
         what: String,
@@ -128,14 +128,15 @@ pub(super) enum PageBlock<'a> {
     Picture(Picture<'a>),
 }
 
-/// A part that can be folded away.
+/// A part that can be folded.
 pub(super) struct FoldedPart<'a> {
     pub(super) id: Option<&'static str>,
     pub(super) title: Text,
     pub(super) blocks: Vec<PageBlock<'a>>,
 }
 
-/// What stands beside the title of a picture: its lead, what its colours mean, a switch between its two forms.
+/// What stands beside the title of a picture: its introduction, the meaning of its colours, and a switch between its
+/// forms.
 pub(super) struct Keys {
     pub(super) lead: Text,
     pub(super) keys: Vec<(&'static str, String)>,
@@ -146,19 +147,20 @@ pub(super) struct Remark {
     pub(super) label: &'static str,
     pub(super) text: String,
     pub(super) tone: Option<Tone>,
-    /// On a terminal no more of it than in a few lines: all of it is in the journal.
+    /// Whether a terminal shows only the first few lines; the journal has all of it.
     pub(super) is_cut: bool,
 }
 
 pub(super) struct PageTable {
     pub(super) table: TextTable,
-    /// Titles of the columns of words, which are set left.
+    /// Titles of the columns that contain words, which are aligned to the left.
     pub(super) words: &'static [&'static str],
-    /// How its own title is set on a terminal.
+    /// The style of the table's title on a terminal.
     pub(super) title: Tone,
-    /// Rows are candidates, each of which a page of HTML can hide.
+    /// Whether rows are candidates, which an HTML page can hide one by one.
     pub(super) by_candidate: bool,
-    /// Rows are changes for the better or worse, with these tones, under a rule; of rows of one candidate the first names it.
+    /// The tones of the rows, where rows are changes for the better or worse. The table then has a rule below its
+    /// header, and only the first of several rows of one candidate names it.
     pub(super) changes: Option<Vec<Option<Tone>>>,
 }
 
@@ -168,18 +170,18 @@ impl PageTable {
     }
 }
 
-/// One metric of all candidates, and those that have no numbers.
+/// One metric of all candidates, and the candidates without numbers.
 pub(super) struct MatrixBlock<'a> {
     pub(super) title: Option<String>,
     pub(super) matrix: Option<&'a Matrix>,
     /// Whether it has a column for the goal.
     pub(super) is_ranked: bool,
-    /// Everybody whose name is to have room.
+    /// The names that the first column must have room for.
     pub(super) names: Vec<&'a str>,
     pub(super) missing: Vec<Missing<'a>>,
 }
 
-/// A candidate without numbers, and why it has none.
+/// A candidate without numbers, and the reason.
 pub(super) struct Missing<'a> {
     pub(super) name: &'a str,
     pub(super) fared: &'static str,
@@ -197,7 +199,7 @@ impl<'a> ReportPage<'a> {
         self.blocks.push((shown, block));
     }
 
-    /// The blocks that are meant for this medium.
+    /// The blocks that this medium shows.
     pub(super) fn blocks(&self, medium: For) -> impl Iterator<Item = &PageBlock<'a>> {
         self.blocks.iter().filter(move |(shown, _)| shown.has(medium)).map(|(_, block)| block)
     }

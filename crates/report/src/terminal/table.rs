@@ -1,4 +1,5 @@
-//! Tables on the terminal: one metric of all candidates, split over several tables where the phases do not fit.
+//! Lays out tables for the terminal: one metric of all candidates, split into several tables where the phases do not
+//! fit.
 
 use super::TerminalLook;
 use super::look::Signs;
@@ -10,11 +11,11 @@ use crate::text::{one_line, shorten, width};
 use crate::text_table::TextTable;
 use fsverdict_judgement::verdict::Mark;
 
-/// Names longer than this are cut: they would leave no room for the numbers.
+/// Longer names are cut, because they would leave no room for the numbers.
 const LONGEST_NAME: usize = 32;
-/// Cells that the longest bar takes: the second where that saves a table.
+/// Widths of the longest bar, in terminal cells: the second is used where it saves a table.
 const BARS: [usize; 2] = [10, 6];
-/// Space between columns.
+/// Space between columns, in terminal cells.
 pub(super) const GAP: usize = 2;
 
 /// A column of text, ready to be laid out.
@@ -30,7 +31,7 @@ impl TextColumn {
     }
 }
 
-/// The width of the column of names, so that rows of text can follow in line with it.
+/// The width of the column of names, so that rows of text can be aligned with it.
 pub(super) fn name_width<'a>(names: impl Iterator<Item = &'a str>) -> usize {
     names.map(|name| width(&one_line(name))).max().unwrap_or(0).clamp("candidate".len(), LONGEST_NAME)
 }
@@ -39,7 +40,7 @@ pub(super) fn shown_name(name: &str, signs: Signs) -> String {
     shorten(&one_line(name), LONGEST_NAME, signs.more)
 }
 
-/// The matrix as lines. `names` is the least width of the first column; `ranked` adds the goal's column to the first
+/// The matrix as lines. `names` is the minimum width of the first column; `ranked` adds the goal's column to the first
 /// table.
 pub(super) fn lines(
     matrix: &Matrix,
@@ -75,7 +76,7 @@ pub(super) fn lines(
     lines
 }
 
-/// A small table, names and these columns of words on the left and values on the right.
+/// A small table with names and the columns listed in `words` aligned to the left, and values to the right.
 pub(super) fn aligned(table: &TextTable, room: usize, words: &[&str]) -> Vec<String> {
     let mut columns = table.header.iter().enumerate().map(|(at, title)| TextColumn {
         header: vec![one_line(title)],
@@ -90,7 +91,7 @@ pub(super) fn aligned(table: &TextTable, room: usize, words: &[&str]) -> Vec<Str
     groups(&first, columns, room).iter().flat_map(|group| in_line(&first, group)).collect()
 }
 
-/// As many columns as there is room for beside the first; those that do not fit go below.
+/// Groups the columns into tables: as many as fit beside the first column, the rest below.
 fn groups(
     first: &TextColumn,
     columns: impl Iterator<Item = TextColumn>,
@@ -112,7 +113,7 @@ fn groups(
     groups
 }
 
-/// The lines of the headers, then a line for each row.
+/// The lines of the header, then one line for each row.
 fn in_line(first: &TextColumn, group: &[TextColumn]) -> Vec<String> {
     let columns = || std::iter::once(first).chain(group);
     let widths: Vec<usize> = columns().map(TextColumn::width).collect();
@@ -133,7 +134,7 @@ fn laid_out(first: &TextColumn, group: &[TextColumn], signs: Signs) -> Vec<Strin
     let mut lines = in_line(first, group);
     let across = lines.iter().map(|line| width(line)).max().unwrap_or(0);
     let mut headers = group.iter().map(|column| column.header.len()).max().unwrap_or(1);
-    // Where no phase has a unit, their line is empty.
+    // Removes the line of units where no phase has one.
     if headers > 1 && lines.get(headers - 1).is_some_and(String::is_empty) {
         headers -= 1;
         lines.remove(headers);
@@ -161,14 +162,14 @@ fn goal_columns(rows: &[MatrixRow], longest: usize, signs: Signs) -> Vec<TextCol
 
 fn bar(share: f64, longest: usize, signs: Signs) -> String {
     let cells = share * longest as f64;
-    // A share of a small constant: no loss.
+    // The value is a share of a small constant, so the cast loses nothing.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let halves = libm::round(cells * 2.0) as usize;
     let mut bar = signs.bar.repeat(halves / 2);
     if halves % 2 == 1 {
         bar.push_str(signs.half_bar);
     }
-    // What is there must be seen.
+    // A bar is never empty, so that its row is visible.
     if bar.is_empty() {
         if signs.half_bar.is_empty() { signs.bar } else { signs.half_bar }.to_owned()
     } else {
@@ -176,7 +177,7 @@ fn bar(share: f64, longest: usize, signs: Signs) -> String {
     }
 }
 
-/// The numbers of a phase with their points one under the other, and the spreads in line behind them.
+/// The numbers of a phase, aligned at the decimal point, with their spreads aligned behind them.
 fn phase_column(matrix: &Matrix, at: usize, signs: Signs) -> TextColumn {
     let cells: Vec<Option<MatrixCell>> =
         matrix.rows.iter().map(|row| row.cells.get(at).copied().flatten()).collect();
@@ -184,7 +185,7 @@ fn phase_column(matrix: &Matrix, at: usize, signs: Signs) -> TextColumn {
         usize::try_from(cell.decimals).map_or(0, |decimals| decimals + usize::from(decimals > 0))
     };
     let deepest = cells.iter().flatten().map(fraction).max().unwrap_or(0);
-    // Counts that come out the same each time need no ±0% behind each of them.
+    // Omits the ±0% where every value is the same in each trial.
     let steady = cells.iter().flatten().all(|cell| cell.spread.is_none_or(|spread| spread == 0.0));
     let spread = |cell: &MatrixCell| match cell.spread {
         Some(spread) if !steady => format!(" {}{}", signs.plus_minus, percent(spread)),

@@ -1,7 +1,7 @@
-//! Whether two runs can be compared at all: the same work, on the same kind of ground.
+//! Checks whether two runs can be compared: they must do the same work on the same kind of device.
 //!
-//! Kernel, options, tool versions and the day may differ: they are what is compared. Lab, device, data and workload
-//! may not: the difference they make would be taken for a difference between kernels or options.
+//! Kernel, options, tool versions and date may differ, because they are what is compared. Lab, device, data and
+//! workload may not: their effect would be mistaken for one of kernels or options.
 
 use crate::journal::{HIDDEN_DIGEST, Run, Trial};
 use crate::plan::{Dataset, DeviceSource, Phase, Plan, TreeShape};
@@ -19,7 +19,7 @@ impl ComparedSide<'_> {
     }
 }
 
-/// Everything that forbids a comparison, each in a sentence; none when the runs can be compared.
+/// Every reason against a comparison, one sentence each; empty when the runs can be compared.
 pub(super) fn obstacles(before: &ComparedSide<'_>, after: &ComparedSide<'_>) -> Vec<String> {
     let mut found = Vec::new();
     let labs = (&before.run.header.lab, &after.run.header.lab);
@@ -38,7 +38,7 @@ pub(super) fn obstacles(before: &ComparedSide<'_>, after: &ComparedSide<'_>) -> 
     found
 }
 
-/// A device is known by its kind, its size, and its identity where it has one.
+/// Compares the devices by kind, by size, and by identity where they have one.
 fn device(before: &ComparedSide<'_>, after: &ComparedSide<'_>) -> Option<String> {
     let kind = |side: &ComparedSide<'_>| match &side.plan.device.source {
         DeviceSource::Image(_) => "a scratch image".to_owned(),
@@ -71,7 +71,7 @@ fn device(before: &ComparedSide<'_>, after: &ComparedSide<'_>) -> Option<String>
     if one != other {
         return Some(format!("another size of device: {one} before, {other} after"));
     }
-    // A path such as /dev/sdb may be another disk after a boot: it counts only where there is nothing better.
+    // A path such as /dev/sdb may be another disk after a boot, so it counts only where the device has no identity.
     let identity = |side: &ComparedSide<'_>| match &side.plan.device.source {
         DeviceSource::Image(_) | DeviceSource::Model { .. } | DeviceSource::Folders => String::new(),
         DeviceSource::Path(path) => {
@@ -82,7 +82,7 @@ fn device(before: &ComparedSide<'_>, after: &ComparedSide<'_>) -> Option<String>
     (one != other).then(|| format!("another device: {one} before, {other} after"))
 }
 
-/// The phases one after the other: each leaves behind what the next begins with.
+/// Compares the phases in order, because each phase starts from the state that the previous one leaves.
 fn workload(before: &[Phase], after: &[Phase]) -> Option<String> {
     if before.len() != after.len() {
         return Some(format!("another workload: {} phases before, {} after", before.len(), after.len()));
@@ -133,7 +133,7 @@ fn datasets(before: &Plan, after: &Plan) -> Vec<String> {
     found
 }
 
-/// What the user's folders held when they were staged: `/usr`, say, changes with every upgrade.
+/// Compares the contents of the user's folders as they were staged: `/usr`, for example, changes with every upgrade.
 fn folders(before: &Run, after: &Run) -> Vec<String> {
     let last = |run: &Run, name: &str| {
         let counting = run.trials.iter().rev().filter(|trial| trial.counts());
@@ -157,7 +157,7 @@ fn folders(before: &Run, after: &Run) -> Vec<String> {
         .collect()
 }
 
-/// A dataset in few words, in which any two that differ are seen to differ in the common cases.
+/// A short description of a dataset, detailed enough to show the common differences.
 fn shape(dataset: &Dataset) -> String {
     match dataset {
         Dataset::Tree(TreeShape { profile, files, directories, size, .. }) => {

@@ -1,4 +1,5 @@
-//! What differs between two runs that can be compared: what the change in the numbers may come from.
+//! Lists the differences between two comparable runs (kernel, options, tools), which may explain changes in the
+//! numbers.
 
 use std::collections::BTreeSet;
 
@@ -17,17 +18,17 @@ pub struct Difference {
     /// The candidate it concerns; `None` where it concerns all.
     #[serde(skip)]
     pub candidate: Option<String>,
-    /// What: a fact's dotted name, or `candidate: option`.
+    /// What differs: a fact's dotted name, or `candidate: option`.
     pub what: String,
-    /// Its value before; `None` where there was none.
+    /// The value in the earlier run; `None` where there was none.
     pub before: Option<String>,
     pub after: Option<String>,
-    /// Whether numbers may differ for it; how long a run goes on, and what is made of its numbers, changes none of them.
+    /// Whether it can change the numbers; the length of a run and the rules that judge its numbers cannot.
     #[serde(skip)]
     pub(super) explains: bool,
 }
 
-/// What of a plan's protocol and goal says how its numbers are judged, and no more.
+/// Keys of a plan's protocol and goal that affect only how the numbers are judged.
 const JUDGES: [&str; 8] = [
     "protocol.blocks",
     "protocol.until",
@@ -39,7 +40,7 @@ const JUDGES: [&str; 8] = [
     "goal.weights",
 ];
 
-/// Facts that differ from trial to trial, or follow from others, or were measured, and explain nothing.
+/// Facts that explain nothing: they vary from trial to trial, follow from others, or were measured.
 const ACCIDENTAL: [&str; 8] = [
     "device.name",
     "device.loop.backing_file",
@@ -51,7 +52,8 @@ const ACCIDENTAL: [&str; 8] = [
     "order.seed",
 ];
 
-/// Options of the common candidates first, then the plan's protocol and goal, machine and tools, and what the trials found.
+/// All differences: options of the common candidates, then the plan's protocol and goal, machine and tools, and the
+/// trials' facts.
 pub(super) fn differences<'a>(
     before: &ComparedSide<'a>,
     after: &ComparedSide<'a>,
@@ -82,8 +84,8 @@ pub(super) fn differences<'a>(
     found
 }
 
-/// What was chosen for a candidate, by the keys that can say what it and the other have. Where it is worked, and what it is tried
-/// under, the facts of its trials tell.
+/// The options of a candidate, by the keys that both candidates can have. Paths and environments are left out, because
+/// the facts of the trials have them.
 fn options(candidate: &Candidate, other: &Candidate) -> Facts {
     let key = |axis: &Axis| {
         let mut keys = [candidate, other].map(|one| axis.key_of(&axis.level(one).text())).into_iter();
@@ -94,8 +96,8 @@ fn options(candidate: &Candidate, other: &Candidate) -> Facts {
     said.map(|(axis, level)| (key(axis).to_owned(), level.text())).collect()
 }
 
-/// How it was tried and judged, by the keys of the plan. Of the order only what the plan says: one that is drawn is another
-/// in every run.
+/// The protocol and goal, by the keys of the plan. Of the order only the plan's setting is included, because a random
+/// order is different in every run.
 fn protocol(plan: &Plan) -> Facts {
     let protocol = &plan.protocol;
     let word = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -122,7 +124,7 @@ fn protocol(plan: &Plan) -> Facts {
     values.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
-/// The facts about a candidate's trials that were the same in all of them.
+/// The facts about a candidate's trials that are the same in all of them.
 fn steady_facts(side: &ComparedSide<'_>, candidate: &str) -> Facts {
     let mut trials = side.run.trials.iter().filter(|trial| trial.counts() && trial.id.candidate == candidate);
     let Some(first) = trials.next() else { return Facts::new() };

@@ -415,7 +415,7 @@ fn cautions(before: &ComparedSide<'_>, after: &ComparedSide<'_>, found: &RunComp
     cautions
 }
 
-/// Candidates that changed although neither they nor what they ran on did.
+/// Candidates whose results changed although no recorded difference in candidate or environment explains it.
 fn moved_without_cause(found: &RunComparison) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for change in &found.judged {

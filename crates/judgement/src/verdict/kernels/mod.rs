@@ -1,5 +1,5 @@
-//! What another kernel does with the same work: time, requests, bytes and flushes of each configuration and phase, as
-//! regressions (more) and gains (less), paired within blocks.
+//! Compares kernels on the same work: time, requests, bytes and flushes of each configuration and phase, as regressions
+//! (more) and gains (less), paired within blocks.
 
 mod change;
 
@@ -14,24 +14,24 @@ use crate::plan::{Candidate, Environment};
 pub use change::{ChangeOutcome, KernelChange, MEASURES, TIME, judged_alone};
 use change::{Measure, judge, weigh};
 
-/// A kernel of a plan against the one before it.
+/// A kernel of a plan compared with the one before it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KernelPair {
     pub kernel: PathBuf,
     pub against: PathBuf,
-    /// Smaller changes do not matter.
+    /// δ: smaller changes count as ties.
     pub tie: f64,
     #[serde(skip)]
     pub blocks: usize,
     pub phases: Vec<KernelPhase>,
 }
 
-/// A phase of a configuration that was tried under both.
+/// A phase of a configuration that was tried under both kernels.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KernelPhase {
-    /// Named without what it was tried under.
+    /// The configuration, named without its environment.
     pub candidate: String,
-    /// What else that was.
+    /// The environment besides the kernel.
     #[serde(skip_serializing_if = "Environment::is_plain")]
     pub under: Environment,
     pub phase: String,
@@ -49,14 +49,15 @@ impl KernelPhase {
         self.changes.iter().any(so)
     }
 
-    /// Its time, or unchanged where that was not measured.
+    /// The outcome for its time; unchanged where time was not measured.
     pub fn time(&self) -> ChangeOutcome {
         self.change(TIME).map_or(ChangeOutcome::Unchanged, |time| time.outcome)
     }
 }
 
 impl KernelPair {
-    /// Each kernel of a plan against the one before it, in the plan's order; nothing where there are not two.
+    /// Compares each kernel of a plan with the one before it, in the plan's order; empty where there are fewer than
+    /// two.
     pub fn of(judged: &Judgement<'_>) -> Vec<Self> {
         let candidates = &judged.plan.candidates;
         let mut named: Vec<&PathBuf> = Vec::new();
