@@ -1,4 +1,4 @@
-//! The verdicts in several environments, in words: which to take where, and where the order changes.
+//! The verdicts of several environments in words: which candidate to take in which, and where the order changes.
 
 use super::kernels;
 use super::number::{percent, times, times_within};
@@ -8,7 +8,7 @@ use super::text_table::TextTable;
 use fsverdict_judgement::plan::grouped;
 use fsverdict_judgement::verdict::{Across, AcrossColumn, Judgement, Order, environment_runs};
 
-/// What was found under each circumstance, with its sentence.
+/// The results in each environment, with a sentence about each.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct SideBySide {
     pub(super) found: Across,
@@ -16,7 +16,7 @@ pub(super) struct SideBySide {
 }
 
 impl SideBySide {
-    /// Of a run; `None` where everything was tried under the same environment.
+    /// The environments of a run; `None` where every trial had the same environment.
     pub(super) fn of(whole: &Judgement<'_>) -> Option<Self> {
         let environments = environment_runs(whole.plan, whole.run);
         let judged: Vec<Judgement<'_>> = environments
@@ -36,7 +36,7 @@ impl SideBySide {
     pub(super) fn sentence(&self) -> String {
         let each = self.columns().map(|(column, sentence)| format!("{}: {sentence}", column.title));
         let (each, change) = (each.collect::<Vec<_>>().join(" "), change(&self.found));
-        // What cannot be told answers nobody, and comes behind what can.
+        // An order that is not known answers no question, so it comes after the verdicts.
         match self.found.order() {
             Order::Turns { .. } | Order::Same => format!("{change} {each}"),
             Order::NotCompared | Order::Untold => format!("{each} {change}"),
@@ -44,16 +44,16 @@ impl SideBySide {
     }
 }
 
-/// What comes of a column.
+/// The conclusion for one column.
 #[derive(PartialEq)]
 enum ColumnChoice {
     Taken(String),
-    /// Everybody misses what is required.
+    /// Every candidate misses a requirement.
     Nobody,
     Undecided,
 }
 
-/// Which to take where, and where the order changes.
+/// Which candidate to take in which environment, and where the order changes.
 pub(super) fn headline(across: &Across) -> String {
     let choice = |column: &AcrossColumn| match column.taken() {
         Some(taken) => ColumnChoice::Taken(taken),
@@ -61,7 +61,7 @@ pub(super) fn headline(across: &Across) -> String {
         None => ColumnChoice::Undecided,
     };
     let mut choices = grouped(across.columns.iter().map(|column| (choice(column), column.title.as_str())));
-    // What is not decided comes last.
+    // Undecided columns come last.
     choices.sort_by_key(|(choice, _)| match choice {
         ColumnChoice::Taken(_) => 0,
         ColumnChoice::Nobody => 1,

@@ -1,4 +1,4 @@
-//! What of a class of devices decides, in words and as a table.
+//! Reports which device properties change the ranking within a class of devices, in words and as a table.
 
 use super::number::{times, times_with_ends, times_within};
 use super::text::listing;
@@ -6,25 +6,26 @@ use super::text_table::TextTable;
 use fsverdict_judgement::verdict::{Dependence, DeviceSide, DeviceSpread, Judgement};
 use fsverdict_text::DrawnNumber;
 
-/// Nobody reads of more; the JSON has all.
+/// The most rows of the table; the JSON has all.
 const MOST: usize = 8;
-/// The same, of single devices in a paragraph.
+/// The most device spreads that a paragraph names.
 const MOST_SPREADS: usize = 3;
 
-/// What the difference depends on in which another leads with some devices, without a full stop; nothing where none does.
+/// The dependence in which a different candidate leads on some devices, without a full stop; `None` where there is
+/// none.
 pub(super) fn turning(judged: &Judgement<'_>) -> Option<String> {
     let first = judged.verdict.depends.first()?;
     first.turns(judged.plan.protocol.tie).then(|| in_words(first))
 }
 
-/// The widest difference that depends on the device, without a full stop; nothing where there is none, or where
-/// [another leads](turning), which is said before everything else.
+/// The widest difference that depends on the device, without a full stop; `None` where there is none, or where
+/// [another candidate leads](turning), which is reported first.
 pub(super) fn widening(judged: &Judgement<'_>) -> Option<String> {
     let first = judged.verdict.depends.first()?;
     (!first.turns(judged.plan.protocol.tie)).then(|| format!("how much depends {}", in_words(first)))
 }
 
-/// How far the widest differences stray over single devices, as a sentence; nothing where they do not.
+/// The widest spreads of differences over single devices, as a sentence; `None` where there are none.
 pub(super) fn on_single_devices(judged: &Judgement<'_>) -> Option<String> {
     let found = &judged.verdict.device_spreads;
     let against = &found.first()?.against;
@@ -53,7 +54,7 @@ fn in_words(one: &Dependence) -> String {
     )
 }
 
-/// Every pair and number, one in a row; nothing where nothing depends on the device.
+/// One row for every pair and number; `None` where nothing depends on the device.
 pub(super) fn table(judged: &Judgement<'_>) -> Option<TextTable> {
     let found = &judged.verdict.depends;
     if found.is_empty() {
@@ -73,7 +74,7 @@ pub(super) fn table(judged: &Judgement<'_>) -> Option<TextTable> {
     Some(TextTable::new(title, &header, found.iter().take(MOST).map(row).collect()))
 }
 
-/// The key, and others that went the same way.
+/// The key of the number, and of others that varied in the same way.
 pub(super) fn number(one: &Dependence) -> String {
     let names: Vec<&str> = std::iter::once(&one.number).chain(&one.or).map(String::as_str).collect();
     match names.as_slice() {
@@ -101,8 +102,8 @@ mod tests {
     use crate::{Format, TerminalLook};
     use fsverdict_text::{Bytes, DrawnNumber, DrawnNumbers};
 
-    /// jfs takes twice as long as ext4; xfs half as long as it on a disk that reads on, and as long again on one that does not.
-    /// What else is drawn does nothing; `effect` 0: nor does that.
+    /// jfs takes twice as long as ext4; xfs half as long as it on a disk that reads on, and as long again on one that
+    /// does not. What else is drawn does nothing; `effect` 0: nor does that.
     fn story(blocks: u32, effect: f64, world: u32) -> Story {
         let names = ["ext4", "xfs", "jfs"];
         let mut story = Story::new(&names, &["read"]);

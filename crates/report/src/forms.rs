@@ -1,4 +1,4 @@
-//! The forms of a report: what people read is made of its page, what programs read it writes itself.
+//! The formats of a report: formats for people are made from its page, formats for programs are written directly.
 
 use std::io;
 
@@ -8,10 +8,10 @@ use super::page::ReportPage;
 use super::{Format, ReportError, html, markdown, terminal};
 
 pub(super) trait Forms {
-    /// As people read it.
+    /// The page for people.
     fn page(&self) -> ReportPage<'_>;
 
-    /// The page of HTML; without data of its own it needs no script.
+    /// The HTML page; without data of its own it needs no script.
     fn html(&self) -> Result<String, ReportError> {
         Ok(html::written(&self.page()))
     }
@@ -21,11 +21,11 @@ pub(super) trait Forms {
     fn csv(&self, out: &mut dyn io::Write) -> Result<(), ReportError>;
 }
 
-/// Writes the report. This is the border where its text leaves for a terminal, a page or a file: whatever a run has brought along,
-/// nothing that steers a terminal or hides something passes here, in any form.
+/// Writes the report. All text leaves the program here, so control characters that steer a terminal or hide something
+/// are removed here, in every format.
 pub(super) fn write(report: &impl Forms, format: Format, out: &mut dyn io::Write) -> Result<(), ReportError> {
     let text = match format {
-        // Its styles are set last, when all else has been made safe.
+        // Styles are added last, after all text has been made safe.
         Format::Terminal(look) => {
             return Ok(out.write_all(terminal::written(&report.page(), look).as_bytes())?);
         }

@@ -1,4 +1,4 @@
-//! Estimates by candidate, phase and metric: a page asks for each several times.
+//! An index of estimates by candidate, phase and metric, because a page reads each of them several times.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use crate::Report;
 use fsverdict_judgement::journal::CandidateStatus;
 use fsverdict_judgement::verdict::PhaseEstimate;
 
-/// The estimates of a report, to be looked up.
+/// The estimates of a report, indexed.
 #[derive(Debug)]
 pub(crate) struct Index<'a> {
     estimates: HashMap<(&'a str, &'a str, &'a str), &'a PhaseEstimate>,
@@ -37,12 +37,12 @@ impl<'a> Index<'a> {
         self.estimates.get(&(candidate, phase, metric)).copied()
     }
 
-    /// The number by which the page knows a candidate: names are foreign text and no identifiers.
+    /// The number that identifies a candidate on the page; names are foreign text and not valid as identifiers.
     pub(super) fn number(&self, candidate: &str) -> Option<usize> {
         self.numbers.get(candidate).copied()
     }
 
-    /// The estimates of a metric in a phase, of the measured candidates in their order.
+    /// The estimates of a metric in a phase, for the measured candidates in order.
     pub(super) fn column(&self, phase: &str, metric: &str) -> Vec<&'a PhaseEstimate> {
         self.measured.iter().filter_map(|name| self.get(name, phase, metric)).collect()
     }

@@ -1,4 +1,4 @@
-//! `--format markdown`: the outcome and its tables, to be pasted into a pull request, an issue or a forum.
+//! `--format markdown`: the outcome and its tables, to paste into a pull request, an issue or a forum post.
 
 use super::findings::Finding;
 use super::matrix::{Matrix, MatrixCell};
@@ -8,7 +8,7 @@ use super::text::one_line;
 use super::text_table::TextTable;
 use fsverdict_judgement::verdict::Mark;
 
-/// The page as Markdown.
+/// Renders the page as Markdown.
 pub(super) fn written(page: &ReportPage<'_>) -> String {
     let opening = &page.opening;
     let subtitle = opening.subtitle.map_or(String::new(), |subtitle| format!(": {subtitle}"));
@@ -32,12 +32,12 @@ pub(super) fn written(page: &ReportPage<'_>) -> String {
     text.join("\n\n") + "\n"
 }
 
-/// Lines of one list, whatever blocks they are of.
+/// Whether the block is a list; lists that follow each other are joined.
 fn is_of_a_list(block: &PageBlock<'_>) -> bool {
     matches!(block, PageBlock::Labelled(..) | PageBlock::Bullets(..) | PageBlock::Remarks(_))
 }
 
-/// The block as paragraphs, which blank lines are to keep apart.
+/// The block as paragraphs, which the caller separates by blank lines.
 fn paragraphs(block: &PageBlock<'_>) -> Vec<String> {
     let lines = |lines: Vec<String>| vec![lines.join("\n")];
     match block {
@@ -62,7 +62,7 @@ fn paragraphs(block: &PageBlock<'_>) -> Vec<String> {
         PageBlock::Missing(all) if all.is_empty() => Vec::new(),
         PageBlock::Missing(all) => vec![missing(all)],
         PageBlock::Findings(all) => vec![findings(all)],
-        // Not in a fence: nothing in a line can end an indented block.
+        // Uses an indented block instead of a fence, because no line can end it.
         PageBlock::Commands(all) => lines(all.iter().map(|line| format!("    {line}")).collect()),
         PageBlock::Next(_, all) => lines(all.iter().map(|(line, _)| format!("    {line}")).collect()),
         PageBlock::Labelled(label, text) => vec![labelled(label, text)],
@@ -102,8 +102,8 @@ fn marked(text: &Text) -> String {
     text.0.iter().map(span).collect()
 }
 
-/// A small table: names and these columns of words on the left, values on the right. What is news has a sign, which is not lost
-/// on a screen reader either.
+/// A small table with names and the columns listed in `words` aligned to the left, and values to the right. Changes
+/// have a sign, which a screen reader also reads.
 fn text_table(table: &TextTable, words: &[&str], has_changes: bool) -> String {
     let cell = |cell: &String| match cell.as_str() {
         "worse" if has_changes => "▲ **worse**".to_owned(),
@@ -170,7 +170,7 @@ fn matrix(matrix: &Matrix) -> String {
     text
 }
 
-/// The best in bold and with a sign: neither a plain-text mail nor a screen reader need lose it.
+/// Marks the best in bold and with a sign, so that neither plain text nor a screen reader loses it.
 fn shown(cell: &MatrixCell) -> String {
     let spread = cell.spread.map_or(String::new(), |spread| format!(" ±{}", percent(spread)));
     let text = format!("{}{spread}", fixed(cell.value, cell.decimals));
@@ -181,12 +181,12 @@ fn shown(cell: &MatrixCell) -> String {
     }
 }
 
-/// Foreign text that stays text, on one line.
+/// Escapes foreign text, on one line.
 fn escaped(text: &str) -> String {
     harmless(&one_line(text))
 }
 
-/// Nothing in it is a table border, a tag, an entity, a link or emphasis.
+/// Escapes table borders, tags, entities, links and emphasis.
 fn harmless(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
@@ -194,7 +194,7 @@ fn harmless(text: &str) -> String {
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
             '&' => safe.push_str("&amp;"),
-            // An `@name` would notify somebody in a forge.
+            // An `@name` would notify a user of the forge.
             '@' => safe.push_str("&#64;"),
             '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '~' | '#' => {
                 safe.push('\\');

@@ -1,4 +1,4 @@
-//! What a reader of the numbers must know: cautions from the trials, each once, and those that follow from the run.
+//! Notes for the reader of the numbers: cautions from the trials, each once, and those that follow from the run.
 
 use super::text::{count, listing};
 use super::{background, charged, computing, power_cuts, required, rot, unflushed};
@@ -7,20 +7,20 @@ use fsverdict_judgement::plan::grouped;
 use fsverdict_judgement::statistics::FEWEST;
 use fsverdict_judgement::verdict::{Judgement, TrialBasis};
 
-/// One thing to know, with how much of the run it concerns.
+/// A note, with how much of the run it concerns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageNote {
-    /// In a sentence, without a full stop.
+    /// A sentence without a full stop.
     pub text: String,
     /// The phases it concerns; empty for all.
     pub phases: Vec<String>,
-    /// How many trials it concerns; 0 when it is about the run.
+    /// The number of trials it concerns; 0 when it is about the whole run.
     pub trials: usize,
-    /// Of how many.
+    /// The total that `trials` is a part of.
     pub of: usize,
     /// The candidates it concerns, where they are not all.
     pub candidates: Vec<String>,
-    /// Whether it is about details: on a terminal it stands where every table does.
+    /// Whether it is about details; then a terminal shows it only with all tables.
     pub detail: bool,
 }
 
@@ -47,7 +47,7 @@ impl PageNote {
     }
 }
 
-/// Gathers the notes: first what limits the verdict, then what the trials said, the most frequent first.
+/// Gathers the notes: first the limits of the verdict, then the cautions of the trials, the most frequent first.
 pub(super) fn gather(judged: &Judgement<'_>) -> Vec<PageNote> {
     let run = judged.run;
     let mut notes: Vec<PageNote> =
@@ -101,13 +101,13 @@ pub(super) fn gather(judged: &Judgement<'_>) -> Vec<PageNote> {
     notes
 }
 
-/// Whose numbers in the table of the goal's metric leave out trials, and so differ from the mean of all.
+/// Candidates whose numbers in the goal's table leave out trials as outliers, and so differ from the mean of all.
 fn set_aside(judged: &Judgement<'_>) -> Vec<PageNote> {
     let metric = &judged.plan.goal.metric;
     let of_goal =
         |phase: &str| judged.phases.iter().any(|entry| entry.name == phase && judged.is_headline(entry));
     let found = judged.estimates.iter().filter(|one| one.metric == *metric && of_goal(&one.phase));
-    // Those of whom the same is said, together.
+    // Candidates with the same note share it.
     let said = found.filter(|one| one.set_aside > 0).map(|one| {
         let what = (one.phase.as_str(), one.set_aside, one.estimate.n);
         (what, one.candidate.as_str())

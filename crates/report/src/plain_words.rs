@@ -1,5 +1,5 @@
-//! The verdict in three sentences for a reader who has never heard of a confidence interval: what was tried, what came of it, and what
-//! it does not tell. The paragraph in `words` has every number with its interval.
+//! The verdict in three sentences for readers who do not know confidence intervals: what was tried, the result, and its
+//! limits. The paragraph in `words` has every number with its interval.
 
 use super::goal_words;
 use super::number::percent;
@@ -9,10 +9,10 @@ use super::words;
 use fsverdict_judgement::journal::metric;
 use fsverdict_judgement::verdict::{Judgement, Outcome, TrialBasis};
 
-/// How many candidates are named behind the first.
+/// The most candidates that are named after the first.
 const MOST_NAMES: usize = 4;
 
-/// The three sentences; nothing where no candidates are compared with each other.
+/// The three sentences; `None` where no candidates are compared with each other.
 pub(super) fn sentences(judged: &Judgement<'_>) -> Option<String> {
     let verdict = &judged.verdict;
     let is_compared = matches!(judged.basis, TrialBasis::Blocks(_)) && verdict.ranking.len() > 1;
@@ -85,7 +85,7 @@ fn answer(judged: &Judgement<'_>) -> Option<String> {
     })
 }
 
-/// The gravest of what may not be concluded.
+/// The gravest limit of the verdict.
 fn limit(judged: &Judgement<'_>) -> Option<String> {
     words::limits(judged).into_iter().next().map(|limit| format!("Keep in mind: {limit}."))
 }

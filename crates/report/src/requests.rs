@@ -1,32 +1,32 @@
-//! What a modelled device was asked for in one trial, reckoned up until it is small enough to be drawn.
+//! The I/O requests of one trial on a modelled device, aggregated to a size that can be drawn.
 
 use serde::{Deserialize, Serialize};
 
-/// The requests of a trial, in columns of equal time and rows of equal room on the device.
+/// The requests of a trial, in columns of equal time and rows of equal size on the device.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Requests {
     pub candidate: String,
-    /// Of which block this trial was.
+    /// The block of the trial.
     pub block: u32,
-    /// From when to when, in seconds on the clock that the phases' `began` is of.
+    /// The range of time in seconds, on the clock that `began` of the phases uses.
     pub from: f64,
     pub to: f64,
-    /// From where to where on the device, in bytes.
+    /// The range of addresses on the device in bytes.
     pub lowest: u64,
     pub highest: u64,
-    /// How many columns and rows.
+    /// The numbers of columns and rows.
     pub columns: u16,
     pub rows: u16,
-    /// Column and row in which something was read, and in which something was written; each once, row by row.
+    /// Column and row of the cells with reads, and of those with writes; each cell once, row by row.
     pub cells: [Vec<(u16, u16)>; 2],
     /// Bytes per second that were read, and that were written, by column.
     pub rates: [Vec<f64>; 2],
-    /// Requests inside the device, on average over each column.
+    /// The mean number of requests inside the device, by column.
     pub depth: Vec<f64>,
 }
 
 impl Requests {
-    /// The same at half the resolution.
+    /// The same picture at half the resolution.
     pub(super) fn halved(&self) -> Self {
         let halve = |cells: &Vec<(u16, u16)>| {
             let mut halved: Vec<(u16, u16)> =

@@ -1,4 +1,5 @@
-//! What rotten blocks came to: candidates by what a block held beside outcomes, who noticed, and the first that were given for right.
+//! The outcomes of corrupted blocks: tables by what the blocks held, which layer detected them, and the first silent
+//! losses.
 
 use super::number::plain_number;
 use super::text_table::TextTable;
@@ -8,9 +9,9 @@ use fsverdict_judgement::journal::{
 use fsverdict_judgement::statistics::wilson;
 use fsverdict_judgement::verdict::Judgement;
 
-/// Of each candidate so many are shown that lost something.
+/// The most losses that are shown for each candidate.
 const FIRST: usize = 3;
-/// Letters of what was seen.
+/// The most characters of an observation that are shown.
 const SEEN: usize = 90;
 
 /// By what the blocks held; by what was wrong with them; and the first losses, where there are any.

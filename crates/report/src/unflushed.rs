@@ -1,17 +1,18 @@
-//! Who leaves in a device's cache what others have it write: it is fast by what it does not do, and what it says is durable may go with
-//! the power.
+//! Warns of candidates that leave data in the device's volatile cache where others flush it: they are faster by that,
+//! and data that they report as durable may be lost in a power cut.
 
 use super::text::listing;
 use fsverdict_judgement::plan::Candidate;
 use fsverdict_judgement::verdict::{Judgement, PhaseEstimate};
 
-/// So many flushes come of the one sync that ends a phase.
+/// The number of flushes that the one sync at the end of a phase may cause.
 const OF_A_SYNC: f64 = 2.0;
-/// What others have at least where an fsync means one.
+/// The fewest flushes of other candidates that show that an fsync causes one.
 const MANY: f64 = 20.0;
 
-/// A sentence for each candidate, without a full stop. Only of phases whose own fsyncs are known, for journals flush without being asked, and
-/// of modelled devices: they know no writes that go through their cache (FUA), by which a real device may be spared a flush.
+/// A sentence for each candidate, without a full stop. Covers only phases with a known number of fsyncs, because
+/// journals also flush without one, and only modelled devices: these have no FUA writes, which can spare a real device
+/// a flush.
 pub(super) fn sentences(judged: &Judgement<'_>) -> Vec<String> {
     judged.plan.candidates.iter().filter_map(|candidate| of_one(judged, candidate)).collect()
 }

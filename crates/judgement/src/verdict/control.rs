@@ -1,4 +1,4 @@
-//! Candidates that were entered twice: what differs between two that are the same is this machine's doing.
+//! Control pairs: a candidate measured against its identical twin, which shows the bias of the machine.
 
 use crate::journal::Run;
 use crate::plan::CONTROL_SUFFIX;
@@ -11,13 +11,13 @@ use super::{ByBlock, Objective};
 #[derive(Debug, Clone, PartialEq)]
 pub struct ControlPair {
     pub candidate: String,
-    /// The ratio of its twin's score for the goal to its own, with its 95 % interval; 1 is the truth.
+    /// The ratio of the twin's goal to the candidate's own, with its 95 % interval; the true value is 1.
     pub ratio: Estimate,
-    /// The rule tells the two apart: a false alarm.
+    /// Whether the rule reports a difference between the two, which is a false alarm.
     pub told_apart: bool,
 }
 
-/// Every candidate that was entered twice, as far as both were measured.
+/// Every candidate that has a twin, as far as both were measured.
 pub fn control_pairs(objective: &Objective, run: &Run) -> Vec<ControlPair> {
     let blocks: ByBlock<'_> = run.trials.iter().filter(|trial| trial.counts()).collect();
     let pairs = run

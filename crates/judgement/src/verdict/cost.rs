@@ -1,4 +1,4 @@
-//! What a trial cost: each metric of the cost group over the phases of the goal, as one number.
+//! The costs of a trial: each metric of the cost group over the phases of the goal, as one number.
 
 use crate::journal::{Group, METRICS, MetricInfo, Trial};
 
@@ -9,11 +9,11 @@ use super::paired::side_by_side;
 #[derive(Debug, Clone)]
 pub struct CostColumn {
     pub metric: &'static MetricInfo,
-    /// In the order of the candidates asked for; `None` where it was not measured.
+    /// The values in the order of the requested candidates; `None` where the cost was not measured.
     pub values: Vec<Option<f64>>,
 }
 
-/// Every cost that somebody had, over these phases; the first candidate is the one that the others are seen beside.
+/// Every cost that some candidate has, over these phases; the first candidate is the reference for the others.
 pub fn cost_columns(phases: &[&str], blocks: &ByBlock<'_>, candidates: &[&str]) -> Vec<CostColumn> {
     let metrics = METRICS.iter().filter(|metric| metric.group == Group::Cost);
     let column = |metric: &'static MetricInfo| {
@@ -22,11 +22,11 @@ pub fn cost_columns(phases: &[&str], blocks: &ByBlock<'_>, candidates: &[&str]) 
         let values = found.into_iter().map(|estimate| estimate.map(|estimate| estimate.point));
         CostColumn { metric, values: values.collect() }
     };
-    // What nobody had is no cost: flushes where the device cannot count them.
+    // A cost that is zero for all candidates is left out, such as flushes where the device cannot count them.
     metrics.map(column).filter(|column| column.values.iter().flatten().any(|value| *value > 0.0)).collect()
 }
 
-/// One trial's cost over those of these phases that have it (fsck has no filesystem mounted, and no space in use).
+/// One trial's cost over those of these phases that have it (during fsck no filesystem is mounted and no space in use).
 pub(super) fn cost_of_trial(phases: &[&str], trial: &Trial, metric: &str) -> Option<f64> {
     let values = |metric| phases.iter().filter_map(move |phase| trial.value(phase, metric));
     match metric {

@@ -1,10 +1,10 @@
-//! A run whose candidates are tried in several environments (device models, kernels, memories) is several runs in one:
-//! nobody chooses a filesystem by comparing one on a stick with another on a disk. Each has a verdict of its own.
+//! Splits a run with several environments (device models, kernels, memory sizes) into one run per environment. Each has
+//! a verdict of its own, because a filesystem on one device is no alternative to another filesystem on another device.
 
 use crate::journal::Run;
 use crate::plan::{Environment, Plan};
 
-/// What was tried under the same environment: a plan and a run as if there were no others.
+/// The trials under one environment: a plan and a run as if there were no other environments.
 #[derive(Debug, Clone)]
 pub struct EnvironmentRun {
     pub under: Environment,
@@ -12,7 +12,7 @@ pub struct EnvironmentRun {
     pub run: Run,
 }
 
-/// The environments of a run, in the plan's order; none where all is tried under the same environment.
+/// The environments of a run, in the plan's order; empty where there is only one.
 pub fn environment_runs(plan: &Plan, run: &Run) -> Vec<EnvironmentRun> {
     match plan.environments().as_slice() {
         [] | [_] => Vec::new(),
@@ -27,7 +27,7 @@ fn environment(plan: &Plan, run: &Run, under: &Environment) -> EnvironmentRun {
     let all = run.complete_blocks() as u32;
     let mut run = run.clone();
     run.candidates.retain(|state| own(&state.name));
-    // What is settled is not tried in later blocks.
+    // Later blocks leave out candidates that are already decided.
     run.blocks.retain(|block| block.order.iter().any(|name| own(name)));
     let left_out = all - run.complete_blocks() as u32;
     run.extended_to = run.extended_to.map(|last| last - left_out);

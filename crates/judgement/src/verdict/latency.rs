@@ -1,15 +1,14 @@
-//! How long single calls took: the histograms of a phase's trials added up, and the latency that a share of the calls did not
-//! exceed.
+//! Latency percentiles of single calls, from the sum of the histograms of a phase's trials.
 
 use std::collections::BTreeMap;
 
 use super::Judgement;
 use crate::journal::CandidateStatus;
 
-/// The counts of a call by latency, of one candidate in one phase.
+/// The number of calls by latency, of one candidate in one phase.
 pub type LatencyCounts = BTreeMap<u64, u64>;
 
-/// Every histogram of the trials in use, added up by phase, call and candidate.
+/// The histograms of the trials in use, summed by phase, call and candidate.
 pub fn latencies<'a>(judged: &'a Judgement<'_>) -> BTreeMap<(usize, &'a str, usize), LatencyCounts> {
     let mut sums: BTreeMap<(usize, &str, usize), LatencyCounts> = BTreeMap::new();
     let candidate_at = |name: &str| {
@@ -21,7 +20,7 @@ pub fn latencies<'a>(judged: &'a Judgement<'_>) -> BTreeMap<(usize, &'a str, usi
             sums.insert((phase, &known.call, candidate), known.counts.clone());
         }
     }
-    // Those of a block that has not ended are still with their trials.
+    // The histograms of a block that has not ended are still stored with its trials.
     for trial in &judged.trials {
         for observation in trial.observations.iter().filter(|observation| !observation.histograms.is_empty())
         {
@@ -41,7 +40,7 @@ pub fn latencies<'a>(judged: &'a Judgement<'_>) -> BTreeMap<(usize, &'a str, usi
     sums
 }
 
-/// The latency, in seconds, which this share of the calls did not exceed.
+/// The latency, in seconds, that this share of the calls did not exceed.
 pub fn latency_at(counts: &LatencyCounts, share: f64) -> Option<f64> {
     let total: u64 = counts.values().sum();
     let mut seen = 0;

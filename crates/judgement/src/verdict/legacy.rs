@@ -1,4 +1,4 @@
-//! The estimators of older studies, beside ours: always named, never part of a verdict.
+//! The estimators of older studies, shown for comparison: always labelled, never part of a verdict.
 
 use serde::Serialize;
 
@@ -6,7 +6,7 @@ use crate::journal::{Trial, Unit};
 use crate::plan::Legacy;
 use crate::statistics::{best_of, mean, trimmed_mean};
 
-/// What a study's own way of combining runs makes of ours.
+/// The runs combined with a study's own estimator.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Combined {
     pub estimator: Legacy,
@@ -15,12 +15,12 @@ pub struct Combined {
     pub estimates: Vec<LegacyEstimate>,
 }
 
-/// The runs of one candidate in one phase.
+/// The estimate for one candidate in one phase.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LegacyEstimate {
     pub candidate: String,
     pub phase: String,
-    /// None where there are too few runs for it.
+    /// The estimate; `None` where there are too few runs for the estimator.
     pub point: Option<f64>,
     pub n: usize,
 }
@@ -33,7 +33,7 @@ pub fn legacy_name(legacy: Legacy) -> &'static str {
     }
 }
 
-/// Combines the times until durable of these trials, candidate by candidate and phase by phase.
+/// Combines the times until durable of these trials for each candidate and phase.
 pub fn combine(estimator: Legacy, candidates: &[&str], phases: &[&str], trials: &[&Trial]) -> Combined {
     const METRIC: &str = "durable";
     let mut estimates = Vec::new();

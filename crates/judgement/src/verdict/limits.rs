@@ -1,4 +1,4 @@
-//! What may not be concluded: limits that are shown with every verdict (docs/background/methodology.md).
+//! Collects the limits of a verdict, which are shown with it (docs/background/methodology.md).
 
 use super::limit::Limit;
 use super::one_phase::mostly_one_phase;
@@ -54,11 +54,11 @@ pub(super) fn limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Li
     limits
 }
 
-/// Who was ahead of the first of the ranking, by the estimate, until it failed.
+/// Candidates that were ahead of the first of the ranking, by the estimate, until they failed.
 fn lost(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Limit> {
     let Some(first) = ranking.first() else { return Vec::new() };
     let failed = evidence.run.candidates.iter().filter(|state| state.status == CandidateStatus::Failed);
-    // No number is made from the trials of those.
+    // No estimates are made from the trials of failed candidates.
     let trials: ByBlock<'_> = evidence.run.trials.iter().filter(|trial| trial.counts()).collect();
     let ahead = failed.filter_map(|state| {
         let behind = trials.differences(&state.name, &first.candidate, |trial| evidence.score(trial));
@@ -73,7 +73,7 @@ fn lost(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Limit> {
     ahead.collect()
 }
 
-/// The closest candidate whose difference from the leader is plain only without the blocks that were set aside.
+/// The closest candidate whose difference from the leader is significant only without the blocks that were set aside.
 fn set_aside(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Option<Limit> {
     let against = &ranking.first()?.candidate;
     ranking.iter().find_map(|rank| {
@@ -90,7 +90,7 @@ fn set_aside(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Option<Limit> 
     })
 }
 
-/// What goes in, for each candidate, where the plan fills them until no more does: speed on a level says nothing of it.
+/// The bytes that each candidate holds, where the plan fills the filesystems completely: speed does not show capacity.
 fn held(plan: &Plan, run: &Run) -> Option<Limit> {
     let is_full =
         |phase: &&Phase| phase.to == Some(1.0) && phase.work == PhaseWork::Operation(Operation::SpaceFill);
@@ -107,7 +107,7 @@ fn held(plan: &Plan, run: &Run) -> Option<Limit> {
 }
 
 fn fits_in_memory(plan: &Plan, run: &Run) -> Option<Bytes> {
-    // The plan has but a limit of what is taken of a folder: what there was is what phases went through.
+    // The plan only limits how much of a folder is used; the phases record how much there was.
     let went_through = |name: &String| {
         let phases = || plan.phases.iter().filter(|phase| phase.dataset.as_ref() == Some(name));
         let trials = run.trials.iter().filter(|trial| trial.counts());

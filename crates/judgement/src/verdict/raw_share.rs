@@ -1,4 +1,4 @@
-//! Rates as shares of what the bare device gave: how much of it a filesystem passes on.
+//! Throughput of each candidate as a share of the bare device's throughput.
 
 use serde::Serialize;
 
@@ -8,17 +8,18 @@ use crate::plan::{Flow, Needs, Operation, Phase, PhaseWork, Plan};
 use super::PhaseEstimate;
 use super::estimates::find;
 
-/// One rate beside that of the bare device in the same direction.
+/// One rate compared with the bare device's rate in the same direction.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RawShare {
     pub candidate: String,
     pub phase: String,
     pub metric: String,
-    /// Median rate over the median rate of the bare device; 1 is all of it.
+    /// The median rate divided by the median rate of the bare device.
     pub share: f64,
 }
 
-/// Every rate in bytes per second as a share of the bare device's; nothing where the plan has not measured that.
+/// Every rate in bytes per second as a share of the bare device's; empty where the plan does not measure the bare
+/// device.
 pub fn raw_shares(plan: &Plan, estimates: &[PhaseEstimate]) -> Vec<RawShare> {
     let raw = |operation| plan.phases.iter().find(|phase| phase.work == PhaseWork::Operation(operation));
     let (read, write) = (raw(Operation::DeviceRead), raw(Operation::DeviceWrite));
@@ -42,7 +43,7 @@ pub fn raw_shares(plan: &Plan, estimates: &[PhaseEstimate]) -> Vec<RawShare> {
     shares
 }
 
-/// Whether a rate is one of reading: as the operation does, or, of an adapter's, as the metric says.
+/// Whether a rate is one of reading: by the operation, or for an adapter's rate by the metric.
 fn reads(phase: &Phase, metric: &str) -> bool {
     let flow = match phase.work {
         PhaseWork::Operation(operation) => operation.flow(),

@@ -1,4 +1,4 @@
-//! Runs against each other, for people and programs: one renderer per file.
+//! Reports of a comparison of runs, for people and programs: one renderer per file.
 
 mod csv;
 mod json;
@@ -22,14 +22,14 @@ use fsverdict_judgement::verdict::{ALPHA, Comparison, History, MetricChange, Run
 use row::{CompareRow, row};
 use trend::Trend;
 
-/// Columns of words, which are set left.
+/// Columns of words, which are aligned to the left.
 const WORDS: [&str; 4] = ["phase", "outcome", "trend", "last step"];
 
-/// Two runs or more in their order, with what comparing them found.
+/// Two or more runs in order, with the result of comparing them.
 #[derive(Debug, Clone, Copy)]
 pub struct ComparisonReport<'a> {
     pub before: &'a Run,
-    /// Those between the first and the last.
+    /// The runs between the first and the last.
     pub between: &'a [&'a Run],
     pub after: &'a Run,
     pub found: &'a History,
@@ -67,7 +67,7 @@ impl<'a> ComparisonReport<'a> {
         pairs.zip(&self.found.steps).map(|((from, to), found)| (from, to, found))
     }
 
-    /// The outcome in a sentence or two. Names in it are as the plan has them.
+    /// The outcome in a sentence or two, with names as the plan has them.
     fn sentence(&self) -> String {
         let whole = outcome(&self.found.whole);
         let (one, other) = (self.before.header.kernel(), self.after.header.kernel());
@@ -87,7 +87,7 @@ impl<'a> ComparisonReport<'a> {
         )
     }
 
-    /// What "worse" and "better" mean here.
+    /// The definitions of "worse" and "better".
     fn legend(&self) -> String {
         let found = &self.found.whole;
         let steps = if self.found.steps.is_empty() {
@@ -114,7 +114,8 @@ impl<'a> ComparisonReport<'a> {
         )
     }
 
-    /// What is judged of the first and the last run, with the course between them where there are more.
+    /// The changes that are judged between the first and the last run, with the trend between them where there are more
+    /// runs.
     fn table(&self) -> TextTable {
         let several = !self.found.steps.is_empty();
         let mut header = vec!["candidate", "phase", "before", "after", "change", "95% interval", "outcome"];
@@ -134,7 +135,8 @@ impl<'a> ComparisonReport<'a> {
         TextTable::new("", &header, rows.collect())
     }
 
-    /// What informs: costs, and the steps around the phases; where it is not `all`, what changed by more than the tie.
+    /// The changes shown for information: costs, and the steps around the phases; without `all`, only those larger than
+    /// the tie.
     fn costs(&self, all: bool) -> TextTable {
         let header = ["candidate", "phase", "before", "after", "change", "95% interval"];
         let tie = 1.0 + self.found.whole.tie;
@@ -155,7 +157,7 @@ impl<'a> ComparisonReport<'a> {
         TextTable::new(title, &header, rows.collect())
     }
 
-    /// What a reader must know besides: a label and a sentence each.
+    /// Remarks that a reader must know: a label and a sentence each.
     fn remarks(&self) -> Vec<(&'static str, String)> {
         let whole = &self.found.whole;
         let mut remarks: Vec<(&str, String)> = Vec::new();
@@ -187,7 +189,7 @@ impl<'a> ComparisonReport<'a> {
     }
 }
 
-/// What broke, got worse, got better.
+/// The changes: what broke, got worse or got better.
 fn changed(found: &RunComparison) -> Vec<String> {
     let mut parts = Vec::new();
     if !found.broken.is_empty() {
@@ -222,14 +224,14 @@ fn outcome(found: &RunComparison) -> String {
     }
     let verdict = match found.has_regression() {
         true => "Regression",
-        // Not having seen one is no news where nothing could be seen.
+        // Finding no regression means nothing where no change could be decided.
         false if unknown == found.judged.len() => "Neither a change nor its absence could be shown",
         false => "No regression was found",
     };
     format!("{verdict}: {}.", parts.join("; "))
 }
 
-/// What else is not the same in two runs.
+/// The other differences between two runs.
 fn differences(found: &RunComparison) -> Vec<String> {
     let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
     let differences = found.differences.iter();
@@ -241,12 +243,12 @@ fn numbers(change: &MetricChange, subject: String) -> Vec<String> {
     vec![change.candidate.clone(), subject, before, after, ratio, interval]
 }
 
-/// Whether its two runs differ, but not by more than runs of the same may.
+/// Whether the two runs differ, but not by more than two runs of the same plan may.
 fn is_apart(change: &MetricChange) -> bool {
     change.judged.is_some_and(|judged| judged.apart)
 }
 
-/// A change within a sentence: `ext4 write +12%`; `ext4 write appeared (0 → 5 MiB)`.
+/// A change for use in a sentence: `ext4 write +12%`; `ext4 write appeared (0 → 5 MiB)`.
 fn within_a_sentence(change: &MetricChange) -> String {
     if change.ratio.point.is_infinite() || change.ratio.point == 0.0 {
         let CompareRow { before, after, change: what, .. } = row(change);

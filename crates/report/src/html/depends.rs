@@ -1,4 +1,4 @@
-//! What of a class of devices decides: each block's difference beside the number that was drawn there.
+//! Pictures of how a difference depends on a device property: each block's difference against the number drawn for it.
 
 use maud::{Markup, html};
 
@@ -8,14 +8,14 @@ use crate::text::one_line;
 use crate::{Report, depends};
 use fsverdict_judgement::verdict::Dependence;
 
-/// More pictures than this say no more.
+/// The most pictures that are shown.
 const MOST: usize = 6;
 const WIDTH: f64 = 320.0;
 const HEIGHT: f64 = 160.0;
-/// What is left free around the marks.
+/// The margin around the marks.
 const MARGIN: f64 = 12.0;
 
-/// The section; nothing where nothing depends on the device.
+/// The section; `None` where nothing depends on the device.
 pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     let found = &report.judged.verdict.depends;
     if found.is_empty() {
@@ -50,7 +50,7 @@ fn picture(one: &Dependence) -> Markup {
 
 fn marks(one: &Dependence, title: &str) -> Markup {
     let across = Reach::of(one.blocks.iter().map(|(number, _)| number.scaled()));
-    // Equal lies within every picture.
+    // Every picture includes the line of equality.
     let up = Reach::of(one.blocks.iter().map(|(_, behind)| *behind).chain([0.0]));
     let x = |number: f64| MARGIN + across.share(number) * (WIDTH - 2.0 * MARGIN);
     let y = |behind: f64| HEIGHT - MARGIN - up.share(behind) * (HEIGHT - 2.0 * MARGIN);
@@ -67,7 +67,7 @@ fn marks(one: &Dependence, title: &str) -> Markup {
     }
 }
 
-/// From the least to the most that is drawn.
+/// The range from the smallest to the largest value that is drawn.
 struct Reach {
     least: f64,
     most: f64,

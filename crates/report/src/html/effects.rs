@@ -1,5 +1,5 @@
-//! What one option does: candidates that differ in nothing else, compared within each block, where the machine was
-//! in the same mood for both.
+//! The effects of single options: candidates that differ in nothing else, compared within each block, under the same
+//! state of the machine.
 
 use std::rc::Rc;
 
@@ -13,16 +13,16 @@ use crate::text::{count, one_line};
 use crate::{Report, factors};
 use fsverdict_judgement::verdict::{EffectSize, Estimate, FactorEffect, OptionEffect};
 
-/// The strips of effects show at least this factor and at most the other, to either side.
+/// The smallest factor that the strips of effects show to either side; the next constant is the largest.
 const NARROWEST: f64 = 1.25;
 const WIDEST: f64 = 8.0;
 
-/// How far the strips of these effects go.
+/// The factor that the strips of these effects extend to.
 fn reach<'a>(ratios: impl Iterator<Item = &'a Estimate>) -> f64 {
     ratios.map(|ratio| ratio.point.max(1.0 / ratio.point)).fold(NARROWEST, f64::max).min(WIDEST)
 }
 
-/// The section; nothing where no two candidates differ in just one option.
+/// The section; `None` where no two candidates differ in just one option.
 pub(super) fn section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Option<PageBlock<'a>> {
     let rows = &report.judged.effects;
     if rows.is_empty() {
@@ -60,7 +60,7 @@ pub(super) fn section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Opti
     Some(PageBlock::section("effects", "What an option does", blocks))
 }
 
-/// The effects of whole factors, a strip each; nothing where there is one candidate of each.
+/// The main effects of options, a strip each; `None` where there are none.
 pub(super) fn of_factors<'a>(report: &'a Report<'a>) -> Option<PageBlock<'a>> {
     let found = &report.judged.verdict.factors;
     if found.is_empty() {
@@ -131,7 +131,7 @@ fn row(report: &Report<'_>, index: &Index<'_>, option: &OptionEffect, reach: f64
     }
 }
 
-/// What an effect amounts to: class, sign, words.
+/// The look of an effect: CSS class, sign, words.
 fn looks(seen: EffectSize) -> (&'static str, &'static str, &'static str) {
     match seen {
         EffectSize::TooFew => ("once", "", ""),

@@ -1,4 +1,4 @@
-//! Numbers as the page shows them, and the small bars that are drawn beside them without any script.
+//! Formats numbers for the HTML page, and draws the small bars beside them without scripts.
 
 use maud::{Markup, html};
 
@@ -6,13 +6,13 @@ use crate::number::{NumberScale, decimals, fixed, times};
 use fsverdict_judgement::journal::Unit;
 use fsverdict_judgement::verdict::{Estimate, PhaseEstimate};
 
-/// Half the distance of the ends as a share of the point.
+/// Half the width of the interval as a share of the point estimate.
 pub(super) fn spread(found: &PhaseEstimate) -> Option<f64> {
     let (low, high) = found.ends()?;
     (found.estimate.point != 0.0).then(|| (high - low) / 2.0 / found.estimate.point.abs())
 }
 
-/// A number with its unit, in the unit that suits it alone.
+/// A number with its unit, in the scale that suits this number alone.
 pub(super) fn alone(value: f64, unit: Unit, spread: Option<f64>) -> String {
     let scale = NumberScale::suited(unit, std::iter::once(value));
     with_unit(value, scale, spread)
@@ -48,17 +48,17 @@ pub(super) fn in_full(found: &PhaseEstimate) -> String {
     }
 }
 
-/// Where a ratio lies on a logarithmic axis that begins at `from` and ends at `to`, 0 to 100.
+/// The position of a ratio on a logarithmic axis from `from` to `to`, limited to 0 to 100.
 pub(crate) fn place(ratio: f64, from: f64, to: f64) -> f64 {
     along(ratio, from, to).clamp(0.0, 100.0)
 }
 
-/// The same, less than 0 or more than 100 where it lies off the axis.
+/// The position of a ratio on the axis, less than 0 or more than 100 where it lies outside.
 pub(super) fn along(ratio: f64, from: f64, to: f64) -> f64 {
     libm::log(ratio / from) / libm::log(to / from) * 100.0
 }
 
-/// A dot with its interval on a strip; places in per cent. Where either goes on beyond an end, an arrow says so.
+/// A dot with its interval on a strip, with positions in per cent. An arrow marks what continues beyond an end.
 pub(super) fn strip(dot: f64, range: Option<(f64, f64)>, beyond: bool, origin: Option<f64>) -> Markup {
     let within = |place: f64| place.clamp(0.0, 100.0);
     html! {
@@ -79,10 +79,10 @@ pub(super) fn bar(share: f64) -> Markup {
     html! { span.bar aria-hidden="true" { i style=(format!("width:{:.1}%", (share * 100.0).clamp(0.0, 100.0))) {} } }
 }
 
-/// From here on a cell is as deep as it gets.
+/// The ratio from which a cell has the deepest colour.
 const FARTHEST: f64 = 16.0;
 
-/// A cell that says how many times as much as the best; what is no more has the sign of the best.
+/// A cell with the ratio to the best; a ratio of 1 or less has the sign of the best.
 pub(crate) fn ratio(found: Option<&Estimate>) -> Markup {
     let Some(found) = found else { return html! { td.none { "–" } } };
     let best = found.point <= 1.0;

@@ -1,4 +1,5 @@
-//! What a modelled device was asked for: time across, the device up, a picture for each candidate beside the next.
+//! Pictures of the requests to a modelled device: time from left to right, addresses upwards, one picture per
+//! candidate.
 
 use std::fmt::Write;
 
@@ -8,17 +9,17 @@ use crate::page::{PageBlock, Span, Text};
 use crate::text::one_line;
 use crate::{Report, Requests};
 
-/// Bytes that all pictures of a page may have together.
+/// The most bytes that all pictures of a page may take together.
 const ALL: usize = 250_000;
-/// Bytes that each may have, however few there are.
+/// The most bytes that one picture may take.
 const EACH: usize = 30_000;
 const WIDTH: f64 = 480.0;
-/// Height of the map, of a strip below it, and of what is between.
+/// The heights of the map, of a strip below it, and of the gap between them.
 const MAP: f64 = 192.0;
 const STRIP: f64 = 40.0;
 const GAP: f64 = 10.0;
 
-/// The section; nothing where no device was modelled.
+/// The section; `None` where no device was modelled.
 pub(super) fn section<'a>(report: &'a Report<'a>) -> Option<PageBlock<'a>> {
     if report.requests.is_empty() {
         return None;
@@ -40,7 +41,7 @@ pub(super) fn section<'a>(report: &'a Report<'a>) -> Option<PageBlock<'a>> {
 
 fn pictures(report: &Report<'_>) -> Markup {
     let limit = (ALL / report.requests.len().max(1)).min(EACH);
-    // Strips of the same height mean the same in every picture.
+    // Strips have the same scale in every picture.
     let most = |of: fn(&Requests) -> f64| report.requests.iter().map(of).fold(0.0, f64::max);
     let scale = ChartScale {
         rate: most(|one| peak(one.rates.iter().flatten())),
@@ -70,7 +71,7 @@ fn peak<'a>(values: impl IntoIterator<Item = &'a f64>) -> f64 {
     values.into_iter().copied().fold(0.0, f64::max)
 }
 
-/// The phases of the trial that is pictured, and when each began.
+/// The phases of the trial in the picture, and when each began.
 fn phases<'a>(report: &Report<'a>, one: &Requests) -> Vec<(&'a str, f64)> {
     let trial = report
         .judged
@@ -81,7 +82,7 @@ fn phases<'a>(report: &Report<'a>, one: &Requests) -> Vec<(&'a str, f64)> {
     report.judged.plan.phases.iter().filter_map(|phase| began(&phase.name)).collect()
 }
 
-/// As an image that is part of the page, within this many bytes.
+/// The picture as an image that is embedded in the page, within this many bytes.
 fn drawing(one: &Requests, phases: &[(&str, f64)], scale: &ChartScale, limit: usize) -> String {
     let mut fitting = one.clone();
     loop {
@@ -130,7 +131,7 @@ fn image(one: &Requests, phases: &[(&str, f64)], scale: &ChartScale) -> String {
     image
 }
 
-/// Marks that lie side by side are one, in units of columns and rows.
+/// Joins adjacent marks; units are columns and rows.
 fn marks(cells: &[(u16, u16)]) -> String {
     let mut path = String::new();
     let mut cells = cells.iter().copied().peekable();
@@ -144,7 +145,7 @@ fn marks(cells: &[(u16, u16)]) -> String {
     path
 }
 
-/// A strip: as high as it is at most in any picture.
+/// A strip, scaled to the largest value in any picture.
 fn line(values: &[f64], most: f64, top: f64) -> String {
     let mut path = String::new();
     for (column, value) in values.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What rotten blocks came to: a bar of outcomes for each candidate and use, and the tables.
+//! The outcomes of corrupted blocks: a bar for each candidate and use of the blocks, and the tables.
 
 use maud::{Markup, html};
 
@@ -7,7 +7,7 @@ use crate::text::one_line;
 use crate::{Report, rot};
 use fsverdict_judgement::journal::{BlockUse, RotOutcome, RotTally, RottenBlocks};
 
-/// The section; nothing where nothing rotted.
+/// The section; `None` where no blocks were corrupted.
 pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     let all = report.judged.run.rotten.as_slice();
     if all.is_empty() {
@@ -23,7 +23,7 @@ pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     Some(PageBlock::section("rot", "When blocks rot", blocks))
 }
 
-/// A row for each candidate, a column for each use, and in each a bar of what came of it.
+/// A row for each candidate and a column for each use, with a bar of the outcomes in each cell.
 fn picture(all: &[RottenBlocks]) -> Markup {
     let uses: Vec<BlockUse> = BlockUse::ALL
         .into_iter()
@@ -59,7 +59,7 @@ fn bar(tally: &RotTally, shown: &[RotOutcome]) -> Markup {
     }
 }
 
-/// How grave it is, in the style of the page.
+/// The severity of an outcome, as a CSS class of the page.
 const fn class(outcome: RotOutcome) -> &'static str {
     match outcome {
         RotOutcome::Unharmed => "unharmed",

@@ -1,4 +1,5 @@
-//! The price of safety as pictures: across how long a candidate takes, up how often it lost something; who is beaten by nobody is drawn full.
+//! Pictures of the price of safety: a candidate's time from left to right, its rate of loss upwards; the Pareto set is
+//! filled.
 
 use maud::{Markup, html};
 

@@ -1,4 +1,4 @@
-//! A run of several sites, site by site: who is ahead where, and on what device.
+//! The results of a run at several sites, site by site: which candidate is ahead at which site, and on what device.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ struct Places<'a> {
     devices: BTreeMap<&'a str, String>,
 }
 
-/// The section; nothing where one site did it all.
+/// The section; `None` where the run has no more than one site.
 pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     let sites = report.judged.sites.as_ref()?;
     let mut blocks: BTreeMap<&str, usize> = BTreeMap::new();

@@ -8,7 +8,7 @@ use crate::text::one_line;
 use crate::{Report, findings};
 use fsverdict_judgement::verdict::Now;
 
-/// The section; nothing where the plan repeats no study.
+/// The section; `None` where the plan repeats no study.
 pub(super) fn section<'a>(report: &Report<'_>) -> Option<PageBlock<'a>> {
     let found = findings::in_words(&report.judged);
     let mut blocks = Vec::new();
@@ -22,7 +22,7 @@ pub(super) fn section<'a>(report: &Report<'_>) -> Option<PageBlock<'a>> {
     (!blocks.is_empty()).then(|| PageBlock::section("then", "Then and now", blocks))
 }
 
-/// What a study found, and whether it holds.
+/// A finding of the study, and whether it still holds.
 pub(super) fn finding(finding: &Finding) -> Markup {
     let (class, sign) = match finding.now_as {
         Now::Holds => ("holds", "✓"),

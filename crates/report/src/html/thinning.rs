@@ -1,10 +1,10 @@
-//! Which trials go into the page when a run has more than a page should hold: every so manieth block, so that each
-//! candidate keeps its share. Estimates, tables and latencies are made from all trials in any case.
+//! Selects the trials for the page when a run has more than a page should hold: every n-th block, so that each
+//! candidate keeps its share. Estimates, tables and latencies use all trials in any case.
 
 use crate::text::count;
 use fsverdict_judgement::journal::{Run, Trial};
 
-/// Numbers that a page holds at most: about three megabytes.
+/// The most numbers that a page holds: about three megabytes.
 const NUMBERS: usize = 500_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub(super) struct Thinned {
 }
 
 impl Thinned {
-    /// What a reader must know of it.
+    /// The note for the reader about what was left out.
     pub(super) fn sentence(self) -> String {
         format!(
             "This run has {}; the charts draw {} of them, those of some blocks. All numbers, intervals, tables and latencies \

@@ -1,16 +1,16 @@
-//! Parts that stand in several places of a page, or on several pages.
+//! Page parts that are used in several places or on several pages.
 
 use super::{FoldedPart, PageBlock, Remark, Text};
 use crate::PageNote;
 use crate::text::count;
 use crate::to_use::{LEAD, ToUse};
 
-/// The verdict in sentences, under a title and an anchor of a page.
+/// The verdict in sentences, under a title and an anchor of the page.
 pub(crate) fn in_words(title: &'static str, id: &'static str, paragraph: &str) -> PageBlock<'static> {
     PageBlock::fold(Some(id), title, vec![PageBlock::Paragraph(Text::foreign(paragraph))])
 }
 
-/// The lines to type, and what one gets by them.
+/// The commands to set up the recommended candidate, and its properties.
 pub(crate) fn in_use(to_use: &ToUse) -> FoldedPart<'static> {
     let notes = to_use.notes.iter().map(|note| format!("{}.", note.trim_end_matches('.')));
     let said = std::iter::once(format!("{}.", to_use.properties())).chain(notes);
@@ -31,7 +31,7 @@ pub(crate) fn remarks<'a>(
     PageBlock::Remarks(notes.map(remark).collect())
 }
 
-/// So many of something in a word, and each of them where that is unfolded.
+/// A summary with the number of entries, which unfolds to all of them.
 pub(crate) fn gist(
     id: Option<&'static str>,
     what: &str,

@@ -1,4 +1,4 @@
-//! No writer leaves out a block that is meant for it.
+//! Tests that no writer omits a block of its medium.
 
 use maud::html as markup;
 

@@ -1,26 +1,26 @@
-//! Words of a page with what stands out in them. What comes from files and programs is made harmless as it goes in.
+//! Text of a page with emphasis. Text from files and programs is made harmless on the way in.
 
 use crate::text::one_line;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Span {
-    /// Words of ours, which mean the same in every form.
+    /// Text of the program itself, the same in every format.
     Plain(String),
-    /// Whatever a file or a program said, or has a part of that in it.
+    /// Text that contains something from a file or a program.
     Said(String),
     Strong(String),
     Code(String),
     Small(String),
-    /// Of a class that the page's style knows.
+    /// Text with a CSS class of the page.
     Marked(&'static str, String),
-    /// Emphasised, with what it means where a page is pointed at it.
+    /// Emphasised text, with an explanation that an HTML page shows on hover.
     Meant(Option<&'static str>, String),
     Sign(Sign),
-    /// What follows is on the next line of a page.
+    /// A line break on an HTML page.
     Break,
 }
 
-/// Signs that are others where there is ASCII only.
+/// Signs that have an ASCII replacement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sign {
     Best,
@@ -74,7 +74,7 @@ impl Text {
         self
     }
 
-    /// Without what stands out, signs as this says.
+    /// The text without emphasis; `sign` chooses the signs.
     pub(crate) fn bare(&self, sign: impl Fn(Sign) -> &'static str) -> String {
         let bare = |span: &Span| match span {
             Span::Plain(text)
@@ -92,7 +92,7 @@ impl Text {
 }
 
 impl Sign {
-    /// As everybody but a terminal without Unicode has it.
+    /// The Unicode sign, which every output uses except a terminal without Unicode.
     pub(crate) fn sign(self) -> &'static str {
         match self {
             Sign::Best => "►",

@@ -1,10 +1,10 @@
-//! How a page may look where it is going to: its width, colour or none, Unicode or plain ASCII.
+//! Detects what the output can show: terminal width, colours, Unicode or only ASCII.
 
 use std::io::IsTerminal;
 
 use rustix::termios::tcgetwinsize;
 
-/// What the receiving end can show.
+/// What the output can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TerminalLook {
     pub columns: usize,
@@ -12,25 +12,25 @@ pub struct TerminalLook {
     pub colour: bool,
     /// Signs and bars beyond ASCII.
     pub unicode: bool,
-    /// Tell the costs too: throughput, CPU, device, space.
+    /// Whether to show the costs, too: throughput, CPU, device, space.
     pub detail: bool,
 }
 
-/// Below this a table has no room; above, lines get too long to read.
+/// The minimum width, below which a table has no room; `WIDEST` keeps lines short enough to read.
 const NARROWEST: usize = 60;
 const WIDEST: usize = 120;
-/// For files and pipes.
+/// The width for files and pipes.
 const USUAL: usize = 100;
 
 impl TerminalLook {
-    /// What suits standard output as it is now.
+    /// Detects the properties of standard output.
     pub fn of_stdout(detail: bool) -> Self {
         let stdout = std::io::stdout();
         let columns = tcgetwinsize(&stdout).ok().map(|size| usize::from(size.ws_col));
         Self::suited(stdout.is_terminal(), columns, detail, |name| std::env::var(name).ok())
     }
 
-    /// What suits a receiving end that is a terminal or not, of so many columns, in this environment.
+    /// The look for an output that is a terminal or not, with this many columns, in this environment.
     pub fn suited(
         is_terminal: bool,
         columns: Option<usize>,
@@ -68,7 +68,7 @@ pub(super) struct Signs {
     pub(super) more: &'static str,
 }
 
-/// These are in the fonts of a plain Linux console too.
+/// Signs that the fonts of a plain Linux console also have.
 pub(super) const UNICODE: Signs = Signs {
     best: "►",
     tied: "≈",

@@ -1,4 +1,4 @@
-//! What a change amounts to, when it is significant and when it matters.
+//! Classifies a ratio as better, worse, the same or undecided, by its significance and its size.
 
 use serde::Serialize;
 
@@ -8,17 +8,17 @@ use crate::statistics::Estimate;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Comparison {
-    /// Significantly, and by more than δ.
+    /// The difference is significant and larger than δ; likewise `Worse`.
     Better,
     Worse,
-    /// Shown to be within ±δ.
+    /// The ratio is shown to be within ±δ.
     Same,
     Undecided,
 }
 
-/// What a ratio (ours over theirs, smaller is better) with its 1 − α interval and its p value, adjusted for whatever
-/// else was compared, amounts to. "Different" needs both: p ≤ α, and a ratio beyond 1 + tie or below its reciprocal.
-/// "Same" needs the whole interval to lie between those.
+/// Classifies a ratio (ours over theirs, smaller is better) with its 1 − α interval and its p-value, which is adjusted
+/// for the other comparisons. A difference needs both: p ≤ α, and a ratio above 1 + tie or below its reciprocal. "Same"
+/// needs the whole interval to lie between those.
 pub fn settled(ratio: &Estimate, adjusted_p: f64, alpha: f64, tie: f64) -> Comparison {
     let (least, most) = (1.0 / (1.0 + tie), 1.0 + tie);
     if adjusted_p <= alpha && ratio.point > most {

@@ -1,18 +1,19 @@
-//! Whether runs did the same work: the plan, but for the device and where the user's data lie.
+//! Checks whether runs did the same work: their plans may differ only in the device and in the folders of the user's
+//! data.
 
 use std::path::PathBuf;
 
 use super::DeviceRun;
 use crate::plan::{Blocks, ClockChoice, Dataset, DeviceSource, LabChoice, Plan};
 
-/// Everything that forbids to set the runs side by side, each in a sentence; none where nothing does.
+/// Every reason against comparing the runs, one sentence each; empty where there is none.
 pub(super) fn obstacles(sources: &[DeviceRun]) -> Vec<String> {
     let mut found = Vec::new();
     let Some(first) = sources.first() else { return found };
     let wanted = work(&first.plan);
     for (at, source) in sources.iter().enumerate() {
         let name = &source.name;
-        // A bundle of a run is that run, whatever it is called.
+        // A bundle of a run is the same run, even under another name.
         let begun = |source: &DeviceRun| {
             (source.run.header.started, source.run.trials.first().map(|trial| trial.started))
         };
@@ -42,7 +43,7 @@ pub(super) fn obstacles(sources: &[DeviceRun]) -> Vec<String> {
     found
 }
 
-/// A plan as data, without what may differ: the device, this machine's folders, where trials happen, how many there are.
+/// A plan as data, without what may differ: the device, this machine's folders, where trials run, and their number.
 fn work(plan: &Plan) -> serde_json::Value {
     let mut plan = plan.clone();
     plan.title.clear();

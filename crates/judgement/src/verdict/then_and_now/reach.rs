@@ -1,4 +1,5 @@
-//! Findings about what candidates reach of another number of their own: a share of the bare device's rate, of the time.
+//! Checks findings about one number of a candidate as a share of another of its numbers, such as the bare device's
+//! rate.
 
 use crate::journal::{Better, Trial};
 use crate::plan::Published;
@@ -6,8 +7,8 @@ use crate::statistics::Evidence;
 
 use super::{Because, FindingContext, Now, PhaseEstimate, all_of, find, log_cost, word};
 
-/// Judges whether each of these candidates reaches the share `limit` of its number `of` (metric and phase): by the shares in its
-/// trials, since what makes one number larger in a trial mostly does so with the other.
+/// Judges whether each of these candidates reaches the share `limit` of its number `of` (metric and phase). The shares
+/// are taken within each trial, because what increases one number in a trial mostly increases the other, too.
 pub(super) fn judge(
     published: &Published,
     estimates: &[PhaseEstimate],
@@ -54,7 +55,7 @@ pub(super) fn judge(
         return (Now::CannotTell, Because::NotMeasured);
     }
     let whole = all_of(any(Now::NoLongerHolds), any(Now::CannotTell));
-    // The narrowest where all hold, the worst where one does not.
+    // Reports the smallest share among those that decided.
     let deciding =
         judged.into_iter().filter(|(now, ..)| *now == whole).min_by(|one, other| one.1.total_cmp(&other.1));
     (whole, deciding.map_or(Because::NotMeasured, |(.., because)| because))
