@@ -1,4 +1,5 @@
-//! What the user sees of a run: words and tables made of what was judged, on a page of blocks that one writer per form lays out.
+//! Reports of a run: turns its judgement into words and tables on a page of blocks, which one writer per format lays
+//! out.
 
 mod across;
 mod against;
@@ -82,7 +83,7 @@ pub use to_use::{ToUse, shell_word};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// A page of text, for this look.
+    /// Text for a terminal with this look.
     Terminal(TerminalLook),
     /// The stable, versioned data format.
     Json,

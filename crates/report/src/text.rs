@@ -1,4 +1,4 @@
-//! Foreign text made harmless, and sentences made to fit: names, reasons and output come from files and programs.
+//! Sanitises and wraps text: names, reasons and output come from files and programs and may contain control characters.
 
 use std::borrow::Cow;
 

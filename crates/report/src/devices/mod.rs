@@ -65,7 +65,8 @@ impl DeviceReport {
         self.found.rows.iter().zip(self.sentences.iter().map(String::as_str))
     }
 
-    /// What all of it comes to: that it depends on the device first, then which to take on which, then on others like them.
+    /// What all of it comes to: that it depends on the device first, then which to take on which, then on others like
+    /// them.
     fn sentence(&self) -> String {
         let found = &self.found;
         let turn = found.sites.as_ref().and_then(|sites| Some((sites, sites.turn(found.tie)?)));
@@ -126,7 +127,7 @@ fn cell(row: &OnDevice, candidate: &str) -> String {
     found.map_or("–".to_owned(), |(_, behind)| times_with_ends(behind))
 }
 
-/// What else is not the same, and what may not be concluded.
+/// Other differences between the runs, and what may not be concluded.
 fn limits(table: &DeviceTable) -> Vec<String> {
     let mut found = Vec::new();
     for (what, of) in

@@ -8,7 +8,7 @@ use crate::page::{For, Opening, PageBlock, PageTable, ReportPage, Text, Tone, To
 use crate::text::{count, one_line};
 use fsverdict_judgement::verdict::Estimate;
 
-/// Columns of words, which are set left.
+/// Columns of words, which are aligned to the left.
 const WORDS: [&str; 4] = ["kernel", "lab", "take", "device"];
 
 pub(super) fn page(report: &DeviceReport) -> ReportPage<'_> {

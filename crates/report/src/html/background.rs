@@ -1,9 +1,9 @@
-//! What filesystems did by themselves beside the phases.
+//! The section on background work of filesystems during the phases.
 
 use crate::page::{PageBlock, PageTable};
 use crate::{Report, background};
 
-/// The section; nothing where that was little, or not told.
+/// The section; `None` where the background work was small or not reported.
 pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     let table = background::table(&report.judged)?;
     let mut blocks: Vec<PageBlock<'a>> = background::sentences(&report.judged)

@@ -1,5 +1,5 @@
-//! What it cost: CPU, device traffic, flushes, space, memory, for the whole workload of each candidate and, folded,
-//! phase by phase.
+//! Costs: CPU, device traffic, flushes, space and memory, for the whole workload of each candidate and, folded, phase
+//! by phase.
 
 use std::rc::Rc;
 
@@ -116,7 +116,8 @@ fn cell(column: &CostsColumn<'_>, at: usize) -> Markup {
     }
 }
 
-/// Next to the largest of its column; what is lost beside that is nothing (CPU time less a baseline is never exactly 0).
+/// Next to the largest of its column; what is lost beside that is nothing (CPU time less a baseline is never exactly
+/// 0).
 fn beside_the_most(value: f64, column: &CostsColumn<'_>) -> String {
     if value.abs() < column.most / 2000.0 {
         return "0".to_owned();

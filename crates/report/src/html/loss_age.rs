@@ -1,4 +1,5 @@
-//! In what danger a file is so long after it was saved, as pictures: its age across, the share of files that were lost up.
+//! Pictures of data loss by file age: the time since a file was saved from left to right, the share of lost files
+//! upwards.
 
 use maud::{Markup, html};
 
@@ -15,7 +16,7 @@ const HEIGHT: f64 = 200.0;
 const LEFT: f64 = 40.0;
 const FOOT: f64 = 20.0;
 
-/// A picture of each candidate that lost saved files; nothing where none did.
+/// A picture of each candidate that lost saved files; `None` where none did.
 pub(super) fn pictures<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     let judged = &report.judged;
     who(judged).next()?;

@@ -63,7 +63,7 @@ fn buffered(report: &Report<'_>) -> Markup {
     }
 }
 
-/// mkfs, mount, umount, fsck and what else surrounds the work; nothing where nothing does.
+/// mkfs, mount, umount, fsck and other steps around the work; `None` where there are none.
 pub(super) fn steps<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Option<PageBlock<'a>> {
     let around = |phase: &&PhaseEntry| !report.judged.is_headline(phase);
     let steps: Vec<&PhaseEntry> = report.judged.phases.iter().filter(around).collect();

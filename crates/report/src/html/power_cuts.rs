@@ -1,11 +1,11 @@
-//! What cuts of power came to.
+//! The section on the outcomes of power cuts.
 
 use crate::page::{PageBlock, PageTable};
 use crate::{Report, power_cuts};
 
 use super::loss_age;
 
-/// The section; nothing where no power was cut.
+/// The section; `None` where no power was cut.
 pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     let tables = power_cuts::tables(&report.judged);
     let said = power_cuts::sentences(&report.judged).into_iter();

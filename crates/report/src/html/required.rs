@@ -1,9 +1,9 @@
-//! What the goal requires, and who keeps it.
+//! The section on the requirements of the goal, and which candidates meet them.
 
 use crate::page::{PageBlock, PageTable};
 use crate::{Report, required};
 
-/// The section; nothing where nothing that is measured is required.
+/// The section; `None` where the goal requires no measured number.
 pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     let table = PageBlock::Table(PageTable::plain(required::table(&report.judged)?));
     Some(PageBlock::section("required", "What is required", vec![table]))
