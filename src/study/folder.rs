@@ -1,5 +1,5 @@
-//! The folder of a run: the resolved plan, the journal, the reports. It may belong to somebody else, so that all of it is reached
-//! through its descriptor.
+//! The folder of a run: creates and opens it, and holds the resolved plan, the journal and the reports. Another user
+//! may own the folder, so all access goes through its file descriptor.
 
 use std::fs::Metadata;
 use std::io::{self, Read};
@@ -12,13 +12,14 @@ use fsverdict_text::{FolderFile, FolderHandle, Hinted};
 /// The resolved plan's file name within the folder of a run.
 pub const PLAN_FILE: &str = "plan.json";
 
-/// No plan is longer, and what is longer is none.
+/// The maximum size of a plan file, in bytes (4 MiB); a longer file is rejected.
 pub const LONGEST_PLAN: u64 = 4 << 20;
 
-/// Runs that begin in one second, before it is asked what is going on.
+/// The limit on folders with one name (`NAME`, `NAME-2`, …); runs of one plan that begin in the same second share the
+/// name.
 const MOST_OF_A_NAME: u32 = 1000;
 
-/// The folder of a run cannot be made or read.
+/// Why the folder of a run cannot be created or read.
 #[derive(Debug, thiserror::Error)]
 pub enum RunFolderError {
     #[error("cannot make the folder of the run {}: {source}", path.display())]
@@ -31,12 +32,12 @@ pub enum RunFolderError {
     Damaged { path: PathBuf, reason: String },
 }
 
-/// Which folder a run is to have.
+/// Which folder a run is to use.
 #[derive(Debug, Clone, Copy)]
 pub enum FolderRequest<'a> {
-    /// This one.
+    /// Exactly this folder.
     Named(&'a Path),
-    /// One of this name, or the first free one after it: nobody named it.
+    /// A folder of this name or, if it is taken, the first free name after it; the user named none.
     Unnamed(&'a Path),
 }
 
@@ -60,31 +61,32 @@ pub struct RunFolder {
     handle: FolderHandle,
 }
 
-/// An existing run, as it was opened.
+/// An existing run with its folder and plan, as they were when they were opened.
 #[derive(Debug)]
 pub struct OpenedRun {
     pub folder: RunFolder,
     pub plan: Plan,
-    /// Of the folder and the plan that were read, which may have other names since.
+    /// The metadata of the folder and of the plan file that were read; other files may have these names by now.
     pub folder_seen: Metadata,
     pub plan_seen: Metadata,
 }
 
 impl RunFolder {
-    /// Makes the folder and puts the resolved plan into it.
+    /// Creates the folder and writes the resolved plan into it.
     ///
-    /// A folder whose run was ended before its first record is taken over: there is nothing in it to carry on.
+    /// A folder whose run ended before its first record is reused: it holds nothing to resume.
     pub fn create(path: &Path, plan: &Plan) -> Result<Self, RunFolderError> {
         let taken_over = Self::has_plan(path);
         Self::make(path, plan, taken_over)
     }
 
-    /// The same, but of those who do so at once one makes it, and a folder that has a plan is left as it is.
+    /// Like [`Self::create`], but never replaces an existing plan. Of several processes that call this at once,
+    /// exactly one creates the run.
     pub fn create_new(path: &Path, plan: &Plan) -> Result<Self, RunFolderError> {
         Self::make(path, plan, false)
     }
 
-    /// A folder nobody has: of this name, or with `-2` and so on behind it.
+    /// Creates a folder of this name or, if it is taken, of this name with `-2`, `-3` and so on appended.
     pub fn create_free(path: &Path, plan: &Plan) -> Result<Self, RunFolderError> {
         let next = |number: u32| {
             let mut name = path.as_os_str().to_owned();
@@ -101,7 +103,7 @@ impl RunFolder {
         made
     }
 
-    /// The folder that is wanted.
+    /// Creates the folder that the request asks for.
     pub(super) fn wanted(wanted: FolderRequest<'_>, plan: &Plan) -> Result<Self, RunFolderError> {
         match wanted {
             FolderRequest::Named(path) => Self::create(path, plan),
@@ -129,14 +131,15 @@ impl RunFolder {
         if made.map_err(make)? { Ok(folder) } else { Err(RunFolderError::Taken(path.to_owned())) }
     }
 
-    /// Whether no run has begun here, and no file of anybody's is in the way. A journal without a record is removed.
+    /// Whether the folder holds neither a run with records nor a foreign file with the plan's name. Removes a journal
+    /// without a record.
     fn is_free(&self) -> std::io::Result<bool> {
         if self.handle.file(PLAN_FILE).is_taken() && self.read_plan().is_err() {
             return Ok(false);
         }
         let mut records = 0;
         match Writer::append_to(&self.journal(), |_| records += 1) {
-            // Who holds the lock may be about to write the first one.
+            // The lock is held here: a process that holds it may be about to write its first record.
             Ok(_lock) if records == 0 => {
                 self.journal().remove()?;
                 Ok(true)
@@ -151,12 +154,12 @@ impl RunFolder {
         FolderHandle::open(path).is_ok_and(|handle| handle.file(PLAN_FILE).is_taken())
     }
 
-    /// An existing run and its plan.
+    /// Opens an existing run and reads its plan.
     pub fn open(path: &Path) -> Result<(Self, Plan), RunFolderError> {
         Self::open_seen(path).map(|opened| (opened.folder, opened.plan))
     }
 
-    /// The same, and whose the folder and the plan are that were read.
+    /// Like [`Self::open`], and also returns the metadata of the folder and the plan file, which tells their owners.
     pub fn open_seen(path: &Path) -> Result<OpenedRun, RunFolderError> {
         let handle = FolderHandle::open(path)
             .map_err(|source| RunFolderError::NotARun { path: path.to_owned(), source })?;
@@ -168,7 +171,7 @@ impl RunFolder {
         Ok(OpenedRun { folder, plan, folder_seen, plan_seen })
     }
 
-    /// The plan, and whose file it was read from.
+    /// Reads the plan, and returns it with the metadata of its file.
     fn read_plan(&self) -> Result<(Plan, Metadata), RunFolderError> {
         let place = self.handle.file(PLAN_FILE);
         let not = |source: io::Error| RunFolderError::NotARun { path: self.path().to_owned(), source };
@@ -179,17 +182,17 @@ impl RunFolder {
         Ok((plan, seen))
     }
 
-    /// The descriptor of the folder, through which everything in it is reached.
+    /// The handle of the folder, through which all files in it are opened.
     pub fn handle(&self) -> &FolderHandle {
         &self.handle
     }
 
-    /// What the folder was called when it was opened: for messages, and for programs that take nothing but a path.
+    /// The path by which the folder was opened: for messages, and for programs that accept only a path.
     pub fn path(&self) -> &Path {
         self.handle.path()
     }
 
-    /// A file of this name in it.
+    /// A file of this name in the folder.
     pub fn file(&self, name: &str) -> FolderFile {
         self.handle.file(name)
     }
@@ -198,14 +201,14 @@ impl RunFolder {
         self.handle.file(fsverdict_judgement::journal::FILE_NAME)
     }
 
-    /// Its name, which is the run's identity.
+    /// The folder's name, which identifies the run.
     pub fn id(&self) -> String {
         let path = self.handle.real_path().unwrap_or_else(|_| self.path().to_owned());
         path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 }
 
-/// What a file of some kilobytes holds.
+/// Reads a whole file as text; fails if it is [`LONGEST_PLAN`] bytes or longer.
 fn text(file: impl Read) -> io::Result<String> {
     let mut text = String::new();
     if file.take(LONGEST_PLAN).read_to_string(&mut text)? as u64 == LONGEST_PLAN {

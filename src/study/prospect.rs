@@ -1,4 +1,5 @@
-//! What a run would meet, before it begins: the checks that it makes itself, none of which writes to or claims what is not its own.
+//! Checks before a run what it would refuse or skip, with the run's own checks. No check writes to or claims anything
+//! that is not fsverdict's own.
 
 use fsverdict_judgement::plan::{
     ArrayState, Candidate, Dataset, FilesystemAbility, Operation, Phase, PhaseWork, Plan, RequiredProperty,
@@ -16,21 +17,21 @@ use super::error::SessionError;
 use super::rehearsal::{has_options, refusals};
 use super::space_needed::shortage;
 
-/// What a run would meet.
+/// What a run would refuse and skip.
 #[derive(Debug)]
 pub struct Prospect {
-    /// Candidates that could not be tried, by name.
+    /// The names of the candidates that cannot be tried, each with the reason.
     pub skipped: Vec<(String, Reason)>,
-    /// Why it would not begin at all, whatever its devices are.
+    /// Why the run would not begin, whatever its devices are.
     refused: Option<SessionError>,
-    /// What it would meet of each device, in the order of the plan.
+    /// What the run would find at each device, in the order of the plan.
     pub devices: Vec<DeviceProspect>,
-    /// Bytes of the smallest device; `None` where it has none, or nobody can tell.
+    /// The size of the smallest device in bytes; `None` where there is no device or its size is unknown.
     pub size: Option<u64>,
 }
 
 impl Prospect {
-    /// That of this plan in this lab, with this permission.
+    /// Checks this plan in this lab, with this permission.
     pub fn of(plan: &Plan, lab: &dyn Lab, permission: &Permission<'_>) -> Self {
         let devices = permission.look(plan);
         let size = devices.iter().filter_map(|device| device.size).min();
@@ -38,25 +39,26 @@ impl Prospect {
         Prospect { refused, devices, ..Self::on(plan, lab, size) }
     }
 
-    /// Everything for which it would not begin.
+    /// All errors that keep the run from beginning.
     pub fn refusals(&self) -> impl Iterator<Item = &SessionError> {
         self.refused.iter().chain(self.devices.iter().filter_map(|device| device.refused.as_ref()))
     }
 
-    /// Those whose mkfs and mount options nobody has tried yet.
+    /// The candidates with mkfs or mount options that have not been tried yet.
     pub fn choosy<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = &'a Candidate> {
         plan.candidates.iter().filter(|one| has_options(one) && self.skips(&one.name).is_none())
     }
 
-    /// Tries those options in the lab as a run does before its first trial, on scratch images of its own: what is refused is skipped.
+    /// Tries those options in the lab on scratch images, as a run does before its first trial. A candidate whose
+    /// options are refused is skipped.
     pub fn try_options(&mut self, plan: &Plan, lab: &dyn Lab) {
         let refused = refusals(plan, lab, self.size, self.choosy(plan));
         self.skipped.extend(refused);
     }
 
-    /// That of this plan on a device of so many bytes that nobody refuses.
+    /// Checks this plan on a device of this many bytes that may be used.
     pub(super) fn on(plan: &Plan, lab: &dyn Lab, size: Option<u64>) -> Self {
-        // A device of unknown size is too small for nobody.
+        // A device of unknown size counts as large enough for every candidate.
         let of = |candidate: &Candidate| obstacle(plan, lab, candidate, size.unwrap_or(u64::MAX));
         let skipped = plan.candidates.iter().filter_map(|one| Some((one.name.clone(), of(one)?))).collect();
         Prospect { skipped, refused: None, devices: Vec::new(), size }
@@ -70,7 +72,7 @@ impl Prospect {
 /// Why a candidate cannot be tried in this lab on a device of this many bytes.
 pub(super) fn obstacle(plan: &Plan, lab: &dyn Lab, candidate: &Candidate, size: u64) -> Option<Reason> {
     let short = || shortage(plan, candidate, size);
-    // What fits the plan's device may not fit one that is a little smaller.
+    // A candidate that fits the plan's device may not fit a device that is up to 5 % smaller.
     let least = fsverdict_lab::trial::smallest_size(plan, lab.side_by_side().is_some(), size);
     let short_if_drawn = || {
         let Reason { what, hint, .. } = shortage(plan, candidate, least)?;
@@ -84,7 +86,7 @@ pub(super) fn obstacle(plan: &Plan, lab: &dyn Lab, candidate: &Candidate, size: 
             .or_else(|| nothing_above(plan, candidate))
             .or_else(|| not_sealed(plan, candidate))
     };
-    // Guests have this machine's programs.
+    // A guest uses the programs that are installed on this machine.
     let programs = || {
         let adapters = plan.phases.iter().filter_map(|phase| match &phase.work {
             PhaseWork::Adapter { name, .. } => adapter_by_name(name).map(Adapter::tool),
@@ -95,7 +97,7 @@ pub(super) fn obstacle(plan: &Plan, lab: &dyn Lab, candidate: &Candidate, size: 
     lab.obstacle(candidate).or_else(programs).or_else(unable).or_else(short).or_else(short_if_drawn)
 }
 
-/// What the goal requires that the candidate does not have, whatever it measures.
+/// A property that the goal requires and the candidate lacks; no measurement can change that.
 fn lacks_required(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     let required = &plan.goal.require.properties;
     let lacked = required.iter().find(|property| !has_property(candidate, **property))?;
@@ -116,7 +118,7 @@ fn lacks_required(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     Some(Reason::new(what, hint))
 }
 
-/// Whether a candidate has something, as it is made and mounted.
+/// Whether a candidate has a property, with its mkfs and mount options.
 pub fn has_property(candidate: &Candidate, property: RequiredProperty) -> bool {
     if property == RequiredProperty::Encryption {
         return candidate.layers.names().any(|name| split_layer(name).0.starts_with("luks"));
@@ -124,7 +126,8 @@ pub fn has_property(candidate: &Candidate, property: RequiredProperty) -> bool {
     let Some(known) = filesystem::find_filesystem(&candidate.filesystem) else { return false };
     let has = known.properties(&candidate.mkfs, &candidate.mount);
     let having = |words: &str| has.has.contains(&words);
-    // What lies below a filesystem (LUKS, md, LVM) other systems do not read, whatever they read of what is in it.
+    // Other systems cannot read a layer below the filesystem (LUKS, md, LVM), even if they can read the filesystem
+    // itself.
     let bare = layer::layers_of(candidate).all(|layer| layer.kind.is_above());
     match property {
         RequiredProperty::Encryption => true,
@@ -138,7 +141,8 @@ pub fn has_property(candidate: &Candidate, property: RequiredProperty) -> bool {
     }
 }
 
-/// What a phase asks for that the candidate's filesystem cannot do. What clones in a folder come to depends on what it lies on.
+/// An ability that a phase needs and the candidate's filesystem lacks. In a folder, clones depend on the filesystem
+/// below it.
 pub fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     let able = |ability: FilesystemAbility| match candidate.path {
         Some(_) => matches!(ability, FilesystemAbility::Clones | FilesystemAbility::HardLinks),
@@ -146,7 +150,7 @@ pub fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
             filesystem::find_filesystem(&candidate.filesystem).is_none_or(|known| known.has_ability(ability))
         }
     };
-    // What would make clones is asked of the kernel's side of FUSE, which does not hand it on.
+    // The kernel's FUSE does not hand clone requests on to a served filesystem.
     let is_served = || layer::layers_of(candidate).any(|layer| layer.kind == LayerKind::Served);
     let able = |ability| able(ability) && !(ability == FilesystemAbility::Clones && is_served());
     let able = |ability| {
@@ -155,7 +159,8 @@ pub fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
                 && match ability {
                     FilesystemAbility::Clones | FilesystemAbility::HardLinks => false,
                     FilesystemAbility::Snapshots => on_layer(candidate),
-                    // Its own snapshots are what is kept, and nothing may lie between.
+                    // The snapshots must be the filesystem's own, or those of the layer directly below it, with
+                    // nothing between.
                     FilesystemAbility::Rollback => keeps_none(candidate) && topmost_keeps(candidate),
                 }
     };
@@ -199,19 +204,19 @@ pub fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
 
 /// Whether the phase writes a generated tree with hard links.
 fn makes_links(plan: &Plan, phase: &Phase) -> bool {
-    // What a command has copied may have copies in their place, and is read all the same.
+    // Other phases can do without: a command may have made copies in place of links, and those can still be read.
     let writes = phase.work == PhaseWork::Operation(Operation::TreeWrite);
     let dataset = phase.dataset.as_ref().filter(|_| writes).and_then(|name| plan.datasets.get(name));
     matches!(dataset, Some(Dataset::Tree(shape))
         if shape.linked().is_some_and(|share| share > 0.0))
 }
 
-/// Whether a layer below has snapshots, and room for one.
+/// Whether a layer below the filesystem has snapshots and room for one.
 fn on_layer(candidate: &Candidate) -> bool {
     candidate.layers.names().any(has_room)
 }
 
-/// Whether the layer right below the filesystem does.
+/// Whether the layer directly below the filesystem has snapshots and room for one.
 fn topmost_keeps(candidate: &Candidate) -> bool {
     let below = |name: &&str| layer::find_layer(name).is_some_and(|layer| !layer.kind.is_above());
     candidate.layers.names().rfind(below).is_some_and(has_room)
@@ -226,7 +231,7 @@ fn has_room(name: &str) -> bool {
     snapshots.is_some_and(|snapshots| (snapshots.has_room)(split_layer(name).1))
 }
 
-/// Why what a candidate has above its filesystem would not be there.
+/// Why the layers above the candidate's filesystem cannot be set up.
 fn nothing_above(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     let kind = |name: &str| layer::find_layer(name).map(|layer| layer.kind);
     let is_above = |name: &str| kind(name).is_some_and(LayerKind::is_above);
@@ -249,7 +254,8 @@ fn nothing_above(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     })
 }
 
-/// Why a layer that is sealed once all is written would not be, or what would be written after that.
+/// Why a layer that is sealed after all data is written could not be sealed, or which phase would write to it after
+/// that.
 fn not_sealed(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     let known: Vec<&Layer> = layer::layers_of(candidate).collect();
     let at = known.iter().position(|layer| layer.seal.is_some())?;
@@ -285,7 +291,7 @@ fn not_sealed(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     ))
 }
 
-/// Why a candidate cannot do without one of its devices, where a phase wants that.
+/// Why a candidate cannot run with a missing device, where a phase requires that.
 fn kept_once(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     let phase = plan.phases.iter().find(|phase| phase.state.is_some())?;
     let state = phase.state.map_or("", ArrayState::word);
@@ -300,7 +306,7 @@ fn kept_once(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     })
 }
 
-/// A folder that is not there is found out now, not in the first trial.
+/// Checks that every dataset folder can be read, so that a missing folder fails now and not in the first trial.
 pub(super) fn check_datasets(plan: &Plan) -> Result<(), SessionError> {
     for (name, dataset) in &plan.datasets {
         if let Dataset::Folder { path, .. } = dataset

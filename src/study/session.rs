@@ -1,4 +1,5 @@
-//! A run from its first event to its last: begun or carried on, with its folder, lab, device and journal.
+//! A session of a run, from its first event to its last: begins or resumes the run with its folder, lab, devices and
+//! journal.
 
 use fsverdict_judgement::journal::{
     Beginning, Caution, Event, Facts, JournalError, OpenJournal, Run, SCHEMA,
@@ -25,28 +26,29 @@ use super::schedule::{ORDER_SEED, draw_order_seed};
 use super::unchanged::Changes;
 use super::watcher::{Machine, Unwatched, Watcher};
 
-/// A run, ready to be conducted.
+/// A run that is ready to be conducted.
 pub struct Session {
     pub plan: Plan,
     pub choice: ChosenLab,
     attachments: Attachments,
     pub folder: RunFolder,
     journal: OpenJournal,
-    /// The event with which it is carried on; `None` for one that begins.
+    /// The event with which a resumed run continues; `None` for a run that begins.
     resumed: Option<Event>,
 }
 
 pub enum Resumed {
     Session(Box<Session>),
-    /// Nothing: it has ended, for this reason.
+    /// The run has already ended, for this reason; there is nothing to resume.
     Complete(String),
 }
 
 impl Session {
-    /// Begins a run of `plan` in the lab of `choice` and the folder that is `wanted`.
+    /// Begins a run of `plan` in the lab of `choice` and in the folder that `wanted` requests.
     ///
     /// # Errors
-    /// Before anything is written to the device: when it may not be, or the folder or a dataset cannot be used.
+    /// Fails before anything is written to the device: when writing is not permitted, or when the folder or a dataset
+    /// cannot be used.
     pub fn begin(
         plan: Plan,
         choice: ChosenLab,
@@ -65,9 +67,9 @@ impl Session {
         Ok(Session { plan, choice, attachments, folder, journal, resumed: None })
     }
 
-    /// Carries on the run in `folder`: in the same lab, on the same kernel and device, by the same plan; with `jobs` trials at
-    /// once (see [`ChosenLab::with_jobs`]), which may be others than before. One that has ended goes on for `more` blocks, or
-    /// until every candidate has its place.
+    /// Resumes the run in `folder` by the same plan, in the same lab and on the same kernel and device. `jobs` trials
+    /// run at once (see [`ChosenLab::with_jobs`]); this number may differ from the earlier session's. A run that has
+    /// ended continues for `more` blocks, or until every candidate has its place.
     pub fn resume(
         folder: RunFolder,
         plan: Plan,
@@ -108,36 +110,37 @@ impl Session {
         Ok(Resumed::Session(Box::new(Session { plan, choice, attachments, folder, journal, resumed })))
     }
 
-    /// Whether its devices are as an earlier session of this process left them, which had the same permission.
+    /// Checks that the run's devices are as an earlier session of this process left them. That session had the same
+    /// permission.
     ///
     /// # Errors
-    /// When another program has written to one since.
+    /// Fails when another program has written to one of the devices since.
     pub fn check_left(&self, left: &[LeftDevice]) -> Result<(), SessionError> {
         Ok(self.attachments.check_left(left).map_err(LabError::from)?)
     }
 
-    /// Its devices, to be asked how they were left once it was conducted.
+    /// The run's devices; the caller asks them after the run how they were left.
     pub fn attachments(&self) -> Attachments {
         self.attachments.clone()
     }
 
-    /// What it will meet, by the checks it is conducted with.
+    /// Predicts which candidates the run would skip, with the same checks that the run makes itself.
     pub fn prospect(&self) -> Prospect {
         Prospect::on(&self.plan, self.choice.lab.as_ref(), Some(self.attachments.size()))
     }
 
-    /// The run as far as it goes.
+    /// The run as the journal records it so far.
     ///
     /// # Errors
-    /// Never, once it has begun.
+    /// Never fails once the run has begun.
     pub fn run(&mut self) -> Result<&Run, JournalError> {
         self.journal.run()
     }
 
-    /// Conducts it to its end; the journal is closed then.
+    /// Conducts the run to its end, then closes the journal.
     ///
     /// # Errors
-    /// When the journal cannot be written or trials cannot be started. Failed trials are no errors.
+    /// Fails when the journal cannot be written or a trial cannot be started. A failed trial is no error.
     pub fn conduct(self, observer: &mut dyn Observer) -> Result<(), SessionError> {
         let Session { plan, choice, attachments, journal, resumed, .. } = self;
         let lab = choice.lab.as_ref();
@@ -150,13 +153,14 @@ impl Session {
     }
 }
 
-/// Who of the plan would fail in every trial for options that nobody knows.
+/// The candidates that would fail in every trial because the tools or the kernel refuse their options.
 pub(super) fn refusals_of(plan: &Plan, lab: &dyn Lab, attachments: &Attachments) -> Vec<(String, Reason)> {
     let able = plan.candidates.iter().filter(|one| obstacle(plan, lab, one, attachments.size()).is_none());
     refusals(plan, lab, Some(attachments.size()), able)
 }
 
-/// Before anything is made. Folders and devices are no files of ours.
+/// Checks the limit on file size (`ulimit -f`) before anything is created. The limit does not matter for folders and
+/// devices, which are no files of this program.
 pub(super) fn check_limits(plan: &Plan) -> Result<(), LimitError> {
     check_file_size_limit(match &plan.device.source {
         DeviceSource::Image(size) => size.0,
@@ -165,7 +169,8 @@ pub(super) fn check_limits(plan: &Plan) -> Result<(), LimitError> {
     })
 }
 
-/// What others do to the machine makes simulated time pass no slower.
+/// The watcher for trials in this lab. Simulated time is not disturbed by other load on the machine, so it is not
+/// watched.
 pub(super) fn watcher(lab: &dyn Lab, attachments: &Attachments) -> Box<dyn Watcher> {
     match lab.side_by_side() {
         Some(_) => Box::new(Unwatched),
@@ -173,7 +178,7 @@ pub(super) fn watcher(lab: &dyn Lab, attachments: &Attachments) -> Box<dyn Watch
     }
 }
 
-/// A journal with its first record, and what must be known of its device.
+/// Begins a journal with its first record and the facts of the device that a later session must know.
 pub(super) fn begin_journal(
     plan: &Plan,
     place: &FolderFile,
@@ -225,7 +230,7 @@ pub(super) fn start(
     }
 }
 
-/// This machine, the lab, the device.
+/// Facts about this machine, the lab and the devices.
 pub(super) fn facts(plan: &Plan, choice: &ChosenLab, attachments: &Attachments) -> Facts {
     let mut facts = environment(plan);
     facts.extend(choice.lab.facts());

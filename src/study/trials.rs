@@ -1,5 +1,5 @@
-//! The trials of a block: one after the other, or several under way at once where nothing can disturb them. Labs work in
-//! threads of their own; the journal, and what is decided, stay with the one that conducts.
+//! Runs the trials of a block: one after the other, or several at once where they cannot disturb each other. Each lab
+//! runs in a thread of its own; only the conducting thread writes the journal and makes decisions.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::{Sender, channel};
@@ -15,40 +15,40 @@ use super::conduct::Study;
 use super::error::SessionError;
 use super::repeats::repeats;
 
-/// What to do about a trial that was ended from outside each time it was tried.
+/// The hint for a trial that was killed from outside at each try.
 const KILLED: &str = "find out which process ended it (`dmesg` names what ran out of memory); `fsverdict resume` tries it again, unless a later block has begun";
 
-/// What to do about a device that failed.
+/// The hint for a device that failed.
 const DEVICE_FAILED: &str = "`dmesg` shows all that the kernel says of it; check its cable, its power and what lies below it; `fsverdict resume` tries the trial again";
 
-/// What a lab says of the trial it is at.
+/// A message of a lab's thread about its trial.
 enum LabMessage {
     Event(Event),
     End(Result<TrialEnd, LabError>),
 }
 
-/// A trial to be done, or under way.
+/// A trial that is waiting or running.
 struct TrialTask<'a> {
     id: TrialId,
     candidate: &'a Candidate,
     earlier: EarlierTries,
-    /// Bytes it may have moved so far.
+    /// An upper bound on the bytes that this trial has moved so far.
     own_bytes: u64,
 }
 
-/// What came of the tries of a trial that are not its last.
+/// The results of a trial's tries before the current one.
 #[derive(Debug, Default)]
 struct EarlierTries {
-    /// What ended those that something outside ended.
+    /// What interrupted the tries that ended from outside.
     interruptions: Vec<Interruption>,
-    /// Whether one crashed: what does so again has failed.
+    /// Whether an earlier try crashed; after a second crash the trial has failed.
     crashed: bool,
-    /// Why the last of them ended; `None` before there is one.
+    /// Why the most recent try ended; `None` before the first end.
     reason: Option<String>,
 }
 
 impl EarlierTries {
-    /// Takes in the end of one more try. Whether the trial is to be tried again.
+    /// Adds the end of one more try. Returns whether the trial is to be tried again.
     fn take(&mut self, end: &TrialEnd) -> bool {
         let tried_before = self.reason.replace(end.reason.clone()).is_some();
         match end.interrupted {
@@ -66,9 +66,9 @@ impl EarlierTries {
 }
 
 impl Study<'_> {
-    /// Does these trials. One that fails is no error here: the journal says so. One that is ended from outside is tried up to
-    /// [`ATTEMPTS`] times, and one that crashes twice: an accident says nothing about the candidate. After an error none is begun any more, and those under way are
-    /// recorded to their ends.
+    /// Runs these trials. A failed trial is no error here: the journal records it. A trial that is ended from outside
+    /// is tried up to [`ATTEMPTS`] times and one that crashes twice, because an accident says nothing about the
+    /// candidate. After an error no further trial begins, and the running trials are recorded to their ends.
     pub(super) fn trials(&mut self, block: u32, attempt: u32, names: &[String]) -> Result<(), SessionError> {
         let outcome = self.conduct_trials(block, attempt, names);
         outcome.or_else(|error| self.record_foreign_write().and(Err(error)))
@@ -89,7 +89,7 @@ impl Study<'_> {
         let mut underway: BTreeMap<usize, TrialTask<'_>> = BTreeMap::new();
         let (sender, receiver) = channel();
         scope(|scope| {
-            // The first thing that went wrong is what is reported.
+            // The first error is the one that is reported.
             let mut outcome = Ok(());
             loop {
                 while let Some(job) = free.pop_if(|_| outcome.is_ok() && !waiting.is_empty()) {
@@ -161,7 +161,7 @@ impl Study<'_> {
         }
     }
 
-    /// What an earlier try recorded is nobody's from the new beginning on.
+    /// Records the start of a try. What an earlier try recorded no longer counts from here on.
     fn begin(&mut self, task: &TrialTask<'_>) -> Result<(), SessionError> {
         self.watcher.begin();
         self.report(Some(&task.id), Event::TrialStarted {})?;
@@ -187,18 +187,18 @@ impl Study<'_> {
         self.report(Some(&task.id), event)
     }
 
-    /// Records the end of a trial, or gives it back to be done again.
+    /// Records the end of a trial, or returns the trial if it is to be tried again.
     fn end<'a>(
         &mut self,
         mut task: TrialTask<'a>,
         end: TrialEnd,
     ) -> Result<Option<TrialTask<'a>>, SessionError> {
         let left = self.attachments.note_end(&describe_trial(&task.id));
-        // What it measured on a device that somebody else writes to counts for nothing, and so does its failure.
+        // While another program writes to the device, neither a measurement nor a failure counts.
         if let (Err(error), true) = (&left, self.attachments.foreign_write().is_some()) {
             return Err(LabError::Given(error.reason()).into());
         }
-        // A scratch image whose disk is full is reported as that, below.
+        // A full disk below a scratch image is reported below as exactly that.
         let is_image = matches!(self.plan.device.source, DeviceSource::Image(_));
         let has_room = !is_image || self.attachments.is_there().is_ok();
         let failed = end.status == Status::Failed;
@@ -215,7 +215,7 @@ impl Study<'_> {
         let id = &task.id;
         let last = !again && !end.unheard;
         let from_outside = last && end.interrupted.is_some();
-        // What cannot pass would not on resuming either.
+        // An interruption that cannot pass would occur again on resuming.
         let killed = last && end.interrupted.map_or(end.killed, Interruption::can_pass);
         let seen = self.watcher.end(task.own_bytes);
         let seen = Surroundings { stopped: end.stopped || seen.stopped, killed, from_outside, ..seen };
@@ -256,7 +256,8 @@ impl Study<'_> {
         Ok(None)
     }
 
-    /// Writes into the journal that another program has written to a device, if so: whoever resumes the run is asked again.
+    /// Records in the journal that another program has written to a device, if so: a later `resume` then asks for
+    /// permission again.
     fn record_foreign_write(&mut self) -> Result<(), SessionError> {
         let Some((device, foreign)) = self.attachments.foreign_write() else { return Ok(()) };
         self.report(None, Event::Device(DeviceEvent::ForeignWrite { device, found: foreign.to_string() }))
@@ -267,27 +268,27 @@ impl Study<'_> {
     }
 }
 
-/// Which trial it is, for people.
+/// Names the trial for messages.
 fn describe_trial(id: &TrialId) -> String {
     let attempt = if id.attempt > 1 { format!(", attempt {}", id.attempt) } else { String::new() };
     format!("the trial of {} in block {}{attempt}", id.candidate, id.block)
 }
 
-/// Why a trial that failed is not counted: what it was tried on is not as it was.
+/// Why a failed trial is not counted: what the trial needs is gone.
 fn given_up(id: &TrialId, error: &impl Hinted) -> LabError {
     let what = format!("a trial of {} failed, and what it needs is not there: ", id.candidate);
     LabError::Given(error.reason().after(what))
 }
 
-/// Who conducts hears until every lab has come to its end.
+/// Sends a message to the conducting thread, which receives until every lab has ended.
 fn tell(sender: &Sender<(usize, LabMessage)>, job: usize, said: LabMessage) {
     let _ = sender.send((job, said));
 }
 
-/// What a step may have moved on the disk at most: what was read, and what was written and then read again to be
-/// verified.
+/// An upper bound on the bytes that a step moved on the disk: the bytes read, plus twice the bytes written, since
+/// what is written may be read again to be verified.
 fn bytes_at_most(observation: &Observation) -> u64 {
-    // Bytes are whole and not negative.
+    // The value is a whole number of bytes and not negative.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let of = |name: &str| observation.value(name).map_or(0, |bytes| bytes as u64);
     of("device_read") + 2 * of("device_written")

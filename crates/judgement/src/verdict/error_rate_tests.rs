@@ -53,7 +53,7 @@ fn plan() -> Plan {
 fn recommended(plan: &Plan, copies: [f64; 5], noise: &mut Noise) -> Option<String> {
     let mut fold = Fold::new(plan);
     let mut deliberation = None::<Deliberation>;
-    let mut told = |fold: &mut Fold, trial: Option<TrialId>, event: Event| {
+    let told = |fold: &mut Fold, trial: Option<TrialId>, event: Event| {
         made::journal([(trial, event)]).records.into_iter().for_each(|record| fold.take(record));
     };
     told(&mut fold, None, made::started());
