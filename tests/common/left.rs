@@ -64,10 +64,10 @@ impl Place {
         left
     }
 
-    /// Nothing of this place's runs may be there, at the latest in a few seconds.
+    /// Nothing of this place's runs may be there, at the latest in some seconds: a device that fails under load is let go late.
     #[track_caller]
     pub fn is_left_clean(&self) {
-        let patience = Instant::now() + Duration::from_secs(5);
+        let patience = Instant::now() + Duration::from_secs(15);
         loop {
             let left = self.leftovers();
             if left.is_empty() {
