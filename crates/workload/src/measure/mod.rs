@@ -19,7 +19,7 @@
 //!     |()| Ok::<_, measure::MeasureError>(work()),
 //!     |()| Ok(sync(mount_point)),
 //! )?;
-//! let fresh = measure::Fresh::of(mount_point, 1 << 30)?;
+//! let fresh = measure::Fresh::before_phase(mount_point, 1 << 30)?;
 //! let observation = clocked.finish(done, Some(&fresh))?;
 //! let settled = measure::wait_until_settled(&root, &["loop0"], &measure::SettleLimits::default())?;
 //! # Ok::<(), measure::MeasureError>(())
