@@ -35,13 +35,7 @@ pub(super) fn total(judged: &Judgement<'_>, candidate: &str) -> Option<String> {
 
 /// What the leader's total covers, such as `for the whole job (write, read and remove)`.
 pub(super) fn of_what(judged: &Judgement<'_>) -> String {
-    let phases: Vec<&str> = judged
-        .phases
-        .iter()
-        .map(|phase| phase.name.as_str())
-        .filter(|name| judged.objective.weights.contains_key(*name))
-        .collect();
-    match phases.as_slice() {
+    match judged.goal_phases().as_slice() {
         [only] => format!("for {only}"),
         some => format!("for the whole job ({})", listing(some, 4)),
     }

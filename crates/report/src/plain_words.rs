@@ -24,12 +24,6 @@ pub(super) fn sentences(judged: &Judgement<'_>) -> Option<String> {
 }
 
 fn tried(judged: &Judgement<'_>) -> String {
-    let phases: Vec<&str> = judged
-        .phases
-        .iter()
-        .map(|phase| phase.name.as_str())
-        .filter(|name| judged.objective.weights.contains_key(*name))
-        .collect();
     let measured = match judged.plan.goal.metric.as_str() {
         "durable" => "how long each took until its data were safe on the device".to_owned(),
         name => metric(name).map_or_else(|| name.to_owned(), |known| known.title.to_owned()),
@@ -41,7 +35,7 @@ fn tried(judged: &Judgement<'_>) -> String {
     format!(
         "{} did the same work ({}) {often}, in random order; what was compared is {measured}.",
         count(judged.verdict.ranking.len(), "candidate"),
-        listing(&phases, MOST_NAMES),
+        listing(&judged.goal_phases(), MOST_NAMES),
     )
 }
 

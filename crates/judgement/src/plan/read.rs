@@ -213,7 +213,7 @@ fn read_goal(top: &Section<'_>, phases: &Phases, vocabulary: &Vocabulary<'_>) ->
     own_metrics_agree(&phases.list, top);
     let Some(entry) = top.entry("goal") else { return Some(goal) };
     if let TomlValue::Text(_) = entry.node.value {
-        goal.by = top.problems.note(entry.node.at, aggregation(&entry.node))?;
+        goal.by = top.problems.note(entry.node.at, parse_aggregation(&entry.node))?;
         return Some(goal);
     }
     let section = Section::new("[goal]", &entry.node, GOAL, top.problems)?;
@@ -238,7 +238,7 @@ fn read_goal(top: &Section<'_>, phases: &Phases, vocabulary: &Vocabulary<'_>) ->
         };
         goal.require = read_requirements(&entry.node, &context);
     }
-    let by = section.placed("by", aggregation);
+    let by = section.placed("by", parse_aggregation);
     goal.by = read_aggregation(&section, by, &goal.metric, vocabulary, top.problems)?;
     for key in ["frequency", "weights"] {
         let Some(entry) = section.entry(key) else { continue };
@@ -259,7 +259,7 @@ fn read_goal(top: &Section<'_>, phases: &Phases, vocabulary: &Vocabulary<'_>) ->
 }
 
 /// `goal.by`, or `goal` as a word.
-fn aggregation(node: &Node) -> Result<Aggregation, Reason> {
+fn parse_aggregation(node: &Node) -> Result<Aggregation, Reason> {
     match text(node)?.as_str() {
         "total" => Ok(Aggregation::Total),
         "ratios" => Ok(Aggregation::Ratios),

@@ -116,6 +116,12 @@ impl<'a> Judgement<'a> {
         }
     }
 
+    /// The phases that the goal counts, in the order in which they are measured.
+    pub fn goal_phases(&self) -> Vec<&str> {
+        let names = self.phases.iter().map(|phase| phase.name.as_str());
+        names.filter(|name| self.objective.weights.contains_key(*name)).collect()
+    }
+
     pub fn headline(&self) -> impl Iterator<Item = &PhaseEntry> {
         self.phases.iter().filter(|phase| self.is_headline(phase))
     }

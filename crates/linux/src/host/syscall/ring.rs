@@ -59,7 +59,7 @@ impl CallRing {
     /// Starts to write a slot's buffer.
     ///
     /// # Errors
-    /// As of [`read`](Self::read).
+    /// The same as those of [`submit_read`](Self::submit_read).
     pub fn submit_write(
         &mut self,
         file: BorrowedFd<'_>,
