@@ -96,7 +96,7 @@ fn folders_in(cache: Option<PathBuf>, home: Option<PathBuf>) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Whether [`create`] could make an image in the [`scratch_folder`], without making the folder either.
+/// Whether [`create_image`] could make an image in the [`scratch_folder`], without making the folder either.
 pub fn check_space(choice: Option<&Path>, size: u64, room: u64) -> Result<(), ImageError> {
     let folders = choice.map_or_else(default_folders, |folder| vec![folder.to_owned()]);
     let mut last = Ok(());

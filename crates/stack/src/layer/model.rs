@@ -127,7 +127,7 @@ pub struct LayerLine {
 pub struct LayerPlace<'a> {
     /// The devices below; all layers but those that put several together have one.
     pub below: &'a [String],
-    /// Its own name, by which [`LayerKind::node`] finds it.
+    /// Its own name, by which [`LayerKind`] finds its device node.
     pub name: &'a str,
     /// The options after its name in the plan.
     pub options: &'a str,

@@ -22,7 +22,7 @@ use super::{OperationResult, WorkError, Workplace};
 const PASSES: u8 = 4;
 
 pub(super) trait Visitor {
-    /// The verb of [`file`](Self::file), for messages.
+    /// The verb of [`visit_file`](Self::visit_file), for messages.
     const VERB: &'static str;
 
     fn visit_file(&mut self, directory: BorrowedFd<'_>, name: &CStr, kind: FileType) -> Result<(), Errno>;

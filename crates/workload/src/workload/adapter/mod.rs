@@ -50,7 +50,7 @@ pub trait Adapter: Sync {
     /// known format.
     fn parse_output(&self, output: &str, log: &str) -> Result<Reading, AdapterProblem>;
 
-    /// As [`understand`](Self::understand), with the output in the error.
+    /// As [`parse_output`](Self::parse_output), with the output in the error.
     fn read_output(&self, output: &str, log: &str) -> Result<Reading, AdapterError> {
         let failed =
             |(what, hint)| AdapterError { program: self.program(), what, hint, output: output.to_owned() };
