@@ -10,16 +10,22 @@ SHARE = $(DESTDIR)$(PREFIX)/share
 help: ## say what there is
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
-setup: ## find what is missing on this machine and install it (asks for sudo only then)
-	@scripts/setup
+# What `make setup` prepares for: build, demo, native, uml, vm, layers, programs or tests.
+LEVEL ?= demo
 
-build: setup ## build the program and print where it is
+setup: ## list and install the packages that LEVEL (demo) uses and this machine lacks; LEVEL=tests is everything
+	@scripts/setup $(LEVEL)
+
+build: ## build the program and print where it is
+	@scripts/setup build
 	@scripts/binary
 
-demo: setup ## compare sixteen filesystem configurations on a modelled USB disk, without root: some minutes, and once the kernel
+demo: ## compare sixteen filesystem configurations on a modelled USB disk, without root: some minutes, and once the kernel
+	@scripts/setup demo
 	@binary=$$(scripts/binary) && scripts/kernel "$$binary" && echo "$$binary run demo" >&2 && "$$binary" run demo
 
-test: setup ## run every test that can run here, and say which cannot and why
+test: ## run every test that can run here, and say which cannot and why
+	@scripts/setup tests
 	@scripts/test-tiers
 
 lint: ## format, lints and links of the documentation, as .ci/run enforces them

@@ -65,7 +65,7 @@ pub enum Distribution {
 }
 
 impl Distribution {
-    /// All families, in the order of the columns of `scripts/setup`.
+    /// All families, in the order of the columns of `scripts/packages`.
     pub const ALL: [Self; 4] = [Self::Debian, Self::Fedora, Self::Arch, Self::OpenSuse];
 
     /// The command that installs the packages appended to it.
