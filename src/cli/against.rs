@@ -19,17 +19,17 @@ const LONGEST_TRACE: u64 = 256 << 20;
 
 #[derive(Debug, Args)]
 pub(super) struct Against {
-    /// Hold a model against what was measured: a trace of requests and how long each took
+    /// Compare a model with a trace of requests and their measured times
     #[arg(long, value_name = "TRACE", requires = "model")]
     pub(super) against: Option<PathBuf>,
-    /// The model that is held against it: a name, or a file
+    /// The model to compare: a name or a file
     #[arg(long, value_name = "MODEL", requires = "against")]
     model: Option<String>,
-    /// Find what the first fifth of the trace shows of the model's numbers, and score it on the rest; into FILE, the model
+    /// Fit the model's numbers to the first fifth of the trace and score it on the rest; write the model into FILE
     #[arg(long, value_name = "FILE", requires = "against", num_args = 0..=1, require_equals = true)]
     #[allow(clippy::option_option, reason = "absent, without a file, with one")]
     fit: Option<Option<PathBuf>>,
-    /// In which form
+    /// The format
     #[arg(long, value_enum, requires = "against")]
     format: Option<ReportFormat>,
 }

@@ -28,22 +28,22 @@ use super::{CliError, Exit};
 /// A block of a run that several machines share.
 #[derive(Debug, Args)]
 pub(super) struct BlockArguments {
-    /// The folder of the run; or, with --out, a preset or a plan to begin one
+    /// The run's folder; or, with --out, a preset or a plan to begin a run with
     #[arg(value_name = "RUN|PRESET|PLAN.toml", value_parser = PathOrAmong(preset_names), hide_possible_values = true)]
     run: OsString,
-    /// This machine with this device, by a name that no other has
+    /// The name of this machine with this device, unique within the run
     #[arg(long, value_name = "NAME", value_parser = |name: &str| name.parse::<Site>())]
     site: Site,
-    /// Which of its blocks, from 1
+    /// The number of this site's block, from 1
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), allow_negative_numbers = true)]
     block: u32,
-    /// The folder of the run, which is made where there is none
+    /// The run's folder; it is created when missing
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// This site's device, where it is another than the plan's: everything on it is destroyed
+    /// This site's device if it differs from the plan's; its content is destroyed
     #[arg(long, value_name = "image:SIZE|PATH")]
     device: Option<DeviceSource>,
-    /// Allow the device's present content to be destroyed, by the identity that the refusal names
+    /// Allow the content of this block device to be destroyed: its identity, as the refusal prints it
     #[arg(long, value_name = "IDENTITY")]
     erase: Vec<String>,
     /// What may be erased was named once for all blocks
@@ -125,22 +125,22 @@ pub(super) fn block(arguments: &BlockArguments) -> Result<Exit, CliError> {
 /// The blocks of all sites as one run.
 #[derive(Debug, Args)]
 pub(super) struct MergeArguments {
-    /// The folder of the run; or several runs of one plan on devices of whoever's, in folders or bundles, for a table of devices
+    /// The run's folder; or several runs of one plan on different devices, as folders or bundles, for a table of devices
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
-    /// Leave out these sites
+    /// Leave these sites out
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = |name: &str| name.parse::<Site>(), conflicts_with_all = ["format", "output"])]
     without: Vec<Site>,
-    /// Only say whether further blocks are wanted: exit status 0 if none are, 1 if some are
+    /// Only report whether more blocks are needed: exit status 0 if not, 1 if so
     #[arg(long, conflicts_with_all = ["format", "output"])]
     settled: bool,
-    /// Every table of the result: costs, rates and the steps around the phases
+    /// Show every table: costs, rates and the steps around the phases
     #[arg(long, conflicts_with_all = ["format", "output"])]
     all: bool,
-    /// Of the table of devices: in which form [default: terminal]
+    /// The format of the table of devices [default: terminal]
     #[arg(long, value_enum)]
     format: Option<ReportFormat>,
-    /// Of the table of devices: into this file instead of standard output
+    /// Write the table of devices into this file
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 }

@@ -16,18 +16,18 @@ use super::{CliError, Exit};
 /// A run as one file, to be shared.
 #[derive(Debug, Args)]
 pub(super) struct BundleArguments {
-    /// The folder of the run
+    /// The run's folder
     run: PathBuf,
-    /// The file [default: its pseudonym.tar.gz]
+    /// The file to write [default: PSEUDONYM.tar.gz]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Replace these names, too: of another machine that the run was done on, say
+    /// Replace these names as well, for example that of another machine
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     also: Vec<String>,
-    /// Keep what failed commands said, and the reasons of failed trials, but for names: they may quote any file that could be read
+    /// Keep the output of failed commands, with names replaced; it may quote any file that a command could read
     #[arg(long)]
     with_failures: bool,
-    /// Keep all names, and the output of commands: the run as it is
+    /// Keep all names and the output of commands: the run unchanged
     #[arg(long, conflicts_with_all = ["also", "with_failures"])]
     with_names: bool,
 }

@@ -25,27 +25,27 @@ use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct CalibrateArguments {
-    /// The device, or a file on it, which is only read; or model:NAME@SIZE, to see whether a model shows a guest what it says
+    /// A device, or a file on it, which is only read; or model:NAME@SIZE, to measure a model from inside a guest
     #[arg(required_unless_present_any = ["against", "cpu"], conflicts_with_all = ["against", "cpu"])]
     device: Option<String>,
     #[command(flatten)]
     against: against::Against,
-    /// Measure the processor instead: work done natively (as root, minutes) against what a guest's kernel counts of the same work
+    /// Measure the processor instead: time of native work (root, some minutes) against counts of the same work in a guest
     #[arg(long, conflicts_with_all = ["against", "erase", "like"])]
     cpu: bool,
-    /// Measure writing, too, which destroys what is on the device: with its identity, as a refusal names it
+    /// Measure writes as well, which destroys the device's content: its identity, as the refusal prints it
     #[arg(long, value_name = "IDENTITY", num_args = 0..=1, default_missing_value = "")]
     erase: Option<String>,
-    /// The model whose numbers stand where measuring shows none [default: by what is known of the device]
+    /// The model that supplies what measuring cannot show [default: chosen by the device's properties]
     #[arg(long, value_name = "MODEL")]
     like: Option<String>,
-    /// What the model is called [default: the device's name]
+    /// The model's name [default: the device's name]
     #[arg(long)]
     name: Option<String>,
-    /// Into this file instead of standard output; it must not be there yet
+    /// Write a new file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Replace the file
+    /// Replace an existing file
     #[arg(long, requires = "output")]
     force: bool,
 }

@@ -16,24 +16,24 @@ use super::{CliError, Exit};
 /// What stands below the options in `--help`.
 const EXAMPLES: &str = "\
 Examples:
-  fsverdict capture ~/Maildir                           the shape of a folder, as a dataset
+  fsverdict capture ~/Maildir                           describes a folder, as a dataset
   strace -f -ttt -T -y -s 0 -e abbrev=%file,%desc,%process -e trace=%file,%desc,%process,%memory,sync,io_submit -o calls.txt -p PID
   fsverdict capture --trace calls.txt --below /srv/db > mine.toml
   fio … --write_lat_log=x --log_offset=1;  fsverdict capture --trace x_clat.1.log > mine.toml
   blkparse -i sdb > sdb.txt;               fsverdict capture --trace sdb.txt --at-most 4GiB > mine.toml
 
-What is printed has no name and no byte of content: look at it, and share it. That of a trace is a plan, to be run. That of a folder is a
-dataset: put it into a plan in the place of another (`fsverdict show quick > mine.toml`), whose phases name it.";
+The output contains no name and no byte of content, so you can share it after a look. A trace becomes a plan that you can
+run. A folder becomes a dataset: put it into a plan in place of another dataset (`fsverdict show quick > mine.toml`).";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct CaptureArguments {
-    /// The folder; nothing in it is written, and no link is followed
+    /// The folder to describe; it is only read, and no link is followed
     #[arg(value_name = "FOLDER", conflicts_with = "trace")]
     folder: Option<PathBuf>,
     #[command(flatten)]
     trace: TraceCapture,
-    /// What the dataset is called
+    /// The dataset's name
     #[arg(long, value_name = "NAME", default_value = "captured")]
     name: String,
 }

@@ -21,20 +21,20 @@ const MARGIN: u64 = 768 << 20;
 
 #[derive(Debug, Args)]
 pub(super) struct TraceCapture {
-    /// What a workload did: fio's latency log or iolog, blkparse's text, what strace, biosnoop, iostat -x or perf script print, or
-    /// a trace of fsverdict's
+    /// A recorded workload: a latency log or iolog of fio, the text of blkparse, the output of strace, biosnoop, iostat -x or perf
+    /// script, or a trace of fsverdict
     #[arg(long, value_name = "FILE")]
     pub(super) trace: Option<PathBuf>,
-    /// Of a record of strace's, the folder whose files are meant, as the program knew it
+    /// The folder whose files are kept from a record of strace, by the path that the program used
     #[arg(long, value_name = "FOLDER", requires = "trace")]
     below: Option<PathBuf>,
-    /// Room for the places of a device that requests are on; further apart, they are laid side by side
+    /// The span of the device that the plan uses; requests further apart are moved next to each other
     #[arg(long, value_name = "SIZE", requires = "trace", default_value = "1GiB")]
     at_most: Bytes,
-    /// The device whose requests are meant, where a record has those of several: 8,16
+    /// The device whose requests are kept, where a record has several: 8,16
     #[arg(long, value_name = "DEVICE", requires = "trace")]
     device: Option<String>,
-    /// Make a plan even where more than 20 % of the bytes or syncs of a record are not kept
+    /// Print a plan even if more than 20 % of the record's bytes or syncs are lost
     #[arg(long, requires = "trace")]
     partial: bool,
 }

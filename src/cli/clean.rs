@@ -13,7 +13,7 @@ use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct CleanArguments {
-    /// Only name what would be undone
+    /// Only list what would be removed
     #[arg(long)]
     dry_run: bool,
 }

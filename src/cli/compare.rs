@@ -16,23 +16,23 @@ use super::{CliError, Exit, settle_size};
 
 #[derive(Debug, Args)]
 pub(super) struct CompareArguments {
-    /// The folders or bundles of the runs, the oldest first: before and after a change, or as many as there are
+    /// Folders or bundles of runs, the oldest first: before and after a change, or a longer series
     #[arg(required = true, num_args = 2.., value_name = "RUN")]
     runs: Vec<PathBuf>,
-    /// By how much times of two runs of the same differ on this machine, as a standard deviation: 0.02 or 2%. 3% where it is
-    /// not said, and nothing in simulated time
+    /// How much the times of two equal runs differ on this machine, as a standard deviation: 0.02 or 2% [default: 3%, and 0 in
+    /// simulated time]
     #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
     between_runs: Option<f64>,
-    /// In which form
+    /// The format
     #[arg(long, value_enum, default_value = "terminal")]
     format: ReportFormat,
-    /// Into this file instead of standard output
+    /// Write into this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Runs of one plan with more and more data: from which size on the answer stays
+    /// Treat the runs as one plan with growing data, and report from which size on the answer no longer changes
     #[arg(long, conflicts_with_all = ["bisect", "between_runs"])]
     sizes: bool,
-    /// For `git bisect run`: end with 0 only if nothing is worse, and with 125 (skip) where the runs cannot tell
+    /// For `git bisect run`: exit with 0 only if nothing became slower, and with 125 (skip) if the runs cannot tell
     #[arg(long)]
     bisect: bool,
 }

@@ -24,37 +24,37 @@ use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct CrashArguments {
-    /// The folder of the run, whose plan has `[faults]`
+    /// The folder of a run whose plan has `[faults]`
     run: PathBuf,
-    /// Of one candidate only
+    /// Examine only this candidate
     candidate: Option<String>,
-    /// Make the image of this state of the candidate, as a report names it (1234-first3, rot-77-zero), and say what must be in it
+    /// Write the image of this state, by its name in the report (1234-first3, rot-77-zero), and list what it must contain
     #[arg(requires = "candidate")]
     state: Option<FaultState>,
-    /// Where to write the image [default: CANDIDATE-STATE.img]
+    /// The image's file [default: CANDIDATE-STATE.img]
     #[arg(long, value_name = "FILE", requires = "state")]
     image: Option<PathBuf>,
-    /// Make that state as small as it can be (the fewest calls or files, the fewest writes lost), and write it as a program for the
-    /// shell that makes it on any machine
+    /// Reduce that state to the fewest calls or files and the fewest lost writes, and write it as a shell script that
+    /// reproduces it on any machine
     #[arg(long, value_name = "FILE", requires = "state", conflicts_with = "image")]
     script: Option<PathBuf>,
-    /// Write everything the candidate wrote in the form of dm-log-writes, for replay-log; of several recordings (sequences, trials)
-    /// each into a file of its own, FILE.0, FILE.1 and so on
+    /// Write all writes of the candidate in the format of dm-log-writes, for replay-log; several recordings (sequences, trials)
+    /// go into FILE.0, FILE.1 and so on
     #[arg(long, value_name = "FILE", requires = "candidate")]
     export: Option<PathBuf>,
-    /// Of several recordings this one alone, as names of states begin with it (2:1234-none); 0 is the first
+    /// Only this recording of several, as in the names of states (2:1234-none); 0 is the first
     #[arg(long, value_name = "N", requires = "export")]
     part: Option<u32>,
-    /// Look again at candidates that were looked at before
+    /// Examine candidates again that were examined before
     #[arg(long)]
     again: bool,
-    /// Carry out a stranger's plan without asking
+    /// Run a plan of another user without asking for confirmation
     #[arg(long)]
     yes: bool,
-    /// Let a stranger's plan reach this machine's network where it asks for it
+    /// Let the commands of such a plan use this machine's network
     #[arg(long)]
     allow_network: bool,
-    /// Say nothing but the result
+    /// Print only the result
     #[arg(long, short)]
     quiet: bool,
     /// Every table

@@ -22,7 +22,7 @@ use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct DoctorArguments {
-    /// A preset or the path of a plan; every filesystem, plain and encrypted, when absent
+    /// A preset or a plan's file [default: every filesystem, plain and encrypted]
     #[arg(value_name = "PRESET|PLAN.toml", value_parser = PathOrAmong(preset_names), hide_possible_values = true)]
     plan: Option<OsString>,
 }

@@ -18,10 +18,10 @@ use super::{CliError, Exit};
 /// Where blocks are done; the same for `run` and `resume`.
 #[derive(Debug, Default, Args)]
 pub(super) struct SiteArguments {
-    /// Have the blocks done at several sites, and merge what they find
+    /// Run the blocks at several sites and merge the results
     #[arg(long, value_enum, requires = "sites")]
     on: Option<On>,
-    /// The sites: an inventory of machines and their devices
+    /// The sites: a list of machines and their devices
     #[arg(long, value_name = "SITES.toml", requires = "on")]
     sites: Option<PathBuf>,
 }

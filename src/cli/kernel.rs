@@ -44,39 +44,39 @@ pub(super) struct KernelArguments {
 enum KernelAction {
     /// Build a kernel for simulated time, with every filesystem, into the cache
     ///
-    /// It is tried before it gets there: it boots, makes, mounts and checks each filesystem that it has, and gives the same
-    /// trace twice.
+    /// A kernel enters the cache only after a test: it boots, makes, mounts and checks each of its filesystems, and gives the
+    /// same trace twice.
     Build {
-        /// A tarball or a tree of kernel sources [default: the newest /usr/src/linux-source-*]
+        /// The kernel's sources: a tarball or a folder [default: the newest /usr/src/linux-source-*]
         source: Option<PathBuf>,
-        /// Apply this patch first; can be given several times
+        /// Apply this patch first; can be repeated
         #[arg(long, value_name = "FILE")]
         patch: Vec<PathBuf>,
-        /// Compilers at work at once [default: one for each processor]
+        /// How many compilers run at once [default: one per processor]
         #[arg(long, short, value_name = "N")]
         jobs: Option<usize>,
-        /// Take it without trying it; a plan that names none takes it only where none that was tried will do
+        /// Skip the test; plans that name no kernel use an untested one only if no tested one fits
         #[arg(long)]
         untried: bool,
-        /// Make one that counts what it computes, for plans in which computation takes time (Linux 6.12)
+        /// Build a kernel that counts computation, for plans with `cpu` (Linux 6.12)
         #[arg(long)]
         counting: bool,
     },
-    /// List the kernels in the cache, and say which a plan takes that names none
+    /// List the kernels in the cache, and which of them a plan uses that names none
     List,
     /// Remove a kernel from the cache
     Remove {
-        /// As `list` prints it: a name or a digest, or the beginning of a release
+        /// A name or digest from `kernel list`, or the beginning of a release
         name: String,
     },
-    /// Write a kernel of the cache into a file, to be carried to another machine
+    /// Write a kernel of the cache into a file for another machine
     Export {
-        /// As `list` prints it: a name, or the beginning of a release
+        /// A name from `kernel list`, or the beginning of a release
         name: String,
-        /// A new file; its name best ends in .tar.gz
+        /// The file to create, usually NAME.tar.gz
         file: PathBuf,
     },
-    /// Take a kernel into the cache that `export` wrote, once it was tried
+    /// Test a kernel that `kernel export` wrote, and add it to the cache
     Import { file: PathBuf },
 }
 

@@ -9,7 +9,7 @@ use fsverdict_linux::host::results::result_writer;
 
 #[derive(Debug, Args)]
 pub(super) struct ListArguments {
-    /// Of what; everything when absent
+    /// What to list [default: everything]
     #[arg(value_enum)]
     what: Option<What>,
 }

@@ -53,7 +53,7 @@ pub use error::{CliError, Exit};
 pub use run_files::{RunFile, run_files};
 pub use vocabulary::with_vocabulary;
 
-/// Which filesystem, with which options, on this device, for this work? A verdict with evidence.
+/// Compares filesystems and their options on a device, under your workload, and gives a verdict with evidence
 #[derive(Debug, Parser)]
 #[command(name = "fsverdict", version, about, arg_required_else_help = true, after_help = closing())]
 pub struct Cli {
@@ -63,25 +63,22 @@ pub struct Cli {
 
 /// What each exit status means.
 const EXIT_STATUS: &[(&str, &str)] = &[
-    ("0", "done; an undecided run is done, too (its first line says so, and `outcome` in report.json)"),
-    (
-        "1",
-        "failed, or no verdict could be given: no candidate was measured, or too many blocks were disturbed",
-    ),
+    ("0", "done; an undecided run counts as done (its first line says so, and `outcome` in report.json)"),
+    ("1", "failed, or no verdict: no candidate was measured, or too many blocks were disturbed"),
     ("2", "the command line or the plan is wrong"),
-    ("3", "done, but some candidates were skipped or failed (run, resume, doctor)"),
-    ("4", "`compare` found a regression in the last run, since the first or the one before it"),
-    ("125", "`compare --bisect` cannot tell"),
-    ("129", "the terminal was closed (HUP); `resume` goes on"),
-    ("130", "interrupted (Ctrl-C); `resume` goes on"),
-    ("143", "told to end (TERM); `resume` goes on"),
+    ("3", "done, but candidates were skipped or failed (run, resume, doctor)"),
+    ("4", "`compare` found that the last run is slower than the first or the one before it"),
+    ("125", "`compare --bisect` cannot tell whether anything became slower"),
+    ("129", "the terminal was closed (HUP); `resume` continues"),
+    ("130", "interrupted (Ctrl-C); `resume` continues"),
+    ("143", "terminated (TERM); `resume` continues"),
 ];
 
 /// Where to begin.
 const STARTS: &[(&str, &str)] = &[
-    ("fsverdict ask", "the work and the device in words, and an answer"),
-    ("fsverdict doctor", "what can run here, and what to install"),
-    ("fsverdict run demo", "sixteen candidates on a modelled disk, without root"),
+    ("fsverdict ask", "asks for the work and the device, and answers"),
+    ("fsverdict doctor", "shows what can run here and what to install"),
+    ("fsverdict run demo", "compares sixteen candidates on a modelled disk, without root"),
 ];
 
 /// What stands below the options in `--help`.
@@ -96,44 +93,44 @@ fn closing() -> String {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Ask a question in a line, or be asked: which filesystem for this work, on this device?
+    /// Answer a question in plain words: which filesystem for this work, on this device?
     Ask(ask::AskArguments),
-    /// Carry out a preset or a plan, and report what it found
+    /// Run a preset or a plan and report the result
     Run(run::RunArguments),
-    /// Carry on an interrupted run
+    /// Continue an interrupted run
     Resume(resume::ResumeArguments),
-    /// Do one block of a run that several machines share
+    /// Run one block of a run that several machines share
     Block(block::BlockArguments),
-    /// Merge the blocks of all machines, and report what they found
+    /// Merge the blocks of all machines and report the result
     Merge(block::MergeArguments),
-    /// Make one file of a run, without what names a machine or a person, to be shared
+    /// Pack a run into one file to share, without the names of machines and persons
     #[command(visible_alias = "pack")]
     Bundle(bundle::BundleArguments),
-    /// Show what a run has found
+    /// Show the report of a run
     Report(report::ReportArguments),
-    /// Compare runs of the same plan: what got better, what got worse
+    /// Compare runs of the same plan: what became faster or slower
     Compare(compare::CompareArguments),
-    /// Show what a modelled device was asked for in a trial, or give it to blkparse, fio or a table
+    /// Show or export the requests that a modelled device served in a trial
     Trace(trace::TraceArguments),
-    /// Cut the power of the modelled devices of a run's candidates, as its plan says; or make the image of one state that this left
+    /// Examine power cuts or bit rot of a run's candidates, or write the image of one examined state
     Crash(crash::CrashArguments),
-    /// Measure natively what the computing takes that trials in simulated time took as free (root)
+    /// Measure natively how much CPU time a simulated run's work takes (root)
     Price(price::PriceArguments),
-    /// Show which candidates can run in which lab here, what a run would refuse, and what to install
+    /// Show which candidates can run on this machine, in which lab, and what to install
     Doctor(doctor::DoctorArguments),
-    /// List what plans may name: filesystems, operations, presets, models, labs, layers, profiles, metrics
+    /// List what a plan may name: filesystems, operations, presets, models, labs, layers, profiles, metrics
     List(list::ListArguments),
-    /// Print a preset's or a model's TOML, to start one of one's own from
+    /// Print the TOML of a preset, a model or a run's plan, as a start for your own
     Show(show::ShowArguments),
-    /// Build, list or remove kernels for simulated time
+    /// Build, list, remove, export or import kernels for simulated time
     Kernel(kernel::KernelArguments),
-    /// Measure a device by reading it and write a model of it; or hold a model against what was measured
+    /// Measure a device and write a model of it, or compare a model with measurements
     Calibrate(calibrate::CalibrateArguments),
-    /// Print the shape of a folder, or the calls of a workload, to be shared: no name in it and no content
+    /// Describe a folder or a recorded workload without names and content, to share or to run
     Capture(capture::CaptureArguments),
-    /// Find and undo whatever an earlier crash left behind
+    /// Find and remove what a killed run left behind
     Clean(clean::CleanArguments),
-    /// Show the manual page, or that of a command or of plans
+    /// Show the manual page of the program, of a command or of plans
     Man(manual::ManArguments),
     /// Print a completion script for a shell
     Completions(manual::CompletionsArguments),

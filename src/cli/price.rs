@@ -16,15 +16,15 @@ use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct PriceArguments {
-    /// The folder of the run
+    /// The run's folder
     run: PathBuf,
-    /// Carry out a stranger's plan without asking
+    /// Run a plan of another user without asking for confirmation
     #[arg(long)]
     yes: bool,
-    /// Let a stranger's plan reach this machine's network where it asks for it
+    /// Let the commands of such a plan use this machine's network
     #[arg(long)]
     allow_network: bool,
-    /// Say nothing but the result
+    /// Print only the result
     #[arg(long, short)]
     quiet: bool,
     /// Every table

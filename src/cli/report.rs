@@ -23,33 +23,33 @@ use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct ReportArguments {
-    /// The folder of the run, or a bundle of one
+    /// The run's folder, or a bundle
     run: PathBuf,
-    /// In which form [default: terminal]
+    /// The format [default: terminal]
     #[arg(long, value_enum)]
     format: Option<ReportFormat>,
-    /// Into this file instead of standard output
+    /// Write into this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write the HTML page (into the run's folder if no file is named) and open it in the browser
+    /// Write the HTML page (into the run's folder unless -o names a file) and open it in the browser
     #[arg(long)]
     open: bool,
-    /// Every table: costs, rates and the steps around the phases
+    /// Show every table: costs, rates and the steps around the phases
     #[arg(long)]
     all: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum ReportFormat {
-    /// A page of text
+    /// Text for the terminal
     Terminal,
-    /// One self-contained page with pictures, to be kept and sent
+    /// One self-contained page with charts
     Html,
     /// Tables for a pull request or a forum
     Markdown,
     /// One row per number
     Csv,
-    /// The stable, versioned data format
+    /// A stable, versioned data format
     Json,
 }
 

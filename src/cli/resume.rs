@@ -18,12 +18,12 @@ use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct ResumeArguments {
-    /// The folder of the run
+    /// The run's folder
     run: PathBuf,
-    /// Carry on a run that has ended: for so many blocks, or until every candidate has its place
+    /// Add blocks to a run that has ended: this many at most, fewer once every candidate has its place
     #[arg(long, value_name = "BLOCKS", value_parser = clap::value_parser!(u32).range(1..=1000), allow_negative_numbers = true)]
     more: Option<u32>,
-    /// Allow the device's present content to be destroyed, by the identity that the refusal names
+    /// Allow the content of this block device to be destroyed: its identity, as the refusal prints it
     #[arg(long, value_name = "IDENTITY")]
     erase: Vec<String>,
     #[command(flatten)]

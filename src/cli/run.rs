@@ -29,9 +29,9 @@ use super::{CliError, Exit, dry_run, interrupt};
 /// What stands below the options in `--help`.
 const EXAMPLES: &str = "\
 Examples:
-  fsverdict run demo                      a modelled disk, without root
-  fsverdict show usb-backup > mine.toml   a plan to make one's own of
-  fsverdict run mine.toml --dry-run       what would be done, and whether it can
+  fsverdict run demo                      compares on a modelled disk, without root
+  fsverdict show usb-backup > mine.toml   writes a plan to edit
+  fsverdict run mine.toml --dry-run       shows what would be done and what is missing
   fsverdict run mine.toml --fs ext4,xfs --for 20m
   sudo fsverdict run mine.toml --device /dev/disk/by-id/usb-… --erase IDENTITY
 
@@ -40,47 +40,47 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct RunArguments {
-    /// A preset (`fsverdict list presets`), the path of a plan (`-`: standard input), or of a report.html that carries one
+    /// A preset (`fsverdict list presets`), a plan's file (`-` reads standard input), or a report.html that contains a plan
     #[arg(value_name = "PRESET|PLAN.toml|PAGE.html", value_parser = PathOrAmong(preset_names), hide_possible_values = true)]
     plan: OsString,
-    /// Where trials happen (`fsverdict list labs`)
+    /// The lab: where trials run (`fsverdict list labs`)
     #[arg(long, value_parser = PossibleValuesParser::new(LabChoice::all().map(LabChoice::word)).try_map(|name| name.parse::<LabChoice>()))]
     lab: Option<LabChoice>,
-    /// A scratch image, a modelled device, or a block device: everything on that is destroyed; of several devices each
+    /// A scratch image, a modelled device, or a block device, whose content is destroyed; repeat it for several devices
     #[arg(long, value_name = "image:SIZE|model:NAME@SIZE|PATH")]
     pub(super) device: Vec<DeviceSource>,
-    /// Keep only candidates of these filesystems or names
+    /// Run only the candidates with these filesystems or names
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = Among(fsverdict_stack::filesystem::filesystem_names), hide_possible_values = true)]
     fs: Vec<String>,
-    /// This many blocks (one block is one trial of every candidate), or from MIN to MAX until the verdict is certain
+    /// The number of blocks (a block is one trial of every candidate), or MIN to MAX until the verdict is certain
     #[arg(long, value_name = "N|MIN-MAX", allow_hyphen_values = true)]
     blocks: Option<Blocks>,
     /// Stop within this time: no new block starts when it could not end in it
     #[arg(long = "for", value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
     pub(super) budget: Option<Duration>,
-    /// A/A: enter a candidate twice, the first one unless named, and tell how different the two look
+    /// A/A test: enter a candidate twice (the first unless named) and report how different the two appear
     #[arg(long = "aa", value_name = "CANDIDATE", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = twice)]
     twice: Option<Twice>,
-    /// Shrink the data, and a scratch image with them, to this share: 0.1 is a tenth
+    /// Scale the data, and a scratch image with it, by this factor: 0.1 is a tenth
     #[arg(long, value_name = "FACTOR", allow_negative_numbers = true)]
     scale: Option<f64>,
-    /// Again with four times the data, and again, until order and ratios stay as they are; at most so many sizes [default: 4]
+    /// Repeat with four times the data until order and ratios no longer change; at most this many sizes [default: 4]
     #[arg(long, value_name = "SIZES", num_args = 0..=1, require_equals = true, default_missing_value = "4",
         value_parser = clap::value_parser!(u32).range(2..=9), conflicts_with_all = ["dry_run", "open"])]
     pub(super) settle_size: Option<u32>,
-    /// Change one key of the plan, e.g. --set protocol.seed=7
+    /// Set one key of the plan, e.g. --set protocol.seed=7; can be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     pub(super) set: Vec<String>,
     /// The folder for the run's plan, journal and reports [default: runs/NAME-TIME]
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
-    /// Allow the device's present content to be destroyed, by the identity that the refusal names; of several devices each
+    /// Allow the content of this block device to be destroyed: its identity, as the refusal prints it; repeat it for several
     #[arg(long, value_name = "IDENTITY")]
     pub(super) erase: Vec<String>,
-    /// Open the report in the browser; it shows what is known so far, block by block
+    /// Open the report in the browser, where it is updated after every block
     #[arg(long)]
     open: bool,
-    /// Make every check of a run, and print every command line and what it would take, without root; run nothing
+    /// Make every check, print every command line and the estimated time, and run nothing; needs no root
     #[arg(long)]
     pub(super) dry_run: bool,
     #[command(flatten)]
@@ -92,19 +92,19 @@ pub(super) struct RunArguments {
 /// How a run is carried out and shown; the same for `resume`.
 #[derive(Debug, Args)]
 pub(super) struct Conduct {
-    /// This many trials at once, in simulated time [default: one for each processor there; 1 elsewhere]
+    /// How many trials run at once, in simulated time only [default: one per processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]
     jobs: Option<u16>,
-    /// No progress
+    /// Show no progress
     #[arg(long, short)]
     quiet: bool,
-    /// Carry out a plan that is not yours (of a page, or of another user's) without being asked
+    /// Run a plan from a page or of another user without asking for confirmation
     #[arg(long)]
     yes: bool,
-    /// Let phases of a plan that is not yours use this machine's network
+    /// Let the commands of such a plan use this machine's network
     #[arg(long)]
     allow_network: bool,
-    /// Every table of the result: costs, rates and the steps around the phases
+    /// Show every table: costs, rates and the steps around the phases
     #[arg(long)]
     pub(super) all: bool,
 }

@@ -18,23 +18,23 @@ use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct TraceArguments {
-    /// The folder of the run
+    /// The run's folder
     run: PathBuf,
-    /// Which candidate's
+    /// The candidate
     candidate: String,
-    /// Of this block, and not of the last
+    /// The block [default: the last]
     #[arg(long)]
     block: Option<u32>,
-    /// Of several devices, which one's
+    /// The device, where the plan has several
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     device: usize,
-    /// In which form [default: figures]
+    /// The format [default: figures]
     #[arg(long, value_enum)]
     format: Option<TraceFormArgument>,
-    /// What the iolog is to be done on
+    /// The file or device that the iolog names
     #[arg(long, value_name = "FILE", default_value = "device")]
     on: String,
-    /// Into this file instead of standard output
+    /// Write into this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -43,9 +43,9 @@ pub(super) struct TraceArguments {
 enum TraceFormArgument {
     /// Seeks, sequential share, latencies, queue depth
     Figures,
-    /// What blkparse and iowatcher read
+    /// Binary trace for blkparse and iowatcher
     Blktrace,
-    /// What fio reads, to do the requests again (`fio --read_iolog`)
+    /// Log with which fio repeats the requests (`fio --read_iolog`)
     Iolog,
     /// One row per request
     Csv,
