@@ -75,7 +75,7 @@ fn save(file: &Path, toml: &str) -> Result<(), CliError> {
     let written = write_output(file, Existing::Keep, |out| out.write_all(toml.as_bytes()));
     written.map_err(|error| {
         let hint = error.hint();
-        let hint = hint.unwrap_or_else(|| "it must not be there yet: name another, or remove it".to_owned());
+        let hint = hint.unwrap_or_else(|| "name another file, or remove this one".to_owned());
         CliError::Failed(Reason::new(format!("cannot write the model {}: {error}", file.display()), hint))
     })
 }

@@ -79,11 +79,8 @@ pub(super) fn block(arguments: &BlockArguments) -> Result<Exit, CliError> {
             let path: &Path = arguments.run.as_ref();
             if path.is_file() || preset_names().iter().any(|name| arguments.run == *name) && !path.exists() {
                 return Err(CliError::Usage(Reason::new(
-                    format!(
-                        "{} is a plan, and the run that this block belongs to needs a folder",
-                        path.display()
-                    ),
-                    "--out DIR names it; it is made where there is none",
+                    format!("{} is a plan, but a block needs the folder of its run", path.display()),
+                    "name the folder with --out DIR; it is created when missing",
                 )));
             }
             open_to_carry_out(path, arguments.conduct.said())?
@@ -106,16 +103,18 @@ pub(super) fn block(arguments: &BlockArguments) -> Result<Exit, CliError> {
     let run = quoted(&folder.path().to_string_lossy());
     print_line(&match end {
         BlockEnd::Done => {
-            format!("block {number} of site {site} is done; `fsverdict merge {run}` shows the whole")
+            format!(
+                "block {number} of site {site} is done; `fsverdict merge {run}` shows the result of all sites"
+            )
         }
         BlockEnd::Already => format!("block {number} of site {site} was done before"),
         BlockEnd::Settled(reason) => format!("nothing is left to find out: {reason}"),
         BlockEnd::Disturbed => {
             return Err(CliError::failed(Reason::new(
                 format!(
-                    "block {number} of site {site} does not count: the machine was too busy at every attempt"
+                    "block {number} of site {site} does not count, because the machine was too busy at every attempt"
                 ),
-                "the same command does it again, when it is quiet",
+                "run the same command again when the machine is idle",
             )));
         }
     });
@@ -149,8 +148,8 @@ pub(super) fn merged(arguments: &MergeArguments) -> Result<Exit, CliError> {
     let [run] = arguments.runs.as_slice() else { return devices(arguments) };
     if run.is_file() || arguments.format.is_some() || arguments.output.is_some() {
         return Err(CliError::usage(Reason::new(
-            "one run by itself makes no table of devices",
-            "name the others, too; `fsverdict report` shows one run",
+            "a table of devices needs more than one run",
+            "name the other runs as well; `fsverdict report` shows a single run",
         )));
     }
     let (folder, plan) = RunFolder::open(run).map_err(CliError::usage)?;
@@ -171,7 +170,7 @@ pub(super) fn merged(arguments: &MergeArguments) -> Result<Exit, CliError> {
 fn devices(arguments: &MergeArguments) -> Result<Exit, CliError> {
     if arguments.settled || !arguments.without.is_empty() || arguments.all {
         return Err(CliError::usage(
-            "--without, --settled and --all are about one run of several sites".to_owned(),
+            "--without, --settled and --all apply to one run of several sites only".to_owned(),
         ));
     }
     let source = |path: &PathBuf| {
@@ -182,8 +181,8 @@ fn devices(arguments: &MergeArguments) -> Result<Exit, CliError> {
     let sources = arguments.runs.iter().map(source).collect::<Result<Vec<DeviceRun>, CliError>>()?;
     let report = DeviceReport::of(&sources).map_err(|obstacles| {
         CliError::usage(Reason::new(
-            format!("these runs cannot be set side by side:\n  {}", obstacles.join("\n  ")),
-            "leave out what does not belong to the others",
+            format!("these runs cannot be compared:\n  {}", obstacles.join("\n  ")),
+            "leave out the runs that do not match the others",
         ))
     })?;
     let format = arguments.format.unwrap_or(ReportFormat::Terminal).format(arguments.output.is_some(), true);

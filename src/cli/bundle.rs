@@ -53,14 +53,14 @@ pub(super) fn run(arguments: &BundleArguments) -> Result<Exit, CliError> {
     for (what, number) in &bundled.left_out {
         said += &format!("  left out: {number} {what}\n");
     }
-    said += "  left out: what can be made again (reports), traces, journals of single blocks\n";
+    said += "  left out: reports (they can be made again), traces, journals of single blocks\n";
     if !arguments.with_names {
-        said += "  kept: what devices and processors are called by their makers, kernels, and the plan's own words: title, candidates, options, commands\n";
+        said += "  kept: model names of devices and processors, kernel versions, and the words of the plan: title, candidates, options, commands\n";
         let path = quoted(&path.to_string_lossy());
-        said += &format!("hint: look at it before you share it: tar xzOf {path} | less\n");
+        said += &format!("hint: read it before you share it: tar xzOf {path} | less\n");
     }
     if bundled.unstable {
-        said += "warning: there is no /etc/machine-id: another bundle will call the same device otherwise\n";
+        said += "warning: this machine has no /etc/machine-id, so another bundle will give the same device another name\n";
     }
     result_writer().write_all(said.as_bytes())?;
     Ok(Exit::Done)

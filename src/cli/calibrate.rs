@@ -89,7 +89,10 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Exit, CliError> {
         print_line(&format!("[{section}] {key} = {number}"));
     }
     for (kind, error) in &found.errors {
-        print_line(&format!("error on the half it was not fitted to, {kind}: {:.1} %", error * 100.0));
+        print_line(&format!(
+            "error on the half that was not used for fitting, {kind}: {:.1} %",
+            error * 100.0
+        ));
     }
     put(arguments, &found.toml)
 }
@@ -119,7 +122,7 @@ fn write(file: &Path, text: &str, force: bool) -> Result<(), CliError> {
 fn taken(file: &Path) -> CliError {
     CliError::usage(Reason::new(
         format!("{} is there already", file.display()),
-        "--force replaces it; or name another file",
+        "name another file, or replace this one with --force",
     ))
 }
 
@@ -139,10 +142,10 @@ fn real(arguments: &CalibrateArguments, named: &str) -> Result<Target, CliError>
     let device = inspected.map_or_else(|| path.display().to_string(), |device| device.describe_for_people());
     let mut disk = Raw::open(path, false).map_err(|error| {
         let what = format!("cannot open {}: {error}", path.display());
-        CliError::failed(Reason::new(what, "a device is read as root, or by the group `disk`"))
+        CliError::failed(Reason::new(what, "only root and members of the group `disk` may read a device"))
     })?;
     let erased = if arguments.erase.is_some() { "then it is erased" } else { "it is not written to" };
-    print_line(&format!("reading {device}, some 5700 times; {erased}"));
+    print_line(&format!("reading {device} about 5700 times; {erased}"));
     let mut found = measure(&mut disk, Grid::Reading).map_err(|error| {
         CliError::Failed(Reason::new(format!("cannot measure {device}: {error}"), too_small(&error)))
     })?;
@@ -161,7 +164,7 @@ fn real(arguments: &CalibrateArguments, named: &str) -> Result<Target, CliError>
 fn too_small(error: &std::io::Error) -> &'static str {
     match error.kind() {
         std::io::ErrorKind::InvalidInput => {
-            "name a whole device; or, to try how it is done, a larger file: truncate -s 1G FILE"
+            "name a whole device, or for a try a larger file: truncate -s 1G FILE"
         }
         _ => "",
     }
@@ -171,7 +174,7 @@ fn too_small(error: &std::io::Error) -> &'static str {
 fn modelled(arguments: &CalibrateArguments, named: &str) -> Result<Target, CliError> {
     let source: DeviceSource = named.parse().map_err(CliError::usage)?;
     let DeviceSource::Model { name, size } = &source else {
-        return Err(CliError::usage(format!("{source} is no modelled device")));
+        return Err(CliError::usage(format!("{source} is not a modelled device")));
     };
     let model = Model::find(name).map_err(CliError::usage)?;
     let (device, size) = (format!("the model {} v{}, {size}", model.name, model.version), size.0);

@@ -45,8 +45,8 @@ candidate = [
 pub(super) fn run(name: Option<&str>) -> Result<String, CliError> {
     let kernel = KernelCache::of_user().find_counting(RELEASE).map_err(|_| {
         CliError::failed(Reason::new(
-            "there is no kernel in the cache that counts what it computes",
-            "`fsverdict kernel build --counting` makes one of Linux 6.12, in some minutes",
+            "the cache has no kernel that counts computation",
+            "`fsverdict kernel build --counting` builds one from Linux 6.12 in some minutes",
         ))
     })?;
     let folder = tempfile::tempdir().map_err(CliError::failed)?;
@@ -71,7 +71,7 @@ pub(super) fn run(name: Option<&str>) -> Result<String, CliError> {
     }
     let error = calibration.held_out;
     print_line(&format!(
-        "error on the half it was not fitted to: median {:.1} %, 90th percentile {:.1} % ({} pieces of work)",
+        "error on the half that was not used for fitting: median {:.1} %, 90th percentile {:.1} % ({} pieces of work)",
         error.median * 100.0,
         error.p90 * 100.0,
         calibration.ratios.len()

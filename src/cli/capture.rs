@@ -45,8 +45,8 @@ pub(super) fn run(arguments: &CaptureArguments) -> Result<Exit, CliError> {
         (None, Some(path)) => return capture_trace::run(path, &arguments.trace, &arguments.name),
         (None, None) => {
             return Err(CliError::Usage(Reason::new(
-                "nothing to capture was named",
-                "name a folder, or with --trace FILE what a program did; `fsverdict capture --help` has examples",
+                "capture needs a folder or a trace",
+                "name a folder, or a recorded workload with --trace FILE; `fsverdict capture --help` has examples",
             )));
         }
     };
@@ -54,8 +54,8 @@ pub(super) fn run(arguments: &CaptureArguments) -> Result<Exit, CliError> {
     let shape = capture_shape(folder).map_err(|errno| {
         let why = std::io::Error::from(errno);
         CliError::usage(Reason::new(
-            format!("cannot look at {shown}: {why}"),
-            "name a folder that you can read, and no symbolic link to one",
+            format!("cannot read {shown}: {why}"),
+            "name a folder that you can read, not a symbolic link",
         ))
     })?;
     if shape.files == 0 {
@@ -67,10 +67,10 @@ pub(super) fn run(arguments: &CaptureArguments) -> Result<Exit, CliError> {
     if shape.bytes > limits::SIZE {
         return Err(CliError::usage(Reason::new(
             format!(
-                "the files in {shown} are larger together than {}, and no dataset is",
+                "the files in {shown} add up to more than {}, the limit of a dataset",
                 Bytes(limits::SIZE)
             ),
-            "files with holes count whole; name a folder without them",
+            "sparse files count with their full size; name a folder without them",
         )));
     }
     result_writer().write_all(as_dataset(&shape, &arguments.name).as_bytes())?;
@@ -84,9 +84,9 @@ fn as_dataset(shape: &CapturedShape, name: &str) -> String {
     let share = |count: u64| (count as f64 / files * 1000.0).round() / 1000.0;
     let left_out = match shape.left_out {
         0 => String::new(),
-        some => format!(
-            "# {some} entries could not be looked at, or lie on another filesystem, and are not in it.\n"
-        ),
+        some => {
+            format!("# Not included: {some} entries that could not be read or lie on another filesystem.\n")
+        }
     };
     let sizes: Vec<String> = shape.sizes.chunks(16).map(list).collect();
     let symlinks = shape.symlinks as f64 / (shape.symlinks + shape.files).max(1) as f64;

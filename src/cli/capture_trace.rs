@@ -43,9 +43,9 @@ pub(super) fn run(path: &Path, arguments: &TraceCapture, name: &str) -> Result<E
     let shown = path.display();
     if let Some(number) = path.to_str().filter(|text| text.parse::<u32>().is_ok() && !path.exists()) {
         return Err(CliError::usage(Reason::new(
-            format!("fsverdict does not look into running processes, and there is no file `{number}`"),
+            format!("there is no file `{number}`, and fsverdict does not attach to running processes"),
             format!(
-                "let strace do so, as yourself for your own processes or as root, until you have seen enough: {STRACE_COMMAND} -p {number}; then: fsverdict capture --trace calls.txt --below FOLDER"
+                "record the process with strace (as root if it is not yours): {STRACE_COMMAND} -p {number}; then: fsverdict capture --trace calls.txt --below FOLDER"
             ),
         )));
     }
@@ -72,7 +72,7 @@ fn refuse_large_loss(account: &Account) -> Result<(), Reason> {
     }
     Err(Reason::new(
         format!("{} of the {of} in it are not kept. {}", percent(share), account.summary(SHOWN_REASONS)),
-        format!("record it so that they are ({STRACE_COMMAND} PROGRAM), or accept the loss: --partial"),
+        format!("record it with all calls ({STRACE_COMMAND} PROGRAM), or accept the loss with --partial"),
     ))
 }
 

@@ -42,7 +42,7 @@ pub(super) fn run(arguments: &CleanArguments) -> Result<Exit, CliError> {
     if stayed > 0 {
         return Err(CliError::failed(Reason::new(
             format!("{stayed} of {} could not be removed", found.len()),
-            "as root, `sudo fsverdict clean` may do more",
+            "`sudo fsverdict clean` may be able to remove it as root",
         )));
     }
     Ok(Exit::Done)

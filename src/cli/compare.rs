@@ -68,7 +68,7 @@ fn compare(arguments: &CompareArguments) -> Result<Exit, CliError> {
         fsverdict_judgement::verdict::compare(&sides, arguments.between_runs).map_err(CliError::failed)?;
     let runs: Vec<&Run> = opened.iter().map(|(.., run)| run).collect();
     let [before, between @ .., after] = runs.as_slice() else {
-        return Err(CliError::usage("there must be two runs or more".to_owned()));
+        return Err(CliError::usage("compare needs at least two runs".to_owned()));
     };
     let report = ComparisonReport { before, between, after, found: &found };
     let format = arguments.format.format(arguments.output.is_some(), true);
@@ -92,6 +92,6 @@ fn share(text: &str) -> Result<f64, String> {
     let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 0.01));
     match number.trim().parse::<f64>() {
         Ok(share) if (0.0..=1.0).contains(&(share * unit)) => Ok(share * unit),
-        _ => Err("a share between 0 and 1 is wanted: 0.02 or 2%".to_owned()),
+        _ => Err("the value must be a share between 0 and 1, such as 0.02 or 2%".to_owned()),
     }
 }

@@ -89,10 +89,10 @@ pub(super) fn agree(plan: &Plan, origin: &PlanOrigin, said: Consent) -> Result<(
     if !online.is_empty() && !said.network {
         return Err(CliError::usage(Reason::new(
             format!(
-                "the plan is not yours ({why}), and wants this machine's network for {}",
+                "the plan is not yours ({why}), and its commands want this machine's network: {}",
                 in_lines(&online.join(", "))
             ),
-            "--allow-network gives it to them",
+            "allow it with --allow-network",
         )));
     }
     show(&description(plan, why));
@@ -100,8 +100,8 @@ pub(super) fn agree(plan: &Plan, origin: &PlanOrigin, said: Consent) -> Result<(
         return Ok(());
     }
     Err(CliError::usage(Reason::new(
-        "nothing was done: this plan is not yours, and you did not agree to carry it out",
-        "look at it above; --yes carries it out without being asked",
+        "nothing was run: this plan is not yours, and you did not confirm it",
+        "read the plan above; --yes confirms it in advance",
     )))
 }
 
@@ -146,7 +146,7 @@ fn commands(plan: &Plan) -> Vec<String> {
 
 /// What a plan would run, read and write.
 fn description(plan: &Plan, why: &str) -> String {
-    let mut text = format!("This plan is not yours ({why}). It would run, {}:\n", as_whom());
+    let mut text = format!("This plan is not yours ({why}). It would run {}:\n", as_whom());
     let indented = |line: &str| line.replace('\n', "\n      ");
     for command in commands(plan) {
         text += &format!("  command: {}\n", indented(&command));
@@ -160,7 +160,7 @@ fn description(plan: &Plan, why: &str) -> String {
                     format!("  options of {} for {}: {said}\n", axis.key, candidate.name)
                 }
                 AxisLevel::Path(path) if matches!(axis.role, AxisRole::Place) => {
-                    format!("  writes in a folder of its own in {}\n", quoted(&path.to_string_lossy()))
+                    format!("  writes into a new folder in {}\n", quoted(&path.to_string_lossy()))
                 }
                 AxisLevel::Path(path) => format!("  {}: {}\n", axis.key, quoted(&path.to_string_lossy())),
                 _ => continue,
@@ -172,13 +172,13 @@ fn description(plan: &Plan, why: &str) -> String {
     }
     for source in plan.device.all() {
         let DeviceSource::Path(path) = source else { continue };
-        text += &format!("  destroys what is on {}\n", quoted(&path.to_string_lossy()));
+        text += &format!("  destroys the content of {}\n", quoted(&path.to_string_lossy()));
     }
     for phase in plan.phases.iter().filter(|phase| phase.network) {
         text += &format!("  with this machine's network: {}\n", phase.name);
     }
     text += &reading(plan);
-    text + "What it reads may come to stand in the journal and the report. It can write to the filesystem under test alone."
+    text + "What it reads may appear in the journal and the report. It can write only to the filesystem under test."
 }
 
 /// What a plan can read.
@@ -190,7 +190,7 @@ fn reading(plan: &Plan) -> String {
         }
     }
     for path in &plan.reads {
-        text += &format!("  reads {} with all that is in it\n", quoted(&path.to_string_lossy()));
+        text += &format!("  reads {} and everything in it\n", quoted(&path.to_string_lossy()));
     }
     let hidden = hidden_from(plan, []);
     text + &match hidden.hidden.len() {

@@ -75,8 +75,8 @@ pub(super) fn run(arguments: &CrashArguments) -> Result<Exit, CliError> {
         }
         (Some(_), Some(FaultState::Rot(_))) if arguments.script.is_some() => {
             return Err(CliError::usage(fsverdict_text::Reason::new(
-                "a rotten block is no state of a cut of power, and is as small as it can be",
-                "leave --script out: the image is written",
+                "a state with a corrupted block has no calls or lost writes to reduce",
+                "leave --script out, and the image is written",
             )));
         }
         (Some(candidate), Some(FaultState::Rot(rotten))) => {
@@ -105,8 +105,8 @@ fn export(
         recorded.iter().copied().filter(|one| part.is_none_or(|part| part == *one)).collect();
     if wanted.is_empty() {
         let what = match part {
-            Some(part) => format!("nothing is kept of part {part} of {}", candidate.name),
-            None => format!("nothing that {} wrote is kept", candidate.name),
+            Some(part) => format!("nothing was recorded of part {part} of {}", candidate.name),
+            None => format!("no writes of {} were recorded", candidate.name),
         };
         let kept: Vec<String> = recorded.iter().map(u32::to_string).collect();
         let hint = match kept.is_empty() {
@@ -139,7 +139,7 @@ fn find<'a>(plan: &'a Plan, name: &str) -> Result<&'a Candidate, CliError> {
     })
 }
 
-/// Does what the plan's `[faults]` ask for to every candidate that was not looked at yet, or to this one.
+/// Does what the plan's `[faults]` ask for to every candidate that was not checked yet, or to this one.
 pub(super) fn do_faults(
     folder: &RunFolder,
     plan: &Plan,
@@ -156,7 +156,7 @@ pub(super) fn do_faults(
     Ok(())
 }
 
-/// Cuts the power of every candidate that was not looked at yet, or of this one.
+/// Cuts the power of every candidate that was not checked yet, or of this one.
 fn cut_all(
     folder: &RunFolder,
     plan: &Plan,
@@ -176,7 +176,7 @@ fn cut_all(
         let tell = |CutProgress { part, parts, done, all }: CutProgress| {
             let of = if parts > 1 { format!("part {} of {parts}: ", part + 1) } else { String::new() };
             if !quiet {
-                print_line(&format!("power cuts: {}: {of}{done} of {all} states looked at", candidate.name));
+                print_line(&format!("power cuts: {}: {of}{done} of {all} states examined", candidate.name));
             }
         };
         match cutting.examine_power_cuts(candidate, again, &tell) {
@@ -190,7 +190,7 @@ fn cut_all(
             }
             // The next candidate would fare no better.
             Err(error) if error.is_of_this_machine() => return Err(CliError::failed(error)),
-            Err(error) => print_line(&format!("power cuts: {}: not done: {error}", candidate.name)),
+            Err(error) => print_line(&format!("power cuts: {}: not examined: {error}", candidate.name)),
         }
     }
     Ok(())
@@ -217,7 +217,7 @@ fn write_state(
     let images: Vec<String> = images.iter().map(|image| image.display().to_string()).collect();
     let devices = if images.len() > 1 { "devices" } else { "device" };
     let mut text = format!(
-        "{}: the {devices} of {} when power was cut {at_s:.6} s after its start ({state})\nwhat must be there:\n",
+        "{}: the {devices} of {} when power was cut {at_s:.6} s after its start ({state})\nthe image must contain:\n",
         images.join(", "),
         candidate.name
     );
@@ -237,10 +237,10 @@ fn write_script(
     if !candidate.layers.is_empty() || plan.device.count() > 1 {
         return Err(CliError::usage(fsverdict_text::Reason::new(
             format!(
-                "`{}` has layers, or several devices, which a program for one image does not open",
+                "`{}` has layers or several devices, and a script can only write one plain image",
                 candidate.name
             ),
-            "leave --script out: the image of each device is written",
+            "leave --script out, and the image of each device is written",
         )));
     }
     let cutting = power_cutting(plan, folder.handle()).map_err(CliError::failed)?;
@@ -259,8 +259,8 @@ fn write_script(
     output.file().write_all(minimised.script.as_bytes()).and_then(|()| output.finish()).map_err(failed)?;
     let MinimisedState { name, finding, did, lost, came_twice, .. } = &minimised;
     let twice = match came_twice {
-        true => "it came to the same when all was done once more",
-        false => "done once more it came to something else: it depends on more than this",
+        true => "a second run of all steps gave the same outcome",
+        false => "a second run gave another outcome, so it depends on more than these steps",
     };
     let mut text = format!("{}: {name}: {}: {}\n", path.display(), finding.outcome.words(), finding.seen);
     did.iter().for_each(|call| text.push_str(&format!("  {call}\n")));

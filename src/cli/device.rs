@@ -17,8 +17,8 @@ pub(super) fn erases_a_device(erase: &[String], source: &DeviceSource) -> Result
         DeviceSource::Path(_) => Ok(()),
         _ if erase.is_empty() => Ok(()),
         other => Err(CliError::Usage(Reason::new(
-            format!("--erase says that a block device may be erased, and this is on none: {other}"),
-            "--device PATH names the device that --erase belongs to; where none is meant, leave --erase out",
+            format!("--erase applies to block devices only, and this run uses none: {other}"),
+            "name the block device with --device PATH, or leave --erase out",
         ))),
     }
 }

@@ -95,7 +95,9 @@ fn simulated_time(plan: &Plan) -> String {
         (true, None) => {
             ("no ", Reason::new("no kernel for it yet", "fsverdict kernel build: some minutes, once"))
         }
-        (true, Some(error)) => ("no ", error.reason().after("no kernel for it, and none can be built: ")),
+        (true, Some(error)) => {
+            ("no ", error.reason().after("there is no kernel for it, and none can be built: "))
+        }
     };
     let text = text.to_string().replace('\n', &format!("\n{:7}", ""));
     format!("Simulated time, on modelled devices (lab uml):\n  {answer}  {text}")

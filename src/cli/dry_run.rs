@@ -36,7 +36,7 @@ pub(super) fn show(
     }
     if let Some(fails) = plan.device.fails {
         let after = duration_text(fails.after);
-        writeln!(out, "device {} fails {after} after its guest was started", fails.device)?;
+        writeln!(out, "device {} fails {after} after its guest has started", fails.device)?;
     }
     writeln!(out, "each trial: {}", choice.lab.command_line().join(" "))?;
     for (place, candidate) in plan.candidates.iter().enumerate() {
@@ -121,7 +121,7 @@ fn left_out(plan: &Plan) -> Vec<String> {
         }
         if found.partly {
             said.push(format!(
-                "{name}: whether more than the first {LOOKED_AT} files of {} can be read was not looked at",
+                "{name}: whether more than the first {LOOKED_AT} files of {} can be read was not checked",
                 path.display()
             ));
         }
@@ -142,7 +142,9 @@ pub(super) fn look_ahead(
         return (prospect, None);
     }
     let why = match (origin, lab.against_trying()) {
-        (PlanOrigin::Stranger(_), _) => "not tried: nothing of a plan that is not yours is run unseen",
+        (PlanOrigin::Stranger(_), _) => {
+            "not tried: commands of a plan that is not yours run only after you have confirmed them"
+        }
         (_, Some(why)) => why,
         (_, None) => {
             prospect.try_options(plan, lab);
@@ -159,5 +161,5 @@ pub(super) fn may_begin(prospect: &Prospect) -> Result<(), CliError> {
         return Ok(());
     }
     let reasons = Reason::all(refusals.into_iter().map(Hinted::reason));
-    Err(CliError::failed(reasons.after("the run would not begin: ")))
+    Err(CliError::failed(reasons.after("the run would not start: ")))
 }

@@ -88,8 +88,8 @@ pub(super) fn conduct_at_sites(
         settled(&merged, plan);
         let why = fleet.on.explained(folder.path());
         return Err(CliError::failed(Reason::new(
-            "no site has anything under way, and the run is not settled",
-            format!("{why}; `fsverdict resume {run}` has the missing blocks done"),
+            "no site has a block under way, and the run is not settled",
+            format!("{why}; `fsverdict resume {run}` runs the missing blocks"),
         )));
     }
     Ok(outcome)
@@ -109,7 +109,7 @@ pub(super) fn settled(merged: &Merged, plan: &Plan) -> Exit {
                 awaited => format!("; the next round lacks {}", awaited.join(", ")),
             };
             print_line(&format!(
-                "not settled: {in_it} candidates are still in, complete rounds: {}{waiting}",
+                "not settled: {in_it} candidates can still win, complete rounds: {}{waiting}",
                 merged.rounds
             ));
             Exit::NoVerdict

@@ -52,11 +52,11 @@ fn trials_to_come(plan: &Plan, able: usize) -> String {
         return format!("{} ({} of {able})", count(least, "trial"), count(blocks.min as usize, "block"));
     }
     let until = match plan.protocol.until {
-        Until::Recommended => "until one can be recommended",
-        Until::Ranked => "until every candidate has its place",
+        Until::Recommended => "until one candidate can be recommended",
+        Until::Ranked => "until every candidate has a certain rank",
     };
     format!(
-        "blocks of {able}, {until}: about {} where they stray by 2% or less, {most} at most",
+        "blocks of {able}, {until}: about {} if times vary by 2% or less, {most} at most",
         count(least, "trial")
     )
 }
@@ -115,9 +115,7 @@ fn writes(plan: &Plan, prospect: &Prospect, trials: usize) -> Option<String> {
     if let (DeviceSource::Path(_), Some(size)) = (&plan.device.source, prospect.size) {
         // Transcend, "SSD" (Article/SSD of its pages): fewer than 1500 times with three bits a cell; four bear less.
         let share = all as f64 / size.max(1) as f64;
-        text.push_str(&format!(
-            ": {share:.1} times the device's size, and cheap flash is rated for about 1000"
-        ));
+        text.push_str(&format!(": {share:.1} times the device's size, and cheap flash lasts for about 1000"));
     }
     (each > 0).then_some(text)
 }

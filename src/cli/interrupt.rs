@@ -42,11 +42,11 @@ fn parting(folder: &RunFolder, plan: &Plan) -> String {
     let erase: String = (1..).zip(plan.device.all()).filter_map(erase).collect();
     let kept = match kept {
         0 => "no trial had ended".to_owned(),
-        1 => format!("one finished trial is kept in {run}"),
-        many => format!("{many} finished trials are kept in {run}"),
+        1 => format!("one finished trial is saved in {run}"),
+        many => format!("{many} finished trials are saved in {run}"),
     };
     let hint = format!(
-        "`fsverdict resume {run}{erase}` goes on, `fsverdict report {run}` shows what is known so far"
+        "continue with `fsverdict resume {run}{erase}`, or see the result so far with `fsverdict report {run}`"
     );
     Reason::new(format!("interrupted: {kept}"), hint).to_string()
 }

@@ -109,7 +109,7 @@ pub(super) fn run(arguments: &KernelArguments) -> Result<Exit, CliError> {
             let entries = cache.list();
             if entries.is_empty() {
                 print_line(
-                    "there is no laboratory kernel yet; `fsverdict kernel build` builds one, in minutes",
+                    "there is no laboratory kernel yet; `fsverdict kernel build` builds one in some minutes",
                 );
             }
             for entry in entries {
@@ -118,7 +118,7 @@ pub(super) fn run(arguments: &KernelArguments) -> Result<Exit, CliError> {
             let everything = read_plan("quick", &Overrides::default())?;
             if let Some(found) = by_default(&everything, false) {
                 print_line(&format!(
-                    "a plan that names none takes the newest that was tried and carries its filesystems, layers and clock: for one that they all fit, {}",
+                    "a plan that names no kernel uses the newest tested one that has its filesystems, layers and clock: usually {}",
                     found.entry.name
                 ));
             }
@@ -130,7 +130,7 @@ pub(super) fn run(arguments: &KernelArguments) -> Result<Exit, CliError> {
         }
         KernelAction::Export { name, file } => {
             let entry = export(&cache, name, file).map_err(CliError::failed)?;
-            print_line(&format!("{}; `fsverdict kernel import FILE` takes it over elsewhere", entry.name));
+            print_line(&format!("{}; `fsverdict kernel import FILE` adds it on another machine", entry.name));
             writeln!(out, "{}", file.display())?;
         }
         KernelAction::Import { file } => {
@@ -147,7 +147,7 @@ pub(super) fn run(arguments: &KernelArguments) -> Result<Exit, CliError> {
 fn say_unfinished(cache: &KernelCache) {
     for (digest, folder) in cache.unfinished() {
         print_line(&format!(
-            "unfinished: {}; the same `fsverdict kernel build` carries on, `fsverdict kernel remove {digest}` removes it",
+            "unfinished: {}; the same `fsverdict kernel build` continues it, `fsverdict kernel remove {digest}` removes it",
             folder.display()
         ));
     }
@@ -155,7 +155,7 @@ fn say_unfinished(cache: &KernelCache) {
         let of = ["lib", "usr/lib"].map(|name| names_in(&folder.join(name).join("modules")));
         let of = of.concat().join(", ");
         print_line(&format!(
-            "unpacked for virtual machines: {of} in {}; `fsverdict kernel remove {digest}` removes it until it is named again",
+            "unpacked for virtual machines: {of} in {}; `fsverdict kernel remove {digest}` removes it until a plan needs it again",
             folder.display()
         ));
     }
@@ -180,7 +180,7 @@ fn in_full(entry: &KernelEntry) -> String {
             let all: Vec<&str> = proof.filesystems.iter().chain(&proof.layers).map(String::as_str).collect();
             let rest = match proof.without_tools.as_slice() {
                 [] => String::new(),
-                names => format!("; for want of their tools not tried: {}", names.join(", ")),
+                names => format!("; not tested, because their tools are missing: {}", names.join(", ")),
             };
             format!("{} was tried with {}{rest}", entry.name, all.join(", "))
         }

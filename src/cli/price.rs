@@ -38,7 +38,7 @@ pub(super) fn run(arguments: &PriceArguments) -> Result<Exit, CliError> {
     let run = read_run(&folder, &plan)?;
     let mut tell = |filesystem: &str| {
         if !quiet {
-            print_line(&format!("measuring what the work takes of a processor on {filesystem}"));
+            print_line(&format!("measuring the CPU time of the work on {filesystem}"));
         }
     };
     let prices = price(&plan, &run, &mut tell).map_err(CliError::failed)?;

@@ -110,7 +110,7 @@ impl Bar {
         if status == Status::Failed {
             let first = reason.lines().next().unwrap_or_default();
             let what = match self.ended_from_outside.take_if(|interrupted| interrupted == id) {
-                Some(_) => "is not judged: its trial was not completed",
+                Some(_) => "is not judged, because its trial did not complete",
                 None => "failed",
             };
             self.say(&format!("warning: {} {what} in block {}: {first}", id.candidate, id.block));
@@ -140,7 +140,7 @@ impl Observer for Bar {
             (Some(id), Event::TrialStarted {}) => {
                 if self.underway.iter().any(|(known, _)| known == id) {
                     self.say(&format!(
-                        "warning: {} was killed in block {} and is tried again",
+                        "warning: {} was killed in block {} and is repeated",
                         id.candidate, id.block
                     ));
                 }
@@ -158,7 +158,7 @@ impl Observer for Bar {
                 self.say(&Reason::new(format!("skipped {candidate}: {reason}"), hint.as_str()).to_string());
             }
             (_, Event::CandidateDropped { candidate, reason }) => {
-                self.say(&format!("{candidate} is no longer tried: {reason}"));
+                self.say(&format!("{candidate} gets no more trials: {reason}"));
             }
             (_, Event::BlockFinished { block, invalid: Some(rule), .. }) => {
                 self.say(&format!("block {block} does not count and is repeated: {rule}"));

@@ -26,8 +26,9 @@ pub(super) fn open_to_carry_out(folder: &Path, said: Consent) -> Result<(RunFold
 /// or out of a line, a million devices. Written as its author would have, it must be read as the same again.
 fn check(plan: &Plan) -> Result<(), CliError> {
     let refused = |why: String| {
-        let what = format!("the plan of this run (plan.json) was changed into what no plan can be: {why}");
-        CliError::usage(Reason::new(what, "a copy made of it earlier puts it right; or run its plan again"))
+        let what =
+            format!("the plan of this run (plan.json) was changed and is no longer a valid plan: {why}");
+        CliError::usage(Reason::new(what, "restore plan.json from a copy, or run the plan again"))
     };
     // How far its data were scaled is told of them, and no part of what is written.
     let plan = Plan { scale: None, ..plan.clone() };

@@ -74,8 +74,8 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<Exit, CliError> {
         (None | Some(ReportFormat::Html), true) => ReportFormat::Html,
         (Some(_), true) => {
             return Err(CliError::usage(Reason::new(
-                "only a page can be opened in the browser",
-                "--open goes with --format html, or alone",
+                "only an HTML page can be opened in the browser",
+                "use --open with --format html or without --format",
             )));
         }
         (format, false) => format.unwrap_or(ReportFormat::Terminal),
@@ -175,7 +175,7 @@ pub(super) fn show_gathered(folder: &RunFolder, mut report: Report<'_>, all: boo
     kept.map_err(|error| {
         let run = quoted(&folder.path().to_string_lossy());
         let hint = format!(
-            "the journal is whole; `fsverdict report {run} --format html --output FILE` writes it elsewhere"
+            "the journal is complete; `fsverdict report {run} --format html --output FILE` writes the page elsewhere"
         );
         CliError::Failed(error.reason().and_hint(hint))
     })?;
@@ -212,7 +212,7 @@ pub(super) fn write_to(
 /// A file that a user named could not be written.
 pub(super) fn unwritten(path: &Path, error: &std::io::Error) -> CliError {
     let hint = error.hint().unwrap_or_else(|| {
-        "name a file in a folder that is there and that you may write to, or leave --output out to see it here".to_owned()
+        "name a file in an existing folder that you may write to, or leave --output out".to_owned()
     });
     CliError::Failed(Reason::new(format!("cannot write {}: {error}", path.display()), hint))
 }

@@ -48,7 +48,7 @@ pub(super) fn run(arguments: &ResumeArguments) -> Result<Exit, CliError> {
     {
         Resumed::Session(session) => conduct(*session, &arguments.conduct),
         Resumed::Complete(reason) => {
-            print_line(&format!("this run is complete ({reason}); --more BLOCKS carries it on all the same"));
+            print_line(&format!("this run is complete ({reason}); --more BLOCKS adds blocks to it"));
             examine_faults(&folder, &plan, arguments.conduct.said().quiet)?;
             show_result(&folder, &plan, arguments.conduct.all)
         }
@@ -59,7 +59,7 @@ pub(super) fn run(arguments: &ResumeArguments) -> Result<Exit, CliError> {
 /// trial left.
 fn refused(plan: &Plan, error: &SessionError) -> CliError {
     let of_device = matches!((&plan.device.source, error), (DeviceSource::Path(_), SessionError::Disk(_)));
-    let hint = "the last trial of a run leaves its filesystem on the device, an interrupted one, too; only you can tell whether this is that filesystem: look at it first";
+    let hint = "the last trial of a run, also of an interrupted one, leaves its filesystem on the device; only you can tell whether this is that filesystem, so look at it first";
     let reason = error.reason();
     CliError::failed(if of_device { reason.and_hint(hint) } else { reason })
 }

@@ -38,7 +38,7 @@ impl std::str::FromStr for FaultState {
     }
 }
 
-/// Lets blocks of every candidate rot that was not looked at yet, or of this one.
+/// Lets blocks of every candidate rot that was not checked yet, or of this one.
 pub(super) fn rot_all(
     folder: &RunFolder,
     plan: &Plan,
@@ -126,7 +126,7 @@ pub(super) fn write_rot(
         ),
     };
     let mut text = format!(
-        "{}: the device of {} {what} ({rotten})\nwhat must be there:\n",
+        "{}: the device of {} {what} ({rotten})\nthe image must contain:\n",
         image.display(),
         candidate.name
     );

@@ -236,7 +236,7 @@ pub(super) fn rest_of(session: Session, how: &Conduct) -> Result<(), CliError> {
         if !folder.journal().is_there() {
             return CliError::failed(error);
         }
-        let hint = format!("what was measured so far is in {run}; `fsverdict resume {run}` carries on");
+        let hint = format!("the measurements so far are in {run}; `fsverdict resume {run}` continues");
         CliError::failed(error.reason().and_hint(hint))
     })?;
     drop(observer);
@@ -251,7 +251,7 @@ pub(super) fn examine_faults(folder: &RunFolder, plan: &Plan, quiet: bool) -> Re
     super::crash::do_faults(folder, plan, None, false, quiet).map_err(|error| {
         let run = quoted(&folder.path().to_string_lossy());
         let hint = format!(
-            "`fsverdict report {run}` shows what was measured; `fsverdict crash {run}` does the rest"
+            "`fsverdict report {run}` shows the measurements; `fsverdict crash {run}` examines the rest"
         );
         CliError::Failed(error.reason().and_hint(hint))
     })

@@ -26,7 +26,7 @@ const STEP: f64 = 4.0;
 /// Carries out a plan at growing sizes, at most so many.
 pub(super) fn run(arguments: &RunArguments, most: u32) -> Result<Exit, CliError> {
     if arguments.sites.fleet()?.is_some() {
-        return Err(CliError::usage("--settle-size is not for several machines".to_owned()));
+        return Err(CliError::usage("--settle-size runs on one machine only".to_owned()));
     }
     let read = |times: f64| {
         let grown = Some(times).filter(|times| *times > 1.0);
@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &RunArguments, most: u32) -> Result<Exit, CliError>
     std::fs::create_dir_all(folder.parent().unwrap_or(Path::new("")))
         .and_then(|()| std::fs::create_dir(&folder))
         .map_err(|error| {
-            let hint = "--out names a folder that is not there yet";
+            let hint = "with --settle-size, --out names a new folder";
             CliError::usage(Reason::new(format!("cannot make {}: {error}", folder.display()), hint))
         })?;
     let began = Instant::now();
@@ -49,8 +49,10 @@ pub(super) fn run(arguments: &RunArguments, most: u32) -> Result<Exit, CliError>
         let mut plan = match read(times) {
             Ok((plan, _)) => plan,
             Err(error) if number > 0 => {
-                ended =
-                    Some(format!("with {times} times the data the plan cannot be: {}", error.reason().what));
+                ended = Some(format!(
+                    "the plan is not valid with {times} times the data: {}",
+                    error.reason().what
+                ));
                 break;
             }
             Err(error) => return Err(error),
@@ -112,8 +114,8 @@ pub(super) fn of_runs(paths: &[PathBuf]) -> Result<Exit, CliError> {
     };
     if runs.windows(2).any(|pair| names(&pair[0]) != names(&pair[1])) {
         return Err(CliError::usage(Reason::new(
-            "these runs are not of one plan with more and less data",
-            "`fsverdict run PLAN --settle-size` makes such runs",
+            "these runs are not runs of one plan with different amounts of data",
+            "`fsverdict run PLAN --settle-size` creates such runs",
         )));
     }
     show(&runs, None)?;
@@ -135,7 +137,7 @@ fn too_large(plan: &Plan) -> Option<String> {
     let (wanted, _) = bytes_written(plan);
     (wanted.saturating_add(wanted / 4) > size.0).then(|| {
         format!(
-            "the next size writes {}, and the device has {size}; a larger one takes it (--device)",
+            "the next size writes {}, and the device has only {size}; name a larger one with --device",
             Bytes(wanted)
         )
     })

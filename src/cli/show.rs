@@ -35,7 +35,7 @@ pub(super) fn run(arguments: &ShowArguments) -> Result<Exit, CliError> {
         None if path.is_dir() => write(&RunFolder::open(path).map_err(CliError::usage)?.1),
         None if !path.exists() => {
             return Err(CliError::usage(Reason::new(
-                format!("there is no preset or model `{what}`, and no such file"),
+                format!("there is no preset, model or file named `{what}`"),
                 suggest(what, &shown_names()),
             )));
         }

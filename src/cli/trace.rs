@@ -70,12 +70,12 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, CliError> {
     let Some(file) = file else {
         if let (Some(block), Some(last)) = (arguments.block, files.last()) {
             return Err(CliError::usage(Reason::new(
-                format!("there is no trace of {} in block {block}", arguments.candidate),
+                format!("block {block} has no trace of {}", arguments.candidate),
                 format!("the last of it is that of block {}", last.block),
             )));
         }
         return Err(CliError::failed(Reason::new(
-            format!("there is no such trace in {}", folder.handle().path_of(TRACES).display()),
+            format!("{} has no such trace", folder.handle().path_of(TRACES).display()),
             "traces are kept of trials on a modelled device; name one in the plan: \
              [device] model = \"usb-disk-5400\"",
         )));
@@ -92,7 +92,7 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, CliError> {
     let to_terminal = arguments.output.is_none() && std::io::stdout().is_terminal();
     if format == Some(TraceFormat::Blktrace) && to_terminal {
         return Err(CliError::usage(Reason::new(
-            "a blktrace is nothing to read",
+            "a blktrace is binary",
             "--output vda.blktrace.0, then: blkparse -i vda",
         )));
     }

@@ -16,11 +16,9 @@ const SESSION: &str = "DISPLAY,WAYLAND_DISPLAY,XAUTHORITY,XDG_RUNTIME_DIR,DBUS_S
 /// A page cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ViewerError {
-    #[error("there is no program here that opens a page (looked for $BROWSER, {})", OPENERS.join(", "))]
+    #[error("this machine has no program that opens a page (looked for $BROWSER, {})", OPENERS.join(", "))]
     None,
-    #[error(
-        "there is no display here to open a page on (neither DISPLAY nor WAYLAND_DISPLAY nor BROWSER is set)"
-    )]
+    #[error("there is no display to open a page on: neither DISPLAY nor WAYLAND_DISPLAY nor BROWSER is set")]
     NoDisplay,
     #[error("cannot start {}: {source}", program.display())]
     Start { program: PathBuf, source: std::io::Error },

@@ -137,22 +137,22 @@ fn read_file(path: &OsStr) -> Result<(String, String, PlanOrigin), CliError> {
     }
     if read.is_ok() && text.trim().is_empty() {
         return Err(CliError::Usage(Reason::new(
-            format!("{name} is empty, and no plan"),
+            format!("{name} is empty"),
             "`fsverdict show quick > mine.toml` begins one",
         )));
     }
     if text.len() as u64 > LONGEST {
         return Err(CliError::usage(Reason::new(
-            format!("{name} is longer than {} and surely no plan", Bytes(LONGEST)),
+            format!("{name} is longer than {}, the limit of a plan", Bytes(LONGEST)),
             "`fsverdict show demo` prints one",
         )));
     }
     read.map(|_| (text, called, origin)).map_err(|error| {
         let names = preset_names();
         if RunFolder::open(Path::new(path)).is_ok() {
-            CliError::usage(Reason::new(format!("{name} is the folder of a run, and no plan"), format!("`fsverdict show {0}` prints its plan, `fsverdict resume {0}` carries it on", quoted(name))))
+            CliError::usage(Reason::new(format!("{name} is the folder of a run, not a plan"), format!("`fsverdict show {0}` prints its plan, `fsverdict resume {0}` continues the run", quoted(name))))
         } else if error.kind() == std::io::ErrorKind::NotFound && Path::new(name).extension().is_none() {
-            CliError::usage(Reason::new(format!("there is no preset and no file `{name}`"), suggest(name, &names)))
+            CliError::usage(Reason::new(format!("there is no preset or file named `{name}`"), suggest(name, &names)))
         } else {
             CliError::usage(Reason::new(format!("cannot read the plan {name}: {error}"), "`fsverdict show quick > mine.toml` begins one; `fsverdict list presets` names those that come with fsverdict"))
         }

@@ -96,7 +96,7 @@ fn a_wrong_command_line_exits_with_2_and_says_what_was_meant() {
             &["is the folder of a run", "show"],
         ),
         (&["run", "quick", "--on", "ssh", "--sites", "none"], &["none: the inventory cannot be read"]),
-        (&["run", "quik"], &["there is no preset and no file `quik`", "hint: did you mean `quick`?"]),
+        (&["run", "quik"], &["there is no preset or file named `quik`", "hint: did you mean `quick`?"]),
         (&["run", "nosuch.toml"], &["cannot read the plan nosuch.toml", "hint:"]),
         (&["run", "quick", "--fs", "ext5"], &["`ext5`", "hint: did you mean `ext4`?"]),
         (&["run", "quick", "--set", "protocol.sed=1"], &["unknown key `sed`", "hint: did you mean `seed`?"]),
@@ -109,7 +109,7 @@ fn a_wrong_command_line_exits_with_2_and_says_what_was_meant() {
         (&["run", "quick", "--fs", "xfs", "--aa=ext4"], &["--aa", "no candidate `ext4`", "hint: known: xfs"]),
         (&["run", "quick", "--set", "protocol.disturbed.steal=5"], &["`steal`", "from 0 to 1", "hint:"]),
         (&["run", "quick", "--lab", "vn"], &["'vn'", "native, uml, vm"]),
-        (&["show", "quik"], &["no preset or model `quik`, and no such file", "did you mean `quick`?"]),
+        (&["show", "quik"], &["there is no preset, model or file named `quik`", "did you mean `quick`?"]),
         (&["report", "."], &["is not the folder of a run", "hint:"]),
         (&["resume", "no-such-run"], &["no-such-run is not the folder of a run", "hint:"]),
         (&["list", "filesystem"], &["filesystems"]),
@@ -120,12 +120,12 @@ fn a_wrong_command_line_exits_with_2_and_says_what_was_meant() {
             &["--device", "no model `nosuch`", "hint: known:"],
         ),
         (&["run", "quick", "--device", "model:usb-stick@99TB"], &["--device", "does not go with", "hint:"]),
-        (&["run", "/dev/null"], &["/dev/null is empty, and no plan", "hint:"]),
+        (&["run", "/dev/null"], &["/dev/null is empty", "hint:"]),
         (&["run", "quick", "--blocks", "-3"], &["\"-3\" is not a number of blocks"]),
         (&["run", "quick", "--for", "-5m"], &["\"-5m\" is not a time"]),
         (&["run", "quick", "--jobs", "-1"], &["-1 is not in 1..="]),
         (&["resume", "x", "--more", "-1"], &["-1 is not in 1..=1000"]),
-        (&["compare", "x", "y", "--between-runs", "-1%"], &["a share between 0 and 1 is wanted"]),
+        (&["compare", "x", "y", "--between-runs", "-1%"], &["must be a share between 0 and 1"]),
         (&["run", "quick", "--erase", "usb-1"], &["--erase", "scratch image of", "hint: --device PATH"]),
         (&["run", "demo", "--dry-run", "--erase", "x"], &["--erase", "modelled device usb-disk", "hint:"]),
         (&["block", "quick", "--site", "a", "--block", "1"], &["quick is a plan", "hint: --out DIR"]),
@@ -512,7 +512,7 @@ fn a_model_is_held_against_a_trace() {
     against(&["--model", "./fitted.toml"]).exits(0).shows(&["Demerit of all of it: "]);
     against(&fitted)
         .exits(1)
-        .says(&["cannot write the model fitted.toml: ", "hint: it must not be there yet"]);
+        .says(&["cannot write the model fitted.toml: ", "hint: name another file, or remove this one"]);
     against(&["--model", "hdd-7100"])
         .exits(2)
         .says(&["there is no model `hdd-7100`", "hint: did you mean `hdd-7200`?"]);

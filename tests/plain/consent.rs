@@ -47,7 +47,7 @@ fn a_page_is_not_carried_out_before_somebody_agreed() {
 fn the_options_of_a_page_are_not_even_tried_before_somebody_agreed() {
     let place = Place::new();
     let page = page(&place, "true", "matrix.mkfs = [\"-O nosuchfeature\"]\n");
-    let words = ["not tried: nothing of a plan that is not yours is run unseen"];
+    let words = ["not tried: commands of a plan that is not yours run only after you have confirmed them"];
     let dry = place.fsverdict(&["run", &page, "--dry-run"]).shows(&words);
     assert!(dry.stdout.contains("-O nosuchfeature") && !dry.stdout.contains("refused"), "{}", dry.stdout);
     place.fsverdict(&["doctor", &page]).shows(&words);
@@ -65,7 +65,7 @@ fn whoever_is_asked_may_say_no() {
         let seen = place.any("sh", &["-c", &typed]);
         let all = format!("{}{}", seen.stdout, seen.stderr);
         assert!(all.contains("Carry it out? [y/N]"), "{all}");
-        assert_eq!(all.contains("you did not agree to carry it out"), refused, "{answer:?}: {all}");
+        assert_eq!(all.contains("you did not confirm it"), refused, "{answer:?}: {all}");
     }
 }
 

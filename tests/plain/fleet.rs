@@ -165,7 +165,7 @@ phase        = [{{ name = "write", operation = "tree.write", dataset = "tree" }}
     let seen = block(&busy, "disturbed", "a", "1");
     spinning.kill().unwrap();
     spinning.wait().unwrap();
-    seen.exits(1).says(&["block 1 of site a does not count", "hint: the same command does it again"]);
+    seen.exits(1).says(&["block 1 of site a does not count", "hint: run the same command again"]);
     assert!(!place.path().join("disturbed/sites/a/block-0001.jsonl").exists());
     block(&quiet, "disturbed", "a", "1").exits(2).says(&["holds another run"]);
     place.fsverdict(&["merge", "disturbed"]).exits(1).says(&["no site has a whole block"]);

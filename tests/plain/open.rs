@@ -24,7 +24,7 @@ fn only_a_page_can_be_opened_wherever_it_is_written() {
     place
         .fsverdict(&["report", "run", "--open", "--format", "json"])
         .exits(2)
-        .says(&["only a page can be opened", "hint: --open goes with --format html"]);
+        .says(&["only an HTML page can be opened", "hint: use --open with --format html"]);
     let (browser, seen) = browser(&place);
     let arguments = ["report", "run", "--open", "--output", "page.html"];
     assert!(place.command(&arguments).env("BROWSER", &browser).status().unwrap().success());

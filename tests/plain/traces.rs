@@ -18,7 +18,7 @@ fn a_trace_is_shown_in_figures_and_given_to_others() {
     place
         .fsverdict(&["trace", run_name, "ext3"])
         .exits(1)
-        .says(&["there is no such trace in", "hint: traces are kept of trials on a modelled device"]);
+        .says(&["has no such trace", "hint: traces are kept of trials on a modelled device"]);
     for (block, sectors) in [(1, 8), (2, 16)] {
         let file = TraceFile::of(&handle, "ext3", block, 1);
         let mut writer = TraceWriter::new(std::fs::File::create(file.path()).unwrap(), u64::MAX).unwrap();
