@@ -41,6 +41,7 @@ pub fn with_vocabulary<T>(read: impl FnOnce(&Vocabulary<'_>) -> T) -> T {
         least_device: fsverdict_stack::layer::least_device,
         model: fsverdict_disk::device::can_be_had,
         cpu: fsverdict_lab::cpu::can_be_had,
+        protection: fsverdict_stack::layer::protection_of,
     })
 }
 

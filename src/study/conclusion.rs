@@ -8,7 +8,7 @@ use fsverdict_judgement::statistics::Ruling;
 
 use super::budget::exhausted;
 use super::disturbance::hopelessly_disturbed;
-use fsverdict_judgement::verdict::{Deliberation, environment_runs};
+use fsverdict_judgement::verdict::{Deliberation, GroupRun, environment_runs, group_runs};
 
 /// What to do between two blocks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,20 +20,16 @@ pub struct Conclusion {
 }
 
 impl Conclusion {
-    /// Concludes from a run whose last block has ended. Under several environments each is concluded for itself, and the
-    /// study ends when all have.
+    /// Concludes from a run whose last block has ended. Each environment and each protection level is concluded for
+    /// itself, and the study ends when all have, or when the time of the whole run is up.
     pub fn of(plan: &Plan, run: &Run) -> Self {
-        let environments = environment_runs(plan, run);
-        let Some(each) = (!environments.is_empty()).then(|| {
-            environments
-                .iter()
-                .map(|one| (one.under.title(), Self::of_one(&one.plan, &one.run)))
-                .collect::<Vec<_>>()
-        }) else {
+        let contests = contests(plan, run);
+        if contests.is_empty() {
             return Self::of_one(plan, run);
-        };
-        let over =
-            |end: &Option<(String, Ending)>| matches!(end, Some((_, Ending::Budget | Ending::Disturbed)));
+        }
+        let each: Vec<(&str, Self)> =
+            contests.iter().map(|one| (one.title.as_str(), Self::of_one(&one.plan, &one.run))).collect();
+        let over = |end: &Option<(String, Ending)>| matches!(end, Some((_, Ending::Disturbed)));
         let ends =
             each.iter().all(|(_, one)| one.end.is_some()) || each.iter().any(|(_, one)| over(&one.end));
         let reasons =
@@ -47,10 +43,11 @@ impl Conclusion {
                 Ending::Budget => 3,
                 Ending::Disturbed => 4,
             });
-        Conclusion {
-            drop: each.into_iter().flat_map(|(_, one)| one.drop).collect(),
-            end: gravest.filter(|_| ends).map(|ending| (reason, ending)),
-        }
+        let end = match gravest.filter(|_| ends) {
+            Some(ending) => Some((reason, ending)),
+            None => time_is_up(plan, run, next_to_try(plan, run).len()),
+        };
+        Conclusion { drop: each.into_iter().flat_map(|(_, one)| one.drop).collect(), end }
     }
 
     fn of_one(plan: &Plan, run: &Run) -> Self {
@@ -89,7 +86,7 @@ impl<'a> Conclusions<'a> {
 
     /// As [`Conclusion::of`] this run, which is the one of the last time or goes on from it.
     pub fn next(&mut self, run: &Run) -> Conclusion {
-        if self.plan.environments().len() > 1 || !contest(self.plan, run) {
+        if !contests(self.plan, run).is_empty() || !contest(self.plan, run) {
             return Conclusion::of(self.plan, run);
         }
         match &mut self.deliberation {
@@ -100,19 +97,58 @@ impl<'a> Conclusions<'a> {
     }
 }
 
-/// The candidates that the next block tries. Each of several environments has those of its own, until everything is found
+/// Candidates that are ranked among themselves, as a plan and a run of their own.
+struct Contest {
+    title: String,
+    plan: Plan,
+    run: Run,
+}
+
+/// The environments of a run, and in each the protection levels; empty where all candidates are in one contest.
+fn contests(plan: &Plan, run: &Run) -> Vec<Contest> {
+    // The budget is the whole run's.
+    let contest = |title: String, mut plan: Plan, run: Run| {
+        plan.protocol.budget = None;
+        Contest { title, plan, run }
+    };
+    let environments = environment_runs(plan, run);
+    if environments.is_empty() {
+        let levels = levels_to_rank(plan, run).into_iter();
+        return levels.map(|level| contest(level.title, level.plan, level.run)).collect();
+    }
+    let split = environments.into_iter().flat_map(|one| {
+        let (title, levels) = (one.under.title(), levels_to_rank(&one.plan, &one.run));
+        match levels.is_empty() {
+            true => vec![contest(title, one.plan, one.run)],
+            false => {
+                let titled = |level: GroupRun| contest(format!("{title}, {}", level.title), level.plan, level.run);
+                levels.into_iter().map(titled).collect()
+            }
+        }
+    });
+    split.collect()
+}
+
+/// The protection levels, if any of them has several candidates. Otherwise the question is what the protection costs,
+/// and all candidates are tried until that is known.
+fn levels_to_rank(plan: &Plan, run: &Run) -> Vec<GroupRun> {
+    let levels = group_runs(plan, run);
+    if levels.iter().any(GroupRun::has_choice) { levels } else { Vec::new() }
+}
+
+/// The candidates that the next block tries. Each of several contests has those of its own, until everything is found
 /// out for it.
 pub fn next_to_try(plan: &Plan, run: &Run) -> Vec<String> {
     let one = |plan: &Plan, run: &Run| -> Vec<String> {
         let deliberation = contest(plan, run).then(|| Deliberation::of(plan, run));
         racing(plan, run, deliberation.as_ref()).into_iter().map(str::to_owned).collect()
     };
-    match environment_runs(plan, run) {
+    match contests(plan, run) {
         none if none.is_empty() => one(plan, run),
         several => several
             .iter()
-            .filter(|environment| Conclusion::of_one(&environment.plan, &environment.run).end.is_none())
-            .flat_map(|environment| one(&environment.plan, &environment.run))
+            .filter(|contest| Conclusion::of_one(&contest.plan, &contest.run).end.is_none())
+            .flat_map(|contest| one(&contest.plan, &contest.run))
             .collect(),
     }
 }
@@ -195,9 +231,14 @@ fn end(plan: &Plan, run: &Run, outcome: Option<Ruling>, left: usize) -> Option<(
     if ended.is_some() {
         return ended;
     }
-    // Who asked for more blocks after the time was up wants them.
-    let budget = plan.protocol.budget.filter(|_| run.extended_to.is_none());
     hopelessly_disturbed(run)
         .map(|reason| (reason, Ending::Disturbed))
-        .or_else(|| Some((exhausted(budget?, run, left)?, Ending::Budget)))
+        .or_else(|| time_is_up(plan, run, left))
+}
+
+/// Whether a block of so many candidates does not fit into the time that is left.
+fn time_is_up(plan: &Plan, run: &Run, candidates: usize) -> Option<(String, Ending)> {
+    // Who asked for more blocks after the time was up wants them.
+    let budget = plan.protocol.budget.filter(|_| run.extended_to.is_none());
+    Some((exhausted(budget?, run, candidates)?, Ending::Budget))
 }

@@ -102,6 +102,7 @@ mod tests {
             least_device: |_| 0,
             model: |_, _| Ok(()),
             cpu: |_| Ok(()),
+            protection: |_| fsverdict_judgement::plan::Protection::default(),
         };
         fsverdict_judgement::plan::read_with(
             text,

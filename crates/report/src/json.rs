@@ -176,6 +176,7 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> RunDocument<'a> {
                 by: report.judged.plan.goal.by,
                 weights: report.judged.objective.weights.clone(),
                 require: report.judged.plan.goal.require.clone(),
+                protection: report.judged.plan.goal.protection.clone(),
             },
             verdict,
             words: report.paragraph.as_deref(),

@@ -58,6 +58,7 @@ mod tests {
         filesystems: &["ext4", "xfs"],
         layers: &[],
         layer: |_, _| Ok(1),
+        protection: |_| crate::plan::Protection::default(),
         adapters: &[],
         profiles: &["mixed"],
         metrics: &["durable"],

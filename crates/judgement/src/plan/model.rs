@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::limits;
 use super::tree_form::TreeForm;
 use super::{
-    CallTrace, Candidate, Disturbance, Faults, LabChoice, Operation, OwnMetric, PlannedDevice, Published,
-    Requirements, Unit,
+    CallTrace, Candidate, Disturbance, Faults, LabChoice, Operation, OwnMetric, PlannedDevice, Protection,
+    Published, Requirements, Unit,
 };
 use fsverdict_text::{Bytes, Reason, bounded_list, bounded_map};
 
@@ -220,6 +220,15 @@ pub struct Goal {
     /// Conditions that the recommended candidate must meet.
     #[serde(default, skip_serializing_if = "Requirements::is_empty")]
     pub require: Requirements,
+    /// The protection levels of candidates that do not have the usual one: each level has a verdict of its own. Empty
+    /// where all candidates have the same level, where the plan asks for one ranking, and in plans of versions that
+    /// made no groups.
+    #[serde(
+        default,
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "bounded_map::<_, _, { limits::ENTERED }>"
+    )]
+    pub protection: BTreeMap<String, Protection>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -510,4 +519,6 @@ pub struct Vocabulary<'a> {
     pub model: fn(&str, Option<Bytes>) -> Result<(), Reason>,
     /// Checks that a processor model of this name exists. The check opens none of the user's files.
     pub cpu: fn(&str) -> Result<(), Reason>,
+    /// The protection level of a candidate by its filesystem, layers and options.
+    pub protection: fn(&Candidate) -> Protection,
 }

@@ -13,6 +13,7 @@ use super::faults::{self, read_faults};
 use super::folders;
 use super::lab::KernelOwner;
 use super::own_metric;
+use super::protection::{Grouping, assign_protection, parse_grouping};
 use super::published::{self, read_published};
 use super::read_candidate::{self, read_candidates};
 use super::read_dataset::{self, read_datasets};
@@ -52,7 +53,7 @@ const TOP: &[&str] = &[
     "published",
     "ask",
 ];
-const GOAL: &[&str] = &["metric", "by", "frequency", "weights", "require"];
+const GOAL: &[&str] = &["metric", "by", "frequency", "weights", "require", "groups"];
 
 /// Every key a plan may hold, by the section it stands in. The reference (docs/reference/plan-format.md) covers them all.
 pub fn keys() -> Vec<(&'static str, Vec<&'static str>)> {
@@ -105,7 +106,7 @@ pub fn read_with(
 
 /// Makes the changes that the command line asks for, and checks what can be checked only after them.
 fn finish(
-    Typed { mut plan, device_at, network_at, twice }: Typed,
+    Typed { mut plan, device_at, network_at, twice, grouping }: Typed,
     overrides: &Overrides,
     vocabulary: &Vocabulary<'_>,
     texts: &mut Texts,
@@ -119,6 +120,9 @@ fn finish(
     });
     if let Some(Placed { at, value }) = asked.or(twice) {
         problems.note(at, value.enter(&mut plan));
+    }
+    if grouping == Grouping::Protection {
+        assign_protection(&mut plan, vocabulary.protection);
     }
     if problems.is_empty() {
         problems.note(device_at.unwrap_or_default(), models(&plan, vocabulary));
@@ -147,6 +151,7 @@ struct Typed {
     /// Where a phase asks for this machine's network.
     network_at: Option<TextSpan>,
     twice: Option<Placed<Twice>>,
+    grouping: Grouping,
 }
 
 fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Option<Typed> {
@@ -173,6 +178,7 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
     let device = read_device(&top, &candidates, vocabulary);
     let phases = read_phases(&top, &datasets, vocabulary);
     let goal = read_goal(&top, &phases, vocabulary);
+    let grouping = goal.as_ref().map(|(_, grouping)| *grouping).unwrap_or_default();
     let services = read_services(&top, &phases);
     let published = read_published(&top, &phases, vocabulary);
     // Checked like the rest, and kept out of the plan: words that ask for it do not change what it does.
@@ -191,7 +197,7 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
         device,
         protocol,
         faults,
-        goal: goal?,
+        goal: goal?.0,
         datasets,
         candidates,
         phases: phases.list,
@@ -200,21 +206,23 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
         scale: None,
     };
     let network_at = phases.network_at;
-    Some(Typed { plan, device_at, network_at, twice })
+    Some(Typed { plan, device_at, network_at, twice, grouping })
 }
 
-fn read_goal(top: &Section<'_>, phases: &Phases, vocabulary: &Vocabulary<'_>) -> Option<Goal> {
+fn read_goal(top: &Section<'_>, phases: &Phases, vocabulary: &Vocabulary<'_>) -> Option<(Goal, Grouping)> {
     let mut goal = Goal {
         metric: "durable".to_owned(),
         by: Aggregation::Total,
         weights: even_weights(&phases.list, "durable"),
         require: Requirements::default(),
+        protection: BTreeMap::new(),
     };
+    let mut grouping = Grouping::default();
     own_metrics_agree(&phases.list, top);
-    let Some(entry) = top.entry("goal") else { return Some(goal) };
+    let Some(entry) = top.entry("goal") else { return Some((goal, grouping)) };
     if let TomlValue::Text(_) = entry.node.value {
         goal.by = top.problems.note(entry.node.at, parse_aggregation(&entry.node))?;
-        return Some(goal);
+        return Some((goal, grouping));
     }
     let section = Section::new("[goal]", &entry.node, GOAL, top.problems)?;
     let own = phases.list.iter().flat_map(|phase| phase.metrics.keys()).map(String::as_str);
@@ -238,6 +246,7 @@ fn read_goal(top: &Section<'_>, phases: &Phases, vocabulary: &Vocabulary<'_>) ->
         };
         goal.require = read_requirements(&entry.node, &context);
     }
+    grouping = section.get("groups", parse_grouping).unwrap_or_default();
     let by = section.placed("by", parse_aggregation);
     goal.by = read_aggregation(&section, by, &goal.metric, vocabulary, top.problems)?;
     for key in ["frequency", "weights"] {
@@ -255,7 +264,7 @@ fn read_goal(top: &Section<'_>, phases: &Phases, vocabulary: &Vocabulary<'_>) ->
             goal.weights = read_weights(key, &entry.node, phases, top.problems);
         }
     }
-    Some(goal)
+    Some((goal, grouping))
 }
 
 /// `goal.by`, or `goal` as a word.

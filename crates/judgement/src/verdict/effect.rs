@@ -66,6 +66,11 @@ pub fn option_effects(plan: &Plan, blocks: &ByBlock<'_>, phases: &[&str]) -> Vec
         .collect()
 }
 
+/// Whether two candidates differ in one option alone, which one of them has and the other leaves at its default.
+pub(super) fn is_single_change(one: &Candidate, other: &Candidate) -> bool {
+    single_change(one, other).or_else(|| single_change(other, one)).is_some()
+}
+
 /// The option that `changed` has and `base` leaves at its default, where all else is the same.
 fn single_change(base: &Candidate, changed: &Candidate) -> Option<String> {
     let differs = |axis: &&Axis| axis.given(base) != axis.given(changed);

@@ -2,7 +2,7 @@
 //! a verdict of its own, because a filesystem on one device is no alternative to another filesystem on another device.
 
 use crate::journal::Run;
-use crate::plan::{Environment, Plan};
+use crate::plan::{Candidate, Environment, Plan};
 
 /// The trials under one environment: a plan and a run as if there were no other environments.
 #[derive(Debug, Clone)]
@@ -21,8 +21,14 @@ pub fn environment_runs(plan: &Plan, run: &Run) -> Vec<EnvironmentRun> {
 }
 
 fn environment(plan: &Plan, run: &Run, under: &Environment) -> EnvironmentRun {
+    let (plan, run) = restricted(plan, run, |candidate| candidate.under == *under);
+    EnvironmentRun { under: under.clone(), plan, run }
+}
+
+/// The plan and the run as if there were only the candidates for which `keeps` holds.
+pub(super) fn restricted(plan: &Plan, run: &Run, keeps: impl Fn(&Candidate) -> bool) -> (Plan, Run) {
     let mut plan = plan.clone();
-    plan.candidates.retain(|candidate| candidate.under == *under);
+    plan.candidates.retain(keeps);
     let own = |name: &str| plan.candidates.iter().any(|candidate| candidate.name == name);
     let all = run.complete_blocks() as u32;
     let mut run = run.clone();
@@ -32,7 +38,18 @@ fn environment(plan: &Plan, run: &Run, under: &Environment) -> EnvironmentRun {
     let left_out = all - run.complete_blocks() as u32;
     run.extended_to = run.extended_to.map(|last| last - left_out);
     run.trials.retain(|trial| own(&trial.id.candidate));
+    number_blocks(&mut run);
     run.commands.retain(|kept| own(&kept.trial.candidate));
     run.latencies.retain(|known| own(&known.candidate));
-    EnvironmentRun { under: under.clone(), plan, run }
+    (plan, run)
+}
+
+/// Numbers the blocks from 1 without gaps: a run that was extended tries candidates again that had rested in between.
+fn number_blocks(run: &mut Run) {
+    let mut numbers: Vec<u32> = run.blocks.iter().map(|block| block.block).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let place = |number: u32| numbers.binary_search(&number).map_or(number, |at| at as u32 + 1);
+    run.blocks.iter_mut().for_each(|block| block.block = place(block.block));
+    run.trials.iter_mut().for_each(|trial| trial.id.block = place(trial.id.block));
 }

@@ -2,10 +2,11 @@
 //! supplementary tables. This module words nothing and lays nothing out.
 
 use super::candidates::candidates;
+use super::protection_cost::protection_costs;
 use super::{
     ByBlock, CandidateEntry, Combined, ControlPair, CostColumn, Harness, Objective, OptionEffect,
-    PhaseEstimate, RawShare, SiteRatios, ThenAndNow, Verdict, combine, control_pairs, cost_columns,
-    estimate_all, judge, option_effects, raw_shares, then_and_now,
+    GroupVerdict, PhaseEstimate, RawShare, SiteRatios, ThenAndNow, Verdict, combine, control_pairs, cost_columns,
+    estimate_all, group_runs, judge, option_effects, raw_shares, then_and_now,
 };
 use crate::journal::{CandidateStatus, Run, Status, Trial, TrialStanding};
 use crate::plan::{Phase, Plan, contestants, is_twin};
@@ -81,6 +82,11 @@ impl<'a> Judgement<'a> {
         let blocks = ByBlock::of_run(run, trials.iter().copied());
         let objective = Objective::of(plan, run);
         let mut verdict = judge(plan, run, &objective, &blocks, &rivals);
+        let groups = group_runs(plan, run);
+        if !groups.is_empty() {
+            let costs = protection_costs(plan, &objective, &blocks);
+            verdict.split(groups.iter().map(GroupVerdict::of).collect(), costs);
+        }
         if plan.environments().len() > 1 {
             verdict.refuse(
                 "what is tried on one device, kernel or memory is not ranked against what is on another",

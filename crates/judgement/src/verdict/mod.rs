@@ -21,6 +21,8 @@ mod evidence;
 mod factors;
 mod field;
 mod goal;
+mod group_runs;
+mod groups;
 mod harness;
 mod judgement;
 mod kernels;
@@ -33,6 +35,7 @@ mod one_phase;
 mod open;
 mod order;
 mod paired;
+mod protection_cost;
 mod raw_share;
 mod required;
 mod safety;
@@ -64,6 +67,8 @@ pub use estimates::{PhaseEstimate, estimate_all};
 pub use factors::{AddedSeconds, FactorEffect, Interaction};
 pub use field::{Field, Mark, times_worse};
 pub use goal::{LeftOutPhase, Objective};
+pub use group_runs::{GroupRun, group_runs};
+pub use groups::GroupVerdict;
 pub use harness::Harness;
 pub use judgement::{Judgement, PhaseEntry, TrialBasis};
 pub use kernels::{ChangeOutcome, KernelChange, KernelPair, KernelPhase, MEASURES, TIME, judged_alone};
@@ -73,6 +78,7 @@ pub use limit::Limit;
 pub use noise::RunNoise;
 pub use open::OpenPair;
 pub use paired::ByBlock;
+pub use protection_cost::ProtectionCost;
 pub use raw_share::{RawShare, raw_shares};
 pub use required::{RequirementRelation, RequirementStanding};
 pub use safety::{LossShare, SafetyPoint, price_of_safety};
@@ -172,6 +178,13 @@ pub struct Verdict {
     /// Candidates whose difference from the first varies much between the devices of a class.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub device_spreads: Vec<DeviceSpread>,
+    /// The verdicts of the protection levels, where the candidates have several: then `recommended` is that of the first
+    /// level with a recommendation, and the lists and orders are those of the levels, one after the other.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupVerdict>,
+    /// What each protection costs, by pairs of candidates that differ in it alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub protection_costs: Vec<ProtectionCost>,
     /// What the run does not allow to conclude, the gravest limit first.
     #[serde(skip)]
     pub limits: Vec<Limit>,
@@ -198,6 +211,8 @@ impl Verdict {
         self.computing = None;
         self.charged = None;
         self.device_spreads.clear();
+        self.groups.clear();
+        self.protection_costs.clear();
     }
 }
 
@@ -271,6 +286,8 @@ pub fn judge(
         charged: charged_computation(&evidence, &ranking),
         device_spreads: device_spreads(&evidence, &ranking),
         limits: limits(&evidence, &ranking),
+        groups: Vec::new(),
+        protection_costs: Vec::new(),
         required,
         ruled_out,
         left_out_phases: objective.left_out.clone(),

@@ -14,6 +14,7 @@ mod lvm;
 mod md;
 mod model;
 mod overlay;
+mod protection;
 mod scheduler;
 mod tools;
 mod verity;
@@ -24,6 +25,7 @@ use fsverdict_text::Reason;
 
 pub use least_device::least_device;
 pub use model::{Cipher, InUse, Layer, LayerKind, LayerLine, LayerPlace, LayerSeal, LayerSnapshots};
+pub use protection::protection_of;
 pub use scheduler::{SCHEDULERS, Scheduler, find_scheduler};
 
 static REGISTRY: [&Layer; 8] = [

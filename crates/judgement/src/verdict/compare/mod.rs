@@ -249,6 +249,7 @@ fn changes(
             by: objective.by,
             weights: objective.weights,
             require: Requirements::default(),
+            protection: std::collections::BTreeMap::new(),
         },
         alpha: ALPHA,
         between_runs,

@@ -1,0 +1,251 @@
+//! The protection level of a candidate: what its layers and options add to, and what it lacks of, a filesystem that is
+//! consistent after a power cut. Candidates of different levels are not ranked against each other.
+//!
+//! What the words of a candidate mean is decided in the stack crate; a plan stores the result, so that a run is judged
+//! by the levels it began with.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fsverdict_text::value::filled_text;
+use fsverdict_text::{Node, Reason};
+use serde::{Deserialize, Serialize};
+
+use super::{Candidate, Goal, Plan};
+
+/// One way in which the protection of a candidate differs from that of a journalling or copy-on-write filesystem with
+/// default options on a bare device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProtectionFeature {
+    /// The device contains no readable data.
+    Encrypted,
+    /// The data survive the loss of one device.
+    Redundant,
+    /// One device has two copies of the data.
+    DuplicatedData,
+    /// A layer checks the checksum of each sector when it is read.
+    CheckedSectors,
+    /// A layer refuses data that were changed since they were sealed.
+    SealedData,
+    /// The content of files goes through the journal, too.
+    JournalledData,
+    /// Every write is on the device when the call returns.
+    SynchronousWrites,
+    /// There is neither a journal nor copy-on-write, or a layer below undoes what they ensure.
+    NotCrashSafe,
+    /// The device is not told to flush its cache, so that a power cut loses data that were synced.
+    NoFlushes,
+    /// Metadata may reach the device before the data that they describe.
+    UnorderedWrites,
+}
+
+/// The words for a feature.
+struct FeatureWords {
+    present: &'static str,
+    absent: &'static str,
+    /// What the better protected of two candidates has.
+    noun: &'static str,
+}
+
+impl ProtectionFeature {
+    /// Whether a candidate with it is protected less than one without it.
+    pub const fn is_weaker(self) -> bool {
+        matches!(self, Self::NotCrashSafe | Self::NoFlushes | Self::UnorderedWrites)
+    }
+
+    const fn words(self) -> FeatureWords {
+        let (present, absent, noun) = match self {
+            Self::Encrypted => ("encrypted", "unencrypted", "encryption"),
+            Self::Redundant => ("redundant", "not redundant", "redundancy"),
+            Self::DuplicatedData => ("two copies of data", "one copy of data", "a second copy of the data"),
+            Self::CheckedSectors => {
+                ("checksums of sectors", "no checksums of sectors", "checksums of sectors")
+            }
+            Self::SealedData => ("sealed", "not sealed", "sealing"),
+            Self::JournalledData => {
+                ("data in the journal", "data outside the journal", "data in the journal")
+            }
+            Self::SynchronousWrites => ("synchronous writes", "cached writes", "writing synchronously"),
+            Self::NotCrashSafe => ("not crash-safe", "crash-safe", "crash safety"),
+            Self::NoFlushes => ("without flushes", "with flushes", "flushing the device's cache"),
+            Self::UnorderedWrites => {
+                ("unordered writes", "ordered writes", "writing data before their metadata")
+            }
+        };
+        FeatureWords { present, absent, noun }
+    }
+
+    /// What a candidate with more protection has, such as `encryption`.
+    pub const fn noun(self) -> &'static str {
+        self.words().noun
+    }
+}
+
+/// The features of a candidate; none for a journalling or copy-on-write filesystem as it is made by default.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Protection(BTreeSet<ProtectionFeature>);
+
+impl FromIterator<ProtectionFeature> for Protection {
+    fn from_iter<I: IntoIterator<Item = ProtectionFeature>>(features: I) -> Self {
+        Self(features.into_iter().collect())
+    }
+}
+
+impl Protection {
+    pub fn has(&self, feature: ProtectionFeature) -> bool {
+        self.0.contains(&feature)
+    }
+
+    fn is_usual(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The feature that is all the difference between two levels.
+    pub fn only_difference(&self, other: &Self) -> Option<ProtectionFeature> {
+        let mut different = self.0.symmetric_difference(&other.0);
+        different.next().copied().filter(|_| different.next().is_none())
+    }
+
+    /// The place in the order of groups: full protection first, then what is added, then what is lacking.
+    fn place(&self) -> (Vec<ProtectionFeature>, Vec<ProtectionFeature>) {
+        self.0.iter().partition(|feature| feature.is_weaker())
+    }
+}
+
+/// How a plan wants its candidates ranked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Grouping {
+    /// Those of each protection level by themselves.
+    #[default]
+    Protection,
+    /// All against each other.
+    One,
+}
+
+impl Grouping {
+    const PROTECTION: &'static str = "protection";
+    pub(super) const ONE: &'static str = "one";
+}
+
+/// `goal.groups`.
+pub(super) fn parse_grouping(node: &Node) -> Result<Grouping, Reason> {
+    match filled_text(node)?.as_str() {
+        Grouping::PROTECTION => Ok(Grouping::Protection),
+        Grouping::ONE => Ok(Grouping::One),
+        other => Err(Reason::new(
+            format!("there is no grouping `{other}`"),
+            "\"protection\" ranks candidates of the same protection, \"one\" ranks all against each other",
+        )),
+    }
+}
+
+/// Candidates of the same protection level.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProtectionGroup {
+    pub protection: Protection,
+    /// What distinguishes it from the other groups of the plan, such as `encrypted, not crash-safe`.
+    pub title: String,
+}
+
+/// Stores the levels of a plan's candidates in its goal, unless all are the same.
+pub(super) fn assign_protection(plan: &mut Plan, protection: fn(&Candidate) -> Protection) {
+    plan.goal.protection = levels(&plan.candidates, protection);
+}
+
+/// The levels by candidate, without the usual one; empty where all are the same.
+pub(super) fn levels(
+    candidates: &[Candidate],
+    protection: fn(&Candidate) -> Protection,
+) -> BTreeMap<String, Protection> {
+    let all: Vec<(String, Protection)> =
+        candidates.iter().map(|candidate| (candidate.name.clone(), protection(candidate))).collect();
+    let differ = all.windows(2).any(|pair| pair[0].1 != pair[1].1);
+    all.into_iter().filter(|(_, level)| differ && !level.is_usual()).collect()
+}
+
+impl Goal {
+    /// The protection level of a candidate; the usual one for all where a plan asks for one ranking.
+    pub fn protection_of(&self, candidate: &str) -> Protection {
+        self.protection.get(candidate).cloned().unwrap_or_default()
+    }
+}
+
+impl Plan {
+    /// The protection levels of its candidates, each with its title; empty where there is only one.
+    pub fn protection_groups(&self) -> Vec<ProtectionGroup> {
+        let mut levels: Vec<Protection> = Vec::new();
+        for candidate in &self.candidates {
+            let level = self.goal.protection_of(&candidate.name);
+            if !levels.contains(&level) {
+                levels.push(level);
+            }
+        }
+        if levels.len() < 2 {
+            return Vec::new();
+        }
+        levels.sort_by_key(Protection::place);
+        let every: BTreeSet<ProtectionFeature> = levels.iter().flat_map(|level| level.0.clone()).collect();
+        let varying: Vec<ProtectionFeature> =
+            every.into_iter().filter(|feature| levels.iter().any(|level| !level.has(*feature))).collect();
+        let group = |protection: Protection| {
+            let words = |feature: &ProtectionFeature| match protection.has(*feature) {
+                true => feature.words().present,
+                false => feature.words().absent,
+            };
+            let title = varying.iter().map(words).collect::<Vec<_>>().join(", ");
+            ProtectionGroup { title, protection }
+        };
+        levels.into_iter().map(group).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Protection, ProtectionFeature};
+    use crate::journal::made;
+    use serde_json::json;
+
+    fn titles(protection: &serde_json::Value) -> Vec<String> {
+        let plan = made::plan(&json!({
+            "candidates": ["a", "b", "c", "d"].map(|name| json!({
+                "name": name, "filesystem": "ext4", "encryption": "none",
+            })),
+            "goal": { "metric": "durable", "weights": { "write": 1.0 }, "protection": protection },
+        }));
+        plan.protection_groups().into_iter().map(|group| group.title).collect()
+    }
+
+    #[test]
+    fn groups_are_titled_by_what_differs_and_full_protection_comes_first() {
+        assert_eq!(titles(&json!({})), Vec::<String>::new());
+        assert_eq!(titles(&json!({ "b": ["encrypted"] })), ["unencrypted", "encrypted"]);
+        assert_eq!(
+            titles(&json!({
+                "a": ["not_crash_safe"], "b": ["encrypted"], "c": ["encrypted", "not_crash_safe"],
+            })),
+            [
+                "unencrypted, crash-safe",
+                "encrypted, crash-safe",
+                "unencrypted, not crash-safe",
+                "encrypted, not crash-safe"
+            ]
+        );
+        // What all have distinguishes none.
+        let all = |more: &[&str]| json!([&["encrypted"], more].concat());
+        let levels =
+            json!({ "a": all(&[]), "b": all(&["redundant"]), "c": all(&[]), "d": all(&[]) });
+        assert_eq!(titles(&levels), ["not redundant", "redundant"]);
+    }
+
+    #[test]
+    fn a_difference_is_named_only_if_it_is_the_only_one() {
+        use ProtectionFeature::{Encrypted, NotCrashSafe};
+        let level = |features: &[ProtectionFeature]| features.iter().copied().collect::<Protection>();
+        let plain = Protection::default();
+        assert_eq!(plain.only_difference(&level(&[Encrypted])), Some(Encrypted));
+        assert_eq!(level(&[Encrypted, NotCrashSafe]).only_difference(&level(&[Encrypted])), Some(NotCrashSafe));
+        assert_eq!(plain.only_difference(&level(&[Encrypted, NotCrashSafe])), None);
+        assert_eq!(plain.only_difference(&plain), None);
+    }
+}

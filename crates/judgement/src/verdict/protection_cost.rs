@@ -1,0 +1,76 @@
+//! What a protection costs: pairs of candidates of which one has it and the other does not, compared within blocks.
+
+use serde::Serialize;
+
+use super::effect::is_single_change;
+use super::{ByBlock, EffectSize, Objective};
+use crate::plan::{Candidate, Plan, ProtectionFeature, contestants};
+use crate::statistics::{Estimate, Evidence};
+
+/// The cost of a protection for one pair of candidates.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ProtectionCost {
+    /// What the two differ in.
+    pub feature: ProtectionFeature,
+    /// The candidate with more protection.
+    pub protected: String,
+    /// The candidate with less of it.
+    pub other: String,
+    /// Whether filesystem and options are the same otherwise, so that the difference is the protection's.
+    pub same_otherwise: bool,
+    /// How many times as much the protected one takes for the goal, paired within blocks.
+    pub ratio: Estimate,
+}
+
+impl ProtectionCost {
+    /// What is known of the cost; `tie` is the share below which a difference does not matter.
+    pub fn size(&self, tie: f64) -> EffectSize {
+        EffectSize::of(&self.ratio, tie)
+    }
+}
+
+/// The cost for every pair that differs in one feature and in nothing else. Where each level has one candidate, and no
+/// pair is the same otherwise, the cost is that of the whole candidates.
+pub(super) fn protection_costs(
+    plan: &Plan,
+    objective: &Objective,
+    blocks: &ByBlock<'_>,
+) -> Vec<ProtectionCost> {
+    let candidates: Vec<&Candidate> = contestants(plan).collect();
+    let levels = plan.protection_groups().len();
+    let found = pairs(plan, &candidates, objective, blocks, is_single_change);
+    match found.is_empty() && levels == candidates.len() {
+        true => pairs(plan, &candidates, objective, blocks, |_, _| true),
+        false => found,
+    }
+}
+
+fn pairs(
+    plan: &Plan,
+    candidates: &[&Candidate],
+    objective: &Objective,
+    blocks: &ByBlock<'_>,
+    fits: impl Fn(&Candidate, &Candidate) -> bool,
+) -> Vec<ProtectionCost> {
+    let pair = |one: &Candidate, other: &Candidate| {
+        let (level, beside) = (plan.goal.protection_of(&one.name), plan.goal.protection_of(&other.name));
+        let feature = level.only_difference(&beside)?;
+        // The one with a stronger feature, or without a weaker one.
+        if level.has(feature) == feature.is_weaker() || one.under != other.under || !fits(one, other) {
+            return None;
+        }
+        let differences =
+            blocks.differences(&one.name, &other.name, |trial| objective.log_score(trial));
+        Some(ProtectionCost {
+            feature,
+            protected: one.name.clone(),
+            other: other.name.clone(),
+            same_otherwise: is_single_change(one, other),
+            ratio: Evidence::of(&differences)?.ratio_at_the_stop(),
+        })
+    };
+    let both = candidates.iter().flat_map(|one| candidates.iter().map(move |other| (*one, *other)));
+    let mut costs: Vec<ProtectionCost> = both.filter_map(|(one, other)| pair(one, other)).collect();
+    costs.sort_by_key(|cost| cost.feature);
+    costs
+}

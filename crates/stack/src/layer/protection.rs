@@ -1,0 +1,135 @@
+//! The protection level of a candidate, by its filesystem, its layers and its options.
+//!
+//! Sources of what options do: mount(8) (`sync`), ext4(5) (`barrier`, `data`), btrfs(5) (`nobarrier`), the kernel's
+//! Documentation/filesystems/f2fs.rst (`fsync_mode`) and jfs.rst (`nointegrity`), fs/reiserfs/super.c (`nolog`,
+//! `barrier`), mkfs.btrfs(8) (profiles), bcachefs(8) (`--encrypted`, `--replicas`).
+
+use std::collections::BTreeSet;
+
+use fsverdict_judgement::plan::{Candidate, Protection, ProtectionFeature, split_layer};
+
+use super::find_layer;
+use crate::filesystem::find_filesystem;
+
+/// What its layers and options add to, and take from, what the filesystem gives on a bare device. Nothing is known of a
+/// folder of the user's.
+pub fn protection_of(candidate: &Candidate) -> Protection {
+    let mut features: BTreeSet<ProtectionFeature> = candidate.layers.names().filter_map(of_layer).collect();
+    let Some(filesystem) = find_filesystem(&candidate.filesystem) else {
+        return features.into_iter().collect();
+    };
+    if filesystem.properties(&candidate.mkfs, &candidate.mount).lacks.contains(&"a journal") {
+        features.insert(ProtectionFeature::NotCrashSafe);
+    }
+    features.extend(of_mkfs(&candidate.mkfs));
+    for option in candidate.mount.iter().flat_map(|word| word.split(',')) {
+        of_mount_option(option, &mut features);
+    }
+    features.into_iter().collect()
+}
+
+fn of_layer(layer: &str) -> Option<ProtectionFeature> {
+    let (name, options) = split_layer(layer);
+    match name {
+        "luks1" | "luks2" => Some(ProtectionFeature::Encrypted),
+        // A crash may leave data and checksums at odds (integritysetup(8), --integrity-no-journal).
+        "integrity" if options.split(',').any(|mode| mode == "none") => Some(ProtectionFeature::NotCrashSafe),
+        "integrity" => Some(ProtectionFeature::CheckedSectors),
+        "verity" => Some(ProtectionFeature::SealedData),
+        _ => find_layer(layer).filter(|layer| (layer.redundant)(options)).map(|_| ProtectionFeature::Redundant),
+    }
+}
+
+fn of_mkfs(words: &[String]) -> Option<ProtectionFeature> {
+    let value = |names: [&str; 2]| {
+        let at = words.iter().rposition(|word| names.contains(&word.as_str()));
+        let long = || words.iter().rev().find_map(|word| word.strip_prefix(names[1])?.strip_prefix('='));
+        at.and_then(|at| words.get(at + 1)).map(String::as_str).or_else(long)
+    };
+    if words.iter().any(|word| word == "--encrypted") {
+        return Some(ProtectionFeature::Encrypted);
+    }
+    match value(["-d", "--data"]) {
+        Some("dup") => return Some(ProtectionFeature::DuplicatedData),
+        Some(raid) if raid.starts_with("raid") && raid != "raid0" => return Some(ProtectionFeature::Redundant),
+        _ => {}
+    }
+    let copies = value(["--replicas", "--replicas"]).and_then(|number| number.parse::<u32>().ok());
+    copies.filter(|copies| *copies > 1).map(|_| ProtectionFeature::Redundant)
+}
+
+/// Of several options that contradict each other, the last one counts.
+fn of_mount_option(option: &str, features: &mut BTreeSet<ProtectionFeature>) {
+    match option {
+        "nobarrier" | "barrier=0" | "barrier=none" | "fsync_mode=nobarrier" => {
+            features.insert(ProtectionFeature::NoFlushes);
+        }
+        "barrier" | "barrier=1" | "barrier=flush" => {
+            features.remove(&ProtectionFeature::NoFlushes);
+        }
+        "data=writeback" | "data=journal" | "data=ordered" => {
+            features.remove(&ProtectionFeature::UnorderedWrites);
+            features.remove(&ProtectionFeature::JournalledData);
+            features.extend(match option {
+                "data=writeback" => Some(ProtectionFeature::UnorderedWrites),
+                "data=journal" => Some(ProtectionFeature::JournalledData),
+                _ => None,
+            });
+        }
+        "sync" => {
+            features.insert(ProtectionFeature::SynchronousWrites);
+        }
+        "nointegrity" | "nolog" => {
+            features.insert(ProtectionFeature::NotCrashSafe);
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::protection_of;
+    use fsverdict_judgement::plan::ProtectionFeature::{
+        CheckedSectors, DuplicatedData, Encrypted, JournalledData, NoFlushes, NotCrashSafe, Redundant,
+        SealedData, SynchronousWrites, UnorderedWrites,
+    };
+    use fsverdict_judgement::plan::{Candidate, DIRECTORY, Layers, Protection, ProtectionFeature};
+
+    #[test]
+    fn layers_and_options_add_and_take_away() {
+        let of = |filesystem: &str, layers: &[&str], mkfs: &str, mount: &str| {
+            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
+            protection_of(&Candidate {
+                mkfs: words(mkfs),
+                mount: words(mount),
+                layers: Layers::of(layers.iter().copied()).unwrap(),
+                ..Candidate::plain(filesystem)
+            })
+        };
+        let level = |features: &[ProtectionFeature]| features.iter().copied().collect::<Protection>();
+        for usual in ["ext3", "ext4", "xfs", "btrfs", "f2fs", "nilfs2", "jfs", "reiserfs"] {
+            assert_eq!(of(usual, &[], "", ""), level(&[]), "{usual}");
+        }
+        for bare in ["ext2", "vfat", "exfat"] {
+            assert_eq!(of(bare, &[], "", ""), level(&[NotCrashSafe]), "{bare}");
+        }
+        assert_eq!(of("ext4", &["luks2:sector=4096"], "", ""), level(&[Encrypted]));
+        assert_eq!(of("ext4", &["luks2", "md:raid1"], "", ""), level(&[Encrypted, Redundant]));
+        assert_eq!(of("ext4", &["md:raid0"], "", ""), level(&[]));
+        assert_eq!(of("btrfs", &[], "-d raid1 -m raid1", ""), level(&[Redundant]));
+        assert_eq!(of("btrfs", &[], "-d raid0 -m raid1", ""), level(&[]));
+        assert_eq!(of("btrfs", &[], "-m dup --data=dup", ""), level(&[DuplicatedData]));
+        // Metadata once is what the others have, too; so is data without checksums.
+        assert_eq!(of("btrfs", &[], "-m single", "nodatacow"), level(&[]));
+        assert_eq!(of("ext4", &[], "-O ^has_journal", ""), level(&[NotCrashSafe]));
+        assert_eq!(of("jfs", &[], "", "noatime,nointegrity"), level(&[NotCrashSafe]));
+        assert_eq!(of("ext4", &["integrity:bitmap"], "", ""), level(&[CheckedSectors]));
+        assert_eq!(of("ext4", &["integrity:none,sector=4096"], "", ""), level(&[NotCrashSafe]));
+        assert_eq!(of("ext4", &["verity"], "", ""), level(&[SealedData]));
+        assert_eq!(of("ext4", &[], "", "noatime,nobarrier"), level(&[NoFlushes]));
+        assert_eq!(of("ext4", &[], "", "barrier=0,barrier=1"), level(&[]));
+        assert_eq!(of("ext4", &[], "", "data=journal,data=writeback"), level(&[UnorderedWrites]));
+        assert_eq!(of("ext4", &[], "", "data=journal,sync"), level(&[JournalledData, SynchronousWrites]));
+        assert_eq!(of(DIRECTORY, &[], "", ""), level(&[]));
+    }
+}
